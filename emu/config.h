@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The description of a machine: what a machine file and --set can say, as numbers.
+ *
+ * Reading and writing it is driven by config.def. Times are picoseconds.
+ */
+#ifndef EMU_CONFIG_H
+#define EMU_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <nvw/pool.h>
+
+#define EMU_TOPOLOGIES(X) X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
+#define EMU_DOMAINS(X)    X(device, "device") X(adr, "adr") X(eadr, "eadr")
+#define EMU_MODELS(X)     X(epoch, "epoch") X(buffered, "buffered-epoch")
+
+#define X(name, text) EMU_TOPOLOGY_##name,
+enum emu_topology { EMU_TOPOLOGIES(X) };
+#undef X
+#define X(name, text) EMU_DOMAIN_##name,
+enum emu_domain { EMU_DOMAINS(X) };
+#undef X
+#define X(name, text) EMU_MODEL_##name,
+enum emu_model { EMU_MODELS(X) };
+#undef X
+
+struct emu_cache_config {
+	uint64_t size, ways;
+	uint64_t latency, occupancy;
+	uint64_t sfifo, nvw_fifo;
+};
+
+struct emu_memory_config {
+	uint64_t read, write;
+	uint64_t channels, bandwidth;
+};
+
+struct emu_config {
+	char name[64];     /* of the machine: the file's name without folder and ending */
+	char protocol[32]; /* "vi" unless the command line says otherwise */
+	uint64_t seed;
+
+	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt;
+	struct emu_cache_config l1, l2;
+	uint64_t l2_banks;
+	uint64_t topology, columns, hop, flit;
+	uint64_t dram_size;
+	struct emu_memory_config dram, nvram;
+	uint64_t atomicity, domain, model;
+	uint64_t persist_check;
+	uint64_t stack;
+};
+
+/* The defaults of config.def, which are the machine "gope18". */
+void emu_config_default(struct emu_config *config);
+
+/*
+ * Reads a machine file (INI, as fio's job files) over the defaults: a name that is shipped ("gope18") or a
+ * path. Unknown keys, missing units and impossible values: NVW_E_CONFIG with file, line, key and the nearest
+ * known key; *config is then unchanged.
+ */
+NVW_CHECKED int emu_config_load(struct emu_config *config, const char *name_or_path);
+
+/* One override, "section.key=value", as --set takes it. */
+NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment);
+
+/* Checks the whole for contradictions (ways that do not divide the size, zero CUs ...). Called by
+ * emu_create(). */
+NVW_CHECKED int emu_config_check(const struct emu_config *config);
+
+/* Writes the effective machine as a machine file that emu_config_load() reads back to the same. */
+NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);
+
+/* The shipped machines: NULL-terminated names. */
+const char *const *emu_machine_names(void);
+
+#endif

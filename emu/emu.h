@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The emulator, as the command line and the tests use it: create a machine, let a workload run on it
+ * (nvw/host.h), read the statistics, destroy it.
+ *
+ * Glossary
+ *   work-item    one run of the kernel function, a fiber on the host
+ *   wavefront    up to 64 work-items that advance in lockstep, the unit of scheduling
+ *   work-group   wavefronts that share a CU and may meet at a work-group barrier
+ *   CU           compute unit: resident wavefronts and an L1
+ *   line         64 aligned bytes of device memory, the unit of caches and of write-backs
+ *   word         8 aligned bytes, the default failure-atomic unit
+ *   visible      what a load of the kernel would return; durable: what a power cut leaves
+ *   write-back   a line on its way from L2 to memory; of NVRAM: issued, later completed
+ *   epoch        the stores of a scope between two persist barriers of it
+ */
+#ifndef EMU_EMU_H
+#define EMU_EMU_H
+
+#include <nvw/host.h>
+#include <nvw/persist_log.h>
+
+#include "config.h"
+
+/*
+ * A machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM and stays the caller's, NULL for a machine
+ * without; log, if not NULL, receives the persist log and stays the caller's. One machine at a time.
+ */
+NVW_CHECKED int emu_create(const struct emu_config *config, struct nvw_pool *pool,
+	struct nvw_log_writer *log, struct nvw_machine **ret_machine);
+
+/* Ends the machine. What is not durable by now is lost, as in a power cut: orderly ends call
+ * nvw_persist() first. NULL is fine. */
+void emu_destroy(struct nvw_machine *machine);
+
+/*
+ * Cuts the power at virtual instant time_ps: at the first event after it, the NVRAM writes in flight are
+ * torn (each failure-atomic unit reaches the pool or not, chosen by seed), and die(context) is called,
+ * which must not return to the machine (SIGKILL, longjmp). Acknowledgements are passed to acknowledged()
+ * as they happen; either callback may be NULL.
+ */
+struct emu_power_cut {
+	uint64_t time_ps; /* UINT64_MAX: never */
+	uint64_t seed;
+	void (*die)(void *context);
+	void (*acknowledged)(void *context, uint64_t first, uint64_t count);
+	void *context;
+};
+void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
+
+/* ---- Statistics ------------------------------------------------------------------------------------ */
+
+/* Every statistic: STAT(field, name, unit, meaning) in stats.def. */
+struct emu_stats {
+#define STAT(field, name, unit, meaning) uint64_t field;
+#include "stats.def"
+#undef STAT
+};
+
+struct emu_stat_info {
+	const char *name, *unit, *meaning;
+	uint64_t offset; /* of its uint64_t in struct emu_stats */
+};
+
+/* The table that stats.def makes: *ret_count rows, constant. */
+const struct emu_stat_info *emu_stat_table(unsigned *ret_count);
+
+/* Statistics since nvw_begin_measurement(). Valid until the machine is destroyed. */
+const struct emu_stats *emu_statistics(struct nvw_machine *machine);
+
+/* The machine's description, and the protocols it could run. */
+const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
+
+/* Name, citation and one line about protocol i; false past the last. */
+bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
+
+#endif

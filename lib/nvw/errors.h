@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Errors: every function that can fail returns 0 or a negative number, and leaves a sentence for the
+ * user behind (nvw_error_message).
+ *
+ * Three different things stay different (see ARCHITECTURE.md, "Errors"):
+ *   - a mistake in this program is an assertion;
+ *   - bad input, a full disk, a damaged file is a negative return value from the list below;
+ *   - what recovery finds on a medium is a verdict (nvw/recovery.h), not an error.
+ *
+ * The message names the file, the key or the offset, what was found there and what was expected. It is
+ * kept per thread; functions that succeed leave it alone.
+ */
+#ifndef NVW_ERRORS_H
+#define NVW_ERRORS_H
+
+#include <stdarg.h>
+
+/* X(name, number, meaning): the numbers lie where no -errno reaches. */
+#define NVW_ERRORS(X)                                                                           \
+	X(USAGE, -10001, "the command line or an option is not understood")                     \
+	X(CONFIG, -10002, "a machine file or a machine key is wrong")                           \
+	X(INPUT, -10003, "an input file is malformed")                                          \
+	X(NOT_A_POOL, -10004, "the file is not an nvwave pool")                                 \
+	X(VERSION, -10005, "the file was written by another version of the format")             \
+	X(DAMAGED, -10006, "the file's content contradicts its checksums")                      \
+	X(BUSY, -10007, "the pool is in use by another process")                                \
+	X(FULL, -10008, "no space is left in the pool or on the disk")                          \
+	X(SYSTEM, -10009, "a system call failed")                                               \
+	X(KERNEL, -10010, "a kernel did what no kernel may")                                    \
+	X(DEADLOCK, -10011, "work-items wait for ever")                                         \
+	X(MODEL, -10012, "the emulated hardware broke the persistency model that it claims")    \
+	X(STOPPED, -10013, "the run was stopped on request")                                    \
+	X(INCONSISTENT, -10014, "a persistent structure breaks its invariants")                 \
+	X(MEMORY, -10015, "the host is out of memory")
+
+enum nvw_error {
+	NVW_OK = 0,
+#define X(name, number, meaning) NVW_E_##name = number,
+	NVW_ERRORS(X)
+#undef X
+};
+
+/* The general meaning of an error number (own or negative errno); never NULL. */
+const char *nvw_strerror(int error);
+
+/* The last message of this thread, "" if there was none. Valid until the next failure. */
+const char *nvw_error_message(void);
+
+/*
+ * Sets this thread's message and returns error, so that a failure is one line:
+ *	return nvw_fail(NVW_E_INPUT, "%s:%d: expected a key, found \"%s\"", path, line, word);
+ */
+__attribute__((format(printf, 2, 3))) int nvw_fail(int error, const char *format, ...);
+
+/* As nvw_fail(NVW_E_SYSTEM, ...), with ": " and the text of errno appended. */
+__attribute__((format(printf, 1, 2))) int nvw_fail_errno(const char *format, ...);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernel API: what code that runs on the emulated GPU may do.
+ *
+ * A kernel is a C function that runs once per work-item, OpenCL-style. Its local variables are the
+ * work-item's registers. Everything else lives in device memory, which is read and written through the
+ * macros below and never by dereferencing: a plain dereference of a device pointer sees the durable
+ * bytes behind the caches, not what the program stored.
+ *
+ *	static void scale(const void *args)
+ *	{
+ *		const struct scale_args *a = args;
+ *		uint64_t *x = a->vector + nvw_global_id();
+ *
+ *		nvw_store(x, 2 * nvw_load(x));
+ *		nvw_p_barrier_wi();
+ *	}
+ *
+ * Caveats
+ *   - A work-item's stack is small (machine key host.stack, 8 KiB by default): no large arrays, no
+ *     recursion of unknown depth, no stdio. An overflow is noticed at the next memory operation and
+ *     ends the run.
+ *   - args is the host's memory and constant while the kernel runs; all work-items share it.
+ *   - Everything here may be called from a kernel only; nothing here is thread-safe or needs to be: an
+ *     emulation runs on one host thread, and one emulation at a time runs in a process.
+ *   - An access outside device memory, or one that crosses a 64-byte line, ends the run with the source
+ *     place of the access.
+ */
+#ifndef NVW_KERNEL_H
+#define NVW_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory order of an atomic. */
+enum nvw_order { NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL, NVW_SEQ_CST };
+
+/* Synchronization scope of an atomic: who is to see what it orders (HRF scopes, gope18 2.3 and 3). */
+enum nvw_scope { NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM };
+
+/* Execution group, the scope of a barrier and of a persist barrier (gope18 5). */
+enum nvw_group { NVW_WORKITEM, NVW_WORKGROUP, NVW_KERNEL };
+
+/* ---- Who am I ------------------------------------------------------------------------------------ */
+
+uint64_t nvw_global_id(void);   /* of this work-item in the kernel, from 0 */
+unsigned nvw_local_id(void);    /* of this work-item in its work-group, from 0 */
+uint64_t nvw_group_id(void);    /* of its work-group in the kernel, from 0 */
+unsigned nvw_group_size(void);  /* work-items in a work-group */
+uint64_t nvw_group_count(void); /* work-groups in the kernel */
+
+/* ---- Loads and stores ---------------------------------------------------------------------------- */
+
+/*
+ * nvw_load(p) reads *p and nvw_store(p, v) writes v to *p, where p points at an object of 1, 2, 4 or 8
+ * bytes in device memory. They are visible and ordered as the machine's coherence protocol says; a load
+ * under a protocol with stale copies may return a stale value, as on the hardware.
+ */
+#define nvw_load(p)                                                                                \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		union {                                                                            \
+			__typeof__(*(p)) nvw__v;                                                   \
+			uint64_t nvw__raw;                                                         \
+		} nvw__u = {.nvw__raw = nvw__op(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p), 0, 0)}; \
+		nvw__u.nvw__v;                                                                     \
+	})
+
+#define nvw_store(p, v)                                                                            \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		(void)nvw__op(&nvw__site, NVW__OP(STORE, *(p), 0, 0), (p), NVW__RAW(p, v), 0);      \
+	})
+
+/* ---- Atomics -------------------------------------------------------------------------------------
+ *
+ * On integers of 1, 2, 4 or 8 bytes. The read-modify-writes return the value before. min and max compare
+ * as unsigned. order and scope need not be constants. A release at a scope makes the work-item's earlier
+ * stores visible to that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel
+ * in the one total order in which the emulator carries out its transactions.
+ */
+#define nvw_atomic_load(p, order, scope)        NVW__ATOMIC(ATOMIC_LOAD, p, 0, 0, order, scope)
+#define nvw_atomic_store(p, v, order, scope)    ((void)NVW__ATOMIC(ATOMIC_STORE, p, v, 0, order, scope))
+#define nvw_atomic_exchange(p, v, order, scope) NVW__ATOMIC(EXCHANGE, p, v, 0, order, scope)
+#define nvw_atomic_add(p, v, order, scope)      NVW__ATOMIC(ADD, p, v, 0, order, scope)
+#define nvw_atomic_sub(p, v, order, scope)      NVW__ATOMIC(SUB, p, v, 0, order, scope)
+#define nvw_atomic_and(p, v, order, scope)      NVW__ATOMIC(AND, p, v, 0, order, scope)
+#define nvw_atomic_or(p, v, order, scope)       NVW__ATOMIC(OR, p, v, 0, order, scope)
+#define nvw_atomic_min(p, v, order, scope)      NVW__ATOMIC(MIN, p, v, 0, order, scope)
+#define nvw_atomic_max(p, v, order, scope)      NVW__ATOMIC(MAX, p, v, 0, order, scope)
+
+/* Stores desired if *p equals expected; returns what *p was, so success is "result == expected". */
+#define nvw_atomic_compare_exchange(p, expected, desired, order, scope)                            \
+	NVW__ATOMIC(COMPARE_EXCHANGE, p, desired, expected, order, scope)
+
+/* ---- Barriers ------------------------------------------------------------------------------------ */
+
+/*
+ * Waits until every work-item of the group (NVW_WORKGROUP, or NVW_KERNEL: by preemption, gope18
+ * footnote 4) has reached a barrier of that group, and makes what they stored visible to each other.
+ * A group of which a work-item has returned never completes a barrier: the run ends with a report.
+ */
+#define nvw_barrier(group)                                                                         \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		(void)nvw__op(&nvw__site, NVW__OP_BARRIER, NULL, (group), 0);                      \
+	})
+
+/*
+ * Persist barrier of a scope (gope18 5, equations 1 to 3): the group's stores to NVRAM before it persist
+ * before the group's stores after it. Under epoch persistency the group waits here for each other and
+ * until its earlier stores are durable; under buffered epoch persistency it only orders and waits for
+ * nothing, so kernels that also need the group to meet say nvw_barrier() as well (gope18 6.1).
+ *
+ * A persist barrier makes nothing visible that a release would not (gope18 6.2).
+ * A crash at any point leaves no store after the barrier durable with a store before it lost.
+ */
+#define nvw_p_barrier(group)                                                                       \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		(void)nvw__op(&nvw__site, NVW__OP_P_BARRIER, NULL, (group), 0);                    \
+	})
+#define nvw_p_barrier_wi() nvw_p_barrier(NVW_WORKITEM)
+#define nvw_p_barrier_wg() nvw_p_barrier(NVW_WORKGROUP)
+#define nvw_p_barrier_kr() nvw_p_barrier(NVW_KERNEL)
+
+/*
+ * Tells the host that operation number op is durable from now on: the crash tester holds the structure to
+ * it. Say it after the persist barrier that made it so. Under buffered epoch persistency, where a barrier
+ * promises no durability, the machine passes it on when the stores before it are durable.
+ */
+#define nvw_ack(op)                                                                                \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		(void)nvw__op(&nvw__site, NVW__OP_ACK, NULL, (op), 0);                             \
+	})
+
+/* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
+
+/* A source place, one static record for each use of a macro above. */
+struct nvw_site {
+	const char *file;
+	const char *function;
+	unsigned line;
+};
+
+#define NVW__KINDS(X)                                                                              \
+	X(LOAD, "load")                                                                            \
+	X(STORE, "store")                                                                          \
+	X(ATOMIC_LOAD, "atomic load")                                                              \
+	X(ATOMIC_STORE, "atomic store")                                                            \
+	X(EXCHANGE, "atomic exchange")                                                             \
+	X(ADD, "atomic add")                                                                       \
+	X(SUB, "atomic sub")                                                                       \
+	X(AND, "atomic and")                                                                       \
+	X(OR, "atomic or")                                                                         \
+	X(MIN, "atomic min")                                                                       \
+	X(MAX, "atomic max")                                                                       \
+	X(COMPARE_EXCHANGE, "atomic compare-exchange")                                             \
+	X(BARRIER, "barrier")                                                                      \
+	X(P_BARRIER, "persist barrier")                                                            \
+	X(ACK, "acknowledgement")                                                                  \
+	X(RETURN, "return")
+
+enum nvw__kind {
+#define X(name, text) NVW__##name,
+	NVW__KINDS(X)
+#undef X
+	NVW__KIND_COUNT
+};
+
+/* What a work-item waits for: the request that it leaves to the machine and the value it gets back. */
+struct nvw__request {
+	uint64_t address; /* the kernel's pointer */
+	uint64_t value;   /* operand; result when the work-item resumes */
+	uint64_t compare; /* compare-exchange: the expected value */
+	const struct nvw_site *site;
+	uint32_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
+};
+
+extern struct nvw__request *nvw__self; /* of the work-item that runs now */
+void nvw__issue(void);                 /* hands nvw__self to the machine; returns when it is done */
+
+#define NVW__LOG2_SIZE(object) (sizeof(object) == 8 ? 3u : sizeof(object) == 4 ? 2u : sizeof(object) == 2 ? 1u : 0u)
+#define NVW__OP(kind, object, order, scope)                                                        \
+	((uint32_t)NVW__##kind | NVW__LOG2_SIZE(object) << 8 | (uint32_t)(order) << 16 |           \
+		(uint32_t)(scope) << 24)
+#define NVW__OP_BARRIER   ((uint32_t)NVW__BARRIER)
+#define NVW__OP_P_BARRIER ((uint32_t)NVW__P_BARRIER)
+#define NVW__OP_ACK       ((uint32_t)NVW__ACK)
+
+#define NVW__SITE(name) static const struct nvw_site name = {__FILE__, __func__, __LINE__}
+
+/* The bytes of v, converted to the type of *p, as a number. */
+#define NVW__RAW(p, v) nvw__bytes(&(__typeof__(*(p))){(v)}, sizeof(*(p)))
+
+#define NVW__ATOMIC(kind, p, v, c, order, scope)                                                   \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		union {                                                                            \
+			__typeof__(*(p)) nvw__v;                                                   \
+			uint64_t nvw__raw;                                                         \
+		} nvw__u = {.nvw__raw = nvw__op(&nvw__site, NVW__OP(kind, *(p), order, scope), (p), \
+				    NVW__RAW(p, v), NVW__RAW(p, c))};                               \
+		nvw__u.nvw__v;                                                                     \
+	})
+
+static inline uint64_t nvw__bytes(const void *object, size_t size)
+{
+	uint64_t raw = 0;
+
+	__builtin_memcpy(&raw, object, size <= 8 ? size : 8);
+	return raw;
+}
+
+static inline uint64_t nvw__op(const struct nvw_site *site, uint32_t op, const volatile void *address,
+	uint64_t value, uint64_t compare)
+{
+	struct nvw__request *r = nvw__self;
+
+	r->address = (uint64_t)(uintptr_t)address;
+	r->value = value;
+	r->compare = compare;
+	r->site = site;
+	r->op = op;
+	nvw__issue();
+	return r->value;
+}
+
+#endif

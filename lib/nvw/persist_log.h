@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The persist log: what happened to NVRAM during a run, in virtual time. It is the one interface between
+ * emulation and crash testing. The file format is described byte by byte in docs/persist-log.md.
+ *
+ * Records come in the order in which they happened; times never decrease. Offsets are pool offsets. The
+ * same run (binary, machine, workload, seed) writes the same file, byte for byte.
+ */
+#ifndef NVW_PERSIST_LOG_H
+#define NVW_PERSIST_LOG_H
+
+#include <nvw/kernel.h>
+#include <nvw/pool.h>
+
+enum { NVW_LOG_VERSION = 1, NVW_LOG_LINE_BYTES = 64 };
+
+enum nvw_log_kind {
+	NVW_LOG_SITE = 1, /* a source place gets its number; comes before the first record that uses it */
+	NVW_LOG_LAUNCH,   /* a kernel begins */
+	NVW_LOG_FINISH,   /* a kernel has ended and released its stores */
+	NVW_LOG_STORE,    /* a store or atomic changed NVRAM as the program sees it */
+	NVW_LOG_ISSUE,    /* a write-back has been sent to the NVRAM: from now on it may be durable in part */
+	NVW_LOG_DONE,     /* the NVRAM has completed it: it is durable */
+	NVW_LOG_BARRIER,  /* a group has arrived at a persist barrier */
+	NVW_LOG_PERSISTED, /* that barrier has completed: its epoch is durable (epoch persistency) */
+	NVW_LOG_ACK,      /* operations were acknowledged to the host as durable */
+	NVW_LOG_HOST,     /* the host wrote NVRAM: durable at once */
+	NVW_LOG_END,      /* the run ended in order; the last record */
+};
+
+/* One record; only the member that its kind names is meaningful. data points into the writer's caller's or
+ * the reader's buffer (valid until the next call). */
+struct nvw_log_record {
+	enum nvw_log_kind kind;
+	uint64_t time_ps;
+	union {
+		struct {
+			uint32_t id; /* from 1, in order of appearance */
+			uint32_t line;
+			const char *file;
+			const char *function;
+		} site;
+		struct {
+			uint32_t kernel; /* from 1, in order of launch */
+			uint32_t group_size;
+			uint64_t work_items;
+			const char *name;
+		} launch;
+		struct {
+			uint32_t kernel;
+		} finish;
+		struct {
+			uint32_t site;
+			uint32_t kernel;
+			uint64_t work_item; /* global id */
+			uint64_t group;
+			/* How many persist barriers that order this store came before it in its
+			 * program order, by scope: epochs of equations 1 to 3. wi counts barriers of
+			 * every scope, wg those of work-group and kernel scope, kr those of kernel scope. */
+			uint32_t epoch_wi, epoch_wg, epoch_kr;
+			uint32_t bytes; /* 1 to 8, within one 8-byte word */
+			nvw_off off;
+			uint64_t value; /* little-endian, the low bytes */
+		} store;
+		struct {
+			uint64_t write;   /* number of the write-back, from 1 */
+			nvw_off off;      /* 64-byte aligned */
+			uint64_t mask;    /* bit i: byte i is written */
+			const uint8_t *data; /* 64 bytes */
+		} issue;
+		struct {
+			uint64_t write;
+		} done;
+		struct {
+			uint32_t site;
+			uint32_t kernel;
+			enum nvw_group scope;
+			uint64_t work_item; /* of the first work-item (wi, wg), 0 for the kernel */
+			uint64_t group;
+			uint32_t work_items; /* that arrived together */
+			uint32_t epoch;      /* the number of the epoch that the barrier ends, in its scope */
+		} barrier; /* also PERSISTED */
+		struct {
+			uint64_t first, count;
+		} ack;
+		struct {
+			nvw_off off;
+			uint32_t bytes; /* 1 to 4096 */
+			const uint8_t *data;
+		} host;
+	};
+};
+
+/* What the log is about; repeated in every report. Strings are copied. */
+struct nvw_log_info {
+	const char *workload, *options, *machine, *protocol, *model, *domain;
+	uint64_t seed;
+	uint64_t pool_bytes;
+	uint32_t atomicity; /* bytes that the NVRAM writes at once: 8 or 64 */
+};
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+struct nvw_log_writer;
+/* Creates path (an existing file is replaced). */
+NVW_CHECKED int nvw_log_create(const char *path, const struct nvw_log_info *info,
+	struct nvw_log_writer **ret_writer);
+/* Buffered; a failed write is reported here or at close, once. */
+NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);
+/* Writes NVW_LOG_END at time_ps and the trailer, closes, frees. NULL is fine. */
+NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);
+/* Frees without an END record: the log of a run that failed. NULL is fine. */
+void nvw_log_abandon(struct nvw_log_writer *writer);
+
+/* ---- Reading --------------------------------------------------------------------------------------- */
+
+struct nvw_log_reader;
+NVW_CHECKED int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader);
+const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *reader);
+/* 1 and the next record, 0 after the last, or an error that names file and offset (NVW_E_DAMAGED). */
+NVW_CHECKED int nvw_log_next(struct nvw_log_reader *reader, struct nvw_log_record *ret_record);
+/* Back to the first record. */
+NVW_CHECKED int nvw_log_rewind(struct nvw_log_reader *reader);
+void nvw_log_reader_close(struct nvw_log_reader *reader);
+
+#endif

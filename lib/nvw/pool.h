@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pool: a file that is the emulated NVRAM, byte for byte.
+ *
+ * While a machine runs, the file changes only when the emulated NVRAM completes a write; so the file
+ * always is what a power cut would leave. This header is the host's door to those durable bytes, for
+ * recovery, checkers and tools; it needs no emulator. What a running program sees (caches included) is in
+ * nvw/host.h.
+ *
+ * References that are stored in a pool are offsets from its start (nvw_off), never addresses: a pool may
+ * be mapped elsewhere next time. Offset 0 is the header and means "none" in a reference.
+ *
+ *	pool header | header copy | root words | epoch status table | undo log | chunk table | chunks ...
+ *
+ * Caveats
+ *   - A pool is open once at a time; a second open is refused with NVW_E_BUSY.
+ *   - Numbers are little-endian; a pool does not move to a big-endian host.
+ *   - Not thread-safe: one thread uses a pool handle at a time.
+ */
+#ifndef NVW_POOL_H
+#define NVW_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nvw/errors.h>
+
+#define NVW_CHECKED __attribute__((warn_unused_result))
+
+typedef uint64_t nvw_off; /* bytes from the start of the pool; 0 is "none" */
+
+struct nvw_pool;
+
+enum {
+	NVW_POOL_ROOTS = 8,           /* root words in a pool */
+	NVW_POOL_LAYOUT_BYTES = 32,   /* with the terminating 0 */
+	NVW_POOL_CHUNK_BYTES = 65536, /* the heap's unit; see nvw/heap.h */
+};
+
+/* What a new pool is to hold. Zeroes choose the defaults in brackets. */
+struct nvw_pool_params {
+	uint64_t bytes;                    /* of the file, a multiple of 4096 [as small as the rest allows] */
+	uint64_t heap_bytes;               /* used when bytes is 0: the heap's size, rounded up to chunks [1 chunk] */
+	uint32_t streams;                  /* epoch streams (nvw/epoch.h) [1] */
+	uint32_t log_entries;              /* undo log entries a stream [64] */
+	char layout[NVW_POOL_LAYOUT_BYTES]; /* whose data this is: the workload's name */
+};
+
+/* Geometry, as stored in the header; all in bytes from the start of the pool. Constant. */
+struct nvw_pool_geometry {
+	uint64_t bytes;
+	nvw_off roots;       /* NVW_POOL_ROOTS words of 8 bytes, plain values of the structure's choice */
+	nvw_off est;         /* epoch status table: streams sealed words */
+	nvw_off log;         /* undo log: streams * log_entries entries of 32 bytes */
+	nvw_off chunk_table; /* chunks sealed words */
+	nvw_off chunks;      /* the first chunk, 64 KiB aligned within the pool's data */
+	uint32_t streams;
+	uint32_t log_entries;
+	uint32_t chunk_count;
+	char layout[NVW_POOL_LAYOUT_BYTES];
+};
+
+/*
+ * Creates path as a pool and opens it. Fails with -EEXIST if path exists, NVW_E_FULL if the disk cannot
+ * hold it (nothing is left behind), NVW_E_USAGE for impossible parameters. The file is durable as an empty
+ * pool when this returns. *ret_pool is closed by nvw_pool_close().
+ */
+NVW_CHECKED int nvw_pool_create(const char *path, const struct nvw_pool_params *params,
+	struct nvw_pool **ret_pool);
+
+enum nvw_pool_mode {
+	NVW_POOL_READ,    /* durable bytes, unchanged; shared with other readers */
+	NVW_POOL_WRITE,   /* for a machine or for recovery */
+	NVW_POOL_PRIVATE, /* writes stay in this process: recover --dry-run */
+};
+
+/*
+ * Opens a pool. Its header must be whole (the copy stands in for a damaged first one in every mode but is
+ * repaired only by recovery). Fails without touching the file: -ENOENT, NVW_E_NOT_A_POOL, NVW_E_VERSION,
+ * NVW_E_DAMAGED, NVW_E_BUSY.
+ */
+NVW_CHECKED int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool);
+
+/*
+ * A pool handle over an image in memory, as crash tests use it: readable at image, every write through
+ * nvw_pool_write() is handed to write() as pieces that lie within one 8-byte word each, in order.
+ * write() returns 0, or an error that ends the caller's operation (a crash during recovery). The header in
+ * the image is checked as by nvw_pool_open().
+ */
+struct nvw_pool_image {
+	const void *image;
+	uint64_t bytes;
+	int (*write)(void *context, nvw_off off, const void *from, size_t n);
+	void *context;
+};
+NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
+
+/* Makes everything written durable, unmaps, unlocks, frees. NULL is fine. */
+void nvw_pool_close(struct nvw_pool *pool);
+
+const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool);
+const char *nvw_pool_path(const struct nvw_pool *pool); /* "(image)" for one in memory */
+
+/* The mapped durable bytes. Writable only by the emulated NVRAM (emu/); everybody else uses
+ * nvw_pool_write(). */
+const void *nvw_pool_base(const struct nvw_pool *pool);
+void *nvw_pool_medium(struct nvw_pool *pool); /* NULL unless opened with NVW_POOL_WRITE */
+
+/* n durable bytes at off, or NULL if they do not all lie in the pool. */
+const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n);
+
+/* The aligned 8-byte word at off; 0 if it lies outside the pool. */
+uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off);
+
+/*
+ * Writes n bytes at off and makes them durable before it returns. A crash leaves each aligned 8-byte word
+ * whole, old or new, and words in ascending order of address. NVW_E_DAMAGED if the range is not in the
+ * pool (an offset on the medium was wrong), or what an image's write() returned.
+ */
+NVW_CHECKED int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_t n);
+NVW_CHECKED int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value);
+
+/* Words written by nvw_pool_write() since the pool was opened. */
+uint64_t nvw_pool_words_written(const struct nvw_pool *pool);
+
+/* Root word i (0 to NVW_POOL_ROOTS - 1): a structure's entry points, 8 bytes each. */
+static inline nvw_off nvw_pool_root_off(const struct nvw_pool_geometry *g, unsigned i)
+{
+	return g->roots + 8 * (uint64_t)i;
+}
+
+/* ---- Sealed words --------------------------------------------------------------------------------
+ *
+ * Metadata that changes during a run lives in words of 8 bytes, each atomic on the medium and each
+ * guarded by itself: 48 bits of payload below 16 bits of CRC over the payload and the word's offset.
+ * Any change of one byte, and a word that strayed from another place, is noticed. The all-zero word is
+ * valid and means "never written".
+ */
+#define NVW_SEAL_PAYLOAD_BITS 48
+uint64_t nvw_seal(nvw_off off, uint64_t payload);
+/* True and the payload if word is sealed for off, or zero. */
+bool nvw_unseal(nvw_off off, uint64_t word, uint64_t *ret_payload);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A workload: a persistent structure (or any kernel) that nvwave can run, crash, recover and check.
+ *
+ * Shipped workloads are listed in workloads/workloads.def. One built outside the tree is a shared object
+ * that exports "const struct nvw_workload nvw_workload" and is named by its path on the command line; it
+ * has the same powers. docs/tutorial.md writes one from scratch.
+ *
+ * The life of one run:
+ *
+ *	prepare -> pool is created as pool() says -> setup -> run -> [finish] -> check -> dispose
+ *
+ * The life of a crash test: prepare once, then for each crash state: recover (generic, then the workload's
+ * recover) on the durable bytes -> check against what had been acknowledged.
+ */
+#ifndef NVW_WORKLOAD_H
+#define NVW_WORKLOAD_H
+
+#include <stdio.h>
+
+#include <nvw/host.h>
+#include <nvw/pool.h>
+#include <nvw/recovery.h>
+
+/* ---- Options -------------------------------------------------------------------------------------- */
+
+enum nvw_option_type {
+	NVW_OPTION_COUNT,  /* a number; k, M, G are 1000s, hexadecimal is fine */
+	NVW_OPTION_BYTES,  /* a size with a unit: 64B, 16KiB, 1MiB */
+	NVW_OPTION_REAL,   /* a number with a fraction */
+	NVW_OPTION_BOOL,   /* on, off, yes, no, true, false, 1, 0 */
+	NVW_OPTION_CHOICE, /* one of choices */
+	NVW_OPTION_STRING,
+};
+
+/* One option --name=VALUE. All strings are static. */
+struct nvw_option {
+	const char *name;
+	enum nvw_option_type type;
+	const char *value;          /* the default, in the form a user would type; "" for none */
+	const char *const *choices; /* NULL-terminated, for NVW_OPTION_CHOICE */
+	const char *help;           /* one line */
+};
+
+struct nvw_options; /* the values of a workload's options, checked */
+
+/* The value of an option of the workload. Asking for a name that is not in its table, or for another type,
+ * is a programming error. A string that was not given is "". */
+uint64_t nvw_option_u64(const struct nvw_options *options, const char *name); /* COUNT and BYTES */
+double nvw_option_real(const struct nvw_options *options, const char *name);
+bool nvw_option_bool(const struct nvw_options *options, const char *name);
+unsigned nvw_option_choice(const struct nvw_options *options, const char *name); /* index in choices */
+const char *nvw_option_string(const struct nvw_options *options, const char *name);
+bool nvw_option_given(const struct nvw_options *options, const char *name); /* by the user */
+
+/* ---- Acknowledgements and findings ---------------------------------------------------------------- */
+
+/* Which operations had been acknowledged as durable when the power went. */
+struct nvw_acks;
+bool nvw_acked(const struct nvw_acks *acks, uint64_t op);
+uint64_t nvw_acked_count(const struct nvw_acks *acks);
+
+/*
+ * Reports that the structure breaks an invariant, in its own words; off is the place in the pool, 0 if
+ * there is none. check() may report several; each is recorded up to a bound. Returns NVW_E_INCONSISTENT.
+ */
+struct nvw_findings;
+__attribute__((format(printf, 3, 4))) int nvw_violation(struct nvw_findings *findings, nvw_off off,
+	const char *format, ...);
+
+/* ---- The workload ---------------------------------------------------------------------------------- */
+
+/* A seeded bug: what the crash tester must find when it is switched on with --mutate=NAME. */
+struct nvw_mutation {
+	const char *name;
+	const char *breaks;   /* what it does wrong, one line */
+	const char *found_by; /* the mode that finds it: "kill", "observed" or "permitted" */
+};
+
+struct nvw_workload {
+	const char *name; /* also the layout of its pools */
+	const char *summary;
+
+	const struct nvw_option *options; /* ends with a row whose name is NULL; may be NULL */
+	const struct nvw_mutation *mutations; /* likewise */
+
+	/*
+	 * Turns options, seed and mutation into a plan: what will be done, on the host alone, the same on
+	 * every call. mutation is an index into mutations, or -1. The plan is the first argument of the
+	 * hooks below and is freed by dispose(). A pool-less tool passes no plan to recover() and inspect().
+	 */
+	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+	void (*dispose)(void *plan);
+
+	/* The pool that the plan needs. NULL for a workload without NVRAM. */
+	int (*pool)(const void *plan, struct nvw_pool_params *ret_params);
+
+	/* Builds the structure in a new pool, preloads it. Optional. */
+	int (*setup)(void *plan, struct nvw_machine *machine);
+
+	/* The measured part: launches kernels, acknowledges operations. */
+	int (*run)(void *plan, struct nvw_machine *machine);
+
+	/*
+	 * The structure's own recovery, after the generic one (nvw/recovery.h): on durable bytes alone, by
+	 * nvw_pool_write(). Must be idempotent and may be interrupted at any write. Optional.
+	 */
+	int (*recover)(struct nvw_pool *pool, struct nvw_recovery *report);
+
+	/*
+	 * Checks a recovered pool: every invariant of the structure, that acknowledged operations are there,
+	 * that others are whole or absent, that nothing leaks. Reads only. Returns 0, or
+	 * NVW_E_INCONSISTENT after at least one nvw_violation().
+	 * acks is NULL when a tool checks a pool whose plan is unknown (plan is NULL too then): structure
+	 * invariants only.
+	 */
+	int (*check)(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks,
+		struct nvw_findings *findings);
+
+	/* Adds "name value" lines about the structure (nvw_describe) for nvwave inspect. Optional. */
+	int (*inspect)(struct nvw_pool *pool, struct nvw_description *description);
+
+	/* Adds the workload's own figures to the statistics of a run, after run(). Optional. */
+	int (*report)(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+};
+
+#endif
