@@ -90,6 +90,16 @@ static bool may_be_absent(const struct check *c, const struct kv_key *k)
 
 /* ---- One slot ------------------------------------------------------------------------------------- */
 
+/* One finding is enough for a key whose entry is broken: it is not reported as lost too. */
+static void mark_seen(struct check *c, uint64_t key)
+{
+	const uint32_t id = c->plan == NULL ? UINT32_MAX : kv_key_id(c->plan, key);
+
+	if (id != UINT32_MAX) {
+		c->plan->seen[id] = c->plan->checks;
+	}
+}
+
 /* (1): allocated, of a sound length, and whole. The entry's words, or NULL after a violation. */
 static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 {
@@ -117,7 +127,9 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 		check = kv_check_add(check, entry[2 + i]);
 	}
 	if (kv_check_end(check, value_bytes) != entry[1]) {
-		VIOLATION(c, off, "a published key points at a value that is not durable, or torn");
+		VIOLATION(c, off, "key %" PRIu64 " is published, but its value is not durable, or torn",
+			entry[0]);
+		mark_seen(c, entry[0]);
 		return NULL;
 	}
 	return entry;

@@ -108,13 +108,18 @@ static int out_of_memory(const struct kv_plan *p)
 	return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %" PRIu64 " operations", op_total(p));
 }
 
-static int allocate_ops(struct kv_plan *p)
+static int check_counts(const struct kv_plan *p)
 {
 	if (p->preload > OPS_MAX || p->count > OPS_MAX || op_total(p) > OPS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "kv: expected at most %d operations, found %" PRIu64 " + %" PRIu64,
+		return nvw_fail(NVW_E_USAGE,
+			"kv: expected at most %d operations, found --preload=%" PRIu64 " and --count=%" PRIu64,
 			OPS_MAX, p->preload, p->count);
 	}
+	return 0;
+}
 
+static int allocate_ops(struct kv_plan *p)
+{
 	const uint64_t n = op_total(p) + 1;
 
 	if (p->keys == NULL) {
@@ -155,7 +160,10 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	if (p->preload == 0) {
 		return nvw_fail(NVW_E_USAGE, "--ycsb: expected at least one record to load, found 0");
 	}
-	error = allocate_ops(p);
+	error = check_counts(p);
+	if (error == 0) {
+		error = allocate_ops(p);
+	}
 	if (error != 0) {
 		return error;
 	}
@@ -485,8 +493,11 @@ static int prepare(const struct nvw_options *options, struct kv_plan *p)
 {
 	read_options(options, p);
 
-	int error = nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p);
+	int error = check_counts(p);
 
+	if (error == 0) {
+		error = nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p);
+	}
 	if (error == 0) {
 		error = check_options(p, nvw_option_u64(options, "slots"));
 	}
