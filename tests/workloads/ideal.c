@@ -587,6 +587,7 @@ int nvw_violation(struct nvw_findings *findings, nvw_off off, const char *format
 	va_start(args, format);
 	vsnprintf(violation + used, sizeof(violation) - used, format, args);
 	va_end(args);
+	strncat(violation, "; ", sizeof(violation) - strlen(violation) - 1);
 	violations++;
 	return NVW_E_INCONSISTENT;
 }

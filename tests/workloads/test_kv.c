@@ -188,6 +188,7 @@ static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_vie
 
 	assert_int_equal(kv_view_open(copy, &v), 0);
 	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), 0);
+	ideal_violations(&why);
 	damage(copy, &v);
 	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), NVW_E_INCONSISTENT);
 	ideal_violations(&why);

@@ -132,6 +132,11 @@ static struct change fetch(const struct kv_batch_args *a, uint64_t id)
 	return c;
 }
 
+static bool is_change(const struct change *c)
+{
+	return (c->kind & (KV_PUT | KV_DELETE)) != 0;
+}
+
 static void allocate(const struct kv_batch_args *a, struct change *c)
 {
 	c->entry = nvw_pmalloc(&a->pmem, kv_entry_bytes(a->value_bytes), NULL);
@@ -271,7 +276,7 @@ static void free_old(const struct kv_batch_args *a, struct change *c)
 	}
 }
 
-/* What happens between the two persist barriers, the same for both variants. */
+/* What happens between the two persist barriers, the same for both variants: (c). */
 static void apply(const struct kv_batch_args *a, struct change *c)
 {
 	if ((c->kind & KV_GET) != 0) {
@@ -289,7 +294,7 @@ static void apply(const struct kv_batch_args *a, struct change *c)
 	if (a->mutation == KV_FREE_BEFORE_PUBLISH) {
 		free_old(a, c);
 	}
-	if (a->mutation == KV_ACK_BEFORE_BARRIER && (c->kind & (KV_PUT | KV_DELETE)) != 0) {
+	if (a->mutation == KV_ACK_BEFORE_BARRIER && is_change(c)) {
 		nvw_ack(c->op);
 	}
 }
@@ -297,8 +302,7 @@ static void apply(const struct kv_batch_args *a, struct change *c)
 /* (e), (f), and the result for the host. */
 static void settle(const struct kv_batch_args *a, struct change *c, uint64_t id)
 {
-	if ((c->kind & (KV_PUT | KV_DELETE)) != 0 && c->result != KV_RESULT_NO_SLOT &&
-		a->mutation != KV_ACK_BEFORE_BARRIER) {
+	if (is_change(c) && c->result != KV_RESULT_NO_SLOT && a->mutation != KV_ACK_BEFORE_BARRIER) {
 		nvw_ack(c->op);
 	}
 	free_old(a, c);
@@ -323,12 +327,14 @@ void kv_batch_workitem(const void *args)
 	}
 	if (c.entry != 0) {
 		write_entry(a, &c, c.entry);
-	}
-	if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
-		nvw_p_barrier_wi();
+		if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
+			nvw_p_barrier_wi(); /* (b) */
+		}
 	}
 	apply(a, &c);
-	nvw_p_barrier_wi();
+	if (is_change(&c)) {
+		nvw_p_barrier_wi(); /* (d) */
+	}
 	settle(a, &c, id);
 }
 
@@ -382,7 +388,7 @@ void kv_batch_workgroup(const void *args)
 	nvw_barrier(NVW_WORKGROUP); /* all entries are written, and visible to their publishers */
 	order_group(a);
 	apply(a, &c);
-	nvw_p_barrier_wg();
+	nvw_p_barrier_wg(); /* (d) */
 	if (id < a->count) {
 		settle(a, &c, id);
 	}
