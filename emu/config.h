@@ -35,7 +35,7 @@ struct emu_cache_config {
 
 struct emu_memory_config {
 	uint64_t read, write;
-	uint64_t channels, bandwidth;
+	uint64_t channels, bandwidth, queue;
 };
 
 struct emu_config {

@@ -56,7 +56,7 @@ struct emu_line {
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
-	struct emu_tag *tag;  /* buffered epoch: whose epoch the dirty bytes belong to, NULL if clean */
+	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
 	uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
 	uint8_t data[EMU_LINE];
 } __attribute__((aligned(64)));
@@ -107,8 +107,10 @@ struct emu_network {
 };
 
 struct emu_channels {
-	emu_time *read_free, *write_free;
-	emu_time line_ps; /* time that a line occupies a channel */
+	emu_time *read_free, *write_free; /* reads go first: the two share no queue */
+	emu_time read_ps, write_ps;        /* latencies */
+	emu_time line_ps;                  /* time that a line occupies a channel */
+	emu_time queue_ps;                 /* how far ahead of the device the write queue may run */
 	uint32_t count;
 };
 
@@ -120,7 +122,6 @@ struct emu_nvram_write {
 	uint32_t stores;                        /* chain of store records that it carries */
 	uint64_t number;
 	uint64_t mask;
-	struct emu_tag *tag;
 	uint8_t data[EMU_LINE];
 };
 
@@ -152,8 +153,8 @@ struct emu_wavefront {
 	char *stacks;            /* of lane 0; the others follow */
 	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
-	struct emu_check_streams *streams; /* durability checker, NULL when it is off */
-	struct emu_stream_tags *tags;      /* buffered epoch */
+	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
+	unsigned fair;              /* the lane that guarantee (2) of exec.c prefers next */
 };
 
 /* Where a work-group can be resident: the wavefront contexts of a part of a CU. */
@@ -178,7 +179,7 @@ struct emu_group {
 	struct emu_group *prev_all;
 	char *saved;          /* contexts while switched out, NULL while resident */
 	bool preemptible;     /* every work-item waits at a kernel-wide barrier */
-	struct emu_check_stream *stream; /* durability checker */
+	uint32_t stream;      /* durability checker: 0 until it stores to NVRAM */
 };
 
 struct emu_event {
@@ -211,7 +212,7 @@ struct emu_exec {
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	emu_time arrived_first;
 	struct emu_group *live_groups;
-	struct emu_check_stream *stream;
+	uint32_t stream; /* durability checker */
 	struct nvw_random schedule; /* seeded choices */
 };
 
@@ -234,7 +235,7 @@ struct nvw_machine {
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_network network;
-	struct emu_channels dram_channels, nvram_channels;
+	struct emu_channels dram_channels, nvram_channels; /* memory.c */
 	struct emu_nvram nvram;
 	struct emu_exec exec;
 	struct emu_record *record; /* persist log and checker: NULL when neither is on */
@@ -303,8 +304,12 @@ int emu_memory_init(struct nvw_machine *m);
 void emu_memory_finish(struct nvw_machine *m);
 /* Reads the whole line into to; returns when it has arrived at the L2. */
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
-/* Writes the bytes of mask; returns when the device has them (DRAM) or has completed them (NVRAM). */
+/* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
+ * A write to NVRAM is durable later, see nvram.last_done. */
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
+/* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
+ * has completed it. */
+emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
@@ -312,9 +317,12 @@ void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
 int emu_nvram_init(struct nvw_machine *m);
 void emu_nvram_finish(struct nvw_machine *m);
-/* A write-back of line's dirty bytes arrives at the controller at t. Takes over its chain of store
- * records. Returns when it is durable. */
-emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
+/* A write of the bytes of mask arrives at the controller at t, carrying a chain of store records. Returns
+ * when the controller has accepted it. */
+emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
+	uint32_t stores, emu_time t);
+/* These bytes are durable now: a store under eadr. */
+void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes);
 /* Lays the bytes of writes in flight over to. */
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */
