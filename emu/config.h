@@ -27,6 +27,9 @@ enum emu_domain { EMU_DOMAINS(X) };
 enum emu_model { EMU_MODELS(X) };
 #undef X
 
+/* Value of persist_check besides off (0) and on (1): on in debug builds. */
+enum { EMU_AUTO = 2 };
+
 struct emu_cache_config {
 	uint64_t size, ways;
 	uint64_t latency, occupancy;

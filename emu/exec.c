@@ -9,8 +9,8 @@
  * Guarantees
  *   (1) Laggards first, so that diverged lanes meet again: the deepest stack goes first, then the smallest
  *       line number (a lane inside a branch or a callee is behind one that waits after it).
- *   (2) No starvation: a posted lane is passed over at most PASSED_OVER_MAX turns (a lane may spin on what
- *       another lane of its wavefront is to store).
+ *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next lane in rotation
+ *       goes first (a lane may spin on what another lane of its wavefront is to store).
  *   (3) Only events order things: the same heap content gives the same run.
  */
 #include <stdlib.h>
@@ -36,15 +36,8 @@ static struct {
 #ifdef EMU_ASAN
 	const void *engine_stack;
 	size_t engine_stack_bytes;
-	void *engine_fake;
 #endif
 } now;
-
-#ifdef EMU_ASAN
-/* Fake stacks of suspended lanes, by context and lane. */
-static void *fakes[1 << 16][EMU_LANES];
-#define FAKE(wf, lane) (&fakes[((wf) - now.machine->exec.wavefronts) & 0xffff][lane])
-#endif
 
 /* ---- Who am I ------------------------------------------------------------------------------------- */
 
@@ -97,7 +90,7 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 }
 
 /* Switches from the running context to the next lane of this turn, or to the engine. */
-static void switch_to_next(void **save, void **fake)
+static void switch_to_next(void **save)
 {
 	struct emu_wavefront *const wf = now.wavefront;
 
@@ -114,10 +107,10 @@ static void switch_to_next(void **save, void **fake)
 		}
 		now.lane = lane;
 		nvw__self = &wf->requests[lane];
-		emu_fiber_announce(fake, stack_bottom(now.machine, wf, lane), now.machine->exec.stack_bytes);
+		emu_fiber_announce(stack_bottom(now.machine, wf, lane), now.machine->exec.stack_bytes);
 		emu_fiber_switch(save, wf->sp[lane]);
 	} else {
-		emu_fiber_announce(fake, now.engine_stack, now.engine_stack_bytes);
+		emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
 		emu_fiber_switch(save, now.engine);
 	}
 }
@@ -131,12 +124,8 @@ void nvw__issue(void)
 	if (here < stack_bottom(now.machine, wf, lane) + STACK_RESERVE) {
 		overflow(now.machine, nvw__self);
 	}
-#ifdef EMU_ASAN
-	switch_to_next(&wf->sp[lane], FAKE(wf, lane));
-	emu_fiber_arrive(*FAKE(wf, lane), NULL, NULL);
-#else
-	switch_to_next(&wf->sp[lane], NULL);
-#endif
+	switch_to_next(&wf->sp[lane]);
+	emu_fiber_arrive(NULL, NULL);
 }
 
 /* The first and last function on a work-item's stack. */
@@ -144,7 +133,7 @@ static void work_item(void)
 {
 	static const struct nvw_site at_return = {"(return)", "", 0};
 
-	emu_fiber_arrive(NULL, &now.engine_stack, &now.engine_stack_bytes);
+	emu_fiber_arrive(&now.engine_stack, &now.engine_stack_bytes);
 	now.machine->exec.kernel(now.machine->exec.args);
 	nvw__self->site = &at_return;
 	nvw__self->op = NVW__RETURN;
@@ -161,12 +150,8 @@ static void run_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 	now.to_run = wf->runnable;
 	wf->posted |= wf->runnable;
 	wf->runnable = 0;
-#ifdef EMU_ASAN
-	switch_to_next(&now.engine, &now.engine_fake);
-	emu_fiber_arrive(now.engine_fake, NULL, NULL);
-#else
-	switch_to_next(&now.engine, NULL);
-#endif
+	switch_to_next(&now.engine);
+	emu_fiber_arrive(NULL, NULL);
 }
 
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
@@ -174,7 +159,8 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
 	wf->runnable = wf->live;
 	wf->posted = wf->parked = 0;
-	wf->turns = 0;
+	wf->turns = wf->fair = 0;
+	wf->buffered_stream = wf->buffered_epoch = wf->buffered_tag = 0;
 	for (unsigned lane = 0; lane < lanes; lane++) {
 		char *const bottom = stack_bottom(m, wf, lane);
 
@@ -318,10 +304,10 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 		}
 		/* Only returning lanes: let them. */
 	} else {
-		/* Each lane in turn, from the one after those that have just been preferred. */
-		const uint64_t later = posted & ~((UINT64_C(2) << (m->exec.ages++ % EMU_LANES)) - 1);
+		const uint64_t from = posted & (UINT64_MAX << wf->fair);
 
-		leader = (unsigned)__builtin_ctzll(later ? later : posted);
+		leader = (unsigned)__builtin_ctzll(from ? from : posted);
+		wf->fair = (leader + 1) % EMU_LANES;
 		wf->turns = 0;
 	}
 	for (uint64_t rest = posted; rest; rest &= rest - 1) {
@@ -349,7 +335,7 @@ static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		persist_acknowledge(m, wf->requests[lane].value, 1, t);
+		persist_acknowledge(m, wf, lane, wf->requests[lane].value, 1);
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t);
@@ -360,6 +346,9 @@ static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	struct emu_group *const group = wf->group;
 
 	wf->live &= ~lanes;
+	if (m->buffered) {
+		buffered_return(m, wf, lanes);
+	}
 	group->returned += (uint32_t)__builtin_popcountll(lanes);
 	if (wf->posted) {
 		emu_wake(m, wf, t);

@@ -17,7 +17,8 @@ void emu_fiber_switch(void **save, void *to);
 /* A context that will run entry() on a stack that ends at top (16-byte aligned). entry never returns. */
 void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 
-/* Address sanitizer must be told of every switch: announce before it, arrive as the first thing after. */
+/* Address sanitizer must be told of every switch: announce before it, arrive as the first thing after. Lanes
+ * have no fake stacks (detect_stack_use_after_return stays off, as it is by default). */
 #if defined(__SANITIZE_ADDRESS__)
 #define EMU_ASAN 1
 #elif defined(__has_feature)
@@ -29,13 +30,13 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 #ifdef EMU_ASAN
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/asan_interface.h>
-#define emu_fiber_announce(fake, bottom, size) __sanitizer_start_switch_fiber((fake), (bottom), (size))
-#define emu_fiber_arrive(fake, bottom, size)   __sanitizer_finish_switch_fiber((fake), (bottom), (size))
-#define emu_fiber_clean(bottom, size)          __asan_unpoison_memory_region((bottom), (size))
+#define emu_fiber_announce(bottom, size) __sanitizer_start_switch_fiber(NULL, (bottom), (size))
+#define emu_fiber_arrive(bottom, size)   __sanitizer_finish_switch_fiber(NULL, (bottom), (size))
+#define emu_fiber_clean(bottom, size)    __asan_unpoison_memory_region((bottom), (size))
 #else
-#define emu_fiber_announce(fake, bottom, size) ((void)0)
-#define emu_fiber_arrive(fake, bottom, size)   ((void)0)
-#define emu_fiber_clean(bottom, size)          ((void)0)
+#define emu_fiber_announce(bottom, size) ((void)0)
+#define emu_fiber_arrive(bottom, size)   ((void)0)
+#define emu_fiber_clean(bottom, size)    ((void)0)
 #endif
 
 #endif

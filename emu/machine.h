@@ -54,6 +54,7 @@ struct emu_line {
 	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
 	uint8_t state;       /* of the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
+	bool pinned;         /* on its way out: not to be chosen again */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
@@ -70,12 +71,11 @@ struct emu_cache {
 	struct emu_line *lines;
 };
 
-/* A ring of line ids: S-FIFO and NVW-FIFO. EMU_NO_LINE is the p_flush marker. */
+/* A ring of line ids: S-FIFO and NVW-FIFO. */
 struct emu_fifo {
-	uint32_t capacity; /* entries; markers do not count */
+	uint32_t capacity; /* entries */
 	uint32_t mask;     /* ring size - 1 */
 	uint32_t head, tail;
-	uint32_t lines; /* entries that are lines */
 	emu_line_id *ring;
 };
 
@@ -120,6 +120,7 @@ struct emu_nvram_write {
 	emu_line_id line;
 	uint32_t next_in_channel, next_of_line; /* indices, 0 ends */
 	uint32_t stores;                        /* chain of store records that it carries */
+	uint32_t tag;                           /* buffered epoch */
 	uint64_t number;
 	uint64_t mask;
 	uint8_t data[EMU_LINE];
@@ -127,12 +128,12 @@ struct emu_nvram_write {
 
 struct emu_nvram {
 	struct emu_nvram_write *writes; /* [0] unused */
-	uint32_t write_count, free_list;
+	uint32_t write_count, write_capacity, free_list;
 	uint32_t *channel_head, *channel_tail;
 	emu_time next_done;   /* of the earliest write in flight, UINT64_MAX if there is none */
 	emu_time last_done;   /* of the latest write ever issued */
 	uint32_t in_flight;
-	uint64_t numbers; /* of writes, for the log */
+	uint64_t numbers;  /* of writes, for the log */
 	uint32_t *by_line; /* hash heads */
 };
 
@@ -154,6 +155,7 @@ struct emu_wavefront {
 	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
 	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
+	uint32_t buffered_stream, buffered_epoch, buffered_tag; /* buffered epoch: barriers so far, current tag */
 	unsigned fair;              /* the lane that guarantee (2) of exec.c prefers next */
 };
 
@@ -163,6 +165,7 @@ struct emu_slot {
 	struct emu_wavefront *wavefronts;
 	struct emu_group *resident;
 	struct emu_group *ready_first, *ready_last; /* switched out, to be resumed here */
+	emu_time free_at; /* while a work-group is being switched */
 };
 
 enum emu_wait { EMU_WAIT_NONE, EMU_WAIT_BARRIER_WG, EMU_WAIT_PERSIST_WG, EMU_WAIT_BARRIER_KR, EMU_WAIT_PERSIST_KR, EMU_WAIT_KINDS };
@@ -177,8 +180,8 @@ struct emu_group {
 	struct emu_group *next;     /* in a slot's ready list */
 	struct emu_group *next_all; /* in the kernel's list of live groups */
 	struct emu_group *prev_all;
-	char *saved;          /* contexts while switched out, NULL while resident */
-	bool preemptible;     /* every work-item waits at a kernel-wide barrier */
+	char *saved; /* contexts while switched out, NULL while resident */
+	uint32_t buffered_stream;
 	uint32_t stream;      /* durability checker: 0 until it stores to NVRAM */
 };
 
@@ -211,6 +214,8 @@ struct emu_exec {
 	unsigned group_size, group_wavefronts;
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	emu_time arrived_first;
+	const struct nvw_site *barrier_site; /* of the kernel-wide persist barrier that is filling up */
+	uint32_t epoch_kr; /* kernel-wide persist barriers so far */
 	struct emu_group *live_groups;
 	uint32_t stream; /* durability checker */
 	struct nvw_random schedule; /* seeded choices */
@@ -232,6 +237,7 @@ struct nvw_machine {
 	bool is_volatile; /* DRAM-only: NVRAM addresses are served as DRAM */
 
 	const struct coh_protocol *protocol;
+	const struct coh_row *rows[5][4][4]; /* by instruction, order, scope */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_network network;
@@ -240,6 +246,7 @@ struct nvw_machine {
 	struct emu_exec exec;
 	struct emu_record *record; /* persist log and checker: NULL when neither is on */
 	struct emu_buffered *buffered; /* NULL under epoch persistency */
+	bool recalling;                /* an L1 empties itself for a recall */
 	struct emu_power_cut cut;
 
 	struct emu_stats stats;
@@ -258,8 +265,9 @@ struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
 /* Tag of a line of the cache. */
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
-/* Gives the (emptied) line to id. */
+/* Gives the line, emptied, to id (EMU_NO_LINE: to nobody). */
 void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id);
+void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
 
 int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity);
 void emu_fifo_finish(struct emu_fifo *fifo);
@@ -310,6 +318,7 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 /* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
  * has completed it. */
 emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
+void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
@@ -320,7 +329,7 @@ void emu_nvram_finish(struct nvw_machine *m);
 /* A write of the bytes of mask arrives at the controller at t, carrying a chain of store records. Returns
  * when the controller has accepted it. */
 emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
-	uint32_t stores, emu_time t);
+	uint32_t stores, uint32_t tag, emu_time t);
 /* These bytes are durable now: a store under eadr. */
 void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes);
 /* Lays the bytes of writes in flight over to. */
@@ -331,6 +340,25 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t);
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
 /* Puts the bytes of mask into the medium, word by word: each word changes at once. */
 void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask);
+
+/* ---- persist/: the way of NVRAM lines to the device ------------------------------------------------- */
+
+/* A write-back from L2 to NVRAM of the bytes of mask, with the store records that it carries: sent to the
+ * device at once under epoch persistency, in its turn under buffered epoch persistency. */
+emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+	uint32_t stores, emu_time t);
+/* Buffered epoch persistency: the lanes of a wavefront are about to store into line, of cu's L1 or (NULL) of
+ * the L2; dirty bytes of other epochs leave first. */
+void emu_buffered_store(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+	struct emu_line *line, emu_line_id id, emu_time *t);
+/* The dirty bytes of an L1's line, of these epochs, are about to be merged into the L2's. */
+void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
+/* After it: an atomic that stored nothing leaves no tag behind. */
+void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
+/* A write of this tag is durable. */
+void buffered_done(struct nvw_machine *m, uint32_t tag);
+/* Lays the bytes that wait for their turn over to. */
+void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
 /* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
 
