@@ -347,13 +347,16 @@ void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, u
  * device at once under epoch persistency, in its turn under buffered epoch persistency. */
 emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t);
-/* Buffered epoch persistency: the lanes of a wavefront are about to store into line, of cu's L1 or (NULL) of
- * the L2; dirty bytes of other epochs leave first. */
-void emu_buffered_store(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
-	struct emu_line *line, emu_line_id id, emu_time *t);
+/* Buffered epoch persistency: the lanes of a wavefront are about to store into a line of cu's L1 or (NULL) of the
+ * L2. Before the line is looked up: dirty bytes of other epochs leave. */
+void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+	emu_line_id id, emu_time *t);
+/* When it has been: the line carries their epochs. */
+void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+	emu_line_id id);
 /* The dirty bytes of an L1's line, of these epochs, are about to be merged into the L2's. */
 void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
-/* After it: an atomic that stored nothing leaves no tag behind. */
+/* After the store: an atomic that stored nothing leaves no tag behind. */
 void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
 /* A write of this tag is durable. */
 void buffered_done(struct nvw_machine *m, uint32_t tag);

@@ -104,11 +104,8 @@ static uint32_t vector_add(struct nvw_machine *m, struct vector *v, size_t row_b
 		}
 		v->rows = grown;
 		v->capacity = capacity;
-		if (!v->count) {
-			memset(v->rows, 0, row_bytes);
-			v->count = 1;
-		}
 	}
+	v->count += !v->count;
 	memset(v->rows + v->count * row_bytes, 0, row_bytes);
 	return v->count++;
 }
@@ -417,29 +414,33 @@ void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 
 /* ---- Stores --------------------------------------------------------------------------------------------------- */
 
-void emu_buffered_store(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
-	struct emu_line *line, emu_line_id id, emu_time *t)
+void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+	emu_line_id id, emu_time *t)
 {
-	uint32_t tag;
+	struct emu_line *line;
 
 	if (!emu_is_persistent(m, id)) {
 		return;
 	}
-	tag = tag_of(m, wf, (unsigned)__builtin_ctzll(lanes));
 	if (!cu) {
 		/* At the L2 the store must not overtake what its CU stored before. */
-		coh_drain_l1(m, emu_cu_of(wf), &emu_cu_of(wf)->nvw_fifo, 0, COH_BY_PERSIST, *t);
+		*t = coh_drain_l1(m, emu_cu_of(wf), &emu_cu_of(wf)->nvw_fifo, 0, COH_BY_PERSIST, *t);
 	}
-	if (line->dirty && line->tag == tag) {
-		return;
-	}
-	if (line->dirty) {
+	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
+	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
 		m->stats.epoch_conflicts++;
 		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_FLUSH, COH_BY_ACCESS, *t) :
 			coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
 	}
-	line->tag = tag;
-	carry(m, tag);
+}
+
+void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+	emu_line_id id)
+{
+	if (emu_is_persistent(m, id) && !line->tag) {
+		line->tag = tag_of(m, wf, (unsigned)__builtin_ctzll(lanes));
+		carry(m, line->tag);
+	}
 }
 
 void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)

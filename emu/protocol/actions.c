@@ -5,6 +5,29 @@
  */
 #include "protocol.h"
 
+/* ---- Buffered epoch persistency has a say in stores ------------------------------------------------------- */
+
+static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
+{
+	if (r->m->buffered) {
+		emu_buffered_prepare(r->m, r->wf, r->lanes, cu, r->line, t);
+	}
+}
+
+static void mark(const struct coh_request *r, struct emu_line *line)
+{
+	if (r->m->buffered) {
+		emu_buffered_mark(r->m, r->wf, r->lanes, line, r->line);
+	}
+}
+
+static void settle(const struct coh_request *r, struct emu_line *line)
+{
+	if (r->m->buffered) {
+		emu_buffered_settle(r->m, line);
+	}
+}
+
 /* ---- At the L1 -------------------------------------------------------------------------------------------- */
 
 static emu_time l1_port(const struct coh_request *r, emu_time t)
@@ -43,14 +66,13 @@ emu_time coh_st_l1(const struct coh_request *r, emu_time t)
 
 	t = l1_port(r, t) + m->config.l1.occupancy;
 	m->stats.l1_stores++;
+	prepare(r, r->cu, &t);
 	line = coh_l1_find(m, r->cu, r->line);
 	if (!line) {
 		line = coh_l1_obtain(m, r->cu, r->line, &t);
 		coh_l2_include(m, r->cu, r->line, t);
 	}
-	if (m->buffered) {
-		emu_buffered_store(m, r->wf, r->lanes, r->cu, line, r->line, &t);
-	}
+	mark(r, line);
 	coh_l1_event(m, r->cu, line, r->line, COH_L1_STORE, COH_BY_ACCESS, t);
 	coh_lanes_store(r, line);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
@@ -64,15 +86,12 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 
 	t = emu_reserve(&r->cu->l1_free, t, coh_lanes_serial(r) * m->config.l1.occupancy) + m->config.l1.latency;
 	m->stats.l1_atomics++;
+	prepare(r, r->cu, &t);
 	line = l1_read(r, &t);
-	if (m->buffered) {
-		emu_buffered_store(m, r->wf, r->lanes, r->cu, line, r->line, &t);
-	}
+	mark(r, line);
 	coh_l1_event(m, r->cu, line, r->line, COH_L1_STORE, COH_BY_ACCESS, t);
 	coh_lanes_rmw(r, line);
-	if (m->buffered) {
-		emu_buffered_settle(m, line);
-	}
+	settle(r, line);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
 	return t;
 }
@@ -119,22 +138,22 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 {
 	struct nvw_machine *const m = r->m;
 
-	if (m->buffered) {
-		emu_buffered_store(m, r->wf, r->lanes, NULL, line, r->line, &t);
-	}
+	mark(r, line);
 	coh_l2_event(m, line, r->line, COH_L2_WRITE, COH_BY_ATOMIC, t);
 	change(r, line);
-	if (m->buffered) {
-		emu_buffered_settle(m, line);
-	}
+	settle(r, line);
 	coh_dirtied_l2(m, r->line, &t);
 	return t;
 }
 
 emu_time coh_st_l2(const struct coh_request *r, emu_time t)
 {
+	struct emu_line *line;
+
 	t = to_l2(r, touched(r), r->m->config.l2.occupancy, t);
-	t = change_l2(r, coh_l2_obtain(r->m, r->line, 0, &t), coh_lanes_store, t);
+	prepare(r, NULL, &t);
+	line = coh_l2_obtain(r->m, r->line, 0, &t);
+	t = change_l2(r, line, coh_lanes_store, t);
 	return from_l2(r, 0, t);
 }
 
@@ -143,6 +162,7 @@ emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
 	struct emu_line *line;
 
 	t = to_l2(r, touched(r), coh_lanes_serial(r) * r->m->config.l2.occupancy, t);
+	prepare(r, NULL, &t);
 	line = coh_l2_obtain(r->m, r->line, r->bytes, &t);
 	t = change_l2(r, line, coh_lanes_rmw, t);
 	return from_l2(r, touched(r), t);
