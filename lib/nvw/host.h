@@ -29,6 +29,9 @@ void nvw_release(struct nvw_machine *machine, uint64_t mark);
 /* The machine's pool, NULL if it has none. */
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *machine);
 
+/* Device address of the pool's offset 0. */
+const char *nvw_nvram_base(const struct nvw_machine *machine);
+
 /* Fills pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */
 NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem);
 
