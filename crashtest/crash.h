@@ -151,4 +151,25 @@ struct ct_exploration {
  */
 NVW_CHECKED int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *ret_result);
 
+/* ---- Whole crash tests: emulation, recovery, check ------------------------------------------------------- */
+
+struct emu_config;
+
+/* What is tested. Everything stays the caller's. */
+struct ct_subject {
+	const struct nvw_workload *workload;
+	const struct nvw_options *options;
+	const char *options_text; /* as the user typed them, for the log; may be NULL */
+	const struct emu_config *config; /* its seed is also the workload's */
+	int mutation; /* index in the workload's mutations, -1 for none */
+};
+
+/*
+ * Runs the crash test that options ask for. Files are made in $TMPDIR (/tmp) and removed. 0 also if states
+ * failed: ret_result->consistent is the verdict. An error if the workload cannot be prepared or run without
+ * a crash, for bad options, or a full disk.
+ */
+NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
+	struct ct_result *ret_result);
+
 #endif

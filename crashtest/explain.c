@@ -53,11 +53,13 @@ struct explanation {
 static bool fails(struct explanation *x)
 {
 	const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
+	const struct itimerval longer = {.it_value = {.tv_sec = 10 * limit.it_value.tv_sec}};
 	volatile uint32_t phase = CT_PHASE_OPEN;
 	char shape[CT_TEXT_BYTES];
 	bool same = false;
 
-	setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends this process */
+	setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends this process, */
+	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	ct_medium_apply(&x->medium, x->levels);
 	nvw__findings_clear(&x->findings);
@@ -285,17 +287,46 @@ static int name_stores(struct explanation *x)
 
 /* ---- The process ------------------------------------------------------------------------------------------- */
 
-static int remake(struct explanation *x, const struct ct_plan *plan)
+/* What a finding is of: a draw of the plan, or (plan is NULL) what a crash at the end of the log left. */
+struct origin {
+	const struct ct_plan *plan;
+	const uint8_t *image;
+};
+
+static int go_there(struct explanation *x, const struct origin *from)
+{
+	int error = 1;
+
+	while (error == 1 && (from->plan == NULL || x->medium.instant < x->finding->instant)) {
+		error = ct_medium_next(&x->medium);
+	}
+	if (error == 0 && from->plan != NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "persist log: it has become shorter");
+	}
+	return error < 0 ? error : 0;
+}
+
+/* How many of the writes in flight to each unit are in the image. */
+static void read_levels(struct explanation *x, const uint8_t *image)
+{
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		const struct ct_cell *c = &x->medium.cell[i];
+		unsigned level = c->count;
+
+		while (level > 0 && memcmp(c->version[level - 1].word, image + c->off, x->medium.unit_bytes) != 0) {
+			level--;
+		}
+		x->levels[i] = level;
+	}
+}
+
+static int remake(struct explanation *x, const struct origin *from)
 {
 	const struct ct_exploration *e = x->e;
 	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &x->medium);
 
-	while (!error && x->medium.instant < x->finding->instant) {
-		error = ct_medium_next(&x->medium);
-		if (error != 1) {
-			return error ? error : nvw_fail(NVW_E_DAMAGED, "persist log: it has become shorter");
-		}
-		error = 0;
+	if (!error) {
+		error = go_there(x, from);
 	}
 	if (error) {
 		return error;
@@ -305,13 +336,17 @@ static int remake(struct explanation *x, const struct ct_plan *plan)
 	if (x->levels == NULL || x->early == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
 	}
-	ct_plan_draw(plan, &x->medium, x->finding->draw, x->levels);
+	if (from->plan != NULL) {
+		ct_plan_draw(from->plan, &x->medium, x->finding->draw, x->levels);
+	} else {
+		read_levels(x, from->image);
+	}
 	return 0;
 }
 
-static void explain(struct explanation *x, const struct ct_plan *plan, bool judging)
+static void explain(struct explanation *x, const struct origin *from, bool judging)
 {
-	x->error = remake(x, plan);
+	x->error = remake(x, from);
 	if (x->error) {
 		return;
 	}
@@ -324,7 +359,7 @@ static void explain(struct explanation *x, const struct ct_plan *plan, bool judg
 }
 
 /* True if the process came to its end. */
-static bool in_child(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_finding *shared,
+static bool in_child(const struct ct_exploration *e, const struct origin *from, struct ct_finding *shared,
 	bool judging, int *ret_error)
 {
 	int status = 0;
@@ -337,7 +372,7 @@ static bool in_child(const struct ct_exploration *e, const struct ct_plan *plan,
 		struct explanation x = {.e = e, .finding = shared};
 
 		setrlimit(RLIMIT_CORE, &no_core);
-		explain(&x, plan, judging);
+		explain(&x, from, judging);
 		_exit(x.error ? 1 : 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
@@ -348,7 +383,7 @@ static bool in_child(const struct ct_exploration *e, const struct ct_plan *plan,
 	return WIFEXITED(status);
 }
 
-int ct_explain(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_finding *finding)
+static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)
 {
 	struct ct_finding *shared =
 		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -358,13 +393,27 @@ int ct_explain(const struct ct_exploration *e, const struct ct_plan *plan, struc
 		return nvw_fail_errno("no memory for a finding");
 	}
 	*shared = *finding;
-	if (!in_child(e, plan, shared, true, &error)) {
+	if (!in_child(e, from, shared, true, &error)) {
 		*shared = *finding; /* a smaller state killed or hung it: explain the one that there is */
-		in_child(e, plan, shared, false, &error);
+		in_child(e, from, shared, false, &error);
 	}
 	if (!error) {
 		*finding = *shared;
 	}
 	munmap(shared, sizeof *shared);
 	return error;
+}
+
+int ct_explain(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_finding *finding)
+{
+	const struct origin from = {.plan = plan};
+
+	return explain_from(e, &from, finding);
+}
+
+int ct_explain_image(const struct ct_exploration *e, const uint8_t *image, struct ct_finding *finding)
+{
+	const struct origin from = {.image = image};
+
+	return explain_from(e, &from, finding);
 }

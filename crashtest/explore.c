@@ -11,30 +11,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "explain.h"
+#include "process.h"
 #include "worker.h"
 
 enum {
 	DEATHS_MAX = 100,  /* of a range's workers: each costs a fork, and it is one bug most of the time */
 	JOBS_MAX = 64,
-	WALL_FACTOR = 10,  /* a state that sleeps has so many times the CPU limit in wall-clock time */
 };
-
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now(void)
-{
-	return seconds_of(CLOCK_MONOTONIC);
-}
 
 struct exploration {
 	const struct ct_exploration *e;
@@ -48,7 +34,7 @@ struct exploration {
 static void tell(const struct exploration *x, const char *what, uint64_t done, uint64_t total)
 {
 	const struct ct_options *o = &x->e->options;
-	const struct ct_progress p = {.what = what, .done = done, .total = total, .seconds = now() - x->began};
+	const struct ct_progress p = {.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
 
 	if (o->progress != NULL) {
 		o->progress(o->context, &p);
@@ -136,7 +122,7 @@ static int start(struct exploration *x, struct ct_worker *w)
 	w->hung = false;
 	w->sequence = w->shared->sequence;
 	w->sequence_cpu = 0;
-	w->sequence_wall = now();
+	w->sequence_wall = ct_wall_seconds();
 	fflush(NULL);
 	w->pid = fork();
 	if (w->pid == 0) {
@@ -192,20 +178,11 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 /* Kills a worker whose state takes longer than it may. */
 static void watch(const struct exploration *x, struct ct_worker *w)
 {
-	const double limit = 1e-3 * x->e->options.timeout_ms;
-	const double wall = now();
-	clockid_t clock;
-
-	if (clock_getcpuclockid(w->pid, &clock) != 0) {
-		return;
-	}
-	const double cpu = seconds_of(clock);
-
 	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
 		w->sequence = w->shared->sequence;
-		w->sequence_cpu = cpu;
-		w->sequence_wall = wall;
-	} else if (cpu - w->sequence_cpu > limit || wall - w->sequence_wall > WALL_FACTOR * limit) {
+		w->sequence_cpu = ct_cpu_seconds(w->pid);
+		w->sequence_wall = ct_wall_seconds();
+	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms)) {
 		w->hung = true;
 		kill(w->pid, SIGKILL);
 	}
@@ -355,7 +332,7 @@ static int make_plan(struct exploration *x, void *final)
 int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *ret_result)
 {
 	struct exploration *x = calloc(1, sizeof *x);
-	const double began = now();
+	const double began = ct_wall_seconds();
 
 	if (x == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
@@ -368,7 +345,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	x->jobs = e->options.jobs < JOBS_MAX ? e->options.jobs : JOBS_MAX;
 	int error = make_plan(x, final);
 
-	x->began = now();
+	x->began = ct_wall_seconds();
 	if (!error) {
 		error = make_ranges(x);
 	}
@@ -377,8 +354,8 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	}
 	if (!error) {
 		gather(x);
-		ret_result->explore_seconds = now() - x->began;
-		x->began = now();
+		ret_result->explore_seconds = ct_wall_seconds() - x->began;
+		x->began = ct_wall_seconds();
 		for (unsigned i = 0; i < ret_result->finding_count && !error; i++) {
 			tell(x, "explaining", i, ret_result->finding_count);
 			error = ct_explain(e, &x->plan, &ret_result->finding[i]);
@@ -387,6 +364,6 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	end_workers(x);
 	ct_plan_destroy(&x->plan);
 	free(x);
-	ret_result->host_seconds = now() - began;
+	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }
