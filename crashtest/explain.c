@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "explain.h"
 #include "group.h"
+#include "process.h"
 #include "stores.h"
 
 enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
@@ -368,10 +368,9 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		const struct rlimit no_core = {0, 0};
 		struct explanation x = {.e = e, .finding = shared};
 
-		setrlimit(RLIMIT_CORE, &no_core);
+		ct_child_begin();
 		explain(&x, from, judging);
 		_exit(x.error ? 1 : 0);
 	}

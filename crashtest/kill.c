@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,14 +115,11 @@ static int judge(const struct killing *k, struct slot *s)
 
 static int start_judging(const struct killing *k, struct slot *s)
 {
-	const struct rlimit no_core = {0, 0};
-
 	memset(s->verdict, 0, sizeof *s->verdict);
 	fflush(NULL);
 	s->pid = fork();
 	if (s->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setrlimit(RLIMIT_CORE, &no_core);
+		ct_child_begin();
 		s->verdict->error = judge(k, s);
 		if (s->verdict->error) {
 			snprintf(s->verdict->message, sizeof s->verdict->message, "%s", nvw_error_message());

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Watching processes. See process.h. */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "process.h"
@@ -29,4 +32,16 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms)
 	const double limit = 1e-3 * limit_ms;
 
 	return ct_cpu_seconds(pid) - cpu > limit || ct_wall_seconds() - wall > CT_WALL_FACTOR * limit;
+}
+
+void ct_child_begin(void)
+{
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGALRM, SIGPROF};
+	const struct rlimit no_core = {0, 0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	for (unsigned i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {
+		signal(fatal[i], SIG_DFL);
+	}
 }

@@ -17,4 +17,7 @@ enum { CT_WALL_FACTOR = 10 };
 /* True if a process that began with (cpu, wall) seconds has used up its limit. */
 bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 
+/* First thing in a child: it dies with its parent, of every fatal signal, and leaves no core file. */
+void ct_child_begin(void);
+
 #endif

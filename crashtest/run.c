@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <emu.h>
 
+#include "process.h"
 #include "run.h"
 
 /* ---- Bench ------------------------------------------------------------------------------------------------ */
@@ -272,7 +272,7 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 	if (pid == 0) {
 		struct run r = {.bench = b, .shared = shared};
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ct_child_begin();
 		shared->error = emulate(&r, path, log_fd, cut);
 		if (shared->error) {
 			snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker, from the inside. See worker.h. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
 
+#include "process.h"
 #include "worker.h"
 
 struct range {
@@ -152,13 +150,8 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	uint64_t first_draw, uint64_t last, struct ct_shared *shared)
 {
 	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared};
-	const struct rlimit no_core = {0, 0};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setrlimit(RLIMIT_CORE, &no_core);
-	for (unsigned i = 0; i < 2; i++) { /* dying of a signal is expected: no handler may get in between */
-		signal(i ? SIGSEGV : SIGABRT, SIG_DFL);
-	}
+	ct_child_begin();
 	m->seen = NULL;
 	int error = own_image(m);
 
