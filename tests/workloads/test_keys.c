@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Key sources and key files: what is promised in keys.h, keyfile.h and zipf.h. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <cmocka.h>
+
+#include "workloads/common/keyfile.h"
+#include "workloads/common/keys.h"
+#include "workloads/common/zipf.h"
+
+static char path[64];
+
+static int make_path(void **state)
+{
+	strcpy(path, "/tmp/nvwave-keys-XXXXXX");
+
+	const int fd = mkstemp(path);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+	return unlink(path);
+}
+
+static void put_file(const void *content, size_t bytes)
+{
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(content, 1, bytes, f), bytes);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void put_text(const char *text)
+{
+	put_file(text, strlen(text));
+}
+
+static void put_compressed(const void *content, size_t bytes, int (*filter)(struct archive *))
+{
+	struct archive *const a = archive_write_new();
+	struct archive_entry *const entry = archive_entry_new();
+
+	assert_int_equal(filter(a), ARCHIVE_OK);
+	assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
+	assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
+	assert_int_equal(archive_write_data(a, content, bytes), bytes);
+	assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+	archive_entry_free(entry);
+	archive_write_free(a);
+}
+
+static void expect_keys(unsigned column, unsigned count, const uint64_t *expected)
+{
+	uint64_t *keys, found;
+
+	assert_int_equal(keyfile_read(path, column, &keys, &found), 0);
+	assert_int_equal(found, count);
+	assert_memory_equal(keys, expected, count * sizeof(*keys));
+	free(keys);
+}
+
+static void expect_refusal(unsigned column, const char *part)
+{
+	uint64_t *keys = NULL, found;
+
+	assert_int_equal(keyfile_read(path, column, &keys, &found), NVW_E_INPUT);
+	assert_null(keys);
+	if (strstr(nvw_error_message(), part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part, nvw_error_message());
+	}
+}
+
+static void text_keys_are_decimal_or_hexadecimal(void **state)
+{
+	put_text("# three keys\n0\n\n0xfFfFFfffffffffff\r\n  18446744073709551614");
+	expect_keys(0, 3, (uint64_t[]){0, UINT64_MAX, UINT64_MAX - 1});
+}
+
+static void a_column_of_a_trace_can_be_the_key(void **state)
+{
+	put_text("1 0 68\n2,17,7454\n3\t2 40773\n");
+	expect_keys(2, 3, (uint64_t[]){0, 17, 2});
+	expect_keys(1, 3, (uint64_t[]){1, 2, 3});
+	expect_refusal(0, ":1: expected one 64-bit key, found \"1 0 68\"");
+	expect_refusal(4, ":1: expected a 64-bit key in column 4, found \"1 0 68\"");
+}
+
+static void a_malformed_line_is_named_with_its_number(void **state)
+{
+	put_text("1\n2\n3x\n");
+	expect_refusal(0, ":3: expected one 64-bit key, found \"3x\"");
+	put_text("1\n-2\n");
+	expect_refusal(0, ":2: expected one 64-bit key, found \"-2\"");
+	put_text("18446744073709551616\n");
+	expect_refusal(0, ":1: expected one 64-bit key");
+	put_text("0x\n");
+	expect_refusal(0, ":1: expected one 64-bit key");
+}
+
+static void empty_and_keyless_files_are_refused(void **state)
+{
+	put_text("");
+	expect_refusal(0, "the file is empty");
+	put_text("# nothing\n\n");
+	expect_refusal(0, "found none in 2 lines");
+	put_compressed("", 0, archive_write_add_filter_gzip);
+	expect_refusal(0, "empty");
+}
+
+static void binary_keys_are_big_endian(void **state)
+{
+	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\2", 16);
+	expect_keys(0, 2, (uint64_t[]){1, 0x8000000000000002u});
+}
+
+static void a_binary_file_cut_short_is_refused(void **state)
+{
+	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0", 13);
+	expect_refusal(0, "cut short after 5 of 8 bytes");
+}
+
+static void the_format_can_be_forced(void **state)
+{
+	char forced[80];
+	uint64_t *keys, found;
+
+	put_text("12345678");
+	expect_keys(0, 1, (uint64_t[]){12345678});
+	snprintf(forced, sizeof(forced), "binary:%s", path);
+	assert_int_equal(keyfile_read(forced, 0, &keys, &found), 0);
+	assert_int_equal(keys[0], 0x3132333435363738);
+	free(keys);
+}
+
+static void gzip_and_xz_are_accepted(void **state)
+{
+	put_compressed("7\n8\n", 4, archive_write_add_filter_gzip);
+	expect_keys(0, 2, (uint64_t[]){7, 8});
+	put_compressed("\0\0\0\0\0\0\1\0", 8, archive_write_add_filter_xz);
+	expect_keys(0, 1, (uint64_t[]){256});
+}
+
+static void a_truncated_gzip_file_is_refused(void **state)
+{
+	static char text[100000];
+
+	for (unsigned i = 0; i < sizeof(text); i++) {
+		text[i] = i % 9 == 8 ? '\n' : (char)('0' + nvw_mix64(i) % 10);
+	}
+	put_compressed(text, sizeof(text), archive_write_add_filter_gzip);
+	assert_int_equal(truncate(path, 20000), 0);
+	expect_refusal(0, path);
+}
+
+static void absent_files_and_folders_are_refused(void **state)
+{
+	uint64_t *keys, found;
+
+	assert_int_equal(keyfile_read("/tmp", 0, &keys, &found), NVW_E_INPUT);
+	assert_int_equal(keyfile_read("/tmp/nvwave/no/such", 0, &keys, &found), NVW_E_INPUT);
+	assert_non_null(strstr(nvw_error_message(), "No such file"));
+	assert_int_equal(keys_make(&(struct keys_source){.source = "zipfan"}, 5, &keys, &found), NVW_E_INPUT);
+	assert_non_null(strstr(nvw_error_message(), "expected uniform, sequential, zipfian or a file"));
+}
+
+static void a_file_with_too_few_keys_is_refused(void **state)
+{
+	const struct keys_source source = {.source = path};
+	uint64_t *keys, found;
+
+	put_text("1\n2\n");
+	assert_int_equal(keys_make(&source, 3, &keys, &found), NVW_E_INPUT);
+	assert_non_null(strstr(nvw_error_message(), "expected 3 keys, found 2"));
+	assert_int_equal(keys_make(&source, 0, &keys, &found), 0);
+	assert_int_equal(found, 2);
+	free(keys);
+}
+
+static void the_same_seed_gives_the_same_keys(void **state)
+{
+	static const char *const names[] = {"uniform", "sequential", "zipfian"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct keys_source source = {.source = names[i], .seed = 5, .records = 1000};
+		uint64_t *a, *b, *c, n;
+
+		assert_int_equal(keys_make(&source, 500, &a, &n), 0);
+		assert_int_equal(keys_make(&source, 500, &b, &n), 0);
+		source.seed = 6;
+		assert_int_equal(keys_make(&source, 500, &c, &n), 0);
+		assert_memory_equal(a, b, 500 * sizeof(*a));
+		assert_true((memcmp(a, c, 500 * sizeof(*a)) == 0) == (i == 1));
+		free(a);
+		free(b);
+		free(c);
+	}
+}
+
+static void zeta_is_what_ycsb_publishes(void **state)
+{
+	double sum = 0;
+
+	assert_true(fabs(zipf_zeta(ZIPF_YCSB_ITEMS, 0.99) - 26.46902820178302) < 1e-6);
+	for (unsigned i = 1; i <= 200000; i++) {
+		sum += pow(i, -0.99);
+	}
+	assert_true(fabs(zipf_zeta(200000, 0.99) - sum) < 1e-9);
+}
+
+/* Frequencies of the first ranks against the law itself. The method is exact for ranks 0 and 1 and an
+ * approximation of the continuous law for the rest. */
+static void zipfian_ranks_follow_the_law(void **state)
+{
+	enum { DRAWS = 400000, ITEMS = 1000 };
+	static unsigned counts[ITEMS];
+	struct nvw_random random = {1};
+	struct zipf z;
+
+	zipf_init(&z, ITEMS, 0.99);
+	for (unsigned i = 0; i < DRAWS; i++) {
+		const uint64_t rank = zipf_next(&z, &random);
+
+		assert_true(rank < ITEMS);
+		counts[rank]++;
+	}
+	for (unsigned rank = 0; rank < 2; rank++) {
+		const double expected = DRAWS * pow(rank + 1, -0.99) / z.zeta;
+
+		assert_true(fabs(counts[rank] - expected) < 6 * sqrt(expected));
+	}
+	for (unsigned rank = 4; rank < 64; rank++) {
+		const double expected = DRAWS * pow(rank + 1, -0.99) / z.zeta;
+
+		assert_true(fabs(counts[rank] - expected) < 0.15 * expected);
+	}
+}
+
+static void growing_equals_starting_large(void **state)
+{
+	struct zipf a, b;
+
+	zipf_init(&a, 100, 0.99);
+	zipf_grow(&a, 700);
+	zipf_init(&b, 700, 0.99);
+	assert_true(fabs(a.zeta - b.zeta) < 1e-9 && fabs(a.eta - b.eta) < 1e-9);
+}
+
+static void latest_prefers_the_newest(void **state)
+{
+	struct nvw_random random = {3};
+	unsigned newest = 0, oldest = 0;
+	struct zipf z;
+
+	zipf_init(&z, 1000, 0.99);
+	for (unsigned i = 0; i < 10000; i++) {
+		const uint64_t record = zipf_latest(&z, &random);
+
+		assert_true(record < 1000);
+		newest += record >= 900;
+		oldest += record < 100;
+	}
+	assert_true(newest > 10 * oldest);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void the_corda_trace_is_read_as_it_is(void **state)
+{
+	const char *const shared = getenv("SHARED_DATA");
+	uint64_t *keys, count, distinct = 0;
+	char trace[512];
+
+	snprintf(trace, sizeof(trace), "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
+	if (shared == NULL || access(trace, R_OK) != 0) {
+		print_message("skipped: %s is not there\n", trace);
+		skip();
+	}
+	assert_int_equal(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count), 0);
+	assert_int_equal(count, 135702);
+	assert_true(keys[0] == 0x391c8ee0c57542c7u);
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (uint64_t i = 0; i < count; i++) {
+		distinct += i == 0 || keys[i] != keys[i - 1];
+	}
+	assert_int_equal(distinct, 90468);
+	free(keys);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(text_keys_are_decimal_or_hexadecimal, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_column_of_a_trace_can_be_the_key, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_malformed_line_is_named_with_its_number, make_path,
+			remove_path),
+		cmocka_unit_test_setup_teardown(empty_and_keyless_files_are_refused, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(binary_keys_are_big_endian, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_binary_file_cut_short_is_refused, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(the_format_can_be_forced, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(gzip_and_xz_are_accepted, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_truncated_gzip_file_is_refused, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_file_with_too_few_keys_is_refused, make_path, remove_path),
+		cmocka_unit_test(absent_files_and_folders_are_refused),
+		cmocka_unit_test(the_same_seed_gives_the_same_keys),
+		cmocka_unit_test(zeta_is_what_ycsb_publishes),
+		cmocka_unit_test(zipfian_ranks_follow_the_law),
+		cmocka_unit_test(growing_equals_starting_large),
+		cmocka_unit_test(latest_prefers_the_newest),
+		cmocka_unit_test(the_corda_trace_is_read_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kv on the ideal machine (ideal.h): the kernels do what they say in any interleaving, every state that
+ * memory passes through recovers, and the oracle notices what it must.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ideal.h"
+#include "workloads/kv/kernel.h"
+#include "workloads/kv/plan.h"
+#include "workloads/kv/view.h"
+
+/* clang-format off */
+#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
+/* clang-format on */
+
+static struct kv_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+{
+	void *plan = NULL;
+
+	if (kv_prepare(ideal_options(kv_options, given), seed, mutation, &plan) != 0) {
+		fail_msg("prepare: %s", nvw_error_message());
+	}
+	return plan;
+}
+
+/* Recovers a copy of the pool and checks it; true if it is consistent. */
+static bool survives(struct kv_plan *p, const struct nvw_acks *acks, struct nvw_recovery *report)
+{
+	struct nvw_pool *const copy = ideal_pool_copy();
+	struct nvw_recovery again = {0};
+	int error = kv_recover(copy, report);
+
+	if (error == 0) {
+		error = kv_check(p, copy, acks, ideal_findings());
+	}
+	if (error == 0) {
+		assert_int_equal(kv_recover(copy, &again), 0);
+		assert_int_equal(again.structure_repairs + again.blocks_freed, 0);
+	}
+	ideal_pool_free(copy);
+	return error == 0;
+}
+
+struct cutter {
+	struct kv_plan *plan;
+	uint64_t stores, every, states, inconsistent;
+};
+
+static void cut_power(void *context)
+{
+	struct cutter *const c = context;
+	struct nvw_recovery report = {0};
+
+	if (++c->stores % c->every == 0) {
+		c->states++;
+		c->inconsistent += !survives(c->plan, ideal_acks(), &report);
+	}
+}
+
+/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
+static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+{
+	struct cutter c = {prepare(given, seed, mutation), 0, every, 0, 0};
+	struct nvw_machine *const m = ideal_create(4 << 20, seed);
+	struct nvw_recovery report = {0};
+	const char *why;
+
+	if (every != 0) {
+		ideal_on_store(cut_power, &c);
+	}
+	if (kv_setup(c.plan, m) != 0 || kv_run(c.plan, m) != 0) {
+		fail_msg("run: %s", nvw_error_message());
+	}
+	ideal_on_store(NULL, NULL);
+	if (mutation < 0 && !survives(c.plan, ideal_acks(), &report)) {
+		ideal_violations(&why);
+		fail_msg("at the end: %s", why);
+	}
+	if (mutation < 0 && c.inconsistent != 0) {
+		ideal_violations(&why);
+		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
+	}
+	assert_int_equal(mutation < 0 ? report.blocks_freed : 0, 0); /* a run in order leaks nothing */
+	kv_dispose(c.plan);
+	ideal_destroy();
+	return c;
+}
+
+static void puts_gets_and_deletes_agree_in_any_interleaving(void **state)
+{
+	static const char *const scopes[] = {"workitem", "workgroup"};
+
+	for (unsigned seed = 1; seed <= 12; seed++) {
+		run(OPTIONS({"count", "600"}, {"preload", "100"}, {"records", "60"},
+			    {"mix", "put=50,get=30,delete=20"}, {"batch", "200"}, {"group-size", "32"},
+			    {"scope", scopes[seed % 2]}, {"value-size", seed % 3 ? "64" : "13"}),
+			seed, KV_UNMUTATED, 0);
+	}
+}
+
+static void same_new_key_from_all_work_items_takes_one_slot(void **state)
+{
+	for (unsigned seed = 1; seed <= 5; seed++) {
+		run(OPTIONS({"count", "256"}, {"records", "3"}, {"group-size", "64"}), seed, KV_UNMUTATED, 0);
+	}
+}
+
+static void the_table_grows_and_keeps_every_key(void **state)
+{
+	struct kv_plan *const p =
+		prepare(OPTIONS({"count", "2000"}, {"keys", "sequential"}, {"batch", "500"},
+				{"slots", "16"}, {"group-size", "64"}),
+			1, KV_UNMUTATED);
+	struct nvw_machine *const m = ideal_create(4 << 20, 1);
+	struct nvw_recovery report = {0};
+
+	assert_int_equal(kv_setup(p, m), 0);
+	assert_int_equal(kv_run(p, m), 0);
+	assert_int_equal(p->live, 2000);
+	assert_int_equal(p->used, 2000);
+	assert_true(p->growths >= 3);
+	assert_true(survives(p, ideal_acks(), &report));
+	assert_int_equal(report.blocks_freed, 0);
+	kv_dispose(p);
+	ideal_destroy();
+}
+
+static void every_state_of_memory_recovers(void **state)
+{
+	uint64_t states = 0;
+
+	for (unsigned seed = 1; seed <= 6; seed++) {
+		states += run(OPTIONS({"count", "90"}, {"preload", "20"}, {"records", "30"},
+				      {"mix", "put=60,get=10,delete=30"}, {"batch", "40"},
+				      {"group-size", "16"}, {"slots", "16"},
+				      {"scope", seed % 2 ? "workitem" : "workgroup"}),
+			seed, KV_UNMUTATED, 7)
+				  .states;
+	}
+	assert_true(states > 400);
+}
+
+static void ycsb_mixes_run(void **state)
+{
+	for (const char *mix = "abcdef"; *mix != 0; mix++) {
+		run(OPTIONS({"ycsb", ((char[]){*mix, 0})}, {"count", "300"}, {"preload", "200"},
+			    {"group-size", "50"}),
+			3, KV_UNMUTATED, 0);
+	}
+}
+
+/* Mutations that even strict persistency exposes; the others need reordered persists. */
+static void bugs_that_need_no_reordering_are_found(void **state)
+{
+	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
+
+	for (unsigned i = 0; i < sizeof(bugs) / sizeof(*bugs); i++) {
+		const struct cutter c = run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"},
+						    {"slots", "16"}),
+			1, (int)bugs[i], 3);
+
+		if (c.inconsistent == 0) {
+			fail_msg("%s was not found in %lu states", kv_mutations[bugs[i]].name, c.states);
+		}
+	}
+}
+
+/* ---- The oracle ----------------------------------------------------------------------------------- */
+
+/* Runs a small plan, then lets damage() change a copy of the pool and expects the oracle's words. */
+static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
+{
+	struct kv_plan *const p = prepare(OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED);
+	struct nvw_machine *const m = ideal_create(1 << 20, 1);
+	struct kv_view v;
+	const char *why;
+
+	assert_int_equal(kv_setup(p, m), 0);
+	assert_int_equal(kv_run(p, m), 0);
+
+	struct nvw_pool *const copy = ideal_pool_copy();
+
+	assert_int_equal(kv_view_open(copy, &v), 0);
+	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), 0);
+	ideal_violations(&why);
+	damage(copy, &v);
+	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), NVW_E_INCONSISTENT);
+	ideal_violations(&why);
+	if (strstr(why, part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part, why);
+	}
+	ideal_pool_free(copy);
+	kv_dispose(p);
+	ideal_destroy();
+}
+
+/* The first live slot. */
+static uint64_t *live_slot(struct nvw_pool *pool, struct kv_view *v)
+{
+	uint64_t i = 0;
+
+	while (kv_slot_entry(v->words[i]) == 0) {
+		i++;
+	}
+	return (uint64_t *)(ideal_pool_bytes(pool) + v->table.slots) + i;
+}
+
+static void lose_slot(struct nvw_pool *pool, struct kv_view *v)
+{
+	const nvw_off entry = kv_slot_entry(*live_slot(pool, v));
+	struct nvw_recovery report = {0};
+
+	*live_slot(pool, v) = 0;
+	assert_int_equal(kv_recover(pool, &report), 0);
+	assert_int_equal(report.blocks_freed, 1);
+	assert_true(entry != 0);
+}
+
+static void delete_slot(struct nvw_pool *pool, struct kv_view *v)
+{
+	*live_slot(pool, v) |= KV_DELETED;
+}
+
+static void tear_value(struct nvw_pool *pool, struct kv_view *v)
+{
+	((uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v))))[5] = 0;
+}
+
+static void lose_header(struct nvw_pool *pool, struct kv_view *v)
+{
+	((uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v))))[1] = 0;
+}
+
+static void wrong_fingerprint(struct nvw_pool *pool, struct kv_view *v)
+{
+	*live_slot(pool, v) ^= UINT64_C(1) << 50;
+}
+
+static void dangling_slot(struct nvw_pool *pool, struct kv_view *v)
+{
+	*live_slot(pool, v) += 64;
+}
+
+static void second_slot(struct nvw_pool *pool, struct kv_view *v)
+{
+	uint64_t *slot = live_slot(pool, v);
+	const uint64_t word = *slot;
+
+	while (*slot != 0) {
+		slot++;
+	}
+	*slot = word;
+}
+
+static void unplanned_key(struct nvw_pool *pool, struct kv_view *v)
+{
+	uint64_t *const slot = live_slot(pool, v);
+	uint64_t *const entry = (uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*slot));
+	const uint64_t key = 12345678, base = kv_value_base(1, key, 0);
+	const uint64_t word = kv_slot_word(kv_hash(key), kv_slot_entry(*slot));
+	uint64_t i = kv_home(v->table, kv_hash(key));
+
+	entry[0] = key;
+	for (unsigned w = 0; w < 8; w++) {
+		entry[2 + w] = kv_value_word(base, w, 64);
+	}
+	entry[1] = kv_value_header(base, key, 64);
+	*slot = KV_FILLER;
+	while (v->words[i] != 0) {
+		i = kv_next_slot(v->table, i);
+	}
+	((uint64_t *)(ideal_pool_bytes(pool) + v->table.slots))[i] = word;
+}
+
+static void strange_root(struct nvw_pool *pool, struct kv_view *v)
+{
+	struct nvw_recovery report = {0};
+
+	assert_int_equal(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT),
+				 v->table.slots + 64 + 8),
+		0);
+	assert_int_equal(kv_recover(pool, &report), NVW_E_DAMAGED);
+}
+
+static void a_lost_acknowledged_put_is_noticed(void **state)
+{
+	expect_violation(lose_slot, "is lost");
+}
+
+static void a_deleted_key_that_nobody_deleted_is_noticed(void **state)
+{
+	expect_violation(delete_slot, "is lost");
+}
+
+static void a_torn_value_is_noticed(void **state)
+{
+	expect_violation(tear_value, "its value is not durable, or torn");
+	expect_violation(lose_header, "header is not durable");
+}
+
+static void a_wrong_fingerprint_is_noticed(void **state)
+{
+	expect_violation(wrong_fingerprint, "fingerprint of slot");
+}
+
+static void a_slot_without_block_is_noticed(void **state)
+{
+	expect_violation(dangling_slot, "no allocated block");
+}
+
+static void two_slots_of_one_key_are_noticed(void **state)
+{
+	expect_violation(second_slot, "has two slots");
+}
+
+static void a_key_from_nowhere_is_noticed(void **state)
+{
+	expect_violation(unplanned_key, "was never put");
+}
+
+static void a_root_that_names_no_table_is_damage(void **state)
+{
+	expect_violation(strange_root, "expected an allocated table");
+}
+
+/* ---- Options -------------------------------------------------------------------------------------- */
+
+static void bad_options_are_refused(void **state)
+{
+	static const struct {
+		struct ideal_option option;
+		const char *part;
+	} bad[] = {
+		{{"value-size", "0"}, "--value-size: expected 1 to 4096"},
+		{{"value-size", "4097"}, "--value-size: expected 1 to 4096"},
+		{{"batch", "0"}, "--batch"},
+		{{"group-size", "0"}, "--group-size"},
+		{{"slots", "99999999999"}, "--slots"},
+		{{"mix", "puts"}, "--mix: expected put, get, delete"},
+		{{"mix", "put=50,get=49"}, "that make 100, found 99"},
+		{{"mix", ""}, "--mix: expected"},
+		{{"mix", "put=50,"}, "--mix: expected"},
+		{{"keys", "zipfan"}, "expected uniform, sequential, zipfian or a file"},
+		{{"ycsb", "g"}, "g: No such file"},
+		{{"count", "99999999999"}, "at most"},
+	};
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		void *plan = NULL;
+		const int error = kv_prepare(ideal_options(kv_options, OPTIONS(bad[i].option)), 1,
+			KV_UNMUTATED, &plan);
+
+		if (error == 0 || plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
+			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name,
+				bad[i].option.value, error, bad[i].part, nvw_error_message());
+		}
+	}
+}
+
+static void plans_are_the_same_for_the_same_seed(void **state)
+{
+	const struct ideal_option *const given =
+		OPTIONS({"count", "500"}, {"mix", "put=50,delete=50"}, {"preload", "50"});
+	struct kv_plan *const a = prepare(given, 7, KV_UNMUTATED), *const b = prepare(given, 7, KV_UNMUTATED),
+			     *const c = prepare(given, 8, KV_UNMUTATED);
+
+	assert_memory_equal(a->keys, b->keys, 550 * sizeof(*a->keys));
+	assert_memory_equal(a->kinds, b->kinds, 550 * sizeof(*a->kinds));
+	assert_memory_not_equal(a->keys, c->keys, 550 * sizeof(*a->keys));
+	kv_dispose(a);
+	kv_dispose(b);
+	kv_dispose(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(puts_gets_and_deletes_agree_in_any_interleaving),
+		cmocka_unit_test(same_new_key_from_all_work_items_takes_one_slot),
+		cmocka_unit_test(the_table_grows_and_keeps_every_key),
+		cmocka_unit_test(every_state_of_memory_recovers),
+		cmocka_unit_test(ycsb_mixes_run),
+		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
+		cmocka_unit_test(a_lost_acknowledged_put_is_noticed),
+		cmocka_unit_test(a_deleted_key_that_nobody_deleted_is_noticed),
+		cmocka_unit_test(a_torn_value_is_noticed),
+		cmocka_unit_test(a_wrong_fingerprint_is_noticed),
+		cmocka_unit_test(a_slot_without_block_is_noticed),
+		cmocka_unit_test(two_slots_of_one_key_are_noticed),
+		cmocka_unit_test(a_key_from_nowhere_is_noticed),
+		cmocka_unit_test(a_root_that_names_no_table_is_damage),
+		cmocka_unit_test(bad_options_are_refused),
+		cmocka_unit_test(plans_are_the_same_for_the_same_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* YCSB mixes: property files and requests, as promised in ycsb.h. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "workloads/common/ycsb.h"
+
+static char path[64];
+
+static int make_path(void **state)
+{
+	strcpy(path, "/tmp/nvwave-ycsb-XXXXXX");
+
+	const int fd = mkstemp(path);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+	return unlink(path);
+}
+
+static void put_text(const char *text)
+{
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void expect_refusal(const char *text, const char *part)
+{
+	struct ycsb y;
+
+	put_text(text);
+	assert_int_equal(ycsb_load(path, &y), NVW_E_INPUT);
+	if (strstr(nvw_error_message(), part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part, nvw_error_message());
+	}
+}
+
+static void every_used_property_is_read(void **state)
+{
+	struct ycsb y;
+
+	put_text("# a mix\n! too\nworkload=site.ycsb.workloads.CoreWorkload\nreadproportion = 1  \n"
+		 "updateproportion: 2\r\ninsertproportion=3\nscanproportion=4\n"
+		 "readmodifywriteproportion=10\nrequestdistribution=latest\nrecordcount=7\n"
+		 "operationcount=8\nfieldcount=2\nfieldlength=33\nmaxscanlength=9\nminscanlength=4\n"
+		 "scanlengthdistribution=zipfian\nreadallfields=true\n");
+	assert_int_equal(ycsb_load(path, &y), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(fabs(y.share[i] - 0.05 * (double[]){1, 2, 3, 4}[i]) < 1e-12);
+	}
+	assert_true(fabs(y.share[YCSB_READ_MODIFY_WRITE] - 0.5) < 1e-12);
+	assert_int_equal(y.request, YCSB_LATEST);
+	assert_int_equal(y.records, 7);
+	assert_int_equal(y.operations, 8);
+	assert_int_equal(y.field_count, 2);
+	assert_int_equal(y.field_length, 33);
+	assert_int_equal(y.scan_min, 4);
+	assert_int_equal(y.scan_max, 9);
+	assert_int_equal(y.scan_distribution, YCSB_ZIPFIAN);
+}
+
+static void nonsense_is_refused_with_its_line(void **state)
+{
+	expect_refusal("\nreadproportion=half\n", ":2: readproportion: expected a share");
+	expect_refusal("updateproportion=-1\n", ":1: updateproportion");
+	expect_refusal("recordcount=12x\n", ":1: recordcount: expected a number");
+	expect_refusal("recordcount=-12\n", ":1: recordcount: expected a number");
+	expect_refusal("requestdistribution=zipfan\n", "expected uniform, zipfian or latest, found \"zipfan\"");
+	expect_refusal("scanlengthdistribution=latest\n", "expected uniform or zipfian");
+	expect_refusal("what is this\n", ":1: expected name=value");
+	expect_refusal("readproportion=\\\n0.5\n", "not supported");
+	expect_refusal("readproportion=0\nupdateproportion=0\n", "at least one proportion above 0");
+	expect_refusal("maxscanlength=0\n", "expected scans of 1");
+	expect_refusal("", "the file is empty");
+}
+
+static void the_names_are_the_published_files(void **state)
+{
+	const char *const shared = getenv("SHARED_DATA");
+	char file[512];
+
+	for (const char *name = "abcdef"; *name != 0; name++) {
+		struct ycsb by_name, by_file;
+
+		snprintf(file, sizeof(file), "%s/ycsb/workload%c", shared ? shared : "", *name);
+		if (shared == NULL || access(file, R_OK) != 0) {
+			print_message("skipped: %s is not there\n", file);
+			skip();
+		}
+		assert_int_equal(ycsb_load((char[]){*name, 0}, &by_name), 0);
+		assert_int_equal(ycsb_load(file, &by_file), 0);
+		assert_memory_equal(&by_name, &by_file, sizeof(by_name));
+	}
+}
+
+static void requests_follow_the_shares(void **state)
+{
+	enum { DRAWS = 20000 };
+
+	for (const char *name = "abcdef"; *name != 0; name++) {
+		unsigned counts[YCSB_OPS] = {0};
+		struct ycsb_requests r;
+		struct ycsb y;
+
+		assert_int_equal(ycsb_load((char[]){*name, 0}, &y), 0);
+		ycsb_requests_init(&r, &y, 1000, DRAWS, 1);
+		for (unsigned i = 0; i < DRAWS; i++) {
+			counts[ycsb_requests_next(&r).op]++;
+		}
+		for (unsigned op = 0; op < YCSB_OPS; op++) {
+			assert_true(fabs((double)counts[op] / DRAWS - y.share[op]) < 0.015);
+			assert_true(y.share[op] > 0 || counts[op] == 0);
+		}
+		assert_int_equal(r.records, 1000 + counts[YCSB_INSERT]);
+	}
+}
+
+static void requests_fall_on_present_records_only(void **state)
+{
+	static const enum ycsb_distribution all[] = {YCSB_UNIFORM, YCSB_ZIPFIAN, YCSB_LATEST};
+
+	for (unsigned d = 0; d < 3; d++) {
+		struct ycsb_requests r;
+		struct ycsb y;
+
+		assert_int_equal(ycsb_load("e", &y), 0);
+		y.request = all[d];
+		ycsb_requests_init(&r, &y, 1, 3000, 9);
+		for (unsigned i = 0; i < 3000; i++) {
+			const uint64_t before = r.records;
+			const struct ycsb_request q = ycsb_requests_next(&r);
+
+			assert_true(q.op == YCSB_INSERT ? q.record == before : q.record < before);
+			assert_true(q.op != YCSB_SCAN || (q.scan_length >= 1 && q.scan_length <= 100));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_used_property_is_read, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(nonsense_is_refused_with_its_line, make_path, remove_path),
+		cmocka_unit_test(the_names_are_the_published_files),
+		cmocka_unit_test(requests_follow_the_shares),
+		cmocka_unit_test(requests_fall_on_present_records_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

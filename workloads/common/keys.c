@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Key sources (keys.h): a table of generators, everything else is a file. */
+#include "keys.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "keyfile.h"
+#include "zipf.h"
+
+static void fill_uniform(const struct keys_source *s, uint64_t count, uint64_t *keys)
+{
+	struct nvw_random random = {s->seed};
+
+	for (uint64_t i = 0; i < count; i++) {
+		keys[i] = s->records == 0 ? nvw_random_u64(&random)
+					  : keys_of_record(nvw_random_below(&random, s->records));
+	}
+}
+
+static void fill_sequential(const struct keys_source *s, uint64_t count, uint64_t *keys)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		keys[i] = i;
+	}
+}
+
+static void fill_zipfian(const struct keys_source *s, uint64_t count, uint64_t *keys)
+{
+	const uint64_t records = s->records == 0 ? count : s->records;
+	struct nvw_random random = {s->seed};
+	struct zipf z;
+
+	zipf_init(&z, ZIPF_YCSB_ITEMS, ZIPF_YCSB_THETA);
+	for (uint64_t i = 0; i < count; i++) {
+		keys[i] = keys_of_record(zipf_scrambled(&z, records, &random));
+	}
+}
+
+static const struct generator {
+	const char *name;
+	void (*fill)(const struct keys_source *s, uint64_t count, uint64_t *keys);
+} generators[] = {
+	{"uniform", fill_uniform},
+	{"sequential", fill_sequential},
+	{"zipfian", fill_zipfian},
+};
+
+static const struct generator *find_generator(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(generators) / sizeof(*generators); i++) {
+		if (strcmp(name, generators[i].name) == 0) {
+			return &generators[i];
+		}
+	}
+	return NULL;
+}
+
+bool keys_is_file(const char *source)
+{
+	return find_generator(source) == NULL;
+}
+
+static int make_generated(const struct generator *g, const struct keys_source *s, uint64_t count,
+	uint64_t **ret_keys, uint64_t *ret_count)
+{
+	if (count == 0) {
+		return nvw_fail(NVW_E_USAGE, "keys: \"%s\" needs to know how many", s->source);
+	}
+
+	uint64_t *const keys = count > SIZE_MAX / sizeof(*keys) ? NULL : malloc(count * sizeof(*keys));
+
+	if (keys == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
+	}
+	g->fill(s, count, keys);
+	*ret_keys = keys;
+	*ret_count = count;
+	return 0;
+}
+
+/* A misspelt generator is the likely cause if there is no such file. */
+static bool is_plain_word(const char *source)
+{
+	return strchr(source, '/') == NULL && strchr(source, ':') == NULL && access(source, F_OK) != 0;
+}
+
+static int make_from_file(const struct keys_source *s, uint64_t count, uint64_t **ret_keys,
+	uint64_t *ret_count)
+{
+	uint64_t *keys, found;
+
+	if (is_plain_word(s->source)) {
+		return nvw_fail(NVW_E_INPUT,
+			"keys: expected uniform, sequential, zipfian or a file, found \"%s\"", s->source);
+	}
+
+	const int error = keyfile_read(s->source, s->column, &keys, &found);
+
+	if (error != 0) {
+		return error;
+	}
+	if (count > found) {
+		free(keys);
+		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " keys, found %" PRIu64, s->source,
+			count, found);
+	}
+	*ret_keys = keys;
+	*ret_count = count == 0 ? found : count;
+	return 0;
+}
+
+int keys_make(const struct keys_source *source, uint64_t count, uint64_t **ret_keys, uint64_t *ret_count)
+{
+	const struct generator *const g = find_generator(source->source);
+
+	return g != NULL ? make_generated(g, source, count, ret_keys, ret_count)
+			 : make_from_file(source, count, ret_keys, ret_count);
+}

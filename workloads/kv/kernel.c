@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of kv (kernel.h). A put is
+ *
+ *	entry := block with key, header, value        (a)
+ *	persist barrier                               (b)  (a) durable before (c): keeps guarantee (1)
+ *	slot  := entry, one 8-byte atomic             (c)
+ *	persist barrier                               (d)  (c) durable before (e) and (f)
+ *	acknowledge                                   (e)  keeps (6)
+ *	free the entry that (c) replaced              (f)  keeps (1): no slot points to a free block
+ *
+ * A key owns its slot from its first put until the table is rebuilt: a delete only sets the slot's deleted
+ * bit. So all that ever happens to a key are atomics on one word, whose stores persist in the order in
+ * which they became visible, and no barrier is needed between work-items.
+ */
+#include "kernel.h"
+
+#include "../common/keys.h"
+
+/* ---- Finding a key -------------------------------------------------------------------------------- */
+
+/* Where a probe ended. */
+struct place {
+	uint64_t index;
+	uint64_t word; /* 0: an empty slot */
+	bool is_full;  /* neither the key nor an empty slot */
+};
+
+static uint64_t *slot_at(const struct nvw_pmem *pmem, struct kv_table t, uint64_t i)
+{
+	return nvw_at(pmem, uint64_t, t.slots + 8 * i);
+}
+
+static uint64_t *entry_word(const struct nvw_pmem *pmem, nvw_off entry, uint64_t i)
+{
+	return nvw_at(pmem, uint64_t, entry + 8 * i);
+}
+
+/*
+ * Probes from slot i on. Whoever sees a fingerprint that fits looks again with acquire: what the entry's
+ * writer released with the slot is then visible. The second look may see a newer entry, of the same key.
+ */
+static struct place probe(const struct nvw_pmem *pmem, struct kv_table t, uint64_t key, uint64_t i)
+{
+	const uint64_t hash = kv_hash(key);
+
+	for (uint64_t n = 0; n < kv_slot_count(t); n++, i = kv_next_slot(t, i)) {
+		uint64_t *const slot = slot_at(pmem, t, i);
+		uint64_t word = nvw_atomic_load(slot, NVW_RELAXED, NVW_SCOPE_AGENT);
+
+		if (word == 0) {
+			return (struct place){.index = i};
+		}
+		if (kv_slot_has_fingerprint(word, hash) && kv_slot_entry(word) != 0) {
+			word = nvw_atomic_load(slot, NVW_ACQUIRE, NVW_SCOPE_AGENT);
+			if (nvw_load(entry_word(pmem, kv_slot_entry(word), 0)) == key) {
+				return (struct place){i, word, false};
+			}
+		}
+	}
+	return (struct place){.is_full = true};
+}
+
+static struct place find(const struct kv_batch_args *a, uint64_t key)
+{
+	return probe(&a->pmem, a->table, key, kv_home(a->table, kv_hash(key)));
+}
+
+/* ---- Get ------------------------------------------------------------------------------------------ */
+
+/* Reads a whole entry; its header, or KV_RESULT_TORN. */
+static uint64_t read_entry(const struct kv_batch_args *a, uint64_t key, nvw_off entry)
+{
+	const uint64_t header = nvw_load(entry_word(&a->pmem, entry, 1));
+	const uint64_t bytes = kv_header_value_bytes(header);
+
+	if (bytes == 0 || bytes > KV_VALUE_MAX) {
+		return KV_RESULT_TORN;
+	}
+
+	uint64_t check = kv_check_begin(key, bytes);
+
+	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
+		check = kv_check_add(check, nvw_load(entry_word(&a->pmem, entry, 2 + i)));
+	}
+	return kv_check_end(check, bytes) == header ? header : KV_RESULT_TORN;
+}
+
+static uint64_t get(const struct kv_batch_args *a, uint64_t key)
+{
+	const struct place at = find(a, key);
+
+	if (at.word == 0 || (at.word & KV_DELETED) != 0) {
+		return KV_RESULT_NONE;
+	}
+	return read_entry(a, key, kv_slot_entry(at.word));
+}
+
+static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t records)
+{
+	uint64_t found = 0;
+
+	for (uint64_t i = 0; i < records; i++) {
+		const uint64_t result = get(a, keys_of_record(first + i));
+
+		if (result == KV_RESULT_TORN) {
+			return result;
+		}
+		found += result != KV_RESULT_NONE;
+	}
+	return found << 16 | KV_RESULT_SCANNED;
+}
+
+/* ---- Put and delete ------------------------------------------------------------------------------- */
+
+/* One operation on its way through the phases of a kernel. */
+struct change {
+	uint64_t op, key, result;
+	uint32_t kind;
+	nvw_off entry; /* to publish, 0: none */
+	nvw_off old;   /* replaced, to free, 0: none */
+};
+
+static struct change fetch(const struct kv_batch_args *a, uint64_t id)
+{
+	struct change c = {.op = a->first_op + id};
+
+	if (id < a->count) {
+		c.key = nvw_load(&a->keys[id]);
+		c.kind = nvw_load(&a->kinds[id]);
+	}
+	return c;
+}
+
+static bool is_change(const struct change *c)
+{
+	return (c->kind & (KV_PUT | KV_DELETE)) != 0;
+}
+
+static void allocate(const struct kv_batch_args *a, struct change *c)
+{
+	c->entry = nvw_pmalloc(&a->pmem, kv_entry_bytes(a->value_bytes), NULL);
+	if (c->entry == 0) {
+		c->result = KV_RESULT_NO_BLOCK;
+		c->kind = 0;
+	}
+}
+
+/* Word i of the entry that operation op puts. */
+static uint64_t make_word(const struct kv_batch_args *a, uint64_t key, uint64_t base, uint64_t i)
+{
+	if (i == 0) {
+		return key;
+	}
+	if (i == 1) {
+		return kv_value_header(base, key, a->value_bytes);
+	}
+	return kv_value_word(base, i - 2, a->value_bytes);
+}
+
+static void write_entry(const struct kv_batch_args *a, const struct change *c, nvw_off entry)
+{
+	const uint64_t base = kv_value_base(a->seed, c->key, c->op);
+
+	for (uint64_t i = 0; i < kv_entry_bytes(a->value_bytes) / 8; i++) {
+		nvw_store(entry_word(&a->pmem, entry, i), make_word(a, c->key, base, i));
+	}
+}
+
+static void count_live(const struct kv_batch_args *a, uint64_t difference)
+{
+	(void)nvw_atomic_add(&a->counters->live, difference, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+/* Seeded bug "split-publish": the slot is claimed without its fingerprint, which follows by itself. */
+static void add_fingerprint(uint64_t *slot, uint64_t word)
+{
+	nvw_store((uint16_t *)slot + 3, (uint16_t)(word >> 48));
+}
+
+/* Claims an empty slot; the slot's word before, 0 if it is ours now. */
+static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t word)
+{
+	uint64_t *const slot = slot_at(&a->pmem, a->table, index);
+	const bool is_split = a->mutation == KV_SPLIT_PUBLISH;
+	const uint64_t seen = nvw_atomic_compare_exchange(slot, 0, is_split ? kv_slot_entry(word) : word,
+		NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	if (seen == 0) {
+		if (is_split) {
+			add_fingerprint(slot, word);
+		}
+		(void)nvw_atomic_add(&a->counters->used, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		count_live(a, 1);
+	}
+	return seen;
+}
+
+/*
+ * (c): an empty slot is claimed by compare-exchange; if another work-item was faster, the slot is
+ * examined again, for it may now be the key's own. The key's own slot takes the new entry by exchange,
+ * which cannot fail: slots do not change hands while kernels of this kind run.
+ */
+static void publish(const struct kv_batch_args *a, struct change *c)
+{
+	const uint64_t word = kv_slot_word(kv_hash(c->key), c->entry);
+	struct place at = find(a, c->key);
+
+	while (at.word == 0) {
+		if (at.is_full) {
+			c->result = KV_RESULT_NO_SLOT;
+			return;
+		}
+		if (claim(a, at.index, word) == 0) {
+			return;
+		}
+		at = probe(&a->pmem, a->table, c->key, at.index);
+	}
+
+	const uint64_t old = nvw_atomic_exchange(slot_at(&a->pmem, a->table, at.index), word, NVW_ACQ_REL,
+		NVW_SCOPE_AGENT);
+
+	if ((old & KV_DELETED) != 0) {
+		count_live(a, 1);
+	}
+	c->old = kv_slot_entry(old);
+}
+
+/* Seeded bug "tombstone-delete": the slot forgets its key, which may come back in another slot while this
+ * store is not durable yet. */
+static uint64_t forget(uint64_t *slot, struct change *c)
+{
+	const uint64_t old = nvw_atomic_exchange(slot, KV_FILLER, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	c->old = kv_slot_entry(old);
+	return old;
+}
+
+static void retract(const struct kv_batch_args *a, struct change *c)
+{
+	const struct place at = find(a, c->key);
+
+	if (at.word == 0) {
+		return;
+	}
+
+	uint64_t *const slot = slot_at(&a->pmem, a->table, at.index);
+	const uint64_t old = a->mutation == KV_TOMBSTONE_DELETE
+				     ? forget(slot, c)
+				     : nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	if ((old & KV_DELETED) == 0) {
+		count_live(a, UINT64_MAX);
+	}
+}
+
+/* Seeded bug "update-in-place": the value of a present key is overwritten where it is. */
+static bool overwrite(const struct kv_batch_args *a, struct change *c)
+{
+	const struct place at = find(a, c->key);
+
+	if (a->mutation != KV_UPDATE_IN_PLACE || at.word == 0 || (at.word & KV_DELETED) != 0) {
+		return false;
+	}
+	write_entry(a, c, kv_slot_entry(at.word));
+	return true;
+}
+
+static void free_old(const struct kv_batch_args *a, struct change *c)
+{
+	if (c->old != 0) {
+		const uint64_t header = nvw_load(entry_word(&a->pmem, c->old, 1));
+
+		nvw_pfree(&a->pmem, c->old, kv_entry_bytes(kv_header_value_bytes(header)), NULL);
+		c->old = 0;
+	}
+}
+
+/* What happens between the two persist barriers, the same for both variants: (c). */
+static void apply(const struct kv_batch_args *a, struct change *c)
+{
+	if ((c->kind & KV_GET) != 0) {
+		c->result = get(a, c->key);
+	}
+	if ((c->kind & KV_SCAN) != 0) {
+		c->result = scan(a, c->key, c->kind >> 8);
+	}
+	if ((c->kind & KV_PUT) != 0 && !overwrite(a, c)) {
+		publish(a, c);
+	}
+	if ((c->kind & KV_DELETE) != 0) {
+		retract(a, c);
+	}
+	if (a->mutation == KV_FREE_BEFORE_PUBLISH) {
+		free_old(a, c);
+	}
+	if (a->mutation == KV_ACK_BEFORE_BARRIER && is_change(c)) {
+		nvw_ack(c->op);
+	}
+}
+
+/* (e), (f), and the result for the host. */
+static void settle(const struct kv_batch_args *a, struct change *c, uint64_t id)
+{
+	if (is_change(c) && c->result != KV_RESULT_NO_SLOT && a->mutation != KV_ACK_BEFORE_BARRIER) {
+		nvw_ack(c->op);
+	}
+	free_old(a, c);
+	if (c->result != KV_RESULT_NONE) {
+		nvw_store(&a->results[id], c->result);
+	}
+}
+
+void kv_batch_workitem(const void *args)
+{
+	const struct kv_batch_args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id >= a->count) {
+		return;
+	}
+
+	struct change c = fetch(a, id);
+
+	if ((c.kind & KV_PUT) != 0) {
+		allocate(a, &c);
+	}
+	if (c.entry != 0) {
+		write_entry(a, &c, c.entry);
+		if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
+			nvw_p_barrier_wi(); /* (b) */
+		}
+	}
+	apply(a, &c);
+	if (is_change(&c)) {
+		nvw_p_barrier_wi(); /* (d) */
+	}
+	settle(a, &c, id);
+}
+
+/*
+ * The group's entries, word by word over all its work-items: neighbours write neighbouring words, so that
+ * a wavefront's stores fall on few lines. This is why the barrier after it must be of work-group
+ * scope: who publishes an entry is not who wrote it.
+ */
+static void write_together(const struct kv_batch_args *a)
+{
+	const uint64_t base_id = nvw_group_id() * nvw_group_size();
+	const uint64_t words = kv_entry_bytes(a->value_bytes) / 8;
+
+	for (uint64_t t = nvw_local_id(); t < nvw_group_size() * words; t += nvw_group_size()) {
+		const uint64_t id = base_id + t / words, i = t % words;
+		const nvw_off entry = id < a->count ? nvw_load(&a->blocks[id]) : 0;
+
+		if (entry != 0) {
+			const uint64_t key = nvw_load(&a->keys[id]);
+			const uint64_t base = kv_value_base(a->seed, key, a->first_op + id);
+
+			nvw_store(entry_word(&a->pmem, entry, i), make_word(a, key, base, i));
+		}
+	}
+}
+
+/* The barrier of the work-group variant; the seeded bug "narrow-scope" orders the own stores only. */
+static void order_group(const struct kv_batch_args *a)
+{
+	if (a->mutation == KV_NARROW_SCOPE) {
+		nvw_p_barrier_wi();
+	} else if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
+		nvw_p_barrier_wg();
+	}
+}
+
+void kv_batch_workgroup(const void *args)
+{
+	const struct kv_batch_args *const a = args;
+	const uint64_t id = nvw_global_id();
+	struct change c = fetch(a, id);
+
+	if ((c.kind & KV_PUT) != 0) {
+		allocate(a, &c);
+	}
+	if (id < a->count) {
+		nvw_store(&a->blocks[id], c.entry);
+	}
+	nvw_barrier(NVW_WORKGROUP); /* the group knows its blocks */
+	write_together(a);
+	nvw_barrier(NVW_WORKGROUP); /* all entries are written, and visible to their publishers */
+	order_group(a);
+	apply(a, &c);
+	nvw_p_barrier_wg(); /* (d) */
+	if (id < a->count) {
+		settle(a, &c, id);
+	}
+}
+
+/* ---- Rebuild -------------------------------------------------------------------------------------- */
+
+static void move_slot(const struct kv_rebuild_args *a, uint64_t word)
+{
+	const uint64_t key = nvw_load(entry_word(&a->pmem, kv_slot_entry(word), 0));
+	uint64_t i = kv_home(a->to, kv_hash(key));
+
+	/* Every key comes once: an occupied slot is another key's. */
+	while (nvw_atomic_compare_exchange(slot_at(&a->pmem, a->to, i), 0, word, NVW_ACQ_REL,
+		       NVW_SCOPE_AGENT) != 0) {
+		i = kv_next_slot(a->to, i);
+	}
+}
+
+static void free_deleted(const struct kv_rebuild_args *a, uint64_t word)
+{
+	const nvw_off entry = kv_slot_entry(word);
+	const uint64_t header = nvw_load(entry_word(&a->pmem, entry, 1));
+
+	nvw_pfree(&a->pmem, entry, kv_entry_bytes(kv_header_value_bytes(header)), NULL);
+}
+
+/* All moves durable before the switch: a kernel-wide meeting, then a persist barrier of kernel scope. */
+static void order_kernel(const struct kv_rebuild_args *a)
+{
+	nvw_barrier(NVW_KERNEL);
+	if (a->mutation == KV_NARROW_RESIZE) {
+		nvw_p_barrier_wg();
+	} else if (a->mutation != KV_ROOT_BEFORE_TABLE) {
+		nvw_p_barrier_kr();
+	}
+}
+
+void kv_rebuild(const void *args)
+{
+	const struct kv_rebuild_args *const a = args;
+	const uint64_t slots = kv_slot_count(a->from);
+	const uint64_t id = nvw_global_id();
+
+	for (uint64_t i = id; i < slots; i += a->work_items) {
+		const uint64_t word = nvw_load(slot_at(&a->pmem, a->from, i));
+
+		if (kv_slot_entry(word) != 0 && (word & KV_DELETED) == 0) {
+			move_slot(a, word);
+		}
+	}
+	order_kernel(a);
+	if (id == 0) {
+		nvw_store(nvw_at(&a->pmem, uint64_t, nvw_pool_root_off(&a->pmem.geometry, KV_ROOT)),
+			kv_root_word(a->to));
+	}
+	/* The old table refers to deleted keys' entries: the switch must be durable before they go. */
+	nvw_barrier(NVW_KERNEL);
+	nvw_p_barrier_kr();
+	for (uint64_t i = id; i < slots; i += a->work_items) {
+		const uint64_t word = nvw_load(slot_at(&a->pmem, a->from, i));
+
+		if (kv_slot_entry(word) != 0 && (word & KV_DELETED) != 0) {
+			free_deleted(a, word);
+		}
+	}
+}

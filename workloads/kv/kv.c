@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kv: a persistent hash table, as a workload. Options, seeded bugs, and the hooks. */
+#include "../common/keys.h"
+#include "plan.h"
+
+static const char *const scopes[] = {
+	[KV_SCOPE_WORKITEM] = "workitem",
+	[KV_SCOPE_WORKGROUP] = "workgroup",
+	NULL,
+};
+
+const struct nvw_option kv_options[] = {
+	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [of a key file: all its keys]"},
+	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys put before the measured operations"},
+	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
+	{"key-column", NVW_OPTION_COUNT, "0", NULL, KEYS_COLUMN_HELP},
+	{"records", NVW_OPTION_COUNT, "0", NULL, "records that generated keys fall on [preload, or count]"},
+	{"mix", NVW_OPTION_STRING, "put", NULL, "put, get, delete, or like put=50,get=40,delete=10"},
+	{"ycsb", NVW_OPTION_STRING, "", NULL, "YCSB mix: a to f, or a property file; says keys and mix"},
+	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
+	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
+	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations a kernel launch"},
+	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
+	{"slots", NVW_OPTION_COUNT, "256", NULL, "of the first table, rounded up to a power of two"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+const struct nvw_mutation kv_mutations[] = {
+	[KV_PUBLISH_BEFORE_VALUE] = {"publish-before-value",
+		"no persist barrier between an entry and the slot that publishes it", "observed"},
+	[KV_NARROW_SCOPE] = {"narrow-scope",
+		"work-item scope where work-items publish what others of the group wrote", "permitted"},
+	[KV_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
+		"operations are acknowledged before the barrier that makes them durable", "observed"},
+	[KV_FREE_BEFORE_PUBLISH] = {"free-before-publish",
+		"no persist barrier between a slot's new entry and the free of its old one", "observed"},
+	[KV_UPDATE_IN_PLACE] = {"update-in-place",
+		"the value of a present key is overwritten where it is", "observed"},
+	[KV_SPLIT_PUBLISH] = {"split-publish",
+		"a slot is written as two stores, the fingerprint after the offset", "observed"},
+	[KV_TOMBSTONE_DELETE] = {"tombstone-delete",
+		"a deleted key gives up its slot and may come back in another", "permitted"},
+	[KV_ROOT_BEFORE_TABLE] = {"root-before-table",
+		"no persist barrier between the new table and the root word that names it", "observed"},
+	[KV_NARROW_RESIZE] = {"narrow-resize",
+		"work-group scope between the new table and the root word, which needs the kernel's",
+		"permitted"},
+	[KV_FREE_TABLE_FIRST] = {"free-table-first",
+		"the old table is given back before the root word names the new one", "observed"},
+	{NULL, NULL, NULL},
+};
+
+extern const struct nvw_workload nvw_workload_kv;
+
+const struct nvw_workload nvw_workload_kv = {
+	.name = "kv",
+	.summary = "hash table: put, get and delete of 64-bit keys and values of 1 byte to 4 KiB",
+	.options = kv_options,
+	.mutations = kv_mutations,
+	.prepare = kv_prepare,
+	.dispose = kv_dispose,
+	.pool = kv_pool,
+	.setup = kv_setup,
+	.run = kv_run,
+	.recover = kv_recover,
+	.check = kv_check,
+	.inspect = kv_inspect,
+	.report = kv_report,
+};

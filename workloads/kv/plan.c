@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a kv run (plan.h): operations from key source and mix, or from a YCSB mix. */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/heap.h>
+
+#include "../common/keys.h"
+#include "../common/ycsb.h"
+
+enum { PERCENT = 100, REBUILD_ABOVE = 7, REBUILD_OF = 10, OPS_MAX = 1 << 30 };
+
+/* ---- Mix ------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	enum kv_kind kind;
+} mix_names[] = {
+	{"put", KV_PUT},
+	{"get", KV_GET},
+	{"delete", KV_DELETE},
+};
+
+enum { MIX_KINDS = sizeof(mix_names) / sizeof(*mix_names) };
+
+struct mix {
+	unsigned percent[MIX_KINDS];
+};
+
+/* One "name" or "name=percent" of a mix. */
+static int parse_part(const char *part, size_t n, struct mix *mix)
+{
+	for (unsigned i = 0; i < MIX_KINDS; i++) {
+		const size_t name = strlen(mix_names[i].name);
+
+		if (n < name || strncmp(part, mix_names[i].name, name) != 0) {
+			continue;
+		}
+		if (n == name) {
+			mix->percent[i] += PERCENT;
+			return 0;
+		}
+
+		char *end;
+		const unsigned long percent = strtoul(part + name + 1, &end, 10);
+
+		if (part[name] == '=' && end == part + n && end > part + name + 1 && percent <= PERCENT) {
+			mix->percent[i] += (unsigned)percent;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"--mix: expected put, get, delete or percentages like put=50,get=40,delete=10, found \"%.*s\"",
+		(int)n, part);
+}
+
+static int parse_mix(const char *text, struct mix *ret_mix)
+{
+	struct mix mix = {{0}};
+	unsigned sum = 0;
+
+	for (const char *part = text;; part++) {
+		const size_t n = strcspn(part, ",");
+		const int error = parse_part(part, n, &mix);
+
+		if (error != 0) {
+			return error;
+		}
+		part += n;
+		if (*part == 0) {
+			break;
+		}
+	}
+	for (unsigned i = 0; i < MIX_KINDS; i++) {
+		sum += mix.percent[i];
+	}
+	if (sum != PERCENT) {
+		return nvw_fail(NVW_E_USAGE, "--mix: expected percentages that make 100, found %u in \"%s\"",
+			sum, text);
+	}
+	*ret_mix = mix;
+	return 0;
+}
+
+static enum kv_kind draw_kind(const struct mix *mix, struct nvw_random *random)
+{
+	uint64_t left = nvw_random_below(random, PERCENT);
+	unsigned i = 0;
+
+	while (left >= mix->percent[i]) {
+		left -= mix->percent[i++];
+	}
+	return mix_names[i].kind;
+}
+
+/* ---- Operations ----------------------------------------------------------------------------------- */
+
+static uint64_t op_total(const struct kv_plan *p)
+{
+	return p->preload + p->count;
+}
+
+static int out_of_memory(const struct kv_plan *p)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %" PRIu64 " operations", op_total(p));
+}
+
+static int check_counts(const struct kv_plan *p)
+{
+	if (p->preload > OPS_MAX || p->count > OPS_MAX || op_total(p) > OPS_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"kv: expected at most %d operations, found --preload=%" PRIu64 " and --count=%" PRIu64,
+			OPS_MAX, p->preload, p->count);
+	}
+	return 0;
+}
+
+static int allocate_ops(struct kv_plan *p)
+{
+	const uint64_t n = op_total(p) + 1;
+
+	if (p->keys == NULL) {
+		p->keys = calloc(n, sizeof(*p->keys));
+	}
+	p->kinds = calloc(n, sizeof(*p->kinds));
+	p->key_ids = calloc(n, sizeof(*p->key_ids));
+	p->headers = calloc(n, sizeof(*p->headers));
+	return p->keys && p->kinds && p->key_ids && p->headers ? 0 : out_of_memory(p);
+}
+
+static void preload_records(struct kv_plan *p, bool is_sequential)
+{
+	for (uint64_t i = 0; i < p->preload; i++) {
+		p->keys[i] = is_sequential ? i : keys_of_record(i);
+	}
+}
+
+/* Requests of a YCSB mix. Records of scans stay numbers: the kernel makes their keys. */
+static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
+{
+	static const uint32_t kinds[YCSB_OPS] = {KV_GET, KV_PUT, KV_PUT, KV_SCAN, KV_GET | KV_PUT};
+	struct ycsb_requests requests;
+	struct ycsb mix;
+	int error = ycsb_load(nvw_option_string(options, "ycsb"), &mix);
+
+	if (error != 0) {
+		return error;
+	}
+	if (nvw_option_given(options, "keys") || nvw_option_given(options, "mix")) {
+		return nvw_fail(NVW_E_USAGE, "--ycsb says keys and mix: --keys and --mix cannot be given too");
+	}
+	p->preload = nvw_option_given(options, "preload") ? p->preload : mix.records;
+	p->count = nvw_option_given(options, "count") ? p->count : mix.operations;
+	if (!nvw_option_given(options, "value-size")) {
+		p->value_bytes = mix.field_count * mix.field_length;
+	}
+	if (p->preload == 0) {
+		return nvw_fail(NVW_E_USAGE, "--ycsb: expected at least one record to load, found 0");
+	}
+	error = check_counts(p);
+	if (error == 0) {
+		error = allocate_ops(p);
+	}
+	if (error != 0) {
+		return error;
+	}
+	preload_records(p, false);
+	ycsb_requests_init(&requests, &mix, p->preload, p->count, p->seed);
+	for (uint64_t op = p->preload; op < op_total(p); op++) {
+		const struct ycsb_request r = ycsb_requests_next(&requests);
+
+		p->kinds[op] = kinds[r.op] | (uint32_t)r.scan_length << 8;
+		p->keys[op] = r.op == YCSB_SCAN ? r.record : keys_of_record(r.record);
+	}
+	return 0;
+}
+
+/* Keys from a file: the first ones are preloaded, the next ones operated on. */
+static int plan_file_keys(const struct nvw_options *options, struct kv_plan *p, struct keys_source source)
+{
+	const bool is_counted = nvw_option_given(options, "count");
+	uint64_t found;
+	const int error = keys_make(&source, is_counted ? op_total(p) : 0, &p->keys, &found);
+
+	if (error != 0) {
+		return error;
+	}
+	if (found < p->preload) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " keys to preload, found %" PRIu64,
+			source.source, p->preload, found);
+	}
+	p->count = found - p->preload;
+	return 0;
+}
+
+/* Keys from a generator; without records of their own, requests fall on what is preloaded. */
+static int plan_generated_keys(struct kv_plan *p, struct keys_source source, bool is_put_only)
+{
+	const bool is_sequential = strcmp(source.source, "sequential") == 0;
+	const uint64_t start = is_sequential && is_put_only ? p->preload : 0;
+	uint64_t found, *keys;
+
+	if (source.records == 0) {
+		source.records = p->preload != 0 ? p->preload : p->count;
+	}
+
+	int error = p->count == 0 ? 0 : keys_make(&source, p->count, &keys, &found);
+
+	if (error != 0) {
+		return error;
+	}
+	p->keys = calloc(op_total(p) + 1, sizeof(*p->keys));
+	if (p->keys == NULL) {
+		error = out_of_memory(p);
+	} else {
+		preload_records(p, is_sequential);
+	}
+	for (uint64_t i = 0; error == 0 && i < p->count; i++) {
+		p->keys[p->preload + i] = is_sequential ? (start + i) % (start + source.records) : keys[i];
+	}
+	if (p->count != 0) {
+		free(keys);
+	}
+	return error;
+}
+
+/* "tombstone-delete" shows only where keys are deleted and come back. */
+static const char *mix_of(const struct nvw_options *options, const struct kv_plan *p)
+{
+	return p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix")
+		       ? "put=60,delete=40"
+		       : nvw_option_string(options, "mix");
+}
+
+static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
+{
+	const struct keys_source source = {
+		.source = nvw_option_string(options, "keys"),
+		.seed = p->seed,
+		.records = nvw_option_u64(options, "records"),
+		.column = (unsigned)nvw_option_u64(options, "key-column"),
+	};
+	struct nvw_random random = {nvw_mix64(p->seed + 1)};
+	struct mix mix = {{0}};
+	int error = parse_mix(mix_of(options, p), &mix);
+
+	if (error == 0) {
+		error = keys_is_file(source.source)
+				? plan_file_keys(options, p, source)
+				: plan_generated_keys(p, source, mix.percent[0] == PERCENT);
+	}
+	if (error == 0) {
+		error = allocate_ops(p);
+	}
+	for (uint64_t op = p->preload; error == 0 && op < op_total(p); op++) {
+		p->kinds[op] = draw_kind(&mix, &random);
+	}
+	return error;
+}
+
+/* ---- Which operations touch which key ------------------------------------------------------------- */
+
+static uint64_t index_place(const struct kv_plan *p, uint64_t key)
+{
+	uint64_t i = nvw_mix64(key) & p->index_mask;
+
+	while (p->index[i] != 0 && p->by_key[p->index[i] - 1].key != key) {
+		i = (i + 1) & p->index_mask;
+	}
+	return i;
+}
+
+uint32_t kv_key_id(const struct kv_plan *p, uint64_t key)
+{
+	return p->index[index_place(p, key)] - 1;
+}
+
+static uint32_t intern_key(struct kv_plan *p, uint64_t key)
+{
+	const uint64_t i = index_place(p, key);
+
+	if (p->index[i] == 0) {
+		p->by_key[p->key_count].key = key;
+		p->index[i] = (uint32_t)++p->key_count;
+	}
+	return p->index[i] - 1;
+}
+
+static bool is_change(uint32_t kind)
+{
+	return (kind & (KV_PUT | KV_DELETE)) != 0;
+}
+
+/* Groups the changes by key: a counting sort, which keeps them ascending. */
+static void group_changes(struct kv_plan *p)
+{
+	uint32_t next = 0;
+
+	for (uint64_t op = 0; op < op_total(p); op++) {
+		if (is_change(p->kinds[op])) {
+			p->by_key[p->key_ids[op]].count++;
+		}
+	}
+	for (uint64_t id = 0; id < p->key_count; id++) {
+		p->by_key[id].first = next;
+		next += p->by_key[id].count;
+		p->by_key[id].count = 0;
+	}
+	for (uint64_t op = 0; op < op_total(p); op++) {
+		if (is_change(p->kinds[op])) {
+			struct kv_key *const k = &p->by_key[p->key_ids[op]];
+
+			p->changes[k->first + k->count++] = (uint32_t)op;
+		}
+	}
+}
+
+static int index_keys(struct kv_plan *p)
+{
+	const uint64_t n = op_total(p) + 1;
+
+	p->index_mask = 15;
+	while (p->index_mask < 2 * n) {
+		p->index_mask = 2 * p->index_mask + 1;
+	}
+	p->index = calloc(p->index_mask + 1, sizeof(*p->index));
+	p->by_key = calloc(n, sizeof(*p->by_key));
+	p->changes = calloc(n, sizeof(*p->changes));
+	p->seen = calloc(n, sizeof(*p->seen));
+	if (!p->index || !p->by_key || !p->changes || !p->seen) {
+		return out_of_memory(p);
+	}
+	for (uint64_t op = 0; op < op_total(p); op++) {
+		p->key_ids[op] = (p->kinds[op] & KV_SCAN) != 0 ? UINT32_MAX : intern_key(p, p->keys[op]);
+	}
+	group_changes(p);
+	return 0;
+}
+
+uint64_t kv_batch_of(const struct kv_plan *p, uint64_t op)
+{
+	const uint64_t preload_batches = (p->preload + p->batch - 1) / p->batch;
+
+	return op < p->preload ? op / p->batch : preload_batches + (op - p->preload) / p->batch;
+}
+
+uint64_t kv_header_of(struct kv_plan *p, uint64_t op)
+{
+	if (p->headers[op] == 0) {
+		const uint64_t key = p->keys[op];
+
+		p->headers[op] = kv_value_header(kv_value_base(p->seed, key, op), key, p->value_bytes);
+	}
+	return p->headers[op];
+}
+
+/* ---- How large the pool must be ------------------------------------------------------------------- */
+
+unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts)
+{
+	unsigned log2_slots = KV_LOG2_SLOTS_MIN;
+
+	if (puts == 0 || (used + puts) * REBUILD_OF <= kv_slot_count(t) * REBUILD_ABOVE) {
+		return 0;
+	}
+	while ((UINT64_C(1) << log2_slots) < 2 * (live + puts)) {
+		log2_slots++;
+	}
+	return log2_slots;
+}
+
+/* What the run may need at most, batch by batch: every key counted as present from its first put on. */
+struct need {
+	uint64_t keys, blocks;
+	unsigned log2_slots;
+	uint64_t rebuilds;
+};
+
+static struct need plan_need(const struct kv_plan *p)
+{
+	struct need need = {.log2_slots = p->log2_slots};
+	uint64_t puts = 0, fresh = 0;
+
+	for (uint64_t op = 0; op < op_total(p); op++) {
+		if ((p->kinds[op] & KV_PUT) != 0) {
+			const struct kv_key *const k = &p->by_key[p->key_ids[op]];
+
+			puts++;
+			fresh += p->changes[k->first] == op || (p->kinds[p->changes[k->first]] & KV_PUT) == 0;
+		}
+		if (op + 1 < op_total(p) && kv_batch_of(p, op + 1) == kv_batch_of(p, op)) {
+			continue;
+		}
+
+		const unsigned log2_slots = kv_rebuild_log2((struct kv_table){0, need.log2_slots}, need.keys,
+			need.keys, puts);
+
+		need.rebuilds += log2_slots != 0;
+		need.log2_slots = log2_slots > need.log2_slots ? log2_slots : need.log2_slots;
+		need.blocks = need.blocks > need.keys + puts ? need.blocks : need.keys + puts;
+		need.keys += fresh;
+		puts = fresh = 0;
+	}
+	return need;
+}
+
+static uint64_t chunks_of(uint64_t bytes)
+{
+	return (bytes + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES;
+}
+
+/*
+ * Blocks with their block words and a little for each chunk's table; the tables of a growing sequence make
+ * less than twice the last one, and one more of that size for a rebuild in place.
+ */
+static void size_heap(struct kv_plan *p)
+{
+	const struct need need = plan_need(p);
+	const uint64_t block = nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes));
+	const uint64_t a_chunk = (NVW_POOL_CHUNK_BYTES - 4096) / (block + 8);
+	uint64_t chunks = need.blocks / a_chunk + 3;
+
+	for (unsigned i = 0; i < 3 + need.rebuilds && i < 64; i++) {
+		chunks += chunks_of((UINT64_C(8) << need.log2_slots) >> (i < 3 ? 0 : i - 2));
+	}
+	p->heap_bytes = chunks * NVW_POOL_CHUNK_BYTES;
+}
+
+/* ---- Prepare -------------------------------------------------------------------------------------- */
+
+static int check_options(const struct kv_plan *p, uint64_t slots)
+{
+	if (p->value_bytes == 0 || p->value_bytes > KV_VALUE_MAX) {
+		return nvw_fail(NVW_E_USAGE, "--value-size: expected 1 to %d bytes, found %" PRIu64,
+			KV_VALUE_MAX, p->value_bytes);
+	}
+	if (nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes)) == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--value-size: %" PRIu64 " bytes and the entry's head do not fit a block of the heap",
+			p->value_bytes);
+	}
+	if (p->batch == 0) {
+		return nvw_fail(NVW_E_USAGE, "--batch: expected at least 1 operation a launch, found 0");
+	}
+	if (p->group_size == 0) {
+		return nvw_fail(NVW_E_USAGE, "--group-size: expected at least 1 work-item, found 0");
+	}
+	if (slots > UINT64_C(1) << 30) {
+		return nvw_fail(NVW_E_USAGE, "--slots: expected at most %" PRIu64 ", found %" PRIu64,
+			UINT64_C(1) << 30, slots);
+	}
+	return 0;
+}
+
+/* Some seeded bugs can only show in some runs; the others would be called clean by mistake. */
+static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
+{
+	const bool is_resize = p->mutation == KV_ROOT_BEFORE_TABLE || p->mutation == KV_NARROW_RESIZE ||
+			       p->mutation == KV_FREE_TABLE_FIRST;
+
+	if (p->mutation == KV_NARROW_SCOPE) {
+		if (nvw_option_given(options, "scope") && p->scope != KV_SCOPE_WORKGROUP) {
+			return nvw_fail(NVW_E_USAGE, "mutation %s shows with --scope=workgroup only",
+				kv_mutations[p->mutation].name);
+		}
+		p->scope = KV_SCOPE_WORKGROUP;
+	}
+	if (is_resize && plan_need(p).rebuilds == 0) {
+		return nvw_fail(NVW_E_USAGE, "mutation %s shows only if the table grows: fewer --slots, more --count",
+			kv_mutations[p->mutation].name);
+	}
+	return 0;
+}
+
+static void read_options(const struct nvw_options *options, struct kv_plan *p)
+{
+	p->preload = nvw_option_u64(options, "preload");
+	p->count = nvw_option_u64(options, "count");
+	p->value_bytes = nvw_option_u64(options, "value-size");
+	p->batch = nvw_option_u64(options, "batch");
+	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
+	p->scope = (enum kv_scope)nvw_option_choice(options, "scope");
+	p->log2_slots = KV_LOG2_SLOTS_MIN;
+	while (p->log2_slots < 30 && UINT64_C(1) << p->log2_slots < nvw_option_u64(options, "slots")) {
+		p->log2_slots++;
+	}
+}
+
+static int prepare(const struct nvw_options *options, struct kv_plan *p)
+{
+	read_options(options, p);
+
+	int error = check_counts(p);
+
+	if (error == 0) {
+		error = nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p);
+	}
+	if (error == 0) {
+		error = check_options(p, nvw_option_u64(options, "slots"));
+	}
+	if (error != 0) {
+		return error;
+	}
+	for (uint64_t op = 0; op < p->preload; op++) {
+		p->kinds[op] = KV_PUT;
+	}
+	error = index_keys(p);
+	if (error == 0) {
+		error = check_mutation(options, p);
+	}
+	if (error == 0) {
+		size_heap(p);
+	}
+	return error;
+}
+
+int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct kv_plan *const p = calloc(1, sizeof(*p));
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	}
+	p->seed = seed;
+	p->mutation = (enum kv_mutation)mutation;
+
+	const int error = prepare(options, p);
+
+	if (error != 0) {
+		kv_dispose(p);
+		return error;
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+void kv_dispose(void *plan)
+{
+	struct kv_plan *const p = plan;
+
+	if (p != NULL) {
+		free(p->keys);
+		free(p->kinds);
+		free(p->key_ids);
+		free(p->headers);
+		free(p->by_key);
+		free(p->index);
+		free(p->changes);
+		free(p->seen);
+		free(p);
+	}
+}
+
+int kv_pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	const struct kv_plan *const p = plan;
+
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes = p->heap_bytes,
+		.streams = 1,
+		.log_entries = 1,
+		.layout = "kv",
+	};
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan of a kv run: every operation in advance, the batches they are launched in, and which operations
+ * touch which key, so that a get and a crash state can be judged.
+ *
+ * Operations are numbered from 0: first the preload (puts), then the measured ones. A batch is one kernel
+ * launch; operations of one batch run at once, batch after batch in order.
+ */
+#ifndef WORKLOADS_KV_PLAN_H
+#define WORKLOADS_KV_PLAN_H
+
+#include <nvw/workload.h>
+
+#include "layout.h"
+
+/* Kinds are bits, so that read-modify-write is both. */
+enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
+
+enum kv_scope { KV_SCOPE_WORKITEM, KV_SCOPE_WORKGROUP };
+
+/* Seeded bugs, in the order of the table in kv.c. */
+enum kv_mutation {
+	KV_UNMUTATED = -1,
+	KV_PUBLISH_BEFORE_VALUE,
+	KV_NARROW_SCOPE,
+	KV_ACK_BEFORE_BARRIER,
+	KV_FREE_BEFORE_PUBLISH,
+	KV_UPDATE_IN_PLACE,
+	KV_SPLIT_PUBLISH,
+	KV_TOMBSTONE_DELETE,
+	KV_ROOT_BEFORE_TABLE,
+	KV_NARROW_RESIZE,
+	KV_FREE_TABLE_FIRST,
+};
+
+/* What the operations of one key are. */
+struct kv_key {
+	uint64_t key;
+	uint32_t first, count; /* its changes: positions in kv_plan.changes, ascending by operation */
+};
+
+struct kv_plan {
+	/* As the options say. */
+	uint64_t seed;
+	uint64_t preload, count;
+	uint64_t value_bytes;
+	uint64_t batch;
+	unsigned group_size;
+	unsigned log2_slots; /* of the first table */
+	enum kv_scope scope;
+	enum kv_mutation mutation;
+
+	/* Operation i, 0 to preload + count - 1. */
+	uint64_t *keys;    /* of a scan: the number of its first record */
+	uint32_t *kinds;   /* enum kv_kind | records of a scan << 8 */
+	uint32_t *key_ids; /* its key's place in by_key; UINT32_MAX for scans */
+	uint64_t *headers; /* entry header of a put, 0 until asked for */
+
+	/* Distinct keys, and a hash index over them: place in by_key + 1, 0 for none. */
+	struct kv_key *by_key;
+	uint64_t key_count;
+	uint32_t *index;
+	uint64_t index_mask;
+	uint32_t *changes; /* operations that put or delete, grouped by key */
+	uint64_t heap_bytes; /* that the pool needs */
+
+	/* State of the run, for report(). */
+	struct kv_table table;
+	uint64_t used, live; /* slots taken (fillers and deleted keys too), keys present */
+	uint64_t growths, gets_found, gets_absent, scanned;
+
+	/* Scratch of check(), so that it allocates nothing: the check that saw the key last. */
+	uint64_t *seen;
+	uint64_t checks;
+};
+
+int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+void kv_dispose(void *plan);
+int kv_pool(const void *plan, struct nvw_pool_params *ret_params);
+
+/* The batch that an operation belongs to, from 0, preload first. */
+uint64_t kv_batch_of(const struct kv_plan *p, uint64_t op);
+
+/* The key's place in by_key, UINT32_MAX if the plan never touches it. */
+uint32_t kv_key_id(const struct kv_plan *p, uint64_t key);
+
+/* The header of the entry that put number op writes. */
+uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
+
+/*
+ * The next table's log2 size if used slots, live keys and up to puts more call for a rebuild now, else 0.
+ * A table is rebuilt when it could become more than 7/10 full, to at most half full.
+ */
+unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
+
+/* Options and mutations (kv.c). */
+extern const struct nvw_option kv_options[];
+extern const struct nvw_mutation kv_mutations[];
+
+/* The hooks (run.c, check.c, recover.c). */
+int kv_setup(void *plan, struct nvw_machine *machine);
+int kv_run(void *plan, struct nvw_machine *machine);
+int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report);
+int kv_inspect(struct nvw_pool *pool, struct nvw_description *description);
+
+#endif

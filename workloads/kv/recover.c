@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recovery of kv, after the generic one. Two things can be left to do:
+ *
+ * Holes. Work-items that insert different keys probe over each other's slots; no barrier orders their stores,
+ * nor need it: a crash may keep the later slot of a probe path and lose an earlier one, which then reads as
+ * empty and would end the probe too early. Every empty slot between a key's home and its slot becomes a
+ * filler, one word each: keeps guarantee (3).
+ *
+ * Leaks. Entries written but not published, entries replaced but not freed, a new table that the root word
+ * did not get to, an old one that it left: the sweep frees what no slot refers to: keeps (5). Holes are filled
+ * first, so that the sweep finds a key by probing.
+ *
+ * Both are idempotent and may stop after any word. A slot that no crash of a right program leaves is not
+ * touched; check() reports it.
+ */
+#include "plan.h"
+#include "view.h"
+
+static int fill_path(const struct kv_view *v, uint64_t home, uint64_t slot, struct nvw_recovery *report)
+{
+	for (uint64_t i = home; i != slot; i = kv_next_slot(v->table, i)) {
+		if (v->words[i] != 0) {
+			continue;
+		}
+
+		const int error = nvw_pool_write_word(v->pool, v->table.slots + 8 * i, KV_FILLER);
+
+		if (error != 0) {
+			return error;
+		}
+		report->structure_repairs++;
+	}
+	return 0;
+}
+
+static int fill_holes(const struct kv_view *v, struct nvw_recovery *report)
+{
+	const uint64_t slots = kv_slot_count(v->table);
+
+	for (uint64_t i = 0; i < slots; i++) {
+		const nvw_off entry = kv_slot_entry(v->words[i]);
+		uint64_t key;
+
+		if (entry == 0 || !kv_view_key(v, entry, &key)) {
+			continue;
+		}
+
+		const int error = fill_path(v, kv_home(v->table, kv_hash(key)), i, report);
+
+		if (error != 0) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Is block the entry of a slot? Asked the key that the block holds, the table answers with one probe. A
+ * block that was never written to its end holds whatever was there before; then no slot refers to it,
+ * and whichever key it seems to hold has another entry or none.
+ */
+static bool is_entry(const struct kv_view *v, nvw_off block)
+{
+	const uint64_t slots = kv_slot_count(v->table);
+	uint64_t key;
+
+	if (!kv_view_key(v, block, &key)) {
+		return false;
+	}
+
+	uint64_t i = kv_home(v->table, kv_hash(key));
+
+	for (uint64_t n = 0; n < slots && v->words[i] != 0; n++, i = kv_next_slot(v->table, i)) {
+		if (kv_slot_entry(v->words[i]) == block) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_reachable(void *context, nvw_off block, uint64_t bytes)
+{
+	const struct kv_view *const v = context;
+
+	return v->words != NULL && (block == v->table.slots || is_entry(v, block));
+}
+
+int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	struct kv_view v;
+	int error = kv_view_open(pool, &v);
+
+	if (error == 0 && v.words != NULL) {
+		error = fill_holes(&v, report);
+	}
+	if (error == 0) {
+		error = nvw_heap_sweep(pool, is_reachable, &v, report);
+	}
+	return error;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host side of a kv run: batch after batch, a rebuild before one that could overfill the table.
+ *
+ * A rebuild is crash-consistent by its order: the new extent is allocated (swept by recovery if nothing
+ * refers to it), filled, made durable, named by the root word in one store, that store made durable;
+ * only then the old extent is given back.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "kernel.h"
+
+/* What a run keeps on the host and on the device. */
+struct run {
+	struct kv_plan *plan;
+	struct nvw_machine *machine;
+	struct nvw_pmem pmem;
+	struct kv_counters *counters; /* device memory, like the four below */
+	uint64_t *keys;
+	uint32_t *kinds;
+	uint64_t *results;
+	nvw_off *blocks;
+	uint64_t *host_results;
+};
+
+static int start(struct run *r, struct kv_plan *plan, struct nvw_machine *machine)
+{
+	*r = (struct run){.plan = plan, .machine = machine};
+
+	const int error = nvw_pmem_attach(machine, &r->pmem);
+
+	if (error != 0) {
+		return error;
+	}
+
+	const uint64_t n = plan->batch < plan->preload + plan->count ? plan->batch
+								     : plan->preload + plan->count + 1;
+
+	r->counters = nvw_alloc(machine, sizeof(*r->counters));
+	r->keys = nvw_alloc(machine, n * sizeof(*r->keys));
+	r->kinds = nvw_alloc(machine, n * sizeof(*r->kinds));
+	r->results = nvw_alloc(machine, n * sizeof(*r->results));
+	r->blocks = nvw_alloc(machine, n * sizeof(*r->blocks));
+	r->host_results = calloc(n, sizeof(*r->host_results));
+	if (!r->counters || !r->keys || !r->kinds || !r->results || !r->blocks || !r->host_results) {
+		free(r->host_results);
+		return nvw_fail(NVW_E_MEMORY, "kv: no memory for batches of %" PRIu64 " operations", n);
+	}
+
+	const struct kv_counters counters = {plan->used, plan->live};
+
+	return nvw_write(machine, r->counters, &counters, sizeof(counters));
+}
+
+static uint64_t *root(const struct run *r)
+{
+	return nvw_at(&r->pmem, uint64_t, nvw_pool_root_off(&r->pmem.geometry, KV_ROOT));
+}
+
+/* ---- Rebuild -------------------------------------------------------------------------------------- */
+
+static int launch_rebuild(const struct run *r, struct kv_table to)
+{
+	const uint64_t slots = kv_slot_count(r->plan->table);
+	const uint64_t resident = nvw_resident_work_items(r->machine);
+	const uint64_t group = r->plan->group_size;
+	const uint64_t wanted = slots < resident ? slots : resident;
+	/* No more than fit at a time: nobody is switched out at the kernel-wide barriers. */
+	const uint64_t groups = wanted / group == 0 ? 1 : wanted / group;
+	const struct kv_rebuild_args args = {
+		.pmem = r->pmem,
+		.from = r->plan->table,
+		.to = to,
+		.work_items = groups * group,
+		.mutation = r->plan->mutation,
+	};
+
+	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items,
+		r->plan->group_size);
+}
+
+static int rebuild(struct run *r, unsigned log2_slots)
+{
+	struct kv_plan *const p = r->plan;
+	const bool is_free_first = p->mutation == KV_FREE_TABLE_FIRST;
+	struct kv_table to = {.log2_slots = log2_slots};
+	int error = nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(to), &to.slots);
+
+	if (error == 0 && is_free_first) {
+		error = nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots);
+	}
+	if (error == 0) {
+		error = launch_rebuild(r, to);
+	}
+	/* The switch durable before the old table goes, and before any operation on the new one is
+	 * acknowledged. */
+	if (error == 0) {
+		error = nvw_persist(r->machine);
+	}
+	if (error == 0 && !is_free_first) {
+		error = nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots);
+	}
+	if (error != 0) {
+		return error;
+	}
+	p->table = to;
+	p->used = p->live;
+	p->growths++;
+
+	const struct kv_counters counters = {p->used, p->live};
+
+	return nvw_write(r->machine, r->counters, &counters, sizeof(counters));
+}
+
+/* ---- Judging results ------------------------------------------------------------------------------ */
+
+/*
+ * May a get in this batch have seen result? The changes of the last earlier batch that touched the key are
+ * concurrent with each other, so any of them may have been the last; those of the get's own batch
+ * may come before it.
+ */
+static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
+{
+	const struct kv_key *const k = &p->by_key[p->key_ids[op]];
+	const uint64_t batch = kv_batch_of(p, op);
+	uint64_t last = UINT64_MAX; /* the last earlier batch */
+
+	for (uint32_t i = k->count; i > 0; i--) {
+		const uint64_t change = p->changes[k->first + i - 1];
+		const uint64_t its = kv_batch_of(p, change);
+
+		if (its > batch) {
+			continue;
+		}
+		if (its < batch) {
+			if (last != UINT64_MAX && its != last) {
+				return false;
+			}
+			last = its;
+		}
+		if ((p->kinds[change] & KV_PUT) != 0 ? kv_header_of(p, change) == result
+						     : result == KV_RESULT_NONE) {
+			return true;
+		}
+	}
+	return last == UINT64_MAX && result == KV_RESULT_NONE;
+}
+
+static int judge(struct kv_plan *p, uint64_t op, uint64_t result)
+{
+	const bool is_get = (p->kinds[op] & KV_GET) != 0;
+
+	if (result == KV_RESULT_NO_BLOCK || result == KV_RESULT_NO_SLOT) {
+		return nvw_fail(NVW_E_FULL, "kv: operation %" PRIu64 " found no %s left", op,
+			result == KV_RESULT_NO_SLOT ? "slot" : "block");
+	}
+	if ((p->kinds[op] & KV_SCAN) != 0 && result != KV_RESULT_TORN) {
+		p->scanned += result >> 16;
+		return 0;
+	}
+	if (is_get && op >= p->preload) {
+		p->gets_found += result != KV_RESULT_NONE;
+		p->gets_absent += result == KV_RESULT_NONE;
+	}
+	/* A seeded bug may show to gets as well; what counts there is what the crash leaves. */
+	if (p->mutation != KV_UNMUTATED) {
+		return 0;
+	}
+	if (result == KV_RESULT_TORN) {
+		return nvw_fail(NVW_E_INCONSISTENT, "kv: operation %" PRIu64 " read a torn value", op);
+	}
+	if (is_get && !may_see(p, op, result)) {
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"kv: operation %" PRIu64 " got a value of key %" PRIu64
+			" that it cannot have seen (header %016" PRIx64 ")",
+			op, p->keys[op], result);
+	}
+	return 0;
+}
+
+static int judge_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	int error = nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results));
+
+	for (uint64_t i = 0; error == 0 && i < count; i++) {
+		error = judge(r->plan, first + i, r->host_results[i]);
+	}
+	return error;
+}
+
+/* ---- Batches -------------------------------------------------------------------------------------- */
+
+static uint64_t count_puts(const struct kv_plan *p, uint64_t first, uint64_t count)
+{
+	uint64_t puts = 0;
+
+	for (uint64_t op = first; op < first + count; op++) {
+		puts += (p->kinds[op] & KV_PUT) != 0;
+	}
+	return puts;
+}
+
+/* Room for the batch: in the table, and blocks for its puts. */
+static int make_room(struct run *r, uint64_t puts)
+{
+	struct kv_plan *const p = r->plan;
+	const unsigned log2_slots = kv_rebuild_log2(p->table, p->used, p->live, puts);
+	int error = log2_slots == 0 ? 0 : rebuild(r, log2_slots);
+
+	if (error == 0 && puts != 0) {
+		error = nvw_heap_provision(r->machine, &r->pmem, kv_entry_bytes(p->value_bytes), puts);
+	}
+	return error;
+}
+
+static int send_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	const struct kv_plan *const p = r->plan;
+	int error = nvw_write(r->machine, r->keys, p->keys + first, count * sizeof(*p->keys));
+
+	if (error == 0) {
+		error = nvw_write(r->machine, r->kinds, p->kinds + first, count * sizeof(*p->kinds));
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		r->host_results[i] = KV_RESULT_NONE;
+	}
+	return error != 0 ? error
+			  : nvw_write(r->machine, r->results, r->host_results,
+				    count * sizeof(*r->host_results));
+}
+
+static int launch_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	const struct kv_plan *const p = r->plan;
+	const bool is_group = p->scope == KV_SCOPE_WORKGROUP;
+	const struct kv_batch_args args = {
+		.pmem = r->pmem,
+		.table = p->table,
+		.counters = r->counters,
+		.keys = r->keys,
+		.kinds = r->kinds,
+		.results = r->results,
+		.blocks = r->blocks,
+		.first_op = first,
+		.count = count,
+		.seed = p->seed,
+		.value_bytes = p->value_bytes,
+		.mutation = p->mutation,
+	};
+
+	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch",
+		is_group ? kv_batch_workgroup : kv_batch_workitem, &args, count, p->group_size);
+}
+
+static int run_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	struct kv_counters counters;
+	int error = make_room(r, count_puts(r->plan, first, count));
+
+	if (error == 0) {
+		error = send_batch(r, first, count);
+	}
+	if (error == 0) {
+		error = launch_batch(r, first, count);
+	}
+	if (error == 0) {
+		error = judge_batch(r, first, count);
+	}
+	if (error == 0) {
+		error = nvw_read(r->machine, &counters, r->counters, sizeof(counters));
+	}
+	if (error == 0) {
+		r->plan->used = counters.used;
+		r->plan->live = counters.live;
+	}
+	return error;
+}
+
+static int run_operations(struct run *r, uint64_t first, uint64_t end)
+{
+	int error = 0;
+
+	while (error == 0 && first < end) {
+		const uint64_t left = end - first;
+		const uint64_t count = left < r->plan->batch ? left : r->plan->batch;
+
+		error = run_batch(r, first, count);
+		first += count;
+	}
+	return error;
+}
+
+/* ---- Hooks ---------------------------------------------------------------------------------------- */
+
+/* The first table: an extent of empty slots, then the root word. */
+static int create_table(struct run *r)
+{
+	struct kv_table *const t = &r->plan->table;
+	int error;
+
+	t->log2_slots = r->plan->log2_slots;
+	error = nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(*t), &t->slots);
+	if (error != 0) {
+		return error;
+	}
+
+	const uint64_t word = kv_root_word(*t);
+
+	return nvw_write(r->machine, root(r), &word, sizeof(word));
+}
+
+int kv_setup(void *plan, struct nvw_machine *machine)
+{
+	struct kv_plan *const p = plan;
+	const uint64_t mark = nvw_mark(machine);
+	struct run r;
+
+	p->used = p->live = p->growths = p->gets_found = p->gets_absent = p->scanned = 0;
+
+	int error = start(&r, p, machine);
+
+	if (error != 0) {
+		return error;
+	}
+	error = create_table(&r);
+	if (error == 0) {
+		error = run_operations(&r, 0, p->preload);
+	}
+	if (error == 0) {
+		error = nvw_persist(machine);
+	}
+	free(r.host_results);
+	nvw_release(machine, mark);
+	return error;
+}
+
+int kv_run(void *plan, struct nvw_machine *machine)
+{
+	struct kv_plan *const p = plan;
+	struct run r;
+	int error = start(&r, p, machine);
+
+	if (error != 0) {
+		return error;
+	}
+	error = run_operations(&r, p->preload, p->preload + p->count);
+	if (error == 0) {
+		error = nvw_persist(machine);
+	}
+	free(r.host_results);
+	return error;
+}
+
+static uint64_t count_kind(const struct kv_plan *p, uint32_t kind)
+{
+	uint64_t n = 0;
+
+	for (uint64_t op = p->preload; op < p->preload + p->count; op++) {
+		n += (p->kinds[op] & 0xff) == kind;
+	}
+	return n;
+}
+
+int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct kv_plan *const p = plan;
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *unit, *meaning;
+	} rows[] = {
+		{"kv.operations", p->count, "count", "measured operations"},
+		{"kv.puts", count_kind(p, KV_PUT), "count", "of these: put"},
+		{"kv.gets", count_kind(p, KV_GET), "count", "of these: get"},
+		{"kv.deletes", count_kind(p, KV_DELETE), "count", "of these: delete"},
+		{"kv.read_modify_writes", count_kind(p, KV_GET | KV_PUT), "count", "of these: get and put"},
+		{"kv.scans", count_kind(p, KV_SCAN), "count", "of these: gets of a run of records"},
+		{"kv.gets_found", p->gets_found, "count", "gets that found their key"},
+		{"kv.gets_absent", p->gets_absent, "count", "gets that did not"},
+		{"kv.records_scanned", p->scanned, "count", "records that scans found"},
+		{"kv.keys", p->live, "count", "keys present at the end"},
+		{"kv.slots", kv_slot_count(p->table), "count", "slots of the table at the end"},
+		{"kv.rebuilds", p->growths, "count", "rebuilds of the table, preload included"},
+	};
+	int error = nvw_describe_real(description, "kv.load",
+		(double)p->used / (double)kv_slot_count(p->table), "ratio", "slots taken at the end");
+
+	for (unsigned i = 0; error == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
+		error = nvw_describe_u64(description, rows[i].name, rows[i].value, rows[i].unit,
+			rows[i].meaning);
+	}
+	return error;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The durable table (view.h), and what nvwave inspect says about it. */
+#include "view.h"
+
+#include <inttypes.h>
+
+#include "plan.h"
+
+int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
+{
+	const nvw_off root = nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT);
+	const uint64_t word = nvw_pool_word(pool, root);
+	struct kv_view v = {.pool = pool, .table = kv_root_table(word)};
+	uint64_t bytes = 0;
+
+	if (word == 0) {
+		*ret_view = v;
+		return 0;
+	}
+	if (v.table.log2_slots < KV_LOG2_SLOTS_MIN || v.table.log2_slots > KV_LOG2_SLOTS_MAX ||
+		!nvw_heap_is_allocated(pool, v.table.slots, &bytes) ||
+		bytes < 8 * kv_slot_count(v.table)) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: root word %d at offset %" PRIu64 ": expected an allocated table, found "
+			"2^%u slots at offset %" PRIu64 " where %" PRIu64 " bytes are allocated",
+			nvw_pool_path(pool), KV_ROOT, root, v.table.log2_slots, v.table.slots, bytes);
+	}
+	v.words = nvw_pool_at(pool, v.table.slots, 8 * kv_slot_count(v.table));
+	if (v.words == NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "%s: the table at offset %" PRIu64 " lies outside the pool",
+			nvw_pool_path(pool), v.table.slots);
+	}
+	*ret_view = v;
+	return 0;
+}
+
+/* ---- Inspection ----------------------------------------------------------------------------------- */
+
+struct census {
+	uint64_t live, deleted, fillers, probes, probe_max, value_bytes;
+};
+
+static void count_slot(const struct kv_view *v, uint64_t i, struct census *c)
+{
+	const uint64_t word = v->words[i];
+	const uint64_t *const entry = nvw_pool_at(v->pool, kv_slot_entry(word), KV_ENTRY_HEAD_BYTES);
+
+	c->fillers += word == KV_FILLER;
+	if (word == 0 || kv_slot_entry(word) == 0 || entry == NULL) {
+		return;
+	}
+	if ((word & KV_DELETED) != 0) {
+		c->deleted++;
+		return;
+	}
+
+	const uint64_t home = kv_home(v->table, kv_hash(entry[0]));
+	const uint64_t probes = ((i - home) & (kv_slot_count(v->table) - 1)) + 1;
+
+	c->live++;
+	c->probes += probes;
+	c->probe_max = probes > c->probe_max ? probes : c->probe_max;
+	c->value_bytes += kv_header_value_bytes(entry[1]);
+}
+
+static int describe(struct nvw_description *d, const struct census *c, uint64_t slots)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *unit, *meaning;
+	} rows[] = {
+		{"kv.slots", slots, "count", "slots of the table"},
+		{"kv.keys", c->live, "count", "keys present"},
+		{"kv.deleted", c->deleted, "count", "slots of deleted keys"},
+		{"kv.fillers", c->fillers, "count", "holes of probe paths that recovery filled"},
+		{"kv.value_bytes", c->value_bytes, "bytes", "values of the keys present"},
+		{"kv.probes_max", c->probe_max, "count", "slots examined to find the farthest key"},
+	};
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
+		error = nvw_describe_u64(d, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
+	}
+	if (error == 0 && slots != 0) {
+		error = nvw_describe_real(d, "kv.load",
+			(double)(c->live + c->deleted + c->fillers) / (double)slots, "ratio",
+			"slots that are not empty");
+	}
+	if (error == 0 && c->live != 0) {
+		error = nvw_describe_real(d, "kv.probes_mean", (double)c->probes / (double)c->live, "count",
+			"slots examined to find a key");
+	}
+	return error;
+}
+
+int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
+{
+	struct census c = {0};
+	struct kv_view v;
+	const int error = kv_view_open(pool, &v);
+
+	if (error != 0) {
+		return error;
+	}
+
+	const uint64_t slots = v.words == NULL ? 0 : kv_slot_count(v.table);
+
+	for (uint64_t i = 0; i < slots; i++) {
+		count_slot(&v, i, &c);
+	}
+	return describe(description, &c, slots);
+}

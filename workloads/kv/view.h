@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The durable table, as recovery, check and inspection read it: never trusts an offset on the medium. */
+#ifndef WORKLOADS_KV_VIEW_H
+#define WORKLOADS_KV_VIEW_H
+
+#include <nvw/recovery.h>
+
+#include "layout.h"
+
+struct kv_view {
+	struct nvw_pool *pool;
+	struct kv_table table;
+	const uint64_t *words; /* the slots; NULL if the pool has no table yet */
+};
+
+/* Looks up the table of a pool. NVW_E_DAMAGED if the root word names something else than an allocated
+ * extent that holds the slots it promises. */
+NVW_CHECKED int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view);
+
+/* The key of an entry; false if the offset is not in the pool. */
+static inline bool kv_view_key(const struct kv_view *v, nvw_off entry, uint64_t *ret_key)
+{
+	const uint64_t *const words = nvw_pool_at(v->pool, entry, KV_ENTRY_HEAD_BYTES);
+
+	if (words == NULL) {
+		return false;
+	}
+	*ret_key = words[0];
+	return true;
+}
+
+#endif
