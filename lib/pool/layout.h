@@ -177,7 +177,8 @@ static inline uint64_t nvw__chunk_value(uint64_t payload)
 
 static inline uint32_t nvw__class_block_bytes(unsigned class)
 {
-	return (uint32_t)NVW_HEAP_BLOCK_MIN << class;
+	/* Fifteen blocks of the largest class fit into a chunk with room for a header in each. */
+	return class == NVW_HEAP_CLASSES - 1 ? (uint32_t)NVW_HEAP_BLOCK_MAX : (uint32_t)NVW_HEAP_BLOCK_MIN << class;
 }
 
 /* Smallest class whose blocks hold bytes; NVW_HEAP_CLASSES if none does. */
@@ -228,6 +229,23 @@ static inline uint32_t nvw__block_stream(uint64_t payload)
 static inline uint64_t nvw__block_epoch(uint64_t payload)
 {
 	return nvw__field(payload, 0, NVW__EPOCH_BITS);
+}
+
+/* What became of an epoch, as its stream's EST payload tells. */
+enum nvw__outcome { NVW__COMPLETED, NVW__ROLLED_BACK, NVW__OPEN, NVW__IMPOSSIBLE };
+
+static inline enum nvw__outcome nvw__outcome_of(uint64_t est_payload, uint64_t epoch)
+{
+	const uint64_t settled = nvw__est_epoch(est_payload);
+
+	if (epoch == settled && nvw__est_state(est_payload) == NVW__EST_ROLLED_BACK) {
+		return NVW__ROLLED_BACK;
+	}
+	if (epoch <= settled) {
+		/* Recovery rewrites what an epoch leaves behind before it marks it as rolled back. */
+		return NVW__COMPLETED;
+	}
+	return epoch == settled + 1 ? NVW__OPEN : NVW__IMPOSSIBLE;
 }
 
 /* Where block i of a class chunk and its word are. */

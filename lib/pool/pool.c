@@ -146,7 +146,7 @@ static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
 static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 {
 	const bool writes = mode == NVW_POOL_WRITE;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int error = open_file(pool, writes ? O_RDWR : O_RDONLY, 0);
 
 	error = error ? error : lock(pool, writes);
