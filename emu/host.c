@@ -200,6 +200,11 @@ void nvw_machine_set_volatile(struct nvw_machine *m)
 	m->is_volatile = true;
 }
 
+bool nvw_machine_is_volatile(const struct nvw_machine *m)
+{
+	return m->is_volatile;
+}
+
 uint64_t nvw_time_ps(const struct nvw_machine *m)
 {
 	return m->now;

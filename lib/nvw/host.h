@@ -63,6 +63,8 @@ NVW_CHECKED int nvw_acknowledge(struct nvw_machine *machine, uint64_t first, uin
  * once, nothing becomes durable (the baseline of gope18 7.1). Before the first launch only. */
 void nvw_machine_set_volatile(struct nvw_machine *machine);
 
+bool nvw_machine_is_volatile(const struct nvw_machine *machine);
+
 /* Simulated time since the machine was created, and what it offers. */
 uint64_t nvw_time_ps(const struct nvw_machine *machine);
 unsigned nvw_wavefront_width(const struct nvw_machine *machine);
