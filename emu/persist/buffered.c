@@ -281,7 +281,7 @@ static void acknowledge(struct nvw_machine *m, uint32_t i)
 
 	free_entry(m, i);
 	unuse(m, e.tag);
-	persist_acknowledge(m, NULL, e.first, e.count, m->now);
+	persist_acknowledge(m, NULL, 0, e.first, e.count);
 }
 
 static void try_to_send(struct nvw_machine *m, uint32_t i);
