@@ -6,6 +6,9 @@
 
 int nvw_violation(struct nvw_findings *findings, nvw_off off, const char *format, ...)
 {
+	if (!findings) {
+		return NVW_E_INCONSISTENT;
+	}
 	findings->count++;
 	if (findings->kept < NVW__FINDINGS_MAX) {
 		struct nvw__finding *f = &findings->finding[findings->kept++];

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The B+tree as a workload: options, mutations, figures. docs/btree.md explains the structure. */
+#include <stdio.h>
+
+#include "common/keys.h"
+#include "plan.h"
+
+static const char *const ops[] = {"insert", "update", "delete", "lookup", "scan", NULL};
+static const char *const scopes[] = {"kernel", "workgroup", NULL};
+
+const struct nvw_option btree_options[] = {
+	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [of a key file: all its keys]"},
+	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys that are bulk loaded before the measured operations"},
+	{"op", NVW_OPTION_CHOICE, "insert", ops, "what the operations are"},
+	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
+	{"key-column", NVW_OPTION_COUNT, "0", NULL, KEYS_COLUMN_HELP},
+	{"scope", NVW_OPTION_CHOICE, "workgroup", scopes, "of the persist barriers: gope18's Algorithm 1 (kernel) or 2 (workgroup)"},
+	{"persist", NVW_OPTION_BOOL, "on", NULL, "off: the DRAM-only baseline"},
+	{"undo", NVW_OPTION_BOOL, "on", NULL, "undo logging of splits; off measures the barriers alone, and a crash may break the tree"},
+	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations a kernel launch"},
+	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
+	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs that a scan reads"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+const struct nvw_mutation btree_mutations[] = {
+	[BTREE_PUBLISH_BEFORE_DATA] = {"publish-before-data",
+		"no persist barrier between new keys and the order word that publishes them", "observed"},
+	[BTREE_NO_UNDO] = {"no-undo", "splits change three words in place without logging them", "observed"},
+	[BTREE_UPDATE_BEFORE_LOG] = {"update-before-log",
+		"no persist barrier between the undo log and the words that it protects", "observed"},
+	[BTREE_COMPLETE_BEFORE_UPDATES] = {"complete-before-updates",
+		"an epoch is noted as complete before its updates are durable", "observed"},
+	[BTREE_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
+		"operations are acknowledged before the barrier that makes them durable", "observed"},
+	[BTREE_LOST_LEAF_LINK] = {"lost-leaf-link", "a split drops the link to the right neighbour", "kill"},
+	[BTREE_NARROW_SCOPE] = {"narrow-scope",
+		"work-item scope where the group's updates must precede the completion of its epoch", "permitted"},
+	{NULL, NULL, NULL},
+};
+
+/* How many levels of the writes to show: down from the leaves. */
+static int report_levels(const struct btree_plan *p, struct nvw_description *d)
+{
+	int r = 0;
+
+	for (unsigned level = 0; level < p->height && r == 0; level++) {
+		char name[64];
+
+		snprintf(name, sizeof name, level ? "btree.nv_writes.leaf-%u" : "btree.nv_writes.leaf", level);
+		r = nvw_describe_u64(d, name, p->writes[level], "count", "stores to NVRAM on this level, of the whole run");
+		snprintf(name, sizeof name, level ? "btree.nv_writes_a_scope.leaf-%u" : "btree.nv_writes_a_scope.leaf", level);
+		r = r ? r : nvw_describe_real(d, name, p->steps[level] ? (double)p->writes[level] / (double)p->steps[level] : 0, "count",
+			"of these, between a scope's persist barriers (gope18 Table 3)");
+	}
+	return r;
+}
+
+int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+{
+	const struct btree_plan *const p = plan;
+	int r = nvw_describe_u64(d, "btree.operations", p->count, "count", "measured operations");
+
+	r = r ? r : nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end");
+	r = r ? r : nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end");
+	r = r ? r : nvw_describe_u64(d, "btree.bytes", p->node_count * BTREE_NODE_BYTES, "bytes", "size of the tree at the end");
+	r = r ? r : nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split");
+	r = r ? r : nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted");
+	r = r ? r : nvw_describe_u64(d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found");
+	r = r ? r : nvw_describe_u64(d, "btree.absent", p->absent, "count", "keys that they did not find");
+	r = r ? r : nvw_describe_u64(d, "btree.scanned", p->scanned, "count", "pairs that scans read");
+	return r ? r : report_levels(p, d);
+}
+
+extern const struct nvw_workload nvw_workload_btree;
+
+const struct nvw_workload nvw_workload_btree = {
+	.name = "btree",
+	.summary = "B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
+	.options = btree_options,
+	.mutations = btree_mutations,
+	.prepare = btree_prepare,
+	.dispose = btree_dispose,
+	.pool = btree_pool,
+	.setup = btree_setup,
+	.run = btree_run,
+	.check = btree_check,
+	.inspect = btree_inspect,
+	.report = btree_report,
+};
