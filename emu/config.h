@@ -27,6 +27,9 @@ enum emu_domain { EMU_DOMAINS(X) };
 enum emu_model { EMU_MODELS(X) };
 #undef X
 
+/* Value of persist_check besides off (0) and on (1): on in debug builds. */
+enum { EMU_AUTO = 2 };
+
 struct emu_cache_config {
 	uint64_t size, ways;
 	uint64_t latency, occupancy;
@@ -35,7 +38,7 @@ struct emu_cache_config {
 
 struct emu_memory_config {
 	uint64_t read, write;
-	uint64_t channels, bandwidth;
+	uint64_t channels, bandwidth, queue;
 };
 
 struct emu_config {
@@ -52,6 +55,7 @@ struct emu_config {
 	uint64_t atomicity, domain, model;
 	uint64_t persist_check;
 	uint64_t stack;
+	uint64_t in_cycles; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };
 
 /* The defaults of config.def, which are the machine "gope18". */

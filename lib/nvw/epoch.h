@@ -5,7 +5,7 @@
  * A *stream* is one execution group that passes through epochs one after the other: a work-item, a
  * work-group or the kernel, as the program assigns them; the pool is created with a number of streams. Of
  * each stream the epoch status table (EST) keeps one sealed word: the last epoch that is settled, and how
- * (completed, or rolled back by recovery). Epochs count from 1.
+ * (completed, or rolled back by recovery). Epochs count from 1 to 2^24 - 1.
  *
  * The order that makes an epoch failure-atomic, with barriers of the stream's own scope:
  *
@@ -30,6 +30,16 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
+enum { NVW_HEAP_CLASSES = 7, NVW_HEAP_BLOCK_MIN = 64, NVW_HEAP_BLOCK_MAX = 4352 };
+
+/* Free blocks of one size class, set aside by the host before a launch (nvw/heap.h). */
+struct nvw_heap_class {
+	uint64_t *blocks;  /* their offsets, in DRAM */
+	uint64_t count;    /* how many */
+	uint64_t capacity; /* room in blocks */
+	uint64_t *next;    /* in DRAM: the first not handed out yet; advanced atomically by pmalloc */
+};
+
 /*
  * The pool as kernels see it: device addresses and geometry. Filled by nvw_pmem_attach() (nvw/host.h),
  * constant while kernels run, passed to them by value or by pointer in their arguments.
@@ -37,8 +47,8 @@
 struct nvw_pmem {
 	char *base; /* device address of the pool's offset 0 */
 	struct nvw_pool_geometry geometry;
-	uint32_t *log_used;            /* DRAM: entries used by the open epoch, one counter a stream */
-	struct nvw_heap_class *heap;   /* DRAM: nvw/heap.h */
+	uint32_t *log_used; /* in DRAM: entries used by the open epoch, one counter a stream */
+	struct nvw_heap_class heap[NVW_HEAP_CLASSES];
 };
 
 /* Device address of an offset, and back. No check: the access itself is checked. */

@@ -2,8 +2,8 @@
 /*
  * The persistent heap: pmalloc and pfree for kernels, which a crash neither leaks nor doubles.
  *
- * The heap is chunks of 64 KiB. A chunk is free, belongs to one size class (64, 128, 256, 512 bytes, 1, 2
- * or 4 KiB and a little header space, see lib/pool/layout.h), or is part of a large extent of whole chunks. A class chunk holds a table of
+ * The heap is chunks of 64 KiB. A chunk is free, belongs to one size class (64, 128, 256, 512,
+ * 1024, 2048 or 4352 bytes: 4 KiB and a header), or is part of a large extent of whole chunks. A class chunk holds a table of
  * sealed *block words*, one a block, and the blocks. A block word is free, allocated, or allocated or
  * freed by an epoch (stream and number) that may not have completed.
  *
@@ -23,19 +23,10 @@
 
 struct nvw_machine;
 
-enum { NVW_HEAP_CLASSES = 7, NVW_HEAP_BLOCK_MIN = 64, NVW_HEAP_BLOCK_MAX = 4096 };
-
-/* DRAM-resident free list of one size class, built by the host before a launch. */
-struct nvw_heap_class {
-	uint64_t *blocks; /* offsets of free blocks, in device memory (DRAM) */
-	uint64_t count;   /* how many */
-	uint64_t next;    /* the first not handed out yet; advanced atomically by pmalloc */
-};
-
 /* ---- From kernels -------------------------------------------------------------------------------- */
 
 /*
- * A block of at least bytes (1 to 4096), 64-byte aligned, its content undefined; 0 if what
+ * A block of at least bytes (1 to NVW_HEAP_BLOCK_MAX), 64-byte aligned, its content undefined; 0 if what
  * nvw_heap_provision() set aside is used up. Any number of work-items call it at once. One atomic add to
  * DRAM and one 8-byte store to NVRAM, which persists like any other store of the work-item: the caller's
  * next persist barrier makes the allocation durable before what refers to it. epoch NULL: guarantee (3).

@@ -29,6 +29,9 @@ void nvw_release(struct nvw_machine *machine, uint64_t mark);
 /* The machine's pool, NULL if it has none. */
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *machine);
 
+/* Device address of the pool's offset 0. */
+const char *nvw_nvram_base(const struct nvw_machine *machine);
+
 /* Fills pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */
 NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem);
 
@@ -59,6 +62,8 @@ NVW_CHECKED int nvw_acknowledge(struct nvw_machine *machine, uint64_t first, uin
 /* Makes the machine a DRAM-only system: the pool's range is served by the DRAM, persist barriers return at
  * once, nothing becomes durable (the baseline of gope18 7.1). Before the first launch only. */
 void nvw_machine_set_volatile(struct nvw_machine *machine);
+
+bool nvw_machine_is_volatile(const struct nvw_machine *machine);
 
 /* Simulated time since the machine was created, and what it offers. */
 uint64_t nvw_time_ps(const struct nvw_machine *machine);

@@ -105,17 +105,26 @@ struct nvw_log_writer;
 /* Creates path (an existing file is replaced). */
 NVW_CHECKED int nvw_log_create(const char *path, const struct nvw_log_info *info,
 	struct nvw_log_writer **ret_writer);
-/* Buffered; a failed write is reported here or at close, once. */
+/* The same into a file that is open for writing, at its current position; fd is closed with the writer, also
+ * when this fails. name appears in messages. */
+NVW_CHECKED int nvw_log_create_fd(int fd, const char *name, const struct nvw_log_info *info,
+	struct nvw_log_writer **ret_writer);
+/* Buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close; nothing is written
+ * after it. */
 NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);
 /* Writes NVW_LOG_END at time_ps and the trailer, closes, frees. NULL is fine. */
 NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);
-/* Frees without an END record: the log of a run that failed. NULL is fine. */
+/* Closes without an END record: the log of a run that failed, readable as far as it went. NULL is fine. */
 void nvw_log_abandon(struct nvw_log_writer *writer);
+/* Records appended so far. */
+uint64_t nvw_log_records(const struct nvw_log_writer *writer);
 
 /* ---- Reading --------------------------------------------------------------------------------------- */
 
 struct nvw_log_reader;
 NVW_CHECKED int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader);
+/* The same on a regular file that is open for reading; fd is closed with the reader, also when this fails. */
+NVW_CHECKED int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader);
 const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *reader);
 /* 1 and the next record, 0 after the last, or an error that names file and offset (NVW_E_DAMAGED). */
 NVW_CHECKED int nvw_log_next(struct nvw_log_reader *reader, struct nvw_log_record *ret_record);

@@ -114,12 +114,16 @@ const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off);
 
 /*
- * Writes n bytes at off and makes them durable before it returns. A crash leaves each aligned 8-byte word
+ * Writes n bytes at off; the file has them when it returns (see nvw_pool_sync()). A crash leaves each aligned 8-byte word
  * whole, old or new, and words in ascending order of address. NVW_E_DAMAGED if the range is not in the
  * pool (an offset on the medium was wrong), or what an image's write() returned.
  */
 NVW_CHECKED int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_t n);
 NVW_CHECKED int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value);
+
+/* What has been written survives a power cut of the host when this returns (on persistent memory it does at once;
+ * otherwise this is an msync). A kill of the process never loses anything. */
+NVW_CHECKED int nvw_pool_sync(struct nvw_pool *pool);
 
 /* Words written by nvw_pool_write() since the pool was opened. */
 uint64_t nvw_pool_words_written(const struct nvw_pool *pool);

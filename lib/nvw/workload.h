@@ -62,7 +62,7 @@ uint64_t nvw_acked_count(const struct nvw_acks *acks);
 
 /*
  * Reports that the structure breaks an invariant, in its own words; off is the place in the pool, 0 if
- * there is none. check() may report several; each is recorded up to a bound. Returns NVW_E_INCONSISTENT.
+ * there is none. check() may report several; each is recorded up to a bound; findings NULL records none. Returns NVW_E_INCONSISTENT.
  */
 struct nvw_findings;
 __attribute__((format(printf, 3, 4))) int nvw_violation(struct nvw_findings *findings, nvw_off off,

@@ -23,7 +23,9 @@ struct nvw_machine {
 	struct nvw_random random;
 	void (*hook)(void *context);
 	void *context;
-	struct nvw_heap_class heap;
+	struct {
+		uint64_t *blocks, count, next;
+	} heap;
 };
 
 struct nvw_acks {
@@ -289,7 +291,9 @@ int nvw_heap_provision(struct nvw_machine *m, struct nvw_pmem *pmem, uint64_t by
 	uint64_t unit = 0;
 
 	free(m->heap.blocks);
-	m->heap = (struct nvw_heap_class){calloc(count, sizeof(uint64_t)), count, 0};
+	m->heap.blocks = calloc(count, sizeof(uint64_t));
+	m->heap.count = count;
+	m->heap.next = 0;
 	assert(m->heap.blocks != NULL);
 	for (uint64_t i = 0; i < count; i++) {
 		m->heap.blocks[i] = find_run((bytes + UNIT - 1) / UNIT, &unit);

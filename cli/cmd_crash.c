@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave crash WORKLOAD: the shared command line, then the crash tester. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "crash_command.h"
+#include "session.h"
+
+static const char own_help[] =
+	"  --mode                   kill (SIGKILL and recovery in new processes) or observed (every state the run could leave) [observed]\n"
+	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
+	"  --jobs                   processes side by side [1]\n"
+	"  --timeout                for recovery and check of one state [10s]\n";
+
+static int own(const char *arg, void *context)
+{
+	return crash_option(arg, context);
+}
+
+/* The command line again, for the report. */
+static char *command_text(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	for (int i = 0; f && i < argc; i++) {
+		fprintf(f, "%s%s", i ? " " : "nvwave ", argv[i]);
+	}
+	return f && fclose(f) == 0 ? text : NULL;
+}
+
+static int crash(const struct cli_session *s, struct ct_options *options, int argc, char **argv)
+{
+	const struct ct_subject subject = {.workload = s->workload, .options = s->options, .options_text = s->options_text,
+		.config = &s->config, .mutation = s->mutation};
+	char *const command = command_text(argc, argv);
+	const struct crash_heading heading = {.workload = s->workload->name, .machine = s->config.name,
+		.protocol = s->config.protocol, .model = cli_model_name(&s->config),
+		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, .command = command ? command : "",
+		.atomicity = (unsigned)s->config.atomicity, .seed = s->config.seed};
+	int status;
+
+	options->seed = s->config.seed;
+	status = crash_execute(&subject, options, &heading, s->json);
+	free(command);
+	return status;
+}
+
+int cmd_crash(int argc, char **argv)
+{
+	struct ct_options options = {.mode = CT_OBSERVED, .jobs = 1};
+	struct cli_session session;
+	int r = cli_session_begin(&session, argc, argv, own, &options);
+	int status = STATUS_CLEAN;
+
+	if (r == 0 && (session.pool_path || session.log_path)) {
+		r = nvw_fail(NVW_E_USAGE, "crash makes many pools and logs, all temporary: --pool and --log belong to nvwave run");
+	}
+	if (r < 0) {
+		status = cli_fail();
+	} else if (session.help) {
+		cli_session_help("crash", session.workload, own_help);
+	} else {
+		status = crash(&session, &options, argc, argv);
+	}
+	cli_session_end(&session);
+	return status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave list: what there is, as a table or as JSON. Every list is rows of named texts. */
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <emu.h>
+
+#include "commands.h"
+#include "core/units.h"
+#include "registry.h"
+#include "session.h"
+
+enum { COLUMNS = 4 };
+
+struct table {
+	const char *columns[COLUMNS]; /* NULL ends */
+	json_t *rows;
+};
+
+static void add(struct table *t, const char *a, const char *b, const char *c, const char *d)
+{
+	const char *const texts[COLUMNS] = {a, b, c, d};
+	json_t *const row = json_object();
+
+	for (unsigned i = 0; i < COLUMNS && t->columns[i]; i++) {
+		json_object_set_new(row, t->columns[i], json_string(texts[i]));
+	}
+	json_array_append_new(t->rows, row);
+}
+
+static void list_workloads(struct table *t)
+{
+	t->columns[0] = "name";
+	t->columns[1] = "summary";
+	for (unsigned i = 0; nvw_workloads[i]; i++) {
+		add(t, nvw_workloads[i]->name, nvw_workloads[i]->summary, NULL, NULL);
+	}
+}
+
+static void list_machines(struct table *t)
+{
+	t->columns[0] = "name";
+	for (const char *const *name = emu_machine_names(); *name; name++) {
+		add(t, *name, NULL, NULL, NULL);
+	}
+}
+
+static void list_protocols(struct table *t)
+{
+	const char *name, *citation, *summary;
+
+	t->columns[0] = "name";
+	t->columns[1] = "source";
+	t->columns[2] = "summary";
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		add(t, name, citation, summary, NULL);
+	}
+}
+
+static void list_mutations(struct table *t)
+{
+	t->columns[0] = "workload";
+	t->columns[1] = "name";
+	t->columns[2] = "found_by";
+	t->columns[3] = "breaks";
+	for (unsigned i = 0; nvw_workloads[i]; i++) {
+		for (const struct nvw_mutation *m = nvw_workloads[i]->mutations; m && m->name; m++) {
+			add(t, nvw_workloads[i]->name, m->name, m->found_by, m->breaks);
+		}
+	}
+}
+
+static void list_stats(struct table *t)
+{
+	unsigned count;
+	const struct emu_stat_info *const stats = emu_stat_table(&count);
+
+	t->columns[0] = "name";
+	t->columns[1] = "unit";
+	t->columns[2] = "meaning";
+	for (unsigned i = 0; i < count; i++) {
+		add(t, stats[i].name, stats[i].unit, stats[i].meaning, NULL);
+	}
+}
+
+static void list_options(struct table *t)
+{
+	t->columns[0] = "workload";
+	t->columns[1] = "name";
+	t->columns[2] = "default";
+	t->columns[3] = "meaning";
+	for (unsigned i = 0; nvw_workloads[i]; i++) {
+		for (const struct nvw_option *o = nvw_workloads[i]->options; o && o->name; o++) {
+			add(t, nvw_workloads[i]->name, o->name, o->value, o->help);
+		}
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*fill)(struct table *table);
+} lists[] = {
+	{"workloads", list_workloads}, {"machines", list_machines}, {"protocols", list_protocols},
+	{"mutations", list_mutations}, {"stats", list_stats}, {"options", list_options},
+};
+
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static const char *cell(const json_t *row, const char *column)
+{
+	return json_string_value(json_object_get(row, column));
+}
+
+static void print(const struct table *t)
+{
+	int width[COLUMNS] = {0};
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(t->rows, i, row) {
+		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
+			const int n = (int)strlen(cell(row, t->columns[c]));
+
+			width[c] = n > width[c] ? n : width[c];
+		}
+	}
+	json_array_foreach(t->rows, i, row) {
+		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
+			const bool last = c + 1 == COLUMNS || !t->columns[c + 1];
+
+			printf("%-*s%s", last ? 0 : width[c], cell(row, t->columns[c]), last ? "\n" : "  ");
+		}
+	}
+}
+
+static int list(const char *what, bool json)
+{
+	const char *names[LISTS + 1] = {NULL}, *near;
+
+	for (unsigned i = 0; i < LISTS; i++) {
+		struct table t = {.rows = json_array()};
+
+		names[i] = lists[i].name;
+		if (strcmp(what, lists[i].name)) {
+			json_decref(t.rows);
+			continue;
+		}
+		lists[i].fill(&t);
+		if (json) {
+			json_dumpf(t.rows, stdout, JSON_INDENT(2));
+			putchar('\n');
+		} else {
+			print(&t);
+		}
+		json_decref(t.rows);
+		return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the list");
+	}
+	near = nvw_nearest(what, names);
+	return nvw_fail(NVW_E_USAGE, "there is no list of %s%s%s%s", what, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+int cmd_list(int argc, char **argv)
+{
+	const char *what = NULL;
+	bool json = false;
+	int r = 0;
+
+	for (int i = 1; i < argc && r >= 0; i++) {
+		r = cli_output_format(argv[i], &json);
+		if (r == 0) {
+			r = what || argv[i][0] == '-' ? nvw_fail(NVW_E_USAGE, "list: \"%s\" is not understood", argv[i]) : 0;
+			what = argv[i];
+		}
+	}
+	if (r >= 0 && !what) {
+		r = nvw_fail(NVW_E_USAGE, "list what? workloads, machines, protocols, mutations, stats or options");
+	}
+	r = r < 0 ? r : list(what, json);
+	return r < 0 ? cli_fail() : STATUS_CLEAN;
+}

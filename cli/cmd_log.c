@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave log dump FILE: a persist log, one record a line, with source places. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <nvw/persist_log.h>
+
+#include "commands.h"
+
+enum { EXIT_INPUT = 2 };
+
+/* The sites seen so far: number i at i - 1. */
+struct sites {
+	unsigned count;
+	struct {
+		char file[128], function[64];
+		unsigned line;
+	} *site;
+};
+
+static int remember_site(struct sites *s, const struct nvw_log_record *r)
+{
+	void *grown = realloc(s->site, (s->count + 1) * sizeof *s->site);
+
+	if (grown == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
+	}
+	s->site = grown;
+	snprintf(s->site[s->count].file, sizeof s->site[0].file, "%s", r->site.file);
+	snprintf(s->site[s->count].function, sizeof s->site[0].function, "%s", r->site.function);
+	s->site[s->count].line = r->site.line;
+	s->count++;
+	return 0;
+}
+
+static const char *const kind_names[] = {
+	[NVW_LOG_SITE] = "site",
+	[NVW_LOG_LAUNCH] = "launch",
+	[NVW_LOG_FINISH] = "finish",
+	[NVW_LOG_STORE] = "store",
+	[NVW_LOG_ISSUE] = "issue",
+	[NVW_LOG_DONE] = "done",
+	[NVW_LOG_BARRIER] = "barrier",
+	[NVW_LOG_PERSISTED] = "persisted",
+	[NVW_LOG_ACK] = "ack",
+	[NVW_LOG_HOST] = "host",
+	[NVW_LOG_END] = "end",
+};
+
+static const char *const scope_names[] = {
+	[NVW_WORKITEM] = "work-item", [NVW_WORKGROUP] = "work-group", [NVW_KERNEL] = "kernel"};
+
+typedef unsigned long long ull;
+
+/* ---- Text ------------------------------------------------------------------------------------------------ */
+
+static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (i % 8 == 0) {
+			putchar(' ');
+		}
+		if (n > 64 || mask >> i & 1) {
+			printf("%02x", data[i]);
+		} else {
+			fputs("..", stdout);
+		}
+	}
+}
+
+static void print_place(const struct sites *s, uint32_t id)
+{
+	printf("%s:%u (%s)", s->site[id - 1].file, s->site[id - 1].line, s->site[id - 1].function);
+}
+
+static void print_store(const struct sites *s, const struct nvw_log_record *r)
+{
+	print_place(s, r->store.site);
+	printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u  0x%llx = 0x%0*llx",
+		r->store.kernel, (ull)r->store.work_item, (ull)r->store.group, r->store.epoch_wi,
+		r->store.epoch_wg, r->store.epoch_kr, (ull)r->store.off, 2 * (int)r->store.bytes,
+		(ull)r->store.value);
+}
+
+static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
+{
+	print_place(s, r->barrier.site);
+	printf(" %s kernel %u work-item %llu group %llu work-items %u ends epoch %u",
+		scope_names[r->barrier.scope], r->barrier.kernel, (ull)r->barrier.work_item,
+		(ull)r->barrier.group, r->barrier.work_items, r->barrier.epoch);
+}
+
+static void print_record(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("%15.3f  %-9s ", (double)r->time_ps / 1000, kind_names[r->kind]);
+	switch (r->kind) {
+	case NVW_LOG_SITE:
+		printf("%u is ", r->site.id);
+		print_place(s, r->site.id);
+		break;
+	case NVW_LOG_LAUNCH:
+		printf("kernel %u \"%s\" %llu work-items in groups of %u", r->launch.kernel, r->launch.name,
+			(ull)r->launch.work_items, r->launch.group_size);
+		break;
+	case NVW_LOG_FINISH:
+		printf("kernel %u", r->finish.kernel);
+		break;
+	case NVW_LOG_STORE:
+		print_store(s, r);
+		break;
+	case NVW_LOG_ISSUE:
+		printf("write %llu  0x%llx =", (ull)r->issue.write, (ull)r->issue.off);
+		print_bytes(r->issue.data, r->issue.mask, NVW_LOG_LINE_BYTES);
+		break;
+	case NVW_LOG_DONE:
+		printf("write %llu", (ull)r->done.write);
+		break;
+	case NVW_LOG_BARRIER:
+	case NVW_LOG_PERSISTED:
+		print_barrier(s, r);
+		break;
+	case NVW_LOG_ACK:
+		printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
+		break;
+	case NVW_LOG_HOST:
+		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
+		print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
+		break;
+	case NVW_LOG_END:
+		break;
+	}
+	putchar('\n');
+}
+
+static void print_info(const struct nvw_log_info *i)
+{
+	printf("# persist log of %s%s%s on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, "
+	       "pool of %llu bytes\n",
+		i->workload, *i->options ? " " : "", i->options, i->machine, i->protocol, i->model, i->domain,
+		i->atomicity, (ull)i->seed, (ull)i->pool_bytes);
+	puts("# time (ns)      record");
+}
+
+/* ---- JSON: one object a line, so that a log of any length streams ----------------------------------------- */
+
+static void put_site(json_t *o, const struct sites *s, uint32_t id)
+{
+	json_object_set_new(o, "file", json_string(s->site[id - 1].file));
+	json_object_set_new(o, "line", json_integer(s->site[id - 1].line));
+	json_object_set_new(o, "function", json_string(s->site[id - 1].function));
+}
+
+static void put_number(json_t *o, const char *name, uint64_t value)
+{
+	json_object_set_new(o, name, json_integer((json_int_t)value));
+}
+
+/* Values use all 64 bits, which JSON numbers do not have. */
+static void put_hex(json_t *o, const char *name, const uint8_t *data, uint32_t n)
+{
+	char text[2 * 4096 + 1];
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(text + 2 * i, 3, "%02x", data[i]);
+	}
+	text[2 * n] = '\0';
+	json_object_set_new(o, name, json_string(text));
+}
+
+static void put_store(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_site(o, s, r->store.site);
+	put_number(o, "kernel", r->store.kernel);
+	put_number(o, "work_item", r->store.work_item);
+	put_number(o, "group", r->store.group);
+	put_number(o, "epoch_wi", r->store.epoch_wi);
+	put_number(o, "epoch_wg", r->store.epoch_wg);
+	put_number(o, "epoch_kr", r->store.epoch_kr);
+	put_number(o, "offset", r->store.off);
+	put_hex(o, "data", (const uint8_t *)&r->store.value, r->store.bytes);
+}
+
+static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_site(o, s, r->barrier.site);
+	json_object_set_new(o, "scope", json_string(scope_names[r->barrier.scope]));
+	put_number(o, "kernel", r->barrier.kernel);
+	put_number(o, "work_item", r->barrier.work_item);
+	put_number(o, "group", r->barrier.group);
+	put_number(o, "work_items", r->barrier.work_items);
+	put_number(o, "epoch", r->barrier.epoch);
+}
+
+static void put_record(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	switch (r->kind) {
+	case NVW_LOG_SITE:
+		put_number(o, "site", r->site.id);
+		put_site(o, s, r->site.id);
+		break;
+	case NVW_LOG_LAUNCH:
+		put_number(o, "kernel", r->launch.kernel);
+		json_object_set_new(o, "name", json_string(r->launch.name));
+		put_number(o, "work_items", r->launch.work_items);
+		put_number(o, "group_size", r->launch.group_size);
+		break;
+	case NVW_LOG_FINISH:
+		put_number(o, "kernel", r->finish.kernel);
+		break;
+	case NVW_LOG_STORE:
+		put_store(o, s, r);
+		break;
+	case NVW_LOG_ISSUE:
+		put_number(o, "write", r->issue.write);
+		put_number(o, "offset", r->issue.off);
+		put_hex(o, "mask", (const uint8_t *)&r->issue.mask, 8);
+		put_hex(o, "data", r->issue.data, NVW_LOG_LINE_BYTES);
+		break;
+	case NVW_LOG_DONE:
+		put_number(o, "write", r->done.write);
+		break;
+	case NVW_LOG_BARRIER:
+	case NVW_LOG_PERSISTED:
+		put_barrier(o, s, r);
+		break;
+	case NVW_LOG_ACK:
+		put_number(o, "first", r->ack.first);
+		put_number(o, "count", r->ack.count);
+		break;
+	case NVW_LOG_HOST:
+		put_number(o, "offset", r->host.off);
+		put_hex(o, "data", r->host.data, r->host.bytes);
+		break;
+	case NVW_LOG_END:
+		break;
+	}
+}
+
+static void print_json(json_t *o)
+{
+	json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(o);
+}
+
+static void json_record(const struct sites *s, const struct nvw_log_record *r)
+{
+	json_t *o = json_object();
+
+	put_number(o, "time_ps", r->time_ps);
+	json_object_set_new(o, "record", json_string(kind_names[r->kind]));
+	put_record(o, s, r);
+	print_json(o);
+}
+
+static void json_info(const struct nvw_log_info *i)
+{
+	print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "record", "info", "workload",
+		i->workload, "options", i->options, "machine", i->machine, "protocol", i->protocol, "model",
+		i->model, "domain", i->domain, "seed", (json_int_t)i->seed, "pool_bytes",
+		(json_int_t)i->pool_bytes, "atomicity", (int)i->atomicity));
+}
+
+/* ---- The command ------------------------------------------------------------------------------------------- */
+
+static int dump(const char *path, bool json)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct sites sites = {0};
+	int error = nvw_log_open(path, &reader);
+
+	if (error) {
+		return error;
+	}
+	(json ? json_info : print_info)(nvw_log_info(reader));
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		if (r.kind == NVW_LOG_SITE && (error = remember_site(&sites, &r)) != 0) {
+			break;
+		}
+		(json ? json_record : print_record)(&sites, &r);
+		if (ferror(stdout)) {
+			error = nvw_fail_errno("cannot write");
+			break;
+		}
+	}
+	free(sites.site);
+	nvw_log_reader_close(reader);
+	if (!error && fflush(stdout) != 0) {
+		error = nvw_fail_errno("cannot write");
+	}
+	return error;
+}
+
+static int usage(const char *problem)
+{
+	fprintf(stderr, "nvwave log: %s\nusage: nvwave log dump FILE [--output-format=normal|json]\n", problem);
+	return EXIT_INPUT;
+}
+
+int cmd_log(int argc, char **argv)
+{
+	const char *path = NULL;
+	bool json = false;
+
+	if (argc < 2 || strcmp(argv[1], "dump") != 0) {
+		return usage("expected \"dump\"");
+	}
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--output-format=json") == 0) {
+			json = true;
+		} else if (strcmp(argv[i], "--output-format=normal") == 0) {
+			json = false;
+		} else if (argv[i][0] == '-' || path != NULL) {
+			return usage("one file and --output-format=normal|json are understood");
+		} else {
+			path = argv[i];
+		}
+	}
+	if (path == NULL) {
+		return usage("which file?");
+	}
+	if (dump(path, json)) {
+		fflush(stdout);
+		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+		return EXIT_INPUT;
+	}
+	return 0;
+}

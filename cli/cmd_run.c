@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave run WORKLOAD: prepare, create the pool, set up, run, check, report. An orderly end, not a crash: the check
+ * sees everything that was acknowledged.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check/check.h"
+#include "commands.h"
+#include "core/describe.h"
+#include "output.h"
+#include "session.h"
+
+struct run {
+	const struct cli_session *session;
+	void *plan;
+	struct nvw_pool *pool;
+	struct nvw_log_writer *log;
+	struct nvw_machine *machine;
+	struct nvw_acks acks;
+	int ack_error;
+	double seconds;
+	struct nvw_description report;
+	struct nvw_findings findings;
+};
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void on_acknowledged(void *context, uint64_t first, uint64_t count)
+{
+	struct run *const run = context;
+	const int r = nvw__acks_add(&run->acks, first, count);
+
+	run->ack_error = run->ack_error ? run->ack_error : r;
+}
+
+/* A pool that nobody asked to keep has lost its name before the run begins: nothing can leave it behind. */
+static int create_pool(struct run *run)
+{
+	const struct cli_session *const s = run->session;
+	struct nvw_pool_params params = {0};
+	char path[4096];
+	int r;
+
+	if (!s->workload->pool) {
+		return s->pool_path ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool", s->workload->name) : 0;
+	}
+	r = s->workload->pool(run->plan, &params);
+	if (r < 0) {
+		return r;
+	}
+	if (s->pool_path) {
+		r = nvw_pool_create(s->pool_path, &params, &run->pool);
+		return r == -EEXIST ? nvw_fail(r, "%s exists already: a run creates its pool; remove it or name another file",
+			s->pool_path) : r;
+	}
+	snprintf(path, sizeof path, "%s/nvwave-run-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+	r = nvw_pool_create(path, &params, &run->pool);
+	if (r == 0) {
+		unlink(path);
+	}
+	return r;
+}
+
+static int create_log(struct run *run)
+{
+	const struct cli_session *const s = run->session;
+	const struct nvw_log_info info = {.workload = s->workload->name, .options = s->options_text, .machine = s->config.name,
+		.protocol = s->config.protocol, .model = cli_model_name(&s->config), .domain = cli_domain_name(&s->config),
+		.seed = s->config.seed, .pool_bytes = run->pool ? nvw_pool_geometry(run->pool)->bytes : 0,
+		.atomicity = (uint32_t)s->config.atomicity};
+
+	return s->log_path ? nvw_log_create(s->log_path, &info, &run->log) : 0;
+}
+
+static int measured_part(struct run *run)
+{
+	const struct nvw_workload *const w = run->session->workload;
+	double begin;
+	int r = w->setup ? w->setup(run->plan, run->machine) : 0;
+
+	r = r ? r : nvw_persist(run->machine);
+	if (r < 0) {
+		return r;
+	}
+	nvw_begin_measurement(run->machine);
+	begin = seconds_now();
+	r = w->run(run->plan, run->machine);
+	run->seconds = seconds_now() - begin;
+	r = r ? r : nvw_persist(run->machine);
+	r = r ? r : run->ack_error;
+	return r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
+}
+
+/* 0, NVW_E_INCONSISTENT, or an error; *ret_verdict in words. */
+static int check(struct run *run, const char **ret_verdict)
+{
+	const struct nvw_workload *const w = run->session->workload;
+	int r;
+
+	*ret_verdict = "not checked";
+	if (!w->check || !run->pool || nvw_machine_is_volatile(run->machine)) {
+		return 0;
+	}
+	r = w->check(run->plan, run->pool, &run->acks, &run->findings);
+	*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+	return r;
+}
+
+static int execute(struct run *run, const char **ret_verdict)
+{
+	const struct cli_session *const s = run->session;
+	const struct emu_power_cut listen = {.time_ps = UINT64_MAX, .acknowledged = on_acknowledged, .context = run};
+	int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan);
+
+	r = r ? r : create_pool(run);
+	r = r ? r : create_log(run);
+	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
+	if (r == 0) {
+		emu_set_power_cut(run->machine, &listen);
+		r = measured_part(run);
+	}
+	if (r == 0 && run->log) {
+		r = nvw_log_close(run->log, nvw_time_ps(run->machine));
+		run->log = NULL;
+	}
+	return r ? r : check(run, ret_verdict);
+}
+
+static void end(struct run *run)
+{
+	emu_destroy(run->machine);
+	nvw_log_abandon(run->log);
+	nvw_pool_close(run->pool);
+	if (run->plan && run->session->workload->dispose) {
+		run->session->workload->dispose(run->plan);
+	}
+	nvw__acks_free(&run->acks);
+	nvw__description_clear(&run->report);
+}
+
+static int print(const struct run *run, const char *verdict)
+{
+	const struct cli_session *const s = run->session;
+	const struct cli_run_result result = {.workload = s->workload->name, .options = s->options_text,
+		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, .config = &s->config,
+		.stats = emu_statistics(run->machine), .report = &run->report, .host_seconds = run->seconds, .verdict = verdict};
+	int r = 0;
+
+	if (s->json) {
+		r = cli_print_run_json(&result, stdout);
+	} else {
+		cli_print_run(&result, stdout);
+	}
+	for (unsigned i = 0; i < run->findings.kept; i++) {
+		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
+	}
+	return r == 0 && fflush(stdout) != 0 ? nvw_fail_errno("cannot write the report") : r;
+}
+
+static int dump_machine(const struct cli_session *s)
+{
+	const bool is_stdout = s->dump_path && !strcmp(s->dump_path, "-");
+	FILE *f;
+	int r;
+
+	if (!s->dump_path) {
+		return 0;
+	}
+	f = is_stdout ? stdout : fopen(s->dump_path, "w");
+	if (!f) {
+		return nvw_fail_errno("%s", s->dump_path);
+	}
+	r = emu_config_dump(&s->config, f);
+	if ((is_stdout ? fflush(f) : fclose(f)) != 0 && r == 0) {
+		r = nvw_fail_errno("%s", s->dump_path);
+	}
+	return r;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct cli_session session;
+	struct run run = {.session = &session};
+	const char *verdict = "not checked";
+	int r = cli_session_begin(&session, argc, argv, NULL, NULL);
+
+	if (r == 0 && session.help) {
+		cli_session_help("run", session.workload, "");
+		cli_session_end(&session);
+		return STATUS_CLEAN;
+	}
+	r = r ? r : dump_machine(&session);
+	r = r ? r : execute(&run, &verdict);
+	if (r == 0 || r == NVW_E_INCONSISTENT) {
+		const int printed = print(&run, verdict);
+
+		r = printed ? printed : r;
+	}
+	end(&run);
+	cli_session_end(&session);
+	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
+}

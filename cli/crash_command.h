@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What "nvwave crash" does beyond what it shares with "nvwave run": its own options, progress, exit status. */
+#ifndef CLI_CRASH_COMMAND_H
+#define CLI_CRASH_COMMAND_H
+
+#include "crash_report.h"
+
+/* Takes --mode, --states, --jobs and --timeout: 1 if arg is one of them, 0 if not, NVW_E_USAGE with a message. */
+int crash_option(const char *arg, struct ct_options *options);
+
+/* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: 0
+ * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
+int crash_execute(const struct ct_subject *subject, const struct ct_options *options,
+	const struct crash_heading *heading, bool json);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What "nvwave crash" prints. See crash_report.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "crash_report.h"
+
+typedef unsigned long long ull;
+
+static const char *mode_name(enum ct_mode mode)
+{
+	return mode == CT_KILL ? "kill" : "observed";
+}
+
+/* ---- Text --------------------------------------------------------------------------------------------------- */
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(uint64_t n, char text[32])
+{
+	char digits[24];
+	const int count = snprintf(digits, sizeof digits, "%llu", (ull)n);
+	int at = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0) {
+			text[at++] = ',';
+		}
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+static void print_time(FILE *to, uint64_t time_ps)
+{
+	static const struct {
+		double ps;
+		const char *unit;
+	} units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
+	unsigned i = 0;
+
+	while (i < 3 && (double)time_ps < units[i].ps) {
+		i++;
+	}
+	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
+}
+
+static void print_verdict(const struct ct_result *r, FILE *to)
+{
+	char a[32], b[32];
+
+	fprintf(to, "%s   ", r->consistent ? "CONSISTENT" : "INCONSISTENT");
+	if (!r->consistent) {
+		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
+			grouped(r->states_failing, a));
+	}
+	if (r->mode == CT_KILL) {
+		fprintf(to, "%s kills (%s different states)", grouped(r->states_tested, a),
+			grouped(r->states_distinct, b));
+	} else {
+		fprintf(to, "%s distinct states (%s equal ones more)", grouped(r->states_distinct, a),
+			grouped(r->states_equal, b));
+	}
+	fprintf(to, "   %.1f s", r->host_seconds);
+	if (r->explore_seconds > 0) {
+		fprintf(to, ", %s/s", grouped((uint64_t)((double)r->states_tested / r->explore_seconds), a));
+	}
+	fputc('\n', to);
+}
+
+/* Of how many, honestly. */
+static void print_coverage(const struct ct_result *r, FILE *to)
+{
+	char a[32], b[32];
+
+	if (r->mode == CT_OBSERVED) {
+		fprintf(to, "possible: ");
+		if (r->states_possible_log2 < 53) {
+			fprintf(to, "%s states", grouped((uint64_t)r->states_possible, a));
+		} else {
+			fprintf(to, "at most 2^%.1f states", r->states_possible_log2);
+		}
+		fprintf(to, " at %s instants; all states tested at %s of them\n", grouped(r->instants, a),
+			grouped(r->instants_exhausted, b));
+	}
+	if (r->gave_up) {
+		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
+	}
+}
+
+static void print_place(const struct ct_place *p, FILE *to)
+{
+	fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
+		    "wi %u wg %u kr %u   %s\n",
+		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
+		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
+}
+
+static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
+{
+	const struct ct_finding *f = &r->finding[i];
+	char a[32];
+
+	fprintf(to, "\n %u  %s\n    %s %s%s, first at ", i + 1, f->text, grouped(f->states, a),
+		r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
+	print_time(to, f->first_time_ps);
+	if (f->off != 0) {
+		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
+	}
+	fputc('\n', to);
+	for (unsigned k = 0; k < f->place_count; k++) {
+		print_place(&f->place[k], to);
+	}
+	if (f->minimised) {
+		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
+			(ull)(f->units - f->units_durable), (ull)f->units);
+	}
+}
+
+void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	char a[32], b[32], c[32];
+
+	print_verdict(r, to);
+	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, %s mode%s%s", h->workload,
+		h->machine, h->protocol, h->model, h->atomicity, (ull)h->seed, mode_name(r->mode),
+		*h->mutation ? ", mutation " : "", h->mutation);
+	if (r->mode == CT_OBSERVED) {
+		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", grouped(r->stores, a),
+			grouped(r->barriers, b), grouped(r->acks, c));
+	}
+	fputs(" in ", to);
+	print_time(to, r->sim_time_ps);
+	fputc('\n', to);
+	print_coverage(r, to);
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		print_finding(r, i, to);
+	}
+	if (r->findings_unlisted > 0) {
+		fprintf(to, "\n and %s states that fail in further ways\n", grouped(r->findings_unlisted, a));
+	}
+	if (!r->consistent) {
+		fprintf(to, "\nrepeat: %s\n", h->command);
+	}
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+static json_t *json_place(const struct ct_place *p)
+{
+	char value[2 * 8 + 3];
+
+	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (ull)p->value);
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file, "line",
+		(int)p->line, "function", p->function, "kernel", p->kernel, "work_item", (json_int_t)p->work_item,
+		"group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi, "epoch_wg",
+		(json_int_t)p->epoch_wg, "epoch_kr", (json_int_t)p->epoch_kr, "offset", (json_int_t)p->off, "bytes",
+		(int)p->bytes, "value", value, "fate", ct_fate_name(p->fate));
+}
+
+static json_t *json_finding(const struct ct_finding *f)
+{
+	json_t *places = json_array();
+
+	for (unsigned i = 0; i < f->place_count; i++) {
+		json_array_append_new(places, json_place(&f->place[i]));
+	}
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o}", "text", f->text, "states",
+		(json_int_t)f->states, "offset", (json_int_t)f->off, "first_time_ps",
+		(json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw", (json_int_t)f->draw,
+		"signal", f->signal, "hung", f->hung, "minimised", f->minimised, "writes_in_flight",
+		(json_int_t)f->units, "writes_lost", (json_int_t)(f->units - f->units_durable), "places", places);
+}
+
+static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
+{
+	json_t *findings = json_array();
+	const bool finite = isfinite(r->states_possible_log2); /* -inf: nothing was possible */
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		json_array_append_new(findings, json_finding(&r->finding[i]));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
+			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o}",
+		"verdict", r->consistent ? "consistent" : "inconsistent", "mode", mode_name(r->mode), "workload",
+		h->workload, "machine", h->machine, "protocol", h->protocol, "model", h->model, "seed",
+		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
+		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct, "states_equal",
+		(json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,
+		"states_possible_log2", finite ? r->states_possible_log2 : 0.0, "instants",
+		(json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted, "gave_up",
+		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers, "acknowledged",
+		(json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000, "host_seconds",
+		r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
+		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings);
+}
+
+int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	json_t *o = json_result(h, r);
+	int error = 0;
+
+	if (o == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	}
+	if (json_dumpf(o, to, JSON_INDENT(2)) || fputc('\n', to) == EOF) {
+		error = nvw_fail_errno("cannot write the report");
+	}
+	json_decref(o);
+	return error;
+}

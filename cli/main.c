@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave: finds the command and calls it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "core/units.h"
+
+static const struct {
+	const char *name, *arguments, *summary;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+#define COMMAND(name, arguments, summary) {#name, arguments, summary, cmd_##name},
+#include "commands.def"
+#undef COMMAND
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int usage(FILE *to, int status)
+{
+	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for what runs on it\n\n", to);
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+	}
+	fputs("\nEvery command takes --help and --output-format=normal|json.\n"
+		"Exit status: 0 clean, 1 an inconsistency was found, 2 bad usage or input.\n", to);
+	return status;
+}
+
+static int unknown(const char *name)
+{
+	const char *names[COMMANDS + 1] = {NULL};
+	const char *near;
+
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		names[i] = commands[i].name;
+	}
+	near = nvw_nearest(name, names);
+	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return STATUS_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		return usage(stderr, STATUS_INPUT);
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("nvwave " NVWAVE_VERSION);
+		return STATUS_CLEAN;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		return usage(stdout, STATUS_CLEAN);
+	}
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		if (!strcmp(argv[1], commands[i].name)) {
+			return commands[i].run(argc - 1, argv + 1);
+		}
+	}
+	return unknown(argv[1]);
+}

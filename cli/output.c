@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Printing a run. See output.h. */
+#include "output.h"
+
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include <jansson.h>
+
+#include "core/describe.h"
+#include "session.h"
+
+static uint64_t memory_bytes(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static double rate(const struct cli_run_result *r)
+{
+	return r->host_seconds > 0 ? (double)r->stats->work_item_ops / r->host_seconds : 0;
+}
+
+static uint64_t stat_value(const struct emu_stats *stats, const struct emu_stat_info *info)
+{
+	return *(const uint64_t *)(const void *)((const char *)stats + info->offset);
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------------------- */
+
+static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
+{
+	fprintf(to, "%-28s %20" PRIu64 "  # %s (%s)\n", name, value, meaning, *unit ? unit : "count");
+}
+
+static void line_real(FILE *to, const char *name, double value, const char *meaning, const char *unit)
+{
+	fprintf(to, "%-28s %20.6f  # %s (%s)\n", name, value, meaning, *unit ? unit : "ratio");
+}
+
+void cli_print_run(const struct cli_run_result *r, FILE *to)
+{
+	unsigned count;
+	const struct emu_stat_info *const table = emu_stat_table(&count);
+
+	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload, r->config->name,
+		r->config->protocol, cli_model_name(r->config), r->config->seed, *r->options ? ", " : "", r->options,
+		*r->mutation ? ", mutation " : "", r->mutation, r->verdict);
+	fputs("---------- Begin Simulation Statistics ----------\n", to);
+	for (unsigned i = 0; i < count; i++) {
+		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
+	}
+	for (unsigned i = 0; i < r->report->count; i++) {
+		const struct nvw__value *const v = &r->report->values[i];
+
+		if (v->type == NVW__VALUE_U64) {
+			line_u64(to, v->name, v->u64, v->meaning, v->unit);
+		} else if (v->type == NVW__VALUE_REAL) {
+			line_real(to, v->name, v->real, v->meaning, v->unit);
+		} else {
+			fprintf(to, "%-28s %20s  # %s\n", v->name, v->text, v->meaning);
+		}
+	}
+	line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
+	line_real(to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
+	line_u64(to, "host_mem_usage", memory_bytes(), "largest resident memory of this process", "bytes");
+	fputs("---------- End Simulation Statistics   ----------\n", to);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+
+static json_t *stats_json(const struct cli_run_result *r)
+{
+	json_t *const stats = json_object();
+	unsigned count;
+	const struct emu_stat_info *const table = emu_stat_table(&count);
+
+	for (unsigned i = 0; i < count; i++) {
+		json_object_set_new(stats, table[i].name, json_integer((json_int_t)stat_value(r->stats, &table[i])));
+	}
+	for (unsigned i = 0; i < r->report->count; i++) {
+		const struct nvw__value *const v = &r->report->values[i];
+
+		json_object_set_new(stats, v->name, v->type == NVW__VALUE_U64 ? json_integer((json_int_t)v->u64) :
+			v->type == NVW__VALUE_REAL ? json_real(v->real) : json_string(v->text));
+	}
+	json_object_set_new(stats, "host_op_rate", json_real(rate(r)));
+	json_object_set_new(stats, "host_mem_usage", json_integer((json_int_t)memory_bytes()));
+	return stats;
+}
+
+int cli_print_run_json(const struct cli_run_result *r, FILE *to)
+{
+	json_t *const root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:o}",
+		"workload", r->workload, "options", r->options, "mutation", r->mutation, "machine", r->config->name,
+		"protocol", r->config->protocol, "model", cli_model_name(r->config), "domain", cli_domain_name(r->config),
+		"seed", (json_int_t)r->config->seed, "sim_time_ns", (double)r->stats->sim_time_ps / 1000,
+		"work_item_ops", (json_int_t)r->stats->work_item_ops, "host_seconds", r->host_seconds, "verdict", r->verdict,
+		"stats", stats_json(r));
+	int error = 0;
+
+	if (!root) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	}
+	if (json_dumpf(root, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF) {
+		error = nvw_fail_errno("cannot write the report");
+	}
+	json_decref(root);
+	return error;
+}

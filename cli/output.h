@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run prints: statistics as lines "name value # meaning (unit)" between markers, or as JSON. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <emu.h>
+
+struct nvw_description;
+
+struct cli_run_result {
+	const char *workload, *options, *mutation; /* mutation: "" for none */
+	const struct emu_config *config;
+	const struct emu_stats *stats;
+	const struct nvw_description *report; /* the workload's own figures */
+	double host_seconds; /* of the measured part */
+	const char *verdict; /* "consistent", "inconsistent", "not checked" */
+};
+
+void cli_print_run(const struct cli_run_result *result, FILE *to);
+/* NVW_E_MEMORY, NVW_E_SYSTEM. */
+NVW_CHECKED int cli_print_run_json(const struct cli_run_result *result, FILE *to);
+
+#endif

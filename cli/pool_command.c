@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands on pools: what they share. See pool_command.h. */
+#include "pool_command.h"
+
+#include <string.h>
+
+#include "check/check.h"
+#include "core/describe.h"
+#include "registry.h"
+#include "session.h"
+
+int pool_command_parse(struct pool_command *c, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const int r = cli_output_format(argv[i], &c->json);
+
+		if (r) {
+			if (r < 0) {
+				return r;
+			}
+		} else if (!strcmp(argv[i], "--help")) {
+			c->help = true;
+		} else if (c->flag && !strcmp(argv[i], c->flag)) {
+			c->flag_given = true;
+		} else if (argv[i][0] == '-' || c->path) {
+			return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is not understood", argv[0], argv[i]);
+		} else {
+			c->path = argv[i];
+		}
+	}
+	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: which pool?", argv[0]);
+}
+
+int pool_command_check(struct nvw_pool *pool, json_t *report)
+{
+	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
+	struct nvw_findings findings = {0};
+	json_t *list;
+	int r;
+
+	if (!w || !w->check) {
+		json_object_set_new(report, "structure", json_string("unknown layout, not checked"));
+		return 0;
+	}
+	r = w->check(NULL, pool, NULL, &findings);
+	if (r != 0 && r != NVW_E_INCONSISTENT) {
+		return r;
+	}
+	json_object_set_new(report, "structure", json_string(r ? "inconsistent" : "consistent"));
+	list = json_array();
+	for (unsigned i = 0; i < findings.kept; i++) {
+		json_array_append_new(list, json_string(findings.finding[i].text));
+	}
+	json_object_set_new(report, "findings", list);
+	return r;
+}
+
+void pool_command_describe(json_t *object, const struct nvw_description *d)
+{
+	for (unsigned i = 0; i < d->count; i++) {
+		const struct nvw__value *const v = &d->values[i];
+
+		json_object_set_new(object, v->name, v->type == NVW__VALUE_U64 ? json_integer((json_int_t)v->u64) :
+			v->type == NVW__VALUE_REAL ? json_real(v->real) : json_string(v->text));
+	}
+}
+
+static void print_value(const char *prefix, const char *name, const json_t *value)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	if (json_is_object(value)) {
+		json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+			char path[256];
+
+			snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", key);
+			print_value(path, key, member);
+		}
+		return;
+	}
+	if (json_is_array(value)) {
+		json_array_foreach(value, i, member) {
+			char path[256];
+
+			snprintf(path, sizeof path, "%s[%zu]", prefix, i);
+			print_value(path, name, member);
+		}
+		return;
+	}
+	printf("%-28s ", prefix);
+	if (json_is_string(value)) {
+		puts(json_string_value(value));
+	} else if (json_is_real(value)) {
+		printf("%g\n", json_real_value(value));
+	} else {
+		printf("%lld\n", (long long)json_integer_value(value));
+	}
+}
+
+int pool_command_print(const json_t *report, bool json)
+{
+	if (!json) {
+		print_value("", "", report);
+	} else if (json_dumpf(report, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF) {
+		return nvw_fail_errno("cannot write the report");
+	}
+	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the report");
+}

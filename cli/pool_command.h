@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the commands on pools share: their command line, and the check of a pool whose plan is unknown. */
+#ifndef CLI_POOL_COMMAND_H
+#define CLI_POOL_COMMAND_H
+
+#include <jansson.h>
+
+#include <nvw/workload.h>
+
+struct pool_command {
+	const char *path;
+	bool json, help;
+	const char *flag; /* the command's own flag, NULL for none */
+	bool flag_given;
+};
+
+/* NVW_E_USAGE with a message. flag must be set before. */
+NVW_CHECKED int pool_command_parse(struct pool_command *c, int argc, char **argv);
+
+/*
+ * Checks the invariants of a structure that nvwave knows by its layout. Adds "structure" to report: "consistent",
+ * "inconsistent" with "findings", or "unknown layout". 0, NVW_E_INCONSISTENT, or an error.
+ */
+NVW_CHECKED int pool_command_check(struct nvw_pool *pool, json_t *report);
+
+/* Adds the values of a description as members of an object. */
+struct nvw_description;
+void pool_command_describe(json_t *object, const struct nvw_description *description);
+
+/* Prints report as JSON, or as lines "name value". */
+NVW_CHECKED int pool_command_print(const json_t *report, bool json);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Crash testing: does a persistent structure survive a power cut at any instant?
+ *
+ * A *crash state* is what a power cut may leave: the bytes of the pool, and the set of operations that had
+ * been acknowledged. At an instant of a run, every write that the NVRAM has completed and every write of
+ * the host is in the pool; of the writes in flight (issued, not completed) each failure-atomic *unit*
+ * (8-byte word, or 64-byte line on a machine that has such NVRAM) is there or not, independently; two
+ * writes in flight to one unit stay in order: the later implies the earlier, or replaces it. What is still
+ * in a cache is lost.
+ *
+ * A state is *consistent* if recovery (nvw_recover(), then the workload's own) succeeds on it and the
+ * workload's check finds every invariant kept, every acknowledged operation present and every other one
+ * whole or absent.
+ *
+ * kill      a child process emulates and dies by SIGKILL at a seeded virtual instant; another process
+ *           recovers and checks the file. What is tested is what a user's machine would go through.
+ * observed  the run is logged once (nvw/persist_log.h); one pass over the log visits its instants and
+ *           tests the states that it could have left.
+ *
+ * Guarantees
+ *   (1) Sound: every state that is reported could have been left by this run under the rules above.
+ *   (2) Complete when small: an instant with no more states than its share of the budget is tested
+ *       exhaustively; the result says how many instants were and how many states were possible.
+ *   (3) Unbiased in time: the budget is shared out evenly over the instants that need it. Within an instant,
+ *       half of the sampled states are uniform over all, half have a density of their own, from nearly
+ *       nothing durable to nearly everything.
+ *   (4) Instants that cannot add a state are skipped: since acknowledgements only add obligations, of all
+ *       instants between two completions the last one is tested.
+ *   (5) Equal states (bytes and acknowledgements, by a 64-bit hash) are tested once and counted.
+ *   (6) A recovery or check that dies, hangs or writes where it must not is a finding; the states after it are
+ *       tested all the same, on an image that it cannot have touched.
+ *   (7) Deterministic: the same inputs and seed test the same states and give the same findings, whatever
+ *       the number of jobs.
+ */
+#ifndef CRASHTEST_CRASH_H
+#define CRASHTEST_CRASH_H
+
+#include <nvw/persist_log.h>
+#include <nvw/workload.h>
+
+enum ct_mode { CT_KILL, CT_OBSERVED };
+
+enum {
+	CT_TEXT_BYTES = 240,
+	CT_PLACES_MAX = 8,
+	CT_FINDINGS_MAX = 32,
+};
+
+/* Called now and then in the caller's process, also at the end. */
+struct ct_progress {
+	const char *what; /* "emulating", "planning", "exploring", "killing", "explaining" */
+	uint64_t done, total; /* total 0: unknown */
+	double seconds;       /* since this step began */
+};
+
+struct ct_options {
+	enum ct_mode mode;
+	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
+	uint64_t seed;
+	unsigned jobs;       /* processes side by side; 0 means 1 */
+	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
+	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
+	void *context;
+};
+
+/* What became of a store. */
+#define CT_FATES(X) X(DURABLE, "durable") X(LOST, "lost in flight") X(CACHED, "lost in a cache")
+#define X(name, text) CT_FATE_##name,
+enum ct_fate { CT_FATES(X) };
+#undef X
+const char *ct_fate_name(enum ct_fate fate);
+
+/* A store of the run that explains a finding. */
+struct ct_place {
+	char file[128], function[64], kernel[64];
+	uint32_t line;
+	uint64_t work_item, group;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+	nvw_off off;
+	uint32_t bytes;
+	uint64_t value;
+	enum ct_fate fate;
+};
+
+/* States that fail in the same way: equal texts but for the numbers in them. */
+struct ct_finding {
+	char text[CT_TEXT_BYTES]; /* of the first of them */
+	nvw_off off;              /* 0: no place in the pool */
+	uint64_t states;          /* how many */
+	uint64_t first_time_ps;
+	uint64_t instant, draw;   /* the first: where it is in the exploration, or (0, trial) */
+	int signal;               /* that recovery or check died of; 0 */
+	bool hung;
+	/* The smallest case found: of units in flight, how many were durable. */
+	uint64_t units, units_durable;
+	bool minimised;
+	unsigned place_count;
+	struct ct_place place[CT_PLACES_MAX];
+};
+
+struct ct_result {
+	enum ct_mode mode;
+	bool consistent;
+	uint64_t states_tested;   /* covered by a test: distinct and equal ones */
+	uint64_t states_distinct; /* recovery and check ran on so many */
+	uint64_t states_equal;
+	uint64_t states_failing;
+	uint64_t instants, instants_exhausted;
+	double states_possible;      /* sum over instants, without those that an earlier instant had */
+	double states_possible_log2; /* the same as a power of two; states_possible may be infinite */
+	bool gave_up;                /* too many workers died: not all of the budget was used */
+	uint64_t stores, barriers, writes, acks; /* of the run */
+	uint64_t sim_time_ps;
+	double host_seconds, explore_seconds; /* whole; of the exploration alone */
+	uint64_t findings_unlisted; /* states of further kinds of findings */
+	unsigned finding_count;
+	struct ct_finding finding[CT_FINDINGS_MAX];
+};
+
+/* ---- The explorer, on a log that is there -------------------------------------------------------------- */
+
+struct ct_image; /* image.h */
+
+/* Where a worker is: if it dies, this is what it died of. */
+#define CT_PHASES(X)                                                                                             \
+	X(IDLE, "between two states") X(OPEN, "opening the pool") X(RECOVER, "recovery")                             \
+	X(STRUCTURE, "the structure's recovery") X(CHECK, "the check")
+#define X(name, text) CT_PHASE_##name,
+enum ct_phase { CT_PHASES(X) };
+#undef X
+
+/* Recovers and checks the state in image (writing through ct_image_write() alone). 0 or NVW_E_INCONSISTENT
+ * with at least one violation in findings. Keeps *phase up to date. */
+typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
+
+struct ct_exploration {
+	int log_fd;             /* of the persist log; stays the caller's */
+	const void *initial;    /* the pool's bytes before the first record */
+	uint64_t bytes;         /* as the log's info says */
+	uint64_t first_record;  /* instants before this record are not tested (set-up) */
+	ct_judge judge;
+	void *context;
+	struct ct_options options;
+};
+
+/*
+ * Explores; *ret_result is filled. 0 also if states failed. Damaged logs, or memory: an error. final, if not
+ * NULL, receives the bytes after the last record (what the pool must be then).
+ */
+NVW_CHECKED int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *ret_result);
+
+/* ---- Whole crash tests: emulation, recovery, check ------------------------------------------------------- */
+
+struct emu_config;
+
+/* What is tested. Everything stays the caller's. */
+struct ct_subject {
+	const struct nvw_workload *workload;
+	const struct nvw_options *options;
+	const char *options_text; /* as the user typed them, for the log; may be NULL */
+	const struct emu_config *config; /* its seed is also the workload's */
+	int mutation; /* index in the workload's mutations, -1 for none */
+};
+
+/*
+ * Runs the crash test that options ask for. Files are made in $TMPDIR (/tmp) and removed. 0 also if states
+ * failed: ret_result->consistent is the verdict. An error if the workload cannot be prepared or run without
+ * a crash, for bad options, or a full disk.
+ */
+NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
+	struct ct_result *ret_result);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Why a state fails. In a process of its own, since it runs recovery and check again:
+ *
+ *	1. makes the state again;
+ *	2. makes lost units durable, one after the other, while it fails in the same way: what remains lost
+ *	   must be lost for the failure;
+ *	3. of the durable units, those whose loss mends it were durable too early;
+ *	4. names the stores behind both; where nothing in flight explains it, the durable stores around the
+ *	   violation and what the same work-item (group, kernel) had stored but not yet persisted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "group.h"
+#include "process.h"
+#include "stores.h"
+
+enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
+
+const char *ct_fate_name(enum ct_fate fate)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_FATE_##name] = text,
+		CT_FATES(X)
+#undef X
+	};
+
+	return names[fate];
+}
+
+struct explanation {
+	const struct ct_exploration *e;
+	struct ct_medium medium;
+	unsigned *levels;
+	bool *early; /* cells that were durable too early */
+	char shape[CT_TEXT_BYTES];
+	unsigned judgements;
+	struct nvw_findings findings;
+	struct ct_finding *finding; /* shared with the parent */
+	int error;
+};
+
+/* ---- Making it small ------------------------------------------------------------------------------------- */
+
+/* True if the state of levels fails in the same way; then that violation is in finding. */
+static bool fails(struct explanation *x)
+{
+	const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
+	const struct itimerval longer = {.it_value = {.tv_sec = 10 * limit.it_value.tv_sec}};
+	volatile uint32_t phase = CT_PHASE_OPEN;
+	char shape[CT_TEXT_BYTES];
+	bool same = false;
+
+	setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends this process, */
+	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
+	x->judgements++;
+	ct_medium_apply(&x->medium, x->levels);
+	nvw__findings_clear(&x->findings);
+	x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
+	ct_image_undo(&x->medium.image, 0);
+	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
+		const struct nvw__finding *v = &x->findings.finding[i];
+
+		ct_shape(v->text, shape);
+		same = strcmp(shape, x->shape) == 0;
+		if (same) {
+			snprintf(x->finding->text, sizeof x->finding->text, "%s", v->text);
+			x->finding->off = v->off;
+		}
+	}
+	return same;
+}
+
+static void fewest_lost(struct explanation *x)
+{
+	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX / 2; i++) {
+		const unsigned level = x->levels[i];
+
+		if (level == x->medium.cell[i].count) {
+			continue;
+		}
+		x->levels[i] = x->medium.cell[i].count;
+		if (!fails(x)) {
+			x->levels[i] = level;
+		}
+	}
+}
+
+static void too_early(struct explanation *x)
+{
+	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX; i++) {
+		const unsigned level = x->levels[i];
+
+		if (level == 0) {
+			continue;
+		}
+		x->levels[i] = 0;
+		x->early[i] = !fails(x);
+		x->levels[i] = level;
+	}
+}
+
+static void minimise(struct explanation *x)
+{
+	if (x->finding->signal || x->finding->hung || !fails(x)) {
+		return;
+	}
+	fewest_lost(x);
+	too_early(x);
+	x->finding->minimised = fails(x) && x->judgements < JUDGEMENTS_MAX;
+}
+
+static void count_units(struct explanation *x)
+{
+	x->finding->units = x->medium.cell_count;
+	x->finding->units_durable = 0;
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		x->finding->units_durable += x->levels[i] == x->medium.cell[i].count;
+	}
+}
+
+/* ---- Naming the stores ----------------------------------------------------------------------------------- */
+
+struct side {
+	unsigned count;
+	struct ct_store store[SIDE_MAX];
+};
+
+/* One store a source place is enough. */
+static void add(struct side *side, const struct ct_store *store)
+{
+	for (unsigned i = 0; i < side->count; i++) {
+		if (side->store[i].site == store->site) {
+			return;
+		}
+	}
+	if (side->count < SIDE_MAX && store->number > 0) {
+		side->store[side->count++] = *store;
+	}
+}
+
+/* The store to a word whose value is in content, if one of the last two is it. */
+static void add_matching(struct side *side, const struct ct_word *w, const uint64_t *content)
+{
+	const uint8_t *image = (const uint8_t *)content - w->off;
+
+	if (w->before.number > 0 && !ct_store_is_durable(&w->last, image) &&
+		ct_store_is_durable(&w->before, image)) {
+		add(side, &w->before);
+	} else {
+		add(side, &w->last);
+	}
+}
+
+static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c, unsigned level,
+	struct side *side)
+{
+	for (unsigned i = 0; i < x->medium.unit_bytes / 8; i++) {
+		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
+
+		if (w != NULL && level > 0) {
+			add_matching(side, w, &c->version[level - 1].word[i]);
+		}
+	}
+}
+
+static void add_in_flight(const struct explanation *x, const struct ct_stores *s, struct side *durable,
+	struct side *lost)
+{
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		const struct ct_cell *c = &x->medium.cell[i];
+
+		if (x->early[i]) {
+			add_cell(x, s, c, x->levels[i], durable);
+		}
+		if (x->levels[i] < c->count && (x->finding->minimised || x->finding->signal || x->finding->hung)) {
+			add_cell(x, s, c, x->levels[i] + 1, lost);
+		}
+	}
+}
+
+/* Durable stores around the violation: its word first, then its line. */
+static void add_around(const struct explanation *x, const struct ct_stores *s, struct side *durable)
+{
+	const nvw_off off = x->finding->off & ~(nvw_off)7, line = x->finding->off & ~(nvw_off)63;
+
+	for (unsigned i = 0; i < 9; i++) {
+		const nvw_off at = i ? line + 8 * (i - 1) : off;
+		const struct ct_word *w = at < x->medium.image.bytes ? ct_stores_at(s, at) : NULL;
+
+		if (w != NULL && ct_store_is_durable(&w->last, x->medium.image.rw)) {
+			add(durable, &w->last);
+		} else if (w != NULL && w->before.number && ct_store_is_durable(&w->before, x->medium.image.rw)) {
+			add(durable, &w->before);
+		}
+	}
+}
+
+/* How closely two stores are related in the program: 0 not at all. */
+static unsigned related(const struct ct_store *a, const struct ct_store *b)
+{
+	if (a->kernel != b->kernel) {
+		return 0;
+	}
+	return a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
+}
+
+static bool in_line(const struct ct_store *store, nvw_off off)
+{
+	return off != 0 && (store->off ^ off) < NVW_LOG_LINE_BYTES;
+}
+
+/* The stores that are not durable and closest to what is: of the same work-item, else group, else kernel. */
+static void add_not_persisted(const struct explanation *x, const struct ct_stores *s, const struct side *durable,
+	struct side *lost)
+{
+	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
+		for (uint64_t i = 0; i < s->capacity; i++) {
+			const struct ct_store *store = &s->word[i].last;
+
+			if (s->word[i].off == UINT64_MAX || ct_store_is_durable(store, x->medium.image.rw)) {
+				continue;
+			}
+			if (wanted == 4) {
+				if (in_line(store, x->finding->off)) {
+					add(lost, store);
+				}
+				continue;
+			}
+			for (unsigned k = 0; k < durable->count; k++) {
+				if (related(store, &durable->store[k]) >= wanted) {
+					add(lost, store);
+				}
+			}
+			if (durable->count == 0 && wanted == 1) {
+				add(lost, store);
+			}
+		}
+	}
+}
+
+static void name_places(struct explanation *x, const struct ct_stores *s, const struct side *side, bool durable)
+{
+	struct ct_finding *f = x->finding;
+
+	for (unsigned i = 0; i < side->count && f->place_count < CT_PLACES_MAX; i++) {
+		const struct ct_store *store = &side->store[i];
+		const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];
+		const bool in_flight = cell && x->levels[cell - 1] < x->medium.cell[cell - 1].count;
+
+		ct_stores_place(s, store, durable ? CT_FATE_DURABLE : in_flight ? CT_FATE_LOST : CT_FATE_CACHED,
+			&f->place[f->place_count]);
+		f->place_count++;
+	}
+}
+
+static int name_stores(struct explanation *x)
+{
+	struct side durable = {0}, lost = {0};
+	struct ct_stores s;
+	const int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
+
+	if (error) {
+		return error;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	add_in_flight(x, &s, &durable, &lost);
+	if (durable.count == 0) {
+		add_around(x, &s, &durable);
+	}
+	if (lost.count == 0) {
+		add_not_persisted(x, &s, &durable, &lost);
+	}
+	name_places(x, &s, &durable, true);
+	name_places(x, &s, &lost, false);
+	ct_image_undo(&x->medium.image, 0);
+	ct_stores_free(&s);
+	return 0;
+}
+
+/* ---- The process ------------------------------------------------------------------------------------------- */
+
+/* What a finding is of: a draw of the plan, or (plan is NULL) what a crash at the end of the log left. */
+struct origin {
+	const struct ct_plan *plan;
+	const uint8_t *image;
+};
+
+static int go_there(struct explanation *x, const struct origin *from)
+{
+	int error = 1;
+
+	while (error == 1 && (from->plan == NULL || x->medium.instant < x->finding->instant)) {
+		error = ct_medium_next(&x->medium);
+	}
+	if (error == 0 && from->plan != NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "persist log: it has become shorter");
+	}
+	return error < 0 ? error : 0;
+}
+
+/* How many of the writes in flight to each unit are in the image. */
+static void read_levels(struct explanation *x, const uint8_t *image)
+{
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		const struct ct_cell *c = &x->medium.cell[i];
+		unsigned level = c->count;
+
+		while (level > 0 && memcmp(c->version[level - 1].word, image + c->off, x->medium.unit_bytes) != 0) {
+			level--;
+		}
+		x->levels[i] = level;
+	}
+}
+
+static int remake(struct explanation *x, const struct origin *from)
+{
+	const struct ct_exploration *e = x->e;
+	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &x->medium);
+
+	if (!error) {
+		error = go_there(x, from);
+	}
+	if (error) {
+		return error;
+	}
+	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
+	x->early = calloc(x->medium.cell_count + 1, sizeof *x->early);
+	if (x->levels == NULL || x->early == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
+	}
+	if (from->plan != NULL) {
+		ct_plan_draw(from->plan, &x->medium, x->finding->draw, x->levels);
+	} else {
+		read_levels(x, from->image);
+	}
+	return 0;
+}
+
+static void explain(struct explanation *x, const struct origin *from, bool judging)
+{
+	x->error = remake(x, from);
+	if (x->error) {
+		return;
+	}
+	ct_shape(x->finding->text, x->shape);
+	if (judging) {
+		minimise(x);
+	}
+	count_units(x);
+	x->error = name_stores(x);
+}
+
+/* True if the process came to its end. */
+static bool in_child(const struct ct_exploration *e, const struct origin *from, struct ct_finding *shared,
+	bool judging, int *ret_error)
+{
+	int status = 0;
+
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		struct explanation x = {.e = e, .finding = shared};
+
+		ct_child_begin();
+		explain(&x, from, judging);
+		_exit(x.error ? 1 : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		*ret_error = nvw_fail_errno("cannot start a process");
+		return true;
+	}
+	*ret_error = 0;
+	return WIFEXITED(status);
+}
+
+static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)
+{
+	struct ct_finding *shared =
+		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int error;
+
+	if (shared == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a finding");
+	}
+	*shared = *finding;
+	if (!in_child(e, from, shared, true, &error)) {
+		*shared = *finding; /* a smaller state killed or hung it: explain the one that there is */
+		in_child(e, from, shared, false, &error);
+	}
+	if (!error) {
+		*finding = *shared;
+	}
+	munmap(shared, sizeof *shared);
+	return error;
+}
+
+int ct_explain(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_finding *finding)
+{
+	const struct origin from = {.plan = plan};
+
+	return explain_from(e, &from, finding);
+}
+
+int ct_explain_image(const struct ct_exploration *e, const uint8_t *image, struct ct_finding *finding)
+{
+	const struct origin from = {.image = image};
+
+	return explain_from(e, &from, finding);
+}

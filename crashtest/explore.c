@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Observed mode: plan, workers side by side, and the parent that replaces those that die. The plan is cut into
+ * ranges where an acknowledgement came just before: no state on one side equals one on the other, so
+ * what is distinct does not depend on the number of jobs (crash.h, guarantee 7).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "process.h"
+#include "worker.h"
+
+enum {
+	DEATHS_MAX = 100,  /* of a range's workers: each costs a fork, and it is one bug most of the time */
+	JOBS_MAX = 64,
+};
+
+struct exploration {
+	const struct ct_exploration *e;
+	struct ct_plan plan;
+	unsigned jobs;
+	struct ct_worker worker[JOBS_MAX];
+	double began;
+	struct ct_result *result;
+};
+
+static void tell(const struct exploration *x, const char *what, uint64_t done, uint64_t total)
+{
+	const struct ct_options *o = &x->e->options;
+	const struct ct_progress p = {.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
+
+	if (o->progress != NULL) {
+		o->progress(o->context, &p);
+	}
+}
+
+/* ---- Ranges --------------------------------------------------------------------------------------------- */
+
+/* The last instant of the range from first that takes about share draws; *ret_draws is how many. */
+static uint64_t range_end(const struct ct_plan *plan, uint64_t first, uint64_t share, uint64_t *ret_draws)
+{
+	uint64_t i = first, draws = 0;
+
+	for (;; i++) {
+		draws += ct_plan_share(plan, i);
+		if (i == plan->instants || (draws >= share && plan->fresh[i] & CT_PLAN_ACK)) {
+			break;
+		}
+	}
+	*ret_draws = draws;
+	return i;
+}
+
+static int make_shared(struct ct_worker *w, uint64_t draws)
+{
+	uint64_t capacity = 1024;
+
+	while (capacity < 2 * draws) {
+		capacity *= 2;
+	}
+	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
+	w->shared = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->shared == MAP_FAILED) {
+		w->shared = NULL;
+		return nvw_fail_errno("no memory for %llu crash states", (unsigned long long)draws);
+	}
+	w->shared->seen_capacity = capacity;
+	return 0;
+}
+
+/* Moves the parent's medium of this worker forward to an instant. */
+static int forward(struct ct_medium *m, uint64_t instant)
+{
+	int error = 1;
+
+	while (m->instant < instant && error == 1) {
+		error = ct_medium_next(m);
+	}
+	return error < 0 ? error : 0;
+}
+
+static int make_ranges(struct exploration *x)
+{
+	const struct ct_exploration *e = x->e;
+	const uint64_t share = (x->plan.draws + x->jobs - 1) / x->jobs;
+	unsigned n = 0;
+
+	for (uint64_t first = 1; first <= x->plan.instants && n < x->jobs; n++) {
+		struct ct_worker *w = &x->worker[n];
+		uint64_t draws;
+
+		w->last = n + 1 == x->jobs ? range_end(&x->plan, first, UINT64_MAX, &draws) :
+					     range_end(&x->plan, first, share, &draws);
+		int error = make_shared(w, draws);
+
+		if (!error) {
+			error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &w->medium);
+		}
+		if (!error) {
+			error = forward(&w->medium, first);
+		}
+		if (error) {
+			return error;
+		}
+		first = w->last + 1;
+	}
+	x->jobs = n;
+	return 0;
+}
+
+/* ---- Workers -------------------------------------------------------------------------------------------- */
+
+static int start(struct exploration *x, struct ct_worker *w)
+{
+	w->hung = false;
+	w->sequence = w->shared->sequence;
+	w->sequence_cpu = 0;
+	w->sequence_wall = ct_wall_seconds();
+	fflush(NULL);
+	w->pid = fork();
+	if (w->pid == 0) {
+		ct_worker_run(x->e, &x->plan, &w->medium, w->next_draw, w->last, w->shared);
+	}
+	return w->pid < 0 ? nvw_fail_errno("cannot start a process") : 0;
+}
+
+static const char *phase_name(uint32_t phase)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_PHASE_##name] = text,
+		CT_PHASES(X)
+#undef X
+	};
+
+	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
+}
+
+/* The state that the worker died in is a finding; the next one goes on behind it. */
+static int note_death(struct exploration *x, struct ct_worker *w, int status)
+{
+	struct ct_shared *s = w->shared;
+	struct ct_finding f = {.states = 1, .first_time_ps = s->time_ps, .instant = s->instant, .draw = s->draw};
+
+	if (s->phase == CT_PHASE_IDLE) {
+		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
+	}
+	if (w->hung) {
+		f.hung = true;
+		snprintf(f.text, sizeof f.text, "%s does not end", phase_name(s->phase));
+	} else if (WIFSIGNALED(status)) {
+		f.signal = WTERMSIG(status);
+		snprintf(f.text, sizeof f.text, "%s dies of signal %d (%s)", phase_name(s->phase), f.signal,
+			strsignal(f.signal));
+	} else {
+		snprintf(f.text, sizeof f.text, "%s ends the process with status %d", phase_name(s->phase),
+			WEXITSTATUS(status));
+	}
+	s->failing++;
+	ct_groups_add(&s->groups, &f);
+	s->phase = CT_PHASE_IDLE;
+	w->next_draw = s->draw + 1;
+	if (++w->deaths >= DEATHS_MAX) {
+		x->result->gave_up = true;
+		return 0;
+	}
+	const int error = forward(&w->medium, s->instant);
+
+	return error ? error : start(x, w);
+}
+
+/* Kills a worker whose state takes longer than it may. */
+static void watch(const struct exploration *x, struct ct_worker *w)
+{
+	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
+		w->sequence = w->shared->sequence;
+		w->sequence_cpu = ct_cpu_seconds(w->pid);
+		w->sequence_wall = ct_wall_seconds();
+	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms)) {
+		w->hung = true;
+		kill(w->pid, SIGKILL);
+	}
+}
+
+static int look_after(struct exploration *x, struct ct_worker *w)
+{
+	int status;
+
+	if (w->pid == 0) {
+		return 0;
+	}
+	const pid_t pid = waitpid(w->pid, &status, WNOHANG);
+
+	if (pid == 0) {
+		watch(x, w);
+		return 0;
+	}
+	if (pid < 0) {
+		return nvw_fail_errno("a worker is lost");
+	}
+	w->pid = 0;
+	if (w->shared->error) {
+		return nvw_fail(w->shared->error, "%s", w->shared->message);
+	}
+	return w->shared->finished ? 0 : note_death(x, w, status);
+}
+
+static bool all_done(const struct exploration *x)
+{
+	for (unsigned i = 0; i < x->jobs; i++) {
+		if (x->worker[i].pid != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static uint64_t tested(const struct exploration *x)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < x->jobs; i++) {
+		n += x->worker[i].shared->distinct + x->worker[i].shared->equal;
+	}
+	return n;
+}
+
+static int run_workers(struct exploration *x)
+{
+	unsigned pause_us = 200;
+	int error = 0;
+
+	for (unsigned i = 0; i < x->jobs && !error; i++) {
+		error = start(x, &x->worker[i]);
+	}
+	while (!error && !all_done(x)) {
+		usleep(pause_us);
+		pause_us = pause_us < 20000 ? pause_us * 2 : pause_us;
+		for (unsigned i = 0; i < x->jobs && !error; i++) {
+			error = look_after(x, &x->worker[i]);
+		}
+		tell(x, "exploring", tested(x), x->plan.draws);
+	}
+	return error;
+}
+
+/* ---- Result ---------------------------------------------------------------------------------------------- */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct ct_finding *x = a, *y = b;
+
+	if (x->instant != y->instant) {
+		return x->instant < y->instant ? -1 : 1;
+	}
+	return x->draw < y->draw ? -1 : x->draw > y->draw;
+}
+
+static void gather(const struct exploration *x)
+{
+	static struct ct_groups all;
+	struct ct_result *r = x->result;
+
+	memset(&all, 0, sizeof all);
+	for (unsigned i = 0; i < x->jobs; i++) {
+		const struct ct_shared *s = x->worker[i].shared;
+
+		r->states_distinct += s->distinct;
+		r->states_equal += s->equal;
+		r->states_failing += s->failing;
+		all.unlisted += s->groups.unlisted;
+		for (unsigned k = 0; k < s->groups.count; k++) {
+			ct_groups_add(&all, &s->groups.group[k].finding);
+		}
+	}
+	r->states_tested = r->states_distinct + r->states_equal;
+	r->consistent = r->states_failing == 0;
+	r->instants = x->plan.instants;
+	r->instants_exhausted = x->plan.exhausted;
+	r->states_possible = x->plan.possible;
+	r->states_possible_log2 = x->plan.possible_log2;
+	r->findings_unlisted = all.unlisted;
+	r->finding_count = all.count;
+	for (unsigned i = 0; i < all.count; i++) {
+		r->finding[i] = all.group[i].finding;
+	}
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+}
+
+static void end_workers(struct exploration *x)
+{
+	for (unsigned i = 0; i < JOBS_MAX; i++) {
+		struct ct_worker *w = &x->worker[i];
+
+		if (w->pid > 0) {
+			kill(w->pid, SIGKILL);
+			waitpid(w->pid, NULL, 0);
+		}
+		if (w->medium.reader != NULL) {
+			ct_medium_destroy(&w->medium);
+		}
+		if (w->shared != NULL) {
+			munmap(w->shared, w->shared_bytes);
+		}
+	}
+}
+
+static int make_plan(struct exploration *x, void *final)
+{
+	const struct ct_exploration *e = x->e;
+	struct ct_medium m;
+	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &m);
+
+	if (error) {
+		return error;
+	}
+	tell(x, "planning", 0, 0);
+	error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
+	if (!error && final != NULL) {
+		memcpy(final, m.image.rw, e->bytes);
+	}
+	ct_medium_destroy(&m);
+	return error;
+}
+
+int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *ret_result)
+{
+	struct exploration *x = calloc(1, sizeof *x);
+	const double began = ct_wall_seconds();
+
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
+	}
+	memset(ret_result, 0, sizeof *ret_result);
+	ret_result->mode = CT_OBSERVED;
+	x->e = e;
+	x->result = ret_result;
+	x->began = began;
+	x->jobs = e->options.jobs < JOBS_MAX ? e->options.jobs : JOBS_MAX;
+	int error = make_plan(x, final);
+
+	x->began = ct_wall_seconds();
+	if (!error) {
+		error = make_ranges(x);
+	}
+	if (!error) {
+		error = run_workers(x);
+	}
+	if (!error) {
+		gather(x);
+		ret_result->explore_seconds = ct_wall_seconds() - x->began;
+		x->began = ct_wall_seconds();
+		for (unsigned i = 0; i < ret_result->finding_count && !error; i++) {
+			tell(x, "explaining", i, ret_result->finding_count);
+			error = ct_explain(e, &x->plan, &ret_result->finding[i]);
+		}
+	}
+	end_workers(x);
+	ct_plan_destroy(&x->plan);
+	free(x);
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	return error;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings in groups. See group.h. */
+#include <ctype.h>
+#include <string.h>
+
+#include "group.h"
+
+void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])
+{
+	size_t n = 0;
+
+	while (*text && n < CT_TEXT_BYTES - 1) {
+		if (text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2])) {
+			text += 2;
+			while (isxdigit((unsigned char)*text)) {
+				text++;
+			}
+			ret_shape[n++] = '#';
+		} else if (isdigit((unsigned char)*text)) {
+			while (isdigit((unsigned char)*text)) {
+				text++;
+			}
+			ret_shape[n++] = '#';
+		} else {
+			ret_shape[n++] = *text++;
+		}
+	}
+	ret_shape[n] = '\0';
+}
+
+static bool earlier(const struct ct_finding *a, const struct ct_finding *b)
+{
+	return a->instant < b->instant || (a->instant == b->instant && a->draw < b->draw);
+}
+
+void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
+{
+	char shape[CT_TEXT_BYTES];
+	unsigned i = 0;
+
+	ct_shape(finding->text, shape);
+	while (i < groups->count && strcmp(groups->group[i].shape, shape) != 0) {
+		i++;
+	}
+	if (i == CT_FINDINGS_MAX) {
+		groups->unlisted += finding->states;
+		return;
+	}
+	struct ct_group *g = &groups->group[i];
+
+	if (i == groups->count) {
+		memcpy(g->shape, shape, sizeof shape);
+		g->finding = *finding;
+		groups->count++; /* last: a worker may die at any point */
+		return;
+	}
+	const uint64_t states = g->finding.states + finding->states;
+
+	if (earlier(finding, &g->finding)) {
+		g->finding = *finding;
+	}
+	g->finding.states = states;
+}

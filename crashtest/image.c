@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The image that crash states are made in. See image.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <nvw/random.h>
+
+#include "image.h"
+
+int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image)
+{
+	struct ct_image image = {.bytes = bytes};
+	const int fd = memfd_create("crash state", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes)) {
+		const int error = nvw_fail_errno("no memory for a pool image of %llu bytes",
+			(unsigned long long)bytes);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	void *rw = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *ro = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	close(fd);
+	image.undo_capacity = 4096;
+	image.undo = malloc(image.undo_capacity * sizeof *image.undo);
+	image.rw = rw == MAP_FAILED ? NULL : rw;
+	image.ro = ro == MAP_FAILED ? NULL : ro;
+	if (image.rw == NULL || image.ro == NULL || image.undo == NULL) {
+		ct_image_destroy(&image);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a pool image of %llu bytes",
+			(unsigned long long)bytes);
+	}
+	memcpy(image.rw, content, bytes);
+	*ret_image = image;
+	return 0;
+}
+
+void ct_image_destroy(struct ct_image *image)
+{
+	if (image->rw != NULL) {
+		munmap(image->rw, image->bytes);
+	}
+	if (image->ro != NULL) {
+		munmap((void *)(uintptr_t)image->ro, image->bytes);
+	}
+	free(image->undo);
+	*image = (struct ct_image){0};
+}
+
+/* What value at off adds to the hash. */
+static inline uint64_t word_hash(nvw_off off, uint64_t value)
+{
+	return nvw_mix64(nvw_mix64(off * 0x9e3779b97f4a7c15u + 1) ^ value * 0xd6e8feb86659fd93u);
+}
+
+static void grow_undo(struct ct_image *image)
+{
+	struct ct_undo *grown = realloc(image->undo, 2 * image->undo_capacity * sizeof *grown);
+
+	if (grown == NULL) {
+		fprintf(stderr, "nvwave: no memory for the undo log of a crash state\n");
+		_exit(2);
+	}
+	image->undo = grown;
+	image->undo_capacity *= 2;
+}
+
+static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
+{
+	uint64_t *word = (uint64_t *)(image->rw + off);
+
+	image->hash ^= word_hash(off, *word) ^ word_hash(off, value);
+	*word = value;
+}
+
+void ct_image_set(struct ct_image *image, nvw_off off, uint64_t value)
+{
+	const uint64_t old = ct_image_word(image, off);
+
+	if (old == value) {
+		return;
+	}
+	if (image->undo_count == image->undo_capacity) {
+		grow_undo(image);
+	}
+	image->undo[image->undo_count++] = (struct ct_undo){.off = off, .old = old};
+	put(image, off, value);
+}
+
+int ct_image_write(void *context, nvw_off off, const void *from, size_t n)
+{
+	struct ct_image *image = context;
+	const unsigned at = off & 7;
+	uint64_t word;
+
+	if (n > 8 - at || off >= image->bytes) {
+		return nvw_fail(NVW_E_DAMAGED, "recovery writes %zu bytes at offset %llu of a pool of %llu", n,
+			(unsigned long long)off, (unsigned long long)image->bytes);
+	}
+	word = ct_image_word(image, off - at);
+	memcpy((uint8_t *)&word + at, from, n);
+	ct_image_set(image, off - at, word);
+	return 0;
+}
+
+void ct_image_undo(struct ct_image *image, uint64_t mark)
+{
+	while (image->undo_count > mark) {
+		const struct ct_undo *u = &image->undo[--image->undo_count];
+
+		put(image, u->off, u->old);
+	}
+}
+
+void ct_image_commit(struct ct_image *image)
+{
+	image->undo_count = 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recovery and check of a workload on a crash state. See oracle.h. */
+#include <check/check.h>
+
+#include "image.h"
+#include "oracle.h"
+
+enum { REPEAT_EVERY = 16, INTERRUPT_EVERY = 4 };
+
+/* ---- One pool ------------------------------------------------------------------------------------------- */
+
+static int recover(const struct ct_oracle *o, struct nvw_pool *pool, volatile uint32_t *phase)
+{
+	struct nvw_recovery report = {0};
+
+	*phase = CT_PHASE_RECOVER;
+	const int error = nvw_recover(pool, &report);
+
+	if (error || o->workload->recover == NULL) {
+		return error;
+	}
+	*phase = CT_PHASE_STRUCTURE;
+	return o->workload->recover(pool, &report);
+}
+
+static int refused(const char *what, struct nvw_findings *findings)
+{
+	return nvw_violation(findings, 0, "%s: %s", what, nvw_error_message());
+}
+
+static int check(const struct ct_oracle *o, struct nvw_pool *pool, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	const uint64_t before = findings->count;
+	const int error = o->workload->check(o->plan, pool, acks, findings);
+
+	if (findings->count > before) {
+		return NVW_E_INCONSISTENT;
+	}
+	if (error == NVW_E_INCONSISTENT) {
+		return nvw_violation(findings, 0, "the check finds an inconsistency and does not say which");
+	}
+	return error ? refused("the check gives up", findings) : 0;
+}
+
+int ct_oracle_judge_pool(const struct ct_oracle *o, struct nvw_pool *pool, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	if (recover(o, pool, phase)) {
+		return refused("recovery refuses the pool", findings);
+	}
+	return check(o, pool, acks, findings, phase);
+}
+
+/* ---- An image -------------------------------------------------------------------------------------------- */
+
+/* Counts recovery's writes, and ends it at one of them. */
+struct tap {
+	struct ct_image *image;
+	uint64_t writes, stop; /* UINT64_MAX: never */
+};
+
+static int tapped_write(void *context, nvw_off off, const void *from, size_t n)
+{
+	struct tap *tap = context;
+
+	if (tap->writes == tap->stop) {
+		return nvw_fail(NVW_E_STOPPED, "the power went again");
+	}
+	tap->writes++;
+	return ct_image_write(tap->image, off, from, n);
+}
+
+static int open_image(struct tap *tap, struct nvw_pool **ret_pool)
+{
+	const struct nvw_pool_image image = {
+		.image = tap->image->ro,
+		.bytes = tap->image->bytes,
+		.write = tapped_write,
+		.context = tap,
+	};
+
+	return nvw_pool_open_image(&image, ret_pool);
+}
+
+static int judge_once(const struct ct_oracle *o, struct tap *tap, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct nvw_pool *pool;
+
+	*phase = CT_PHASE_OPEN;
+	if (open_image(tap, &pool)) {
+		return refused("the pool does not open", findings);
+	}
+	const int verdict = ct_oracle_judge_pool(o, pool, acks, findings, phase);
+
+	nvw_pool_close(pool);
+	return verdict;
+}
+
+/* Recovery of a recovered pool writes nothing. */
+static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	struct tap tap = {.image = image, .stop = UINT64_MAX};
+	struct nvw_pool *pool;
+
+	if (open_image(&tap, &pool)) {
+		return refused("the recovered pool does not open", findings);
+	}
+	const int error = recover(o, pool, phase);
+
+	nvw_pool_close(pool);
+	if (error) {
+		return refused("recovery refuses the recovered pool", findings);
+	}
+	if (tap.writes > 0) {
+		return nvw_violation(findings, 0, "recovery of a recovered pool writes %llu words",
+			(unsigned long long)tap.writes);
+	}
+	return 0;
+}
+
+/* Stops recovery at write number stop, begins it anew, checks. */
+static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, const struct nvw_acks *acks,
+	uint64_t stop, struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct tap tap = {.image = image, .stop = stop};
+	struct nvw_pool *pool;
+
+	if (open_image(&tap, &pool)) {
+		return refused("the pool does not open", findings);
+	}
+	const int error = recover(o, pool, phase); /* fails: that is the crash */
+
+	nvw_pool_close(pool);
+	if (!error) {
+		return 0;
+	}
+	tap.stop = UINT64_MAX;
+	if (!judge_once(o, &tap, acks, findings, phase)) {
+		return 0;
+	}
+	return nvw_violation(findings, 0, "this after a second crash, at write %llu of recovery",
+		(unsigned long long)stop + 1);
+}
+
+int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const struct ct_oracle *o = context;
+	const uint64_t state = image->undo_count, choice = image->hash;
+	struct tap tap = {.image = image, .stop = UINT64_MAX};
+	int verdict = judge_once(o, &tap, acks, findings, phase);
+
+	if (verdict == 0 && choice % REPEAT_EVERY == 0) {
+		verdict = judge_repeated(o, image, findings, phase);
+	}
+	if (verdict == 0 && tap.writes > 0 && choice / REPEAT_EVERY % INTERRUPT_EVERY == 0) {
+		ct_image_undo(image, state);
+		verdict = judge_interrupted(o, image, acks, choice / 1024 % tap.writes, findings, phase);
+	}
+	return verdict;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Watching processes. See process.h. */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "process.h"
+
+static double seconds_of(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double ct_wall_seconds(void)
+{
+	return seconds_of(CLOCK_MONOTONIC);
+}
+
+double ct_cpu_seconds(pid_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) == 0 ? seconds_of(clock) : -1;
+}
+
+bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms)
+{
+	const double limit = 1e-3 * limit_ms;
+
+	return ct_cpu_seconds(pid) - cpu > limit || ct_wall_seconds() - wall > CT_WALL_FACTOR * limit;
+}
+
+void ct_child_begin(void)
+{
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGALRM, SIGPROF};
+	const struct rlimit no_core = {0, 0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	for (unsigned i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {
+		signal(fatal[i], SIG_DFL);
+	}
+}

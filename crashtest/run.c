@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One emulated run of a subject, in a process of its own. See run.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <emu.h>
+
+#include "process.h"
+#include "run.h"
+
+/* ---- Bench ------------------------------------------------------------------------------------------------ */
+
+void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n)
+{
+	snprintf(ret_path, n, "%s/pool-%u", bench->dir, slot);
+}
+
+/* Creates the pool once, keeps its bytes: every run begins with the very same ones. */
+static int make_initial(struct ct_bench *b)
+{
+	struct nvw_pool_params params = {0};
+	struct nvw_pool *pool;
+	char path[512];
+	int error = b->subject->workload->pool(b->plan, &params);
+
+	if (error) {
+		return error;
+	}
+	ct_bench_pool_path(b, 0, path, sizeof path);
+	error = nvw_pool_create(path, &params, &pool);
+	if (error) {
+		return error;
+	}
+	b->bytes = nvw_pool_geometry(pool)->bytes;
+	b->initial = malloc(b->bytes);
+	if (b->initial == NULL) {
+		error = nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
+	} else {
+		memcpy(b->initial, nvw_pool_base(pool), b->bytes);
+	}
+	nvw_pool_close(pool);
+	return error;
+}
+
+int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench)
+{
+	const struct nvw_workload *w = subject->workload;
+	struct ct_bench b = {.subject = subject};
+	const char *tmp = getenv("TMPDIR");
+
+	if (w->pool == NULL || w->check == NULL) {
+		return nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: there is nothing that a crash could break",
+			w->name);
+	}
+	snprintf(b.dir, sizeof b.dir, "%s/nvwave-crash-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (mkdtemp(b.dir) == NULL) {
+		return nvw_fail_errno("%s", b.dir);
+	}
+	int error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
+
+	if (!error) {
+		error = make_initial(&b);
+	}
+	if (error) {
+		ct_bench_destroy(&b);
+		return error;
+	}
+	*ret_bench = b;
+	return 0;
+}
+
+void ct_bench_destroy(struct ct_bench *b)
+{
+	char path[512];
+
+	for (unsigned slot = 0; slot < 65; slot++) {
+		ct_bench_pool_path(b, slot, path, sizeof path);
+		unlink(path);
+	}
+	rmdir(b->dir);
+	if (b->plan != NULL && b->subject->workload->dispose != NULL) {
+		b->subject->workload->dispose(b->plan);
+	}
+	free(b->initial);
+	*b = (struct ct_bench){0};
+}
+
+static int write_initial(const struct ct_bench *b, const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	uint64_t at = 0;
+
+	if (fd < 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	while (at < b->bytes) {
+		const ssize_t n = write(fd, b->initial + at, b->bytes - at);
+
+		if (n <= 0) {
+			const int error = errno == ENOSPC ? nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
+							    nvw_fail_errno("%s", path);
+
+			close(fd);
+			return error;
+		}
+		at += (uint64_t)n;
+	}
+	return close(fd) ? nvw_fail_errno("%s", path) : 0;
+}
+
+/* ---- Memory shared with the run ----------------------------------------------------------------------------- */
+
+static size_t shared_bytes(uint64_t ack_capacity)
+{
+	return sizeof(struct ct_run_shared) + ack_capacity * sizeof(struct ct_ack);
+}
+
+struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
+{
+	struct ct_run_shared *s = mmap(NULL, shared_bytes(ack_capacity), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (s == MAP_FAILED) {
+		nvw_fail_errno("no memory for %llu acknowledgements", (unsigned long long)ack_capacity);
+		return NULL;
+	}
+	s->ack_capacity = ack_capacity;
+	return s;
+}
+
+void ct_run_shared_destroy(struct ct_run_shared *s)
+{
+	if (s != NULL) {
+		munmap(s, shared_bytes(s->ack_capacity));
+	}
+}
+
+/* ---- In the child -------------------------------------------------------------------------------------------- */
+
+struct run {
+	const struct ct_bench *bench;
+	struct ct_run_shared *shared;
+	struct nvw_pool *pool;
+	struct nvw_log_writer *log;
+	struct nvw_machine *machine;
+};
+
+/* Counted before the power can go: the host has been told. Neighbours are joined. */
+static void acknowledged(void *context, uint64_t first, uint64_t count)
+{
+	struct ct_run_shared *s = ((struct run *)context)->shared;
+	struct ct_ack *last = s->ack_count ? &s->ack[s->ack_count - 1] : NULL;
+
+	if (last != NULL && last->first + last->count == first) {
+		last->count += count;
+		return;
+	}
+	if (s->ack_count == s->ack_capacity) {
+		s->error = nvw_fail(NVW_E_MEMORY, "more acknowledgements than there is room for");
+		snprintf(s->message, sizeof s->message, "%s", nvw_error_message());
+		_exit(1);
+	}
+	s->ack[s->ack_count] = (struct ct_ack){.first = first, .count = count};
+	s->ack_count++;
+}
+
+static void die(void *context)
+{
+	struct run *r = context;
+
+	nvw_log_abandon(r->log);
+	kill(getpid(), SIGKILL);
+}
+
+static int open_log(struct run *r, int fd)
+{
+	const struct ct_subject *s = r->bench->subject;
+	const struct nvw_log_info info = {
+		.workload = s->workload->name,
+		.options = s->options_text,
+		.machine = s->config->name,
+		.protocol = s->config->protocol,
+		.model = s->config->model == EMU_MODEL_buffered ? "buffered-epoch" : "epoch",
+		.domain = s->config->domain == EMU_DOMAIN_adr  ? "adr" :
+			  s->config->domain == EMU_DOMAIN_eadr ? "eadr" :
+								 "device",
+		.seed = s->config->seed,
+		.pool_bytes = r->bench->bytes,
+		.atomicity = (uint32_t)s->config->atomicity,
+	};
+
+	return fd < 0 ? 0 : nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);
+}
+
+/* The structure as set-up leaves it is durable before the first crash. */
+static int set_up(struct run *r)
+{
+	const struct nvw_workload *w = r->bench->subject->workload;
+	int error = w->setup ? w->setup(r->bench->plan, r->machine) : 0;
+
+	if (!error) {
+		error = nvw_persist(r->machine);
+	}
+	if (error) {
+		return error;
+	}
+	nvw_begin_measurement(r->machine);
+	r->shared->begin_ps = nvw_time_ps(r->machine);
+	r->shared->first_record = r->log ? nvw_log_records(r->log) : 0;
+	return 0;
+}
+
+static int emulate(struct run *r, const char *path, int log_fd, const struct ct_cut *cut)
+{
+	const struct ct_subject *s = r->bench->subject;
+	const struct emu_power_cut power = {
+		.time_ps = cut->wanted ? cut->time_ps : UINT64_MAX,
+		.seed = cut->seed,
+		.die = die,
+		.acknowledged = acknowledged,
+		.context = r,
+	};
+	int error = nvw_pool_open(path, NVW_POOL_WRITE, &r->pool);
+
+	if (!error) {
+		error = open_log(r, log_fd);
+	}
+	if (!error) {
+		error = emu_create(s->config, r->pool, r->log, &r->machine);
+	}
+	if (error) {
+		return error;
+	}
+	emu_set_power_cut(r->machine, &power);
+	error = set_up(r);
+	if (!error) {
+		error = s->workload->run(r->bench->plan, r->machine);
+	}
+	if (error) {
+		return error;
+	}
+	r->shared->end_ps = nvw_time_ps(r->machine);
+	emu_destroy(r->machine);
+	error = nvw_log_close(r->log, r->shared->end_ps);
+	nvw_pool_close(r->pool);
+	return error;
+}
+
+int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,
+	struct ct_run_shared *shared, pid_t *ret_pid)
+{
+	char path[512];
+
+	ct_bench_pool_path(b, slot, path, sizeof path);
+	const int error = write_initial(b, path);
+
+	if (error) {
+		return error;
+	}
+	shared->error = 0;
+	shared->ack_count = 0;
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		struct run r = {.bench = b, .shared = shared};
+
+		ct_child_begin();
+		shared->error = emulate(&r, path, log_fd, cut);
+		if (shared->error) {
+			snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		}
+		_exit(shared->error ? 1 : 0);
+	}
+	if (pid < 0) {
+		return nvw_fail_errno("cannot start a process");
+	}
+	*ret_pid = pid;
+	return 0;
+}
+
+int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,
+	struct ct_run_shared *shared)
+{
+	int status;
+	pid_t pid;
+	const int error = ct_run_start(b, slot, log_fd, cut, shared, &pid);
+
+	if (error) {
+		return error;
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			return nvw_fail_errno("the emulation is lost");
+		}
+	}
+	if (shared->error) {
+		return nvw_fail(shared->error, "%s", shared->message);
+	}
+	if (WIFSIGNALED(status) && !(cut->wanted && WTERMSIG(status) == SIGKILL)) {
+		return nvw_fail(NVW_E_KERNEL, "%s: the emulated run dies of signal %d (%s)",
+			b->subject->workload->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	}
+	return 0;
+}

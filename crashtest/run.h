@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One emulated run of a subject, in a process of its own: with a persist log, or cut by a power failure, or both.
+ */
+#ifndef CRASHTEST_RUN_H
+#define CRASHTEST_RUN_H
+
+#include <sys/types.h>
+
+#include "crash.h"
+
+/* What is prepared once for all runs of a crash test. */
+struct ct_bench {
+	const struct ct_subject *subject;
+	void *plan;
+	char dir[256];       /* of files, removed at the end */
+	uint8_t *initial;    /* the bytes of the new pool */
+	uint64_t bytes;
+};
+
+/* Written by the run, read by its parent. */
+struct ct_run_shared {
+	int error;
+	char message[512];
+	uint64_t first_record;       /* of the measured part */
+	uint64_t begin_ps, end_ps;   /* of the measured part */
+	uint64_t ack_capacity;
+	volatile uint64_t ack_count; /* set after the entry is written */
+	struct ct_ack {
+		uint64_t first, count;
+	} ack[];
+};
+
+struct ct_cut {
+	bool wanted;
+	uint64_t time_ps, seed;
+};
+
+NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench);
+void ct_bench_destroy(struct ct_bench *bench);
+
+/* Memory for a run's report with room for so many acknowledgements; NULL without memory. */
+struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
+void ct_run_shared_destroy(struct ct_run_shared *shared);
+
+/* Path of the pool of a slot (one a process that runs at a time). */
+void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n);
+
+/*
+ * Starts a run with a new pool in the slot. log_fd (-1: none) receives the persist log, also that of a run
+ * that is cut. The process ends with status 0, by SIGKILL (cut), or with status 1 and an error in shared.
+ */
+NVW_CHECKED int ct_run_start(const struct ct_bench *bench, unsigned slot, int log_fd, const struct ct_cut *cut,
+	struct ct_run_shared *shared, pid_t *ret_pid);
+
+/* Starts one and waits for it. */
+NVW_CHECKED int ct_run_whole(const struct ct_bench *bench, unsigned slot, int log_fd, const struct ct_cut *cut,
+	struct ct_run_shared *shared);
+
+#endif

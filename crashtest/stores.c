@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The last stores to each word. See stores.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/random.h>
+
+#include "stores.h"
+
+static struct ct_word *slot(const struct ct_stores *s, nvw_off off)
+{
+	uint64_t i = nvw_mix64(off) & (s->capacity - 1);
+
+	while (s->word[i].off != UINT64_MAX && s->word[i].off != off) {
+		i = (i + 1) & (s->capacity - 1);
+	}
+	return &s->word[i];
+}
+
+static int grow(struct ct_stores *s)
+{
+	struct ct_stores bigger = *s;
+
+	bigger.capacity = s->capacity ? 2 * s->capacity : 1024;
+	bigger.word = malloc(bigger.capacity * sizeof *bigger.word);
+	if (bigger.word == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of the run");
+	}
+	for (uint64_t i = 0; i < bigger.capacity; i++) {
+		bigger.word[i].off = UINT64_MAX;
+	}
+	for (uint64_t i = 0; i < s->capacity; i++) {
+		if (s->word[i].off != UINT64_MAX) {
+			*slot(&bigger, s->word[i].off) = s->word[i];
+		}
+	}
+	free(s->word);
+	*s = bigger;
+	return 0;
+}
+
+static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
+{
+	const nvw_off off = r->store.off & ~(nvw_off)7;
+	const int error = 2 * s->count >= s->capacity ? grow(s) : 0;
+
+	if (error) {
+		return error;
+	}
+	struct ct_word *w = slot(s, off);
+
+	if (w->off == UINT64_MAX) {
+		*w = (struct ct_word){.off = off};
+		s->count++;
+	}
+	w->before = w->last;
+	w->last = (struct ct_store){
+		.number = number,
+		.work_item = r->store.work_item,
+		.group = r->store.group,
+		.value = r->store.value,
+		.off = r->store.off,
+		.site = r->store.site,
+		.kernel = r->store.kernel,
+		.bytes = r->store.bytes,
+		.epoch_wi = r->store.epoch_wi,
+		.epoch_wg = r->store.epoch_wg,
+		.epoch_kr = r->store.epoch_kr,
+	};
+	return 0;
+}
+
+static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
+{
+	struct ct_names *site = realloc(s->site, (s->site_count + 1) * sizeof *site);
+
+	if (site == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
+	}
+	s->site = site;
+	site += s->site_count++;
+	site->line = r->site.line;
+	snprintf(site->file, sizeof site->file, "%s", r->site.file);
+	snprintf(site->function, sizeof site->function, "%s", r->site.function);
+	return 0;
+}
+
+static int add_kernel(struct ct_stores *s, const struct nvw_log_record *r)
+{
+	char(*kernel)[64] = realloc(s->kernel, (s->kernel_count + 1) * sizeof *kernel);
+
+	if (kernel == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the kernels of the run");
+	}
+	s->kernel = kernel;
+	snprintf(kernel[s->kernel_count++], sizeof *kernel, "%s", r->launch.name);
+	return 0;
+}
+
+static int add_record(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		return add_store(s, r, number);
+	case NVW_LOG_SITE:
+		return add_site(s, r);
+	case NVW_LOG_LAUNCH:
+		return add_kernel(s, r);
+	default:
+		return 0;
+	}
+}
+
+int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
+{
+	struct ct_stores s = {0};
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	error = grow(&s);
+	for (uint64_t i = 1; i <= records && !error; i++) {
+		error = nvw_log_next(reader, &r);
+		if (error <= 0) {
+			break;
+		}
+		error = add_record(&s, &r, i);
+	}
+	nvw_log_reader_close(reader);
+	if (error) {
+		ct_stores_free(&s);
+		return error;
+	}
+	*ret_stores = s;
+	return 0;
+}
+
+void ct_stores_free(struct ct_stores *s)
+{
+	free(s->word);
+	free(s->site);
+	free(s->kernel);
+	*s = (struct ct_stores){0};
+}
+
+const struct ct_word *ct_stores_at(const struct ct_stores *s, nvw_off off)
+{
+	const struct ct_word *w = slot(s, off & ~(nvw_off)7);
+
+	return w->off == UINT64_MAX ? NULL : w;
+}
+
+bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image)
+{
+	return memcmp(image + store->off, &store->value, store->bytes) == 0;
+}
+
+void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, enum ct_fate fate,
+	struct ct_place *ret_place)
+{
+	struct ct_place p = {
+		.work_item = store->work_item,
+		.group = store->group,
+		.epoch_wi = store->epoch_wi,
+		.epoch_wg = store->epoch_wg,
+		.epoch_kr = store->epoch_kr,
+		.off = store->off,
+		.bytes = store->bytes,
+		.value = store->value,
+		.fate = fate,
+	};
+
+	if (store->site >= 1 && store->site <= s->site_count) {
+		memcpy(p.file, s->site[store->site - 1].file, sizeof p.file);
+		memcpy(p.function, s->site[store->site - 1].function, sizeof p.function);
+		p.line = s->site[store->site - 1].line;
+	}
+	if (store->kernel >= 1 && store->kernel <= s->kernel_count) {
+		memcpy(p.kernel, s->kernel[store->kernel - 1], sizeof p.kernel);
+	}
+	*ret_place = p;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker: a forked process that tests the states of a range of instants, many thousands in its life. All
+ * that it finds lies in memory shared with its parent, which starts another one behind the state that
+ * killed it.
+ */
+#ifndef CRASHTEST_WORKER_H
+#define CRASHTEST_WORKER_H
+
+#include <sys/types.h>
+
+#include "group.h"
+#include "plan.h"
+
+/* Shared by parent and worker. */
+struct ct_shared {
+	volatile uint64_t sequence; /* counts the states begun: stands still while one hangs */
+	volatile uint64_t instant, draw, time_ps;
+	volatile uint32_t phase;
+	volatile uint32_t finished;
+	int error; /* of the explorer itself */
+	char message[512];
+	uint64_t distinct, equal, failing;
+	struct ct_groups groups;
+	uint64_t seen_capacity; /* power of two */
+	uint64_t seen[];        /* hashes of states tested, 0 is empty */
+};
+
+struct ct_worker {
+	pid_t pid; /* 0: none runs */
+	struct ct_shared *shared;
+	size_t shared_bytes;
+	struct ct_medium medium; /* of the parent, where the worker begins */
+	uint64_t next_draw;      /* of medium's instant */
+	uint64_t last;           /* the last instant of the range */
+	uint64_t sequence;       /* as of the last look, and when it changed */
+	double sequence_cpu, sequence_wall;
+	unsigned deaths;
+	bool hung;
+};
+
+/* Tests states from draw first_draw of the medium's instant to the end of instant last. In the child;
+ * never returns. */
+_Noreturn void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_medium *medium,
+	uint64_t first_draw, uint64_t last, struct ct_shared *shared);
+
+#endif

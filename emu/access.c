@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Coalescing: from the lanes of one memory instruction to requests for lines.
+ *
+ * Lanes that touch the same line share a request; requests go to the L1 in the order of their first lane
+ * and follow each other through its port. The instruction is done when its last request is.
+ */
+#include "machine.h"
+#include "protocol/protocol.h"
+
+enum { SLOTS = 128 };
+
+struct requests {
+	unsigned count;
+	emu_line_id lines[EMU_LANES];
+	uint64_t lanes[EMU_LANES];
+	uint64_t bytes[EMU_LANES];
+	uint8_t slots[SLOTS]; /* hash: request number plus 1 */
+};
+
+static void bad_access(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, unsigned size,
+	const char *why)
+{
+	static const char *const kinds[] = {
+#define X(name, text) text,
+		NVW__KINDS(X)
+#undef X
+	};
+	const struct nvw__request *const r = &wf->requests[lane];
+
+	m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %s: %s of %u bytes at %#llx by work-item %llu %s", r->site->file,
+		r->site->line, r->site->function, kinds[r->op & 0xff], size, (unsigned long long)r->address,
+		(unsigned long long)(wf->first_global + lane), why);
+}
+
+static unsigned request_for(struct requests *q, emu_line_id line)
+{
+	uint32_t slot = (line * 0x9e3779b1u) >> 25;
+
+	while (q->slots[slot]) {
+		const unsigned i = q->slots[slot] - 1u;
+
+		if (q->lines[i] == line) {
+			return i;
+		}
+		slot = (slot + 1) % SLOTS;
+	}
+	q->lines[q->count] = line;
+	q->lanes[q->count] = q->bytes[q->count] = 0;
+	q->slots[slot] = (uint8_t)(q->count + 1);
+	return q->count++;
+}
+
+static bool coalesce(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size,
+	struct requests *q)
+{
+	const uint64_t mask = (UINT64_C(1) << size) - 1;
+	emu_line_id last = EMU_NO_LINE;
+	unsigned i = 0;
+
+	q->count = 0;
+	memset(q->slots, 0, sizeof q->slots);
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		emu_line_id line;
+		unsigned offset;
+
+		if (!emu_locate(m, wf->requests[lane].address, size, &line, &offset)) {
+			bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
+			return false;
+		}
+		if (offset + size > EMU_LINE) {
+			bad_access(m, wf, lane, size, "crosses a 64-byte line");
+			return false;
+		}
+		if (line != last) {
+			i = request_for(q, line);
+			last = line;
+		}
+		q->lanes[i] |= UINT64_C(1) << lane;
+		q->bytes[i] |= mask << offset;
+	}
+	return true;
+}
+
+/* Scattered requests miss the host's caches in every array; they are asked for together, ahead of use. */
+static void prefetch(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
+{
+	for (unsigned i = 0; i < q->count; i++) {
+		emu_cache_prefetch(&cu->l1, q->lines[i]);
+		emu_cache_prefetch(&m->l2.cache, q->lines[i]);
+		emu_memory_prefetch(m, q->lines[i]);
+	}
+}
+
+/* Of these lanes, those in the epochs of the first: under buffered epoch persistency a line's dirty bytes are
+ * of one epoch. */
+static uint64_t same_epochs(const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	uint64_t same = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] && wf->epoch_kr[lane] == wf->epoch_kr[first]) << lane;
+	}
+	return same;
+}
+
+static uint64_t bytes_of(const struct emu_wavefront *wf, uint64_t lanes, unsigned size)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		bytes |= ((UINT64_C(1) << size) - 1) << wf->requests[__builtin_ctzll(rest)].address % EMU_LINE;
+	}
+	return bytes;
+}
+
+emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	const uint32_t op = wf->requests[__builtin_ctzll(lanes)].op;
+	const unsigned size = 1u << (op >> 8 & 0xff), order = op >> 16 & 0xff;
+	const enum nvw_scope scope = (enum nvw_scope)(op >> 24);
+	struct coh_request r = {.m = m, .cu = emu_cu_of(wf), .wf = wf, .kind = op & 0xff, .size = size};
+	struct requests q;
+	emu_time done = t;
+
+	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_SYSTEM) {
+		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size, "has a memory order or a scope that does not exist");
+		return t;
+	}
+	if (!coalesce(m, wf, lanes, size, &q)) {
+		return t;
+	}
+	if (q.count > 2) {
+		prefetch(m, r.cu, &q);
+	}
+	m->stats.wavefront_ops++;
+	m->stats.work_item_ops += (uint64_t)__builtin_popcountll(lanes);
+	m->stats.line_requests += q.count;
+	for (unsigned i = 0; i < q.count && !m->error; i++) {
+		r.line = q.lines[i];
+		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
+			r.lanes = m->buffered ? same_epochs(wf, rest) : rest;
+			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
+			done = emu_later(done, coh_execute(&r, order, scope, t));
+		}
+	}
+	return done;
+}

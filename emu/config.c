@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Machine files: reading, overriding, checking and writing, all from config.def.
+ *
+ * A time given in cycles stays one: when gpu.clock changes later in the file or on the command line, it is
+ * scaled along.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "machines.h"
+
+static const char *const topologies[] = {
+#define X(name, text) text,
+	EMU_TOPOLOGIES(X)
+#undef X
+	NULL};
+static const char *const domains[] = {
+#define X(name, text) text,
+	EMU_DOMAINS(X)
+#undef X
+	NULL};
+static const char *const models[] = {
+#define X(name, text) text,
+	EMU_MODELS(X)
+#undef X
+	NULL};
+static const char *const switches[] = {"off", "on", "auto", NULL};
+
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_domain, ENUM_model };
+
+struct key {
+	const char *section, *name, *full; /* full: "section.name" */
+	enum type type;
+	size_t offset;
+	const char *value; /* the default */
+};
+
+static const struct key keys[] = {
+#define KEY(section, key, type, field, value, meaning) \
+	{#section, #key, #section "." #key, type, offsetof(struct emu_config, field), value},
+#include "config.def"
+#undef KEY
+};
+
+enum { KEYS = sizeof keys / sizeof *keys };
+_Static_assert(KEYS <= 64, "emu_config.in_cycles has a bit for each key");
+
+static const char *const *words_of(enum type type)
+{
+	static const char *const *const words[] = {
+		[BOOL] = switches, [ENUM_topology] = topologies, [ENUM_domain] = domains, [ENUM_model] = models};
+
+	return words[type];
+}
+
+static uint64_t *field(struct emu_config *c, const struct key *key)
+{
+	return (uint64_t *)(void *)((char *)c + key->offset);
+}
+
+static uint64_t field_value(const struct emu_config *c, const struct key *key)
+{
+	return *(const uint64_t *)(const void *)((const char *)c + key->offset);
+}
+
+static uint64_t cycle_ps(uint64_t clock)
+{
+	return clock ? (uint64_t)(1e12 / (double)clock + 0.5) : 1;
+}
+
+/* ---- One key ------------------------------------------------------------------------------------------------ */
+
+static int parse_word(const char *text, const char *const *words, uint64_t *ret)
+{
+	char list[128] = "";
+
+	for (unsigned i = 0; words[i]; i++) {
+		if (!strcmp(words[i], text)) {
+			*ret = i;
+			return 0;
+		}
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+	}
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is none of %s", text, list);
+}
+
+static int set_time(struct emu_config *c, const struct key *key, const char *text)
+{
+	const uint64_t bit = UINT64_C(1) << (key - keys);
+	uint64_t value;
+	bool cycles;
+	const int r = nvw_parse_time(text, &value, &cycles);
+
+	if (r < 0) {
+		return r;
+	}
+	if (cycles && value > UINT64_MAX / 2 / cycle_ps(c->clock)) {
+		return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
+	}
+	*field(c, key) = cycles ? value * cycle_ps(c->clock) : value;
+	c->in_cycles = cycles ? c->in_cycles | bit : c->in_cycles & ~bit;
+	return 0;
+}
+
+static int set_clock(struct emu_config *c, const char *text)
+{
+	uint64_t clock;
+	const int r = nvw_parse_frequency(text, &clock);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!clock || clock > UINT64_C(1000000000000)) {
+		return nvw_fail(NVW_E_USAGE, "\"%s\" is not between 1Hz and 1000GHz", text);
+	}
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (c->in_cycles >> i & 1) {
+			*field(c, &keys[i]) = *field(c, &keys[i]) / cycle_ps(c->clock) * cycle_ps(clock);
+		}
+	}
+	c->clock = clock;
+	return 0;
+}
+
+static int set(struct emu_config *c, const struct key *key, const char *text)
+{
+	switch (key->type) {
+	case COUNT:
+		return nvw_parse_count(text, field(c, key));
+	case BYTES:
+		return nvw_parse_bytes(text, field(c, key));
+	case TIME:
+		return set_time(c, key, text);
+	case FREQ:
+		return set_clock(c, text);
+	case RATE:
+		return nvw_parse_rate(text, field(c, key));
+	case BOOL:
+	case ENUM_topology:
+	case ENUM_domain:
+	case ENUM_model:
+		break;
+	}
+	return parse_word(text, words_of(key->type), field(c, key));
+}
+
+static const struct key *find(const char *full)
+{
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (!strcmp(keys[i].full, full)) {
+			return &keys[i];
+		}
+	}
+	return NULL;
+}
+
+static int set_by_name(struct emu_config *c, const char *full, const char *text)
+{
+	const struct key *const key = find(full);
+	const char *names[KEYS + 1], *near;
+
+	if (key) {
+		const int r = set(c, key, text);
+
+		return r < 0 ? nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message()) : 0;
+	}
+	for (unsigned i = 0; i < KEYS; i++) {
+		names[i] = keys[i].full;
+	}
+	names[KEYS] = NULL;
+	near = nvw_nearest(full, names);
+	return near ? nvw_fail(NVW_E_CONFIG, "%s is no key of a machine; did you mean %s?", full, near) :
+		nvw_fail(NVW_E_CONFIG, "%s is no key of a machine", full);
+}
+
+void emu_config_default(struct emu_config *c)
+{
+	*c = (struct emu_config){.name = "gope18", .protocol = "vi", .clock = 1000000000};
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (set(c, &keys[i], keys[i].value) < 0) {
+			fprintf(stderr, "emu/config.def: %s: %s\n", keys[i].full, nvw_error_message());
+			abort();
+		}
+	}
+}
+
+int emu_config_set(struct emu_config *c, const char *assignment)
+{
+	const char *const equals = strchr(assignment, '=');
+	struct emu_config copy = *c;
+	char full[64];
+	int r;
+
+	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof full) {
+		return nvw_fail(NVW_E_CONFIG, "\"%s\" is not of the form section.key=value", assignment);
+	}
+	memcpy(full, assignment, (size_t)(equals - assignment));
+	full[equals - assignment] = 0;
+	r = set_by_name(&copy, full, equals + 1);
+	if (r == 0) {
+		*c = copy;
+	}
+	return r;
+}
+
+/* ---- Files -------------------------------------------------------------------------------------------------- */
+
+struct reading {
+	struct emu_config config;
+	char error[512];
+};
+
+/* Called by libinih for each key; 0 is a mistake in the line. */
+static int on_key(void *user, const char *section, const char *name, const char *value)
+{
+	struct reading *const r = user;
+	char full[128];
+
+	snprintf(full, sizeof full, "%s.%s", section, name);
+	if (set_by_name(&r->config, full, value) == 0) {
+		return 1;
+	}
+	if (!r->error[0]) {
+		snprintf(r->error, sizeof r->error, "%s", nvw_error_message());
+	}
+	return 0;
+}
+
+static const char *shipped(const char *name)
+{
+	for (unsigned i = 0; emu_shipped_machines[i].name; i++) {
+		if (!strcmp(emu_shipped_machines[i].name, name)) {
+			return emu_shipped_machines[i].text;
+		}
+	}
+	return NULL;
+}
+
+static FILE *open_machine(const char *name_or_path)
+{
+	const char *const text = shipped(name_or_path);
+
+	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : fopen(name_or_path, "r");
+}
+
+static int not_found(const char *name)
+{
+	const char *const near = nvw_nearest(name, emu_machine_names());
+
+	if (strchr(name, '/') || strchr(name, '.')) {
+		return nvw_fail(NVW_E_CONFIG, "machine file %s: %s", name, strerror(errno));
+	}
+	return near ? nvw_fail(NVW_E_CONFIG, "no machine is called %s; did you mean %s?", name, near) :
+		nvw_fail(NVW_E_CONFIG, "no machine is called %s, and no file is (see nvwave list machines)", name);
+}
+
+static void take_name(struct emu_config *c, const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	char *dot;
+
+	snprintf(c->name, sizeof c->name, "%s", slash ? slash + 1 : path);
+	dot = strrchr(c->name, '.');
+	if (dot && dot != c->name) {
+		*dot = 0;
+	}
+}
+
+int emu_config_load(struct emu_config *config, const char *name_or_path)
+{
+	struct reading r = {.config = *config};
+	FILE *const f = open_machine(name_or_path);
+	int line;
+
+	if (!f) {
+		return not_found(name_or_path);
+	}
+	line = ini_parse_file(f, on_key, &r);
+	if (fclose(f) != 0 && line == 0) {
+		return nvw_fail_errno("machine file %s", name_or_path);
+	}
+	if (line) {
+		return nvw_fail(NVW_E_CONFIG, "%s:%d: %s", name_or_path, line, r.error[0] ? r.error :
+			"expected [section], key = value or a comment");
+	}
+	take_name(&r.config, name_or_path);
+	*config = r.config;
+	return 0;
+}
+
+static const char *value_text(const struct emu_config *c, const struct key *key, char buffer[NVW_UNIT_TEXT])
+{
+	const uint64_t value = field_value(c, key);
+
+	switch (key->type) {
+	case COUNT:
+		snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64, value);
+		return buffer;
+	case BYTES:
+		return nvw_format_bytes(value, buffer);
+	case TIME:
+		if (c->in_cycles >> (key - keys) & 1) {
+			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "cycles", value / cycle_ps(c->clock));
+			return buffer;
+		}
+		return nvw_format_time(value, buffer);
+	case FREQ:
+		return nvw_format_frequency(value, buffer);
+	case RATE:
+		return nvw_format_rate(value, buffer);
+	case BOOL:
+	case ENUM_topology:
+	case ENUM_domain:
+	case ENUM_model:
+		break;
+	}
+	return words_of(key->type)[value];
+}
+
+int emu_config_dump(const struct emu_config *config, FILE *to)
+{
+	const char *section = "";
+
+	fprintf(to, "; machine %s\n", config->name);
+	for (unsigned i = 0; i < KEYS; i++) {
+		char buffer[NVW_UNIT_TEXT];
+
+		if (strcmp(section, keys[i].section)) {
+			section = keys[i].section;
+			fprintf(to, "\n[%s]\n", section);
+		}
+		fprintf(to, "%s = %s\n", keys[i].name, value_text(config, &keys[i], buffer));
+	}
+	return ferror(to) ? nvw_fail_errno("writing a machine file") : 0;
+}
+
+const char *const *emu_machine_names(void)
+{
+	static const char *names[64];
+
+	for (unsigned i = 0; i < 63 && emu_shipped_machines[i].name; i++) {
+		names[i] = emu_shipped_machines[i].name;
+	}
+	return names;
+}
+
+/* ---- Contradictions ------------------------------------------------------------------------------------------- */
+
+/* What must hold for a machine to exist, each with the sentence that is said when it does not. */
+static int check_cache(const char *name, const struct emu_cache_config *c)
+{
+	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {
+		return nvw_fail(NVW_E_CONFIG, "%s.size: %" PRIu64 " bytes are not a whole number of sets of %" PRIu64
+			" lines of 64 bytes (%s.ways)", name, c->size, c->ways, name);
+	}
+	if (c->size > UINT64_C(1) << 30) {
+		return nvw_fail(NVW_E_CONFIG, "%s.size: more than 1GiB", name);
+	}
+	if (!c->sfifo || !c->nvw_fifo || c->sfifo > 1u << 20 || c->nvw_fifo > 1u << 20) {
+		return nvw_fail(NVW_E_CONFIG, "%s.%s: a FIFO has between 1 and 1048576 entries", name,
+			!c->sfifo || c->sfifo > 1u << 20 ? "sfifo" : "nvw_fifo");
+	}
+	return 0;
+}
+
+static int check_memory(const char *name, const struct emu_memory_config *c)
+{
+	if (!c->channels || c->channels > 1024) {
+		return nvw_fail(NVW_E_CONFIG, "%s.channels: between 1 and 1024, not %" PRIu64, name, c->channels);
+	}
+	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: must be more than 0", name);
+}
+
+static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
+{
+	return value < least || value > most ? nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64,
+		key, least, most, value) : 0;
+}
+
+int emu_config_check(const struct emu_config *c)
+{
+	int r = check_range("gpu.cus", c->cus, 1, 128);
+
+	r = r ? r : check_range("gpu.wavefronts_per_cu", c->wavefronts_per_cu, 1, 1024);
+	r = r ? r : check_range("gpu.wavefront_width", c->wavefront_width, 1, 64);
+	r = r ? r : check_range("l2.banks", c->l2_banks, 1, 1024);
+	r = r ? r : check_range("network.columns", c->columns, 0, 1024);
+	r = r ? r : check_range("network.flit (bytes)", c->flit, 1, 4096);
+	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
+	r = r ? r : check_range("dram.size (bytes)", c->dram_size, 4096, UINT64_C(64) << 30);
+	r = r ? r : check_cache("l1", &c->l1);
+	r = r ? r : check_cache("l2", &c->l2);
+	r = r ? r : check_memory("dram", &c->dram);
+	r = r ? r : check_memory("nvram", &c->nvram);
+	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
+		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
+	}
+	if (r == 0 && c->stack % 64) {
+		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
+	}
+	if (r == 0 && c->dram_size % 64) {
+		r = nvw_fail(NVW_E_CONFIG, "dram.size: a multiple of 64B, not %" PRIu64 "B", c->dram_size);
+	}
+	return r;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stack switch under every work-item.
+ *
+ * A context is the stack pointer under which the callee-saved registers lie. x86-64 switches by hand, in
+ * some 15 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly and ten
+ * times slower, because it makes a system call.
+ */
+#ifndef EMU_FIBER_H
+#define EMU_FIBER_H
+
+#include <stddef.h>
+
+/* Saves the running context in *save and continues with to. */
+void emu_fiber_switch(void **save, void *to);
+
+/* A context that will run entry() on a stack that ends at top (16-byte aligned). entry never returns. */
+void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
+
+/* Address sanitizer must be told of every switch: announce before it, arrive as the first thing after. Lanes
+ * have no fake stacks (detect_stack_use_after_return stays off, as it is by default). */
+#if defined(__SANITIZE_ADDRESS__)
+#define EMU_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EMU_ASAN 1
+#endif
+#endif
+
+#ifdef EMU_ASAN
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
+#define emu_fiber_announce(bottom, size) __sanitizer_start_switch_fiber(NULL, (bottom), (size))
+#define emu_fiber_arrive(bottom, size)   __sanitizer_finish_switch_fiber(NULL, (bottom), (size))
+#define emu_fiber_clean(bottom, size)    __asan_unpoison_memory_region((bottom), (size))
+#else
+#define emu_fiber_announce(bottom, size) ((void)0)
+#define emu_fiber_arrive(bottom, size)   ((void)0)
+#define emu_fiber_clean(bottom, size)    ((void)0)
+#endif
+
+#endif

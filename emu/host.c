@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host's side of device memory: allocation, copies that see the caches, acknowledgements.
+ *
+ * Between kernels the L1s hold nothing that the L2 or memory does not have (a kernel ends with a release on
+ * every CU), so the host looks into the L2, the writes under way and memory.
+ */
+#include <unistd.h>
+
+#include "machine.h"
+#include "persist/persist.h"
+#include "protocol/protocol.h"
+#include "record.h"
+
+void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
+{
+	const uint64_t rounded = (bytes + EMU_LINE - 1) / EMU_LINE * EMU_LINE;
+	void *const block = m->dram + m->dram_used;
+
+	if (rounded < bytes || rounded > m->dram_bytes - m->dram_used) {
+		nvw_fail(NVW_E_MEMORY, "no room for %llu bytes in the machine's DRAM of %llu, of which %llu are used (dram.size)",
+			(unsigned long long)bytes, (unsigned long long)m->dram_bytes, (unsigned long long)m->dram_used);
+		return NULL;
+	}
+	m->dram_used += rounded;
+	return block;
+}
+
+uint64_t nvw_mark(const struct nvw_machine *m)
+{
+	return m->dram_used;
+}
+
+/* Forgets what the caches know of a range of DRAM and makes it zero again. */
+static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = 0; i < m->l2.cache.sets * (uint64_t)m->l2.cache.ways; i++) {
+		const emu_line_id id = m->l2.cache.tags[i];
+
+		if (id != EMU_NO_LINE && !emu_is_nvram(id) && (uint64_t)id * EMU_LINE >= from && (uint64_t)id * EMU_LINE < to) {
+			coh_l2_event(m, &m->l2.cache.lines[i], id, COH_L2_EVICT, COH_BY_EVICT, m->now);
+		}
+	}
+	memset(m->dram + from, 0, to - from);
+}
+
+void nvw_release(struct nvw_machine *m, uint64_t mark)
+{
+	assert(mark <= m->dram_used);
+	if (mark < m->dram_used) {
+		clear_dram(m, mark, m->dram_used);
+	}
+	m->dram_used = mark;
+}
+
+struct nvw_pool *nvw_machine_pool(struct nvw_machine *m)
+{
+	return m->pool;
+}
+
+const char *nvw_nvram_base(const struct nvw_machine *m)
+{
+	return m->medium;
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------------------- */
+
+static int check_range(const struct nvw_machine *m, const void *device, uint64_t n)
+{
+	emu_line_id line;
+	unsigned offset;
+
+	if (n && !emu_locate(m, (uint64_t)(uintptr_t)device, n, &line, &offset)) {
+		return nvw_fail(NVW_E_USAGE, "a copy by the host of %llu bytes at %p is outside device memory",
+			(unsigned long long)n, device);
+	}
+	return 0;
+}
+
+/* The next piece of a copy that lies in one line. */
+static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t n, emu_line_id *ret_line,
+	unsigned *ret_offset)
+{
+	*ret_line = EMU_NO_LINE;
+	*ret_offset = 0;
+	emu_locate(m, address, 1, ret_line, ret_offset);
+	return n < EMU_LINE - *ret_offset ? n : EMU_LINE - *ret_offset;
+}
+
+int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
+{
+	uint64_t address = (uint64_t)(uintptr_t)device;
+	uint8_t *out = to;
+	const int r = check_range(m, device, n);
+
+	while (r == 0 && n) {
+		uint8_t line[EMU_LINE];
+		const struct emu_line *cached;
+		emu_line_id id;
+		unsigned offset;
+		const uint64_t piece = piece_at(m, address, n, &id, &offset);
+
+		emu_memory_peek(m, id, line);
+		cached = emu_cache_peek(&m->l2.cache, id);
+		if (cached) {
+			emu_copy_masked(line, cached->data, cached->valid);
+		}
+		memcpy(out, line + offset, piece);
+		out += piece;
+		address += piece;
+		n -= piece;
+	}
+	return r;
+}
+
+/* The L2's copy of a line learns what the host writes. */
+static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
+{
+	struct emu_line *const cached = emu_cache_peek(&m->l2.cache, id);
+
+	if (cached) {
+		const uint64_t mask = (n == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << offset;
+
+		memcpy(cached->data + offset, from, n);
+		cached->valid |= mask;
+		cached->dirty &= ~mask;
+	}
+}
+
+/* Writes under way would land on top of the host's bytes: the host waits for them. */
+static void settle_nvram(struct nvw_machine *m)
+{
+	if (m->buffered) {
+		persist_everything(m);
+	}
+	if (m->nvram.in_flight) {
+		m->now = emu_later(m->now, m->nvram.last_done);
+		emu_nvram_complete(m, m->now);
+	}
+}
+
+int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
+{
+	uint64_t address = (uint64_t)(uintptr_t)device;
+	const uint8_t *in = from;
+	const int r = check_range(m, device, n);
+	const bool durable = r == 0 && n && address - (uint64_t)(uintptr_t)m->medium < m->medium_bytes && !m->is_volatile;
+
+	if (durable) {
+		settle_nvram(m);
+		record_host_write(m, address - (uint64_t)(uintptr_t)m->medium, from, n);
+	}
+	while (r == 0 && n) {
+		emu_line_id id;
+		unsigned offset;
+		const uint64_t piece = piece_at(m, address, n, &id, &offset);
+
+		if (durable) {
+			uint8_t line[EMU_LINE];
+
+			memcpy(line + offset, in, piece);
+			emu_medium_write(m, emu_line_off(id), line,
+				(piece == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << piece) - 1) << offset);
+		} else {
+			memcpy((char *)(uintptr_t)address, in, piece);
+		}
+		update_l2(m, id, offset, in, piece);
+		in += piece;
+		address += piece;
+		n -= piece;
+	}
+	return r < 0 ? r : m->error;
+}
+
+/* ---- Durability, time ------------------------------------------------------------------------------------------ */
+
+int nvw_persist(struct nvw_machine *m)
+{
+	if (!m->error) {
+		persist_everything(m);
+	}
+	return m->error;
+}
+
+int nvw_acknowledge(struct nvw_machine *m, uint64_t first, uint64_t count)
+{
+	if (m->buffered && !m->error) {
+		persist_everything(m);
+	}
+	if (!m->error) {
+		emu_nvram_complete(m, m->now);
+		persist_acknowledge(m, NULL, 0, first, count);
+	}
+	return m->error;
+}
+
+void nvw_machine_set_volatile(struct nvw_machine *m)
+{
+	assert(m->exec.number == 0);
+	m->is_volatile = true;
+}
+
+bool nvw_machine_is_volatile(const struct nvw_machine *m)
+{
+	return m->is_volatile;
+}
+
+uint64_t nvw_time_ps(const struct nvw_machine *m)
+{
+	return m->now;
+}
+
+unsigned nvw_wavefront_width(const struct nvw_machine *m)
+{
+	return (unsigned)m->config.wavefront_width;
+}
+
+uint64_t nvw_resident_work_items(const struct nvw_machine *m)
+{
+	return m->config.cus * m->config.wavefronts_per_cu * m->config.wavefront_width;
+}
+
+void nvw_begin_measurement(struct nvw_machine *m)
+{
+	memset(&m->stats, 0, sizeof m->stats);
+	m->measured_from = m->now;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values: what the lanes of one request do with the bytes of its line, lane after lane. */
+#include "protocol/protocol.h"
+#include "record.h"
+
+static unsigned offset_of(const struct nvw__request *r)
+{
+	return (unsigned)(r->address % EMU_LINE);
+}
+
+static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, line->data + offset, size);
+	return value;
+}
+
+/* The lanes of a request; lane is declared by it. */
+#define FOR_LANES(lane, lanes)                                                                     \
+	for (uint64_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint64_t)__builtin_ctzll(rest_), true); rest_ &= rest_ - 1)
+
+void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
+{
+	struct nvw__request *const r = request->wf->requests;
+
+	if (request->size == 8) {
+		FOR_LANES(lane, request->lanes) {
+			memcpy(&r[lane].value, line->data + offset_of(&r[lane]), 8);
+		}
+		return;
+	}
+	FOR_LANES(lane, request->lanes) {
+		r[lane].value = get(line, offset_of(&r[lane]), request->size);
+	}
+}
+
+/* A lane's bytes of the line become value. */
+static void put(const struct coh_request *request, struct emu_line *line, unsigned lane, uint64_t value)
+{
+	struct nvw_machine *const m = request->m;
+	const unsigned size = request->size, offset = offset_of(&request->wf->requests[lane]);
+	const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
+
+	memcpy(line->data + offset, &value, size);
+	line->valid |= mask;
+	line->dirty |= mask;
+	if (emu_is_persistent(m, request->line)) {
+		m->stats.nv_stores++;
+		record_store(m, request->wf, lane, line, emu_line_off(request->line) + offset, size, value);
+		if (m->config.domain == EMU_DOMAIN_eadr) {
+			emu_nvram_store_through(m, emu_line_off(request->line) + offset, line->data + offset, size);
+		}
+	}
+}
+
+void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
+{
+	FOR_LANES(lane, request->lanes) {
+		put(request, line, (unsigned)lane, request->wf->requests[lane].value);
+	}
+}
+
+void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
+{
+	const unsigned bits = 8 * request->size;
+	const uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+
+	FOR_LANES(lane, request->lanes) {
+		struct nvw__request *const r = &request->wf->requests[lane];
+		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
+		uint64_t new = old;
+
+		switch (request->kind) {
+		case NVW__EXCHANGE: new = operand; break;
+		case NVW__ADD: new = old + operand; break;
+		case NVW__SUB: new = old - operand; break;
+		case NVW__AND: new = old & operand; break;
+		case NVW__OR: new = old | operand; break;
+		case NVW__MIN: new = old < operand ? old : operand; break;
+		case NVW__MAX: new = old > operand ? old : operand; break;
+		case NVW__COMPARE_EXCHANGE: new = old == (r->compare & all) ? operand : old; break;
+		}
+		if (request->kind != NVW__COMPARE_EXCHANGE || old == (r->compare & all)) {
+			put(request, line, (unsigned)lane, new & all);
+		}
+		r->value = old;
+	}
+}
+
+unsigned coh_lanes_serial(const struct coh_request *request)
+{
+	uint8_t wanted[EMU_LINE] = {0};
+	unsigned most = 0;
+
+	FOR_LANES(lane, request->lanes) {
+		const unsigned count = ++wanted[offset_of(&request->wf->requests[lane])];
+
+		most = count > most ? count : most;
+	}
+	return most;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A machine's life, and its statistics. */
+#include "machine.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "persist/persist.h"
+#include "protocol/protocol.h"
+#include "record.h"
+
+static int caches_init(struct nvw_machine *m)
+{
+	int r = 0;
+
+	m->cus = calloc(m->config.cus, sizeof *m->cus);
+	m->l2.banks = (uint32_t)m->config.l2_banks;
+	m->l2.bank_free = calloc(m->l2.banks, sizeof *m->l2.bank_free);
+	if (!m->cus || !m->l2.bank_free) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu CUs", (unsigned long long)m->config.cus);
+	}
+	for (unsigned i = 0; i < m->config.cus && r == 0; i++) {
+		struct emu_cu *const cu = &m->cus[i];
+
+		cu->id = i;
+		r = emu_cache_init(&cu->l1, &m->config.l1);
+		r = r ? r : emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo);
+		r = r ? r : emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo);
+	}
+	r = r ? r : emu_cache_init(&m->l2.cache, &m->config.l2);
+	r = r ? r : emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo);
+	return r ? r : emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
+}
+
+static void caches_finish(struct nvw_machine *m)
+{
+	for (unsigned i = 0; m->cus && i < m->config.cus; i++) {
+		emu_cache_finish(&m->cus[i].l1);
+		emu_fifo_finish(&m->cus[i].sfifo);
+		emu_fifo_finish(&m->cus[i].nvw_fifo);
+	}
+	emu_cache_finish(&m->l2.cache);
+	emu_fifo_finish(&m->l2.sfifo);
+	emu_fifo_finish(&m->l2.nvw_fifo);
+	free(m->l2.bank_free);
+	free(m->cus);
+}
+
+static int protocol_init(struct nvw_machine *m)
+{
+	m->protocol = coh_protocol_find(m->config.protocol);
+	if (!m->protocol) {
+		return nvw_fail(NVW_E_CONFIG, "no coherence protocol is called \"%s\"; see nvwave list protocols",
+			m->config.protocol);
+	}
+	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
+		for (unsigned order = 0; order < COH_ORDERS; order++) {
+			for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
+				m->rows[instruction][order][scope] = coh_row_find(m->protocol, instruction, order, scope);
+				assert(m->rows[instruction][order][scope]);
+			}
+		}
+	}
+	return 0;
+}
+
+/* The two address ranges (gope18 3). */
+static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
+{
+	void *const dram = mmap(NULL, m->config.dram_size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (dram == MAP_FAILED) {
+		return nvw_fail_errno("no address range of %llu bytes for the DRAM", (unsigned long long)m->config.dram_size);
+	}
+	m->dram = dram;
+	m->dram_bytes = m->config.dram_size;
+	m->dram_used = EMU_LINE; /* address 0 of the range stays unused */
+	m->pool = pool;
+	if (pool) {
+		m->medium = nvw_pool_medium(pool);
+		m->medium_bytes = nvw_pool_geometry(pool)->bytes;
+		if (!m->medium) {
+			return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it", nvw_pool_path(pool));
+		}
+	}
+	return 0;
+}
+
+int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
+	struct nvw_machine **ret_machine)
+{
+	struct nvw_machine *m;
+	int r = emu_config_check(config);
+
+	if (r < 0) {
+		return r;
+	}
+	m = calloc(1, sizeof *m);
+	if (!m) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a machine");
+	}
+	m->config = *config;
+	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
+	m->cut.time_ps = UINT64_MAX;
+	r = memory_ranges(m, pool);
+	r = r ? r : protocol_init(m);
+	r = r ? r : caches_init(m);
+	r = r ? r : emu_network_init(m);
+	r = r ? r : emu_memory_init(m);
+	r = r ? r : emu_nvram_init(m);
+	r = r ? r : record_init(m, log);
+	r = r ? r : emu_exec_init(m);
+	if (r == 0 && config->model == EMU_MODEL_buffered && pool && config->domain != EMU_DOMAIN_eadr) {
+		r = buffered_init(m);
+	}
+	if (r < 0) {
+		emu_destroy(m);
+		return r;
+	}
+	*ret_machine = m;
+	return 0;
+}
+
+void emu_destroy(struct nvw_machine *m)
+{
+	if (!m) {
+		return;
+	}
+	buffered_finish(m);
+	emu_exec_finish(m);
+	record_finish(m);
+	emu_nvram_finish(m);
+	emu_memory_finish(m);
+	emu_network_finish(m);
+	caches_finish(m);
+	if (m->dram) {
+		munmap(m->dram, m->dram_bytes);
+	}
+	free(m);
+}
+
+void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
+{
+	m->cut = *cut;
+}
+
+const struct emu_config *emu_machine_config(const struct nvw_machine *m)
+{
+	return &m->config;
+}
+
+/* ---- Statistics -------------------------------------------------------------------------------------------- */
+
+static const struct emu_stat_info table[] = {
+#define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_stats, field)},
+#include "stats.def"
+#undef STAT
+};
+
+const struct emu_stat_info *emu_stat_table(unsigned *ret_count)
+{
+	*ret_count = sizeof table / sizeof *table;
+	return table;
+}
+
+const struct emu_stats *emu_statistics(struct nvw_machine *m)
+{
+	m->stats.sim_time_ps = m->now - m->measured_from;
+	return &m->stats;
+}

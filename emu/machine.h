@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The emulated machine from the inside: what the files of emu/ share.
+ *
+ *	exec (fibers, wavefronts, work-groups)          who runs when
+ *	  -> access (coalescing)                        which lines an instruction touches
+ *	    -> protocol (table) -> actions              what a coherence protocol does about them
+ *	      -> cache, network, memory                 where the bytes are and how long it takes
+ *	        -> persist (NVW-FIFOs, barriers)        in which order NVRAM lines are written back
+ *	          -> nvram                              what is in flight and what is durable
+ *
+ * Calls go downwards. Time is in picoseconds. Transactions are carried out whole, in the order in which
+ * their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) remember when they
+ * are next free, and that is where latency and contention come from.
+ */
+#ifndef EMU_MACHINE_H
+#define EMU_MACHINE_H
+
+#include <assert.h>
+#include <string.h>
+
+#include <nvw/random.h>
+
+#include "emu.h"
+
+enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128 };
+
+typedef uint64_t emu_time; /* ps */
+
+/* A line of device memory: its number in DRAM, or in NVRAM with the top bit set. */
+typedef uint32_t emu_line_id;
+#define EMU_NVRAM   0x80000000u
+#define EMU_NO_LINE 0x7fffffffu
+
+static inline bool emu_is_nvram(emu_line_id id)
+{
+	return id & EMU_NVRAM;
+}
+
+static inline nvw_off emu_line_off(emu_line_id id)
+{
+	return (nvw_off)(id & ~EMU_NVRAM) * EMU_LINE;
+}
+
+/* ---- Caches ---------------------------------------------------------------------------------------- */
+
+/*
+ * A cached line. Bytes whose bit is set in valid have a known value; bytes whose bit is set in dirty are
+ * valid and newer than the next level's. A line with a tag but no valid bytes is only a place holder
+ * (an L2 line that an L1 is writing to: inclusion without data).
+ */
+struct emu_line {
+	uint64_t valid, dirty;
+	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
+	uint8_t state;       /* of the protocol's table */
+	bool in_sfifo;       /* an S-FIFO entry names this line */
+	bool pinned;         /* on its way out: not to be chosen again */
+	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
+	uint32_t stores_tail;
+	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
+	uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
+	uint8_t data[EMU_LINE];
+} __attribute__((aligned(64)));
+
+struct emu_cache {
+	uint32_t sets, ways;
+	uint32_t clock; /* LRU stamps count from here */
+	uint32_t generation;
+	emu_line_id *tags; /* sets * ways */
+	uint32_t *stamps;
+	struct emu_line *lines;
+};
+
+/* A ring of line ids: S-FIFO and NVW-FIFO. */
+struct emu_fifo {
+	uint32_t capacity; /* entries */
+	uint32_t mask;     /* ring size - 1 */
+	uint32_t head, tail;
+	emu_line_id *ring;
+};
+
+struct emu_cu {
+	unsigned id;
+	emu_time issue_free; /* the next wavefront instruction can issue */
+	emu_time l1_free;    /* the L1's port */
+	struct emu_cache l1;
+	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
+	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
+};
+
+struct emu_l2 {
+	struct emu_cache cache;
+	struct emu_fifo sfifo;
+	struct emu_fifo nvw_fifo;
+	emu_time *bank_free;
+	uint32_t banks;
+};
+
+/* ---- Network and memory ---------------------------------------------------------------------------- */
+
+enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_WRITE, EMU_MESSAGE_ATOMIC, EMU_MESSAGE_CONTROL };
+
+struct emu_network {
+	uint32_t nodes, columns, rows;
+	emu_time flit_ps;
+	emu_time *link_free; /* crossbar: in and out port of each node; grids: four links and the ports */
+};
+
+struct emu_channels {
+	emu_time *read_free, *write_free; /* reads go first: the two share no queue */
+	emu_time read_ps, write_ps;        /* latencies */
+	emu_time line_ps;                  /* time that a line occupies a channel */
+	emu_time queue_ps;                 /* how far ahead of the device the write queue may run */
+	uint32_t count;
+};
+
+/* A write-back under way to the NVRAM device. */
+struct emu_nvram_write {
+	emu_time done;
+	emu_line_id line;
+	uint32_t next_in_channel, next_of_line; /* indices, 0 ends */
+	uint32_t stores;                        /* chain of store records that it carries */
+	uint32_t tag;                           /* buffered epoch */
+	uint64_t number;
+	uint64_t mask;
+	uint8_t data[EMU_LINE];
+};
+
+struct emu_nvram {
+	struct emu_nvram_write *writes; /* [0] unused */
+	uint32_t write_count, write_capacity, free_list;
+	uint32_t *channel_head, *channel_tail;
+	emu_time next_done;   /* of the earliest write in flight, UINT64_MAX if there is none */
+	emu_time last_done;   /* of the latest write ever issued */
+	uint32_t in_flight;
+	uint64_t numbers;  /* of writes, for the log */
+	uint32_t *by_line; /* hash heads */
+};
+
+/* ---- Execution -------------------------------------------------------------------------------------- */
+
+struct emu_wavefront {
+	struct nvw__request requests[EMU_LANES];
+	void *sp[EMU_LANES];
+	uint64_t live;     /* lanes that have not returned */
+	uint64_t runnable; /* lanes whose request is done: they run when the wavefront is next popped */
+	uint64_t posted;   /* lanes that wait with a request for its turn */
+	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
+	uint64_t first_global;
+	unsigned first_local;
+	uint32_t turns;          /* since some posted lane was passed over */
+	uint64_t age;            /* oldest job first */
+	struct emu_group *group;
+	char *stacks;            /* of lane 0; the others follow */
+	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
+	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
+	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
+	uint32_t buffered_stream, buffered_epoch, buffered_tag; /* buffered epoch: barriers so far, current tag */
+	unsigned fair;              /* the lane that guarantee (2) of exec.c prefers next */
+};
+
+/* Where a work-group can be resident: the wavefront contexts of a part of a CU. */
+struct emu_slot {
+	struct emu_cu *cu;
+	struct emu_wavefront *wavefronts;
+	struct emu_group *resident;
+	struct emu_group *ready_first, *ready_last; /* switched out, to be resumed here */
+	emu_time free_at; /* while a work-group is being switched */
+};
+
+enum emu_wait { EMU_WAIT_NONE, EMU_WAIT_BARRIER_WG, EMU_WAIT_PERSIST_WG, EMU_WAIT_BARRIER_KR, EMU_WAIT_PERSIST_KR, EMU_WAIT_KINDS };
+
+struct emu_group {
+	uint64_t id;
+	struct emu_slot *slot;
+	uint32_t size;     /* work-items */
+	uint32_t returned; /* of them */
+	uint32_t arrived[EMU_WAIT_KINDS];
+	emu_time arrived_first; /* at the barrier they are at */
+	struct emu_group *next;     /* in a slot's ready list */
+	struct emu_group *next_all; /* in the kernel's list of live groups */
+	struct emu_group *prev_all;
+	char *saved; /* contexts while switched out, NULL while resident */
+	uint32_t buffered_stream;
+	uint32_t stream;      /* durability checker: 0 until it stores to NVRAM */
+};
+
+struct emu_event {
+	emu_time time;
+	uint64_t order;
+	struct emu_wavefront *wavefront;                      /* resume this, or */
+	void (*act)(struct nvw_machine *machine, void *what); /* do that */
+	void *what;
+};
+
+struct emu_exec {
+	struct emu_event *events; /* a heap, [0] earliest */
+	uint32_t event_count, event_capacity;
+	char *stacks;
+	uint64_t stacks_bytes;
+	uint64_t stack_bytes; /* of one work-item */
+	struct emu_wavefront *wavefronts;
+	uint32_t wavefront_count;
+	struct emu_slot *slots;
+	uint32_t slot_count;
+	uint64_t ages;
+
+	/* the kernel that runs */
+	nvw_kernel kernel;
+	const void *args;
+	const char *name;
+	uint32_t number;
+	uint64_t groups, groups_started, groups_done;
+	unsigned group_size, group_wavefronts;
+	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
+	emu_time arrived_first;
+	const struct nvw_site *barrier_site; /* of the kernel-wide persist barrier that is filling up */
+	uint32_t epoch_kr; /* kernel-wide persist barriers so far */
+	struct emu_group *live_groups;
+	uint32_t stream; /* durability checker */
+	struct nvw_random schedule; /* seeded choices */
+};
+
+/* ---- The machine ------------------------------------------------------------------------------------ */
+
+struct nvw_machine {
+	struct emu_config config;
+	emu_time cycle_ps;
+	emu_time now;
+	int error; /* the run has failed; its message is set */
+
+	char *dram;
+	uint64_t dram_bytes, dram_used;
+	struct nvw_pool *pool;
+	char *medium; /* the pool's mapped bytes: the durable state */
+	uint64_t medium_bytes;
+	bool is_volatile; /* DRAM-only: NVRAM addresses are served as DRAM */
+
+	const struct coh_protocol *protocol;
+	const struct coh_row *rows[5][4][4]; /* by instruction, order, scope */
+	struct emu_cu *cus;
+	struct emu_l2 l2;
+	struct emu_network network;
+	struct emu_channels dram_channels, nvram_channels; /* memory.c */
+	struct emu_nvram nvram;
+	struct emu_exec exec;
+	struct emu_record *record; /* persist log and checker: NULL when neither is on */
+	struct emu_buffered *buffered; /* NULL under epoch persistency */
+	bool recalling;                /* an L1 empties itself for a recall */
+	struct emu_power_cut cut;
+
+	struct emu_stats stats;
+	emu_time measured_from;
+};
+
+/* ---- cache.c ----------------------------------------------------------------------------------------- */
+
+int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config);
+void emu_cache_finish(struct emu_cache *cache);
+/* The line, most recently used from now on, or NULL. */
+struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
+/* As find, without touching the replacement order. */
+struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
+/* The line that id would replace: an unused one, else the least recently used of its set. */
+struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
+/* Tag of a line of the cache. */
+emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
+/* Gives the line, emptied, to id (EMU_NO_LINE: to nobody). */
+void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id);
+void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
+
+int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity);
+void emu_fifo_finish(struct emu_fifo *fifo);
+void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id);
+bool emu_fifo_pop(struct emu_fifo *fifo, emu_line_id *ret_id); /* false if empty */
+
+/* Copies the bytes of mask. */
+static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t mask)
+{
+	if (mask == UINT64_MAX) {
+		memcpy(to, from, EMU_LINE);
+		return;
+	}
+	for (unsigned word = 0; word < 8; word++, mask >>= 8) {
+		const uint8_t bytes = (uint8_t)mask;
+
+		if (bytes == 0xff) {
+			memcpy(to + 8 * word, from + 8 * word, 8);
+		} else if (bytes) {
+			for (unsigned i = 0; i < 8; i++) {
+				if (bytes >> i & 1) {
+					to[8 * word + i] = from[8 * word + i];
+				}
+			}
+		}
+	}
+}
+
+/* ---- network.c --------------------------------------------------------------------------------------- */
+
+int emu_network_init(struct nvw_machine *m);
+void emu_network_finish(struct nvw_machine *m);
+/* A message of data bytes (0 for control) from node to node, sent at t; returns its arrival. */
+emu_time emu_network_send(struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes,
+	enum emu_message what, emu_time t);
+uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
+uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
+
+/* ---- memory.c: DRAM, and NVRAM reads ------------------------------------------------------------------ */
+
+int emu_memory_init(struct nvw_machine *m);
+void emu_memory_finish(struct nvw_machine *m);
+/* Reads the whole line into to; returns when it has arrived at the L2. */
+emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
+/* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
+ * A write to NVRAM is durable later, see nvram.last_done. */
+emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
+/* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
+ * has completed it. */
+emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
+void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
+/* The current bytes behind the caches, without time. */
+void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+
+/* ---- nvram.c: writes in flight, durability ------------------------------------------------------------- */
+
+int emu_nvram_init(struct nvw_machine *m);
+void emu_nvram_finish(struct nvw_machine *m);
+/* A write of the bytes of mask arrives at the controller at t, carrying a chain of store records. Returns
+ * when the controller has accepted it. */
+emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
+	uint32_t stores, uint32_t tag, emu_time t);
+/* These bytes are durable now: a store under eadr. */
+void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes);
+/* Lays the bytes of writes in flight over to. */
+void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+/* Completes every write that is due at t. */
+void emu_nvram_complete(struct nvw_machine *m, emu_time t);
+/* Tears the writes in flight as a power cut does. */
+void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
+/* Puts the bytes of mask into the medium, word by word: each word changes at once. */
+void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask);
+
+/* ---- persist/: the way of NVRAM lines to the device ------------------------------------------------- */
+
+/* A write-back from L2 to NVRAM of the bytes of mask, with the store records that it carries: sent to the
+ * device at once under epoch persistency, in its turn under buffered epoch persistency. */
+emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+	uint32_t stores, emu_time t);
+/* Buffered epoch persistency: the lanes of a wavefront are about to store into a line of cu's L1 or (NULL) of the
+ * L2. Before the line is looked up: dirty bytes of other epochs leave. */
+void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+	emu_line_id id, emu_time *t);
+/* When it has been: the line carries their epochs. */
+void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+	emu_line_id id);
+/* The dirty bytes of an L1's line, of these epochs, are about to be merged into the L2's. */
+void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
+/* After the store: an atomic that stored nothing leaves no tag behind. */
+void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
+/* A write of this tag is durable. */
+void buffered_done(struct nvw_machine *m, uint32_t tag);
+/* Lays the bytes that wait for their turn over to. */
+void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+
+/* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
+
+int emu_exec_init(struct nvw_machine *m);
+void emu_exec_finish(struct nvw_machine *m);
+void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
+void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
+/* Lets the lanes of a group's wavefronts that are parked go on at t. */
+void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
+void emu_kernel_release(struct nvw_machine *m, emu_time t);
+/* Sets up the first lanes of a wavefront context to run the kernel. */
+void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes);
+/* The live part of a suspended lane's stack. */
+uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
+char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
+/* The lanes wait at a barrier of this kind; opens an execution barrier when all have arrived, and calls
+ * persist_group_arrived() or persist_kernel_arrived() for a persist barrier. */
+void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
+/* All work-items of the group have returned. */
+void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
+/* Runs events until none is left or the run fails. */
+int emu_run_events(struct nvw_machine *m);
+/* The CU a wavefront runs on. */
+static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
+{
+	return wf->group->slot->cu;
+}
+
+/* ---- access.c -------------------------------------------------------------------------------------------- */
+
+/* Carries out the memory instruction that the lanes of mask have posted; returns when its results are
+ * there. Sets m->error if an address is bad. */
+emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+
+/* ---- host.c ------------------------------------------------------------------------------------------------ */
+
+/* Where a device pointer points. False outside device memory. */
+static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uint64_t size,
+	emu_line_id *ret_line, unsigned *ret_offset)
+{
+	uint64_t off = address - (uint64_t)(uintptr_t)m->dram;
+
+	if (off < m->dram_bytes && size <= m->dram_bytes - off) {
+		*ret_line = (emu_line_id)(off / EMU_LINE);
+	} else {
+		off = address - (uint64_t)(uintptr_t)m->medium;
+		if (off >= m->medium_bytes || size > m->medium_bytes - off) {
+			return false;
+		}
+		*ret_line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM;
+	}
+	*ret_offset = (unsigned)(off % EMU_LINE);
+	return true;
+}
+
+/* ---- small helpers -------------------------------------------------------------------------------------------- */
+
+static inline emu_time emu_later(emu_time a, emu_time b)
+{
+	return a > b ? a : b;
+}
+
+/* Reserves a resource from t on for occupancy; returns when it starts. */
+static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occupancy)
+{
+	const emu_time start = emu_later(t, *free_at);
+
+	*free_at = start + occupancy;
+	return start;
+}
+
+/* Persist barriers and NVW-FIFOs treat this line as NVRAM. */
+static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_is_nvram(id) && !m->is_volatile;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The interconnect between CUs and L2 banks: crossbar, mesh or torus, with dimension-ordered routing.
+ *
+ * A message reserves what it passes: at a crossbar the sender's and the receiver's port, on a grid every
+ * link of its way, for as many cycles as it has flits. Its head moves on after each hop's latency, its
+ * tail follows at one flit a cycle (wormhole).
+ */
+#include <stdlib.h>
+
+#include "machine.h"
+
+enum { HEADER_BYTES = 8, PORTS = 2, LINKS = 4 };
+enum link { EAST, WEST, SOUTH, NORTH };
+
+int emu_network_init(struct nvw_machine *m)
+{
+	struct emu_network *const n = &m->network;
+
+	n->nodes = (uint32_t)(m->config.cus + m->config.l2_banks);
+	n->columns = (uint32_t)m->config.columns;
+	while (m->config.columns == 0 && n->columns * n->columns < n->nodes) {
+		n->columns++;
+	}
+	n->rows = (n->nodes + n->columns - 1) / n->columns;
+	n->flit_ps = m->cycle_ps;
+	n->link_free = calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link_free);
+	return n->link_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
+}
+
+void emu_network_finish(struct nvw_machine *m)
+{
+	free(m->network.link_free);
+}
+
+uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
+{
+	return cu;
+}
+
+uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
+{
+	return (uint32_t)m->config.cus + bank;
+}
+
+/* One step along a line of size places: the direction, and where it leads. A torus takes the shorter way
+ * round. */
+static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
+{
+	const uint32_t ahead = (to + size - *at) % size;
+	const bool up = torus ? 2 * ahead <= size : to > *at;
+
+	*at = up ? (*at + 1) % size : (*at + size - 1) % size;
+	return up;
+}
+
+/* Walks the links column first; returns the head's arrival and the number of hops. */
+static emu_time walk(struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t,
+	uint32_t *ret_hops)
+{
+	struct emu_network *const n = &m->network;
+	const bool torus = m->config.topology == EMU_TOPOLOGY_torus;
+	uint32_t x = from % n->columns, y = from / n->columns, hops = 0;
+
+	while (x != to % n->columns || y != to / n->columns) {
+		const size_t node = (size_t)y * n->columns + x;
+		enum link link;
+
+		if (x != to % n->columns) {
+			link = step(&x, to % n->columns, n->columns, torus) ? EAST : WEST;
+		} else {
+			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
+		}
+		t = emu_reserve(&n->link_free[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) + m->config.hop;
+		hops++;
+	}
+	*ret_hops = hops;
+	return t;
+}
+
+emu_time emu_network_send(struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes,
+	enum emu_message what, emu_time t)
+{
+	struct emu_network *const n = &m->network;
+	const uint32_t flits = (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
+	const emu_time occupancy = flits * n->flit_ps;
+	uint64_t *const by_class[] = {
+		[EMU_MESSAGE_READ] = &m->stats.net_flits_read,
+		[EMU_MESSAGE_WRITE] = &m->stats.net_flits_write,
+		[EMU_MESSAGE_ATOMIC] = &m->stats.net_flits_atomic,
+		[EMU_MESSAGE_CONTROL] = &m->stats.net_flits_control,
+	};
+	uint32_t hops = 1;
+
+	t = emu_reserve(&n->link_free[from * PORTS], t, occupancy);
+	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
+		t += m->config.hop;
+	} else {
+		t = walk(m, from, to, occupancy, t, &hops);
+	}
+	t = emu_reserve(&n->link_free[to * PORTS + 1], t, occupancy) + occupancy;
+	m->stats.net_messages++;
+	m->stats.net_flits += flits;
+	m->stats.net_flit_hops += (uint64_t)flits * hops;
+	*by_class[what] += flits;
+	return t;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NVRAM device: writes in flight and the durable medium.
+ *
+ * Guarantees
+ *   (1) The medium (the pool's mapped bytes) changes only when a write completes, and one failure-atomic
+ *       word at a time; and by the host's durable writes (host.c).
+ *   (2) Writes complete in the order of their channel; writes of one line are in one channel, so a line's
+ *       writes complete in coherence order.
+ *   (3) A read sees the writes in flight of its line (emu_nvram_forward).
+ *
+ * When a write is durable depends on the persistence domain: at the device's completion (device), as soon
+ * as the controller has accepted it (adr), or when the store was made visible (eadr).
+ */
+#include <stdlib.h>
+
+#include "machine.h"
+#include "record.h"
+
+enum { HASH_BITS = 14, WRITES_MIN = 256 };
+
+static uint32_t *bucket_of(const struct nvw_machine *m, emu_line_id id)
+{
+	return &m->nvram.by_line[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
+}
+
+int emu_nvram_init(struct nvw_machine *m)
+{
+	struct emu_nvram *const n = &m->nvram;
+
+	n->channel_head = calloc(m->nvram_channels.count, sizeof *n->channel_head);
+	n->channel_tail = calloc(m->nvram_channels.count, sizeof *n->channel_tail);
+	n->by_line = calloc(1u << HASH_BITS, sizeof *n->by_line);
+	n->writes = malloc(WRITES_MIN * sizeof *n->writes);
+	if (!n->channel_head || !n->channel_tail || !n->by_line || !n->writes) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the NVRAM's write queue");
+	}
+	n->write_capacity = WRITES_MIN;
+	n->write_count = 1;
+	n->next_done = UINT64_MAX;
+	return 0;
+}
+
+void emu_nvram_finish(struct nvw_machine *m)
+{
+	free(m->nvram.channel_head);
+	free(m->nvram.channel_tail);
+	free(m->nvram.by_line);
+	free(m->nvram.writes);
+}
+
+/* An unused record, 0 if the host is out of memory. */
+static uint32_t new_write(struct nvw_machine *m)
+{
+	struct emu_nvram *const n = &m->nvram;
+
+	if (n->free_list) {
+		const uint32_t i = n->free_list;
+
+		n->free_list = n->writes[i].next_in_channel;
+		return i;
+	}
+	if (n->write_count == n->write_capacity) {
+		const uint32_t capacity = 2 * n->write_capacity;
+		struct emu_nvram_write *const grown = realloc(n->writes, capacity * sizeof *grown);
+
+		if (!grown) {
+			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u NVRAM writes in flight", capacity);
+			return 0;
+		}
+		n->writes = grown;
+		n->write_capacity = capacity;
+	}
+	return n->write_count++;
+}
+
+emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
+	uint32_t stores, uint32_t tag, emu_time t)
+{
+	struct emu_nvram *const n = &m->nvram;
+	const uint32_t channel = (id & ~EMU_NVRAM) % m->nvram_channels.count;
+	const uint32_t i = new_write(m);
+	struct emu_nvram_write *const w = &n->writes[i];
+	uint32_t *const bucket = bucket_of(m, id);
+	emu_time done, accepted;
+
+	accepted = emu_channel_write(&m->nvram_channels, id, t, &done, &m->stats.nvram_write_wait_ps);
+	if (!i) {
+		return accepted;
+	}
+	if (m->config.domain == EMU_DOMAIN_adr) {
+		done = accepted;
+	}
+	*w = (struct emu_nvram_write){.done = done, .line = id, .next_of_line = *bucket, .stores = stores, .tag = tag,
+		.number = ++n->numbers, .mask = mask};
+	memcpy(w->data, data, EMU_LINE);
+	*bucket = i;
+	if (n->channel_tail[channel]) {
+		n->writes[n->channel_tail[channel]].next_in_channel = i;
+	} else {
+		n->channel_head[channel] = i;
+	}
+	n->channel_tail[channel] = i;
+	n->in_flight++;
+	if (done < n->next_done) {
+		n->next_done = done;
+	}
+	n->last_done = emu_later(n->last_done, done);
+	m->stats.nvram_writes++;
+	record_issue(m, w);
+	return accepted;
+}
+
+void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	const struct emu_nvram_write *const writes = m->nvram.writes;
+	uint64_t missing = UINT64_MAX;
+
+	/* The newest is first in its bucket. */
+	for (uint32_t i = *bucket_of(m, id); i; i = writes[i].next_of_line) {
+		if (writes[i].line == id) {
+			emu_copy_masked(to, writes[i].data, writes[i].mask & missing);
+			missing &= ~writes[i].mask;
+		}
+	}
+}
+
+void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask)
+{
+	for (unsigned word = 0; word < EMU_LINE / 8; word++) {
+		const uint64_t bytes = mask >> (8 * word) & 0xff;
+		uint64_t *const at = (uint64_t *)(void *)(m->medium + off + 8 * word);
+		uint64_t value;
+
+		if (!bytes) {
+			continue;
+		}
+		value = *at;
+		emu_copy_masked((uint8_t *)&value, data + 8 * word, bytes);
+		*(volatile uint64_t *)at = value;
+		m->stats.nvram_words++;
+	}
+}
+
+static void unlink_of_line(struct nvw_machine *m, uint32_t i)
+{
+	uint32_t *link = bucket_of(m, m->nvram.writes[i].line);
+
+	while (*link != i) {
+		link = &m->nvram.writes[*link].next_of_line;
+	}
+	*link = m->nvram.writes[i].next_of_line;
+}
+
+static void complete_first(struct nvw_machine *m, uint32_t channel)
+{
+	struct emu_nvram *const n = &m->nvram;
+	const uint32_t i = n->channel_head[channel];
+	struct emu_nvram_write *const w = &n->writes[i];
+	const uint32_t tag = w->tag;
+
+	n->channel_head[channel] = w->next_in_channel;
+	if (!w->next_in_channel) {
+		n->channel_tail[channel] = 0;
+	}
+	unlink_of_line(m, i);
+	n->in_flight--;
+	m->now = emu_later(m->now, w->done);
+	emu_medium_write(m, emu_line_off(w->line), w->data, w->mask);
+	record_done(m, w);
+	w->next_in_channel = n->free_list;
+	n->free_list = i;
+	if (tag) {
+		buffered_done(m, tag); /* may send further writes */
+	}
+}
+
+/* The channel whose oldest write is due first; ties go to the write that was issued first. */
+static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_channel)
+{
+	const struct emu_nvram *const n = &m->nvram;
+	const struct emu_nvram_write *best = NULL;
+
+	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
+		const struct emu_nvram_write *const w = &n->writes[n->channel_head[c]];
+
+		if (n->channel_head[c] && w->done <= t &&
+			(!best || w->done < best->done || (w->done == best->done && w->number < best->number))) {
+			best = w;
+			*ret_channel = c;
+		}
+	}
+	return best;
+}
+
+void emu_nvram_complete(struct nvw_machine *m, emu_time t)
+{
+	struct emu_nvram *const n = &m->nvram;
+	uint32_t channel;
+
+	while (next_due(m, t, &channel)) {
+		complete_first(m, channel);
+	}
+	n->next_done = UINT64_MAX;
+	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
+		const uint32_t i = n->channel_head[c];
+
+		if (i && n->writes[i].done < n->next_done) {
+			n->next_done = n->writes[i].done;
+		}
+	}
+}
+
+void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes)
+{
+	const unsigned offset = (unsigned)(off % EMU_LINE);
+	struct emu_nvram_write w = {.done = m->now, .line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM,
+		.number = ++m->nvram.numbers, .mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
+
+	memcpy(w.data + offset, data, bytes);
+	emu_medium_write(m, off - offset, w.data, w.mask);
+	record_issue(m, &w);
+	record_done(m, &w);
+}
+
+/* Tears one write: each failure-atomic unit of it reaches the medium or not. */
+static void tear(struct nvw_machine *m, const struct emu_nvram_write *w, struct nvw_random *random)
+{
+	const unsigned unit = (unsigned)m->config.atomicity;
+	uint64_t survives = 0;
+
+	for (unsigned at = 0; at < EMU_LINE; at += unit) {
+		if (nvw_random_u64(random) & 1) {
+			survives |= (unit == 64 ? UINT64_MAX : (UINT64_C(1) << unit) - 1) << at;
+		}
+	}
+	emu_medium_write(m, emu_line_off(w->line), w->data, w->mask & survives);
+}
+
+void emu_nvram_tear(struct nvw_machine *m, uint64_t seed)
+{
+	struct emu_nvram *const n = &m->nvram;
+	struct nvw_random random = {nvw_mix64(seed)};
+
+	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
+		for (uint32_t i = n->channel_head[c]; i; i = n->writes[i].next_in_channel) {
+			tear(m, &n->writes[i], &random);
+		}
+	}
+}

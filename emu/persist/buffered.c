@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Buffered epoch persistency: the alternative implementation of gope18 6.1 (after BPFS). A barrier waits for
+ * nothing; it only begins an epoch.
+ *
+ * Every dirty line of NVRAM carries a *tag*: the epochs, in their wavefront, work-group and kernel, of the
+ * stores that made it dirty. (The wavefront stands for its work-items: its barriers order a little more than
+ * equation 1 asks for.) A store of another epoch or wavefront may not mix with them; the older bytes leave
+ * first (a conflict). What the L2 writes back enters a buffer and goes to the NVRAM when it may:
+ *
+ *	(1) after what the buffer holds of the same line (coherence order);
+ *	(2) when the earlier epochs of its three streams are over: nobody can store in them any more, and
+ *	    everything stored in them is durable (equations 1 to 3).
+ *
+ * Acknowledgements wait in the same way. Lines leave an L1 in the order of its NVW-FIFO, so that an eviction
+ * first evicts what must persist before it. The buffer is volatile.
+ *
+ * Work-items that race across a kernel-wide persist barrier, without meeting, can ask for an order that
+ * contradicts coherence order; the run then ends with a report.
+ */
+#include <stdlib.h>
+
+#include "../protocol/protocol.h"
+#include "../record.h"
+#include "persist.h"
+
+enum { WAVEFRONT, GROUP, KERNEL, STREAMS };
+
+/* One epoch of a stream. */
+struct epoch {
+	uint32_t inside; /* members that can still store in it */
+	uint32_t tags;   /* with bytes that are not durable */
+};
+
+/* A wavefront, a work-group or the kernel, with its members' way through the epochs. */
+struct stream {
+	struct epoch *epochs;
+	uint32_t count;   /* of epochs */
+	uint32_t current; /* the first that is not over */
+	uint32_t waiting; /* entries that wait for a later one */
+};
+
+/* Shared by the lines that one wavefront made dirty in one epoch. */
+struct tag {
+	uint32_t stream[STREAMS], epoch[STREAMS];
+	uint32_t carriers; /* dirty lines, entries and writes under way that carry it */
+	uint32_t users;    /* carriers, and a wavefront that may use it again */
+	uint32_t next;     /* free list */
+};
+
+/* A write-back that waits for its turn; with an empty mask, an acknowledgement. */
+struct entry {
+	emu_line_id line;
+	uint32_t tag, stores;
+	uint32_t next;      /* in the list that it waits in, or the free list */
+	uint32_t older;     /* the next in its hash chain, which begins with the newest */
+	uint64_t mask;
+	uint64_t first, count; /* acknowledged operations */
+	uint8_t data[EMU_LINE];
+};
+
+struct vector {
+	char *rows;
+	uint32_t count, capacity;
+};
+
+struct emu_buffered {
+	struct vector streams, tags, entries;
+	uint32_t free_tags, free_entries;
+	uint32_t held; /* write-backs in the buffer */
+	uint32_t kernel;
+	uint32_t *newest; /* chains of write-backs in the buffer, by hash of their line */
+};
+
+enum { HASH_BITS = 12 };
+
+/* ---- Rows ------------------------------------------------------------------------------------------------- */
+
+static struct stream *stream_at(const struct nvw_machine *m, uint32_t i)
+{
+	return (struct stream *)(void *)m->buffered->streams.rows + i;
+}
+
+static struct tag *tag_at(const struct nvw_machine *m, uint32_t i)
+{
+	return (struct tag *)(void *)m->buffered->tags.rows + i;
+}
+
+static struct entry *entry_at(const struct nvw_machine *m, uint32_t i)
+{
+	return (struct entry *)(void *)m->buffered->entries.rows + i;
+}
+
+/* A zeroed row at the vector's end; row 0 is none. */
+static uint32_t vector_add(struct nvw_machine *m, struct vector *v, size_t row_bytes)
+{
+	if (v->count + 1 >= v->capacity) {
+		const uint32_t capacity = v->capacity ? 2 * v->capacity : 256;
+		char *const grown = realloc(v->rows, capacity * row_bytes);
+
+		if (!grown) {
+			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u rows of buffered epochs", capacity);
+			return 0;
+		}
+		v->rows = grown;
+		v->capacity = capacity;
+	}
+	v->count += !v->count;
+	memset(v->rows + v->count * row_bytes, 0, row_bytes);
+	return v->count++;
+}
+
+static uint32_t new_stream(struct nvw_machine *m, uint32_t members)
+{
+	const uint32_t i = vector_add(m, &m->buffered->streams, sizeof(struct stream));
+	struct stream *const s = stream_at(m, i);
+
+	s->epochs = calloc(2, sizeof *s->epochs);
+	if (!s->epochs) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for epochs");
+		return 0;
+	}
+	s->count = 2;
+	s->epochs[0].inside = members;
+	return i;
+}
+
+static struct epoch *epoch_of(struct nvw_machine *m, uint32_t stream, uint32_t epoch)
+{
+	struct stream *const s = stream_at(m, stream);
+
+	while (epoch >= s->count) {
+		struct epoch *const grown = realloc(s->epochs, 2 * s->count * sizeof *grown);
+
+		if (!grown) {
+			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u epochs", 2 * s->count);
+			return s->epochs;
+		}
+		memset(grown + s->count, 0, s->count * sizeof *grown);
+		s->epochs = grown;
+		s->count *= 2;
+	}
+	return &s->epochs[epoch];
+}
+
+/* ---- Tags --------------------------------------------------------------------------------------------------- */
+
+static uint32_t wavefront_stream(struct nvw_machine *m, struct emu_wavefront *wf)
+{
+	if (!wf->buffered_stream) {
+		wf->buffered_stream = new_stream(m, 1);
+		if (wf->buffered_epoch) {
+			epoch_of(m, wf->buffered_stream, 0)->inside = 0;
+			epoch_of(m, wf->buffered_stream, wf->buffered_epoch)->inside = 1;
+			stream_at(m, wf->buffered_stream)->current = wf->buffered_epoch;
+		}
+	}
+	return wf->buffered_stream;
+}
+
+static uint32_t group_stream(struct nvw_machine *m, struct emu_group *group)
+{
+	if (!group->buffered_stream) {
+		group->buffered_stream = new_stream(m, group->size);
+	}
+	return group->buffered_stream;
+}
+
+static void unuse(struct nvw_machine *m, uint32_t tag)
+{
+	if (tag && --tag_at(m, tag)->users == 0) {
+		tag_at(m, tag)->next = m->buffered->free_tags;
+		m->buffered->free_tags = tag;
+	}
+}
+
+/* The tag of what the lane stores now. */
+static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane)
+{
+	struct emu_buffered *const b = m->buffered;
+	const struct tag want = {
+		.stream = {wavefront_stream(m, wf), group_stream(m, wf->group), b->kernel},
+		.epoch = {wf->buffered_epoch, wf->epoch_wg[lane], wf->epoch_kr[lane]},
+	};
+	uint32_t i = wf->buffered_tag;
+
+	if (i && !memcmp(tag_at(m, i)->stream, want.stream, sizeof want.stream) &&
+		!memcmp(tag_at(m, i)->epoch, want.epoch, sizeof want.epoch)) {
+		return i;
+	}
+	unuse(m, wf->buffered_tag);
+	i = b->free_tags;
+	if (i) {
+		b->free_tags = tag_at(m, i)->next;
+	} else {
+		i = vector_add(m, &b->tags, sizeof(struct tag));
+	}
+	*tag_at(m, i) = want;
+	tag_at(m, i)->users = 1;
+	wf->buffered_tag = i;
+	return i;
+}
+
+static void carry(struct nvw_machine *m, uint32_t tag)
+{
+	struct tag *const t = tag_at(m, tag);
+
+	t->users++;
+	if (t->carriers++ == 0) {
+		for (unsigned k = 0; k < STREAMS; k++) {
+			epoch_of(m, t->stream[k], t->epoch[k])->tags++;
+		}
+	}
+}
+
+static void advance(struct nvw_machine *m, uint32_t stream);
+
+static void uncarry(struct nvw_machine *m, uint32_t tag)
+{
+	const struct tag t = *tag_at(m, tag);
+
+	if (--tag_at(m, tag)->carriers == 0) {
+		for (unsigned k = 0; k < STREAMS; k++) {
+			epoch_of(m, t.stream[k], t.epoch[k])->tags--;
+		}
+	}
+	unuse(m, tag);
+	if (t.carriers == 1) {
+		for (unsigned k = 0; k < STREAMS; k++) {
+			advance(m, t.stream[k]);
+		}
+	}
+}
+
+/* ---- The buffer ------------------------------------------------------------------------------------------------ */
+
+static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
+{
+	return &m->buffered->newest[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
+}
+
+static uint32_t new_entry(struct nvw_machine *m)
+{
+	struct emu_buffered *const b = m->buffered;
+	const uint32_t i = b->free_entries;
+
+	if (i) {
+		b->free_entries = entry_at(m, i)->next;
+		memset(entry_at(m, i), 0, sizeof(struct entry));
+		return i;
+	}
+	return vector_add(m, &b->entries, sizeof(struct entry));
+}
+
+static void free_entry(struct nvw_machine *m, uint32_t i)
+{
+	entry_at(m, i)->next = m->buffered->free_entries;
+	m->buffered->free_entries = i;
+}
+
+/* The stream that the tag's owner still has to wait for, 0 if there is none: rule (2). */
+static uint32_t blocked_by(const struct nvw_machine *m, const struct tag *t)
+{
+	for (unsigned k = 0; k < STREAMS; k++) {
+		if (stream_at(m, t->stream[k])->current < t->epoch[k]) {
+			return t->stream[k];
+		}
+	}
+	return 0;
+}
+
+static void wait_for(struct nvw_machine *m, uint32_t stream, uint32_t entry)
+{
+	entry_at(m, entry)->next = stream_at(m, stream)->waiting;
+	stream_at(m, stream)->waiting = entry;
+}
+
+static void acknowledge(struct nvw_machine *m, uint32_t i)
+{
+	const struct entry e = *entry_at(m, i);
+
+	free_entry(m, i);
+	unuse(m, e.tag);
+	persist_acknowledge(m, NULL, 0, e.first, e.count);
+}
+
+static void try_to_send(struct nvw_machine *m, uint32_t i);
+
+/* The next newer write-back of the line in the buffer, 0 if there is none. */
+static uint32_t successor_of(const struct nvw_machine *m, uint32_t i)
+{
+	uint32_t found = 0;
+
+	for (uint32_t k = *newest_of(m, entry_at(m, i)->line); k != i; k = entry_at(m, k)->older) {
+		if (entry_at(m, k)->line == entry_at(m, i)->line) {
+			found = k;
+		}
+	}
+	return found;
+}
+
+static void unlink_entry(struct nvw_machine *m, uint32_t i)
+{
+	uint32_t *link = newest_of(m, entry_at(m, i)->line);
+
+	while (*link != i) {
+		link = &entry_at(m, *link)->older;
+	}
+	*link = entry_at(m, i)->older;
+	m->buffered->held--;
+}
+
+static void send(struct nvw_machine *m, uint32_t i)
+{
+	const struct entry e = *entry_at(m, i);
+	const uint32_t successor = successor_of(m, i);
+
+	unlink_entry(m, i);
+	free_entry(m, i);
+	emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, m->now);
+	if (successor) {
+		try_to_send(m, successor);
+	}
+}
+
+/* The entry is the first of its line; sends it, or lets it wait for a stream. */
+static void try_to_send(struct nvw_machine *m, uint32_t i)
+{
+	const uint32_t stream = blocked_by(m, tag_at(m, entry_at(m, i)->tag));
+
+	if (stream) {
+		wait_for(m, stream, i);
+	} else if (entry_at(m, i)->mask) {
+		send(m, i);
+	} else {
+		acknowledge(m, i);
+	}
+}
+
+/* The stream's epochs that are over, and whoever waited for them. */
+static void advance(struct nvw_machine *m, uint32_t stream)
+{
+	struct stream *s = stream_at(m, stream);
+	const uint32_t before = s->current;
+	uint32_t waiting, reversed = 0;
+
+	while (s->current + 1 < s->count && !s->epochs[s->current].inside && !s->epochs[s->current].tags) {
+		s->current++;
+	}
+	if (s->current == before || !s->waiting) {
+		return;
+	}
+	/* First come, first served. */
+	for (uint32_t i = s->waiting, next; i; i = next) {
+		next = entry_at(m, i)->next;
+		entry_at(m, i)->next = reversed;
+		reversed = i;
+	}
+	s->waiting = 0;
+	for (waiting = reversed; waiting;) {
+		const uint32_t i = waiting;
+
+		waiting = entry_at(m, i)->next;
+		try_to_send(m, i);
+	}
+}
+
+static uint32_t find_held(const struct nvw_machine *m, emu_line_id id)
+{
+	uint32_t i = *newest_of(m, id);
+
+	while (i && entry_at(m, i)->line != id) {
+		i = entry_at(m, i)->older;
+	}
+	return i;
+}
+
+emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+	uint32_t stores, emu_time t)
+{
+	const uint32_t before = find_held(m, id), i = new_entry(m);
+	struct entry *const e = entry_at(m, i);
+
+	if (m->error) {
+		return t;
+	}
+	*e = (struct entry){.line = id, .tag = line->tag, .stores = stores, .mask = mask, .older = *newest_of(m, id)};
+	memcpy(e->data, line->data, EMU_LINE);
+	line->tag = 0;
+	*newest_of(m, id) = i;
+	m->buffered->held++;
+	if (!before) {
+		try_to_send(m, i);
+	}
+	return t;
+}
+
+void buffered_done(struct nvw_machine *m, uint32_t tag)
+{
+	uncarry(m, tag);
+}
+
+void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	uint64_t missing = UINT64_MAX;
+
+	for (uint32_t i = *newest_of(m, id); i; i = entry_at(m, i)->older) {
+		if (entry_at(m, i)->line == id) {
+			emu_copy_masked(to, entry_at(m, i)->data, entry_at(m, i)->mask & missing);
+			missing &= ~entry_at(m, i)->mask;
+		}
+	}
+}
+
+/* ---- Stores --------------------------------------------------------------------------------------------------- */
+
+void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+	emu_line_id id, emu_time *t)
+{
+	struct emu_line *line;
+
+	if (!emu_is_persistent(m, id)) {
+		return;
+	}
+	if (!cu) {
+		/* At the L2 the store must not overtake what its CU stored before. */
+		*t = coh_drain_l1(m, emu_cu_of(wf), &emu_cu_of(wf)->nvw_fifo, 0, COH_BY_PERSIST, *t);
+	}
+	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
+	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
+		m->stats.epoch_conflicts++;
+		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_FLUSH, COH_BY_ACCESS, *t) :
+			coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
+	}
+}
+
+void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+	emu_line_id id)
+{
+	if (emu_is_persistent(m, id) && !line->tag) {
+		line->tag = tag_of(m, wf, (unsigned)__builtin_ctzll(lanes));
+		carry(m, line->tag);
+	}
+}
+
+void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)
+{
+	if (line->tag && !line->dirty) {
+		const uint32_t tag = line->tag;
+
+		line->tag = 0;
+		uncarry(m, tag);
+	}
+}
+
+void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t)
+{
+	if (!tag) {
+		return;
+	}
+	if (below->dirty && below->tag == tag) {
+		uncarry(m, tag); /* two carriers become one */
+		return;
+	}
+	if (below->dirty) {
+		m->stats.epoch_conflicts++;
+		*t = coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
+	}
+	below->tag = tag;
+}
+
+/* ---- Members move on ---------------------------------------------------------------------------------------------- */
+
+static void move(struct nvw_machine *m, uint32_t stream, uint32_t from, bool out)
+{
+	epoch_of(m, stream, from)->inside--;
+	if (!out) {
+		epoch_of(m, stream, from + 1)->inside++;
+	}
+	advance(m, stream);
+}
+
+static void count_barrier(struct nvw_machine *m, enum nvw_group group)
+{
+	uint64_t *const by_group[] = {
+		[NVW_WORKITEM] = &m->stats.p_barriers_wi,
+		[NVW_WORKGROUP] = &m->stats.p_barriers_wg,
+		[NVW_KERNEL] = &m->stats.p_barriers_kr,
+	};
+
+	++*by_group[group];
+}
+
+/* Wavefront instructions are counted and logged at every scope: nobody meets here. */
+void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
+{
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
+	const struct record_barrier what = {.site = wf->requests[first].site, .scope = group,
+		.work_item = wf->first_global + first, .group = wf->group->id,
+		.work_items = (uint32_t)__builtin_popcountll(lanes), .epoch = epochs[group]};
+
+	count_barrier(m, group);
+	record_barrier(m, &what, false);
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		wf->epoch_wi[lane]++;
+		if (group >= NVW_WORKGROUP) {
+			move(m, group_stream(m, wf->group), wf->epoch_wg[lane]++, false);
+		}
+		if (group == NVW_KERNEL) {
+			move(m, m->buffered->kernel, wf->epoch_kr[lane]++, false);
+		}
+	}
+	if (wf->buffered_stream) {
+		move(m, wf->buffered_stream, wf->buffered_epoch, false);
+	}
+	wf->buffered_epoch++;
+}
+
+void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes)
+{
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		move(m, group_stream(m, wf->group), wf->epoch_wg[lane], true);
+		move(m, m->buffered->kernel, wf->epoch_kr[lane], true);
+	}
+	if (!wf->live) {
+		if (wf->buffered_stream) {
+			move(m, wf->buffered_stream, wf->buffered_epoch, true);
+		}
+		unuse(m, wf->buffered_tag);
+		wf->buffered_tag = 0;
+	}
+}
+
+void buffered_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
+{
+	const uint32_t tag = tag_of(m, wf, lane), i = new_entry(m);
+
+	if (m->error) {
+		return;
+	}
+	tag_at(m, tag)->users++;
+	entry_at(m, i)->tag = tag;
+	entry_at(m, i)->first = first;
+	entry_at(m, i)->count = count;
+	try_to_send(m, i);
+}
+
+/* ---- Kernels -------------------------------------------------------------------------------------------------------- */
+
+static void forget(struct emu_buffered *b)
+{
+	for (uint32_t i = 1; i < b->streams.count; i++) {
+		free(((struct stream *)(void *)b->streams.rows)[i].epochs);
+	}
+	b->streams.count = b->tags.count = b->entries.count = 0;
+	b->free_tags = b->free_entries = 0;
+}
+
+void buffered_launch(struct nvw_machine *m)
+{
+	assert(!m->buffered->held);
+	forget(m->buffered);
+	m->buffered->kernel = new_stream(m, (uint32_t)(m->exec.groups * m->exec.group_size));
+}
+
+/* A held write-back of a store, for the report of a contradiction. */
+static void report_contradiction(struct nvw_machine *m)
+{
+	for (uint32_t i = 0; i < 1u << HASH_BITS; i++) {
+		const uint32_t held = m->buffered->newest[i];
+
+		if (held) {
+			m->error = nvw_fail(NVW_E_KERNEL,
+				"kernel %s: work-items race across a persist barrier of a scope in which they do not meet: "
+				"the order that the barriers ask for contradicts the order of stores to pool offset %#llx",
+				m->exec.name, (unsigned long long)emu_line_off(entry_at(m, held)->line));
+			return;
+		}
+	}
+}
+
+void buffered_drain_all(struct nvw_machine *m)
+{
+	while (m->nvram.in_flight && !m->error) {
+		m->now = emu_later(m->now, m->nvram.next_done);
+		emu_nvram_complete(m, m->now);
+	}
+	if (m->buffered->held && !m->error) {
+		report_contradiction(m);
+	}
+}
+
+int buffered_init(struct nvw_machine *m)
+{
+	m->buffered = calloc(1, sizeof *m->buffered);
+	if (m->buffered) {
+		m->buffered->newest = calloc(1u << HASH_BITS, sizeof *m->buffered->newest);
+	}
+	return m->buffered && m->buffered->newest ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+}
+
+void buffered_finish(struct nvw_machine *m)
+{
+	if (m->buffered) {
+		forget(m->buffered);
+		free(m->buffered->streams.rows);
+		free(m->buffered->tags.rows);
+		free(m->buffered->entries.rows);
+		free(m->buffered->newest);
+		free(m->buffered);
+	}
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens to lines: the actions of the grids, and room in the caches.
+ *
+ * Time: a line action moves event->t to the instant from which what waits for it can go on. A write-back
+ * is taken by the next level when its port (or its write queue) is free; nobody waits for the look-up there.
+ */
+#include "protocol.h"
+
+#include "../record.h"
+
+uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_network_bank_node(m, (id & ~EMU_NVRAM) % m->l2.banks);
+}
+
+emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
+{
+	return emu_reserve(&m->l2.bank_free[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) + m->config.l2.latency;
+}
+
+/* ---- Events --------------------------------------------------------------------------------------------- */
+
+static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
+{
+	assert(cell->possible);
+	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
+		cell->actions[i](e);
+	}
+	e->line->state = cell->next;
+	return e->t;
+}
+
+emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, emu_time t)
+{
+	struct coh_event e = {.m = m, .cu = cu, .line = line, .id = id, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event]);
+}
+
+emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
+	enum coh_reason reason, emu_time t)
+{
+	struct coh_event e = {.m = m, .cu = NULL, .line = line, .id = id, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event]);
+}
+
+/* ---- Room ------------------------------------------------------------------------------------------------- */
+
+struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id)
+{
+	struct emu_line *const line = emu_cache_find(&cu->l1, id);
+
+	/* An acquire invalidated the whole cache in no time; each line learns of it when it is next met. */
+	if (line && line->generation != cu->l1.generation) {
+		line->generation = cu->l1.generation;
+		coh_l1_event(m, cu, line, id, COH_L1_INVALIDATE, COH_BY_ACCESS, 0);
+	}
+	return line;
+}
+
+struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+{
+	struct emu_line *line = coh_l1_find(m, cu, id);
+
+	if (!line) {
+		emu_line_id old;
+
+		line = emu_cache_victim(&cu->l1, id);
+		old = emu_cache_tag(&cu->l1, line);
+		if (old != EMU_NO_LINE) {
+			m->stats.l1_evictions++;
+			*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
+		}
+		emu_cache_assign(&cu->l1, line, id);
+	}
+	return line;
+}
+
+struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t)
+{
+	struct emu_line *line = emu_cache_find(&m->l2.cache, id);
+
+	if (!line) {
+		emu_line_id old;
+
+		line = emu_cache_victim(&m->l2.cache, id);
+		old = emu_cache_tag(&m->l2.cache, line);
+		if (old != EMU_NO_LINE) {
+			m->stats.l2_evictions++;
+			line->pinned = true;
+			*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
+		}
+		emu_cache_assign(&m->l2.cache, line, id);
+	}
+	if (!bytes) {
+		return line;
+	}
+	if ((line->valid & bytes) == bytes) {
+		m->stats.l2_load_hits++;
+		*t = coh_l2_event(m, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
+	} else {
+		m->stats.l2_load_misses++;
+		*t = coh_l2_event(m, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t);
+	}
+	return line;
+}
+
+static void set_sharer(struct emu_line *below, const struct emu_cu *cu)
+{
+	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+}
+
+void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
+{
+	if (m->protocol->inclusive) {
+		t = emu_network_send(m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), 0, EMU_MESSAGE_CONTROL, t);
+		t = coh_l2_access(m, id, m->config.l2.occupancy, t);
+		set_sharer(coh_l2_obtain(m, id, 0, &t), cu);
+	}
+}
+
+/* ---- Actions ------------------------------------------------------------------------------------------------ */
+
+static void fetch_from_l2(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	const uint32_t cu = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
+	struct emu_line *below;
+
+	e->t = emu_network_send(m, cu, bank, 0, EMU_MESSAGE_READ, e->t);
+	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
+	below = coh_l2_obtain(m, e->id, UINT64_MAX, &e->t);
+	set_sharer(below, e->cu);
+	emu_copy_masked(e->line->data, below->data, ~e->line->valid);
+	e->t = emu_network_send(m, bank, cu, EMU_LINE, EMU_MESSAGE_READ, e->t);
+}
+
+static void fetch_from_memory(struct coh_event *e)
+{
+	if (e->line->valid) {
+		uint8_t data[EMU_LINE];
+
+		e->t = emu_memory_read(e->m, e->id, data, e->t);
+		emu_copy_masked(e->line->data, data, ~e->line->valid);
+	} else {
+		e->t = emu_memory_read(e->m, e->id, e->line->data, e->t);
+	}
+}
+
+void coh_line_fetch(struct coh_event *e)
+{
+	if (e->cu) {
+		fetch_from_l2(e);
+	} else {
+		fetch_from_memory(e);
+	}
+	e->line->valid = UINT64_MAX;
+}
+
+static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
+{
+	uint64_t *const by_reason[] = {
+		[COH_BY_ACCESS] = &m->stats.l1_flush_release,
+		[COH_BY_RELEASE] = &m->stats.l1_flush_release,
+		[COH_BY_SFIFO] = &m->stats.l1_flush_sfifo,
+		[COH_BY_EVICT] = &m->stats.l1_flush_evict,
+		[COH_BY_PERSIST] = &m->stats.l1_flush_persist,
+		[COH_BY_ATOMIC] = &m->stats.l1_flush_atomic,
+		[COH_BY_RECALL] = &m->stats.l1_recalls,
+	};
+
+	++*by_reason[reason];
+}
+
+static void write_back_to_l2(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	struct emu_line *const line = e->line;
+	struct emu_line *below;
+	uint64_t bytes;
+	emu_time t;
+
+	if (m->buffered && e->reason != COH_BY_PERSIST) {
+		/* An eviction first evicts what must persist before it (gope18 6.1), perhaps with this line. */
+		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
+	}
+	bytes = line->dirty;
+	if (!bytes) {
+		return;
+	}
+	count_l1_write_back(m, e->reason);
+	m->stats.l2_writes++;
+	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
+		(uint32_t)__builtin_popcountll(bytes), EMU_MESSAGE_WRITE, e->t);
+	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
+	below = coh_l2_obtain(m, e->id, 0, &t);
+	if (m->buffered) {
+		emu_buffered_merge(m, below, e->id, line->tag, &t);
+		line->tag = 0;
+	}
+	coh_l2_event(m, below, e->id, COH_L2_WRITE, e->reason, t);
+	emu_copy_masked(below->data, line->data, bytes);
+	below->valid |= bytes;
+	below->dirty |= bytes;
+	line->dirty = 0;
+	record_move(m, below, line);
+	if (m->protocol->inclusive && line->valid) {
+		set_sharer(below, e->cu);
+	}
+	coh_dirtied_l2(m, e->id, &t);
+	e->t = emu_later(e->t, t);
+}
+
+static void write_back_to_memory(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	uint64_t *const by_reason[] = {
+		[COH_BY_ACCESS] = &m->stats.l2_writeback_release,
+		[COH_BY_RELEASE] = &m->stats.l2_writeback_release,
+		[COH_BY_SFIFO] = &m->stats.l2_writeback_sfifo,
+		[COH_BY_EVICT] = &m->stats.l2_writeback_evict,
+		[COH_BY_PERSIST] = &m->stats.l2_writeback_persist,
+		[COH_BY_ATOMIC] = &m->stats.l2_writeback_release,
+		[COH_BY_RECALL] = &m->stats.l2_writeback_evict,
+	};
+
+	++*by_reason[e->reason];
+	e->t = emu_memory_write(m, e->id, e->line, e->t);
+}
+
+void coh_line_write_back(struct coh_event *e)
+{
+	if (!e->line->dirty) {
+		return;
+	}
+	if (e->cu) {
+		write_back_to_l2(e);
+	} else {
+		write_back_to_memory(e);
+	}
+}
+
+void coh_line_note_dirty(struct coh_event *e)
+{
+	if (!e->line->in_sfifo) {
+		e->line->in_sfifo = true;
+		emu_fifo_push(e->cu ? &e->cu->sfifo : &e->m->l2.sfifo, e->id);
+	}
+}
+
+void coh_line_drop_clean(struct coh_event *e)
+{
+	e->line->valid = e->line->dirty;
+}
+
+void coh_line_drop(struct coh_event *e)
+{
+	if (e->cu && e->m->protocol->inclusive && e->reason != COH_BY_RECALL) {
+		struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
+
+		if (below) {
+			below->sharers[e->cu->id / 64] &= ~(UINT64_C(1) << e->cu->id % 64);
+		}
+	}
+	emu_cache_assign(e->cu ? &e->cu->l1 : &e->m->l2.cache, e->line, EMU_NO_LINE);
+}
+
+/*
+ * One L1 gives the line up to the L2, which is about to replace it. The bytes go straight into the L2's
+ * line: it keeps its place until the last L1 has answered.
+ */
+static emu_time recall_from(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, emu_line_id id, emu_time t)
+{
+	const uint32_t bank = coh_bank_node(m, id), node = emu_network_cu_node(m, cu->id);
+	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+	if (!line) {
+		return t;
+	}
+	m->stats.l1_recalls++;
+	if (m->buffered && line->dirty && !m->recalling && m->config.l2.ways > 1) {
+		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
+		m->recalling = true;
+		coh_drain_l1(m, cu, &cu->nvw_fifo, 0, COH_BY_PERSIST, t);
+		m->recalling = false;
+	}
+	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
+	t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.latency;
+	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty), EMU_MESSAGE_CONTROL, t);
+	if (line->dirty) {
+		if (m->buffered) {
+			emu_buffered_merge(m, below, id, line->tag, &t);
+			line->tag = 0;
+		}
+		emu_copy_masked(below->data, line->data, line->dirty);
+		below->valid |= line->dirty;
+		below->dirty |= line->dirty;
+		line->dirty = 0;
+		record_move(m, below, line);
+	}
+	coh_l1_event(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, t);
+	return t;
+}
+
+void coh_line_recall(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	emu_time last = e->t;
+
+	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+		for (uint64_t rest = e->line->sharers[word]; rest; rest &= rest - 1) {
+			const unsigned cu = 64 * word + (unsigned)__builtin_ctzll(rest);
+
+			last = emu_later(last, recall_from(m, &m->cus[cu], e->line, e->id, e->t));
+		}
+	}
+	e->t = last;
+}
+
+/* ---- FIFOs ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t length(const struct emu_fifo *fifo)
+{
+	return fifo->tail - fifo->head;
+}
+
+emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
+	enum coh_reason reason, emu_time t)
+{
+	emu_time last = t;
+	emu_line_id id;
+
+	while (length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
+		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+		if (!line) {
+			continue;
+		}
+		if (fifo == &cu->sfifo) {
+			line->in_sfifo = false;
+		}
+		if (line->dirty) {
+			t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			last = emu_later(last, coh_l1_event(m, cu, line, id, COH_L1_FLUSH, reason, t));
+		}
+	}
+	return last;
+}
+
+emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t)
+{
+	emu_time last = t;
+	emu_line_id id;
+
+	while (length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
+		struct emu_line *const line = emu_cache_peek(&m->l2.cache, id);
+
+		if (!line) {
+			continue;
+		}
+		if (fifo == &m->l2.sfifo) {
+			line->in_sfifo = false;
+		}
+		if (line->dirty) {
+			const emu_time start = coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
+
+			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
+		}
+	}
+	return last;
+}
+
+static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_is_persistent(m, id) && m->config.domain != EMU_DOMAIN_eadr;
+}
+
+void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+{
+	if (length(&cu->sfifo) > cu->sfifo.capacity) {
+		*t = coh_drain_l1(m, cu, &cu->sfifo, cu->sfifo.capacity, COH_BY_SFIFO, *t);
+	}
+	if (has_nvw_fifo(m, id)) {
+		m->stats.nvw_pushes_l1++;
+		emu_fifo_push(&cu->nvw_fifo, id);
+		if (length(&cu->nvw_fifo) > cu->nvw_fifo.capacity) {
+			m->stats.nvw_overflows_l1++;
+			*t = coh_drain_l1(m, cu, &cu->nvw_fifo, cu->nvw_fifo.capacity, COH_BY_PERSIST, *t);
+		}
+	}
+}
+
+void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
+{
+	struct emu_l2 *const l2 = &m->l2;
+
+	if (length(&l2->sfifo) > l2->sfifo.capacity) {
+		*t = coh_drain_l2(m, &l2->sfifo, l2->sfifo.capacity, COH_BY_SFIFO, *t);
+	}
+	if (has_nvw_fifo(m, id)) {
+		m->stats.nvw_pushes_l2++;
+		emu_fifo_push(&l2->nvw_fifo, id);
+		if (length(&l2->nvw_fifo) > l2->nvw_fifo.capacity) {
+			m->stats.nvw_overflows_l2++;
+			*t = coh_drain_l2(m, &l2->nvw_fifo, l2->nvw_fifo.capacity, COH_BY_PERSIST, *t);
+		}
+	}
+}
+
+emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
+{
+	emu_time last = t;
+
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		struct emu_cu *const cu = &m->cus[i];
+
+		for (uint32_t k = 0; k < cu->l1.sets * cu->l1.ways; k++) {
+			struct emu_line *const line = &cu->l1.lines[k];
+
+			if (line->dirty && emu_is_nvram(cu->l1.tags[k])) {
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_FLUSH, COH_BY_PERSIST, t));
+			}
+		}
+	}
+	for (uint32_t k = 0; k < m->l2.cache.sets * m->l2.cache.ways; k++) {
+		struct emu_line *const line = &m->l2.cache.lines[k];
+
+		if (line->dirty && emu_is_nvram(m->l2.cache.tags[k])) {
+			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH, COH_BY_PERSIST, last));
+		}
+	}
+	return last;
+}

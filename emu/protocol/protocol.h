@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a coherence protocol is: two kinds of table (design of the papers, not of the engine).
+ *
+ *   - lines: state x event -> actions and next state, one grid for the L1s and one for the L2;
+ *   - synchronization: instruction (load, store, atomic load, store and read-modify-write; order; scope)
+ *     -> named actions in order, as the papers print them.
+ *
+ * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. The actions are
+ * carried out by actions.c (instructions) and lines.c (lines): they move the bytes, take the time, count the messages. A
+ * protocol never touches a cache itself.
+ *
+ * Guarantees of the shared mechanisms, under every protocol
+ *   (1) A work-item sees its own stores: an access at the L2 takes the local L1's copy of the line along.
+ *   (2) No dirty byte is lost: a line that leaves a cache leaves its dirty bytes to the next level.
+ *   (3) Inclusion, where the protocol says so: a line in an L1 has a tag in the L2 that knows the L1.
+ */
+#ifndef EMU_PROTOCOL_H
+#define EMU_PROTOCOL_H
+
+#include "../machine.h"
+
+/* ---- Instructions ---------------------------------------------------------------------------------- */
+
+#define COH_INSTRUCTIONS(X)                                                                        \
+	X(LOAD, "load")                                                                            \
+	X(STORE, "store")                                                                          \
+	X(ATOMIC_LOAD, "atomic load")                                                              \
+	X(ATOMIC_STORE, "atomic store")                                                            \
+	X(RMW, "atomic RMW")
+
+enum coh_instruction {
+#define X(name, text) COH_##name,
+	COH_INSTRUCTIONS(X)
+#undef X
+	COH_INSTRUCTION_COUNT
+};
+
+enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 4 };
+
+/* Actions on behalf of an instruction, named as in the papers. */
+#define COH_ACTIONS(X)                                                                             \
+	X(ld_l1, "LD x at L1")                                                                     \
+	X(st_l1, "ST x at L1")                                                                     \
+	X(rmw_l1, "RMW x at L1")                                                                   \
+	X(ld_l2, "LD x at L2")                                                                     \
+	X(st_l2, "ST x at L2")                                                                     \
+	X(rmw_l2, "RMW x at L2")                                                                   \
+	X(flush_l1, "flush local L1")                                                              \
+	X(invalidate_l1, "invalidate local L1")                                                    \
+	X(flush_l2, "flush L2")
+
+/* One instruction of a wavefront on one line. */
+struct coh_request {
+	struct nvw_machine *m;
+	struct emu_cu *cu;
+	struct emu_wavefront *wf; /* NULL for kernel begin and end */
+	uint64_t lanes;           /* that access this line */
+	uint64_t bytes;           /* of the line that they touch */
+	emu_line_id line;
+	unsigned kind; /* enum nvw__kind */
+	unsigned size; /* bytes of one lane's access */
+};
+
+/* Carries the action out from t on; returns when what follows it may begin. */
+typedef emu_time (*coh_action)(const struct coh_request *request, emu_time t);
+
+#define X(name, text) emu_time coh_##name(const struct coh_request *request, emu_time t);
+COH_ACTIONS(X)
+#undef X
+/* The name of an action in the papers. */
+const char *coh_action_name(coh_action action);
+
+enum { COH_STEPS_MAX = 8 };
+
+/* A row of the synchronization table: the first that fits is used. */
+struct coh_row {
+	uint32_t instructions, orders, scopes; /* bit sets */
+	coh_action steps[COH_STEPS_MAX];       /* ends with NULL */
+};
+
+/* ---- Lines ------------------------------------------------------------------------------------------- */
+
+#define COH_L1_EVENTS(X)                                                                           \
+	X(LOAD_HIT, "load, bytes here")                                                            \
+	X(LOAD_MISS, "load, bytes missing")                                                        \
+	X(STORE, "store")                                                                          \
+	X(FLUSH, "flush")                                                                          \
+	X(INVALIDATE, "invalidate")                                                                \
+	X(EVICT, "replace")                                                                        \
+	X(RECALL, "recall by the L2")
+
+#define COH_L2_EVENTS(X)                                                                           \
+	X(READ_HIT, "read, bytes here")                                                            \
+	X(READ_MISS, "read, bytes missing")                                                        \
+	X(WRITE, "write by an L1 or an atomic")                                                    \
+	X(FLUSH, "flush")                                                                          \
+	X(EVICT, "replace")
+
+#define X(name, text) COH_L1_##name,
+enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
+#undef X
+#define X(name, text) COH_L2_##name,
+enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
+#undef X
+
+/* What happens to a line. */
+#define COH_LINE_ACTIONS(X)                                                                        \
+	X(fetch, "read the line from the next level")                                              \
+	X(write_back, "write the dirty bytes to the next level")                                   \
+	X(note_dirty, "append to the S-FIFO")                                                      \
+	X(drop_clean, "forget the clean bytes")                                                    \
+	X(drop, "forget the line")                                                                 \
+	X(recall, "recall the line from the L1s")
+
+/* Why a line moves, for the statistics. */
+enum coh_reason { COH_BY_ACCESS, COH_BY_RELEASE, COH_BY_SFIFO, COH_BY_EVICT, COH_BY_PERSIST, COH_BY_ATOMIC, COH_BY_RECALL };
+
+/* A line under an event. */
+struct coh_event {
+	struct nvw_machine *m;
+	struct emu_cu *cu; /* NULL: the line is in the L2 */
+	struct emu_line *line;
+	emu_line_id id;
+	enum coh_reason reason;
+	emu_time t; /* moved on by the actions */
+};
+
+typedef void (*coh_line_action)(struct coh_event *event);
+
+#define X(name, text) void coh_line_##name(struct coh_event *event);
+COH_LINE_ACTIONS(X)
+#undef X
+const char *coh_line_action_name(coh_line_action action);
+
+/* A cell of a grid. State 0 is always the line that is not there. */
+struct coh_cell {
+	bool possible;
+	uint8_t next;
+	coh_line_action actions[3]; /* in order; NULL ends */
+};
+
+/* Cells: go to a state with actions, stay, and what cannot happen. */
+#define COH_GO(state, ...) {true, (state), {__VA_ARGS__}}
+#define COH_NEVER          {false, 0, {NULL}}
+
+/* ---- A protocol ---------------------------------------------------------------------------------------- */
+
+struct coh_protocol {
+	const char *name, *citation, *summary;
+
+	const char *const *l1_states, *const *l2_states; /* names; [0] is the absent line */
+	unsigned l1_state_count, l2_state_count;
+	const struct coh_cell *l1; /* [state][event] */
+	const struct coh_cell *l2;
+
+	bool inclusive; /* guarantee (3) */
+	const struct coh_row *rows; /* ends with an empty row */
+	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
+	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
+
+	/* NULL if the line obeys the protocol, else what it breaks. Debug builds ask after every transaction. */
+	const char *(*broken_invariant)(const struct nvw_machine *m, emu_line_id id);
+};
+
+extern const struct coh_protocol *const coh_protocols[]; /* ends with NULL */
+const struct coh_protocol *coh_protocol_find(const char *name);
+
+/* The row for an instruction; NULL if the table has none (a mistake in the table; a test looks). */
+const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
+	unsigned order, enum nvw_scope scope);
+
+/* Of one lane after the other: read its bytes of data; write them to line; read, modify and write them.
+ * The writers mark the bytes valid and dirty and record stores to NVRAM (lanes.c). */
+void coh_lanes_load(const struct coh_request *request, const struct emu_line *line);
+void coh_lanes_store(const struct coh_request *request, struct emu_line *line);
+void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
+/* How many lanes at most want the same bytes: they are served one after the other. */
+unsigned coh_lanes_serial(const struct coh_request *request);
+
+/* Runs the row of an instruction. order is an enum nvw_order. */
+emu_time coh_execute(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
+/* Runs a list of actions that belong to no instruction on a CU. */
+emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
+
+/* ---- Services of lines.c --------------------------------------------------------------------------------- */
+
+/* Applies an event of the L1's or the L2's grid to a line; returns when its actions are done. */
+emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, emu_time t);
+emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
+	enum coh_reason reason, emu_time t);
+
+/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
+struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);
+/* The same, made room for if it is not there; *t moves on. */
+struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
+/* The L2's line, made room for; *t moves on. bytes are valid afterwards. */
+struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
+/* Tells the inclusive L2, at t, that the CU holds the line; nobody waits for it. */
+void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
+/* A request at the line's bank: arrives at t, holds the bank for occupancy; returns when it is looked up. */
+emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
+uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
+
+/*
+ * Bytes of the line have just been made dirty by stores in this cache. Notes an update of NVRAM in the
+ * NVW-FIFO (gope18 6) and writes back the oldest entries of FIFOs that are over their capacity; *t moves on until
+ * there is room.
+ */
+void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
+void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t);
+/* Writes back what the FIFO names, oldest first, until at most keep lines are left in it; returns when the last
+ * has been taken by the next level. */
+emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
+	enum coh_reason reason, emu_time t);
+emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
+/* Writes back every dirty NVRAM line of every cache. */
+emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
+
+#endif

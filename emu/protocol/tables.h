@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The short words in which protocols write their tables. Included by the files of protocols, and only there. */
+#ifndef EMU_PROTOCOL_TABLES_H
+#define EMU_PROTOCOL_TABLES_H
+
+#include "protocol.h"
+
+/* Grids of lines */
+#define GO    COH_GO
+#define NEVER COH_NEVER
+
+#define fetch      coh_line_fetch
+#define write_back coh_line_write_back
+#define note_dirty coh_line_note_dirty
+#define drop_clean coh_line_drop_clean
+#define drop       coh_line_drop
+#define recall     coh_line_recall
+
+/* Synchronization tables */
+#define ON(instruction) (1u << COH_##instruction)
+#define ORDER(order)    (1u << COH_##order)
+#define ANY_ORDER       (ORDER(RELAXED) | ORDER(ACQUIRE) | ORDER(RELEASE) | ORDER(ACQ_REL))
+#define SCOPE(scope)    (1u << NVW_SCOPE_##scope)
+#define NEAR            (SCOPE(WORKITEM) | SCOPE(WORKGROUP))
+#define FAR             (SCOPE(AGENT) | SCOPE(SYSTEM))
+#define ALL             (NEAR | FAR)
+
+#define ld_l1         coh_ld_l1
+#define st_l1         coh_st_l1
+#define rmw_l1        coh_rmw_l1
+#define ld_l2         coh_ld_l2
+#define st_l2         coh_st_l2
+#define rmw_l2        coh_rmw_l2
+#define flush_l1      coh_flush_l1
+#define flush_l2      coh_flush_l2
+#define invalidate_l1 coh_invalidate_l1
+
+#endif

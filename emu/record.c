@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Persist log and durability checker. See record.h. */
+#include "record.h"
+
+#include <stdlib.h>
+
+enum { SITES_MIN = 256, HOST_PIECE = 4096, NEVER = 0 };
+
+/* The stores of one epoch of one stream that are not durable yet. */
+struct bucket {
+	uint32_t epoch, outstanding;
+	uint32_t next; /* the stream's next epoch with stores */
+	uint32_t stream;
+};
+
+/* A work-item, a work-group or a kernel. */
+struct stream {
+	uint32_t first, last; /* buckets, oldest epoch first; only the last may be empty */
+	uint32_t issued;      /* highest epoch of which a store has been issued, plus 1 */
+	bool closed;
+};
+
+/* A store that is not durable yet. */
+struct store {
+	uint32_t next; /* in its line's or write's chain */
+	uint32_t buckets[3]; /* of work-item, work-group, kernel */
+	const struct nvw_site *site;
+};
+
+/* Records of one kind with a free list through their first word; index 0 is none. */
+struct table {
+	char *rows;
+	uint32_t row_bytes, count, capacity, free_list;
+};
+
+struct site_number {
+	const struct nvw_site *site;
+	uint32_t id;
+};
+
+struct emu_record {
+	struct nvw_log_writer *log; /* NULL: no log */
+	bool check;
+	struct table buckets, streams, stores;
+	struct site_number *sites; /* hash by address */
+	uint32_t site_count, site_mask;
+	const struct nvw_site *last_site;
+	uint32_t last_site_id;
+};
+
+/* ---- Tables -------------------------------------------------------------------------------------------- */
+
+static uint32_t table_take(struct nvw_machine *m, struct table *t)
+{
+	uint32_t i = t->free_list;
+
+	if (i) {
+		memcpy(&t->free_list, t->rows + (size_t)i * t->row_bytes, sizeof t->free_list);
+	} else {
+		if (t->count == t->capacity) {
+			const uint32_t capacity = t->capacity ? 2 * t->capacity : 1024;
+			char *const grown = realloc(t->rows, (size_t)capacity * t->row_bytes);
+
+			if (!grown) {
+				m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u records of the durability checker", capacity);
+				return 0;
+			}
+			t->rows = grown;
+			t->capacity = capacity;
+			t->count += !t->count;
+		}
+		i = t->count++;
+	}
+	memset(t->rows + (size_t)i * t->row_bytes, 0, t->row_bytes);
+	return i;
+}
+
+static void table_give(struct table *t, uint32_t i)
+{
+	memcpy(t->rows + (size_t)i * t->row_bytes, &t->free_list, sizeof t->free_list);
+	t->free_list = i;
+}
+
+static struct bucket *bucket_at(const struct emu_record *r, uint32_t i)
+{
+	return (struct bucket *)(void *)r->buckets.rows + i;
+}
+
+static struct stream *stream_at(const struct emu_record *r, uint32_t i)
+{
+	return (struct stream *)(void *)r->streams.rows + i;
+}
+
+static struct store *store_at(const struct emu_record *r, uint32_t i)
+{
+	return (struct store *)(void *)r->stores.rows + i;
+}
+
+/* ---- Streams and epochs --------------------------------------------------------------------------------- */
+
+static void model_violation(struct nvw_machine *m, const struct nvw_site *site, const char *what)
+{
+	if (!m->error) {
+		m->error = nvw_fail(NVW_E_MODEL, "at %llu ps the store of %s:%u %s (gope18, equations 1 to 3)",
+			(unsigned long long)m->now, site->file, site->line, what);
+	}
+}
+
+/* The bucket of the stream's epoch; makes the stream if *stream is 0. */
+static uint32_t bucket_for(struct nvw_machine *m, uint32_t *stream, uint32_t epoch, const struct nvw_site *site)
+{
+	struct emu_record *const r = m->record;
+	uint32_t last, i;
+
+	if (!*stream) {
+		*stream = table_take(m, &r->streams);
+	}
+	if (epoch + 1 < stream_at(r, *stream)->issued) {
+		model_violation(m, site, "comes after a store of a later epoch was sent to the NVRAM");
+	}
+	last = stream_at(r, *stream)->last;
+	if (last && bucket_at(r, last)->epoch == epoch) {
+		return last;
+	}
+	/* Laggards of a group may store in an epoch before the newest. */
+	for (i = stream_at(r, *stream)->first, last = 0; i && bucket_at(r, i)->epoch < epoch; i = bucket_at(r, i)->next) {
+		last = i;
+	}
+	if (i && bucket_at(r, i)->epoch == epoch) {
+		return i;
+	}
+	const uint32_t made = table_take(m, &r->buckets);
+
+	*bucket_at(r, made) = (struct bucket){.epoch = epoch, .next = i, .stream = *stream};
+	if (last) {
+		bucket_at(r, last)->next = made;
+	} else {
+		stream_at(r, *stream)->first = made;
+	}
+	if (!i) {
+		stream_at(r, *stream)->last = made;
+	}
+	return made;
+}
+
+/* Forgets empty epochs at the stream's start, and the stream if nothing can come. */
+static void stream_trim(struct emu_record *r, uint32_t stream)
+{
+	struct stream *const s = stream_at(r, stream);
+
+	while (s->first && !bucket_at(r, s->first)->outstanding) {
+		const uint32_t empty = s->first;
+
+		s->first = bucket_at(r, empty)->next;
+		if (!s->first) {
+			s->last = 0;
+		}
+		table_give(&r->buckets, empty);
+	}
+	if (s->closed && !s->first) {
+		table_give(&r->streams, stream);
+	}
+}
+
+static void stream_close(struct emu_record *r, uint32_t *stream)
+{
+	if (*stream) {
+		stream_at(r, *stream)->closed = true;
+		stream_trim(r, *stream);
+		*stream = 0;
+	}
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------------------ */
+
+static uint32_t site_id(struct nvw_machine *m, const struct nvw_site *site);
+
+static void log_append(struct nvw_machine *m, const struct nvw_log_record *record)
+{
+	const int r = nvw_log_append(m->record->log, record);
+
+	if (r < 0 && !m->error) {
+		m->error = r;
+	}
+}
+
+static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, nvw_off off, unsigned bytes,
+	uint64_t value)
+{
+	const struct nvw_log_record record = {.kind = NVW_LOG_STORE, .time_ps = m->now,
+		.store = {.site = site_id(m, wf->requests[lane].site), .kernel = m->exec.number,
+			.work_item = wf->first_global + lane, .group = wf->group->id, .epoch_wi = wf->epoch_wi[lane],
+			.epoch_wg = wf->epoch_wg[lane], .epoch_kr = wf->epoch_kr[lane], .bytes = bytes, .off = off,
+			.value = value}};
+
+	log_append(m, &record);
+}
+
+static void chain(struct emu_record *r, struct emu_line *line, uint32_t first, uint32_t last)
+{
+	if (line->stores) {
+		store_at(r, line->stores_tail)->next = first;
+	} else {
+		line->stores = first;
+	}
+	line->stores_tail = last;
+}
+
+void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, struct emu_line *line,
+	nvw_off off, unsigned bytes, uint64_t value)
+{
+	struct emu_record *const r = m->record;
+	const struct nvw_site *const site = wf->requests[lane].site;
+	uint32_t buckets[3], i;
+
+	if (!r) {
+		return;
+	}
+	if (r->log) {
+		log_store(m, wf, lane, off, bytes, value);
+	}
+	if (!r->check) {
+		return;
+	}
+	m->stats.checked_stores++;
+	buckets[0] = bucket_for(m, &wf->stream[lane], wf->epoch_wi[lane], site);
+	buckets[1] = bucket_for(m, &wf->group->stream, wf->epoch_wg[lane], site);
+	buckets[2] = bucket_for(m, &m->exec.stream, wf->epoch_kr[lane], site);
+	i = table_take(m, &r->stores);
+	if (m->error) {
+		return;
+	}
+	for (unsigned k = 0; k < 3; k++) {
+		store_at(r, i)->buckets[k] = buckets[k];
+		bucket_at(r, buckets[k])->outstanding++;
+	}
+	store_at(r, i)->site = site;
+	chain(r, line, i, i);
+}
+
+void record_move(struct nvw_machine *m, struct emu_line *to, struct emu_line *from)
+{
+	if (from->stores) {
+		chain(m->record, to, from->stores, from->stores_tail);
+		from->stores = from->stores_tail = 0;
+	}
+}
+
+/* ---- Write-backs ------------------------------------------------------------------------------------------- */
+
+static void check_issue(struct nvw_machine *m, const struct store *store)
+{
+	struct emu_record *const r = m->record;
+
+	for (unsigned k = 0; k < 3; k++) {
+		const struct bucket *const b = bucket_at(r, store->buckets[k]);
+		struct stream *const s = stream_at(r, b->stream);
+
+		stream_trim(r, b->stream);
+		if (s->first != store->buckets[k]) {
+			static const char *const of[] = {"its work-item", "its work-group", "the kernel"};
+			char what[160];
+
+			snprintf(what, sizeof what, "was sent to the NVRAM while stores of an earlier epoch of %s are not durable",
+				of[k]);
+			model_violation(m, store->site, what);
+		}
+		if (b->epoch + 1 > s->issued) {
+			s->issued = b->epoch + 1;
+		}
+	}
+}
+
+void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write)
+{
+	struct emu_record *const r = m->record;
+
+	if (!r) {
+		return;
+	}
+	if (r->log) {
+		const struct nvw_log_record record = {.kind = NVW_LOG_ISSUE, .time_ps = m->now,
+			.issue = {.write = write->number, .off = emu_line_off(write->line), .mask = write->mask, .data = write->data}};
+
+		log_append(m, &record);
+	}
+	for (uint32_t i = write->stores; i; i = store_at(r, i)->next) {
+		check_issue(m, store_at(r, i));
+	}
+}
+
+void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
+{
+	struct emu_record *const r = m->record;
+	uint32_t next;
+
+	if (!r) {
+		return;
+	}
+	if (r->log) {
+		const struct nvw_log_record record = {.kind = NVW_LOG_DONE, .time_ps = write->done,
+			.done = {.write = write->number}};
+
+		log_append(m, &record);
+	}
+	for (uint32_t i = write->stores; i; i = next) {
+		const struct store store = *store_at(r, i);
+
+		next = store.next;
+		for (unsigned k = 0; k < 3; k++) {
+			struct bucket *const b = bucket_at(r, store.buckets[k]);
+
+			if (--b->outstanding == 0) {
+				stream_trim(r, b->stream);
+			}
+		}
+		table_give(&r->stores, i);
+	}
+}
+
+/* ---- Kernels, barriers, the host ------------------------------------------------------------------------------ */
+
+/* The log's number of a site; the first use logs the site. */
+static uint32_t site_id(struct nvw_machine *m, const struct nvw_site *site)
+{
+	struct emu_record *const r = m->record;
+	uint32_t i = (uint32_t)(nvw_mix64((uintptr_t)site)) & r->site_mask;
+
+	if (site == r->last_site) {
+		return r->last_site_id;
+	}
+	while (r->sites[i].site && r->sites[i].site != site) {
+		i = (i + 1) & r->site_mask;
+	}
+	if (!r->sites[i].site) {
+		const struct nvw_log_record record = {.kind = NVW_LOG_SITE, .time_ps = m->now, .site = {
+			.id = ++r->site_count, .line = site->line, .file = site->file, .function = site->function}};
+
+		log_append(m, &record);
+		r->sites[i] = (struct site_number){site, r->site_count};
+		if (r->site_count > r->site_mask / 2) {
+			const uint32_t mask = 2 * r->site_mask + 1, id = r->sites[i].id;
+			struct site_number *const grown = calloc(mask + 1, sizeof *grown);
+
+			if (!grown) {
+				m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u source places", mask);
+				return id;
+			}
+			for (uint32_t k = 0; k <= r->site_mask; k++) {
+				uint32_t at = (uint32_t)(nvw_mix64((uintptr_t)r->sites[k].site)) & mask;
+
+				while (r->sites[k].site && grown[at].site) {
+					at = (at + 1) & mask;
+				}
+				if (r->sites[k].site) {
+					grown[at] = r->sites[k];
+				}
+			}
+			free(r->sites);
+			r->sites = grown;
+			r->site_mask = mask;
+			return id;
+		}
+	}
+	r->last_site = site;
+	r->last_site_id = r->sites[i].id;
+	return r->last_site_id;
+}
+
+void record_launch(struct nvw_machine *m, uint64_t work_items)
+{
+	const struct nvw_log_record record = {.kind = NVW_LOG_LAUNCH, .time_ps = m->now,
+		.launch = {.kernel = m->exec.number, .group_size = m->exec.group_size, .work_items = work_items,
+			.name = m->exec.name}};
+
+	if (m->record && m->record->log) {
+		log_append(m, &record);
+	}
+}
+
+void record_kernel_finish(struct nvw_machine *m)
+{
+	const struct nvw_log_record record = {.kind = NVW_LOG_FINISH, .time_ps = m->now,
+		.finish = {.kernel = m->exec.number}};
+
+	if (m->record) {
+		if (m->record->log) {
+			log_append(m, &record);
+		}
+		stream_close(m->record, &m->exec.stream);
+	}
+}
+
+void record_close_wavefront(struct nvw_machine *m, struct emu_wavefront *wf)
+{
+	if (m->record && m->record->check) {
+		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+			stream_close(m->record, &wf->stream[lane]);
+		}
+	}
+}
+
+void record_close_group(struct nvw_machine *m, struct emu_group *group)
+{
+	if (m->record) {
+		stream_close(m->record, &group->stream);
+	}
+}
+
+void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool persisted)
+{
+	if (m->record && m->record->log) {
+		const struct nvw_log_record record = {.kind = persisted ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
+			.time_ps = m->now,
+			.barrier = {.site = site_id(m, b->site), .kernel = m->exec.number, .scope = b->scope,
+				.work_item = b->work_item, .group = b->group, .work_items = b->work_items, .epoch = b->epoch}};
+
+		log_append(m, &record);
+	}
+}
+
+void record_ack(struct nvw_machine *m, uint64_t first, uint64_t count)
+{
+	const struct nvw_log_record record = {.kind = NVW_LOG_ACK, .time_ps = m->now,
+		.ack = {.first = first, .count = count}};
+
+	if (m->record && m->record->log) {
+		log_append(m, &record);
+	}
+}
+
+void record_host_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t n)
+{
+	if (!m->record || !m->record->log) {
+		return;
+	}
+	while (n && !m->error) {
+		const uint32_t bytes = n < HOST_PIECE ? (uint32_t)n : HOST_PIECE;
+		const struct nvw_log_record record = {.kind = NVW_LOG_HOST, .time_ps = m->now,
+			.host = {.off = off, .bytes = bytes, .data = data}};
+
+		log_append(m, &record);
+		off += bytes;
+		data += bytes;
+		n -= bytes;
+	}
+}
+
+/* ---- Set-up ------------------------------------------------------------------------------------------------------ */
+
+int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
+{
+#ifdef EMU_DEBUG
+	const bool is_default = true;
+#else
+	const bool is_default = false;
+#endif
+	const bool check = m->config.persist_check == EMU_AUTO ? is_default : m->config.persist_check;
+	struct emu_record *r;
+
+	if (!log && !check) {
+		return 0;
+	}
+	m->record = r = calloc(1, sizeof *r);
+	if (!r) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
+	}
+	r->log = log;
+	r->check = check && m->config.domain != EMU_DOMAIN_eadr;
+	r->buckets.row_bytes = sizeof(struct bucket);
+	r->streams.row_bytes = sizeof(struct stream);
+	r->stores.row_bytes = sizeof(struct store);
+	r->site_mask = SITES_MIN - 1;
+	r->sites = calloc(SITES_MIN, sizeof *r->sites);
+	return r->sites ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
+}
+
+void record_finish(struct nvw_machine *m)
+{
+	if (m->record) {
+		free(m->record->buckets.rows);
+		free(m->record->streams.rows);
+		free(m->record->stores.rows);
+		free(m->record->sites);
+		free(m->record);
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Acknowledged operations: a growing bitmap. See check.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static int grow(struct nvw_acks *acks, uint64_t words)
+{
+	uint64_t capacity = acks->words ? acks->words : 64;
+
+	while (capacity < words) {
+		capacity *= 2;
+	}
+	uint64_t *bits = realloc(acks->bits, capacity * sizeof *bits);
+
+	if (bits == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
+			(unsigned long long)(words * 64));
+	}
+	memset(bits + acks->words, 0, (capacity - acks->words) * sizeof *bits);
+	acks->bits = bits;
+	acks->words = capacity;
+	return 0;
+}
+
+int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
+{
+	if (count > NVW__ACKS_MAX || first > NVW__ACKS_MAX - count) {
+		return nvw_fail(NVW_E_KERNEL, "acknowledged: operations %llu and %llu more; numbers end at %d",
+			(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
+	}
+	const uint64_t words = (first + count + 63) / 64;
+
+	if (words > acks->words) {
+		const int error = grow(acks, words);
+
+		if (error) {
+			return error;
+		}
+	}
+	for (uint64_t op = first; op < first + count; op++) {
+		const uint64_t bit = (uint64_t)1 << op % 64;
+
+		acks->count += !(acks->bits[op / 64] & bit);
+		acks->bits[op / 64] |= bit;
+	}
+	return 0;
+}
+
+void nvw__acks_clear(struct nvw_acks *acks)
+{
+	if (acks->words > 0) {
+		memset(acks->bits, 0, acks->words * sizeof *acks->bits);
+	}
+	acks->count = 0;
+}
+
+void nvw__acks_free(struct nvw_acks *acks)
+{
+	free(acks->bits);
+	*acks = (struct nvw_acks){0};
+}
+
+bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
+{
+	return op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
+}
+
+uint64_t nvw_acked_count(const struct nvw_acks *acks)
+{
+	return acks->count;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of named values. See describe.h and nvw/recovery.h. */
+#include "describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct nvw__value *add(struct nvw_description *d, const char *name, enum nvw__value_type type, const char *unit,
+	const char *meaning)
+{
+	struct nvw__value *v;
+
+	if (d->count == d->capacity) {
+		const unsigned capacity = d->capacity ? 2 * d->capacity : 16;
+		struct nvw__value *const grown = realloc(d->values, capacity * sizeof *grown);
+
+		if (!grown) {
+			return NULL;
+		}
+		d->values = grown;
+		d->capacity = capacity;
+	}
+	v = &d->values[d->count];
+	*v = (struct nvw__value){.name = strdup(name), .unit = strdup(unit), .meaning = strdup(meaning), .type = type};
+	d->count++;
+	return v->name && v->unit && v->meaning ? v : NULL;
+}
+
+static int result(const struct nvw__value *v)
+{
+	return v ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a description");
+}
+
+int nvw_describe_u64(struct nvw_description *description, const char *name, uint64_t value, const char *unit,
+	const char *meaning)
+{
+	struct nvw__value *const v = add(description, name, NVW__VALUE_U64, unit, meaning);
+
+	if (v) {
+		v->u64 = value;
+	}
+	return result(v);
+}
+
+int nvw_describe_real(struct nvw_description *description, const char *name, double value, const char *unit,
+	const char *meaning)
+{
+	struct nvw__value *const v = add(description, name, NVW__VALUE_REAL, unit, meaning);
+
+	if (v) {
+		v->real = value;
+	}
+	return result(v);
+}
+
+int nvw_describe_text(struct nvw_description *description, const char *name, const char *value, const char *meaning)
+{
+	struct nvw__value *const v = add(description, name, NVW__VALUE_TEXT, "", meaning);
+
+	if (v) {
+		v->text = strdup(value);
+	}
+	return result(v && v->text ? v : NULL);
+}
+
+void nvw__description_clear(struct nvw_description *d)
+{
+	for (unsigned i = 0; i < d->count; i++) {
+		free(d->values[i].name);
+		free(d->values[i].unit);
+		free(d->values[i].meaning);
+		if (d->values[i].type == NVW__VALUE_TEXT) {
+			free(d->values[i].text);
+		}
+	}
+	free(d->values);
+	*d = (struct nvw_description){0};
+}

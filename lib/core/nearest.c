@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* "Did you mean": Levenshtein distance, the plain way; words here are short. */
+#include "units.h"
+
+#include <string.h>
+
+enum { WORD_MAX = 64 };
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+	const size_t rows = strlen(a), columns = strlen(b);
+	size_t row[WORD_MAX + 1];
+
+	if (columns > WORD_MAX) {
+		return columns;
+	}
+	for (size_t k = 0; k <= columns; k++) {
+		row[k] = k;
+	}
+	for (size_t i = 1; i <= rows; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t k = 1; k <= columns; k++) {
+			const size_t above = row[k];
+
+			row[k] = least(least(above, row[k - 1]) + 1, diagonal + (a[i - 1] != b[k - 1]));
+			diagonal = above;
+		}
+	}
+	return row[columns];
+}
+
+const char *nvw_nearest(const char *word, const char *const *names)
+{
+	const char *best = NULL;
+	size_t best_distance = strlen(word) / 2 + 1;
+
+	for (; *names; names++) {
+		const size_t d = distance(word, *names);
+
+		if (d < best_distance || (d == best_distance && !best)) {
+			best = *names;
+			best_distance = d;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options of workloads. See options.h and nvw/workload.h. */
+#include "options.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+struct value {
+	char *text;
+	uint64_t u64; /* also the index of a choice, and 0 or 1 */
+	double real;
+	bool given;
+};
+
+struct nvw_options {
+	const struct nvw_option *table;
+	unsigned count;
+	struct value values[];
+};
+
+static unsigned length(const struct nvw_option *table)
+{
+	unsigned n = 0;
+
+	while (table && table[n].name) {
+		n++;
+	}
+	return n;
+}
+
+static int parse_choice(const struct nvw_option *option, const char *text, uint64_t *ret)
+{
+	char list[256] = "";
+
+	for (unsigned i = 0; option->choices[i]; i++) {
+		if (!strcmp(option->choices[i], text)) {
+			*ret = i;
+			return 0;
+		}
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", option->choices[i]);
+	}
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is none of %s", text, list);
+}
+
+static int parse(const struct nvw_option *option, const char *text, struct value *value)
+{
+	bool on = false;
+	int r = 0;
+
+	switch (option->type) {
+	case NVW_OPTION_COUNT:
+		return nvw_parse_count(text, &value->u64);
+	case NVW_OPTION_BYTES:
+		return nvw_parse_bytes(text, &value->u64);
+	case NVW_OPTION_REAL:
+		return nvw_parse_real(text, &value->real);
+	case NVW_OPTION_CHOICE:
+		return parse_choice(option, text, &value->u64);
+	case NVW_OPTION_BOOL:
+		r = nvw_parse_bool(text, &on);
+		value->u64 = on;
+		break;
+	case NVW_OPTION_STRING:
+		break;
+	}
+	return r;
+}
+
+int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret_options)
+{
+	const unsigned count = length(table);
+	struct nvw_options *const options = calloc(1, sizeof *options + count * sizeof options->values[0]);
+
+	if (!options) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for options");
+	}
+	options->table = table;
+	options->count = count;
+	for (unsigned i = 0; i < count; i++) {
+		struct value *const v = &options->values[i];
+		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ? parse(&table[i], table[i].value, v) : 0;
+
+		v->text = strdup(table[i].value);
+		if (r < 0 || !v->text) {
+			nvw__options_free(options);
+			return r < 0 ? nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name, nvw_error_message()) :
+				nvw_fail(NVW_E_MEMORY, "no memory for options");
+		}
+	}
+	*ret_options = options;
+	return 0;
+}
+
+void nvw__options_free(struct nvw_options *options)
+{
+	for (unsigned i = 0; options && i < options->count; i++) {
+		free(options->values[i].text);
+	}
+	free(options);
+}
+
+static int unknown(const struct nvw_options *options, const char *name)
+{
+	const char *names[128];
+	const char *near;
+	unsigned n = 0;
+
+	for (; n < options->count && n < 127; n++) {
+		names[n] = options->table[n].name;
+	}
+	names[n] = NULL;
+	near = nvw_nearest(name, names);
+	return near ? nvw_fail(NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near) :
+		nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
+}
+
+int nvw__options_set(struct nvw_options *options, const char *name, const char *text)
+{
+	for (unsigned i = 0; i < options->count; i++) {
+		struct value new = {0};
+		int r;
+
+		if (strcmp(options->table[i].name, name)) {
+			continue;
+		}
+		r = parse(&options->table[i], text, &new);
+		if (r < 0) {
+			return nvw_fail(r, "--%s: %s", name, nvw_error_message());
+		}
+		new.text = strdup(text);
+		new.given = true;
+		if (!new.text) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for options");
+		}
+		free(options->values[i].text);
+		options->values[i] = new;
+		return 0;
+	}
+	return unknown(options, name);
+}
+
+char *nvw__options_text(const struct nvw_options *options)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const f = open_memstream(&text, &bytes);
+	bool first = true;
+
+	for (unsigned i = 0; f && i < options->count; i++) {
+		if (options->values[i].given) {
+			fprintf(f, "%s%s=%s", first ? "" : " ", options->table[i].name, options->values[i].text);
+			first = false;
+		}
+	}
+	return f && fclose(f) == 0 ? text : NULL;
+}
+
+/* Asking for an option that is not in the table, or for another type, is a mistake in the workload. */
+static const struct value *value_of(const struct nvw_options *options, const char *name, unsigned types)
+{
+	for (unsigned i = 0; i < options->count; i++) {
+		if (!strcmp(options->table[i].name, name)) {
+			assert(types >> options->table[i].type & 1);
+			return &options->values[i];
+		}
+	}
+	assert(!"an option of the workload's table");
+	abort();
+}
+
+uint64_t nvw_option_u64(const struct nvw_options *options, const char *name)
+{
+	return value_of(options, name, 1u << NVW_OPTION_COUNT | 1u << NVW_OPTION_BYTES)->u64;
+}
+
+double nvw_option_real(const struct nvw_options *options, const char *name)
+{
+	return value_of(options, name, 1u << NVW_OPTION_REAL)->real;
+}
+
+bool nvw_option_bool(const struct nvw_options *options, const char *name)
+{
+	return value_of(options, name, 1u << NVW_OPTION_BOOL)->u64;
+}
+
+unsigned nvw_option_choice(const struct nvw_options *options, const char *name)
+{
+	return (unsigned)value_of(options, name, 1u << NVW_OPTION_CHOICE)->u64;
+}
+
+const char *nvw_option_string(const struct nvw_options *options, const char *name)
+{
+	return value_of(options, name, 1u << NVW_OPTION_STRING)->text;
+}
+
+bool nvw_option_given(const struct nvw_options *options, const char *name)
+{
+	return value_of(options, name, UINT32_MAX)->given;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Epochs and the undo log from inside a kernel. See nvw/epoch.h. */
+#include <nvw/epoch.h>
+
+#include "pool/layout.h"
+
+static uint64_t *est_word(const struct nvw_pmem *pmem, uint32_t stream)
+{
+	return nvw_at(pmem, uint64_t, nvw__est_off(&pmem->geometry, stream));
+}
+
+struct nvw_epoch nvw_epoch_begin(const struct nvw_pmem *pmem, uint32_t stream)
+{
+	/* From the L2, where the persist barrier after the last completion has brought the word: this CU's L1 may
+	 * hold an older one. */
+	const uint64_t word = nvw_atomic_load(est_word(pmem, stream), NVW_RELAXED, NVW_SCOPE_AGENT);
+
+	return (struct nvw_epoch){.pmem = pmem, .stream = stream, .number = nvw__est_epoch(word) + 1};
+}
+
+void nvw_undo_reset(const struct nvw_epoch *epoch)
+{
+	nvw_atomic_store(&epoch->pmem->log_used[epoch->stream], 0, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+bool nvw_undo(const struct nvw_epoch *epoch, nvw_off off)
+{
+	const struct nvw_pmem *const pmem = epoch->pmem;
+	const uint32_t entry = nvw_atomic_add(&pmem->log_used[epoch->stream], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	struct nvw__undo undo = {.off = off};
+	nvw_off at;
+
+	if (entry >= pmem->geometry.log_entries || epoch->number > NVW__EPOCH_MAX) {
+		return false;
+	}
+	undo.value = nvw_load(nvw_at(pmem, uint64_t, off));
+	at = nvw__entry_off(&pmem->geometry, epoch->stream, entry);
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++, at += 8) {
+		nvw_store(nvw_at(pmem, uint64_t, at), nvw_seal(at, nvw__entry_payload(&undo, epoch->number, i)));
+	}
+	return true;
+}
+
+void nvw_epoch_complete(struct nvw_epoch *epoch)
+{
+	const nvw_off off = nvw__est_off(&epoch->pmem->geometry, epoch->stream);
+
+	nvw_store(nvw_at(epoch->pmem, uint64_t, off),
+		nvw_seal(off, nvw__est_payload(NVW__EST_COMPLETED, epoch->number)));
+	epoch->number++;
+}

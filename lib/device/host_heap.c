@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host's side of the heap, between kernels: which blocks kernels may take next, and large extents.
+ *
+ * Everything is read as the program sees it (nvw_read), after nvw_persist() has made the two the same: so a block
+ * whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a DRAM-only machine, where
+ * nothing becomes durable, works in the same way.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/host.h>
+
+#include "pool/layout.h"
+
+static int read_words(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t *to, uint64_t count)
+{
+	return nvw_read(machine, to, pmem->base + off, 8 * count);
+}
+
+static int write_sealed(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t payload)
+{
+	const uint64_t word = nvw_seal(off, payload);
+
+	return nvw_write(machine, pmem->base + off, &word, sizeof word);
+}
+
+static int damaged_word(const struct nvw_machine *machine, nvw_off off, const char *what)
+{
+	return nvw_fail(NVW_E_DAMAGED, "offset 0x%" PRIx64 ": %s is damaged", off, what);
+}
+
+/* Makes a range of the pool zero; what is zero already (all of a fresh pool) is not written again. */
+static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t bytes)
+{
+	static const char zeros[4096];
+	int r = 0;
+
+	while (bytes && r == 0) {
+		const uint64_t piece = bytes < sizeof zeros ? bytes : sizeof zeros;
+		char now[sizeof zeros];
+
+		r = nvw_read(machine, now, pmem->base + off, piece);
+		if (r == 0 && memcmp(now, zeros, piece)) {
+			r = nvw_write(machine, pmem->base + off, zeros, piece);
+		}
+		off += piece;
+		bytes -= piece;
+	}
+	return r;
+}
+
+int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
+{
+	struct nvw_pool *const pool = nvw_machine_pool(machine);
+	struct nvw_pmem pmem = {0};
+	uint64_t *next;
+
+	if (!pool) {
+		return nvw_fail(NVW_E_USAGE, "the machine has no pool");
+	}
+	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine);
+	pmem.geometry = *nvw_pool_geometry(pool);
+	pmem.log_used = nvw_alloc(machine, pmem.geometry.streams * sizeof *pmem.log_used);
+	/* A line each: they are counted up by everybody. */
+	next = nvw_alloc(machine, NVW_HEAP_CLASSES * NVW__LINE_BYTES);
+	if (!pmem.log_used || !next) {
+		return NVW_E_MEMORY;
+	}
+	for (unsigned class = 0; class < NVW_HEAP_CLASSES; class++) {
+		pmem.heap[class].next = next + class * (NVW__LINE_BYTES / 8);
+	}
+	*ret_pmem = pmem;
+	return 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+
+/* What is read once for a whole pass over the heap. */
+struct pass {
+	struct nvw_machine *machine;
+	const struct nvw_pmem *pmem;
+	uint64_t *chunks; /* words of the chunk table */
+	uint64_t *est;
+	uint64_t *found; /* offsets of free blocks */
+	uint64_t count, wanted;
+};
+
+static bool is_free(const struct pass *p, uint64_t payload)
+{
+	const uint32_t stream = nvw__block_stream(payload);
+	enum nvw__outcome outcome;
+
+	switch (nvw__block_kind(payload)) {
+	case NVW__BLOCK_FREE:
+		return true;
+	case NVW__BLOCK_ALLOCATED:
+		return false;
+	default:
+		break;
+	}
+	if (stream >= p->pmem->geometry.streams) {
+		return false;
+	}
+	outcome = nvw__outcome_of(p->est[stream] & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1), nvw__block_epoch(payload));
+	return nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ? outcome == NVW__COMPLETED : outcome == NVW__ROLLED_BACK;
+}
+
+static int collect(struct pass *p, uint64_t chunk, unsigned class)
+{
+	const nvw_off off = nvw__chunk_off(&p->pmem->geometry, chunk);
+	uint64_t words[NVW_POOL_CHUNK_BYTES / NVW_HEAP_BLOCK_MIN];
+	const int r = read_words(p->machine, p->pmem, off, words, nvw__class_blocks[class]);
+
+	for (uint32_t i = 0; r == 0 && i < nvw__class_blocks[class] && p->count < p->wanted; i++) {
+		uint64_t payload;
+
+		if (!nvw_unseal(nvw__block_word_off(off, i), words[i], &payload)) {
+			return damaged_word(p->machine, nvw__block_word_off(off, i), "a block word");
+		}
+		if (is_free(p, payload)) {
+			p->found[p->count++] = nvw__block_off(off, class, i);
+		}
+	}
+	return r;
+}
+
+/* The chunk after this one in the table: extents are stepped over. */
+static uint64_t after(uint64_t chunk, uint64_t payload)
+{
+	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT && nvw__chunk_value(payload) ? nvw__chunk_value(payload) : 1);
+}
+
+static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
+{
+	const nvw_off off = nvw__chunk_word_off(&p->pmem->geometry, chunk);
+
+	return nvw_unseal(off, p->chunks[chunk], ret) ? 0 : damaged_word(p->machine, off, "a word of the chunk table");
+}
+
+static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
+{
+	/* The table first: whoever finds the chunk finds its blocks free. */
+	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk), nvw__class_table_bytes(class));
+
+	return r < 0 ? r : write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
+		nvw__chunk_payload(NVW__CHUNK_CLASS, class));
+}
+
+/* Free blocks of the class's chunks, then of fresh chunks. */
+static int collect_all(struct pass *p, unsigned class)
+{
+	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
+	uint64_t payload;
+	int r = 0;
+
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted; chunk = after(chunk, payload)) {
+		payload = 0;
+		r = chunk_payload(p, chunk, &payload);
+		if (r == 0 && payload == nvw__chunk_payload(NVW__CHUNK_CLASS, class)) {
+			r = collect(p, chunk, class);
+		}
+	}
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted; chunk = after(chunk, payload)) {
+		payload = 0;
+		r = chunk_payload(p, chunk, &payload);
+		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_FREE) {
+			r = make_class_chunk(p, chunk, class);
+			r = r ? r : collect(p, chunk, class);
+		}
+	}
+	if (r == 0 && p->count < p->wanted) {
+		return nvw_fail(NVW_E_FULL, "the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
+			" are needed", p->count, nvw__class_block_bytes(class), p->wanted);
+	}
+	return r;
+}
+
+static int pass_begin(struct pass *p)
+{
+	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
+	int r = nvw_persist(p->machine);
+
+	p->chunks = malloc(8 * (uint64_t)g->chunk_count);
+	p->est = malloc(8 * (uint64_t)g->streams);
+	p->found = malloc(8 * (p->wanted ? p->wanted : 1));
+	if (!p->chunks || !p->est || !p->found) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to look through the pool's heap");
+	}
+	r = r ? r : read_words(p->machine, p->pmem, g->chunk_table, p->chunks, g->chunk_count);
+	return r ? r : read_words(p->machine, p->pmem, g->est, p->est, g->streams);
+}
+
+static void pass_end(struct pass *p)
+{
+	free(p->chunks);
+	free(p->est);
+	free(p->found);
+}
+
+/* Hands what was found to kernels; an earlier list is used again if it is long enough. */
+static int publish(struct pass *p, struct nvw_heap_class *heap)
+{
+	static const uint64_t first = 0;
+	int r;
+
+	if (heap->capacity < p->count) {
+		heap->blocks = nvw_alloc(p->machine, 8 * p->count);
+		heap->capacity = heap->blocks ? p->count : 0;
+		heap->count = 0;
+		if (!heap->blocks) {
+			return NVW_E_MEMORY;
+		}
+	}
+	r = nvw_write(p->machine, heap->blocks, p->found, 8 * p->count);
+	r = r ? r : nvw_write(p->machine, heap->next, &first, sizeof first);
+	heap->count = r ? heap->count : p->count;
+	return r;
+}
+
+int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, uint64_t count)
+{
+	const unsigned class = nvw__class_of(bytes);
+	struct pass p = {.machine = machine, .pmem = pmem, .wanted = count};
+	int r;
+
+	if (!bytes || class == NVW_HEAP_CLASSES) {
+		return nvw_fail(NVW_E_USAGE, "a block has 1 to %d bytes, not %" PRIu64, NVW_HEAP_BLOCK_MAX, bytes);
+	}
+	if (count > (uint64_t)pmem->geometry.chunk_count * nvw__class_blocks[class]) {
+		return nvw_fail(NVW_E_FULL, "the pool's heap of %" PRIu32 " chunks has no room for %" PRIu64 " blocks of %" PRIu32
+			" bytes", pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
+	}
+	r = pass_begin(&p);
+	r = r ? r : collect_all(&p, class);
+	r = r ? r : publish(&p, &pmem->heap[class]);
+	pass_end(&p);
+	return r;
+}
+
+/* ---- Extents ------------------------------------------------------------------------------------------------- */
+
+/* The first run of so many free chunks; chunk_count if there is none. */
+static int find_run(const struct pass *p, uint64_t length, uint64_t *ret_chunk)
+{
+	const uint64_t count = p->pmem->geometry.chunk_count;
+	uint64_t run = 0, payload;
+
+	*ret_chunk = count;
+	for (uint64_t chunk = 0; chunk < count; chunk = after(chunk, payload)) {
+		const int r = chunk_payload(p, chunk, &payload);
+
+		if (r < 0) {
+			return r;
+		}
+		run = nvw__chunk_kind(payload) == NVW__CHUNK_FREE ? run + 1 : 0;
+		if (run == length) {
+			*ret_chunk = chunk + 1 - length;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
+{
+	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
+	const uint64_t length = (bytes + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES;
+	uint64_t chunk;
+	int r = find_run(p, length, &chunk);
+
+	if (r == 0 && chunk == g->chunk_count) {
+		r = nvw_fail(NVW_E_FULL, "the pool's heap of %" PRIu32 " chunks has no %" PRIu64 " free ones in a row for %" PRIu64
+			" bytes", g->chunk_count, length, bytes);
+	}
+	r = r ? r : zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES);
+	r = r ? r : write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk), nvw__chunk_payload(NVW__CHUNK_EXTENT, length));
+	*ret_extent = r ? 0 : nvw__chunk_off(g, chunk);
+	return r;
+}
+
+int nvw_heap_alloc_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, nvw_off *ret_extent)
+{
+	struct pass p = {.machine = machine, .pmem = pmem};
+	int r;
+
+	if (!bytes) {
+		return nvw_fail(NVW_E_USAGE, "an extent has at least one byte");
+	}
+	r = pass_begin(&p);
+	r = r ? r : take_extent(&p, bytes, ret_extent);
+	pass_end(&p);
+	return r;
+}
+
+int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw_off extent)
+{
+	const struct nvw_pool_geometry *const g = &pmem->geometry;
+	const uint64_t chunk = (extent - g->chunks) / NVW_POOL_CHUNK_BYTES;
+	uint64_t word = 0, payload = 0;
+	nvw_off off;
+	int r;
+
+	if (extent < g->chunks || chunk >= g->chunk_count || extent != nvw__chunk_off(g, chunk)) {
+		return nvw_fail(NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an extent", extent);
+	}
+	off = nvw__chunk_word_off(g, chunk);
+	r = nvw_persist(machine);
+	r = r ? r : read_words(machine, pmem, off, &word, 1);
+	if (r == 0 && (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT)) {
+		return nvw_fail(NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an extent", extent);
+	}
+	return r ? r : write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
+}

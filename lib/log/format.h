@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The persist log's file format, shared by writer and reader; docs/persist-log.md is its specification.
+ *
+ *	header | block | block | ... | trailer
+ *
+ * Guarantees
+ *   (1) Every byte of the file is covered by a checksum: a change of any of them is noticed.
+ *   (2) A file without its trailer is noticed, so is anything that follows the trailer.
+ *   (3) Blocks decode independently of each other, but for the strings of the sites.
+ *   (4) The same records give the same bytes.
+ */
+#ifndef LOG_FORMAT_H
+#define LOG_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <nvw/persist_log.h>
+
+enum {
+	LOG_MAGIC_BYTES = 8,
+	LOG_HEADER_FIXED_BYTES = 8 + 4 + 4 + 8 + 8 + 4, /* magic, version, length, seed, pool, atomicity */
+	LOG_STRINGS = 6,
+	LOG_STRING_MAX = 4095, /* longer ones are cut */
+	LOG_HEADER_MAX = LOG_HEADER_FIXED_BYTES + LOG_STRINGS * (2 + LOG_STRING_MAX) + 8,
+	LOG_BLOCK_HEADER_BYTES = 8 + 4 + 4 + 4 + 4 + 8, /* checksum, stored, raw, records, kind, time */
+	LOG_RAW_MAX = 1 << 18,      /* uncompressed bytes of a block */
+	LOG_RECORD_MAX = 3 * 4200, /* bytes of the longest record: a site with two long strings */
+};
+
+/* \r\n and \0 find out a transfer that mangles binary files. */
+#define LOG_MAGIC "NVWLOG\r\n"
+
+enum log_block_kind { LOG_BLOCK_RECORDS = 0x4b4c4252 /* "RBLK" */, LOG_BLOCK_TRAILER = 0x4c494154 /* "TAIL" */ };
+
+/* Checksum seed of block number i: a block that strayed to another place is noticed. */
+static inline uint64_t log_block_seed(uint64_t i)
+{
+	return 0x6e7677616c6f6700u + i;
+}
+
+/*
+ * A record starts with a tag byte: its kind in the low four bits, flags above. Every record but those
+ * with LOG_SAME_TIME goes on with the time since the record before, as a varint.
+ */
+enum {
+	LOG_KIND_MASK = 0x0f,
+	LOG_SAME_TIME = 0x10,
+	/* ISSUE */
+	LOG_WHOLE_WORDS = 0x20, /* the mask is one bit a word, in one byte */
+	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last issue */
+	/* STORE: a second byte follows the tag */
+	LOG_SAME_SITE = 0x20,
+	LOG_SAME_GROUP = 0x40,  /* kernel and group */
+	LOG_SAME_EPOCHS = 0x80,
+	/* STORE, second byte: bytes - 1 in the low three bits */
+	LOG_STORE_BYTES = 0x07,
+	LOG_NEXT_ITEM = 0x08,   /* work-item one above the last store's */
+	LOG_SAME_STRIDE = 0x10, /* offset as far from the last store's as that from the one before */
+};
+
+/* What differences are taken against; all zero at the start of a block but for the time. */
+struct log_context {
+	uint64_t time_ps;
+	uint64_t store_off, store_stride;
+	uint64_t work_item, group;
+	uint32_t site, kernel;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+	uint64_t issue_write, issue_off, done_write;
+	uint64_t host_off, ack_next;
+};
+
+static inline void log_context_reset(struct log_context *c, uint64_t time_ps)
+{
+	memset(c, 0, sizeof *c);
+	c->time_ps = time_ps;
+}
+
+static inline uint64_t log_zigzag(uint64_t difference)
+{
+	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static inline uint64_t log_unzigzag(uint64_t z)
+{
+	return z >> 1 ^ -(z & 1);
+}
+
+static inline void log_put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++) {
+		p[i] = (uint8_t)(v >> 8 * i);
+	}
+}
+
+static inline void log_put64(uint8_t *p, uint64_t v)
+{
+	for (int i = 0; i < 8; i++) {
+		p[i] = (uint8_t)(v >> 8 * i);
+	}
+}
+
+static inline uint32_t log_get32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t log_get64(const uint8_t *p)
+{
+	return log_get32(p) | (uint64_t)log_get32(p + 4) << 32;
+}
+
+/* Spreads a word mask (bit i: word i) to a byte mask, and tells whether the reverse is possible. */
+static inline uint64_t log_words_to_bytes(uint8_t words)
+{
+	uint64_t mask = 0;
+
+	for (int i = 0; i < 8; i++) {
+		mask |= (words >> i & 1u) ? (uint64_t)0xff << 8 * i : 0;
+	}
+	return mask;
+}
+
+static inline bool log_bytes_to_words(uint64_t mask, uint8_t *ret_words)
+{
+	uint8_t words = 0;
+
+	for (int i = 0; i < 8; i++) {
+		words |= (uint8_t)((mask >> 8 * i & 1) << i);
+	}
+	*ret_words = words;
+	return log_words_to_bytes(words) == mask;
+}
+
+#endif

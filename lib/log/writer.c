@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The persist log's writer: records are packed into a buffer of one block; a full block is compressed,
+ * sealed and written. Memory is two blocks, however long the log gets.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "format.h"
+
+/* Negative levels trade size for speed: most of the time of a logged run must go to the run. */
+enum { COMPRESSION_LEVEL = -3 };
+
+struct nvw_log_writer {
+	int fd;
+	int error; /* the first failure; nothing is written after it */
+	char *path;
+	ZSTD_CCtx *zstd;
+	uint64_t blocks, records;
+	uint32_t block_records;
+	uint64_t block_time_ps;
+	struct log_context context;
+	uint8_t *p; /* where the next record goes in raw */
+	size_t stored_capacity;
+	uint8_t *stored;
+	uint8_t raw[LOG_RAW_MAX];
+};
+
+static int fail_write(struct nvw_log_writer *w)
+{
+	if (errno == ENOSPC || errno == EDQUOT) {
+		w->error = nvw_fail(NVW_E_FULL, "%s: no space is left for the persist log", w->path);
+	} else {
+		w->error = nvw_fail_errno("%s: cannot write the persist log", w->path);
+	}
+	return w->error;
+}
+
+static int write_all(struct nvw_log_writer *w, const uint8_t *from, size_t n)
+{
+	while (n > 0) {
+		const ssize_t done = write(w->fd, from, n);
+
+		if (done < 0 && errno == EINTR) {
+			continue;
+		}
+		if (done <= 0) {
+			errno = done == 0 ? ENOSPC : errno;
+			return fail_write(w);
+		}
+		from += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
+
+/* Completes the block header in front of n stored bytes and writes both. */
+static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t n, size_t raw, uint32_t records,
+	uint64_t time_ps)
+{
+	uint8_t *h = w->stored;
+
+	log_put32(h + 8, (uint32_t)n);
+	log_put32(h + 12, (uint32_t)raw);
+	log_put32(h + 16, records);
+	log_put32(h + 20, kind);
+	log_put64(h + 24, time_ps);
+	log_put64(h, XXH64(h + 8, LOG_BLOCK_HEADER_BYTES - 8 + n, log_block_seed(w->blocks)));
+	w->blocks++;
+	return write_all(w, h, LOG_BLOCK_HEADER_BYTES + n);
+}
+
+static int flush_block(struct nvw_log_writer *w)
+{
+	const size_t raw = (size_t)(w->p - w->raw);
+	const uint64_t time_ps = w->context.time_ps;
+
+	if (raw == 0) {
+		return 0;
+	}
+	const size_t n = ZSTD_compress2(w->zstd, w->stored + LOG_BLOCK_HEADER_BYTES,
+		w->stored_capacity - LOG_BLOCK_HEADER_BYTES, w->raw, raw);
+	if (ZSTD_isError(n)) {
+		w->error = nvw_fail(NVW_E_MEMORY, "%s: zstd: %s", w->path, ZSTD_getErrorName(n));
+		return w->error;
+	}
+	const int error = seal_block(w, LOG_BLOCK_RECORDS, n, raw, w->block_records, w->block_time_ps);
+
+	w->p = w->raw;
+	w->block_records = 0;
+	w->block_time_ps = time_ps;
+	log_context_reset(&w->context, time_ps);
+	return error;
+}
+
+static int write_trailer(struct nvw_log_writer *w)
+{
+	uint8_t *body = w->stored + LOG_BLOCK_HEADER_BYTES;
+
+	log_put64(body, w->records);
+	log_put64(body + 8, w->blocks);
+	return seal_block(w, LOG_BLOCK_TRAILER, 16, 16, 0, w->context.time_ps);
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------- */
+
+static inline void put_varint(struct nvw_log_writer *w, uint64_t v)
+{
+	while (v >= 0x80) {
+		*w->p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*w->p++ = (uint8_t)v;
+}
+
+static inline void put_difference(struct nvw_log_writer *w, uint64_t now, uint64_t before)
+{
+	put_varint(w, log_zigzag(now - before));
+}
+
+static void put_bytes(struct nvw_log_writer *w, const void *from, size_t n)
+{
+	memcpy(w->p, from, n);
+	w->p += n;
+}
+
+static void put_string(struct nvw_log_writer *w, const char *s)
+{
+	const size_t n = s ? strnlen(s, LOG_STRING_MAX) : 0;
+
+	put_varint(w, n);
+	if (n > 0) {
+		put_bytes(w, s, n);
+	}
+}
+
+/* Tag, and the time unless it has stood still. */
+static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record *r, unsigned flags)
+{
+	const bool same = r->time_ps == w->context.time_ps;
+
+	*w->p++ = (uint8_t)((unsigned)r->kind | flags | (same ? LOG_SAME_TIME : 0));
+	if (!same) {
+		put_varint(w, r->time_ps - w->context.time_ps);
+		w->context.time_ps = r->time_ps;
+	}
+}
+
+static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->site.id);
+	put_varint(w, r->site.line);
+	put_string(w, r->site.file);
+	put_string(w, r->site.function);
+}
+
+static void put_launch(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->launch.kernel);
+	put_varint(w, r->launch.group_size);
+	put_varint(w, r->launch.work_items);
+	put_string(w, r->launch.name);
+}
+
+static void put_finish(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->finish.kernel);
+}
+
+/* The lanes of a wavefront store one after the other: most of what a record says is as in the last one. */
+static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	struct log_context *c = &w->context;
+	const uint64_t stride = r->store.off - c->store_off;
+	const bool same_site = r->store.site == c->site;
+	const bool same_group = r->store.kernel == c->kernel && r->store.group == c->group;
+	const bool same_epochs = r->store.epoch_wi == c->epoch_wi && r->store.epoch_wg == c->epoch_wg &&
+				 r->store.epoch_kr == c->epoch_kr;
+	const bool next_item = r->store.work_item == c->work_item + 1;
+	const bool same_stride = stride == c->store_stride;
+
+	put_tag(w, r, (same_site ? LOG_SAME_SITE : 0) | (same_group ? LOG_SAME_GROUP : 0) |
+			(same_epochs ? LOG_SAME_EPOCHS : 0));
+	*w->p++ = (uint8_t)((r->store.bytes - 1) | (next_item ? LOG_NEXT_ITEM : 0) |
+			    (same_stride ? LOG_SAME_STRIDE : 0));
+	if (!same_site) {
+		put_varint(w, r->store.site);
+		c->site = r->store.site;
+	}
+	if (!same_group) {
+		put_varint(w, r->store.kernel);
+		put_difference(w, r->store.group, c->group);
+		c->kernel = r->store.kernel;
+		c->group = r->store.group;
+	}
+	if (!same_epochs) {
+		put_varint(w, r->store.epoch_wi);
+		put_varint(w, r->store.epoch_wg);
+		put_varint(w, r->store.epoch_kr);
+		c->epoch_wi = r->store.epoch_wi;
+		c->epoch_wg = r->store.epoch_wg;
+		c->epoch_kr = r->store.epoch_kr;
+	}
+	if (!next_item) {
+		put_difference(w, r->store.work_item, c->work_item);
+	}
+	if (!same_stride) {
+		put_varint(w, log_zigzag(stride));
+		c->store_stride = stride;
+	}
+	c->work_item = r->store.work_item;
+	c->store_off = r->store.off;
+	log_put64(w->p, r->store.value);
+	w->p += r->store.bytes;
+}
+
+static void put_issue(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	struct log_context *c = &w->context;
+	uint8_t words;
+	const bool whole = log_bytes_to_words(r->issue.mask, &words);
+	const bool next = r->issue.write == c->issue_write + 1;
+
+	put_tag(w, r, (whole ? LOG_WHOLE_WORDS : 0) | (next ? LOG_NEXT_WRITE : 0));
+	if (!next) {
+		put_difference(w, r->issue.write, c->issue_write);
+	}
+	put_difference(w, r->issue.off / NVW_LOG_LINE_BYTES, c->issue_off / NVW_LOG_LINE_BYTES);
+	c->issue_write = r->issue.write;
+	c->issue_off = r->issue.off;
+	if (whole) {
+		*w->p++ = words;
+		for (unsigned i = 0; i < 8; i++) {
+			if (words >> i & 1) {
+				put_bytes(w, r->issue.data + 8 * i, 8);
+			}
+		}
+		return;
+	}
+	log_put64(w->p, r->issue.mask);
+	w->p += 8;
+	for (unsigned i = 0; i < NVW_LOG_LINE_BYTES; i++) {
+		if (r->issue.mask >> i & 1) {
+			*w->p++ = r->issue.data[i];
+		}
+	}
+}
+
+static void put_done(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_difference(w, r->done.write, w->context.done_write);
+	w->context.done_write = r->done.write;
+}
+
+static void put_barrier(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->barrier.site);
+	put_varint(w, r->barrier.kernel);
+	*w->p++ = (uint8_t)r->barrier.scope;
+	put_varint(w, r->barrier.work_item);
+	put_varint(w, r->barrier.group);
+	put_varint(w, r->barrier.work_items);
+	put_varint(w, r->barrier.epoch);
+}
+
+static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_difference(w, r->ack.first, w->context.ack_next);
+	put_varint(w, r->ack.count);
+	w->context.ack_next = r->ack.first + r->ack.count;
+}
+
+static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_difference(w, r->host.off, w->context.host_off);
+	put_varint(w, r->host.bytes);
+	put_bytes(w, r->host.data, r->host.bytes);
+	w->context.host_off = r->host.off + r->host.bytes;
+}
+
+static void put_end(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+}
+
+static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_record *) = {
+	[NVW_LOG_SITE] = put_site,
+	[NVW_LOG_LAUNCH] = put_launch,
+	[NVW_LOG_FINISH] = put_finish,
+	[NVW_LOG_STORE] = put_store,
+	[NVW_LOG_ISSUE] = put_issue,
+	[NVW_LOG_DONE] = put_done,
+	[NVW_LOG_BARRIER] = put_barrier,
+	[NVW_LOG_PERSISTED] = put_barrier,
+	[NVW_LOG_ACK] = put_ack,
+	[NVW_LOG_HOST] = put_host,
+	[NVW_LOG_END] = put_end,
+};
+
+int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record)
+{
+	if (w->error) {
+		return w->error;
+	}
+	if (w->p > w->raw + LOG_RAW_MAX - LOG_RECORD_MAX && flush_block(w)) {
+		return w->error;
+	}
+	put_record[record->kind](w, record);
+	w->block_records++;
+	w->records++;
+	return 0;
+}
+
+uint64_t nvw_log_records(const struct nvw_log_writer *w)
+{
+	return w->records;
+}
+
+/* ---- Beginning and end --------------------------------------------------------------------------------- */
+
+static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *info)
+{
+	const char *const strings[LOG_STRINGS] = {
+		info->workload, info->options, info->machine, info->protocol, info->model, info->domain};
+	uint8_t *h = w->stored;
+	uint8_t *p = h + LOG_HEADER_FIXED_BYTES;
+
+	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
+	log_put32(h + 8, NVW_LOG_VERSION);
+	log_put64(h + 16, info->seed);
+	log_put64(h + 24, info->pool_bytes);
+	log_put32(h + 32, info->atomicity);
+	for (unsigned i = 0; i < LOG_STRINGS; i++) {
+		const size_t n = strings[i] ? strnlen(strings[i], LOG_STRING_MAX) : 0;
+
+		*p++ = (uint8_t)n;
+		*p++ = (uint8_t)(n >> 8);
+		memcpy(p, n > 0 ? strings[i] : "", n);
+		p += n;
+	}
+	log_put32(h + 12, (uint32_t)(p - h) + 8);
+	log_put64(p, XXH64(h, (size_t)(p - h), 0));
+	return write_all(w, h, (size_t)(p - h) + 8);
+}
+
+static void writer_free(struct nvw_log_writer *w)
+{
+	ZSTD_freeCCtx(w->zstd);
+	free(w->stored);
+	free(w->path);
+	free(w);
+}
+
+static struct nvw_log_writer *writer_new(int fd, const char *name)
+{
+	struct nvw_log_writer *w = calloc(1, sizeof *w);
+
+	if (w == NULL) {
+		return NULL;
+	}
+	w->fd = fd;
+	w->p = w->raw;
+	w->stored_capacity = LOG_BLOCK_HEADER_BYTES + ZSTD_compressBound(LOG_RAW_MAX);
+	w->path = strdup(name);
+	w->zstd = ZSTD_createCCtx();
+	w->stored = malloc(w->stored_capacity);
+	if (w->path == NULL || w->zstd == NULL || w->stored == NULL ||
+		ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, COMPRESSION_LEVEL))) {
+		writer_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+int nvw_log_create_fd(int fd, const char *name, const struct nvw_log_info *info,
+	struct nvw_log_writer **ret_writer)
+{
+	struct nvw_log_writer *w = writer_new(fd, name);
+
+	if (w == NULL) {
+		close(fd);
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for the persist log's writer", name);
+	}
+	const int error = write_header(w, info);
+
+	if (error) {
+		close(fd);
+		writer_free(w);
+		return error;
+	}
+	*ret_writer = w;
+	return 0;
+}
+
+int nvw_log_create(const char *path, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0) {
+		return nvw_fail_errno("%s: cannot create the persist log", path);
+	}
+	return nvw_log_create_fd(fd, path, info, ret_writer);
+}
+
+/* Writes what is buffered and the trailer; closes and frees. */
+static int finish(struct nvw_log_writer *w)
+{
+	if (!w->error && !flush_block(w)) {
+		write_trailer(w);
+	}
+	if (close(w->fd) && !w->error) {
+		fail_write(w);
+	}
+	const int error = w->error;
+
+	writer_free(w);
+	return error;
+}
+
+int nvw_log_close(struct nvw_log_writer *w, uint64_t time_ps)
+{
+	if (w == NULL) {
+		return 0;
+	}
+	const struct nvw_log_record end = {.kind = NVW_LOG_END, .time_ps = time_ps};
+	const int error = nvw_log_append(w, &end); /* is kept in the writer, too */
+	const int at_end = finish(w);
+
+	return error ? error : at_end;
+}
+
+void nvw_log_abandon(struct nvw_log_writer *w)
+{
+	if (w != NULL) {
+		finish(w);
+	}
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading and writing the durable bytes of an open pool. See nvw/pool.h for what a crash leaves. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <libpmem.h>
+
+#include "internal.h"
+
+const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool)
+{
+	return &pool->geometry;
+}
+
+const char *nvw_pool_path(const struct nvw_pool *pool)
+{
+	return pool->path != NULL ? pool->path : "(image)";
+}
+
+const void *nvw_pool_base(const struct nvw_pool *pool)
+{
+	return pool->base;
+}
+
+void *nvw_pool_medium(struct nvw_pool *pool)
+{
+	return pool->shared ? pool->writable : NULL;
+}
+
+static bool in_pool(const struct nvw_pool *pool, nvw_off off, uint64_t n)
+{
+	return off <= pool->geometry.bytes && n <= pool->geometry.bytes - off;
+}
+
+const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n)
+{
+	return in_pool(pool, off, n) ? pool->base + off : NULL;
+}
+
+uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
+{
+	uint64_t word = 0;
+
+	if (in_pool(pool, off, 8)) {
+		memcpy(&word, pool->base + off, 8);
+	}
+	return word;
+}
+
+uint64_t nvw_pool_words_written(const struct nvw_pool *pool)
+{
+	return pool->words_written;
+}
+
+/*
+ * One aligned word is one store instruction, so a process killed at any point leaves it old or new. On real
+ * persistent memory each word is made durable before the next is stored. Otherwise the page cache
+ * keeps the order among processes and nvw_pool_sync() is what a power cut of the host needs; an msync a
+ * word would cost a disk write each.
+ */
+static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
+{
+	uint64_t *const to = (uint64_t *)(void *)(pool->writable + off);
+
+	__atomic_store_n(to, word, __ATOMIC_RELEASE);
+	if (!pool->shared) {
+		return;
+	}
+	if (pool->is_pmem) {
+		pmem_persist(to, sizeof *to);
+		return;
+	}
+	if (pool->unsynced_begin == pool->unsynced_end) {
+		pool->unsynced_begin = off;
+	}
+	pool->unsynced_begin = off < pool->unsynced_begin ? off : pool->unsynced_begin;
+	pool->unsynced_end = off + 8 > pool->unsynced_end ? off + 8 : pool->unsynced_end;
+}
+
+/* n bytes within one aligned word. */
+static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, size_t n)
+{
+	const nvw_off word_off = off & ~UINT64_C(7);
+	uint64_t word;
+
+	pool->words_written++;
+	if (pool->mapped_bytes == 0) {
+		return pool->image.write(pool->image.context, off, from, n);
+	}
+	memcpy(&word, pool->base + word_off, 8);
+	memcpy((char *)&word + (off - word_off), from, n);
+	store_word(pool, word_off, word);
+	return 0;
+}
+
+static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
+{
+	if (!in_pool(pool, off, n)) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset 0x%" PRIx64 ": %" PRIu64 " bytes to write, expected a place within the pool's %"
+			PRIu64 " bytes",
+			nvw_pool_path(pool), off, n, pool->geometry.bytes);
+	}
+	if (pool->mapped_bytes == 0 ? pool->image.write == NULL : pool->writable == NULL) {
+		return nvw_fail(NVW_E_USAGE, "%s: the pool was opened for reading, nothing can be written",
+			nvw_pool_path(pool));
+	}
+	return 0;
+}
+
+int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_t n)
+{
+	const char *bytes = from;
+	int error = check_write(pool, off, n);
+
+	while (!error && n > 0) {
+		const uint64_t left = 8 - off % 8;
+		const uint64_t piece = n < left ? n : left;
+
+		error = write_piece(pool, off, bytes, piece);
+		off += piece;
+		bytes += piece;
+		n -= piece;
+	}
+	return error;
+}
+
+int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value)
+{
+	return nvw_pool_write(pool, off, &value, sizeof value);
+}
+
+int nvw_pool_sync(struct nvw_pool *pool)
+{
+	const nvw_off begin = pool->unsynced_begin;
+	const nvw_off end = pool->unsynced_end;
+
+	if (begin == end) {
+		return 0;
+	}
+	if (pmem_msync(pool->writable + begin, end - begin) != 0) {
+		return nvw_fail_errno("%s: the pool cannot be made durable", nvw_pool_path(pool));
+	}
+	pool->unsynced_begin = 0;
+	pool->unsynced_end = 0;
+	return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pool's header: two pages with the same bytes, written once, at creation.
+ *
+ *	(1) Every byte of both pages is accounted for: 256 by a checksum, the others must be 0. A page with
+ *	    any changed byte is not whole.
+ *	(2) One whole page is enough to open the pool; recovery writes the other anew from it.
+ *	(3) All offsets follow from size, streams and log entries, and are compared with what follows, so a
+ *	    header cannot send a reader outside the file.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <xxhash.h>
+
+#include "header.h"
+#include "internal.h"
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Offsets up to the chunk table, whose length depends on how many chunks there are. */
+static nvw_off place_tables(uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *g)
+{
+	g->roots = NVW__ROOTS_OFF;
+	g->est = g->roots + round_up(8 * NVW_POOL_ROOTS, NVW__LINE_BYTES);
+	g->log = round_up(g->est + 8 * (uint64_t)streams, NVW__LINE_BYTES);
+	g->chunk_table = round_up(g->log + (uint64_t)NVW__ENTRY_BYTES * streams * log_entries,
+		NVW__LINE_BYTES);
+	return g->chunk_table;
+}
+
+static uint64_t chunks_off(nvw_off chunk_table, uint64_t chunk_count)
+{
+	return round_up(chunk_table + 8 * chunk_count, NVW__PAGE_BYTES);
+}
+
+uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_count)
+{
+	struct nvw_pool_geometry g;
+
+	return chunks_off(place_tables(streams, log_entries, &g), chunk_count) +
+		chunk_count * NVW_POOL_CHUNK_BYTES;
+}
+
+static int check_limits(uint64_t bytes, uint32_t streams, uint32_t log_entries)
+{
+	if (streams == 0 || streams > NVW__STREAMS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a pool has 1 to %" PRIu32 " epoch streams, not %" PRIu32,
+			NVW__STREAMS_MAX, streams);
+	}
+	if (log_entries == 0 || log_entries > NVW__LOG_ENTRIES_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"a pool has 1 to %" PRIu32 " undo log entries a stream, not %" PRIu32,
+			NVW__LOG_ENTRIES_MAX, log_entries);
+	}
+	if (bytes % NVW__PAGE_BYTES != 0 || bytes > NVW__POOL_BYTES_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"a pool's size is a multiple of %d bytes up to %" PRIu64 ", not %" PRIu64,
+			NVW__PAGE_BYTES, NVW__POOL_BYTES_MAX, bytes);
+	}
+	if (bytes < nvw__pool_bytes(streams, log_entries, 1)) {
+		return nvw_fail(NVW_E_USAGE,
+			"a pool with %" PRIu32 " streams of %" PRIu32 " undo log entries needs %" PRIu64
+			" bytes at least, not %" PRIu64,
+			streams, log_entries, nvw__pool_bytes(streams, log_entries, 1), bytes);
+	}
+	return 0;
+}
+
+int nvw__geometry(uint64_t bytes, uint32_t streams, uint32_t log_entries,
+	struct nvw_pool_geometry *ret_geometry)
+{
+	struct nvw_pool_geometry g = {
+		.bytes = bytes, .streams = streams, .log_entries = log_entries};
+	const int error = check_limits(bytes, streams, log_entries);
+	uint64_t count;
+
+	if (error) {
+		return error;
+	}
+	place_tables(streams, log_entries, &g);
+	/* Each chunk costs its bytes and a word of the table; the table is padded, so try and step back. */
+	count = (bytes - g.chunk_table) / (NVW_POOL_CHUNK_BYTES + 8) + 1;
+	while (chunks_off(g.chunk_table, count) + count * NVW_POOL_CHUNK_BYTES > bytes) {
+		count--;
+	}
+	g.chunk_count = (uint32_t)count;
+	g.chunks = chunks_off(g.chunk_table, count);
+	*ret_geometry = g;
+	return 0;
+}
+
+static uint64_t header_checksum(const struct nvw__header *h)
+{
+	return XXH64(h, offsetof(struct nvw__header, checksum), 0);
+}
+
+int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_header)
+{
+	struct nvw__header h = {
+		.version = NVW__VERSION,
+		.header_bytes = sizeof h,
+		.bytes = g->bytes,
+		.roots = g->roots,
+		.est = g->est,
+		.log = g->log,
+		.chunk_table = g->chunk_table,
+		.chunks = g->chunks,
+		.streams = g->streams,
+		.log_entries = g->log_entries,
+		.chunk_count = g->chunk_count,
+		.chunk_bytes = NVW_POOL_CHUNK_BYTES,
+	};
+
+	memcpy(h.magic, NVW__MAGIC, sizeof h.magic);
+	memcpy(h.layout, g->layout, sizeof h.layout);
+	if (getrandom(h.uuid, sizeof h.uuid, 0) != sizeof h.uuid) {
+		return nvw_fail_errno("no random number for the pool's uuid");
+	}
+	h.checksum = header_checksum(&h);
+	*ret_header = h;
+	return 0;
+}
+
+static bool is_zero(const char *p, size_t n)
+{
+	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+static bool magic_matches(const struct nvw__header *h)
+{
+	return memcmp(h->magic, NVW__MAGIC, sizeof h->magic) == 0;
+}
+
+/* Guarantee (1). A page that says another version is not whole here; see diagnose(). */
+static bool page_is_whole(const char *page)
+{
+	const struct nvw__header *h = (const void *)page;
+
+	return magic_matches(h) && h->version == NVW__VERSION &&
+		h->checksum == header_checksum(h) && is_zero(page + sizeof *h, NVW__PAGE_BYTES - sizeof *h);
+}
+
+/* Guarantee (3). */
+static int check_geometry(const char *path, const struct nvw__header *h, uint64_t file_bytes,
+	struct nvw_pool_geometry *ret_geometry)
+{
+	struct nvw_pool_geometry g;
+
+	if (nvw__geometry(h->bytes, h->streams, h->log_entries, &g) != 0) {
+		return nvw_fail(NVW_E_DAMAGED, "%s: the header's sizes are impossible: %s", path,
+			nvw_error_message());
+	}
+	if (h->header_bytes != sizeof *h || h->roots != g.roots || h->est != g.est || h->log != g.log ||
+		h->chunk_table != g.chunk_table || h->chunks != g.chunks ||
+		h->chunk_count != g.chunk_count || h->chunk_bytes != NVW_POOL_CHUNK_BYTES) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset 0x%zx: the header's offsets do not follow from its sizes", path,
+			offsetof(struct nvw__header, roots));
+	}
+	if (memchr(h->layout, 0, sizeof h->layout) == NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name does not end", path,
+			offsetof(struct nvw__header, layout));
+	}
+	if (file_bytes != h->bytes) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: the file has %" PRIu64 " bytes, expected %" PRIu64 " as its header says", path,
+			file_bytes, h->bytes);
+	}
+	memcpy(g.layout, h->layout, sizeof g.layout);
+	*ret_geometry = g;
+	return 0;
+}
+
+/* Neither page is whole: says why, in the order in which a user would ask. */
+static int diagnose(const char *path, const struct nvw__header *h, const struct nvw__header *copy)
+{
+	if (!magic_matches(h) && !magic_matches(copy)) {
+		return nvw_fail(NVW_E_NOT_A_POOL,
+			"%s: offset 0x0: found no pool header, expected it to begin with \"nvwpool\"", path);
+	}
+	if (magic_matches(h) && h->version == copy->version && h->version != NVW__VERSION) {
+		return nvw_fail(NVW_E_VERSION,
+			"%s: offset 0x8: found format version %" PRIu32
+			", expected %d; use the version of nvwave that wrote it",
+			path, h->version, NVW__VERSION);
+	}
+	return nvw_fail(NVW_E_DAMAGED,
+		"%s: offset 0x%zx: found header checksum %016" PRIx64 ", expected %016" PRIx64
+		", and the copy at 0x%x is damaged too",
+		path, offsetof(struct nvw__header, checksum), h->checksum, header_checksum(h),
+		NVW__COPY_OFF);
+}
+
+static int check_short(const char *path, const char *base, uint64_t bytes)
+{
+	if (bytes < sizeof NVW__MAGIC - 1 || memcmp(base, NVW__MAGIC, sizeof NVW__MAGIC - 1) != 0) {
+		return nvw_fail(NVW_E_NOT_A_POOL,
+			"%s: the file has %" PRIu64 " bytes and no pool header", path, bytes);
+	}
+	return nvw_fail(NVW_E_DAMAGED,
+		"%s: the file has %" PRIu64 " bytes, expected at least %d for its two headers", path, bytes,
+		NVW__ROOTS_OFF);
+}
+
+int nvw__header_check(const char *path, const char *base, uint64_t bytes,
+	struct nvw_pool_geometry *ret_geometry)
+{
+	const char *copy = base + NVW__COPY_OFF;
+	const bool whole = bytes >= NVW__ROOTS_OFF && page_is_whole(base);
+
+	if (bytes < NVW__ROOTS_OFF) {
+		return check_short(path, base, bytes);
+	}
+	if (!whole && !page_is_whole(copy)) {
+		return diagnose(path, (const void *)base, (const void *)copy);
+	}
+	if (whole && memcmp(base, copy, sizeof(struct nvw__header)) != 0 && page_is_whole(copy)) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset 0x%x: the header's copy is whole but of another pool", path,
+			NVW__COPY_OFF);
+	}
+	return check_geometry(path, (const void *)(whole ? base : copy), bytes, ret_geometry);
+}
+
+unsigned nvw__header_damaged(const struct nvw_pool *pool)
+{
+	if (!page_is_whole(pool->base + NVW__HEADER_OFF)) {
+		return 1;
+	}
+	return page_is_whole(pool->base + NVW__COPY_OFF) ? 0 : 2;
+}
+
+int nvw__header_repair(struct nvw_pool *pool, unsigned damaged)
+{
+	const nvw_off to = damaged == 1 ? NVW__HEADER_OFF : NVW__COPY_OFF;
+	const nvw_off from = damaged == 1 ? NVW__COPY_OFF : NVW__HEADER_OFF;
+
+	for (uint64_t i = 0; i < NVW__PAGE_BYTES; i += 8) {
+		const uint64_t word = nvw_pool_word(pool, from + i);
+		const int error = word == nvw_pool_word(pool, to + i)
+			? 0
+			: nvw_pool_write_word(pool, to + i, word);
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}

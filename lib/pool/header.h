@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For recovery: which of the two header pages are whole, and the repair of the one that is not. */
+#ifndef NVW_POOL_HEADER_H
+#define NVW_POOL_HEADER_H
+
+#include <nvw/pool.h>
+
+/*
+ * The page that must be written anew from the other one: 0 if both are whole, otherwise its offset's page
+ * number + 1 (1: the header, 2: the copy). The pool is open, so one of them is whole.
+ */
+unsigned nvw__header_damaged(const struct nvw_pool *pool);
+
+/* Writes that page from the other one, changed words only. A crash in between leaves the same repair to do. */
+NVW_CHECKED int nvw__header_repair(struct nvw_pool *pool, unsigned damaged);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Creating, opening and closing pools. The file is mapped with libpmem for writing, with plain mmap for
+ * reading (the file may be read-only) and for private use (libpmem maps shared only).
+ *
+ * A lock (flock, which belongs to the open file and so ends with the process) keeps writers alone; readers
+ * share. The lock is taken before the first byte is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libpmem.h>
+
+#include "internal.h"
+
+enum { DEFAULT_LOG_ENTRIES = 64 };
+
+/* ---- The handle ----------------------------------------------------------------------------------- */
+
+static int new_handle(const char *path, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *pool = calloc(1, sizeof *pool);
+
+	if (pool != NULL && path != NULL) {
+		pool->path = strdup(path);
+	}
+	if (pool == NULL || (path != NULL && pool->path == NULL)) {
+		free(pool);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+	}
+	pool->lock_fd = -1;
+	*ret_pool = pool;
+	return 0;
+}
+
+static void unmap(struct nvw_pool *pool)
+{
+	if (pool->mapped_bytes == 0) {
+		return;
+	}
+	if (pool->shared) {
+		/* The emulated NVRAM stores to the mapping directly, so all of it may be new. */
+		(void)pmem_msync(pool->writable, pool->mapped_bytes);
+		(void)pmem_unmap(pool->writable, pool->mapped_bytes);
+	} else {
+		(void)munmap((void *)(uintptr_t)pool->base, pool->mapped_bytes);
+	}
+}
+
+void nvw_pool_close(struct nvw_pool *pool)
+{
+	if (pool == NULL) {
+		return;
+	}
+	unmap(pool);
+	if (pool->lock_fd >= 0) {
+		(void)close(pool->lock_fd);
+	}
+	free(pool->path);
+	free(pool);
+}
+
+static int lock(struct nvw_pool *pool, bool alone)
+{
+	if (flock(pool->lock_fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
+		return 0;
+	}
+	if (errno != EWOULDBLOCK) {
+		return nvw_fail_errno("%s: the pool cannot be locked", pool->path);
+	}
+	return nvw_fail(NVW_E_BUSY, "%s: the pool is in use by another process%s", pool->path,
+		alone ? "" : " that may write to it");
+}
+
+static int map_shared(struct nvw_pool *pool)
+{
+	int is_pmem = 0;
+	size_t bytes = 0;
+	void *p = pmem_map_file(pool->path, 0, 0, 0, &bytes, &is_pmem);
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path,
+			pmem_errormsg());
+	}
+	pool->base = p;
+	pool->writable = p;
+	pool->shared = true;
+	pool->is_pmem = is_pmem != 0;
+	pool->mapped_bytes = bytes;
+	return 0;
+}
+
+static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t bytes)
+{
+	const bool private = mode == NVW_POOL_PRIVATE;
+	void *p = mmap(NULL, bytes, PROT_READ | (private ? PROT_WRITE : 0),
+		private ? MAP_PRIVATE : MAP_SHARED, pool->lock_fd, 0);
+
+	if (p == MAP_FAILED) {
+		return nvw_fail_errno("%s: the pool cannot be mapped", pool->path);
+	}
+	pool->base = p;
+	pool->writable = private ? p : NULL;
+	pool->mapped_bytes = bytes;
+	return 0;
+}
+
+/* ---- Open ------------------------------------------------------------------------------------------ */
+
+static int open_file(struct nvw_pool *pool, int flags, mode_t permissions)
+{
+	pool->lock_fd = open(pool->path, flags | O_CLOEXEC, permissions);
+	if (pool->lock_fd < 0) {
+		const int error = errno;
+
+		return nvw_fail(-error, "%s: %s", pool->path, strerror(error));
+	}
+	return 0;
+}
+
+static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
+{
+	struct stat st;
+
+	if (fstat(pool->lock_fd, &st) != 0) {
+		return nvw_fail_errno("%s", pool->path);
+	}
+	if (!S_ISREG(st.st_mode)) {
+		return nvw_fail(NVW_E_NOT_A_POOL, "%s: found no regular file, expected a pool", pool->path);
+	}
+	if (st.st_size == 0) {
+		return nvw_fail(NVW_E_NOT_A_POOL, "%s: the file is empty, expected a pool", pool->path);
+	}
+	*ret_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
+{
+	const bool writes = mode == NVW_POOL_WRITE;
+	uint64_t bytes = 0;
+	int error = open_file(pool, writes ? O_RDWR : O_RDONLY, 0);
+
+	error = error ? error : lock(pool, writes);
+	error = error ? error : file_bytes(pool, &bytes);
+	if (!error) {
+		error = writes ? map_shared(pool) : map_apart(pool, mode, bytes);
+	}
+	if (!error) {
+		error = nvw__header_check(pool->path, pool->base, pool->mapped_bytes, &pool->geometry);
+	}
+	return error;
+}
+
+int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *pool;
+	int error = new_handle(path, &pool);
+
+	if (error) {
+		return error;
+	}
+	error = open_and_check(pool, mode);
+	if (error) {
+		nvw_pool_close(pool);
+		return error;
+	}
+	*ret_pool = pool;
+	return 0;
+}
+
+int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *pool;
+	int error = new_handle(NULL, &pool);
+
+	if (error) {
+		return error;
+	}
+	pool->image = *image;
+	pool->base = image->image;
+	error = nvw__header_check("(image)", image->image, image->bytes, &pool->geometry);
+	if (error) {
+		nvw_pool_close(pool);
+		return error;
+	}
+	*ret_pool = pool;
+	return 0;
+}
+
+/* ---- Create ---------------------------------------------------------------------------------------- */
+
+static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geometry *ret_geometry)
+{
+	const uint32_t streams = params->streams != 0 ? params->streams : 1;
+	const uint32_t entries = params->log_entries != 0 ? params->log_entries : DEFAULT_LOG_ENTRIES;
+	uint64_t bytes = params->bytes;
+	int error;
+
+	if (memchr(params->layout, 0, sizeof params->layout) == NULL) {
+		return nvw_fail(NVW_E_USAGE, "a pool's layout name has at most %d characters",
+			NVW_POOL_LAYOUT_BYTES - 1);
+	}
+	if (bytes == 0) {
+		const uint64_t heap = params->heap_bytes != 0 ? params->heap_bytes : 1;
+
+		if (heap > NVW__POOL_BYTES_MAX) {
+			return nvw_fail(NVW_E_USAGE,
+				"a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64,
+				NVW__POOL_BYTES_MAX, heap);
+		}
+		bytes = nvw__pool_bytes(streams, entries,
+			(heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
+	}
+	error = nvw__geometry(bytes, streams, entries, ret_geometry);
+	if (!error) {
+		/* Bytes after the name's end are not part of it and must not differ between equal pools. */
+		snprintf(ret_geometry->layout, sizeof ret_geometry->layout, "%s", params->layout);
+	}
+	return error;
+}
+
+/* Blocks of the disk for the whole file: the emulated NVRAM must not meet a full disk later. */
+static int reserve(const struct nvw_pool *pool, uint64_t bytes)
+{
+	const int error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
+
+	if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+		return nvw_fail(NVW_E_FULL, "%s: no room for a pool of %" PRIu64 " bytes: %s", pool->path,
+			bytes, strerror(error));
+	}
+	if (error != 0) {
+		errno = error;
+		return nvw_fail_errno("%s: %" PRIu64 " bytes cannot be reserved", pool->path, bytes);
+	}
+	return 0;
+}
+
+/* The copy first and each durable before the next: a crash leaves no pool, or a whole one. */
+static int write_headers(struct nvw_pool *pool)
+{
+	struct nvw__header header;
+	int error = nvw__header_make(&pool->geometry, &header);
+
+	error = error ? error : nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header);
+	error = error ? error : nvw_pool_sync(pool);
+	error = error ? error : nvw_pool_write(pool, NVW__HEADER_OFF, &header, sizeof header);
+	return error ? error : nvw_pool_sync(pool);
+}
+
+/* From here on the file is ours to remove. */
+static int fill_new_file(struct nvw_pool *pool)
+{
+	int error = lock(pool, true);
+
+	error = error ? error : reserve(pool, pool->geometry.bytes);
+	error = error ? error : map_shared(pool);
+	return error ? error : write_headers(pool);
+}
+
+int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool_geometry geometry;
+	struct nvw_pool *pool;
+	int error = geometry_of(params, &geometry);
+
+	error = error ? error : new_handle(path, &pool);
+	if (error) {
+		return error;
+	}
+	pool->geometry = geometry;
+	error = open_file(pool, O_RDWR | O_CREAT | O_EXCL, 0666);
+	if (error) {
+		nvw_pool_close(pool);
+		return error;
+	}
+	error = fill_new_file(pool);
+	if (error) {
+		(void)unlink(path);
+		nvw_pool_close(pool);
+		return error;
+	}
+	pool->words_written = 0;
+	*ret_pool = pool;
+	return 0;
+}

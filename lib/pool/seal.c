@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sealed words: 48 bits of payload, and above them a CRC-16 (polynomial 0x1021) over the payload and the
+ * number of the word in the pool. See nvw/pool.h.
+ *
+ *	(1) A change of one byte, or of up to 16 neighbouring bits, of a sealed word is noticed.
+ *	(2) No change of one byte turns a sealed word with a payload into the word 0, which means "never
+ *	    written": a CRC that would come out as 0 is replaced by CRC_FOR_ZERO, so two bytes at least of
+ *	    every such word are not 0. That value is none that a change of one payload byte
+ *	    makes out of 0, so (1) still holds (the tests try all).
+ *
+ * A CRC is linear, so it is the XOR of one table entry a byte.
+ */
+#include <nvw/pool.h>
+
+#define CRC_POLYNOMIAL 0x1021
+#define CRC_START      0xffff /* so that word 0 with payload 0 has a seal as well */
+#define CRC_FOR_ZERO   0x5aa5
+
+enum { PAYLOAD_BYTES = 6, NUMBER_BYTES = 4, BYTES = PAYLOAD_BYTES + NUMBER_BYTES };
+
+static uint16_t table[BYTES][256];
+
+static uint16_t crc_shift(uint16_t crc, unsigned bits)
+{
+	for (unsigned i = 0; i < bits; i++) {
+		crc = (uint16_t)(crc << 1 ^ (crc & 0x8000 ? CRC_POLYNOMIAL : 0));
+	}
+	return crc;
+}
+
+/* Byte 0 of the payload is the last of the message, so it passes through 8 + 8 bits. */
+__attribute__((constructor)) static void fill_table(void)
+{
+	for (unsigned byte = 0; byte < BYTES; byte++) {
+		for (unsigned value = 0; value < 256; value++) {
+			table[byte][value] =
+				crc_shift((uint16_t)(value << 8), 8 * (byte + 1));
+		}
+	}
+}
+
+static inline uint16_t crc(nvw_off off, uint64_t payload)
+{
+	const uint64_t number = off >> 3;
+	uint16_t c = CRC_START;
+
+	c ^= table[0][payload & 255] ^ table[1][payload >> 8 & 255] ^ table[2][payload >> 16 & 255];
+	c ^= table[3][payload >> 24 & 255] ^ table[4][payload >> 32 & 255];
+	c ^= table[5][payload >> 40 & 255];
+	c ^= table[6][number & 255] ^ table[7][number >> 8 & 255];
+	c ^= table[8][number >> 16 & 255] ^ table[9][number >> 24 & 255];
+	return c != 0 ? c : CRC_FOR_ZERO;
+}
+
+uint64_t nvw_seal(nvw_off off, uint64_t payload)
+{
+	payload &= (UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1;
+	return payload | (uint64_t)crc(off, payload) << NVW_SEAL_PAYLOAD_BITS;
+}
+
+bool nvw_unseal(nvw_off off, uint64_t word, uint64_t *ret_payload)
+{
+	const uint64_t payload = word & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1);
+
+	if (word != 0 && crc(off, payload) != word >> NVW_SEAL_PAYLOAD_BITS) {
+		return false;
+	}
+	*ret_payload = payload;
+	return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The decision table of undo log entries. See cases.h. */
+#include "cases.h"
+
+#include <assert.h>
+
+#define IS(relation) (1u << REC_##relation)
+#define EVERY        ((1u << REC_RELATIONS) - 1)
+
+const struct rec_entry_case rec_entry_cases[REC_CASE_COUNT] = {
+	/* sealed   one epoch  relation                      place	verdict */
+	{REC_NO,    REC_ANY,   EVERY,                        REC_ANY,	REC_DAMAGE},
+	{REC_YES,   REC_NO,    EVERY,                        REC_ANY,	REC_TORN},
+	{REC_YES,   REC_YES,   IS(UNUSED) | IS(SETTLED),     REC_ANY,	REC_IGNORE},
+	{REC_YES,   REC_YES,   IS(OPEN),                     REC_YES,	REC_RESTORE},
+	{REC_YES,   REC_YES,   IS(OPEN),                     REC_NO,	REC_DAMAGE},
+	{REC_YES,   REC_YES,   IS(FUTURE),                   REC_ANY,	REC_DAMAGE},
+};
+
+static bool fits(int wanted, bool is)
+{
+	return wanted == REC_ANY || (wanted == REC_YES) == is;
+}
+
+bool rec_case_fits(const struct rec_entry_case *row, const struct rec_entry_facts *facts)
+{
+	return fits(row->sealed, facts->sealed) && fits(row->one_epoch, facts->one_epoch) &&
+		row->relations >> facts->relation & 1 && fits(row->place, facts->place);
+}
+
+enum rec_verdict rec_judge_entry(const struct rec_entry_facts *facts)
+{
+	for (unsigned i = 0; i < REC_CASE_COUNT; i++) {
+		if (rec_case_fits(&rec_entry_cases[i], facts)) {
+			return rec_entry_cases[i].verdict;
+		}
+	}
+	assert(!"a row for every combination");
+	return REC_DAMAGE;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looking at the heap of a recovered pool, and handing back what nobody reaches. See nvw/recovery.h. */
+#include "view.h"
+
+struct walk {
+	int (*visit)(void *context, nvw_off block, uint64_t bytes);
+	void *context;
+};
+
+static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
+	uint32_t bytes)
+{
+	const struct walk *const w = context;
+
+	return rec_is_allocated(payload, outcome) ? w->visit(w->context, block, bytes) : 0;
+}
+
+int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes), void *context)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	struct walk w = {visit, context};
+	uint64_t payload = 0;
+	int r = rec_each_block(pool, visit_if_allocated, &w);
+
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+		r = rec_chunk(pool, chunk, &payload);
+		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			r = visit(context, nvw__chunk_off(g, chunk), nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES);
+		}
+	}
+	return r;
+}
+
+bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_bytes)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	uint64_t chunk = (off - g->chunks) / NVW_POOL_CHUNK_BYTES, payload, block;
+	enum nvw__outcome outcome;
+	unsigned class;
+	uint32_t i;
+
+	if (off < g->chunks || chunk >= g->chunk_count || rec_chunk(pool, chunk, &payload) < 0) {
+		return false;
+	}
+	if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+		*ret_bytes = nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES;
+		return off == nvw__chunk_off(g, chunk);
+	}
+	class = (unsigned)nvw__chunk_value(payload);
+	if (nvw__chunk_kind(payload) != NVW__CHUNK_CLASS || !nvw__block_locate(g, off, class, &chunk, &i) ||
+		rec_block(pool, nvw__block_word_off(nvw__chunk_off(g, chunk), i), &block, &outcome) < 0) {
+		return false;
+	}
+	*ret_bytes = nvw__class_block_bytes(class);
+	return rec_is_allocated(block, outcome);
+}
+
+/* ---- Sweep ------------------------------------------------------------------------------------------------------ */
+
+struct sweep {
+	struct nvw_pool *pool;
+	bool (*reachable)(void *context, nvw_off block, uint64_t bytes);
+	void *context;
+	struct nvw_recovery *report;
+};
+
+static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
+	uint32_t bytes)
+{
+	const struct sweep *const s = context;
+
+	if (!rec_is_allocated(payload, outcome) || s->reachable(s->context, block, bytes)) {
+		return 0;
+	}
+	s->report->blocks_freed++;
+	return nvw_pool_write_word(s->pool, word_off, nvw_seal(word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0)));
+}
+
+int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes), void *context,
+	struct nvw_recovery *report)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const uint64_t before = nvw_pool_words_written(pool);
+	struct sweep s = {pool, reachable, context, report};
+	uint64_t payload = 0;
+	int r = rec_each_block(pool, sweep_block, &s);
+
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+		const nvw_off word_off = nvw__chunk_word_off(g, chunk), off = nvw__chunk_off(g, chunk);
+
+		r = rec_chunk(pool, chunk, &payload);
+		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT &&
+			!reachable(context, off, nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES)) {
+			report->blocks_freed++;
+			r = nvw_pool_write_word(pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
+		}
+	}
+	report->words_written += nvw_pool_words_written(pool) - before;
+	return r;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The generic recovery (gope18 8.3). See nvw/recovery.h.
+ *
+ * Everything is judged before anything is written, so damage leaves the pool untouched. What is written is
+ * then a function of the log, the block words and the table as they were; each kind of write leaves what
+ * the others are decided by, and the table, which ends an epoch, comes last. So a second run after any
+ * interruption writes the rest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/recovery.h>
+
+#include "cases.h"
+#include "pool/header.h"
+#include "view.h"
+
+/* ---- The log ----------------------------------------------------------------------------------------------- */
+
+/* An epoch may change root words and what lies in chunks. */
+static bool may_change(const struct nvw_pool_geometry *g, nvw_off off)
+{
+	return off % 8 == 0 && ((off >= g->roots && off < g->roots + 8 * NVW_POOL_ROOTS) ||
+		(off >= g->chunks && off < nvw__chunk_off(g, g->chunk_count)));
+}
+
+static enum rec_relation relation(uint64_t epoch, uint64_t settled)
+{
+	if (epoch == 0) {
+		return REC_UNUSED;
+	}
+	return epoch <= settled ? REC_SETTLED : epoch == settled + 1 ? REC_OPEN : REC_FUTURE;
+}
+
+struct entry {
+	enum rec_verdict verdict;
+	bool of_open_epoch; /* some word of it is */
+	struct nvw__undo undo;
+};
+
+static struct entry judge(const struct nvw_pool *pool, const uint64_t *words, nvw_off off, uint64_t settled)
+{
+	struct rec_entry_facts facts = {.sealed = true, .one_epoch = true};
+	uint64_t payload[NVW__ENTRY_WORDS];
+	struct entry entry = {.verdict = REC_IGNORE};
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		const uint64_t epoch = nvw__entry_epoch(words[i]);
+
+		facts.sealed = nvw_unseal(off + 8 * i, words[i], &payload[i]) && facts.sealed;
+		facts.one_epoch = facts.one_epoch && epoch == nvw__entry_epoch(words[0]);
+		entry.of_open_epoch = entry.of_open_epoch || epoch == settled + 1;
+	}
+	facts.relation = relation(nvw__entry_epoch(words[0]), settled);
+	if (facts.sealed) {
+		entry.undo = nvw__entry_undo(payload);
+		facts.place = may_change(nvw_pool_geometry(pool), entry.undo.off);
+	}
+	entry.verdict = rec_judge_entry(&facts);
+	return entry;
+}
+
+/* All four words name one settled epoch, or none: whatever else one damaged byte makes of it is harmless. */
+static bool is_settled(const uint64_t *words, uint64_t settled)
+{
+	const uint64_t epoch = nvw__entry_epoch(words[0]);
+
+	return epoch <= settled && epoch == nvw__entry_epoch(words[1]) && epoch == nvw__entry_epoch(words[2]) &&
+		epoch == nvw__entry_epoch(words[3]) && (epoch || !(words[0] | words[1] | words[2] | words[3]));
+}
+
+/* The entries of one stream, newest first. Restores if restore is set, otherwise only judges and counts. */
+static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, bool restore, bool *ret_open,
+	struct nvw_recovery *report)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	int r = 0;
+
+	for (uint32_t i = g->log_entries; r == 0 && i-- > 0;) {
+		const nvw_off off = nvw__entry_off(g, stream, i);
+		const uint64_t *const words = nvw_pool_at(pool, off, NVW__ENTRY_BYTES);
+		struct entry entry;
+
+		if (is_settled(words, settled)) {
+			continue;
+		}
+		entry = judge(pool, words, off, settled);
+		*ret_open = *ret_open || entry.of_open_epoch;
+		if (entry.verdict == REC_DAMAGE) {
+			r = rec_damage(pool, off, "no undo log entry", "one of four sealed words of an epoch up to the open one");
+		} else if (entry.verdict == REC_TORN) {
+			report->entries_torn += !restore;
+		} else if (entry.verdict == REC_RESTORE && restore) {
+			report->words_restored++;
+			if (nvw_pool_word(pool, entry.undo.off) != entry.undo.value) {
+				r = nvw_pool_write_word(pool, entry.undo.off, entry.undo.value);
+			}
+		}
+	}
+	return r;
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------------------------- */
+
+struct blocks {
+	struct nvw_pool *pool;
+	struct nvw_recovery *report;
+	uint8_t *open; /* by stream */
+	bool settle;
+};
+
+static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
+	uint32_t bytes)
+{
+	struct blocks *const b = context;
+	const bool freed = nvw__block_kind(payload) == NVW__BLOCK_FREED_BY;
+
+	if (outcome != NVW__OPEN && outcome != NVW__ROLLED_BACK) {
+		return 0;
+	}
+	if (outcome == NVW__OPEN) {
+		b->open[nvw__block_stream(payload)] = true;
+	}
+	if (!b->settle) {
+		return 0;
+	}
+	b->report->blocks_kept += freed;
+	b->report->blocks_freed += !freed;
+	return nvw_pool_write_word(b->pool, word_off,
+		nvw_seal(word_off, nvw__block_payload(freed ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE, 0, 0)));
+}
+
+/* ---- All of it ----------------------------------------------------------------------------------------------- */
+
+/* Judges the whole of the metadata; open says which streams have an incomplete epoch. */
+static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
+{
+	struct blocks blocks = {.pool = pool, .report = report, .open = open};
+	int r = 0;
+
+	for (uint32_t stream = 0; r == 0 && stream < nvw_pool_geometry(pool)->streams; stream++) {
+		bool is_open = false;
+		uint64_t est;
+
+		r = rec_est(pool, stream, &est);
+		r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), false, &is_open, report);
+		open[stream] = is_open;
+	}
+	return r ? r : rec_each_block(pool, visit_block, &blocks);
+}
+
+static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
+{
+	const uint32_t streams = nvw_pool_geometry(pool)->streams;
+	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
+	int r = 0;
+
+	for (uint32_t stream = 0; r == 0 && stream < streams; stream++) {
+		bool is_open = false;
+		uint64_t est;
+
+		if (open[stream]) {
+			r = rec_est(pool, stream, &est);
+			r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report);
+		}
+	}
+	return r ? r : rec_each_block(pool, visit_block, &blocks);
+}
+
+static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	int r = 0;
+
+	for (uint32_t stream = 0; r == 0 && stream < g->streams; stream++) {
+		const nvw_off off = nvw__est_off(g, stream);
+		uint64_t est;
+
+		r = rec_est(pool, stream, &est);
+		if (r == 0 && open[stream]) {
+			report->epochs_rolled_back++;
+			r = nvw_pool_write_word(pool, off,
+				nvw_seal(off, nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1)));
+		} else if (r == 0) {
+			report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
+		}
+	}
+	return r;
+}
+
+int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	const uint64_t words_before = nvw_pool_words_written(pool);
+	const unsigned damaged = nvw__header_damaged(pool);
+	uint8_t *const open = calloc(nvw_pool_geometry(pool)->streams, 1);
+	int r;
+
+	if (!open) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
+	}
+	r = judge_all(pool, report, open);
+	if (r == 0 && damaged) {
+		report->header_repaired = 1;
+		r = nvw__header_repair(pool, damaged);
+	}
+	r = r ? r : roll_back(pool, report, open);
+	r = r ? r : mark(pool, report, open);
+	free(open);
+	report->words_written += nvw_pool_words_written(pool) - words_before;
+	return r;
+}
+
+int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_stream_state *ret_state)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	uint64_t est;
+	int r;
+
+	if (stream >= g->streams) {
+		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u, the pool has %u", nvw_pool_path(pool), stream, g->streams);
+	}
+	r = rec_est(pool, stream, &est);
+	if (r < 0) {
+		return r;
+	}
+	*ret_state = (struct nvw_stream_state){.settled = nvw__est_epoch(est),
+		.state = (enum nvw_epoch_state)nvw__est_state(est)};
+	for (uint32_t i = 0; i < g->log_entries; i++) {
+		const nvw_off off = nvw__entry_off(g, stream, i);
+
+		ret_state->open_entries += judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled).verdict ==
+			REC_RESTORE;
+	}
+	return 0;
+}

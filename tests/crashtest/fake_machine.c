@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A machine without GPU. See fake_machine.h. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <emu.h>
+#include <nvw/random.h>
+
+#include "fake_machine.h"
+
+/* ---- Pools of raw bytes -------------------------------------------------------------------------------- */
+
+struct nvw_pool {
+	struct nvw_pool_geometry geometry;
+	struct nvw_pool_image image;
+	uint8_t *mapped; /* NULL for an image */
+};
+
+static int map_file(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
+{
+	const int fd = open(path, O_RDWR);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		return nvw_fail_errno("%s", path);
+	}
+	struct nvw_pool *p = calloc(1, sizeof *p);
+
+	p->geometry.bytes = (uint64_t)st.st_size;
+	p->mapped = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+		mode == NVW_POOL_WRITE ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+	p->image.image = p->mapped;
+	close(fd);
+	*ret_pool = p;
+	return 0;
+}
+
+int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+{
+	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0 || ftruncate(fd, (off_t)params->bytes)) {
+		return nvw_fail_errno("%s", path);
+	}
+	close(fd);
+	return map_file(path, NVW_POOL_WRITE, ret_pool);
+}
+
+int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
+{
+	return map_file(path, mode, ret_pool);
+}
+
+int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *p = calloc(1, sizeof *p);
+
+	p->geometry.bytes = image->bytes;
+	p->image = *image;
+	*ret_pool = p;
+	return 0;
+}
+
+void nvw_pool_close(struct nvw_pool *p)
+{
+	if (p->mapped != NULL) {
+		munmap(p->mapped, p->geometry.bytes);
+	}
+	free(p);
+}
+
+const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *p)
+{
+	return &p->geometry;
+}
+
+const void *nvw_pool_base(const struct nvw_pool *p)
+{
+	return p->image.image;
+}
+
+int nvw_pool_write(struct nvw_pool *p, nvw_off off, const void *from, uint64_t n)
+{
+	if (p->mapped == NULL) {
+		return p->image.write(p->image.context, off, from, n);
+	}
+	memcpy(p->mapped + off, from, n);
+	return 0;
+}
+
+int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	return 0;
+}
+
+/* ---- The machine ----------------------------------------------------------------------------------------- */
+
+enum { FLIGHT_MAX = 64 };
+
+struct nvw_machine {
+	struct nvw_pool *pool;
+	struct nvw_log_writer *log;
+	struct emu_power_cut cut;
+	uint64_t time_ps, write;
+	unsigned sites;
+	struct {
+		uint64_t write, value;
+		nvw_off off;
+	} flight[FLIGHT_MAX];
+	unsigned flights;
+};
+
+static void append(struct nvw_machine *m, struct nvw_log_record r)
+{
+	r.time_ps = m->time_ps;
+	if (m->log != NULL && nvw_log_append(m->log, &r)) {
+		abort();
+	}
+}
+
+static void step(struct nvw_machine *m)
+{
+	struct nvw_random r = {m->cut.seed};
+
+	m->time_ps += 1000;
+	if (m->time_ps <= m->cut.time_ps) {
+		return;
+	}
+	for (unsigned i = 0; i < m->flights; i++) {
+		if (nvw_random_u64(&r) & 1) {
+			memcpy(m->pool->mapped + m->flight[i].off, &m->flight[i].value, 8);
+		}
+	}
+	m->cut.die(m->cut.context);
+}
+
+int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
+	struct nvw_machine **ret_machine)
+{
+	struct nvw_machine *m = calloc(1, sizeof *m);
+
+	m->pool = pool;
+	m->log = log;
+	m->cut.time_ps = UINT64_MAX;
+	for (unsigned line = 1; line <= 4; line++) {
+		append(m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
+				  .site = {.id = line, .line = line, .file = "fake.c", .function = "put"}});
+	}
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH, .launch = {.kernel = 1, .name = "put"}});
+	*ret_machine = m;
+	return 0;
+}
+
+void emu_destroy(struct nvw_machine *m)
+{
+	free(m);
+}
+
+void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
+{
+	m->cut = *cut;
+}
+
+int nvw_persist(struct nvw_machine *m)
+{
+	while (m->flights > 0) {
+		fake_complete(m);
+	}
+	return 0;
+}
+
+void nvw_begin_measurement(struct nvw_machine *m)
+{
+}
+
+uint64_t nvw_time_ps(const struct nvw_machine *m)
+{
+	return m->time_ps;
+}
+
+int nvw_acknowledge(struct nvw_machine *m, uint64_t first, uint64_t count)
+{
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK, .ack = {.first = first, .count = count}});
+	if (m->cut.acknowledged != NULL) {
+		m->cut.acknowledged(m->cut.context, first, count);
+	}
+	return 0;
+}
+
+void fake_store(struct nvw_machine *m, unsigned line, uint64_t item, nvw_off off, uint64_t value)
+{
+	uint64_t words[8] = {0};
+
+	step(m);
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+			  .store = {.site = line,
+				  .kernel = 1,
+				  .work_item = item,
+				  .bytes = 8,
+				  .off = off,
+				  .value = value}});
+	words[off % 64 / 8] = value;
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_ISSUE,
+			  .issue = {.write = ++m->write,
+				  .off = off & ~(nvw_off)63,
+				  .mask = (uint64_t)0xff << off % 64,
+				  .data = (const uint8_t *)words}});
+	m->flight[m->flights].write = m->write;
+	m->flight[m->flights].off = off;
+	m->flight[m->flights++].value = value;
+}
+
+void fake_complete(struct nvw_machine *m)
+{
+	step(m);
+	memcpy(m->pool->mapped + m->flight[0].off, &m->flight[0].value, 8);
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_DONE, .done = {.write = m->flight[0].write}});
+	memmove(m->flight, m->flight + 1, --m->flights * sizeof m->flight[0]);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kill and observed mode on a whole workload: a list of entries (value, then flag) on a machine without GPU, with
+ * planted faults.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <emu.h>
+
+#include "fake_machine.h"
+
+enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
+enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK };
+
+struct plan {
+	int mutation;
+};
+static int mutation_now; /* recover() is given no plan */
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *plan = calloc(1, sizeof *plan);
+
+	plan->mutation = mutation_now = mutation;
+	*ret_plan = plan;
+	return 0;
+}
+
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	*ret_params = (struct nvw_pool_params){.bytes = POOL_BYTES};
+	return 0;
+}
+
+/* Half an entry, which would be an inconsistency: a crash in set-up must not be tested. */
+static int setup(void *plan, struct nvw_machine *machine)
+{
+	fake_store(machine, 3, 0, 8 * OPS, 1);
+	fake_complete(machine);
+	fake_store(machine, 4, 0, VALUES + 8 * OPS, 1000 + OPS);
+	return 0;
+}
+
+static int run(void *context, struct nvw_machine *machine)
+{
+	const struct plan *plan = context;
+
+	for (unsigned op = 0; op < OPS; op++) {
+		fake_store(machine, 1, op, VALUES + 8 * op, 1000 + op);
+		if (plan->mutation != NO_BARRIER) {
+			fake_complete(machine);
+		}
+		fake_store(machine, 2, op, 8 * op, 1);
+		if (plan->mutation == EARLY_ACK && nvw_acknowledge(machine, op, 1)) {
+			return NVW_E_KERNEL;
+		}
+		while (plan->mutation == NO_BARRIER && op % 4 != 3) {
+			fake_complete(machine);
+			break;
+		}
+		if (nvw_persist(machine) || nvw_acknowledge(machine, op, 1)) {
+			return NVW_E_KERNEL;
+		}
+	}
+	return 0;
+}
+
+static uint64_t word(struct nvw_pool *pool, nvw_off off)
+{
+	uint64_t w;
+
+	memcpy(&w, (const char *)nvw_pool_base(pool) + off, 8);
+	return w;
+}
+
+/* Takes back values without a flag; the planted fault writes something else each time. */
+static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	const uint64_t zero = 0, again = word(pool, POOL_BYTES - 8) + 1;
+
+	for (unsigned op = 0; op <= OPS; op++) {
+		if (!word(pool, 8 * op) && word(pool, VALUES + 8 * op) &&
+			nvw_pool_write(pool, VALUES + 8 * op, &zero, 8)) {
+			return NVW_E_STOPPED;
+		}
+	}
+	return mutation_now == BAD_RECOVERY ? nvw_pool_write(pool, POOL_BYTES - 8, &again, 8) : 0;
+}
+
+static int check(void *context, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	const struct plan *plan = context;
+	int verdict = 0;
+
+	for (unsigned op = 0; op <= OPS; op++) {
+		const bool there = word(pool, 8 * op);
+
+		if (there && word(pool, VALUES + 8 * op) != 1000 + op) {
+			verdict = nvw_violation(findings, 8 * op, "entry %u has no value", op);
+		}
+		if (!there && nvw_acked(acks, op)) {
+			verdict = nvw_violation(findings, 8 * op, "acknowledged entry %u is missing", op);
+		}
+	}
+	if (plan->mutation == CRASHING_CHECK && word(pool, 8 * 10)) {
+		raise(SIGBUS);
+	}
+	return verdict;
+}
+
+static const struct nvw_mutation mutations[] = {
+	{"no-barrier", "value and flag are in flight together", "observed"},
+	{"early-ack", "acknowledged before it is durable", "kill"},
+	{"bad-recovery", "recovery writes again", "observed"},
+	{"crashing-check", "check dies", "kill"},
+	{NULL, NULL, NULL},
+};
+
+static const struct nvw_workload workload = {
+	.name = "list",
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.pool = pool,
+	.setup = setup,
+	.run = run,
+	.recover = recover,
+	.check = check,
+};
+
+static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states, unsigned jobs)
+{
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = mutation};
+	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = jobs};
+	struct ct_result r;
+
+	if (ct_run(&subject, &options, &r)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	return r;
+}
+
+static void a_correct_structure_is_consistent_in_both_modes(void **state)
+{
+	const struct ct_result observed = crashed(CT_OBSERVED, CORRECT, 0, 1);
+	const struct ct_result killed = crashed(CT_KILL, CORRECT, 60, 2);
+
+	assert_true(observed.consistent);
+	/* Of each entry: nothing, value, flag; and the last one acknowledged. */
+	assert_int_equal(observed.states_distinct, 3 * OPS + 1);
+	assert_true(killed.consistent);
+	assert_int_equal(killed.states_tested, 60);
+	assert_in_range(killed.states_distinct, 30, 60);
+}
+
+static void assert_places(const struct ct_finding *f)
+{
+	assert_int_equal(f->place_count, 2);
+	assert_string_equal(f->place[0].file, "fake.c");
+	assert_int_equal(f->place[0].line, 2);
+	assert_int_equal(f->place[0].fate, CT_FATE_DURABLE);
+	assert_int_equal(f->place[1].line, 1);
+	assert_int_equal(f->place[1].fate, CT_FATE_LOST);
+}
+
+static void a_missing_barrier_is_found_in_both_modes_with_its_places(void **state)
+{
+	const struct ct_result observed = crashed(CT_OBSERVED, NO_BARRIER, 0, 1);
+	const struct ct_result killed = crashed(CT_KILL, NO_BARRIER, 100, 2);
+
+	assert_false(observed.consistent);
+	assert_int_equal(observed.finding_count, 1);
+	assert_non_null(strstr(observed.finding[0].text, "has no value"));
+	assert_places(&observed.finding[0]);
+	assert_false(killed.consistent);
+	assert_int_equal(killed.finding_count, 1);
+	assert_places(&killed.finding[0]);
+}
+
+static void an_early_acknowledgement_is_found_in_both_modes(void **state)
+{
+	const struct ct_result observed = crashed(CT_OBSERVED, EARLY_ACK, 0, 1);
+	const struct ct_result killed = crashed(CT_KILL, EARLY_ACK, 100, 1);
+
+	assert_false(observed.consistent);
+	assert_non_null(strstr(observed.finding[0].text, "is missing"));
+	assert_false(killed.consistent);
+	assert_non_null(strstr(killed.finding[0].text, "is missing"));
+}
+
+static void a_recovery_that_writes_again_is_found(void **state)
+{
+	const struct ct_result r = crashed(CT_OBSERVED, BAD_RECOVERY, 0, 1);
+
+	assert_false(r.consistent);
+	assert_string_equal(r.finding[0].text, "recovery of a recovered pool writes 1 words");
+}
+
+static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
+{
+	const struct ct_result r = crashed(CT_KILL, CRASHING_CHECK, 20, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].signal, SIGBUS);
+	assert_in_range(r.states_failing, 1, 19);
+	assert_int_equal(r.states_tested, 20);
+}
+
+static void kill_mode_gives_one_result_for_a_seed_whatever_the_jobs(void **state)
+{
+	const struct ct_result one = crashed(CT_KILL, NO_BARRIER, 40, 1);
+	const struct ct_result three = crashed(CT_KILL, NO_BARRIER, 40, 3);
+
+	assert_int_equal(one.states_failing, three.states_failing);
+	assert_int_equal(one.states_distinct, three.states_distinct);
+	assert_int_equal(one.finding_count, three.finding_count);
+	assert_int_equal(one.finding[0].draw, three.finding[0].draw);
+	assert_string_equal(one.finding[0].text, three.finding[0].text);
+}
+
+static void no_file_is_left_behind(void **state)
+{
+	char dir[] = "/tmp/nvwave-test-XXXXXX";
+	unsigned entries = 0;
+
+	assert_non_null(mkdtemp(dir));
+	setenv("TMPDIR", dir, 1);
+	crashed(CT_KILL, CORRECT, 4, 2);
+	crashed(CT_OBSERVED, CORRECT, 100, 2);
+	DIR *d = opendir(dir);
+
+	while (readdir(d) != NULL) {
+		entries++;
+	}
+	closedir(d);
+	assert_int_equal(entries, 2); /* . and .. */
+	rmdir(dir);
+	unsetenv("TMPDIR");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_correct_structure_is_consistent_in_both_modes),
+		cmocka_unit_test(a_missing_barrier_is_found_in_both_modes_with_its_places),
+		cmocka_unit_test(an_early_acknowledgement_is_found_in_both_modes),
+		cmocka_unit_test(a_recovery_that_writes_again_is_found),
+		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
+		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
+		cmocka_unit_test(no_file_is_left_behind),
+	};
+
+	return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Acknowledgements and findings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+
+static void an_operation_is_acknowledged_once_it_was_added(void **state)
+{
+	struct nvw_acks acks = {0};
+
+	assert_false(nvw_acked(&acks, 0));
+	assert_int_equal(nvw__acks_add(&acks, 60, 10), 0);
+	for (uint64_t op = 0; op < 200; op++) {
+		assert_int_equal(nvw_acked(&acks, op), op >= 60 && op < 70);
+	}
+	assert_int_equal(nvw_acked_count(&acks), 10);
+	nvw__acks_free(&acks);
+}
+
+static void an_operation_acknowledged_twice_counts_once(void **state)
+{
+	struct nvw_acks acks = {0};
+
+	assert_int_equal(nvw__acks_add(&acks, 5, 3), 0);
+	assert_int_equal(nvw__acks_add(&acks, 6, 4), 0);
+	assert_int_equal(nvw_acked_count(&acks), 5);
+	nvw__acks_free(&acks);
+}
+
+static void clearing_forgets_all_and_growth_keeps_all(void **state)
+{
+	struct nvw_acks acks = {0};
+
+	assert_int_equal(nvw__acks_add(&acks, 1, 1), 0);
+	assert_int_equal(nvw__acks_add(&acks, 1000000, 1), 0);
+	assert_true(nvw_acked(&acks, 1));
+	assert_true(nvw_acked(&acks, 1000000));
+	assert_false(nvw_acked(&acks, 999999));
+	nvw__acks_clear(&acks);
+	assert_false(nvw_acked(&acks, 1));
+	assert_int_equal(nvw_acked_count(&acks), 0);
+	nvw__acks_free(&acks);
+}
+
+static void an_impossible_operation_number_is_refused(void **state)
+{
+	struct nvw_acks acks = {0};
+
+	assert_int_equal(nvw__acks_add(&acks, UINT64_MAX, 1), NVW_E_KERNEL);
+	assert_int_equal(nvw__acks_add(&acks, 1, UINT64_MAX), NVW_E_KERNEL);
+	assert_int_equal(nvw_acked_count(&acks), 0);
+	nvw__acks_free(&acks);
+}
+
+static void all_violations_are_counted_and_the_first_are_kept(void **state)
+{
+	static struct nvw_findings findings;
+
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(nvw_violation(&findings, 8 * i, "key %u", i), NVW_E_INCONSISTENT);
+	}
+	assert_int_equal(findings.count, 100);
+	assert_int_equal(findings.kept, NVW__FINDINGS_MAX);
+	assert_string_equal(findings.finding[3].text, "key 3");
+	assert_int_equal(findings.finding[3].off, 24);
+	nvw__findings_clear(&findings);
+	assert_int_equal(findings.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_operation_is_acknowledged_once_it_was_added),
+		cmocka_unit_test(an_operation_acknowledged_twice_counts_once),
+		cmocka_unit_test(clearing_forgets_all_and_growth_keeps_all),
+		cmocka_unit_test(an_impossible_operation_number_is_refused),
+		cmocka_unit_test(all_violations_are_counted_and_the_first_are_kept),
+	};
+
+	return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}

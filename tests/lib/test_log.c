@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The persist log: what goes in comes out, and a file that is not what was written is refused. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <nvw/persist_log.h>
+#include <nvw/random.h>
+
+static const struct nvw_log_info INFO = {
+	.workload = "kv",
+	.options = "--count=3",
+	.machine = "gope18",
+	.protocol = "vi",
+	.model = "epoch",
+	.domain = "device",
+	.seed = 7,
+	.pool_bytes = 1 << 20,
+	.atomicity = 8,
+};
+
+static uint8_t line_data[NVW_LOG_LINE_BYTES];
+static uint8_t host_data[4096];
+
+static int memory_file(void)
+{
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct nvw_log_record random_store(struct nvw_random *r, uint64_t time_ps)
+{
+	const uint32_t bytes = 1u << nvw_random_below(r, 4);
+	const uint64_t value = nvw_random_u64(r);
+
+	return (struct nvw_log_record){
+		.kind = NVW_LOG_STORE,
+		.time_ps = time_ps,
+		.store = {.site = 1 + (uint32_t)nvw_random_below(r, 2),
+			.kernel = 1,
+			.work_item = nvw_random_below(r, 1000),
+			.group = nvw_random_below(r, 9),
+			.epoch_wi = (uint32_t)nvw_random_below(r, 3),
+			.epoch_wg = 1,
+			.bytes = bytes,
+			.off = nvw_random_below(r, INFO.pool_bytes / 8) * 8 + nvw_random_below(r, 8 / bytes) * bytes,
+			.value = bytes == 8 ? value : value & (((uint64_t)1 << 8 * bytes) - 1)},
+	};
+}
+
+/* Record number i of a log that has every kind of record and every form of it. */
+static struct nvw_log_record record_number(uint64_t i)
+{
+	struct nvw_random r = {.state = i};
+	const uint64_t time_ps = i / 3 * 1000;
+	struct nvw_log_record record = {.time_ps = time_ps};
+
+	if (i < 2) {
+		record.kind = NVW_LOG_SITE;
+		record.site.id = (uint32_t)i + 1;
+		record.site.line = 100 + (uint32_t)i;
+		record.site.file = i ? "kv.c" : "";
+		record.site.function = "put";
+		return record;
+	}
+	switch (i % 12) {
+	case 2:
+		record.kind = NVW_LOG_LAUNCH;
+		record.launch.kernel = 1;
+		record.launch.group_size = 256;
+		record.launch.work_items = 1 << 20;
+		record.launch.name = "put";
+		return record;
+	case 3:
+		record.kind = NVW_LOG_FINISH;
+		record.finish.kernel = 1;
+		return record;
+	case 4:
+	case 5:
+		record.kind = NVW_LOG_ISSUE;
+		record.issue.write = i / 12 * 2 + i % 2;
+		record.issue.off = nvw_random_below(&r, INFO.pool_bytes / 64) * 64;
+		record.issue.mask = i % 24 < 12 ? 0xff00ff00000000ffu : nvw_random_u64(&r);
+		for (unsigned k = 0; k < 64; k++) {
+			line_data[k] = record.issue.mask >> k & 1 ? (uint8_t)(i + k) : 0;
+		}
+		record.issue.data = line_data;
+		return record;
+	case 6:
+		record.kind = NVW_LOG_DONE;
+		record.done.write = i / 12;
+		return record;
+	case 7:
+	case 8:
+		record.kind = i % 12 == 7 ? NVW_LOG_BARRIER : NVW_LOG_PERSISTED;
+		record.barrier.site = 2;
+		record.barrier.kernel = 1;
+		record.barrier.scope = (enum nvw_group)(i / 12 % 3);
+		record.barrier.work_item = nvw_random_below(&r, 1000);
+		record.barrier.group = 5;
+		record.barrier.work_items = 64;
+		record.barrier.epoch = (uint32_t)i;
+		return record;
+	case 9:
+		record.kind = NVW_LOG_ACK;
+		record.ack.first = nvw_random_below(&r, 1000);
+		record.ack.count = 1 + i % 5;
+		return record;
+	case 10:
+		record.kind = NVW_LOG_HOST;
+		record.host.off = nvw_random_below(&r, 1000);
+		record.host.bytes = 1 + (uint32_t)nvw_random_below(&r, 64);
+		memset(host_data, (int)i, record.host.bytes);
+		record.host.data = host_data;
+		return record;
+	default:
+		return random_store(&r, time_ps);
+	}
+}
+
+/* Asserts that two records say the same. */
+static void assert_same(const struct nvw_log_record *a, const struct nvw_log_record *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->time_ps, b->time_ps);
+	switch (a->kind) {
+	case NVW_LOG_SITE:
+		assert_int_equal(a->site.id, b->site.id);
+		assert_int_equal(a->site.line, b->site.line);
+		assert_string_equal(a->site.file, b->site.file);
+		assert_string_equal(a->site.function, b->site.function);
+		break;
+	case NVW_LOG_LAUNCH:
+		assert_int_equal(a->launch.kernel, b->launch.kernel);
+		assert_int_equal(a->launch.group_size, b->launch.group_size);
+		assert_int_equal(a->launch.work_items, b->launch.work_items);
+		assert_string_equal(a->launch.name, b->launch.name);
+		break;
+	case NVW_LOG_FINISH:
+		assert_int_equal(a->finish.kernel, b->finish.kernel);
+		break;
+	case NVW_LOG_STORE:
+		assert_int_equal(a->store.site, b->store.site);
+		assert_int_equal(a->store.kernel, b->store.kernel);
+		assert_int_equal(a->store.work_item, b->store.work_item);
+		assert_int_equal(a->store.group, b->store.group);
+		assert_int_equal(a->store.epoch_wi, b->store.epoch_wi);
+		assert_int_equal(a->store.epoch_wg, b->store.epoch_wg);
+		assert_int_equal(a->store.epoch_kr, b->store.epoch_kr);
+		assert_int_equal(a->store.bytes, b->store.bytes);
+		assert_int_equal(a->store.off, b->store.off);
+		assert_int_equal(a->store.value, b->store.value);
+		break;
+	case NVW_LOG_ISSUE:
+		assert_int_equal(a->issue.write, b->issue.write);
+		assert_int_equal(a->issue.off, b->issue.off);
+		assert_int_equal(a->issue.mask, b->issue.mask);
+		assert_memory_equal(a->issue.data, b->issue.data, NVW_LOG_LINE_BYTES);
+		break;
+	case NVW_LOG_DONE:
+		assert_int_equal(a->done.write, b->done.write);
+		break;
+	case NVW_LOG_BARRIER:
+	case NVW_LOG_PERSISTED:
+		assert_int_equal(a->barrier.site, b->barrier.site);
+		assert_int_equal(a->barrier.kernel, b->barrier.kernel);
+		assert_int_equal(a->barrier.scope, b->barrier.scope);
+		assert_int_equal(a->barrier.work_item, b->barrier.work_item);
+		assert_int_equal(a->barrier.group, b->barrier.group);
+		assert_int_equal(a->barrier.work_items, b->barrier.work_items);
+		assert_int_equal(a->barrier.epoch, b->barrier.epoch);
+		break;
+	case NVW_LOG_ACK:
+		assert_int_equal(a->ack.first, b->ack.first);
+		assert_int_equal(a->ack.count, b->ack.count);
+		break;
+	case NVW_LOG_HOST:
+		assert_int_equal(a->host.off, b->host.off);
+		assert_int_equal(a->host.bytes, b->host.bytes);
+		assert_memory_equal(a->host.data, b->host.data, a->host.bytes);
+		break;
+	case NVW_LOG_END:
+		break;
+	}
+}
+
+/* A closed log of n records in a memory file; the caller closes the descriptor. */
+static int written_log(uint64_t n)
+{
+	const int fd = memory_file();
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct nvw_log_record record = record_number(i);
+
+		assert_int_equal(nvw_log_append(w, &record), 0);
+	}
+	assert_int_equal(nvw_log_records(w), n);
+	assert_int_equal(nvw_log_close(w, n * 1000), 0);
+	return fd;
+}
+
+static void assert_reads_as_written(struct nvw_log_reader *r, uint64_t n)
+{
+	struct nvw_log_record got;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const struct nvw_log_record expected = record_number(i);
+
+		assert_int_equal(nvw_log_next(r, &got), 1);
+		assert_same(&expected, &got);
+	}
+	assert_int_equal(nvw_log_next(r, &got), 1);
+	assert_int_equal(got.kind, NVW_LOG_END);
+	assert_int_equal(got.time_ps, n * 1000);
+	assert_int_equal(nvw_log_next(r, &got), 0);
+	assert_int_equal(nvw_log_next(r, &got), 0);
+}
+
+static void records_come_back_as_they_were_written_over_many_blocks(void **state)
+{
+	const uint64_t n = 200000;
+	const int fd = written_log(n);
+	struct nvw_log_reader *r;
+
+	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_reads_as_written(r, n);
+	assert_int_equal(nvw_log_rewind(r), 0);
+	assert_reads_as_written(r, n);
+	nvw_log_reader_close(r);
+}
+
+static void what_the_log_is_about_comes_back(void **state)
+{
+	struct nvw_log_reader *r;
+
+	assert_int_equal(nvw_log_open_fd(written_log(0), "test log", &r), 0);
+	const struct nvw_log_info *info = nvw_log_info(r);
+
+	assert_string_equal(info->workload, "kv");
+	assert_string_equal(info->options, "--count=3");
+	assert_string_equal(info->machine, "gope18");
+	assert_string_equal(info->protocol, "vi");
+	assert_string_equal(info->model, "epoch");
+	assert_string_equal(info->domain, "device");
+	assert_int_equal(info->seed, 7);
+	assert_int_equal(info->pool_bytes, 1 << 20);
+	assert_int_equal(info->atomicity, 8);
+	nvw_log_reader_close(r);
+}
+
+/* ---- Damage ---------------------------------------------------------------------------------------- */
+
+static size_t contents(int fd, uint8_t *to, size_t capacity)
+{
+	const ssize_t n = pread(fd, to, capacity, 0);
+
+	assert_true(n > 0 && (size_t)n < capacity);
+	return (size_t)n;
+}
+
+/* Reads a whole file of these bytes; the first error, or 0 if there was none. */
+static int verdict(const uint8_t *bytes, size_t n)
+{
+	const int fd = memory_file();
+	struct nvw_log_reader *r;
+	struct nvw_log_record record;
+
+	assert_int_equal(pwrite(fd, bytes, n, 0), (ssize_t)n);
+	int error = nvw_log_open_fd(fd, "test log", &r);
+
+	if (error) {
+		return error;
+	}
+	do {
+		error = nvw_log_next(r, &record);
+	} while (error == 1);
+	nvw_log_reader_close(r);
+	return error;
+}
+
+static uint8_t small[65536];
+
+static size_t small_log(void)
+{
+	const int fd = written_log(60);
+	const size_t n = contents(fd, small, sizeof small);
+
+	close(fd);
+	assert_int_equal(verdict(small, n), 0);
+	return n;
+}
+
+static void every_changed_byte_is_noticed(void **state)
+{
+	const size_t n = small_log();
+
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned flip = 1; flip < 256; flip = flip * 2 + 1) {
+			small[i] ^= (uint8_t)flip;
+			const int error = verdict(small, n);
+
+			if (error != NVW_E_DAMAGED && !(error == NVW_E_VERSION && i >= 8 && i < 12)) {
+				fail_msg("byte %zu xor %u: got %d", i, flip, error);
+			}
+			assert_non_null(strstr(nvw_error_message(), "test log: offset "));
+			small[i] ^= (uint8_t)flip;
+		}
+	}
+}
+
+static void every_truncation_is_noticed(void **state)
+{
+	const size_t n = small_log();
+
+	for (size_t i = 0; i < n; i++) {
+		if (verdict(small, i) != NVW_E_DAMAGED) {
+			fail_msg("a log cut to %zu of %zu bytes was accepted", i, n);
+		}
+	}
+}
+
+static void bytes_after_the_trailer_are_noticed(void **state)
+{
+	const size_t n = small_log();
+
+	small[n] = 0;
+	assert_int_equal(verdict(small, n + 1), NVW_E_DAMAGED);
+}
+
+static void another_version_is_named(void **state)
+{
+	const size_t n = small_log();
+
+	small[8] = 99;
+	assert_int_equal(verdict(small, n), NVW_E_VERSION);
+	assert_non_null(strstr(nvw_error_message(), "99"));
+}
+
+static void an_abandoned_log_reads_as_far_as_it_went(void **state)
+{
+	const int fd = memory_file();
+	struct nvw_log_writer *w;
+	struct nvw_log_reader *r;
+	struct nvw_log_record got;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		const struct nvw_log_record record = record_number(i);
+
+		assert_int_equal(nvw_log_append(w, &record), 0);
+	}
+	nvw_log_abandon(w);
+	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		assert_int_equal(nvw_log_next(r, &got), 1);
+		assert_int_not_equal(got.kind, NVW_LOG_END);
+	}
+	assert_int_equal(nvw_log_next(r, &got), 0);
+	nvw_log_reader_close(r);
+}
+
+static void the_same_records_give_the_same_bytes(void **state)
+{
+	const int a = written_log(3000), b = written_log(3000);
+	static uint8_t other[sizeof small];
+	const size_t n = contents(a, small, sizeof small);
+
+	assert_int_equal(contents(b, other, sizeof other), n);
+	assert_memory_equal(small, other, n);
+	close(a);
+	close(b);
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+	struct nvw_log_writer *w;
+
+	if (access("/dev/full", W_OK) != 0) {
+		print_message("skipped: no /dev/full\n");
+		skip();
+	}
+	assert_int_equal(nvw_log_create("/dev/full", &INFO, &w), NVW_E_FULL);
+}
+
+static void a_disk_that_fills_up_is_reported_at_append_and_close(void **state)
+{
+	const int fd = memory_file();
+	struct nvw_log_writer *w;
+	int error = 0;
+
+	assert_int_equal(nvw_log_create_fd(fd, "test log", &INFO, &w), 0);
+	assert_int_equal(dup2(open("/dev/full", O_WRONLY), fd), fd);
+	for (uint64_t i = 0; i < 200000 && !error; i++) {
+		const struct nvw_log_record record = record_number(i);
+
+		error = nvw_log_append(w, &record);
+	}
+	assert_int_equal(error, NVW_E_FULL);
+	assert_int_equal(nvw_log_close(w, UINT64_MAX), NVW_E_FULL);
+}
+
+static void an_unwritable_path_is_reported(void **state)
+{
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create("/nowhere/at/all", &INFO, &w), NVW_E_SYSTEM);
+	assert_non_null(strstr(nvw_error_message(), "/nowhere/at/all"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_come_back_as_they_were_written_over_many_blocks),
+		cmocka_unit_test(what_the_log_is_about_comes_back),
+		cmocka_unit_test(every_changed_byte_is_noticed),
+		cmocka_unit_test(every_truncation_is_noticed),
+		cmocka_unit_test(bytes_after_the_trailer_are_noticed),
+		cmocka_unit_test(another_version_is_named),
+		cmocka_unit_test(an_abandoned_log_reads_as_far_as_it_went),
+		cmocka_unit_test(the_same_records_give_the_same_bytes),
+		cmocka_unit_test(a_full_disk_is_reported),
+		cmocka_unit_test(a_disk_that_fills_up_is_reported_at_append_and_close),
+		cmocka_unit_test(an_unwritable_path_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The other kernels: update, delete, look up, scan; and nodes for the bulk load. */
+#include "search.h"
+
+static bool find_slot(const struct btree_args *a, nvw_off leaf, uint64_t key, unsigned *ret_rank, unsigned *ret_slot)
+{
+	const struct btree_node *const node = btree_node_at(a->pmem, leaf);
+	const uint64_t order = nvw_load(&node->order);
+	const unsigned rank = btree_rank(node, order, key, false);
+
+	*ret_rank = rank;
+	*ret_slot = btree_slot(order, rank < BTREE_SLOTS ? rank : 0);
+	return rank < btree_count(order) && nvw_load(&node->keys[*ret_slot]) == key;
+}
+
+/* One 8-byte store a key; keys are distinct, so work-items need not know of each other. */
+void btree_update_kernel(const void *args)
+{
+	const struct btree_args *const a = args;
+	const uint64_t k = nvw_global_id();
+	unsigned rank, slot;
+	nvw_off leaf;
+
+	if (k >= a->n) {
+		return;
+	}
+	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
+	if (find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot)) {
+		a->plan->writes[0]++;
+		a->plan->found++;
+		nvw_store(&btree_node_at(a->pmem, leaf)->values[slot], nvw_load(&a->values[k]));
+	} else {
+		a->plan->absent++;
+	}
+	if (a->plan->mutation == BTREE_ACK_BEFORE_BARRIER) {
+		nvw_ack(nvw_load(&a->ops[k]));
+	}
+	if (a->persist) {
+		nvw_p_barrier_wi();
+	}
+	if (a->plan->mutation != BTREE_ACK_BEFORE_BARRIER) {
+		nvw_ack(nvw_load(&a->ops[k]));
+	}
+}
+
+/* The first of a run of keys of one leaf deletes all of them: one store of the order word. Leaves may become
+ * empty; they stay. */
+void btree_delete_kernel(const void *args)
+{
+	const struct btree_args *const a = args;
+	const uint64_t k = nvw_global_id();
+	uint64_t end = k, order;
+	struct btree_node *node;
+	nvw_off leaf;
+
+	if (k < a->n) {
+		nvw_store(&a->path[k], btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k])));
+	}
+	nvw_barrier(NVW_KERNEL);
+	if (k >= a->n) {
+		return;
+	}
+	leaf = nvw_load(&a->path[k]);
+	if (k && nvw_load(&a->path[k - 1]) == leaf) {
+		return;
+	}
+	node = btree_node_at(a->pmem, leaf);
+	order = nvw_load(&node->order);
+	for (; end < a->n && nvw_load(&a->path[end]) == leaf; end++) {
+		const uint64_t key = nvw_load(&a->keys[end]);
+		const unsigned rank = btree_rank(node, order, key, false);
+
+		if (rank < btree_count(order) && nvw_load(&node->keys[btree_slot(order, rank)]) == key) {
+			order = btree_order_remove(order, rank);
+			a->plan->found++;
+		} else {
+			a->plan->absent++;
+		}
+	}
+	a->plan->writes[0]++;
+	nvw_store(&node->order, order);
+	if (a->persist && a->plan->mutation != BTREE_ACK_BEFORE_BARRIER) {
+		nvw_p_barrier_wi();
+	}
+	for (uint64_t i = k; i < end; i++) {
+		nvw_ack(nvw_load(&a->ops[i]));
+	}
+}
+
+void btree_lookup_kernel(const void *args)
+{
+	const struct btree_args *const a = args;
+	const uint64_t k = nvw_global_id();
+	unsigned rank, slot;
+	nvw_off leaf;
+
+	if (k >= a->n) {
+		return;
+	}
+	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
+	nvw_store(&a->result[k], find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot) ?
+		nvw_load(&btree_node_at(a->pmem, leaf)->values[slot]) : 0);
+	nvw_ack(nvw_load(&a->ops[k]));
+}
+
+/* Up to scan_length pairs from the key on, along the leaves; the result is the sum of their values. */
+void btree_scan_kernel(const void *args)
+{
+	const struct btree_args *const a = args;
+	const uint64_t k = nvw_global_id();
+	uint64_t sum = 0, left = a->scan_length, key;
+	nvw_off leaf;
+
+	if (k >= a->n) {
+		return;
+	}
+	key = nvw_load(&a->keys[k]);
+	for (leaf = btree_find_leaf(a->pmem, a->height, key); leaf && left; leaf = nvw_load(&btree_node_at(a->pmem, leaf)->next)) {
+		const struct btree_node *const node = btree_node_at(a->pmem, leaf);
+		const uint64_t order = nvw_load(&node->order);
+
+		for (unsigned i = btree_rank(node, order, key, false); i < btree_count(order) && left; i++, left--) {
+			sum += nvw_load(&node->values[btree_slot(order, i)]);
+		}
+	}
+	a->plan->scanned += a->scan_length - left;
+	nvw_store(&a->result[k], sum);
+	nvw_ack(nvw_load(&a->ops[k]));
+}
+
+void btree_allocate_kernel(const void *args)
+{
+	const struct btree_allocate_args *const a = args;
+
+	if (nvw_global_id() < a->count) {
+		nvw_store(&a->nodes[nvw_global_id()], nvw_pmalloc(a->pmem, BTREE_NODE_BYTES, NULL));
+	}
+}

@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Batched parallel insertion: Algorithms 1 and 2 of gope18 5.1.
+ *
+ * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: it alone changes it. Level by
+ * level from the leaves,
+ *
+ *	fill	owners write new keys into free slots and make new nodes, which nothing refers to yet, and log
+ *		what a split will change in place
+ *	-- persist barrier --
+ *	publish	owners store the order word: the new keys are there, all or none; a split node's next and
+ *		high are changed too
+ *	-- persist barrier --
+ *	settle	if there were splits, each work-group's first work-item notes the completion of its epoch
+ *	-- persist barrier --
+ *
+ * and what splits have made goes up to the parents. Barriers are the work-group's on the levels that belong to
+ * it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
+ */
+#include "search.h"
+
+struct item {
+	const struct btree_args *a;
+	struct nvw_epoch epoch;
+	uint64_t begin, end; /* the work-group's keys */
+	unsigned level;
+	enum nvw_group scope;
+};
+
+static bool mutated(const struct item *it, enum btree_mutation mutation)
+{
+	return it->a->plan->mutation == mutation;
+}
+
+/* A store to NVRAM, counted by level (gope18 Table 3). */
+#define PUT(it, p, v) ((it)->a->plan->writes[(it)->level]++, nvw_store((p), (v)))
+
+static void meet(const struct item *it)
+{
+	nvw_barrier(it->scope);
+}
+
+static void persist(const struct item *it)
+{
+	meet(it);
+	if (it->a->persist) {
+		nvw_p_barrier(mutated(it, BTREE_NARROW_SCOPE) ? NVW_WORKITEM : it->scope);
+	}
+}
+
+/* ---- What comes from below: a sorted sequence of (key, value) ----------------------------------------------- */
+
+struct input {
+	const struct item *it;
+	uint64_t run, end; /* the child run that is being read, the end of this node's run */
+	uint64_t i, left;  /* in that run */
+	uint64_t key, value;
+	bool more;
+};
+
+static void input_next(struct input *in)
+{
+	const struct btree_args *const a = in->it->a;
+	const unsigned below = in->it->level - 1, parity = below & 1;
+
+	in->more = true;
+	if (in->it->level == 0) {
+		in->more = in->i < in->end;
+		if (in->more) {
+			in->key = nvw_load(&a->keys[in->i]);
+			in->value = nvw_load(&a->values[in->i]);
+			in->i++;
+		}
+		return;
+	}
+	while (!in->left) {
+		uint64_t made;
+
+		if (in->run >= in->end) {
+			in->more = false;
+			return;
+		}
+		made = nvw_load(&a->made[in->run]);
+		in->left = made >> 32 == below ? (uint32_t)made : 0;
+		in->i = 2 * in->run;
+		in->run += nvw_load(&a->run[parity][in->run]);
+	}
+	in->key = nvw_load(&a->up_key[parity][in->i]);
+	in->value = nvw_load(&a->up_child[parity][in->i]);
+	in->i++;
+	in->left--;
+}
+
+static struct input input_begin(const struct item *it, uint64_t k, uint64_t end)
+{
+	struct input in = {.it = it, .run = k, .end = end, .i = k};
+
+	input_next(&in);
+	return in;
+}
+
+/* ---- A node as its owner sees it -------------------------------------------------------------------------------- */
+
+struct view {
+	struct btree_node *node;
+	nvw_off off;
+	uint64_t order;
+	unsigned count;
+	uint64_t keys[BTREE_SLOTS]; /* ascending */
+};
+
+static void view_load(struct view *v, const struct item *it, nvw_off off)
+{
+	v->off = off;
+	v->node = btree_node_at(it->a->pmem, off);
+	v->order = nvw_load(&v->node->order);
+	v->count = btree_count(v->order);
+	for (unsigned i = 0; i < v->count; i++) {
+		v->keys[i] = nvw_load(&v->node->keys[btree_slot(v->order, i)]);
+	}
+}
+
+/* How many inputs are not in the node yet. */
+static uint64_t count_new(const struct view *v, const struct item *it, uint64_t k, uint64_t end)
+{
+	uint64_t new = 0;
+	unsigned i = 0;
+
+	for (struct input in = input_begin(it, k, end); in.more; input_next(&in)) {
+		while (i < v->count && v->keys[i] < in.key) {
+			i++;
+		}
+		new += i == v->count || v->keys[i] != in.key;
+	}
+	return new;
+}
+
+/* ---- Fill ----------------------------------------------------------------------------------------------------------- */
+
+static void fail(const struct item *it)
+{
+	nvw_atomic_store(it->a->failed, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+/*
+ * New inputs, below limit if there is one, go into free slots; returns the order word that publishes them. order's first
+ * stay keys are v's; inputs that are among them are left for publish().
+ */
+static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t order, unsigned stay, struct input *in,
+	const uint64_t *limit)
+{
+	unsigned i = 0, added = 0;
+
+	for (; in->more && (!limit || in->key < *limit); input_next(in)) {
+		unsigned slot;
+
+		while (i < stay && v->keys[i] < in->key) {
+			i++;
+		}
+		if (i < stay && v->keys[i] == in->key) {
+			continue;
+		}
+		slot = btree_slot(order, btree_count(order));
+		PUT(it, &v->node->keys[slot], in->key);
+		PUT(it, &v->node->values[slot], in->value);
+		order = btree_order_insert(order, i + added++);
+	}
+	return order;
+}
+
+/* Merges the node's keys from position i on with the inputs. */
+struct merge {
+	const struct view *v;
+	unsigned i;
+	struct input in;
+};
+
+static bool merge_more(const struct merge *m)
+{
+	return m->i < m->v->count || m->in.more;
+}
+
+static bool merge_is_old(const struct merge *m)
+{
+	return m->i < m->v->count && (!m->in.more || m->v->keys[m->i] < m->in.key);
+}
+
+static uint64_t merge_key(const struct merge *m)
+{
+	return merge_is_old(m) ? m->v->keys[m->i] : m->in.key;
+}
+
+/* The next pair: an input replaces an equal key. */
+static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
+{
+	*ret_key = merge_key(m);
+	if (merge_is_old(m)) {
+		*ret_value = nvw_load(&m->v->node->values[btree_slot(m->v->order, m->i++)]);
+		return;
+	}
+	*ret_value = m->in.value;
+	m->i += m->i < m->v->count && m->v->keys[m->i] == m->in.key;
+	input_next(&m->in);
+}
+
+/* Where the left node ends: about its share of total, but its new keys must fit into slots that are free now, since
+ * a roll back brings the moved keys' slots back. Moves m there. */
+static unsigned split_point(struct merge *m, uint64_t share)
+{
+	unsigned free_slots = BTREE_SLOTS - m->v->count, stay = 0;
+	uint64_t taken = 0;
+
+	while (merge_more(m) && taken < share) {
+		if (merge_is_old(m)) {
+			m->i++;
+			stay++;
+		} else if (m->i < m->v->count && m->v->keys[m->i] == m->in.key) {
+			m->i++;
+			stay++;
+			input_next(&m->in);
+		} else if (free_slots) {
+			free_slots--;
+			input_next(&m->in);
+		} else {
+			break;
+		}
+		taken++;
+	}
+	return stay;
+}
+
+static bool log_split(const struct item *it, nvw_off off)
+{
+	static const size_t changed[] = {offsetof(struct btree_node, order), offsetof(struct btree_node, next),
+		offsetof(struct btree_node, high)};
+
+	for (unsigned i = 0; it->a->undo && i < 3 && !mutated(it, BTREE_NO_UNDO); i++) {
+		it->a->plan->writes[it->level] += 4;
+		if (!nvw_undo(&it->epoch, off + changed[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static nvw_off allocate(const struct item *it)
+{
+	it->a->plan->writes[it->level]++;
+	return nvw_pmalloc(it->a->pmem, BTREE_NODE_BYTES, it->a->undo ? &it->epoch : NULL);
+}
+
+/* A whole new node of count pairs of m. */
+static void write_node(const struct item *it, nvw_off off, struct merge *m, uint64_t count, nvw_off next, uint64_t high_if_last)
+{
+	struct btree_node *const node = btree_node_at(it->a->pmem, off);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t key, value;
+
+		merge_take(m, &key, &value);
+		PUT(it, &node->keys[i], key);
+		PUT(it, &node->values[i], value);
+	}
+	PUT(it, &node->info, BTREE_MAGIC | it->level);
+	PUT(it, &node->next, next);
+	PUT(it, &node->high, merge_more(m) ? merge_key(m) - 1 : high_if_last);
+	PUT(it, &node->order, btree_order((unsigned)count));
+}
+
+/* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has room for
+ * two: one new key before all others of a full node makes two nodes. False if the heap is full. */
+static bool make_nodes(const struct item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
+{
+	const struct btree_args *const a = it->a;
+	const uint64_t nodes = (rest + BTREE_FILL - 1) / BTREE_FILL, high = nvw_load(&m->v->node->high);
+	const nvw_off last_next = mutated(it, BTREE_LOST_LEAF_LINK) ? 0 : nvw_load(&m->v->node->next);
+	nvw_off off = allocate(it);
+
+	*ret_first = off;
+	for (uint64_t i = 0; i < nodes; i++) {
+		const uint64_t count = (rest + nodes - i - 1) / (nodes - i);
+		const nvw_off next = i + 1 < nodes ? allocate(it) : last_next;
+
+		if (!off || (i + 1 < nodes && !next)) {
+			return false;
+		}
+		nvw_store(&a->up_key[it->level & 1][2 * k + i], merge_key(m));
+		nvw_store(&a->up_child[it->level & 1][2 * k + i], off);
+		write_node(it, off, m, count, next, high);
+		rest -= count;
+		off = next;
+	}
+	nvw_store(&a->made[k], (uint64_t)it->level << 32 | nodes);
+	return true;
+}
+
+static uint64_t pairs_left(struct merge m)
+{
+	uint64_t count = 0, key, value;
+
+	for (; merge_more(&m); count++) {
+		if (merge_is_old(&m)) {
+			m.i++;
+		} else {
+			merge_take(&m, &key, &value);
+		}
+	}
+	return count;
+}
+
+/* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last. */
+static uint64_t order_after_split(const struct view *v, unsigned stay)
+{
+	uint64_t order = stay;
+	unsigned p = 0;
+
+	for (unsigned i = 0; i < stay; i++, p++) {
+		order |= (uint64_t)btree_slot(v->order, i) << (4 + 4 * p);
+	}
+	for (unsigned i = v->count; i < BTREE_SLOTS; i++, p++) {
+		order |= (uint64_t)btree_slot(v->order, i) << (4 + 4 * p);
+	}
+	for (unsigned i = stay; i < v->count; i++, p++) {
+		order |= (uint64_t)btree_slot(v->order, i) << (4 + 4 * p);
+	}
+	return order;
+}
+
+/* In the order word of what will be published: the node was split. */
+#define SPLIT (UINT64_C(1) << 63)
+
+static void note_split(const struct item *it)
+{
+	nvw_atomic_add(&it->a->splits[it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	nvw_atomic_add(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	it->a->plan->splits++;
+}
+
+/* The root has been split: levels above it until one node is enough. The i-th of a level's pairs: */
+static void pair_of(const struct item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key, uint64_t *ret_child)
+{
+	*ret_key = i ? nvw_load(&it->a->up_key[parity][i - 1]) : 0;
+	*ret_child = i ? nvw_load(&it->a->up_child[parity][i - 1]) : left;
+}
+
+static nvw_off make_level(const struct item *it, unsigned level, nvw_off left, uint64_t pairs, uint64_t nodes)
+{
+	const unsigned parity = (level - 1) & 1;
+	const nvw_off first = allocate(it);
+	nvw_off off = first;
+	uint64_t at = 0, i;
+
+	for (i = 0; i < nodes && off; i++) {
+		const uint64_t count = (pairs - at + nodes - i - 1) / (nodes - i);
+		const nvw_off next = i + 1 < nodes ? allocate(it) : 0;
+		struct btree_node *const node = btree_node_at(it->a->pmem, off);
+		uint64_t key = UINT64_MAX, child, low = 0;
+
+		for (uint64_t s = 0; s < count; s++) {
+			pair_of(it, parity, left, at + s, &key, &child);
+			low = s ? low : key;
+			PUT(it, &node->keys[s], key);
+			PUT(it, &node->values[s], child);
+		}
+		at += count;
+		if (i) {
+			nvw_store(&it->a->up_key[level & 1][i - 1], low);
+			nvw_store(&it->a->up_child[level & 1][i - 1], off);
+		}
+		if (i + 1 < nodes) {
+			pair_of(it, parity, left, at, &key, &child);
+		}
+		PUT(it, &node->info, BTREE_MAGIC | level);
+		PUT(it, &node->next, next);
+		PUT(it, &node->high, i + 1 < nodes ? key - 1 : UINT64_MAX);
+		PUT(it, &node->order, btree_order((unsigned)count));
+		off = next;
+	}
+	return i == nodes ? first : 0;
+}
+
+static void grow(const struct item *it, nvw_off root)
+{
+	const nvw_off word = nvw_pool_root_off(&it->a->pmem->geometry, 0);
+	uint64_t up = (uint32_t)nvw_load(&it->a->made[0]);
+	unsigned level = it->level;
+
+	while (up) {
+		const uint64_t pairs = up + 1, nodes = pairs <= BTREE_SLOTS ? 1 : (pairs + BTREE_FILL - 1) / BTREE_FILL;
+
+		root = make_level(it, ++level, root, pairs, nodes);
+		if (!root || level + 1 == BTREE_LEVELS_MAX) {
+			fail(it);
+			return;
+		}
+		up = nodes - 1;
+	}
+	if (it->a->undo && !nvw_undo(&it->epoch, word)) {
+		fail(it);
+		return;
+	}
+	nvw_store(it->a->root, root);
+}
+
+static void publish(const struct item *it, uint64_t k, uint64_t end);
+
+static void fill_split(const struct item *it, const struct view *v, uint64_t k, uint64_t end, uint64_t total)
+{
+	const struct btree_args *const a = it->a;
+	struct merge m = {.v = v, .in = input_begin(it, k, end)};
+	const unsigned stay = split_point(&m, total / ((total + BTREE_FILL - 1) / BTREE_FILL));
+	const uint64_t limit = merge_key(&m);
+	struct input left = input_begin(it, k, end);
+	uint64_t order;
+	nvw_off first;
+
+	note_split(it);
+	if (!log_split(it, v->off) || !make_nodes(it, k, &m, pairs_left(m), &first)) {
+		fail(it);
+		return;
+	}
+	order = add_keys(it, v, order_after_split(v, stay), stay, &left, &limit);
+	nvw_store(&a->order[k], order | SPLIT);
+	nvw_store(&a->next[k], first);
+	nvw_store(&a->high[k], limit - 1);
+	if (it->level + 1 == a->height) {
+		grow(it, v->off);
+	}
+	if (mutated(it, BTREE_UPDATE_BEFORE_LOG)) {
+		publish(it, k, end);
+	}
+}
+
+/* The run of keys that lead through the node of k. */
+static uint64_t measure(const struct item *it, uint64_t k, nvw_off off)
+{
+	const struct btree_args *const a = it->a;
+	const uint64_t *const path = a->path + it->level * a->n;
+	const uint64_t last = it->scope == NVW_WORKGROUP ? it->end : a->n;
+	uint64_t end = k;
+
+	do {
+		end += it->level ? nvw_load(&a->run[(it->level - 1) & 1][end]) : 1;
+	} while (end < last && nvw_load(&path[end]) == off);
+	nvw_store(&a->run[it->level & 1][k], end - k);
+	return end;
+}
+
+static void fill(const struct item *it, uint64_t k, uint64_t end, nvw_off off)
+{
+	struct view v;
+	uint64_t new, order;
+	struct input in;
+
+	view_load(&v, it, off);
+	new = count_new(&v, it, k, end);
+	if (v.count + new > BTREE_SLOTS) {
+		fill_split(it, &v, k, end, v.count + new);
+		return;
+	}
+	in = input_begin(it, k, end);
+	if (!in.more) {
+		return;
+	}
+	order = add_keys(it, &v, v.order, v.count, &in, NULL);
+	nvw_store(&it->a->order[k], order);
+	if (mutated(it, BTREE_PUBLISH_BEFORE_DATA)) {
+		publish(it, k, end);
+	}
+}
+
+/* ---- Publish --------------------------------------------------------------------------------------------------------- */
+
+/* Keys that are in a leaf already: their values, one store each. */
+static void update_values(const struct item *it, uint64_t k, uint64_t end, nvw_off off, unsigned stay)
+{
+	struct view v;
+	unsigned i = 0;
+
+	view_load(&v, it, off);
+	for (struct input in = input_begin(it, k, end); in.more; input_next(&in)) {
+		while (i < stay && i < v.count && v.keys[i] < in.key) {
+			i++;
+		}
+		if (i < stay && i < v.count && v.keys[i] == in.key) {
+			const unsigned slot = btree_slot(v.order, i);
+
+			if (nvw_load(&v.node->values[slot]) != in.value) {
+				PUT(it, &v.node->values[slot], in.value);
+			}
+		}
+	}
+}
+
+static void publish(const struct item *it, uint64_t k, uint64_t end)
+{
+	const struct btree_args *const a = it->a;
+	const nvw_off off = nvw_load(&a->path[it->level * a->n + k]);
+	struct btree_node *const node = btree_node_at(a->pmem, off);
+	const uint64_t order = nvw_load(&a->order[k]);
+
+	if (!order) {
+		return;
+	}
+	PUT(it, &node->order, order & ~SPLIT);
+	if (order & SPLIT) {
+		const uint64_t root = it->level + 1 == a->height ? nvw_load(a->root) : 0;
+
+		PUT(it, &node->next, nvw_load(&a->next[k]));
+		PUT(it, &node->high, nvw_load(&a->high[k]));
+		if (root) {
+			PUT(it, nvw_at(a->pmem, uint64_t, nvw_pool_root_off(&a->pmem->geometry, 0)), root);
+		}
+	}
+	if (it->level == 0) {
+		update_values(it, k, end, off, BTREE_SLOTS);
+	}
+}
+
+/* ---- The kernel ------------------------------------------------------------------------------------------------------- */
+
+static void find_paths(const struct item *it)
+{
+	const struct btree_args *const a = it->a;
+	const nvw_off root = nvw_load(nvw_at(a->pmem, uint64_t, nvw_pool_root_off(&a->pmem->geometry, 0)));
+
+	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
+		const uint64_t key = nvw_load(&a->keys[k]);
+		nvw_off off = root;
+
+		for (unsigned level = a->height; level-- > 0;) {
+			off = btree_move_right(a->pmem, off, key);
+			nvw_store(&a->path[level * a->n + k], off);
+			off = level ? btree_child(a->pmem, off, key) : off;
+		}
+		nvw_store(&a->run[0][k], 0);
+		nvw_store(&a->run[1][k], 0);
+		nvw_store(&a->made[k], UINT64_MAX);
+	}
+}
+
+/* Whether k is where a node's run begins. Then it is so on the levels below too, and was measured there. */
+static bool owns(const struct item *it, uint64_t k, nvw_off *ret_off)
+{
+	const struct btree_args *const a = it->a;
+	const uint64_t *const path = a->path + it->level * a->n;
+
+	if (it->level && !nvw_load(&a->run[(it->level - 1) & 1][k])) {
+		return false;
+	}
+	*ret_off = nvw_load(&path[k]);
+	/* Another work-group's keys lead elsewhere as long as levels are its own; its arrays are not visible yet. */
+	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) || nvw_load(&path[k - 1]) != *ret_off;
+}
+
+static void each_fill(const struct item *it, bool work)
+{
+	const struct btree_args *const a = it->a;
+
+	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
+		nvw_off off;
+		uint64_t end;
+
+		if (!owns(it, k, &off)) {
+			continue;
+		}
+		end = measure(it, k, off);
+		if (work) {
+			nvw_store(&a->order[k], 0);
+			fill(it, k, end, off);
+		}
+	}
+}
+
+static void each_publish(const struct item *it)
+{
+	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
+		nvw_off off;
+
+		if (owns(it, k, &off)) {
+			publish(it, k, k + nvw_load(&it->a->run[it->level & 1][k]));
+		}
+	}
+}
+
+static void each_acknowledge(const struct item *it)
+{
+	if (nvw_atomic_load(it->a->failed, NVW_RELAXED, NVW_SCOPE_AGENT)) {
+		return;
+	}
+	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
+		nvw_ack(nvw_load(&it->a->ops[k]));
+	}
+}
+
+static uint64_t splits_of_group(const struct item *it, unsigned level)
+{
+	return nvw_atomic_load(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + level], NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static uint64_t splits_of_kernel(const struct item *it, unsigned level)
+{
+	return nvw_atomic_load(&it->a->splits[level], NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static void complete(struct item *it)
+{
+	if (!it->a->undo || !splits_of_group(it, it->level)) {
+		return;
+	}
+	if (nvw_local_id() == 0) {
+		it->a->plan->writes[it->level]++;
+		nvw_epoch_complete(&it->epoch);
+		nvw_undo_reset(&it->epoch);
+	} else {
+		it->epoch.number++;
+	}
+}
+
+static void run_level(struct item *it, bool work)
+{
+	const bool early = mutated(it, BTREE_COMPLETE_BEFORE_UPDATES);
+
+	each_fill(it, work);
+	if (!work) {
+		meet(it);
+		return;
+	}
+	it->a->plan->steps[it->level] += it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
+	persist(it);
+	each_publish(it);
+	if (early) {
+		complete(it);
+	}
+	if (it->level == 0 && mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
+		each_acknowledge(it);
+	}
+	persist(it);
+	if (it->scope == NVW_WORKGROUP ? splits_of_group(it, it->level) : splits_of_kernel(it, it->level)) {
+		if (!early) {
+			complete(it);
+		}
+		persist(it);
+	}
+	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
+		each_acknowledge(it);
+	}
+}
+
+void btree_insert_kernel(const void *args)
+{
+	const struct btree_args *const a = args;
+	const struct btree_range *const range = &a->ranges[nvw_group_id()];
+	struct item it = {.a = a, .begin = nvw_load(&range->begin), .end = nvw_load(&range->end),
+		.scope = a->own_levels ? NVW_WORKGROUP : NVW_KERNEL};
+
+	if (a->undo) {
+		it.epoch = nvw_epoch_begin(a->pmem, (uint32_t)nvw_group_id());
+		if (nvw_local_id() == 0) {
+			nvw_undo_reset(&it.epoch);
+		}
+	}
+	find_paths(&it);
+	meet(&it);
+	for (; it.level < a->height; it.level++) {
+		const bool own = it.level < a->own_levels;
+
+		it.scope = own ? NVW_WORKGROUP : NVW_KERNEL;
+		if (it.level && it.level == a->own_levels) {
+			meet(&it);
+		}
+		if (it.level && !own && !splits_of_kernel(&it, it.level - 1)) {
+			return;
+		}
+		run_level(&it, it.level == 0 || !own || splits_of_group(&it, it.level - 1));
+	}
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options into a plan. See plan.h. */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/keys.h"
+
+int btree_compare_u64(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t distinct(uint64_t *keys, uint64_t count)
+{
+	uint64_t n = 0;
+
+	qsort(keys, count, 8, btree_compare_u64);
+	for (uint64_t i = 0; i < count; i++) {
+		if (!n || keys[n - 1] != keys[i]) {
+			keys[n++] = keys[i];
+		}
+	}
+	return n;
+}
+
+/* Records 0 to preload - 1, spread over all keys (or 0, 1, 2 ... for sequential). */
+static int make_preload(const char *source, struct btree_plan *p)
+{
+	const bool sequential = !strcmp(source, "sequential");
+
+	p->loaded = malloc(8 * (p->preload + 1));
+	if (!p->loaded) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu keys", (unsigned long long)p->preload);
+	}
+	for (uint64_t i = 0; i < p->preload; i++) {
+		p->loaded[i] = sequential ? i : keys_of_record(i);
+	}
+	p->loaded_count = distinct(p->loaded, p->preload);
+	return 0;
+}
+
+/* New keys of an insertion lie among the loaded ones; other operations want keys that are there. */
+static int make_keys(const struct nvw_options *options, uint64_t seed, struct btree_plan *p)
+{
+	const char *const source = nvw_option_string(options, "keys");
+	const bool insert = p->op == BTREE_INSERT, sequential = !strcmp(source, "sequential");
+	const struct keys_source keys = {.source = source, .seed = seed, .records = insert ? 0 : p->preload,
+		.column = (unsigned)nvw_option_u64(options, "key-column")};
+	const uint64_t wanted = keys_is_file(source) && !nvw_option_given(options, "count") ? 0 : p->count;
+	int error = keys_make(&keys, wanted, &p->keys, &p->count);
+
+	for (uint64_t i = 0; error == 0 && insert && sequential && i < p->count; i++) {
+		p->keys[i] += p->preload;
+	}
+	return error;
+}
+
+static const uint64_t *order_keys;
+
+static int compare_by_key(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return order_keys[x] != order_keys[y] ? (order_keys[x] < order_keys[y] ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static int sort_operations(struct btree_plan *p)
+{
+	p->by_key = malloc(8 * (p->count + 1));
+	if (!p->by_key) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
+	}
+	for (uint64_t i = 0; i < p->count; i++) {
+		p->by_key[i] = i;
+	}
+	order_keys = p->keys;
+	qsort(p->by_key, p->count, 8, compare_by_key);
+	return 0;
+}
+
+static void size_pool(struct btree_plan *p)
+{
+	const uint64_t batch = p->batch < p->count ? p->batch : p->count;
+	const uint64_t keys = p->preload + (p->op == BTREE_INSERT ? p->count : 0);
+	const uint64_t nodes = keys / (BTREE_SLOTS / 2) + keys / 40 + 64;
+	const uint64_t touched = batch < nodes ? batch : nodes;
+
+	p->streams = batch / p->group_size + 1;
+	p->log_entries = 6 * (uint64_t)p->group_size + 8;
+	p->nodes = nodes + 2 * (touched + batch / BTREE_FILL) + 64;
+}
+
+static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
+{
+	int error;
+
+	p->preload = nvw_option_u64(o, "preload");
+	p->count = nvw_option_u64(o, "count");
+	p->batch = nvw_option_u64(o, "batch");
+	p->scan_length = nvw_option_u64(o, "scan-length");
+	p->group_size = (unsigned)nvw_option_u64(o, "group-size");
+	p->op = (enum btree_op)nvw_option_choice(o, "op");
+	p->scope = (enum btree_scope)nvw_option_choice(o, "scope");
+	p->persist = nvw_option_bool(o, "persist");
+	p->undo = nvw_option_bool(o, "undo");
+	if (!p->batch || p->batch > UINT64_C(1) << 26 || p->preload > UINT64_C(1) << 30) {
+		return nvw_fail(NVW_E_USAGE, "btree: --batch: 1 to 67108864 operations a launch, --preload: up to 1073741824");
+	}
+	if (!nvw_option_u64(o, "group-size") || nvw_option_u64(o, "group-size") > 1024) {
+		return nvw_fail(NVW_E_USAGE, "btree: --group-size: 1 to 1024 work-items");
+	}
+	if (p->op != BTREE_INSERT && !p->preload) {
+		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
+	}
+	error = make_preload(nvw_option_string(o, "keys"), p);
+	error = error ? error : make_keys(o, seed, p);
+	error = error ? error : sort_operations(p);
+	p->batch = p->batch < p->count ? p->batch : p->count;
+	size_pool(p);
+	return error;
+}
+
+int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct btree_plan *const p = calloc(1, sizeof *p);
+	int error;
+
+	if (!p) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	}
+	p->mutation = (enum btree_mutation)mutation;
+	error = prepare(options, seed, p);
+	if (error) {
+		btree_dispose(p);
+		return error;
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+void btree_dispose(void *plan)
+{
+	struct btree_plan *const p = plan;
+
+	if (p) {
+		free(p->loaded);
+		free(p->keys);
+		free(p->by_key);
+		free(p);
+	}
+}
+
+int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	const struct btree_plan *const p = plan;
+
+	if (p->streams > UINT32_MAX / p->log_entries) {
+		return nvw_fail(NVW_E_USAGE, "btree: the undo log of a batch of %llu operations is too large",
+			(unsigned long long)p->batch);
+	}
+	/* A block costs its bytes and a word. */
+	*ret_params = (struct nvw_pool_params){.heap_bytes = p->nodes * (BTREE_NODE_BYTES + 9) + NVW_POOL_CHUNK_BYTES,
+		.streams = (uint32_t)p->streams, .log_entries = (uint32_t)p->log_entries, .layout = "btree"};
+	return 0;
+}

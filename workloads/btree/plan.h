@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a btree run: the operations, and what a crash state may hold of each key. */
+#ifndef WORKLOADS_BTREE_PLAN_H
+#define WORKLOADS_BTREE_PLAN_H
+
+#include <nvw/random.h>
+#include <nvw/workload.h>
+
+#include "layout.h"
+
+enum btree_op { BTREE_INSERT, BTREE_UPDATE, BTREE_DELETE, BTREE_LOOKUP, BTREE_SCAN };
+enum btree_scope { BTREE_KERNEL, BTREE_WORKGROUP };
+
+/* Seeded bugs, in the order of the table in btree.c. */
+enum btree_mutation {
+	BTREE_UNMUTATED = -1,
+	BTREE_PUBLISH_BEFORE_DATA,
+	BTREE_NO_UNDO,
+	BTREE_UPDATE_BEFORE_LOG,
+	BTREE_COMPLETE_BEFORE_UPDATES,
+	BTREE_ACK_BEFORE_BARRIER,
+	BTREE_LOST_LEAF_LINK,
+	BTREE_NARROW_SCOPE,
+};
+
+struct btree_plan {
+	uint64_t preload, count, batch, scan_length;
+	unsigned group_size;
+	enum btree_op op;
+	enum btree_scope scope;
+	bool persist, undo;
+	enum btree_mutation mutation;
+
+	uint64_t *loaded; /* keys of the preload, ascending, distinct */
+	uint64_t loaded_count;
+	uint64_t *keys;   /* of operation i */
+	uint64_t *by_key; /* operations in order of key, then of number */
+	uint64_t streams, log_entries, nodes; /* that the pool needs */
+
+	/* Figures of the run, for report(). */
+	uint64_t height, node_count, splits, found, absent, scanned, groups;
+	uint64_t writes[BTREE_LEVELS_MAX]; /* stores to NVRAM, by level */
+	uint64_t steps[BTREE_LEVELS_MAX];  /* executions of a level by a group, or by the kernel */
+};
+
+/* Values tell who wrote them. */
+static inline uint64_t btree_value_of_op(uint64_t op)
+{
+	return op + 1;
+}
+
+static inline uint64_t btree_value_of_load(uint64_t key)
+{
+	return nvw_mix64(key) | UINT64_C(1) << 63;
+}
+
+/* For qsort() and bsearch(). */
+int btree_compare_u64(const void *a, const void *b);
+
+extern const struct nvw_option btree_options[];
+extern const struct nvw_mutation btree_mutations[];
+
+int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+void btree_dispose(void *plan);
+int btree_pool(const void *plan, struct nvw_pool_params *ret_params);
+int btree_setup(void *plan, struct nvw_machine *machine);
+int btree_run(void *plan, struct nvw_machine *machine);
+int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int btree_inspect(struct nvw_pool *pool, struct nvw_description *description);
+int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host's side: bulk load, batches, the distribution of keys over work-groups (gope18 5.1). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+/* A run: device arrays that last for all batches, and the batch at hand. */
+struct run {
+	struct btree_plan *p;
+	struct nvw_machine *machine;
+	struct nvw_pmem pmem;
+	struct btree_args args;
+	struct btree_range *ranges; /* device */
+	uint64_t *keys, *values, *ops; /* device */
+	/* host: what is left of the batch, ascending */
+	uint64_t left, *left_keys, *left_values, *left_ops;
+	/* host: of one launch */
+	struct btree_range *parts;
+	uint64_t *now_keys, *now_values, *now_ops;
+};
+
+static struct run the_run; /* pmem and the heap lists live from set-up to run */
+
+static int read_node(const struct run *r, nvw_off off, struct btree_node *ret)
+{
+	return nvw_read(r->machine, ret, r->pmem.base + off, sizeof *ret);
+}
+
+static int read_root(const struct run *r, nvw_off *ret)
+{
+	return nvw_read(r->machine, ret, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), sizeof *ret);
+}
+
+static int write_root(const struct run *r, nvw_off root)
+{
+	return nvw_write(r->machine, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), &root, sizeof root);
+}
+
+/* ---- Bulk load ----------------------------------------------------------------------------------------------- */
+
+static uint64_t nodes_for(uint64_t pairs)
+{
+	return pairs ? (pairs + BTREE_FILL - 1) / BTREE_FILL : 1;
+}
+
+static int allocate(struct run *r, uint64_t count, nvw_off *ret_nodes)
+{
+	const uint64_t mark = nvw_mark(r->machine);
+	struct btree_allocate_args args = {.pmem = &r->pmem, .count = count};
+	int error = nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, count);
+
+	args.nodes = error ? NULL : nvw_alloc(r->machine, 8 * count);
+	error = error ? error : !args.nodes ? NVW_E_MEMORY : 0;
+	error = error ? error : nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256);
+	error = error ? error : nvw_persist(r->machine);
+	error = error ? error : nvw_read(r->machine, ret_nodes, args.nodes, 8 * count);
+	(void)mark;
+	return error;
+}
+
+/* One level from sorted pairs; afterwards pairs are (lowest key, node) of the level's nodes. */
+static int load_level(const struct run *r, unsigned level, uint64_t *keys, uint64_t *values, uint64_t pairs,
+	const nvw_off *nodes, uint64_t count)
+{
+	uint64_t at = 0;
+	int error = 0;
+
+	for (uint64_t i = 0; i < count && error == 0; i++) {
+		const uint64_t share = (pairs - at + count - i - 1) / (count - i);
+		struct btree_node node = {.order = btree_order((unsigned)share), .next = i + 1 < count ? nodes[i + 1] : 0,
+			.high = i + 1 < count ? keys[at + share] - 1 : UINT64_MAX, .info = BTREE_MAGIC | level};
+
+		memcpy(node.keys, keys + at, 8 * share);
+		memcpy(node.values, values + at, 8 * share);
+		error = nvw_write(r->machine, r->pmem.base + nodes[i], &node, sizeof node);
+		keys[i] = i ? keys[at] : 0;
+		values[i] = nodes[i];
+		at += share;
+	}
+	return error;
+}
+
+static int load(struct run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
+{
+	uint64_t total = 0, at = 0;
+	nvw_off *nodes;
+	int error;
+
+	for (uint64_t level = pairs;;) {
+		level = nodes_for(level);
+		total += level;
+		if (level == 1) {
+			break;
+		}
+	}
+	nodes = malloc(8 * total);
+	error = nodes ? allocate(r, total, nodes) : nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
+	for (unsigned level = 0; error == 0; level++) {
+		const uint64_t count = nodes_for(pairs);
+
+		error = load_level(r, level, keys, values, pairs, nodes + at, count);
+		at += count;
+		pairs = count;
+		if (count == 1) {
+			r->p->height = level + 1;
+			break;
+		}
+	}
+	error = error ? error : write_root(r, values[0]);
+	r->p->node_count = total;
+	free(nodes);
+	return error;
+}
+
+int btree_setup(void *plan, struct nvw_machine *machine)
+{
+	struct btree_plan *const p = plan;
+	struct run *const r = &the_run;
+	uint64_t *const keys = malloc(8 * (p->loaded_count + 1)), *const values = malloc(8 * (p->loaded_count + 1));
+	int error = keys && values ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
+
+	*r = (struct run){.p = p, .machine = machine};
+	if (!p->persist) {
+		nvw_machine_set_volatile(machine);
+	}
+	error = error ? error : nvw_pmem_attach(machine, &r->pmem);
+	if (error == 0) {
+		memcpy(keys, p->loaded, 8 * p->loaded_count);
+		for (uint64_t i = 0; i < p->loaded_count; i++) {
+			values[i] = btree_value_of_load(keys[i]);
+		}
+		error = load(r, keys, values, p->loaded_count);
+	}
+	free(keys);
+	free(values);
+	return error;
+}
+
+/* ---- Work-groups' parts ---------------------------------------------------------------------------------------- */
+
+/* Algorithm 1: equal slices. */
+static uint64_t slices(struct run *r)
+{
+	const uint64_t most = r->p->streams * r->p->group_size, n = r->left < most ? r->left : most;
+	uint64_t groups = 0;
+
+	for (uint64_t at = 0; at < n; at += r->p->group_size, groups++) {
+		r->parts[groups] = (struct btree_range){at, n - at < r->p->group_size ? n : at + r->p->group_size};
+	}
+	return groups;
+}
+
+/* findReqdDepth: the lowest keys of the inner nodes of the first level from the top that has wanted of them (or of the
+ * level above the leaves). *ret_level is that level. */
+static int find_subtrees(const struct run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count, unsigned *ret_level)
+{
+	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
+	unsigned level = (unsigned)r->p->height - 1;
+	int error = lows && offs ? read_root(r, offs) : NVW_E_MEMORY;
+
+	while (error == 0 && count < wanted && level > 1) {
+		uint64_t *const below_lows = malloc(8 * count * BTREE_SLOTS), *const below = malloc(8 * count * BTREE_SLOTS), n = 0;
+
+		error = below_lows && below ? 0 : NVW_E_MEMORY;
+		for (uint64_t i = 0; i < count && error == 0; i++) {
+			struct btree_node node;
+
+			error = read_node(r, offs[i], &node);
+			for (unsigned s = 0; error == 0 && s < btree_count(node.order); s++, n++) {
+				below_lows[n] = node.keys[btree_slot(node.order, s)];
+				below[n] = node.values[btree_slot(node.order, s)];
+			}
+		}
+		free(lows);
+		free(offs);
+		lows = below_lows;
+		offs = below;
+		count = n;
+		level--;
+	}
+	free(offs);
+	*ret_lows = lows;
+	*ret_count = count;
+	*ret_level = level;
+	return error == NVW_E_MEMORY ? nvw_fail(error, "no memory to distribute the keys") : error;
+}
+
+/* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; what is left waits for the next
+ * launch. The parts name positions in left_*, in order. */
+static int subtrees(struct run *r, uint64_t *ret_groups, unsigned *ret_own_levels)
+{
+	const uint64_t cap = 2 * (uint64_t)r->p->group_size, wanted = (r->left + r->p->group_size - 1) / r->p->group_size;
+	uint64_t *lows, count, groups = 0, at = 0;
+	unsigned level;
+	int error = find_subtrees(r, wanted, &lows, &count, &level);
+
+	for (uint64_t i = 0; error == 0 && i < count && at < r->left; i++) {
+		const uint64_t begin = at;
+
+		while (at < r->left && (i + 1 == count || r->left_keys[at] < lows[i + 1])) {
+			at++;
+		}
+		if (at == begin) {
+			continue;
+		}
+		/* More subtrees than streams: neighbours share a work-group as long as they fit. */
+		if (groups && (groups == r->p->streams || at - r->parts[groups - 1].begin <= r->p->group_size)) {
+			if (at - r->parts[groups - 1].begin > cap && groups == r->p->streams) {
+				break;
+			}
+			r->parts[groups - 1].end = at;
+		} else {
+			r->parts[groups++] = (struct btree_range){begin, at};
+		}
+	}
+	for (uint64_t i = 0; i < groups; i++) {
+		if (r->parts[i].end - r->parts[i].begin > cap) {
+			r->parts[i].end = r->parts[i].begin + cap;
+		}
+	}
+	free(lows);
+	*ret_groups = groups;
+	*ret_own_levels = level + 1;
+	return error;
+}
+
+/* Moves the parts' keys from left_* to now_*, without gaps. */
+static uint64_t take_parts(struct run *r, uint64_t groups)
+{
+	uint64_t n = 0, kept = 0, at = 0;
+
+	for (uint64_t i = 0; i <= groups; i++) {
+		const uint64_t begin = i < groups ? r->parts[i].begin : r->left, end = i < groups ? r->parts[i].end : r->left;
+
+		for (; at < begin; at++, kept++) {
+			r->left_keys[kept] = r->left_keys[at];
+			r->left_values[kept] = r->left_values[at];
+			r->left_ops[kept] = r->left_ops[at];
+		}
+		if (i < groups) {
+			r->parts[i] = (struct btree_range){n, n + (end - begin)};
+		}
+		for (; at < end; at++, n++) {
+			r->now_keys[n] = r->left_keys[at];
+			r->now_values[n] = r->left_values[at];
+			r->now_ops[n] = r->left_ops[at];
+		}
+	}
+	r->left = kept;
+	return n;
+}
+
+/* ---- Launches ----------------------------------------------------------------------------------------------------- */
+
+static int device_arrays(struct run *r)
+{
+	const uint64_t n = r->p->batch, bytes = 8 * n;
+	struct btree_args *const a = &r->args;
+	uint64_t **const arrays[] = {&r->keys, &r->values, &r->ops, &a->run[0], &a->run[1], &a->made, &a->order, &a->next, &a->high,
+		&a->result};
+	uint64_t **const doubled[] = {&a->up_key[0], &a->up_key[1], &a->up_child[0], &a->up_child[1]};
+
+	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		*arrays[i] = nvw_alloc(r->machine, bytes);
+		if (!*arrays[i]) {
+			return NVW_E_MEMORY;
+		}
+	}
+	for (unsigned i = 0; i < sizeof doubled / sizeof *doubled; i++) {
+		*doubled[i] = nvw_alloc(r->machine, 2 * bytes);
+		if (!*doubled[i]) {
+			return NVW_E_MEMORY;
+		}
+	}
+	a->path = nvw_alloc(r->machine, BTREE_LEVELS_MAX * bytes);
+	a->root = nvw_alloc(r->machine, 8);
+	a->failed = nvw_alloc(r->machine, 8);
+	a->splits = nvw_alloc(r->machine, 8 * BTREE_LEVELS_MAX);
+	a->group_splits = nvw_alloc(r->machine, 8 * BTREE_LEVELS_MAX * r->p->streams);
+	r->ranges = nvw_alloc(r->machine, r->p->streams * sizeof *r->ranges);
+	if (!a->path || !a->root || !a->failed || !a->splits || !a->group_splits || !r->ranges) {
+		return NVW_E_MEMORY;
+	}
+	a->pmem = &r->pmem;
+	a->plan = r->p;
+	a->persist = r->p->persist;
+	a->undo = r->p->persist && r->p->undo;
+	a->keys = r->keys;
+	a->values = r->values;
+	a->ops = r->ops;
+	a->ranges = r->ranges;
+	a->scan_length = r->p->scan_length;
+	return 0;
+}
+
+static int host_arrays(struct run *r)
+{
+	uint64_t **const arrays[] = {&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
+
+	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		*arrays[i] = malloc(8 * r->p->batch);
+		if (!*arrays[i]) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a batch of %llu operations", (unsigned long long)r->p->batch);
+		}
+	}
+	r->parts = malloc(r->p->streams * sizeof *r->parts);
+	return r->parts ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a batch");
+}
+
+static void free_host_arrays(struct run *r)
+{
+	free(r->left_keys);
+	free(r->left_values);
+	free(r->left_ops);
+	free(r->now_keys);
+	free(r->now_values);
+	free(r->now_ops);
+	free(r->parts);
+}
+
+static int upload(struct run *r, uint64_t n)
+{
+	int error = nvw_write(r->machine, r->keys, r->now_keys, 8 * n);
+
+	error = error ? error : nvw_write(r->machine, r->values, r->now_values, 8 * n);
+	error = error ? error : nvw_write(r->machine, r->ops, r->now_ops, 8 * n);
+	r->args.n = n;
+	r->args.height = (unsigned)r->p->height;
+	return error;
+}
+
+static int zero(struct run *r, uint64_t *words, uint64_t count)
+{
+	static const uint64_t none[256];
+	int error = 0;
+
+	for (uint64_t at = 0; at < count && error == 0; at += 256) {
+		error = nvw_write(r->machine, words + at, none, 8 * (count - at < 256 ? count - at : 256));
+	}
+	return error;
+}
+
+/* Nodes that n new keys can make at most, on all levels. */
+static uint64_t nodes_at_most(const struct btree_plan *p, uint64_t n)
+{
+	const uint64_t touched = n < p->node_count ? n : p->node_count, leaves = touched + n / BTREE_FILL + 1;
+
+	return leaves + leaves / 2 + BTREE_LEVELS_MAX;
+}
+
+static int after_insert(struct run *r)
+{
+	uint64_t failed = 0, used = 0;
+	struct btree_node node;
+	nvw_off root;
+	int error = nvw_read(r->machine, &failed, r->args.failed, 8);
+
+	if (error == 0 && failed) {
+		return nvw_fail(NVW_E_FULL, "btree: the pool's heap or undo log is too small for a batch of %llu keys",
+			(unsigned long long)r->args.n);
+	}
+	error = error ? error : nvw_read(r->machine, &used, r->pmem.heap[2].next, 8);
+	error = error ? error : read_root(r, &root);
+	error = error ? error : read_node(r, root, &node);
+	if (error == 0) {
+		r->p->node_count += used;
+		r->p->height = btree_level(node.info) + 1;
+	}
+	return error;
+}
+
+static int insert_launch(struct run *r)
+{
+	uint64_t groups = 0, n;
+	unsigned own_levels = 0;
+	int error = 0;
+
+	if (r->p->scope == BTREE_WORKGROUP) {
+		error = subtrees(r, &groups, &own_levels);
+	} else {
+		groups = slices(r);
+	}
+	if (error) {
+		return error;
+	}
+	n = take_parts(r, groups);
+	error = upload(r, n);
+	error = error ? error : nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, nodes_at_most(r->p, n));
+	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
+	error = error ? error : zero(r, r->args.splits, BTREE_LEVELS_MAX);
+	error = error ? error : zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups);
+	error = error ? error : zero(r, r->args.root, 1);
+	error = error ? error : zero(r, r->args.failed, 1);
+	r->args.own_levels = own_levels < r->args.height ? own_levels : r->args.height;
+	r->p->groups += groups;
+	error = error ? error : nvw_launch(r->machine, "btree insert", btree_insert_kernel, &r->args, groups * r->p->group_size,
+		r->p->group_size);
+	return error ? error : after_insert(r);
+}
+
+static int simple_launch(struct run *r)
+{
+	static const struct {
+		const char *name;
+		nvw_kernel kernel;
+	} kernels[] = {
+		[BTREE_UPDATE] = {"btree update", btree_update_kernel},
+		[BTREE_DELETE] = {"btree delete", btree_delete_kernel},
+		[BTREE_LOOKUP] = {"btree lookup", btree_lookup_kernel},
+		[BTREE_SCAN] = {"btree scan", btree_scan_kernel},
+	};
+	int error;
+
+	r->parts[0] = (struct btree_range){0, r->left};
+	take_parts(r, 1);
+	error = upload(r, r->args.n = r->parts[0].end);
+	return error ? error : nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args, r->args.n,
+		r->p->group_size);
+}
+
+/* Lookups say what they found: it must be what was loaded. */
+static int check_lookups(struct run *r)
+{
+	int error = 0;
+
+	if (r->p->op != BTREE_LOOKUP) {
+		return 0;
+	}
+	for (uint64_t i = 0; i < r->args.n && error == 0; i++) {
+		const uint64_t expected = bsearch(&r->now_keys[i], r->p->loaded, r->p->loaded_count, 8, btree_compare_u64) ?
+			btree_value_of_load(r->now_keys[i]) : 0;
+		uint64_t found;
+
+		error = nvw_read(r->machine, &found, r->args.result + i, 8);
+		r->p->found += found != 0;
+		r->p->absent += found == 0;
+		if (error == 0 && found != expected) {
+			error = nvw_fail(NVW_E_INCONSISTENT, "btree: a lookup of key %llu found %llx, expected %llx",
+				(unsigned long long)r->now_keys[i], (unsigned long long)found, (unsigned long long)expected);
+		}
+	}
+	return error;
+}
+
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
+
+static const struct btree_plan *sorted_plan;
+
+static int compare_ops(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const uint64_t *const keys = sorted_plan->keys;
+
+	return keys[x] != keys[y] ? (keys[x] < keys[y] ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+/* The batch's keys ascending, of equal ones the last operation's. Scans and lookups keep all. */
+static void sort_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	const struct btree_plan *const p = r->p;
+	const bool distinct = p->op <= BTREE_DELETE;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r->left_ops[i] = first + i;
+	}
+	sorted_plan = p;
+	qsort(r->left_ops, count, 8, compare_ops);
+	r->left = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		const uint64_t op = r->left_ops[i];
+
+		if (distinct && i + 1 < count && p->keys[r->left_ops[i + 1]] == p->keys[op]) {
+			continue;
+		}
+		r->left_ops[r->left] = op;
+		r->left_keys[r->left] = p->keys[op];
+		r->left_values[r->left++] = btree_value_of_op(op);
+	}
+}
+
+static int run_batch(struct run *r, uint64_t first, uint64_t count)
+{
+	int error = 0;
+
+	sort_batch(r, first, count);
+	while (r->left && error == 0) {
+		error = r->p->op == BTREE_INSERT ? insert_launch(r) : simple_launch(r);
+		error = error ? error : check_lookups(r);
+	}
+	/* Operations that a later one of the batch replaced are settled with it. */
+	error = error ? error : nvw_persist(r->machine);
+	return error ? error : nvw_acknowledge(r->machine, first, count);
+}
+
+int btree_run(void *plan, struct nvw_machine *machine)
+{
+	struct run *const r = &the_run;
+	struct btree_plan *const p = plan;
+	int error = host_arrays(r);
+
+	error = error ? error : device_arrays(r);
+	for (uint64_t at = 0; at < p->count && error == 0; at += p->batch) {
+		error = run_batch(r, at, p->count - at < p->batch ? p->count - at : p->batch);
+	}
+	free_host_arrays(r);
+	return error;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way down, for all kernels. Orders are loaded once; keys by binary search over the order word. */
+#ifndef WORKLOADS_BTREE_SEARCH_H
+#define WORKLOADS_BTREE_SEARCH_H
+
+#include "kernel.h"
+
+static inline struct btree_node *btree_node_at(const struct nvw_pmem *pmem, nvw_off off)
+{
+	return nvw_at(pmem, struct btree_node, off);
+}
+
+/* How many keys of the node are below key, or (upper) not above it. */
+static inline unsigned btree_rank(const struct btree_node *node, uint64_t order, uint64_t key, bool upper)
+{
+	unsigned low = 0, high = btree_count(order);
+
+	while (low < high) {
+		const unsigned middle = (low + high) / 2;
+		const uint64_t there = nvw_load(&node->keys[btree_slot(order, middle)]);
+
+		if (there < key || (upper && there == key)) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* The node of this level that covers key, from one of the level that is not right of it. */
+static inline nvw_off btree_move_right(const struct nvw_pmem *pmem, nvw_off off, uint64_t key)
+{
+	while (key > nvw_load(&btree_node_at(pmem, off)->high)) {
+		off = nvw_load(&btree_node_at(pmem, off)->next);
+	}
+	return off;
+}
+
+/* The child of an inner node that covers key, or a left neighbour of it. */
+static inline nvw_off btree_child(const struct nvw_pmem *pmem, nvw_off off, uint64_t key)
+{
+	const struct btree_node *const node = btree_node_at(pmem, off);
+	const uint64_t order = nvw_load(&node->order);
+	const unsigned rank = btree_rank(node, order, key, true);
+
+	return nvw_load(&node->values[btree_slot(order, rank ? rank - 1 : 0)]);
+}
+
+/* The leaf that covers key. */
+static inline nvw_off btree_find_leaf(const struct nvw_pmem *pmem, unsigned height, uint64_t key)
+{
+	nvw_off off = nvw_load(nvw_at(pmem, uint64_t, nvw_pool_root_off(&pmem->geometry, 0)));
+
+	for (unsigned level = height; level-- > 0;) {
+		off = btree_move_right(pmem, off, key);
+		off = level ? btree_child(pmem, off, key) : off;
+	}
+	return off;
+}
+
+#endif
