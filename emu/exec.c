@@ -22,7 +22,7 @@
 #include "machine.h"
 #include "persist/persist.h"
 
-enum { PASSED_OVER_MAX = 64, STACK_RESERVE = 512, STACK_COLOURS = 32, EVENTS_MIN = 1024 };
+enum { PASSED_OVER_MAX = 64, STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32, EVENTS_MIN = 1024 };
 
 struct nvw__request *nvw__self;
 
@@ -455,7 +455,8 @@ int emu_exec_init(struct nvw_machine *m)
 #ifdef EMU_ASAN
 	x->stack_bytes = x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones */
 #endif
-	x->stacks_bytes = x->wavefront_count * EMU_LANES * x->stack_bytes;
+	/* The first stack needs something below it that an overflow may hit before it is noticed. */
+	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
 	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (x->stacks == MAP_FAILED) {
@@ -470,7 +471,7 @@ int emu_exec_init(struct nvw_machine *m)
 		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
 	}
 	for (uint32_t i = 0; i < x->wavefront_count; i++) {
-		x->wavefronts[i].stacks = x->stacks + (uint64_t)i * EMU_LANES * x->stack_bytes;
+		x->wavefronts[i].stacks = x->stacks + STACK_SLACK + (uint64_t)i * EMU_LANES * x->stack_bytes;
 	}
 	x->schedule.state = nvw_mix64(m->config.seed);
 	return 0;

@@ -79,15 +79,21 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 {
 	struct emu_nvram *const n = &m->nvram;
 	const uint32_t channel = (id & ~EMU_NVRAM) % m->nvram_channels.count;
-	const uint32_t i = new_write(m);
-	struct emu_nvram_write *const w = &n->writes[i];
 	uint32_t *const bucket = bucket_of(m, id);
+	struct emu_nvram_write *w;
 	emu_time done, accepted;
+	uint32_t i;
 
 	accepted = emu_channel_write(&m->nvram_channels, id, t, &done, &m->stats.nvram_write_wait_ps);
+	m->stats.nvram_writes++;
+	if (m->config.domain == EMU_DOMAIN_eadr) {
+		return accepted; /* the bytes, or newer ones, are durable since they were stored */
+	}
+	i = new_write(m);
 	if (!i) {
 		return accepted;
 	}
+	w = &n->writes[i];
 	if (m->config.domain == EMU_DOMAIN_adr) {
 		done = accepted;
 	}
@@ -106,7 +112,6 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 		n->next_done = done;
 	}
 	n->last_done = emu_later(n->last_done, done);
-	m->stats.nvram_writes++;
 	record_issue(m, w);
 	return accepted;
 }

@@ -136,6 +136,7 @@ struct nvw_machine *ideal_create(uint64_t bytes, uint64_t seed)
 
 void ideal_destroy(void)
 {
+	free(machine.heap.blocks);
 	free(machine.pool.bytes);
 	free(machine.dram);
 	free(stacks);
@@ -482,14 +483,19 @@ static void turn(struct item *item)
 	}
 }
 
+static void make_item(struct item *item, uint64_t i)
+{
+	*item = (struct item){.id = i};
+	getcontext(&item->context);
+	item->context.uc_stack.ss_sp = stacks + i * STACK;
+	item->context.uc_stack.ss_size = STACK;
+	makecontext(&item->context, item_main, 0);
+}
+
 static void make_items(void)
 {
 	for (uint64_t i = 0; i < item_count; i++) {
-		items[i] = (struct item){.id = i};
-		getcontext(&items[i].context);
-		items[i].context.uc_stack.ss_sp = stacks + i * STACK;
-		items[i].context.uc_stack.ss_size = STACK;
-		makecontext(&items[i].context, item_main, 0);
+		make_item(&items[i], i);
 	}
 }
 

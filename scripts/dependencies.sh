@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs what nvwave is built with, on Debian 12, as root. Sourced by demo.sh and test.sh; does nothing, and needs
+# no network, when everything is there.
+
+dependencies="gcc libc6-dev meson ninja-build pkg-config python3-minimal libpmem-dev liburcu-dev libcmocka-dev
+	libinih-dev libjansson-dev libzstd-dev libxxhash-dev libarchive-dev"
+
+install_dependencies() {
+	missing=
+	for package in $dependencies "$@"; do
+		if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed'; then
+			missing="$missing $package"
+		fi
+	done
+	if [ -z "$missing" ]; then
+		return 0
+	fi
+	echo "installing:$missing"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq
+	# shellcheck disable=SC2086
+	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}

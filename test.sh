@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs what is missing, builds in three ways and runs the tests: optimised with gcc, debug with address and
+# undefined sanitizers (the emulator's own checks are on in it), and with clang without a warning. On Debian 12, as root.
+# The last line says "N passed, N failed".
+set -eu
+cd "$(dirname "$0")"
+. scripts/dependencies.sh
+
+install_dependencies clang mandoc
+passed=0
+failed=0
+
+# Adds up the subtests of a build's last test run.
+count() {
+	ok=$(grep -c '^ok ' "$1/meson-logs/testlog.txt" || true)
+	not_ok=$(grep -c '^not ok ' "$1/meson-logs/testlog.txt" || true)
+	passed=$((passed + ok))
+	failed=$((failed + not_ok))
+}
+
+# build_and_test FOLDER MESON-OPTIONS...
+build_and_test() {
+	folder=$1
+	shift
+	echo "== $folder: $*"
+	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
+	ninja -C "$folder" >"$folder/build.log" 2>&1 || { tail -n 40 "$folder/build.log"; exit 1; }
+	status=0
+	meson test -C "$folder" --no-rebuild --print-errorlogs || status=$?
+	count "$folder"
+	if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+		failed=1
+	fi
+}
+
+build_and_test build-release -Dbuildtype=debugoptimized -Dwerror=true
+build_and_test build-sanitize -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Dwerror=true
+
+echo "== build-clang"
+[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true >/dev/null
+if ninja -C build-clang >build-clang/build.log 2>&1; then
+	passed=$((passed + 1))
+else
+	tail -n 40 build-clang/build.log
+	failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEAP_BYTES = 4 << 20 };
+
+void rig_check(int r, const char *what, const char *file, int line)
+{
+	if (r < 0) {
+		fail_msg("%s:%d: %s: %s", file, line, what, nvw_error_message());
+	}
+}
+
+static void temporary(char *path, size_t n, const char *what)
+{
+	static unsigned number;
+
+	snprintf(path, n, "/tmp/nvwave-test-%ld-%u.%s", (long)getpid(), number++, what);
+	unlink(path);
+}
+
+static void begin(struct rig *rig, uint64_t seed, const char *const *settings, bool logged)
+{
+	const struct nvw_pool_params params = {.heap_bytes = HEAP_BYTES, .streams = 64, .log_entries = 16, .layout = "test"};
+	const struct nvw_log_info info = {.workload = "test", .options = "", .machine = "gope18", .protocol = "vi", .model = "",
+		.domain = "", .seed = seed, .atomicity = 8};
+
+	*rig = (struct rig){0};
+	emu_config_default(&rig->config);
+	rig->config.seed = seed;
+	rig_ok(emu_config_set(&rig->config, "persist.check=on"));
+	for (; settings && *settings; settings++) {
+		rig_ok(emu_config_set(&rig->config, *settings));
+	}
+	temporary(rig->pool_path, sizeof rig->pool_path, "pool");
+	rig_ok(nvw_pool_create(rig->pool_path, &params, &rig->pool));
+	if (logged) {
+		struct nvw_log_info filled = info;
+
+		filled.pool_bytes = nvw_pool_geometry(rig->pool)->bytes;
+		temporary(rig->log_path, sizeof rig->log_path, "nvl");
+		rig_ok(nvw_log_create(rig->log_path, &filled, &rig->log));
+	}
+	rig_ok(emu_create(&rig->config, rig->pool, rig->log, &rig->machine));
+	rig->nvram = (char *)(uintptr_t)nvw_nvram_base(rig->machine) + nvw_pool_geometry(rig->pool)->chunks;
+	rig->nvram_bytes = HEAP_BYTES;
+}
+
+void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings)
+{
+	begin(rig, seed, settings, false);
+}
+
+void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings)
+{
+	begin(rig, seed, settings, true);
+}
+
+void rig_end(struct rig *rig)
+{
+	if (rig->log) {
+		rig_ok(nvw_log_close(rig->log, nvw_time_ps(rig->machine)));
+	}
+	emu_destroy(rig->machine);
+	nvw_pool_close(rig->pool);
+	unlink(rig->pool_path);
+}
+
+uint64_t rig_durable(const struct rig *rig, const void *device)
+{
+	return nvw_pool_word(rig->pool, (nvw_off)((const char *)device - nvw_nvram_base(rig->machine)));
+}
+
+uint64_t rig_visible(const struct rig *rig, const void *device)
+{
+	uint64_t word = 0;
+
+	rig_ok(nvw_read(rig->machine, &word, device, sizeof word));
+	return word;
+}

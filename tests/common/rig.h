@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A machine with a new pool, for tests that run kernels; and options from text. */
+#ifndef TESTS_COMMON_RIG_H
+#define TESTS_COMMON_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <emu.h>
+
+struct rig {
+	struct emu_config config;
+	char pool_path[64], log_path[64];
+	struct nvw_pool *pool;
+	struct nvw_log_writer *log;
+	struct nvw_machine *machine;
+	char *nvram; /* device address of the first chunk */
+	uint64_t nvram_bytes;
+};
+
+/* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker is on. */
+void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
+/* The same, writing a persist log to rig->log_path. */
+void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
+/* Ends the machine in order: closes the log, removes the pool (not the log). */
+void rig_end(struct rig *rig);
+
+/* Fails the test with the library's message if r is negative. */
+#define rig_ok(r) rig_check((r), #r, __FILE__, __LINE__)
+void rig_check(int r, const char *what, const char *file, int line);
+
+/* The durable 8-byte word behind a device address of the pool. */
+uint64_t rig_durable(const struct rig *rig, const void *device);
+/* The visible one. */
+uint64_t rig_visible(const struct rig *rig, const void *device);
+
+#endif

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine as kernels and hosts see it: execution, barriers, coherence, errors, determinism. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/host.h>
+#include <nvw/random.h>
+
+/* ---- Execution ---------------------------------------------------------------------------------------------- */
+
+struct words {
+	uint64_t *a, *b;
+	uint64_t n;
+};
+
+static void note_ids(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_global_id();
+
+	nvw_store(&w->a[id], nvw_group_id() * nvw_group_size() + nvw_local_id() == id ? id + 1 : 0);
+}
+
+static void every_work_item_runs_once_with_its_own_id(void **state)
+{
+	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
+
+	for (unsigned i = 0; i < sizeof group_sizes / sizeof *group_sizes; i++) {
+		struct rig rig;
+		struct words w = {.n = 3000};
+
+		rig_begin(&rig, i, NULL);
+		w.a = nvw_alloc(rig.machine, 8 * 4096);
+		rig_ok(nvw_launch(rig.machine, "ids", note_ids, &w, w.n, group_sizes[i]));
+		for (uint64_t id = 0; id < w.n; id++) {
+			assert_int_equal(rig_visible(&rig, &w.a[id]), id + 1);
+		}
+		assert_int_equal(emu_statistics(rig.machine)->work_items, (w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
+		rig_end(&rig);
+	}
+}
+
+static void diverge(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_global_id();
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < id % 7; i++) {
+		if ((id + i) % 3 == 0) {
+			sum += nvw_load(&w->a[i]);
+		} else {
+			sum += 2 * nvw_load(&w->a[i + 8]);
+		}
+	}
+	nvw_store(&w->b[id], sum);
+}
+
+static void diverged_lanes_compute_what_each_would_alone(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 3, NULL);
+	w.a = nvw_alloc(rig.machine, 8 * 16);
+	w.b = nvw_alloc(rig.machine, 8 * 512);
+	for (uint64_t i = 0; i < 16; i++) {
+		const uint64_t value = i * i + 1;
+
+		rig_ok(nvw_write(rig.machine, &w.a[i], &value, 8));
+	}
+	rig_ok(nvw_launch(rig.machine, "diverge", diverge, &w, 512, 128));
+	for (uint64_t id = 0; id < 512; id++) {
+		uint64_t sum = 0;
+
+		for (uint64_t i = 0; i < id % 7; i++) {
+			const uint64_t at = (id + i) % 3 == 0 ? i : i + 8;
+
+			sum += ((id + i) % 3 == 0 ? 1 : 2) * (at * at + 1);
+		}
+		assert_int_equal(rig_visible(&rig, &w.b[id]), sum);
+	}
+	assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
+	rig_end(&rig);
+}
+
+static void spin_on_neighbour(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id() == 0) {
+		while (!nvw_atomic_load(&w->a[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+	} else if (nvw_local_id() == 1) {
+		nvw_atomic_store(&w->a[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	}
+}
+
+static void a_lane_that_spins_does_not_starve_its_wavefront(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "spin", spin_on_neighbour, &w, 64, 64));
+	rig_end(&rig);
+}
+
+/* ---- Atomics, sizes ---------------------------------------------------------------------------------------------- */
+
+struct atomics {
+	uint8_t *u8;
+	uint16_t *u16;
+	uint32_t *u32;
+	uint64_t *u64; /* add, sub, and, or, min, max, exchange, compare-exchange */
+	enum nvw_scope scope;
+};
+
+static void do_atomics(const void *args)
+{
+	const struct atomics *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	nvw_atomic_add(a->u8, 1, NVW_RELAXED, a->scope);
+	nvw_atomic_add(a->u16, 3, NVW_ACQUIRE, a->scope);
+	nvw_atomic_sub(a->u32, 5, NVW_RELEASE, a->scope);
+	nvw_atomic_add(&a->u64[0], id, NVW_ACQ_REL, a->scope);
+	nvw_atomic_sub(&a->u64[1], id, NVW_SEQ_CST, a->scope);
+	nvw_atomic_and(&a->u64[2], ~(UINT64_C(1) << id % 64), NVW_RELAXED, a->scope);
+	nvw_atomic_or(&a->u64[3], UINT64_C(1) << id % 64, NVW_RELAXED, a->scope);
+	nvw_atomic_min(&a->u64[4], 1000 - id, NVW_RELAXED, a->scope);
+	nvw_atomic_max(&a->u64[5], id, NVW_RELAXED, a->scope);
+	for (;;) {
+		const uint64_t was = nvw_atomic_load(&a->u64[6], NVW_RELAXED, a->scope);
+
+		if (nvw_atomic_compare_exchange(&a->u64[6], was, was + 2, NVW_ACQ_REL, a->scope) == was) {
+			break;
+		}
+	}
+}
+
+static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned group_size)
+{
+	struct rig rig;
+	struct atomics a = {.scope = scope};
+	const uint64_t ones = UINT64_MAX, n = work_items;
+	uint8_t u8;
+	uint16_t u16;
+	uint32_t u32;
+
+	rig_begin(&rig, 5, NULL);
+	a.u8 = nvw_alloc(rig.machine, 64);
+	a.u16 = nvw_alloc(rig.machine, 64);
+	a.u32 = nvw_alloc(rig.machine, 64);
+	a.u64 = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_write(rig.machine, &a.u64[2], &ones, 8));
+	rig_ok(nvw_write(rig.machine, &a.u64[4], &ones, 8));
+	rig_ok(nvw_launch(rig.machine, "atomics", do_atomics, &a, n, group_size));
+	rig_ok(nvw_read(rig.machine, &u8, a.u8, 1));
+	rig_ok(nvw_read(rig.machine, &u16, a.u16, 2));
+	rig_ok(nvw_read(rig.machine, &u32, a.u32, 4));
+	assert_int_equal(u8, (uint8_t)n);
+	assert_int_equal(u16, (uint16_t)(3 * n));
+	assert_int_equal(u32, (uint32_t)-(5 * (int64_t)n));
+	assert_int_equal(rig_visible(&rig, &a.u64[0]), n * (n - 1) / 2);
+	assert_int_equal(rig_visible(&rig, &a.u64[1]), -(n * (n - 1) / 2));
+	assert_int_equal(rig_visible(&rig, &a.u64[2]), 0);
+	assert_int_equal(rig_visible(&rig, &a.u64[3]), UINT64_MAX);
+	assert_int_equal(rig_visible(&rig, &a.u64[4]), 1000 - (n - 1));
+	assert_int_equal(rig_visible(&rig, &a.u64[5]), n - 1);
+	assert_int_equal(rig_visible(&rig, &a.u64[6]), 2 * n);
+	rig_end(&rig);
+}
+
+static void atomics_of_agent_and_system_scope_lose_no_update_between_cus(void **state)
+{
+	check_atomics(NVW_SCOPE_AGENT, 704, 64);
+	check_atomics(NVW_SCOPE_SYSTEM, 192, 32);
+}
+
+static void atomics_of_work_group_scope_lose_no_update_within_a_group(void **state)
+{
+	check_atomics(NVW_SCOPE_WORKGROUP, 256, 256);
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------------------------------- */
+
+static void reverse(const void *args)
+{
+	const struct words *const w = args;
+	const unsigned size = nvw_group_size(), id = nvw_local_id();
+	uint64_t *const mine = w->a + nvw_group_id() * size;
+
+	for (unsigned round = 0; round < 5; round++) {
+		const uint64_t value = nvw_load(&mine[size - 1 - id]);
+
+		nvw_barrier(NVW_WORKGROUP);
+		nvw_store(&mine[id], value + 1);
+		nvw_barrier(NVW_WORKGROUP);
+	}
+}
+
+static void a_work_group_barrier_separates_what_is_before_and_after(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 2, NULL);
+	w.a = nvw_alloc(rig.machine, 8 * 1024);
+	for (uint64_t i = 0; i < 1024; i++) {
+		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
+	}
+	rig_ok(nvw_launch(rig.machine, "reverse", reverse, &w, 1024, 256));
+	for (uint64_t i = 0; i < 1024; i++) {
+		assert_int_equal(rig_visible(&rig, &w.a[i]), i / 256 * 256 + 255 - i % 256 + 5);
+	}
+	rig_end(&rig);
+}
+
+static void rotate(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_global_id();
+	uint64_t mark = id; /* on the stack: must survive being set aside */
+
+	for (unsigned round = 0; round < 3; round++) {
+		const uint64_t value = nvw_load(&w->a[(id + 1) % w->n]);
+
+		nvw_barrier(NVW_KERNEL);
+		nvw_store(&w->a[id], value);
+		nvw_barrier(NVW_KERNEL);
+		mark += round;
+	}
+	nvw_store(&w->b[id], mark);
+}
+
+static void a_kernel_wide_barrier_works_with_more_work_groups_than_fit(void **state)
+{
+	static const char *const small[] = {"gpu.cus=2", "gpu.wavefronts_per_cu=8", NULL};
+	struct rig rig;
+	struct words w = {.n = 8192};
+
+	rig_begin(&rig, 4, small);
+	w.a = nvw_alloc(rig.machine, 8 * w.n);
+	w.b = nvw_alloc(rig.machine, 8 * w.n);
+	for (uint64_t i = 0; i < w.n; i++) {
+		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
+	}
+	assert_true(nvw_resident_work_items(rig.machine) < w.n);
+	rig_ok(nvw_launch(rig.machine, "rotate", rotate, &w, w.n, 128));
+	for (uint64_t i = 0; i < w.n; i++) {
+		assert_int_equal(rig_visible(&rig, &w.a[i]), (i + 3) % w.n);
+		assert_int_equal(rig_visible(&rig, &w.b[i]), i + 3);
+	}
+	assert_true(emu_statistics(rig.machine)->preemptions > 0);
+	rig_end(&rig);
+}
+
+static void leave_early(const void *args)
+{
+	if (nvw_local_id() == 3) {
+		return;
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void a_deadlock_is_reported_with_who_waits_where(void **state)
+{
+	struct rig rig;
+
+	rig_begin(&rig, 1, NULL);
+	assert_int_equal(nvw_launch(rig.machine, "leaver", leave_early, NULL, 256, 128), NVW_E_DEADLOCK);
+	assert_non_null(strstr(nvw_error_message(), "127 work-items of work-group 1 wait at"));
+	assert_non_null(strstr(nvw_error_message(), "test_machine.c"));
+	assert_non_null(strstr(nvw_error_message(), "leave_early"));
+	rig_end(&rig);
+}
+
+/* ---- Coherence -------------------------------------------------------------------------------------------------------- */
+
+static void publish_and_read(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id()) {
+		return;
+	}
+	if (nvw_group_id() == 0) {
+		for (unsigned i = 0; i < 64; i++) {
+			nvw_store(&w->a[8 * i], i + 100);
+		}
+		nvw_atomic_store(&w->b[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	} else {
+		uint64_t wrong = 0;
+
+		/* Stale copies in this L1, to be dropped by the acquire. */
+		for (unsigned i = 0; i < 64; i++) {
+			wrong += nvw_load(&w->a[8 * i]) > 1000;
+		}
+		while (!nvw_atomic_load(&w->b[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+		for (unsigned i = 0; i < 64; i++) {
+			wrong += nvw_load(&w->a[8 * i]) != i + 100;
+		}
+		nvw_store(&w->b[8 * nvw_group_id()], wrong + 1);
+	}
+}
+
+static void a_release_of_agent_scope_publishes_to_an_acquire_elsewhere(void **state)
+{
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		struct rig rig;
+		struct words w;
+
+		rig_begin(&rig, seed, NULL);
+		w.a = nvw_alloc(rig.machine, 64 * 64);
+		w.b = nvw_alloc(rig.machine, 64 * 8);
+		rig_ok(nvw_launch(rig.machine, "publish", publish_and_read, &w, 8 * 64, 64));
+		for (unsigned group = 1; group < 8; group++) {
+			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
+		}
+		rig_end(&rig);
+	}
+}
+
+static void read_before_acquire(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id()) {
+		return;
+	}
+	if (nvw_group_id() == 0) {
+		(void)nvw_load(&w->a[0]);
+		nvw_atomic_store(&w->b[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 2) {
+		}
+		nvw_store(&w->b[8], nvw_load(&w->a[0]));
+	} else {
+		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 1) {
+		}
+		nvw_atomic_store(&w->a[0], 7, NVW_RELAXED, NVW_SCOPE_AGENT);
+		nvw_atomic_store(&w->b[0], 2, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void a_load_without_an_acquire_returns_the_stale_copy(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	w.b = nvw_alloc(rig.machine, 128);
+	rig_ok(nvw_launch(rig.machine, "stale", read_before_acquire, &w, 128, 64));
+	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
+	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
+	rig_end(&rig);
+}
+
+/* A random program on private lines against a plain array: caches small enough to replace all the time. */
+static void churn(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t *const mine = w->a + nvw_global_id() * 64;
+	uint64_t x = nvw_global_id() + 1, wrong = 0, shadow[64] = {0};
+
+	for (unsigned i = 0; i < 200; i++) {
+		const unsigned at = (x = x * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
+
+		if (x >> 40 & 1) {
+			shadow[at] = x;
+			nvw_store(&mine[at], x);
+		} else if (x >> 41 & 1) {
+			wrong += nvw_load(&mine[at]) != shadow[at];
+		} else {
+			wrong += nvw_atomic_add(&mine[at], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT) != shadow[at];
+			shadow[at]++;
+		}
+	}
+	nvw_store(&w->b[nvw_global_id()], wrong + 1);
+}
+
+static void a_work_item_always_sees_its_own_stores(void **state)
+{
+	static const char *const shapes[][6] = {
+		{NULL},
+		{"l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
+		{"network.topology=mesh", "l2.banks=3", "dram.channels=3", NULL},
+		{"network.topology=torus", "gpu.cus=7", "nvram.channels=4", "l2.size=8KiB", NULL},
+	};
+
+	for (unsigned i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+		struct rig rig;
+		struct words w;
+
+		rig_begin(&rig, i, shapes[i / 2]);
+		w.b = nvw_alloc(rig.machine, 8 * 256);
+		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
+		rig_ok(nvw_launch(rig.machine, "churn", churn, &w, 256, 64));
+		for (unsigned id = 0; id < 256; id++) {
+			assert_int_equal(rig_visible(&rig, &w.b[id]), 1);
+		}
+		rig_end(&rig);
+	}
+}
+
+/* ---- Bad kernels --------------------------------------------------------------------------------------------------------- */
+
+static void wild_store(const void *args)
+{
+	if (nvw_global_id() == 77) {
+		nvw_store((uint64_t *)8, 1);
+	}
+}
+
+static void crossing_load(const void *args)
+{
+	const struct words *const w = args;
+
+	(void)nvw_load((uint64_t *)(void *)((char *)w->a + 60));
+}
+
+static void deep(const void *args)
+{
+	volatile char large[6000];
+	const struct words *const w = args;
+
+	large[0] = large[5999] = 1;
+	nvw_store(&w->a[0], (uint64_t)large[0]);
+	if (large[5999]) {
+		deep(args);
+	}
+}
+
+static void an_access_outside_both_ranges_stops_with_its_source_line(void **state)
+{
+	struct rig rig;
+
+	rig_begin(&rig, 1, NULL);
+	assert_int_equal(nvw_launch(rig.machine, "wild", wild_store, NULL, 128, 64), NVW_E_KERNEL);
+	assert_non_null(strstr(nvw_error_message(), "test_machine.c:"));
+	assert_non_null(strstr(nvw_error_message(), "store of 8 bytes at 0x8 by work-item 77"));
+	rig_end(&rig);
+}
+
+static void an_access_that_crosses_a_line_stops(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, NULL);
+	w.a = nvw_alloc(rig.machine, 128);
+	assert_int_equal(nvw_launch(rig.machine, "crossing", crossing_load, &w, 1, 1), NVW_E_KERNEL);
+	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
+	rig_end(&rig);
+}
+
+static void a_work_item_that_uses_up_its_stack_stops(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* stacks have another size there */
+#endif
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	assert_int_equal(nvw_launch(rig.machine, "deep", deep, &w, 1, 1), NVW_E_KERNEL);
+	assert_non_null(strstr(nvw_error_message(), "stack"));
+	rig_end(&rig);
+}
+
+/* ---- The host --------------------------------------------------------------------------------------------------------------- */
+
+static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **state)
+{
+	struct rig rig;
+	uint64_t in[40], out[40];
+
+	rig_begin(&rig, 1, NULL);
+	for (unsigned i = 0; i < 40; i++) {
+		in[i] = i * 77 + 1;
+	}
+	for (unsigned where = 0; where < 2; where++) {
+		char *const base = where ? rig.nvram + 8 : (char *)nvw_alloc(rig.machine, 1024) + 8;
+
+		rig_ok(nvw_write(rig.machine, base, in, sizeof in));
+		rig_ok(nvw_read(rig.machine, out, base, sizeof out));
+		assert_memory_equal(in, out, sizeof in);
+	}
+	assert_int_equal(rig_durable(&rig, rig.nvram + 8), 1);
+	assert_int_equal(nvw_write(rig.machine, rig.nvram - (1 << 30), in, 8), NVW_E_USAGE);
+	assert_null(nvw_alloc(rig.machine, UINT64_MAX));
+	rig_end(&rig);
+}
+
+/* ---- Determinism --------------------------------------------------------------------------------------------------------------- */
+
+static void race(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t place = nvw_atomic_add(&w->b[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+
+	nvw_store(&w->a[place], nvw_global_id());
+	nvw_p_barrier_wi();
+	nvw_store(&w->a[place + 4096], nvw_global_id());
+	nvw_p_barrier_wg();
+}
+
+static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_path)
+{
+	struct rig rig;
+	struct words w;
+	uint64_t hash = 0;
+
+	rig_begin_logged(&rig, seed, NULL);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	w.b = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "race", race, &w, 2048, 128));
+	rig_ok(nvw_persist(rig.machine));
+	for (uint64_t i = 0; i < 2048; i++) {
+		hash = nvw_mix64(hash ^ rig_durable(&rig, &w.a[i]));
+	}
+	*ret_stats = *emu_statistics(rig.machine);
+	strcpy(log_path, rig.log_path);
+	rig_end(&rig);
+	return hash;
+}
+
+static bool same_files(const char *a, const char *b)
+{
+	FILE *const f = fopen(a, "rb"), *const g = fopen(b, "rb");
+	int x, y;
+
+	do {
+		x = getc(f);
+		y = getc(g);
+	} while (x == y && x != EOF);
+	fclose(f);
+	fclose(g);
+	return x == y;
+}
+
+static void one_seed_gives_the_same_statistics_and_log(void **state)
+{
+	struct emu_stats first, second;
+	char log1[64], log2[64];
+
+	assert_int_equal(race_once(9, &first, log1), race_once(9, &second, log2));
+	assert_memory_equal(&first, &second, sizeof first);
+	assert_true(same_files(log1, log2));
+	unlink(log1);
+	unlink(log2);
+}
+
+static void ten_seeds_give_more_than_one_interleaving(void **state)
+{
+	uint64_t hashes[10];
+	unsigned different = 0;
+
+	for (unsigned seed = 0; seed < 10; seed++) {
+		struct emu_stats stats;
+		char log[64];
+		bool is_new = true;
+
+		hashes[seed] = race_once(seed, &stats, log);
+		unlink(log);
+		for (unsigned i = 0; i < seed; i++) {
+			is_new = is_new && hashes[i] != hashes[seed];
+		}
+		different += is_new;
+	}
+	assert_true(different > 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_work_item_runs_once_with_its_own_id),
+		cmocka_unit_test(diverged_lanes_compute_what_each_would_alone),
+		cmocka_unit_test(a_lane_that_spins_does_not_starve_its_wavefront),
+		cmocka_unit_test(atomics_of_agent_and_system_scope_lose_no_update_between_cus),
+		cmocka_unit_test(atomics_of_work_group_scope_lose_no_update_within_a_group),
+		cmocka_unit_test(a_work_group_barrier_separates_what_is_before_and_after),
+		cmocka_unit_test(a_kernel_wide_barrier_works_with_more_work_groups_than_fit),
+		cmocka_unit_test(a_deadlock_is_reported_with_who_waits_where),
+		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
+		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
+		cmocka_unit_test(a_work_item_always_sees_its_own_stores),
+		cmocka_unit_test(an_access_outside_both_ranges_stops_with_its_source_line),
+		cmocka_unit_test(an_access_that_crosses_a_line_stops),
+		cmocka_unit_test(a_work_item_that_uses_up_its_stack_stops),
+		cmocka_unit_test(the_host_reads_what_kernels_stored_and_they_what_it_wrote),
+		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
+		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Persist barriers: what is durable when, at every scope, domain and model; and the checker, which must find the
+ * faults that are planted here.
+ */
+#include "common/rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/host.h>
+
+#include "persist/persist.h"
+#include "record.h"
+
+struct words {
+	uint64_t *a;
+	enum nvw_group group;
+	unsigned rounds;
+};
+
+/* ---- Power cuts: what an epoch model promises, looked at from outside ------------------------------------------- */
+
+/* Round r stores r to the work-item's two lines, a barrier between them. */
+static void ladder(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t *const mine = w->a + 16 * nvw_global_id();
+
+	for (unsigned round = 1; round <= w->rounds; round++) {
+		nvw_store(&mine[0], round);
+		nvw_p_barrier(w->group);
+		nvw_store(&mine[8], round);
+		nvw_p_barrier(w->group);
+		nvw_ack(nvw_global_id() * w->rounds + round - 1);
+	}
+}
+
+struct cut {
+	jmp_buf out;
+	uint64_t acked[512]; /* rounds, by work-item */
+	unsigned rounds;
+};
+
+static void on_cut(void *context)
+{
+	longjmp(((struct cut *)context)->out, 1);
+}
+
+static void on_ack(void *context, uint64_t first, uint64_t count)
+{
+	struct cut *const cut = context;
+
+	for (uint64_t op = first; op < first + count; op++) {
+		const uint64_t round = op % cut->rounds + 1, item = op / cut->rounds;
+
+		cut->acked[item] = round > cut->acked[item] ? round : cut->acked[item];
+	}
+}
+
+/* Cuts the power at time and compares the medium with the promise: the second line never runs ahead of the first,
+ * and what was acknowledged is there. Under scopes wider than the work-item, across the group. */
+static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const char *const *settings)
+{
+	enum { ITEMS = 128, GROUP = 32 };
+	static struct rig rig;
+	static struct cut cut;
+	struct words w = {.group = group, .rounds = 3};
+	struct emu_power_cut power = {.time_ps = time_ps, .seed = seed, .die = on_cut, .acknowledged = on_ack, .context = &cut};
+
+	rig_begin(&rig, seed, settings);
+	memset(&cut, 0, sizeof cut);
+	cut.rounds = w.rounds;
+	w.a = (uint64_t *)(void *)rig.nvram;
+	emu_set_power_cut(rig.machine, &power);
+	if (setjmp(cut.out) == 0) {
+		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, ITEMS, GROUP));
+	}
+	for (unsigned item = 0; item < ITEMS; item++) {
+		const uint64_t second = rig_durable(&rig, &w.a[16 * item + 8]);
+		const unsigned from = group == NVW_WORKITEM ? item : group == NVW_WORKGROUP ? item / GROUP * GROUP : 0;
+		const unsigned to = group == NVW_WORKITEM ? item + 1 : group == NVW_WORKGROUP ? from + GROUP : ITEMS;
+
+		assert_true(second >= cut.acked[item]);
+		for (unsigned other = from; other < to; other++) {
+			assert_true(rig_durable(&rig, &w.a[16 * other]) >= second);
+		}
+	}
+	rig_end(&rig);
+}
+
+static void cut_everywhere(const char *const *settings)
+{
+	for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
+		for (uint64_t i = 0; i < 40; i++) {
+			cut_at(i, 50000 + i * i * 3000, (enum nvw_group)group, settings);
+		}
+	}
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_device(void **state)
+{
+	cut_everywhere(NULL);
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_adr(void **state)
+{
+	static const char *const settings[] = {"nvram.domain=adr", NULL};
+
+	cut_everywhere(settings);
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_eadr(void **state)
+{
+	static const char *const settings[] = {"nvram.domain=eadr", NULL};
+
+	cut_everywhere(settings);
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_buffered(void **state)
+{
+	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
+
+	cut_everywhere(settings);
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches(void **state)
+{
+	static const char *const settings[] = {"l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2", "l1.nvw_fifo=1",
+		"l2.nvw_fifo=2", "nvram.channels=3", NULL};
+
+	cut_everywhere(settings);
+}
+
+/* ---- Steps of the barrier ------------------------------------------------------------------------------------------ */
+
+static void store_and_wait(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_store(&w->a[8 * nvw_global_id()], 1);
+	nvw_p_barrier(w->group);
+}
+
+static uint64_t time_of(const char *const *settings, enum nvw_group group, uint64_t items)
+{
+	struct rig rig;
+	struct words w = {.group = group};
+	uint64_t time;
+
+	rig_begin(&rig, 0, settings);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "wait", store_and_wait, &w, items, (unsigned)items));
+	time = nvw_time_ps(rig.machine);
+	rig_end(&rig);
+	return time;
+}
+
+static void a_barrier_waits_for_the_device_and_not_with_adr_or_eadr(void **state)
+{
+	static const char *const slow[] = {"nvram.write=10us", NULL}, *const adr[] = {"nvram.write=10us", "nvram.domain=adr", NULL},
+		*const eadr[] = {"nvram.write=10us", "nvram.domain=eadr", NULL};
+
+	assert_true(time_of(slow, NVW_WORKITEM, 1) > 10000000);
+	assert_true(time_of(adr, NVW_WORKITEM, 1) < 1000000);
+	assert_true(time_of(eadr, NVW_WORKITEM, 1) < 1000000);
+}
+
+static void one_line_takes_exactly_the_latencies_on_its_way(void **state)
+{
+	/* Acquire at kernel begin 1, issue 0, store 1, FIFO entry through the L1's port 1, network 1 + 1, bank, device
+	 * 250 ns, marker and acknowledgement by network ...: nothing is counted twice, nothing forgotten. */
+	const uint64_t short_ps = time_of(NULL, NVW_WORKITEM, 1);
+	static const char *const longer[] = {"nvram.write=350ns", NULL};
+
+	assert_int_equal(time_of(longer, NVW_WORKITEM, 1) - short_ps, 100000);
+	if (short_ps <= 250000 || short_ps >= 350000) {
+		fail_msg("%llu ps", (unsigned long long)short_ps);
+	}
+}
+
+/* ---- The checker finds planted faults --------------------------------------------------------------------------------- */
+
+/* Work-item 0 of a small kernel as the test drives it: stores recorded by hand on lines of its own. */
+struct hand {
+	struct rig rig;
+	struct emu_wavefront *wf;
+	struct emu_line line[2];
+	struct emu_group group;
+};
+
+static const struct nvw_site planted = {"planted.c", "planted", 7};
+
+static void hand_begin(struct hand *h)
+{
+	memset(h, 0, sizeof *h);
+	rig_begin(&h->rig, 0, NULL);
+	h->wf = calloc(1, sizeof *h->wf);
+	h->wf->group = &h->group;
+	h->wf->requests[0].site = h->wf->requests[1].site = &planted;
+}
+
+static void hand_end(struct hand *h)
+{
+	free(h->wf);
+	rig_end(&h->rig);
+}
+
+static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
+{
+	const struct emu_nvram_write write = {.line = EMU_NVRAM | 100, .number = number, .mask = 255, .stores = line->stores};
+
+	record_issue(h->rig.machine, &write);
+}
+
+static void the_checker_finds_a_later_epoch_that_overtakes(void **state)
+{
+	for (unsigned scope = 0; scope < 3; scope++) {
+		struct hand h;
+		const unsigned lane = scope ? 1 : 0; /* another work-item, but for the first equation */
+
+		hand_begin(&h);
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		h.wf->epoch_wi[lane]++;
+		h.wf->epoch_wg[lane] += scope == 1;
+		h.wf->epoch_kr[lane] += scope == 2;
+		record_store(h.rig.machine, h.wf, lane, &h.line[1], 6464, 8, 2);
+		hand_issue(&h, &h.line[1], 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		assert_non_null(strstr(nvw_error_message(), "planted.c:7"));
+		hand_end(&h);
+	}
+}
+
+static void the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h);
+	h.wf->epoch_wg[0] = 1;
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	hand_issue(&h, &h.line[0], 1);
+	assert_int_equal(h.rig.machine->error, 0);
+	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+	hand_end(&h);
+}
+
+static void the_checker_accepts_what_the_equations_allow(void **state)
+{
+	struct hand h;
+
+	/* Another work-item's work-item barriers order nothing of this one. */
+	hand_begin(&h);
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	h.wf->epoch_wi[1] = 5;
+	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	hand_issue(&h, &h.line[1], 1);
+	hand_issue(&h, &h.line[0], 2);
+	assert_int_equal(h.rig.machine->error, 0);
+	hand_end(&h);
+}
+
+/* ---- Buffered epoch ------------------------------------------------------------------------------------------------------- */
+
+static void race_across(const void *args)
+{
+	const struct words *const w = args;
+
+	/* Work-item 0 passes the kernel's barrier and stores; the last one stores to the same word before it. */
+	if (nvw_global_id() == 0) {
+		nvw_p_barrier_kr();
+		nvw_store(&w->a[0], 2);
+	} else if (nvw_global_id() == 64) {
+		for (unsigned i = 0; i < 64; i++) {
+			(void)nvw_load(&w->a[8 * i + 8]);
+		}
+		nvw_store(&w->a[0], 1);
+		nvw_p_barrier_kr();
+	} else {
+		nvw_p_barrier_kr();
+	}
+}
+
+static void a_race_that_contradicts_the_barriers_is_reported_and_not_hung(void **state)
+{
+	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
+	struct rig rig;
+	struct words w;
+	int r;
+
+	rig_begin(&rig, 0, settings);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	r = nvw_launch(rig.machine, "race", race_across, &w, 128, 64);
+	assert_int_equal(r, NVW_E_KERNEL);
+	assert_non_null(strstr(nvw_error_message(), "race across a persist barrier"));
+	rig_end(&rig);
+}
+
+static void ordering_alone_is_faster_than_waiting(void **state)
+{
+	static const char *const buffered[] = {"persist.model=buffered-epoch", NULL};
+	struct rig rig;
+	uint64_t time[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct words w = {.group = NVW_WORKGROUP, .rounds = 4};
+
+		rig_begin(&rig, 0, i ? buffered : NULL);
+		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+		time[i] = nvw_time_ps(rig.machine);
+		rig_end(&rig);
+	}
+	assert_true(time[1] < time[0]);
+}
+
+/* ---- Volatile -------------------------------------------------------------------------------------------------------------- */
+
+static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
+{
+	struct rig rig;
+	struct words w = {.group = NVW_KERNEL, .rounds = 2};
+
+	rig_begin(&rig, 0, NULL);
+	nvw_machine_set_volatile(rig.machine);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+	assert_int_equal(rig_visible(&rig, &w.a[16 * 63 + 8]), 2);
+	assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_device),
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_adr),
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_eadr),
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_buffered),
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches),
+		cmocka_unit_test(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr),
+		cmocka_unit_test(one_line_takes_exactly_the_latencies_on_its_way),
+		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
+		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
+		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
+		cmocka_unit_test(a_race_that_contradicts_the_barriers_is_reported_and_not_hung),
+		cmocka_unit_test(ordering_alone_is_faster_than_waiting),
+		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
