@@ -409,11 +409,15 @@ static int run_kernel(struct nvw_machine *m)
 	return m->error;
 }
 
-static void free_groups(struct nvw_machine *m)
+void emu_forget_kernel(struct nvw_machine *m)
 {
 	while (m->exec.live_groups) {
 		forget_group(m, m->exec.live_groups);
 	}
+	for (uint32_t i = 0; i < m->exec.event_count; i++) {
+		free(m->exec.events[i].what);
+	}
+	m->exec.event_count = 0;
 }
 
 int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args, uint64_t work_items,
@@ -450,7 +454,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	}
 	r = run_kernel(m);
 	if (r < 0) {
-		free_groups(m);
+		emu_forget_kernel(m);
 		return r;
 	}
 	record_kernel_finish(m);

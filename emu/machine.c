@@ -127,6 +127,7 @@ void emu_destroy(struct nvw_machine *m)
 	if (!m) {
 		return;
 	}
+	emu_forget_kernel(m);
 	buffered_finish(m);
 	emu_exec_finish(m);
 	record_finish(m);

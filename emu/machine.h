@@ -367,6 +367,7 @@ void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *t
 
 int emu_exec_init(struct nvw_machine *m);
 void emu_exec_finish(struct nvw_machine *m);
+/* At t, act(machine, what). what is malloced; act frees it, or emu_forget_kernel() if the run ends before. */
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 /* Lets the lanes of a group's wavefronts that are parked go on at t. */
@@ -382,6 +383,8 @@ char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefron
 void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
 /* All work-items of the group have returned. */
 void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
+/* What a kernel that did not end has left behind. */
+void emu_forget_kernel(struct nvw_machine *m);
 /* Runs events until none is left or the run fails. */
 int emu_run_events(struct nvw_machine *m);
 /* The CU a wavefront runs on. */
