@@ -432,12 +432,13 @@ int emu_run_events(struct nvw_machine *m)
 	struct emu_exec *const x = &m->exec;
 
 	while (x->event_count && !m->error) {
-		const struct emu_event event = event_pop(x);
+		struct emu_event event;
 
-		if (event.time > m->cut.time_ps) {
+		if (x->events[0].time > m->cut.time_ps) {
 			cut_power(m);
 			return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
 		}
+		event = event_pop(x);
 		if (event.time >= m->nvram.next_done) {
 			emu_nvram_complete(m, event.time);
 		}
