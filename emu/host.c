@@ -198,6 +198,8 @@ void nvw_machine_set_volatile(struct nvw_machine *m)
 {
 	assert(m->exec.number == 0);
 	m->is_volatile = true;
+	m->nvram_channels.read_ps = m->dram_channels.read_ps;
+	m->nvram_channels.write_ps = m->dram_channels.write_ps;
 }
 
 bool nvw_machine_is_volatile(const struct nvw_machine *m)

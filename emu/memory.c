@@ -59,6 +59,13 @@ emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, e
 	return start - t > c->queue_ps ? start - c->queue_ps : t;
 }
 
+/* The pool's range has its own controller. On a DRAM-only machine there is DRAM behind it too: as many channels as
+ * the machine that it is compared with, with the DRAM's latencies (nvw_machine_set_volatile). */
+static struct emu_channels *controller_of(struct nvw_machine *m, emu_line_id id)
+{
+	return emu_is_nvram(id) ? &m->nvram_channels : &m->dram_channels;
+}
+
 static char *behind(const struct nvw_machine *m, emu_line_id id)
 {
 	return emu_is_nvram(id) ? m->medium + emu_line_off(id) : m->dram + emu_line_off(id);
@@ -88,7 +95,7 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 		return channel_read(&m->nvram_channels, id, t, &m->stats.nvram_read_wait_ps);
 	}
 	m->stats.dram_reads++;
-	return channel_read(&m->dram_channels, id, t, &wait_ps);
+	return channel_read(controller_of(m, id), id, t, &wait_ps);
 }
 
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)
@@ -105,7 +112,7 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 		return emu_persist_write(m, id, line, mask, stores, t);
 	}
 	m->stats.dram_writes++;
-	accepted = emu_channel_write(&m->dram_channels, id, t, &done, &wait_ps);
+	accepted = emu_channel_write(controller_of(m, id), id, t, &done, &wait_ps);
 	emu_copy_masked((uint8_t *)behind(m, id), line->data, mask);
 	return accepted;
 }

@@ -59,7 +59,7 @@ NVW_CHECKED int nvw_persist(struct nvw_machine *machine);
 /* Tells the crash tester that operations first to first + count - 1 are durable. */
 NVW_CHECKED int nvw_acknowledge(struct nvw_machine *machine, uint64_t first, uint64_t count);
 
-/* Makes the machine a DRAM-only system: the pool's range is served by the DRAM, persist barriers return at
+/* Makes the machine a DRAM-only system: there is DRAM behind the pool's range too, persist barriers return at
  * once, nothing becomes durable (the baseline of gope18 7.1). Before the first launch only. */
 void nvw_machine_set_volatile(struct nvw_machine *machine);
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How fast the emulator runs on this host: work-item memory operations a second, and what one costs in bare fiber
+ * switches of the same run, a figure that travels better between hosts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <emu.h>
+#include <nvw/host.h>
+
+#include "fiber.h"
+
+enum { WORK_ITEMS = 10240, HIT_WORDS = 512, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *here, *there;
+
+static void ping(void)
+{
+	for (;;) {
+		emu_fiber_switch(&there, here);
+	}
+}
+
+static double bare_switch(void)
+{
+	static char stack[16384] __attribute__((aligned(64)));
+	const double begin = seconds();
+
+	there = emu_fiber_prepare(stack, stack + sizeof stack, ping);
+	for (unsigned i = 0; i < SWITCHES / 2; i++) {
+		emu_fiber_switch(&here, there);
+	}
+	return (seconds() - begin) / SWITCHES;
+}
+
+struct args {
+	uint64_t *words, lines;
+	unsigned rounds;
+};
+
+static void hit(const void *args)
+{
+	const struct args *const a = args;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		sum += nvw_load(&a->words[nvw_global_id() % HIT_WORDS]);
+	}
+	if (sum == 1) {
+		nvw_store(&a->words[0], sum);
+	}
+}
+
+static void scatter(const void *args)
+{
+	const struct args *const a = args;
+	uint64_t x = nvw_global_id() * 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		uint64_t *line;
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		line = a->words + (x >> 20) % a->lines * 8;
+		if (i & 1) {
+			nvw_store(line, x);
+		} else {
+			(void)nvw_load(line);
+		}
+	}
+}
+
+static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)
+{
+	double begin, each;
+	int r;
+
+	nvw_begin_measurement(m);
+	begin = seconds();
+	r = nvw_launch(m, name, kernel, args, WORK_ITEMS, 256);
+	each = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+	printf("%-28s %8.2f M operations/s  %6.1f bare fiber switches each\n", name, 1e-6 / each, each / bare);
+	return r;
+}
+
+int main(void)
+{
+	struct emu_config config;
+	struct nvw_machine *m;
+	struct args hits = {.rounds = 2000}, scattered = {.lines = FOOTPRINT / 64, .rounds = 400};
+	const double bare = bare_switch();
+	struct rusage usage;
+	int r;
+
+	emu_config_default(&config);
+	r = emu_create(&config, NULL, NULL, &m);
+	if (r == 0) {
+		hits.words = nvw_alloc(m, 8 * HIT_WORDS);
+		scattered.words = nvw_alloc(m, FOOTPRINT);
+		printf("%-28s %8.2f M switches/s\n", "bare fiber switch", 1e-6 / bare);
+		r = measure(m, "coalesced L1 hits", hit, &hits, bare);
+		r = r ? r : measure(m, "scattered, 40 MB, warming", scatter, &scattered, bare);
+		r = r ? r : measure(m, "scattered, 40 MB", scatter, &scattered, bare);
+		emu_destroy(m);
+	}
+	if (r < 0) {
+		fprintf(stderr, "%s\n", nvw_error_message());
+		return 1;
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-28s %8.2f KiB a resident work-item beyond the data\n", "memory",
+		((double)usage.ru_maxrss - FOOTPRINT / 1024.0) / WORK_ITEMS);
+	return 0;
+}
