@@ -80,21 +80,22 @@ struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id)
 	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
 }
 
+/* Unused lines have stamp 0, so they go first. */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
 {
 	const uint32_t start = set_start(cache, id);
-	uint32_t oldest = start, least = UINT32_MAX;
+	const uint32_t *const stamps = cache->stamps + start;
+	uint32_t oldest = 0;
 
-	for (uint32_t i = start; i < start + cache->ways; i++) {
-		if (cache->tags[i] == EMU_NO_LINE) {
-			return &cache->lines[i];
-		}
-		if (cache->stamps[i] < least && !cache->lines[i].pinned) {
-			oldest = i;
-			least = cache->stamps[i];
-		}
+	for (uint32_t way = 1; way < cache->ways; way++) {
+		oldest = stamps[way] < stamps[oldest] ? way : oldest;
 	}
-	return &cache->lines[oldest];
+	return &cache->lines[start + oldest];
+}
+
+void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
+{
+	cache->stamps[line - cache->lines] = UINT32_MAX;
 }
 
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line)
@@ -111,7 +112,7 @@ void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_i
 	line->valid = line->dirty = 0;
 	line->generation = cache->generation;
 	line->state = 0;
-	line->in_sfifo = line->pinned = false;
+	line->in_sfifo = false;
 	line->stores = line->stores_tail = line->tag = 0;
 	memset(line->sharers, 0, sizeof line->sharers);
 }

@@ -54,7 +54,6 @@ struct emu_line {
 	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
 	uint8_t state;       /* of the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
-	bool pinned;         /* on its way out: not to be chosen again */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
@@ -263,6 +262,8 @@ struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
 /* The line that id would replace: an unused one, else the least recently used of its set. */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
+/* The line is on its way out: it will not be chosen again before it is given to somebody. */
+void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);
 /* Tag of a line of the cache. */
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
 /* Gives the line, emptied, to id (EMU_NO_LINE: to nobody). */

@@ -90,7 +90,7 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 		old = emu_cache_tag(&m->l2.cache, line);
 		if (old != EMU_NO_LINE) {
 			m->stats.l2_evictions++;
-			line->pinned = true;
+			emu_cache_pin(&m->l2.cache, line);
 			*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
 		}
 		emu_cache_assign(&m->l2.cache, line, id);
