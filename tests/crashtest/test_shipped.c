@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The shipped structures on the emulated machine, from store to verdict: as they are they survive, and every mutation is
+ * found by the mode that its table names (or, "permitted", by neither of the two).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <config.h>
+#include <crashtest/crash.h>
+
+#include "core/options.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+/* A run in which everything happens that a mutation could break, small enough to be tested in a second. */
+static const struct shipped {
+	const struct nvw_workload *workload;
+	const char *options[8][2];
+} kv = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"}, {"records", "200"}}},
+  kv_resize = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}}},
+  kv_group = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"scope", "workgroup"}}},
+  btree = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
+  btree_kernel = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"},
+	{"scope", "kernel"}}},
+  btree_update = {&nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
+  btree_delete = {&nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
+
+static struct ct_result run(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting)
+{
+	static struct ct_result result;
+	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = 2};
+	struct emu_config config;
+	struct nvw_options *values;
+	int r;
+
+	emu_config_default(&config);
+	config.seed = 1;
+	assert_int_equal(setting ? emu_config_set(&config, setting) : 0, 0);
+	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
+	for (unsigned i = 0; s->options[i][0]; i++) {
+		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
+	}
+	const struct ct_subject subject = {.workload = s->workload, .options = values, .config = &config, .mutation = mutation};
+
+	r = ct_run(&subject, &options, &result);
+	if (r < 0) {
+		fail_msg("%s: %s", s->workload->name, nvw_error_message());
+	}
+	nvw__options_free(values);
+	return result;
+}
+
+static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting, bool consistent)
+{
+	const struct ct_result result = run(s, mode, states, mutation, setting);
+
+	if (result.consistent != consistent) {
+		fail_msg("%s %s, mutation %s: %s", s->workload->name, mode == CT_KILL ? "kill" : "observed",
+			mutation < 0 ? "none" : s->workload->mutations[mutation].name,
+			consistent ? result.finding[0].text : "nothing was found");
+	}
+}
+
+static void shipped_structures_survive_every_observed_state(void **state)
+{
+	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete};
+
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
+	}
+}
+
+static void shipped_structures_survive_kills(void **state)
+{
+	expect(&kv, CT_KILL, 20, -1, NULL, true);
+	expect(&btree, CT_KILL, 20, -1, NULL, true);
+}
+
+static void shipped_structures_survive_on_every_domain_and_model(void **state)
+{
+	static const char *const settings[] = {"nvram.domain=adr", "nvram.domain=eadr", "nvram.atomicity=64B",
+		"persist.model=buffered-epoch"};
+
+	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
+		expect(&btree, CT_OBSERVED, 2000, -1, settings[i], true);
+	}
+}
+
+static void find_mutations(const struct shipped *s)
+{
+	for (int i = 0; s->workload->mutations[i].name; i++) {
+		const char *const mode = s->workload->mutations[i].found_by;
+
+		if (!strcmp(mode, "permitted")) {
+			expect(s, CT_OBSERVED, 3000, i, NULL, true);
+		} else {
+			expect(s, strcmp(mode, "kill") ? CT_OBSERVED : CT_KILL, strcmp(mode, "kill") ? 20000 : 30, i, NULL, false);
+		}
+	}
+}
+
+static void every_mutation_of_kv_is_found_by_the_mode_that_its_table_names(void **state)
+{
+	find_mutations(&kv_resize);
+}
+
+static void every_mutation_of_btree_is_found_by_the_mode_that_its_table_names(void **state)
+{
+	find_mutations(&btree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shipped_structures_survive_every_observed_state),
+		cmocka_unit_test(shipped_structures_survive_kills),
+		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
+		cmocka_unit_test(every_mutation_of_kv_is_found_by_the_mode_that_its_table_names),
+		cmocka_unit_test(every_mutation_of_btree_is_found_by_the_mode_that_its_table_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recovery on pools that the tests write word by word: what it does, that it can be interrupted and repeated, and that no
+ * damage goes unnoticed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/random.h>
+#include <nvw/recovery.h>
+
+#include "pool/layout.h"
+#include "recovery/cases.h"
+
+enum { STREAMS = 4, ENTRIES = 5 };
+
+/* A pool in memory, whose writes can be made to stop. */
+struct image {
+	uint8_t *bytes;
+	uint64_t size;
+	uint64_t writes, stop_at; /* the power goes at this write; UINT64_MAX: never */
+	struct nvw_pool_geometry g;
+};
+
+static int image_write(void *context, nvw_off off, const void *from, size_t n)
+{
+	struct image *const im = context;
+
+	if (im->writes++ == im->stop_at) {
+		return NVW_E_STOPPED;
+	}
+	memcpy(im->bytes + off, from, n);
+	return 0;
+}
+
+static int open_image(struct image *im, struct nvw_pool **ret_pool)
+{
+	const struct nvw_pool_image image = {.image = im->bytes, .bytes = im->size, .write = image_write, .context = im};
+
+	return nvw_pool_open_image(&image, ret_pool);
+}
+
+static void image_new(struct image *im)
+{
+	const struct nvw_pool_params params = {.heap_bytes = 3 * NVW_POOL_CHUNK_BYTES, .streams = STREAMS, .log_entries = ENTRIES,
+		.layout = "test"};
+	char path[64];
+	struct nvw_pool *pool;
+
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	unlink(path);
+	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	*im = (struct image){.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};
+	im->size = im->g.bytes;
+	im->bytes = aligned_alloc(4096, im->size);
+	memcpy(im->bytes, nvw_pool_base(pool), im->size);
+	nvw_pool_close(pool);
+	unlink(path);
+}
+
+static struct image image_copy(const struct image *from)
+{
+	struct image im = *from;
+
+	im.bytes = aligned_alloc(4096, im.size);
+	memcpy(im.bytes, from->bytes, im.size);
+	im.writes = 0;
+	im.stop_at = UINT64_MAX;
+	return im;
+}
+
+static void put(struct image *im, nvw_off off, uint64_t word)
+{
+	memcpy(im->bytes + off, &word, 8);
+}
+
+static uint64_t get(const struct image *im, nvw_off off)
+{
+	uint64_t word;
+
+	memcpy(&word, im->bytes + off, 8);
+	return word;
+}
+
+static void put_sealed(struct image *im, nvw_off off, uint64_t payload)
+{
+	put(im, off, nvw_seal(off, payload));
+}
+
+static void put_est(struct image *im, uint32_t stream, enum nvw__est_state state, uint64_t epoch)
+{
+	put_sealed(im, nvw__est_off(&im->g, stream), nvw__est_payload(state, epoch));
+}
+
+/* words: which of the entry's four words are durable. */
+static void put_entry(struct image *im, uint32_t stream, uint32_t entry, uint64_t epoch, nvw_off off, uint64_t value, unsigned words)
+{
+	const struct nvw__undo undo = {.off = off, .value = value};
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		if (words >> i & 1) {
+			const nvw_off at = nvw__entry_off(&im->g, stream, entry) + 8 * i;
+
+			put_sealed(im, at, nvw__entry_payload(&undo, epoch, i));
+		}
+	}
+}
+
+static void put_block(struct image *im, uint64_t chunk, uint32_t i, enum nvw__block_kind kind, uint32_t stream, uint64_t epoch)
+{
+	put_sealed(im, nvw__block_word_off(nvw__chunk_off(&im->g, chunk), i), nvw__block_payload(kind, stream, epoch));
+}
+
+static nvw_off data_at(const struct image *im, unsigned i)
+{
+	return nvw__block_off(nvw__chunk_off(&im->g, 0), 1, i);
+}
+
+/*
+ * Stream 0: epoch 3 complete. Stream 1: epoch 6 open, two words changed, one of them twice, an allocation and a free. Stream
+ * 2: epoch 1 open and torn. Stream 3: epoch 2 was rolled back before. An extent in chunk 1.
+ */
+static void build(struct image *im)
+{
+	image_new(im);
+	put_sealed(im, nvw__chunk_word_off(&im->g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+	put_sealed(im, nvw__chunk_word_off(&im->g, 1), nvw__chunk_payload(NVW__CHUNK_EXTENT, 2));
+	put_est(im, 0, NVW__EST_COMPLETED, 3);
+	put_est(im, 1, NVW__EST_COMPLETED, 5);
+	put_est(im, 3, NVW__EST_ROLLED_BACK, 2);
+	put_entry(im, 0, 0, 3, data_at(im, 0), 111, 15);
+	put_entry(im, 1, 0, 6, data_at(im, 1), 222, 15);
+	put_entry(im, 1, 1, 6, nvw_pool_root_off(&im->g, 2), 333, 15);
+	put_entry(im, 1, 2, 6, data_at(im, 1), 444, 15);
+	put_entry(im, 1, 3, 5, data_at(im, 2), 555, 15);
+	put_entry(im, 2, 0, 1, data_at(im, 3), 666, 7);
+	put(im, data_at(im, 0), 1);
+	put(im, data_at(im, 1), 2);
+	put(im, data_at(im, 2), 3);
+	put(im, data_at(im, 3), 4);
+	put(im, nvw_pool_root_off(&im->g, 2), 5);
+	put_block(im, 0, 0, NVW__BLOCK_ALLOCATED, 0, 0);
+	put_block(im, 0, 1, NVW__BLOCK_ALLOCATED_BY, 0, 3);
+	put_block(im, 0, 2, NVW__BLOCK_FREED_BY, 0, 2);
+	put_block(im, 0, 3, NVW__BLOCK_ALLOCATED_BY, 1, 6);
+	put_block(im, 0, 4, NVW__BLOCK_FREED_BY, 1, 6);
+}
+
+static int recover(struct image *im, struct nvw_recovery *report)
+{
+	struct nvw_pool *pool;
+	int r = open_image(im, &pool);
+
+	*report = (struct nvw_recovery){0};
+	if (r == 0) {
+		r = nvw_recover(pool, report);
+		nvw_pool_close(pool);
+	}
+	return r;
+}
+
+static bool allocated(struct image *im, nvw_off off)
+{
+	struct nvw_pool *pool;
+	uint64_t bytes;
+	bool is;
+
+	assert_int_equal(open_image(im, &pool), 0);
+	is = nvw_heap_is_allocated(pool, off, &bytes);
+	nvw_pool_close(pool);
+	return is;
+}
+
+/* ---- Cases -------------------------------------------------------------------------------------------------- */
+
+static void exactly_one_case_fits_every_combination_of_facts(void **state)
+{
+	for (unsigned n = 0; n < 8 * REC_RELATIONS; n++) {
+		const struct rec_entry_facts facts = {.sealed = n & 1, .one_epoch = n >> 1 & 1, .place = n >> 2 & 1,
+			.relation = (enum rec_relation)(n >> 3)};
+		unsigned fitting = 0;
+
+		for (unsigned i = 0; i < REC_CASE_COUNT; i++) {
+			fitting += rec_case_fits(&rec_entry_cases[i], &facts);
+		}
+		assert_int_equal(fitting, 1);
+	}
+}
+
+/* ---- What it does --------------------------------------------------------------------------------------------- */
+
+static void open_epochs_are_undone_and_complete_ones_kept(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(get(&im, data_at(&im, 0)), 1);
+	assert_int_equal(get(&im, data_at(&im, 1)), 222); /* the oldest of its two values */
+	assert_int_equal(get(&im, data_at(&im, 2)), 3);
+	assert_int_equal(get(&im, data_at(&im, 3)), 4);
+	assert_int_equal(get(&im, nvw_pool_root_off(&im.g, 2)), 333);
+	assert_true(allocated(&im, data_at(&im, 0)));
+	assert_true(allocated(&im, data_at(&im, 1)));
+	assert_false(allocated(&im, data_at(&im, 2)));
+	assert_false(allocated(&im, data_at(&im, 3)));
+	assert_true(allocated(&im, data_at(&im, 4)));
+	assert_true(allocated(&im, nvw__chunk_off(&im.g, 1)));
+	assert_int_equal(report.epochs_rolled_back, 2);
+	assert_int_equal(report.epochs_completed, 1);
+	assert_int_equal(report.words_restored, 3);
+	assert_int_equal(report.entries_torn, 1);
+	assert_int_equal(report.blocks_freed, 1);
+	assert_int_equal(report.blocks_kept, 1);
+	free(im.bytes);
+}
+
+static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
+{
+	for (unsigned words = 0; words < 16; words++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, 8);
+		put_entry(&im, 0, 0, 7, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 0, 9, data_at(&im, 1), 0x2222222222222222, words);
+		put(&im, data_at(&im, 0), 10);
+		put(&im, data_at(&im, 1), 20);
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
+		/* Once an entry of epoch 9 was begun, the next epoch must be another one. */
+		assert_int_equal(report.epochs_rolled_back, words != 0);
+		free(im.bytes);
+	}
+}
+
+static void recovering_twice_writes_nothing(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_true(report.words_written > 0);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(report.words_written, 0);
+	free(im.bytes);
+}
+
+static void an_interruption_at_any_write_changes_nothing_about_the_result(void **state)
+{
+	struct image im, whole;
+	struct nvw_recovery report;
+	uint64_t writes;
+
+	build(&im);
+	/* A damaged header as well: its repair is part of recovery. */
+	im.bytes[100] ^= 1;
+	whole = image_copy(&im);
+	assert_int_equal(recover(&whole, &report), 0);
+	assert_int_equal(report.header_repaired, 1);
+	writes = whole.writes;
+	assert_true(writes > 5);
+	for (uint64_t at = 0; at < writes; at++) {
+		struct image cut = image_copy(&im);
+
+		cut.stop_at = at;
+		assert_int_equal(recover(&cut, &report), NVW_E_STOPPED);
+		cut.stop_at = UINT64_MAX;
+		assert_int_equal(recover(&cut, &report), 0);
+		assert_memory_equal(cut.bytes, whole.bytes, whole.size);
+		free(cut.bytes);
+	}
+	free(im.bytes);
+	free(whole.bytes);
+}
+
+static bool is_data_0(void *context, nvw_off block, uint64_t bytes)
+{
+	return block == *(nvw_off *)context;
+}
+
+static void a_sweep_frees_what_nobody_reaches(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+	struct nvw_pool *pool;
+	nvw_off keep;
+
+	build(&im);
+	assert_int_equal(recover(&im, &report), 0);
+	keep = data_at(&im, 0);
+	report = (struct nvw_recovery){0};
+	assert_int_equal(open_image(&im, &pool), 0);
+	assert_int_equal(nvw_heap_sweep(pool, is_data_0, &keep, &report), 0);
+	assert_int_equal(report.blocks_freed, 3); /* two blocks and the extent */
+	nvw_pool_close(pool);
+	assert_true(allocated(&im, keep));
+	assert_false(allocated(&im, data_at(&im, 1)));
+	assert_false(allocated(&im, nvw__chunk_off(&im.g, 1)));
+	free(im.bytes);
+}
+
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+/* What a user of the pool can tell apart after recovery: data, roots, which blocks are allocated, what is settled. */
+static uint64_t meaning(struct image *im)
+{
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		hash = nvw_mix64(hash ^ get(im, data_at(im, i)));
+		hash = nvw_mix64(hash ^ allocated(im, data_at(im, i)));
+		hash = nvw_mix64(hash ^ get(im, nvw_pool_root_off(&im->g, i)));
+	}
+	hash = nvw_mix64(hash ^ allocated(im, nvw__chunk_off(&im->g, 1)));
+	for (uint32_t s = 0; s < STREAMS; s++) {
+		hash = nvw_mix64(hash ^ get(im, nvw__est_off(&im->g, s)));
+	}
+	return hash;
+}
+
+static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expected)
+{
+	struct image bad = image_copy(im), before;
+	struct nvw_recovery report;
+	int r;
+
+	bad.bytes[at] ^= bits;
+	before = image_copy(&bad);
+	r = recover(&bad, &report);
+	if (r == 0) {
+		if (meaning(&bad) != expected) {
+			fail_msg("offset %llu, bits %02x: a wrong answer in silence", (unsigned long long)at, bits);
+		}
+	} else {
+		assert_true(r == NVW_E_DAMAGED || r == NVW_E_NOT_A_POOL || r == NVW_E_VERSION);
+		assert_memory_equal(bad.bytes, before.bytes, bad.size);
+	}
+	free(bad.bytes);
+	free(before.bytes);
+}
+
+static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **state)
+{
+	static const uint8_t changes[] = {0x01, 0x80, 0xff};
+	struct image im, whole;
+	struct nvw_recovery report;
+	uint64_t expected;
+	const nvw_off table = 8 * 48; /* the first block words of chunk 0 */
+
+	build(&im);
+	whole = image_copy(&im);
+	assert_int_equal(recover(&whole, &report), 0);
+	expected = meaning(&whole);
+	for (unsigned c = 0; c < sizeof changes; c++) {
+		for (nvw_off at = 0; at < im.g.chunks + table; at++) {
+			/* Root words are the structure's own, and so is what nothing uses between the tables and the chunks. */
+			const bool is_root = at >= im.g.roots && at < im.g.roots + 8 * NVW_POOL_ROOTS;
+			const bool is_header = at < im.g.roots;
+
+			if (is_root || (is_header && at % 4096 >= 256 && at % 512) || (at >= im.g.chunk_table + 64 && at < im.g.chunks)) {
+				continue;
+			}
+			flip(&im, at, changes[c], expected);
+		}
+	}
+	free(im.bytes);
+	free(whole.bytes);
+}
+
+static void a_word_that_strayed_from_its_place_is_damage(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	put(&im, nvw__est_off(&im.g, 0), get(&im, nvw__est_off(&im.g, 1)));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_non_null(strstr(nvw_error_message(), "offset 0x"));
+	free(im.bytes);
+}
+
+static void a_log_entry_that_points_outside_the_data_is_damage(void **state)
+{
+	static const nvw_off places[] = {0, 4096, 8, UINT64_C(1) << 34};
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		build(&im);
+		put_entry(&im, 1, 0, 6, places[i], 1, 15);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
+static void an_epoch_from_the_future_is_damage(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	put_entry(&im, 1, 0, 8, data_at(&im, 0), 1, 15);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put_entry(&im, 1, 0, 6, data_at(&im, 0), 1, 15);
+	assert_int_equal(recover(&im, &report), 0);
+	put_block(&im, 0, 5, NVW__BLOCK_ALLOCATED_BY, 0, 9);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+/* ---- Random histories ------------------------------------------------------------------------------------------------ */
+
+/* One stream changes random words, epoch by epoch, with its barriers; the power goes anywhere, with any part of the
+ * step under way. Recovery must give the state before or after the last epoch. */
+static void random_history(uint64_t seed)
+{
+	enum { WORDS = 6 };
+	struct nvw_random random = {nvw_mix64(seed + 1)};
+	uint64_t before[WORDS] = {0}, after[WORDS], now[WORDS];
+	const unsigned last = 1 + (unsigned)nvw_random_below(&random, 5), step = (unsigned)nvw_random_below(&random, 4);
+	struct image im;
+	struct nvw_recovery report;
+	bool is_before = true, is_after = true;
+
+	image_new(&im);
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+	for (unsigned epoch = 1; epoch <= last; epoch++) {
+		const bool cut = epoch == last;
+		const unsigned changes = 1 + (unsigned)nvw_random_below(&random, ENTRIES);
+		unsigned word[ENTRIES];
+
+		memcpy(after, before, sizeof after);
+		for (unsigned i = 0; i < changes; i++) {
+			word[i] = (unsigned)nvw_random_below(&random, WORDS);
+			put_entry(&im, 0, i, epoch, data_at(&im, word[i]), before[word[i]],
+				cut && step == 0 ? (unsigned)nvw_random_below(&random, 16) : 15);
+		}
+		for (unsigned i = 0; i < changes && !(cut && step == 0); i++) {
+			after[word[i]] = nvw_random_u64(&random);
+			if (!(cut && step == 1) || nvw_random_below(&random, 2)) {
+				put(&im, data_at(&im, word[i]), after[word[i]]);
+			}
+		}
+		if (!cut || step == 3) {
+			put_est(&im, 0, NVW__EST_COMPLETED, epoch);
+		}
+		if (!cut) {
+			memcpy(before, after, sizeof before);
+		}
+	}
+	assert_int_equal(recover(&im, &report), 0);
+	for (unsigned i = 0; i < WORDS; i++) {
+		now[i] = get(&im, data_at(&im, i));
+		is_before = is_before && now[i] == before[i];
+		is_after = is_after && now[i] == after[i];
+	}
+	assert_true(step == 3 ? is_after : is_before);
+	free(im.bytes);
+}
+
+static void random_histories_end_before_or_after_their_last_epoch(void **state)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		random_history(seed);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exactly_one_case_fits_every_combination_of_facts),
+		cmocka_unit_test(open_epochs_are_undone_and_complete_ones_kept),
+		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
+		cmocka_unit_test(recovering_twice_writes_nothing),
+		cmocka_unit_test(an_interruption_at_any_write_changes_nothing_about_the_result),
+		cmocka_unit_test(a_sweep_frees_what_nobody_reaches),
+		cmocka_unit_test(every_changed_byte_of_the_metadata_is_noticed_or_harmless),
+		cmocka_unit_test(a_word_that_strayed_from_its_place_is_damage),
+		cmocka_unit_test(a_log_entry_that_points_outside_the_data_is_damage),
+		cmocka_unit_test(an_epoch_from_the_future_is_damage),
+		cmocka_unit_test(random_histories_end_before_or_after_their_last_epoch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
