@@ -42,7 +42,9 @@ const char *nvw_nearest(const char *word, const char *const *names)
 	size_t best_distance = strlen(word) / 2 + 1;
 
 	for (; *names; names++) {
-		const size_t d = distance(word, *names);
+		/* A beginning is as good as one wrong letter. */
+		const bool begins = strlen(word) > 1 && !strncmp(word, *names, strlen(word));
+		const size_t d = begins ? 1 : distance(word, *names);
 
 		if (d < best_distance || (d == best_distance && !best)) {
 			best = *names;

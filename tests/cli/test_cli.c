@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command as its users meet it: run as a process, its exit status, what it says and what it leaves behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <nvw/pool.h>
+
+extern char **environ;
+
+/* Set by meson: the command and the tutorial's workload. */
+static const char *nvwave, *queue;
+static char dir[64];
+
+struct outcome {
+	int status;
+	char out[65536], err[4096];
+};
+
+static void read_file(const char *path, char *to, size_t n)
+{
+	FILE *const f = fopen(path, "r");
+	const size_t got = f ? fread(to, 1, n - 1, f) : 0;
+
+	to[got] = 0;
+	if (f) {
+		fclose(f);
+	}
+}
+
+/* Runs "nvwave words", split at blanks, in dir. */
+static const struct outcome *run(const char *words)
+{
+	static struct outcome o;
+	char text[1024], *argv[32] = {(char *)(uintptr_t)nvwave}, out[96], err[96];
+	posix_spawn_file_actions_t actions;
+	unsigned argc = 1;
+	pid_t pid;
+
+	snprintf(text, sizeof text, "%s", words);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+		argv[argc++] = word;
+	}
+	snprintf(out, sizeof out, "%s/.out", dir);
+	snprintf(err, sizeof err, "%s/.err", dir);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(posix_spawn(&pid, nvwave, &actions, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	assert_int_equal(waitpid(pid, &o.status, 0), pid);
+	assert_true(WIFEXITED(o.status));
+	o.status = WEXITSTATUS(o.status);
+	read_file(out, o.out, sizeof o.out);
+	read_file(err, o.err, sizeof o.err);
+	unlink(out);
+	unlink(err);
+	return &o;
+}
+
+static void expect(const char *words, int status, const char *out, const char *err)
+{
+	const struct outcome *const o = run(words);
+
+	if (o->status != status || !strstr(o->out, out) || !strstr(o->err, err)) {
+		fail_msg("nvwave %s: status %d, expected %d\nstdout: %.500s\nstderr: %.500s\nexpected \"%s\" and \"%s\"", words, o->status,
+			status, o->out, o->err, out, err);
+	}
+}
+
+static bool is_empty_dir(void)
+{
+	return rmdir(dir) == 0 && mkdir(dir, 0700) == 0;
+}
+
+/* ---- Bad input ------------------------------------------------------------------------------------------------ */
+
+static void bad_input_is_refused_with_a_message_that_helps(void **state)
+{
+	static const struct {
+		const char *words, *message;
+	} cases[] = {
+		{"run kv --set nvram.writ=500ns", "did you mean nvram.write?"},
+		{"run kv --set nvram.write=500", "500 has no unit; say 500ns or 500cycles"},
+		{"run kv --set nvram.write=500xs", "unknown unit \"xs\""},
+		{"run kv --set gpu.cus=0", "gpu.cus: between 1 and 128, not 0"},
+		{"run kv --set gpu.cus=-4", "not a number"},
+		{"run kv --set gpu.cus=99999999999999999999999", "too large"},
+		{"run kv --set l1.ways=3", "whole number of sets"},
+		{"run kv --set nvram.domain=ram", "none of device, adr, eadr"},
+		{"run kv --set nonsense", "section.key=value"},
+		{"run kv --machine=gope19", "did you mean gope18?"},
+		{"run kv --machine=/nowhere/x.ini", "No such file"},
+		{"run kv --protocol=vii", "did you mean vi?"},
+		{"run kw", "did you mean kv?"},
+		{"run", "which workload?"},
+		{"run kv btree", "one workload at a time"},
+		{"run kv --cont=5", "did you mean --count?"},
+		{"run kv --count=five", "\"five\" is not a number"},
+		{"run kv --count=", "not a number"},
+		{"run kv --count", "needs a value"},
+		{"run kv --value-size=64", "64 has no unit; say 64B or 64KiB"},
+		{"run kv --scope=warp", "none of workitem, workgroup"},
+		{"run kv --mutate=publish", "did you mean publish-before-value?"},
+		{"run kv --seed=x", "--seed"},
+		{"run kv --output-format=xml", "expected normal or json"},
+		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
+		{"run /bin/true", "cannot be loaded"},
+		{"run ./nothing.so", "cannot be loaded"},
+		{"crash kv --mode=guess", "expected kill or observed"},
+		{"crash kv --states=0", "expected a number from 1"},
+		{"recover", "which pool?"},
+		{"recover /nowhere/a.pool", "/nowhere/a.pool"},
+		{"inspect /nowhere/a.pool", "/nowhere/a.pool"},
+		{"log dump /nowhere/a.nvl", "/nowhere/a.nvl"},
+		{"list things", "there is no list of things"},
+		{"list", "list what?"},
+		{"crush kv", "did you mean crash?"},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		expect(cases[i].words, 2, "", cases[i].message);
+	}
+	assert_true(is_empty_dir());
+}
+
+static void write_text(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void remove_file(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	unlink(path);
+}
+
+static void expect_in_dir(const char *format, int status, const char *out, const char *err)
+{
+	char words[512];
+
+	snprintf(words, sizeof words, format, dir);
+	expect(words, status, out, err);
+}
+
+static void a_wrong_machine_file_is_refused_with_its_line(void **state)
+{
+	write_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
+	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:4: nvram.write: 300 has no unit");
+	write_text("m.ini", "[gpu]\ncuss = 8\n");
+	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:2: gpu.cuss is no key of a machine; did you mean gpu.cus?");
+	write_text("m.ini", "[gpu]\nthis is no line\n");
+	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:2:");
+	remove_file("m.ini");
+}
+
+static void a_machine_that_was_dumped_is_the_same_machine(void **state)
+{
+	char first[8192], second[8192];
+	char words[512];
+
+	snprintf(words, sizeof words,
+		"run kv --count=10 --set gpu.cus=7 --set gpu.clock=800MHz --set nvram.write=0x100ns --set l1.latency=9cycles "
+		"--dump-machine=%s/a.ini", dir);
+	expect(words, 0, "", "");
+	snprintf(words, sizeof words, "run kv --count=10 --machine=%s/a.ini --dump-machine=%s/b.ini", dir, dir);
+	expect(words, 0, "", "");
+	snprintf(words, sizeof words, "%s/a.ini", dir);
+	read_file(words, first, sizeof first);
+	snprintf(words, sizeof words, "%s/b.ini", dir);
+	read_file(words, second, sizeof second);
+	assert_non_null(strstr(first, "cus = 7"));
+	assert_non_null(strstr(first, "write = 256ns"));
+	assert_non_null(strstr(first, "latency = 9cycles"));
+	assert_string_equal(strchr(first, '\n'), strchr(second, '\n'));
+	remove_file("a.ini");
+	remove_file("b.ini");
+}
+
+/* ---- Pools ---------------------------------------------------------------------------------------------------------- */
+
+static void pool_path(char *path, size_t n)
+{
+	snprintf(path, n, "%s/a.pool", dir);
+}
+
+static void a_pool_is_kept_inspected_and_recovered(void **state)
+{
+	expect_in_dir("run kv --count=300 --pool=%s/a.pool", 0, "consistent", "");
+	expect_in_dir("run kv --count=300 --pool=%s/a.pool", 2, "", "exists already");
+	expect_in_dir("inspect %s/a.pool", 0, "structure                    consistent", "");
+	expect_in_dir("inspect %s/a.pool --output-format=json", 0, "\"structure\": \"consistent\"", "");
+	expect_in_dir("recover %s/a.pool --dry-run", 0, "nothing was changed", "");
+	expect_in_dir("recover %s/a.pool", 0, "structure kv: consistent", "");
+	remove_file("a.pool");
+	assert_true(is_empty_dir());
+}
+
+static uint64_t hash_file(const char *path)
+{
+	FILE *const f = fopen(path, "rb");
+	uint64_t hash = 14695981039346656037u;
+	int c;
+
+	while ((c = getc(f)) != EOF) {
+		hash = (hash ^ (uint64_t)c) * 1099511628211u;
+	}
+	fclose(f);
+	return hash;
+}
+
+static void patch(const char *path, long at, int byte)
+{
+	FILE *const f = fopen(path, "r+b");
+
+	fseek(f, at, SEEK_SET);
+	putc(byte, f);
+	fclose(f);
+}
+
+/* Damages both header pages. */
+static void patch_both(const char *path, long at, int byte)
+{
+	patch(path, at, byte);
+	patch(path, at + 4096, byte);
+}
+
+static void damaged_pools_are_refused_and_not_touched(void **state)
+{
+	char path[128], words[256];
+	uint64_t hash;
+
+	pool_path(path, sizeof path);
+	for (unsigned i = 0; i < 5; i++) {
+		static const char *const messages[] = {"no pool header", "version", "damaged", "expected", "broken seal"};
+
+		expect_in_dir("run kv --count=50 --pool=%s/a.pool", 0, "", "");
+		switch (i) {
+		case 0: patch_both(path, 0, 'X'); break;
+		case 1: patch_both(path, 8, 9); break;
+		case 2: patch_both(path, 60, 0x5a); break;
+		case 3: assert_int_equal(truncate(path, 20000), 0); break;
+		case 4: patch(path, 8192 + 64, 0x77); break; /* the epoch status table */
+		}
+		hash = hash_file(path);
+		snprintf(words, sizeof words, "recover %s", path);
+		expect(words, 2, "", messages[i]);
+		snprintf(words, sizeof words, "inspect %s", path);
+		assert_int_equal(run(words)->status, 2);
+		assert_int_equal(hash_file(path), hash);
+		unlink(path);
+	}
+	write_text("a.pool", "");
+	expect_in_dir("recover %s/a.pool", 2, "", "empty");
+	write_text("a.pool", "foreign bytes\n");
+	expect_in_dir("recover %s/a.pool", 2, "", "no pool header");
+	remove_file("a.pool");
+}
+
+static void one_damaged_header_is_mended_from_its_copy(void **state)
+{
+	char path[128];
+
+	pool_path(path, sizeof path);
+	expect_in_dir("run kv --count=50 --pool=%s/a.pool", 0, "", "");
+	patch(path, 40, 0x11);
+	expect_in_dir("recover %s/a.pool", 0, "header restored from its copy", "");
+	expect_in_dir("recover %s/a.pool", 0, "0 words written", "");
+	unlink(path);
+}
+
+static void a_pool_in_use_is_refused(void **state)
+{
+	char path[128];
+	struct nvw_pool *pool;
+
+	pool_path(path, sizeof path);
+	expect_in_dir("run kv --count=50 --pool=%s/a.pool", 0, "", "");
+	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &pool), 0);
+	expect_in_dir("recover %s/a.pool", 2, "", "in use by another process");
+	nvw_pool_close(pool);
+	expect_in_dir("recover %s/a.pool", 0, "", "");
+	unlink(path);
+}
+
+static void a_full_disk_is_reported_and_leaves_nothing(void **state)
+{
+	const struct rlimit small = {100000, RLIM_INFINITY};
+	struct rlimit before;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){small.rlim_cur, before.rlim_max});
+	expect_in_dir("run kv --count=5000 --pool=%s/a.pool", 2, "", "no room for a pool");
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_true(is_empty_dir());
+}
+
+static void empty_and_malformed_key_files_are_refused(void **state)
+{
+	write_text("keys", "");
+	expect_in_dir("run kv --keys=%s/keys", 2, "", "keys");
+	write_text("keys", "12\n13\npotato\n");
+	expect_in_dir("run kv --keys=%s/keys", 2, "", "keys:3");
+	expect_in_dir("run btree --keys=%s/keys", 2, "", "keys:3");
+	write_text("keys", "12\n13\n14\n");
+	expect_in_dir("run btree --keys=%s/keys", 0, "consistent", "");
+	remove_file("keys");
+}
+
+/* ---- Results --------------------------------------------------------------------------------------------------------- */
+
+static void json_of_run_and_crash_has_what_is_promised(void **state)
+{
+	json_error_t error;
+	json_t *root = json_loads(run("run kv --count=200 --output-format=json")->out, 0, &error);
+
+	assert_non_null(root);
+	for (unsigned i = 0; i < 8; i++) {
+		static const char *const members[] = {"workload", "machine", "protocol", "seed", "sim_time_ns", "work_item_ops",
+			"host_seconds", "stats"};
+
+		assert_non_null(json_object_get(root, members[i]));
+	}
+	json_decref(root);
+	root = json_loads(run("crash btree --count=100 --states=500 --output-format=json")->out, 0, &error);
+	assert_non_null(root);
+	assert_string_equal(json_string_value(json_object_get(root, "verdict")), "consistent");
+	for (unsigned i = 0; i < 5; i++) {
+		static const char *const members[] = {"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
+
+		assert_non_null(json_object_get(root, members[i]));
+	}
+	json_decref(root);
+}
+
+static void statistics_are_lines_between_markers(void **state)
+{
+	const struct outcome *const o = run("run kv --count=100");
+
+	assert_int_equal(o->status, 0);
+	assert_non_null(strstr(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time "));
+	assert_non_null(strstr(o->out, "  # simulated time of the measured part (ps)\n"));
+	assert_non_null(strstr(o->out, "\nhost_seconds "));
+	assert_non_null(strstr(o->out, "\nhost_op_rate "));
+	assert_non_null(strstr(o->out, "\nhost_mem_usage "));
+	assert_non_null(strstr(o->out, "\n---------- End Simulation Statistics   ----------\n"));
+}
+
+static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
+{
+	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log", 1, "INCONSISTENT", "");
+	expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT", "not with the highest key");
+}
+
+static void the_tutorial_finds_its_bug_and_mends_it(void **state)
+{
+	char words[512];
+
+	snprintf(words, sizeof words, "run %s", queue);
+	expect(words, 0, "queue on gope18", "");
+	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", queue);
+	expect(words, 1, "is there, but not all of its payload", "");
+	assert_non_null(strstr(run(words)->out, "queue.c:"));
+	snprintf(words, sizeof words, "crash %s", queue);
+	expect(words, 0, "CONSISTENT", "");
+}
+
+static void logs_are_written_and_dumped(void **state)
+{
+	expect_in_dir("run kv --count=20 --log=%s/a.nvl", 0, "", "");
+	expect_in_dir("log dump %s/a.nvl", 0, "launch", "");
+	remove_file("a.nvl");
+}
+
+static void a_real_key_trace_runs_as_it_is(void **state)
+{
+	const char *const shared = getenv("SHARED_DATA");
+	char path[512], words[1024];
+
+	snprintf(path, sizeof path, "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
+	if (access(path, R_OK) != 0) {
+		print_message("skipped: %s is not here\n", path);
+		skip();
+	}
+	snprintf(words, sizeof words, "run kv --keys=%s --output-format=json", path);
+	expect(words, 0, "\"kv.operations\": 135702", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bad_input_is_refused_with_a_message_that_helps),
+		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
+		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
+		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),
+		cmocka_unit_test(damaged_pools_are_refused_and_not_touched),
+		cmocka_unit_test(one_damaged_header_is_mended_from_its_copy),
+		cmocka_unit_test(a_pool_in_use_is_refused),
+		cmocka_unit_test(a_full_disk_is_reported_and_leaves_nothing),
+		cmocka_unit_test(empty_and_malformed_key_files_are_refused),
+		cmocka_unit_test(json_of_run_and_crash_has_what_is_promised),
+		cmocka_unit_test(statistics_are_lines_between_markers),
+		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
+		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
+		cmocka_unit_test(logs_are_written_and_dumped),
+		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
+	};
+
+	nvwave = getenv("NVWAVE");
+	queue = getenv("TUTORIAL_QUEUE");
+	if (!nvwave || !queue) {
+		fprintf(stderr, "NVWAVE and TUTORIAL_QUEUE must name the command and the tutorial's workload (meson test does)\n");
+		return 2;
+	}
+	snprintf(dir, sizeof dir, "/tmp/nvwave-cli-XXXXXX");
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 2;
+	}
+	setenv("TMPDIR", dir, 1);
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	rmdir(dir);
+	return failed;
+}
