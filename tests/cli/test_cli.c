@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "common/skip.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -405,8 +407,7 @@ static void a_real_key_trace_runs_as_it_is(void **state)
 
 	snprintf(path, sizeof path, "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
 	if (access(path, R_OK) != 0) {
-		print_message("skipped: %s is not here\n", path);
-		skip();
+		skip_test("%s is not here", path);
 	}
 	snprintf(words, sizeof words, "run kv --keys=%s --output-format=json", path);
 	expect(words, 0, "\"kv.operations\": 135702", "");

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "common/skip.h"
+
 #include <nvw/persist_log.h>
 #include <nvw/random.h>
 
@@ -388,8 +390,7 @@ static void a_full_disk_is_reported(void **state)
 	struct nvw_log_writer *w;
 
 	if (access("/dev/full", W_OK) != 0) {
-		print_message("skipped: no /dev/full\n");
-		skip();
+		skip_test("no /dev/full");
 	}
 	assert_int_equal(nvw_log_create("/dev/full", &INFO, &w), NVW_E_FULL);
 }

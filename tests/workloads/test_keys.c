@@ -12,6 +12,8 @@
 #include <archive_entry.h>
 #include <cmocka.h>
 
+#include "common/skip.h"
+
 #include "workloads/common/keyfile.h"
 #include "workloads/common/keys.h"
 #include "workloads/common/zipf.h"
@@ -290,8 +292,7 @@ static void the_corda_trace_is_read_as_it_is(void **state)
 
 	snprintf(trace, sizeof(trace), "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
 	if (shared == NULL || access(trace, R_OK) != 0) {
-		print_message("skipped: %s is not there\n", trace);
-		skip();
+		skip_test("%s is not there", trace);
 	}
 	assert_int_equal(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count), 0);
 	assert_int_equal(count, 135702);

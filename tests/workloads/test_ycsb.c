@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "common/skip.h"
+
 #include "workloads/common/ycsb.h"
 
 static char path[64];
@@ -96,8 +98,7 @@ static void the_names_are_the_published_files(void **state)
 
 		snprintf(file, sizeof(file), "%s/ycsb/workload%c", shared ? shared : "", *name);
 		if (shared == NULL || access(file, R_OK) != 0) {
-			print_message("skipped: %s is not there\n", file);
-			skip();
+			skip_test("%s is not there", file);
 		}
 		assert_int_equal(ycsb_load((char[]){*name, 0}, &by_name), 0);
 		assert_int_equal(ycsb_load(file, &by_file), 0);
