@@ -108,6 +108,7 @@ struct blocks {
 	struct nvw_recovery *report;
 	uint8_t *open; /* by stream */
 	bool settle;
+	bool unsettled; /* some block word names an epoch that did not complete */
 };
 
 static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
@@ -122,6 +123,7 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 	if (outcome == NVW__OPEN) {
 		b->open[nvw__block_stream(payload)] = true;
 	}
+	b->unsettled = true;
 	if (!b->settle) {
 		return 0;
 	}
@@ -133,8 +135,9 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 
 /* ---- All of it ----------------------------------------------------------------------------------------------- */
 
-/* Judges the whole of the metadata; open says which streams have an incomplete epoch. */
-static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
+/* Judges the whole of the metadata; open says which streams have an incomplete epoch, *ret_unsettled whether blocks
+ * wait for a decision. */
+static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
 	int r = 0;
@@ -147,10 +150,12 @@ static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 		r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), false, &is_open, report);
 		open[stream] = is_open;
 	}
-	return r ? r : rec_each_block(pool, visit_block, &blocks);
+	r = r ? r : rec_each_block(pool, visit_block, &blocks);
+	*ret_unsettled = blocks.unsettled;
+	return r;
 }
 
-static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
+static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool unsettled)
 {
 	const uint32_t streams = nvw_pool_geometry(pool)->streams;
 	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
@@ -165,7 +170,7 @@ static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 			r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report);
 		}
 	}
-	return r ? r : rec_each_block(pool, visit_block, &blocks);
+	return r || !unsettled ? r : rec_each_block(pool, visit_block, &blocks);
 }
 
 static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
@@ -194,17 +199,18 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	const uint64_t words_before = nvw_pool_words_written(pool);
 	const unsigned damaged = nvw__header_damaged(pool);
 	uint8_t *const open = calloc(nvw_pool_geometry(pool)->streams, 1);
+	bool unsettled = false;
 	int r;
 
 	if (!open) {
 		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
 	}
-	r = judge_all(pool, report, open);
+	r = judge_all(pool, report, open, &unsettled);
 	if (r == 0 && damaged) {
 		report->header_repaired = 1;
 		r = nvw__header_repair(pool, damaged);
 	}
-	r = r ? r : roll_back(pool, report, open);
+	r = r ? r : roll_back(pool, report, open, unsettled);
 	r = r ? r : mark(pool, report, open);
 	free(open);
 	report->words_written += nvw_pool_words_written(pool) - words_before;
