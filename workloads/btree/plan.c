@@ -147,6 +147,7 @@ void btree_dispose(void *plan)
 	struct btree_plan *const p = plan;
 
 	if (p) {
+		btree_end_run(p);
 		free(p->loaded);
 		free(p->keys);
 		free(p->by_key);

@@ -37,6 +37,8 @@ struct btree_plan {
 	uint64_t *by_key; /* operations in order of key, then of number */
 	uint64_t streams, log_entries, nodes; /* that the pool needs */
 
+	struct btree_run *run; /* run.c: from set-up on */
+
 	/* Figures of the run, for report(). */
 	uint64_t height, node_count, splits, found, absent, scanned, groups;
 	uint64_t writes[BTREE_LEVELS_MAX]; /* stores to NVRAM, by level */
@@ -59,6 +61,9 @@ int btree_compare_u64(const void *a, const void *b);
 
 extern const struct nvw_option btree_options[];
 extern const struct nvw_mutation btree_mutations[];
+
+/* Frees plan->run. */
+void btree_end_run(struct btree_plan *plan);
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void btree_dispose(void *plan);

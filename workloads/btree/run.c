@@ -6,7 +6,7 @@
 #include "kernel.h"
 
 /* A run: device arrays that last for all batches, and the batch at hand. */
-struct run {
+struct btree_run {
 	struct btree_plan *p;
 	struct nvw_machine *machine;
 	struct nvw_pmem pmem;
@@ -20,19 +20,17 @@ struct run {
 	uint64_t *now_keys, *now_values, *now_ops;
 };
 
-static struct run the_run; /* pmem and the heap lists live from set-up to run */
-
-static int read_node(const struct run *r, nvw_off off, struct btree_node *ret)
+static int read_node(const struct btree_run *r, nvw_off off, struct btree_node *ret)
 {
 	return nvw_read(r->machine, ret, r->pmem.base + off, sizeof *ret);
 }
 
-static int read_root(const struct run *r, nvw_off *ret)
+static int read_root(const struct btree_run *r, nvw_off *ret)
 {
 	return nvw_read(r->machine, ret, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), sizeof *ret);
 }
 
-static int write_root(const struct run *r, nvw_off root)
+static int write_root(const struct btree_run *r, nvw_off root)
 {
 	return nvw_write(r->machine, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), &root, sizeof root);
 }
@@ -44,9 +42,8 @@ static uint64_t nodes_for(uint64_t pairs)
 	return pairs ? (pairs + BTREE_FILL - 1) / BTREE_FILL : 1;
 }
 
-static int allocate(struct run *r, uint64_t count, nvw_off *ret_nodes)
+static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 {
-	const uint64_t mark = nvw_mark(r->machine);
 	struct btree_allocate_args args = {.pmem = &r->pmem, .count = count};
 	int error = nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, count);
 
@@ -55,12 +52,11 @@ static int allocate(struct run *r, uint64_t count, nvw_off *ret_nodes)
 	error = error ? error : nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256);
 	error = error ? error : nvw_persist(r->machine);
 	error = error ? error : nvw_read(r->machine, ret_nodes, args.nodes, 8 * count);
-	(void)mark;
 	return error;
 }
 
 /* One level from sorted pairs; afterwards pairs are (lowest key, node) of the level's nodes. */
-static int load_level(const struct run *r, unsigned level, uint64_t *keys, uint64_t *values, uint64_t pairs,
+static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys, uint64_t *values, uint64_t pairs,
 	const nvw_off *nodes, uint64_t count)
 {
 	uint64_t at = 0;
@@ -81,7 +77,7 @@ static int load_level(const struct run *r, unsigned level, uint64_t *keys, uint6
 	return error;
 }
 
-static int load(struct run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
+static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
 {
 	uint64_t total = 0, at = 0;
 	nvw_off *nodes;
@@ -116,11 +112,16 @@ static int load(struct run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
 int btree_setup(void *plan, struct nvw_machine *machine)
 {
 	struct btree_plan *const p = plan;
-	struct run *const r = &the_run;
+	struct btree_run *const r = calloc(1, sizeof *r);
 	uint64_t *const keys = malloc(8 * (p->loaded_count + 1)), *const values = malloc(8 * (p->loaded_count + 1));
-	int error = keys && values ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
+	int error = r && keys && values ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
 
-	*r = (struct run){.p = p, .machine = machine};
+	btree_end_run(p);
+	p->run = r;
+	if (error == 0) {
+		r->p = p;
+		r->machine = machine;
+	}
 	if (!p->persist) {
 		nvw_machine_set_volatile(machine);
 	}
@@ -140,7 +141,7 @@ int btree_setup(void *plan, struct nvw_machine *machine)
 /* ---- Work-groups' parts ---------------------------------------------------------------------------------------- */
 
 /* Algorithm 1: equal slices. */
-static uint64_t slices(struct run *r)
+static uint64_t slices(struct btree_run *r)
 {
 	const uint64_t most = r->p->streams * r->p->group_size, n = r->left < most ? r->left : most;
 	uint64_t groups = 0;
@@ -153,7 +154,7 @@ static uint64_t slices(struct run *r)
 
 /* findReqdDepth: the lowest keys of the inner nodes of the first level from the top that has wanted of them (or of the
  * level above the leaves). *ret_level is that level. */
-static int find_subtrees(const struct run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count, unsigned *ret_level)
+static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count, unsigned *ret_level)
 {
 	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
 	unsigned level = (unsigned)r->p->height - 1;
@@ -188,7 +189,7 @@ static int find_subtrees(const struct run *r, uint64_t wanted, uint64_t **ret_lo
 
 /* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; what is left waits for the next
  * launch. The parts name positions in left_*, in order. */
-static int subtrees(struct run *r, uint64_t *ret_groups, unsigned *ret_own_levels)
+static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own_levels)
 {
 	const uint64_t cap = 2 * (uint64_t)r->p->group_size, wanted = (r->left + r->p->group_size - 1) / r->p->group_size;
 	uint64_t *lows, count, groups = 0, at = 0;
@@ -226,7 +227,7 @@ static int subtrees(struct run *r, uint64_t *ret_groups, unsigned *ret_own_level
 }
 
 /* Moves the parts' keys from left_* to now_*, without gaps. */
-static uint64_t take_parts(struct run *r, uint64_t groups)
+static uint64_t take_parts(struct btree_run *r, uint64_t groups)
 {
 	uint64_t n = 0, kept = 0, at = 0;
 
@@ -253,7 +254,7 @@ static uint64_t take_parts(struct run *r, uint64_t groups)
 
 /* ---- Launches ----------------------------------------------------------------------------------------------------- */
 
-static int device_arrays(struct run *r)
+static int device_arrays(struct btree_run *r)
 {
 	const uint64_t n = r->p->batch, bytes = 8 * n;
 	struct btree_args *const a = &r->args;
@@ -294,7 +295,7 @@ static int device_arrays(struct run *r)
 	return 0;
 }
 
-static int host_arrays(struct run *r)
+static int host_arrays(struct btree_run *r)
 {
 	uint64_t **const arrays[] = {&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
 
@@ -308,8 +309,13 @@ static int host_arrays(struct run *r)
 	return r->parts ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a batch");
 }
 
-static void free_host_arrays(struct run *r)
+void btree_end_run(struct btree_plan *p)
 {
+	struct btree_run *const r = p->run;
+
+	if (!r) {
+		return;
+	}
 	free(r->left_keys);
 	free(r->left_values);
 	free(r->left_ops);
@@ -317,9 +323,11 @@ static void free_host_arrays(struct run *r)
 	free(r->now_values);
 	free(r->now_ops);
 	free(r->parts);
+	free(r);
+	p->run = NULL;
 }
 
-static int upload(struct run *r, uint64_t n)
+static int upload(struct btree_run *r, uint64_t n)
 {
 	int error = nvw_write(r->machine, r->keys, r->now_keys, 8 * n);
 
@@ -330,7 +338,7 @@ static int upload(struct run *r, uint64_t n)
 	return error;
 }
 
-static int zero(struct run *r, uint64_t *words, uint64_t count)
+static int zero(struct btree_run *r, uint64_t *words, uint64_t count)
 {
 	static const uint64_t none[256];
 	int error = 0;
@@ -349,7 +357,7 @@ static uint64_t nodes_at_most(const struct btree_plan *p, uint64_t n)
 	return leaves + leaves / 2 + BTREE_LEVELS_MAX;
 }
 
-static int after_insert(struct run *r)
+static int after_insert(struct btree_run *r)
 {
 	uint64_t failed = 0, used = 0;
 	struct btree_node node;
@@ -370,7 +378,7 @@ static int after_insert(struct run *r)
 	return error;
 }
 
-static int insert_launch(struct run *r)
+static int insert_launch(struct btree_run *r)
 {
 	uint64_t groups = 0, n;
 	unsigned own_levels = 0;
@@ -399,7 +407,7 @@ static int insert_launch(struct run *r)
 	return error ? error : after_insert(r);
 }
 
-static int simple_launch(struct run *r)
+static int simple_launch(struct btree_run *r)
 {
 	static const struct {
 		const char *name;
@@ -420,7 +428,7 @@ static int simple_launch(struct run *r)
 }
 
 /* Lookups say what they found: it must be what was loaded. */
-static int check_lookups(struct run *r)
+static int check_lookups(struct btree_run *r)
 {
 	int error = 0;
 
@@ -456,7 +464,7 @@ static int compare_ops(const void *a, const void *b)
 }
 
 /* The batch's keys ascending, of equal ones the last operation's. Scans and lookups keep all. */
-static void sort_batch(struct run *r, uint64_t first, uint64_t count)
+static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
 	const struct btree_plan *const p = r->p;
 	const bool distinct = p->op <= BTREE_DELETE;
@@ -479,7 +487,7 @@ static void sort_batch(struct run *r, uint64_t first, uint64_t count)
 	}
 }
 
-static int run_batch(struct run *r, uint64_t first, uint64_t count)
+static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
 	int error = 0;
 
@@ -495,14 +503,13 @@ static int run_batch(struct run *r, uint64_t first, uint64_t count)
 
 int btree_run(void *plan, struct nvw_machine *machine)
 {
-	struct run *const r = &the_run;
 	struct btree_plan *const p = plan;
+	struct btree_run *const r = p->run;
 	int error = host_arrays(r);
 
 	error = error ? error : device_arrays(r);
 	for (uint64_t at = 0; at < p->count && error == 0; at += p->batch) {
 		error = run_batch(r, at, p->count - at < p->batch ? p->count - at : p->batch);
 	}
-	free_host_arrays(r);
 	return error;
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers with units, nearest names, sealed words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include <nvw/pool.h>
+#include <nvw/random.h>
+
+#include "core/units.h"
+
+static void numbers_are_read_in_their_units(void **state)
+{
+	uint64_t v;
+	bool cycles;
+
+	assert_int_equal(nvw_parse_bytes("16KiB", &v), 0);
+	assert_int_equal(v, 16384);
+	assert_int_equal(nvw_parse_bytes("0x40B", &v), NVW_E_USAGE); /* B is a hexadecimal digit: 0x40B has no unit */
+	assert_int_equal(nvw_parse_bytes("1.5MiB", &v), 0);
+	assert_int_equal(v, 3 << 19);
+	assert_int_equal(nvw_parse_count("12k", &v), 0);
+	assert_int_equal(v, 12000);
+	assert_int_equal(nvw_parse_count("0x1f", &v), 0);
+	assert_int_equal(v, 31);
+	assert_int_equal(nvw_parse_time("2.5ns", &v, &cycles), 0);
+	assert_int_equal(v, 2500);
+	assert_false(cycles);
+	assert_int_equal(nvw_parse_time("7cycles", &v, &cycles), 0);
+	assert_int_equal(v, 7);
+	assert_true(cycles);
+	assert_int_equal(nvw_parse_frequency("1.2GHz", &v), 0);
+	assert_int_equal(v, 1200000000);
+	assert_int_equal(nvw_parse_rate("12.8GB/s", &v), 0);
+	assert_int_equal(v, UINT64_C(12800000000));
+}
+
+static void nonsense_is_refused(void **state)
+{
+	static const char *const bad[] = {"", "-1", "1e5", "k", "12kk", "99999999999999999999G", "0x", "1 2", "+3", "nan"};
+	uint64_t v;
+	bool cycles;
+
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(nvw_parse_count(bad[i], &v), NVW_E_USAGE);
+		assert_int_equal(nvw_parse_bytes(bad[i], &v), NVW_E_USAGE);
+		assert_int_equal(nvw_parse_time(bad[i], &v, &cycles), NVW_E_USAGE);
+	}
+	assert_int_equal(nvw_parse_time("0.0001ps", &v, &cycles), NVW_E_USAGE);
+	assert_int_equal(nvw_parse_time("5", &v, &cycles), NVW_E_USAGE);
+}
+
+static void what_is_formatted_is_read_back_the_same(void **state)
+{
+	struct nvw_random random = {1};
+
+	for (unsigned i = 0; i < 2000; i++) {
+		const uint64_t value = nvw_random_u64(&random) >> (8 + nvw_random_below(&random, 50));
+		char buffer[NVW_UNIT_TEXT];
+		uint64_t back;
+		bool cycles;
+
+		assert_int_equal(nvw_parse_bytes(nvw_format_bytes(value, buffer), &back), 0);
+		assert_int_equal(back, value);
+		assert_int_equal(nvw_parse_time(nvw_format_time(value, buffer), &back, &cycles), 0);
+		assert_int_equal(back, value);
+		assert_int_equal(nvw_parse_rate(nvw_format_rate(value, buffer), &back), 0);
+		assert_int_equal(back, value);
+	}
+}
+
+static void the_nearest_name_is_found_and_only_a_near_one(void **state)
+{
+	static const char *const names[] = {"nvram.write", "nvram.read", "gpu.cus", NULL};
+
+	assert_string_equal(nvw_nearest("nvram.wriet", names), "nvram.write");
+	assert_string_equal(nvw_nearest("gpu.cu", names), "gpu.cus");
+	assert_null(nvw_nearest("zzzzzzzz", names));
+}
+
+static void every_change_of_a_byte_breaks_a_seal(void **state)
+{
+	struct nvw_random random = {2};
+
+	for (unsigned i = 0; i < 300; i++) {
+		const nvw_off off = 8 * nvw_random_below(&random, UINT64_C(1) << 32);
+		const uint64_t payload = nvw_random_u64(&random) >> 16;
+		const uint64_t word = nvw_seal(off, payload);
+		uint64_t back;
+
+		assert_true(nvw_unseal(off, word, &back));
+		assert_int_equal(back, payload);
+		for (unsigned byte = 0; byte < 8; byte++) {
+			for (unsigned change = 1; change < 256; change++) {
+				assert_false(nvw_unseal(off, word ^ (uint64_t)change << 8 * byte, &back));
+			}
+		}
+	}
+}
+
+static void a_seal_holds_for_its_own_place_near_and_far(void **state)
+{
+	const uint64_t word = nvw_seal(4096, 77);
+	uint64_t back;
+
+	for (unsigned bit = 3; bit < 35; bit++) {
+		assert_false(nvw_unseal(4096 ^ UINT64_C(1) << bit, word, &back));
+	}
+	assert_true(nvw_unseal(4096, 0, &back)); /* never written */
+	assert_int_equal(back, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_read_in_their_units),
+		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(what_is_formatted_is_read_back_the_same),
+		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
+		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
+		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The heap and epochs as kernels use them, on the machine. */
+#include "common/rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/heap.h>
+#include <nvw/host.h>
+#include <nvw/recovery.h>
+
+#include "pool/layout.h"
+
+struct args {
+	struct nvw_pmem pmem;
+	uint64_t *out;
+	uint64_t bytes, count;
+	enum nvw_group group;
+	unsigned words;
+};
+
+/* ---- Heap --------------------------------------------------------------------------------------------------- */
+
+static void allocate(const void *args)
+{
+	const struct args *const a = args;
+
+	nvw_store(&a->out[nvw_global_id()], nvw_pmalloc(&a->pmem, a->bytes, NULL));
+	nvw_p_barrier_wi();
+}
+
+static void give_back(const void *args)
+{
+	const struct args *const a = args;
+
+	if (nvw_global_id() % 2 == 0) {
+		nvw_pfree(&a->pmem, nvw_load(&a->out[nvw_global_id()]), a->bytes, NULL);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void many_work_items_get_different_blocks_that_are_theirs(void **state)
+{
+	static const uint64_t sizes[] = {1, 64, 65, 512, 4096, NVW_HEAP_BLOCK_MAX};
+
+	for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		enum { N = 512 };
+		struct rig rig;
+		struct args a = {.bytes = sizes[s]};
+		uint64_t blocks[N];
+
+		rig_begin(&rig, s, NULL);
+		rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
+		rig_ok(nvw_heap_provision(rig.machine, &a.pmem, sizes[s], N - 100));
+		a.out = nvw_alloc(rig.machine, 8 * N);
+		rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+		rig_ok(nvw_read(rig.machine, blocks, a.out, sizeof blocks));
+		qsort(blocks, N, 8, compare);
+		for (unsigned i = 0; i < N; i++) {
+			if (i < 100) {
+				assert_int_equal(blocks[i], 0); /* more than was set aside */
+				continue;
+			}
+			assert_true(i == 100 || blocks[i] >= blocks[i - 1] + nvw_heap_block_bytes(sizes[s]));
+			assert_int_equal(blocks[i] % 64, 0);
+		}
+		rig_ok(nvw_persist(rig.machine));
+		for (unsigned i = 100; i < N; i++) {
+			uint64_t payload;
+			const uint64_t chunk = (blocks[i] - a.pmem.geometry.chunks) / NVW_POOL_CHUNK_BYTES;
+			uint64_t at = 0;
+			uint32_t index = 0;
+			nvw_off word;
+
+			assert_true(nvw__block_locate(&a.pmem.geometry, blocks[i], nvw__class_of(sizes[s]), &at, &index));
+			word = nvw__block_word_off(nvw__chunk_off(&a.pmem.geometry, chunk), index);
+			assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
+			assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_ALLOCATED);
+		}
+		rig_end(&rig);
+	}
+}
+
+static void freed_blocks_return_at_the_next_provision_and_not_before(void **state)
+{
+	enum { N = 256 };
+	struct rig rig;
+	struct args a = {.bytes = 64};
+	uint64_t first[N], second[N];
+
+	rig_begin(&rig, 0, NULL);
+	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
+	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
+	a.out = nvw_alloc(rig.machine, 8 * N);
+	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_ok(nvw_read(rig.machine, first, a.out, sizeof first));
+	rig_ok(nvw_launch(rig.machine, "free", give_back, &a, N, 64));
+	/* Nothing is set aside any more. */
+	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
+	for (unsigned i = 0; i < N; i++) {
+		assert_int_equal(second[i], 0);
+	}
+	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
+	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
+	qsort(second, N, 8, compare);
+	for (unsigned i = 0; i < N; i++) {
+		const bool reused = bsearch(&first[i], second, N, 8, compare);
+
+		assert_int_equal(reused, i % 2 == 0);
+	}
+	rig_end(&rig);
+}
+
+static void a_heap_that_is_too_small_is_an_error_that_changes_nothing(void **state)
+{
+	struct rig rig;
+	struct nvw_pmem pmem;
+	nvw_off extent;
+
+	rig_begin(&rig, 0, NULL);
+	rig_ok(nvw_pmem_attach(rig.machine, &pmem));
+	assert_int_equal(nvw_heap_provision(rig.machine, &pmem, 4096, 1 << 20), NVW_E_FULL);
+	assert_int_equal(nvw_heap_provision(rig.machine, &pmem, NVW_HEAP_BLOCK_MAX + 1, 1), NVW_E_USAGE);
+	assert_int_equal(nvw_heap_alloc_extent(rig.machine, &pmem, 1 << 30, &extent), NVW_E_FULL);
+	rig_ok(nvw_heap_alloc_extent(rig.machine, &pmem, 200000, &extent));
+	assert_int_equal(nvw_heap_free_extent(rig.machine, &pmem, extent + 64), NVW_E_USAGE);
+	rig_ok(nvw_heap_free_extent(rig.machine, &pmem, extent));
+	assert_int_equal(nvw_heap_free_extent(rig.machine, &pmem, extent), NVW_E_USAGE);
+	rig_end(&rig);
+}
+
+/* ---- Epochs -------------------------------------------------------------------------------------------------- */
+
+static void overflow_log(const void *args)
+{
+	const struct args *const a = args;
+	const struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, 3);
+	uint64_t logged = 0;
+
+	nvw_undo_reset(&epoch);
+	for (unsigned i = 0; i < a->pmem.geometry.log_entries + 5; i++) {
+		logged += nvw_undo(&epoch, nvw_pool_root_off(&a->pmem.geometry, 0));
+	}
+	nvw_store(&a->out[0], logged);
+}
+
+static void a_full_undo_log_refuses_and_writes_nothing(void **state)
+{
+	struct rig rig;
+	struct args a = {0};
+	nvw_off next;
+
+	rig_begin(&rig, 0, NULL);
+	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
+	a.out = nvw_alloc(rig.machine, 8);
+	rig_ok(nvw_launch(rig.machine, "overflow", overflow_log, &a, 1, 1));
+	rig_ok(nvw_persist(rig.machine));
+	assert_int_equal(rig_visible(&rig, a.out), a.pmem.geometry.log_entries);
+	next = nvw__entry_off(&a.pmem.geometry, 4, 0);
+	assert_int_equal(nvw_pool_word(rig.pool, next), 0);
+	rig_end(&rig);
+}
+
+/* Each work-group of 16 changes its words, two epochs long, with the barriers of its scope. */
+static void transact(const void *args)
+{
+	const struct args *const a = args;
+	const uint32_t stream = a->group == NVW_KERNEL ? 0 : a->group == NVW_WORKGROUP ? (uint32_t)nvw_group_id() :
+		(uint32_t)nvw_global_id();
+	const bool leader = a->group == NVW_WORKITEM || (a->group == NVW_WORKGROUP ? nvw_local_id() : nvw_global_id()) == 0;
+	uint64_t *const word = a->out + 8 * nvw_global_id();
+	struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, stream);
+
+	for (unsigned round = 1; round <= 2; round++) {
+		if (leader) {
+			nvw_undo_reset(&epoch);
+		}
+		nvw_barrier(a->group);
+		nvw_undo(&epoch, nvw_off_of(&a->pmem, word));
+		nvw_p_barrier(a->group);
+		nvw_store(word, round);
+		nvw_p_barrier(a->group);
+		if (leader) {
+			nvw_epoch_complete(&epoch);
+		} else {
+			epoch.number++;
+		}
+		nvw_p_barrier(a->group);
+	}
+}
+
+static void on_cut(void *context)
+{
+	longjmp(*(jmp_buf *)context, 1);
+}
+
+static int no_write(void *context, nvw_off off, const void *from, size_t n)
+{
+	memcpy((char *)context + off, from, n);
+	return 0;
+}
+
+/* After a cut anywhere and recovery, all words of a group are of one round: that of the stream's settled epoch. */
+static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_ps)
+{
+	enum { ITEMS = 16, GROUP = 8 };
+	static struct rig rig;
+	static jmp_buf out;
+	static struct args a;
+	const struct emu_power_cut cut = {.time_ps = time_ps, .seed = seed, .die = on_cut, .context = &out};
+	struct nvw_recovery report = {0};
+	struct nvw_pool *pool;
+	uint64_t bytes;
+	char *image;
+
+	rig_begin(&rig, seed, NULL);
+	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
+	a.group = group;
+	a.out = (uint64_t *)(void *)rig.nvram;
+	emu_set_power_cut(rig.machine, &cut);
+	if (setjmp(out) == 0) {
+		rig_ok(nvw_launch(rig.machine, "transact", transact, &a, ITEMS, GROUP));
+	}
+	bytes = nvw_pool_geometry(rig.pool)->bytes;
+	image = aligned_alloc(4096, bytes);
+	memcpy(image, nvw_pool_base(rig.pool), bytes);
+	const struct nvw_pool_image what = {.image = image, .bytes = bytes, .write = no_write, .context = image};
+
+	rig_ok(nvw_pool_open_image(&what, &pool));
+	rig_ok(nvw_recover(pool, &report));
+	for (unsigned i = 0; i < ITEMS; i++) {
+		const uint32_t stream = group == NVW_KERNEL ? 0 : group == NVW_WORKGROUP ? i / GROUP : i;
+		struct nvw_stream_state s;
+
+		rig_ok(nvw_stream_state(pool, stream, &s));
+		const uint64_t completed = s.state == NVW_EPOCH_ROLLED_BACK ? s.settled - 1 : s.settled;
+
+		assert_int_equal(nvw_pool_word(pool, (nvw_off)((char *)(a.out + 8 * i) - a.pmem.base)), completed);
+	}
+	nvw_pool_close(pool);
+	free(image);
+	rig_end(&rig);
+}
+
+static void epochs_of_every_scope_are_all_or_nothing_at_any_cut(void **state)
+{
+	for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
+		for (uint64_t i = 0; i < 60; i++) {
+			cut_transaction((enum nvw_group)group, i, 100000 + i * 80000);
+		}
+	}
+}
+
+/* ---- Tearing ---------------------------------------------------------------------------------------------------- */
+
+static void store_line(const void *args)
+{
+	const struct args *const a = args;
+
+	for (unsigned i = 0; i < 8; i++) {
+		nvw_store(&a->out[i], UINT64_MAX);
+	}
+	nvw_p_barrier_wi();
+}
+
+/* Cuts the power while the line is in flight; how many of its words are durable. */
+static unsigned cut_line(uint64_t seed, const char *const *settings)
+{
+	static struct rig rig;
+	static jmp_buf out;
+	static struct args a;
+	static unsigned durable;
+	const struct emu_power_cut cut = {.time_ps = 150000, .seed = seed, .die = on_cut, .context = &out};
+
+	rig_begin(&rig, 0, settings);
+	a.out = (uint64_t *)(void *)rig.nvram;
+	emu_set_power_cut(rig.machine, &cut);
+	if (setjmp(out) == 0) {
+		rig_ok(nvw_launch(rig.machine, "line", store_line, &a, 1, 1));
+		fail_msg("the cut came too late");
+	}
+	durable = 0;
+	for (unsigned i = 0; i < 8; i++) {
+		const uint64_t word = rig_durable(&rig, &a.out[i]);
+
+		assert_true(word == 0 || word == UINT64_MAX);
+		durable += word != 0;
+	}
+	rig_end(&rig);
+	return durable;
+}
+
+static void a_cut_tears_a_line_in_flight_at_words_or_not_at_all(void **state)
+{
+	static const char *const settings[] = {"nvram.atomicity=64B", NULL};
+
+	for (unsigned whole = 0; whole < 2; whole++) {
+		unsigned torn = 0, all = 0, none = 0;
+
+		for (uint64_t seed = 0; seed < 40; seed++) {
+			const unsigned durable = cut_line(seed, whole ? settings : NULL);
+
+			all += durable == 8;
+			none += durable == 0;
+			torn += durable != 0 && durable != 8;
+		}
+		assert_true(whole ? !torn && all && none : torn > 20);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_work_items_get_different_blocks_that_are_theirs),
+		cmocka_unit_test(freed_blocks_return_at_the_next_provision_and_not_before),
+		cmocka_unit_test(a_heap_that_is_too_small_is_an_error_that_changes_nothing),
+		cmocka_unit_test(a_full_undo_log_refuses_and_writes_nothing),
+		cmocka_unit_test(epochs_of_every_scope_are_all_or_nothing_at_any_cut),
+		cmocka_unit_test(a_cut_tears_a_line_in_flight_at_words_or_not_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
