@@ -49,6 +49,13 @@ else
 	failed=$((failed + 1))
 fi
 
+echo "== manual page"
+if mandoc -T lint -W warning docs/nvwave.1; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+fi
+
 echo "$skipped skipped for lack of input (lines \"# skipped\" above); they count as passed"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
