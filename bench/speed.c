@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast the emulator runs on this host: work-item memory operations a second, and what one costs in bare fiber
- * switches of the same run, a figure that travels better between hosts.
+ * How fast the emulator runs on this host: work-item memory operations a second, and what one costs in bare
+ * fiber switches of the same run, a figure that travels better between hosts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,8 @@ static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, s
 	begin = seconds();
 	r = nvw_launch(m, name, kernel, args, WORK_ITEMS, 256);
 	each = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
-	printf("%-28s %8.2f M operations/s  %6.1f bare fiber switches each\n", name, 1e-6 / each, each / bare);
+	printf("%-28s %8.2f M operations/s  %6.1f bare fiber switches each\n", name, 1e-6 / each,
+		each / bare);
 	return r;
 }
 

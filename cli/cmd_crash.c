@@ -34,13 +34,20 @@ static char *command_text(int argc, char **argv)
 
 static int crash(const struct cli_session *s, struct ct_options *options, int argc, char **argv)
 {
-	const struct ct_subject subject = {.workload = s->workload, .options = s->options, .options_text = s->options_text,
-		.config = &s->config, .mutation = s->mutation};
+	const struct ct_subject subject = {.workload = s->workload,
+		.options = s->options,
+		.options_text = s->options_text,
+		.config = &s->config,
+		.mutation = s->mutation};
 	char *const command = command_text(argc, argv);
-	const struct crash_heading heading = {.workload = s->workload->name, .machine = s->config.name,
-		.protocol = s->config.protocol, .model = cli_model_name(&s->config),
-		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, .command = command ? command : "",
-		.atomicity = (unsigned)s->config.atomicity, .seed = s->config.seed};
+	const struct crash_heading heading = {.workload = s->workload->name,
+		.machine = s->config.name,
+		.protocol = s->config.protocol,
+		.model = cli_model_name(&s->config),
+		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
+		.command = command ? command : "",
+		.atomicity = (unsigned)s->config.atomicity,
+		.seed = s->config.seed};
 	int status;
 
 	options->seed = s->config.seed;
@@ -57,7 +64,8 @@ int cmd_crash(int argc, char **argv)
 	int status = STATUS_CLEAN;
 
 	if (r == 0 && (session.pool_path || session.log_path)) {
-		r = nvw_fail(NVW_E_USAGE, "crash makes many pools and logs, all temporary: --pool and --log belong to nvwave run");
+		r = nvw_fail(NVW_E_USAGE,
+			"crash makes many pools and logs, all temporary: --pool and --log belong to nvwave run");
 	}
 	if (r < 0) {
 		status = cli_fail();

@@ -26,8 +26,10 @@ static int add_heap(const struct nvw_pool *pool, json_t *report)
 	struct use use = {0};
 	const int r = nvw_heap_visit(pool, count_block, &use);
 
-	json_object_set_new(report, "heap", json_pack("{s:I, s:I, s:I}", "chunks", (json_int_t)nvw_pool_geometry(pool)->chunk_count,
-		"allocated_blocks", (json_int_t)use.blocks, "allocated_bytes", (json_int_t)use.bytes));
+	json_object_set_new(report, "heap",
+		json_pack("{s:I, s:I, s:I}", "chunks", (json_int_t)nvw_pool_geometry(pool)->chunk_count,
+			"allocated_blocks", (json_int_t)use.blocks, "allocated_bytes",
+			(json_int_t)use.bytes));
 	return r;
 }
 
@@ -48,13 +50,17 @@ static int add_epochs(const struct nvw_pool *pool, bool each, json_t *report)
 			open += s.open_entries != 0;
 		}
 		if (r == 0 && each && s.state != NVW_EPOCH_NEVER) {
-			json_array_append_new(list, json_pack("{s:i, s:I, s:s, s:I}", "stream", (int)i, "settled", (json_int_t)s.settled,
-				"state", names[s.state], "open_entries", (json_int_t)s.open_entries));
+			json_array_append_new(
+				list, json_pack("{s:i, s:I, s:s, s:I}", "stream", (int)i, "settled",
+					      (json_int_t)s.settled, "state", names[s.state], "open_entries",
+					      (json_int_t)s.open_entries));
 		}
 	}
-	json_object_set_new(report, "epochs", json_pack("{s:I, s:I, s:I, s:I, s:I}", "streams",
-		(json_int_t)nvw_pool_geometry(pool)->streams, "never", (json_int_t)count[0], "completed", (json_int_t)count[1],
-		"rolled_back", (json_int_t)count[2], "incomplete", (json_int_t)open));
+	json_object_set_new(report, "epochs",
+		json_pack("{s:I, s:I, s:I, s:I, s:I}", "streams",
+			(json_int_t)nvw_pool_geometry(pool)->streams, "never", (json_int_t)count[0],
+			"completed", (json_int_t)count[1], "rolled_back", (json_int_t)count[2], "incomplete",
+			(json_int_t)open));
 	if (each) {
 		json_object_set_new(report, "stream", list);
 	} else {
@@ -84,8 +90,9 @@ static int add_structure(struct nvw_pool *pool, json_t *report)
 static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	json_t *const report = json_pack("{s:s, s:s, s:I, s:I, s:I}", "pool", nvw_pool_path(pool), "layout", g->layout, "bytes",
-		(json_int_t)g->bytes, "streams", (json_int_t)g->streams, "log_entries", (json_int_t)g->log_entries);
+	json_t *const report = json_pack("{s:s, s:s, s:I, s:I, s:I}", "pool", nvw_pool_path(pool), "layout",
+		g->layout, "bytes", (json_int_t)g->bytes, "streams", (json_int_t)g->streams, "log_entries",
+		(json_int_t)g->log_entries);
 	int r = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the report"), checked = 0;
 
 	r = r ? r : add_epochs(pool, c->flag_given, report);
@@ -93,7 +100,8 @@ static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 	r = r ? r : add_structure(pool, report);
 	if (r == 0) {
 		checked = pool_command_check(pool, report);
-		r = checked == 0 || checked == NVW_E_INCONSISTENT ? pool_command_print(report, c->json) : checked;
+		r = checked == 0 || checked == NVW_E_INCONSISTENT ? pool_command_print(report, c->json) :
+								    checked;
 	}
 	json_decref(report);
 	return r ? r : checked;
@@ -107,8 +115,8 @@ int cmd_inspect(int argc, char **argv)
 
 	if (r == 0 && c.help) {
 		puts("nvwave inspect POOL [--epochs] [--output-format=normal|json]\n\n"
-			"Geometry, epochs, heap and structure of a pool, as it is on the medium. A pool that needs recovery is\n"
-			"shown as the crash left it: its structure may be reported as inconsistent. --epochs lists every stream.");
+		     "Geometry, epochs, heap and structure of a pool, as it is on the medium. A pool that needs recovery is\n"
+		     "shown as the crash left it: its structure may be reported as inconsistent. --epochs lists every stream.");
 		return STATUS_CLEAN;
 	}
 	r = r ? r : nvw_pool_open(c.path, NVW_POOL_READ, &pool);

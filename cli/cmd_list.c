@@ -102,8 +102,12 @@ static const struct {
 	const char *name;
 	void (*fill)(struct table *table);
 } lists[] = {
-	{"workloads", list_workloads}, {"machines", list_machines}, {"protocols", list_protocols},
-	{"mutations", list_mutations}, {"stats", list_stats}, {"options", list_options},
+	{"workloads", list_workloads},
+	{"machines", list_machines},
+	{"protocols", list_protocols},
+	{"mutations", list_mutations},
+	{"stats", list_stats},
+	{"options", list_options},
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };
@@ -119,14 +123,16 @@ static void print(const struct table *t)
 	size_t i;
 	json_t *row;
 
-	json_array_foreach(t->rows, i, row) {
+	json_array_foreach(t->rows, i, row)
+	{
 		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
 			const int n = (int)strlen(cell(row, t->columns[c]));
 
 			width[c] = n > width[c] ? n : width[c];
 		}
 	}
-	json_array_foreach(t->rows, i, row) {
+	json_array_foreach(t->rows, i, row)
+	{
 		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
 			const bool last = c + 1 == COLUMNS || !t->columns[c + 1];
 
@@ -158,7 +164,8 @@ static int list(const char *what, bool json)
 		return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the list");
 	}
 	near = nvw_nearest(what, names);
-	return nvw_fail(NVW_E_USAGE, "there is no list of %s%s%s%s", what, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return nvw_fail(NVW_E_USAGE, "there is no list of %s%s%s%s", what, near ? "; did you mean " : "",
+		near ? near : "", near ? "?" : "");
 }
 
 int cmd_list(int argc, char **argv)
@@ -170,12 +177,15 @@ int cmd_list(int argc, char **argv)
 	for (int i = 1; i < argc && r >= 0; i++) {
 		r = cli_output_format(argv[i], &json);
 		if (r == 0) {
-			r = what || argv[i][0] == '-' ? nvw_fail(NVW_E_USAGE, "list: \"%s\" is not understood", argv[i]) : 0;
+			r = what || argv[i][0] == '-' ?
+				    nvw_fail(NVW_E_USAGE, "list: \"%s\" is not understood", argv[i]) :
+				    0;
 			what = argv[i];
 		}
 	}
 	if (r >= 0 && !what) {
-		r = nvw_fail(NVW_E_USAGE, "list what? workloads, machines, protocols, mutations, stats or options");
+		r = nvw_fail(NVW_E_USAGE,
+			"list what? workloads, machines, protocols, mutations, stats or options");
 	}
 	r = r < 0 ? r : list(what, json);
 	return r < 0 ? cli_fail() : STATUS_CLEAN;

@@ -19,23 +19,27 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 static json_t *report_json(const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry)
 {
-	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool", nvw_pool_path(pool),
-		"layout", nvw_pool_geometry(pool)->layout, "dry_run", dry,
-		"epochs_completed", (json_int_t)r->epochs_completed, "epochs_rolled_back", (json_int_t)r->epochs_rolled_back,
-		"words_restored", (json_int_t)r->words_restored, "entries_torn", (json_int_t)r->entries_torn,
-		"blocks_freed", (json_int_t)r->blocks_freed, "blocks_kept", (json_int_t)r->blocks_kept,
-		"header_repaired", (json_int_t)r->header_repaired, "structure_repairs", (json_int_t)r->structure_repairs,
-		"words_written", (json_int_t)r->words_written);
+	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
+		nvw_pool_path(pool), "layout", nvw_pool_geometry(pool)->layout, "dry_run", dry,
+		"epochs_completed", (json_int_t)r->epochs_completed, "epochs_rolled_back",
+		(json_int_t)r->epochs_rolled_back, "words_restored", (json_int_t)r->words_restored,
+		"entries_torn", (json_int_t)r->entries_torn, "blocks_freed", (json_int_t)r->blocks_freed,
+		"blocks_kept", (json_int_t)r->blocks_kept, "header_repaired", (json_int_t)r->header_repaired,
+		"structure_repairs", (json_int_t)r->structure_repairs, "words_written",
+		(json_int_t)r->words_written);
 }
 
 /* One sentence, the verdict in it. */
-static void print_text(const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry, const json_t *report)
+static void print_text(
+	const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry, const json_t *report)
 {
 	const json_t *const findings = json_object_get(report, "findings");
 
-	printf("%s: %" PRIu64 " epochs complete, %" PRIu64 " rolled back (%" PRIu64 " words), %" PRIu64 " log entries torn; %"
-		PRIu64 " blocks freed, %" PRIu64 " kept%s; structure %s: %s.\n%" PRIu64 " words %s\n", nvw_pool_path(pool),
-		r->epochs_completed, r->epochs_rolled_back, r->words_restored, r->entries_torn, r->blocks_freed, r->blocks_kept,
+	printf("%s: %" PRIu64 " epochs complete, %" PRIu64 " rolled back (%" PRIu64 " words), %" PRIu64
+	       " log entries torn; %" PRIu64 " blocks freed, %" PRIu64 " kept%s; structure %s: %s.\n%" PRIu64
+	       " words %s\n",
+		nvw_pool_path(pool), r->epochs_completed, r->epochs_rolled_back, r->words_restored,
+		r->entries_torn, r->blocks_freed, r->blocks_kept,
 		r->header_repaired ? ", header restored from its copy" : "", nvw_pool_geometry(pool)->layout,
 		json_string_value(json_object_get(report, "structure")), r->words_written,
 		dry ? "would have been written: nothing was changed (--dry-run)" : "written");
@@ -77,8 +81,8 @@ int cmd_recover(int argc, char **argv)
 
 	if (r == 0 && c.help) {
 		puts("nvwave recover POOL [--dry-run] [--output-format=normal|json]\n\n"
-			"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
-			"result. --dry-run does all of it on a private copy.");
+		     "Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
+		     "result. --dry-run does all of it on a private copy.");
 		return STATUS_CLEAN;
 	}
 	r = r ? r : nvw_pool_open(c.path, c.flag_given ? NVW_POOL_PRIVATE : NVW_POOL_WRITE, &pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave run WORKLOAD: prepare, create the pool, set up, run, check, report. An orderly end, not a crash: the check
- * sees everything that was acknowledged.
+ * nvwave run WORKLOAD: prepare, create the pool, set up, run, check, report. An orderly end, not a crash: the
+ * check sees everything that was acknowledged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,9 @@ static int create_pool(struct run *run)
 	int r;
 
 	if (!s->workload->pool) {
-		return s->pool_path ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool", s->workload->name) : 0;
+		return s->pool_path ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool",
+					      s->workload->name) :
+				      0;
 	}
 	r = s->workload->pool(run->plan, &params);
 	if (r < 0) {
@@ -61,10 +63,14 @@ static int create_pool(struct run *run)
 	}
 	if (s->pool_path) {
 		r = nvw_pool_create(s->pool_path, &params, &run->pool);
-		return r == -EEXIST ? nvw_fail(r, "%s exists already: a run creates its pool; remove it or name another file",
-			s->pool_path) : r;
+		return r == -EEXIST ?
+			       nvw_fail(r,
+				       "%s exists already: a run creates its pool; remove it or name another file",
+				       s->pool_path) :
+			       r;
 	}
-	snprintf(path, sizeof path, "%s/nvwave-run-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+	snprintf(path, sizeof path, "%s/nvwave-run-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+		(long)getpid());
 	r = nvw_pool_create(path, &params, &run->pool);
 	if (r == 0) {
 		unlink(path);
@@ -75,9 +81,14 @@ static int create_pool(struct run *run)
 static int create_log(struct run *run)
 {
 	const struct cli_session *const s = run->session;
-	const struct nvw_log_info info = {.workload = s->workload->name, .options = s->options_text, .machine = s->config.name,
-		.protocol = s->config.protocol, .model = cli_model_name(&s->config), .domain = cli_domain_name(&s->config),
-		.seed = s->config.seed, .pool_bytes = run->pool ? nvw_pool_geometry(run->pool)->bytes : 0,
+	const struct nvw_log_info info = {.workload = s->workload->name,
+		.options = s->options_text,
+		.machine = s->config.name,
+		.protocol = s->config.protocol,
+		.model = cli_model_name(&s->config),
+		.domain = cli_domain_name(&s->config),
+		.seed = s->config.seed,
+		.pool_bytes = run->pool ? nvw_pool_geometry(run->pool)->bytes : 0,
 		.atomicity = (uint32_t)s->config.atomicity};
 
 	return s->log_path ? nvw_log_create(s->log_path, &info, &run->log) : 0;
@@ -120,7 +131,8 @@ static int check(struct run *run, const char **ret_verdict)
 static int execute(struct run *run, const char **ret_verdict)
 {
 	const struct cli_session *const s = run->session;
-	const struct emu_power_cut listen = {.time_ps = UINT64_MAX, .acknowledged = on_acknowledged, .context = run};
+	const struct emu_power_cut listen = {
+		.time_ps = UINT64_MAX, .acknowledged = on_acknowledged, .context = run};
 	int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan);
 
 	r = r ? r : create_pool(run);
@@ -152,9 +164,14 @@ static void end(struct run *run)
 static int print(const struct run *run, const char *verdict)
 {
 	const struct cli_session *const s = run->session;
-	const struct cli_run_result result = {.workload = s->workload->name, .options = s->options_text,
-		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, .config = &s->config,
-		.stats = emu_statistics(run->machine), .report = &run->report, .host_seconds = run->seconds, .verdict = verdict};
+	const struct cli_run_result result = {.workload = s->workload->name,
+		.options = s->options_text,
+		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
+		.config = &s->config,
+		.stats = emu_statistics(run->machine),
+		.report = &run->report,
+		.host_seconds = run->seconds,
+		.verdict = verdict};
 	int r = 0;
 
 	if (s->json) {

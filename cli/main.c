@@ -19,12 +19,15 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static int usage(FILE *to, int status)
 {
-	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for what runs on it\n\n", to);
+	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for what runs on it\n\n",
+		to);
 	for (unsigned i = 0; i < COMMANDS; i++) {
-		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments,
+			commands[i].summary);
 	}
 	fputs("\nEvery command takes --help and --output-format=normal|json.\n"
-		"Exit status: 0 clean, 1 an inconsistency was found, 2 bad usage or input.\n", to);
+	      "Exit status: 0 clean, 1 an inconsistency was found, 2 bad usage or input.\n",
+		to);
 	return status;
 }
 
@@ -37,7 +40,8 @@ static int unknown(const char *name)
 		names[i] = commands[i].name;
 	}
 	near = nvw_nearest(name, names);
-	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, near ? "; did you mean " : "",
+		near ? near : "", near ? "?" : "");
 	return STATUS_INPUT;
 }
 

@@ -27,7 +27,7 @@ static uint64_t stat_value(const struct emu_stats *stats, const struct emu_stat_
 	return *(const uint64_t *)(const void *)((const char *)stats + info->offset);
 }
 
-/* ---- Text ---------------------------------------------------------------------------------------------------- */
+/* ---- Text ---------------------------------------------------------------------------------- */
 
 static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
 {
@@ -44,9 +44,10 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	unsigned count;
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
-	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload, r->config->name,
-		r->config->protocol, cli_model_name(r->config), r->config->seed, *r->options ? ", " : "", r->options,
-		*r->mutation ? ", mutation " : "", r->mutation, r->verdict);
+	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload,
+		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
+		*r->options ? ", " : "", r->options, *r->mutation ? ", mutation " : "", r->mutation,
+		r->verdict);
 	fputs("---------- Begin Simulation Statistics ----------\n", to);
 	for (unsigned i = 0; i < count; i++) {
 		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
@@ -68,7 +69,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	fputs("---------- End Simulation Statistics   ----------\n", to);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------- */
 
 static json_t *stats_json(const struct cli_run_result *r)
 {
@@ -77,13 +78,16 @@ static json_t *stats_json(const struct cli_run_result *r)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	for (unsigned i = 0; i < count; i++) {
-		json_object_set_new(stats, table[i].name, json_integer((json_int_t)stat_value(r->stats, &table[i])));
+		json_object_set_new(
+			stats, table[i].name, json_integer((json_int_t)stat_value(r->stats, &table[i])));
 	}
 	for (unsigned i = 0; i < r->report->count; i++) {
 		const struct nvw__value *const v = &r->report->values[i];
 
-		json_object_set_new(stats, v->name, v->type == NVW__VALUE_U64 ? json_integer((json_int_t)v->u64) :
-			v->type == NVW__VALUE_REAL ? json_real(v->real) : json_string(v->text));
+		json_object_set_new(stats, v->name,
+			v->type == NVW__VALUE_U64  ? json_integer((json_int_t)v->u64) :
+			v->type == NVW__VALUE_REAL ? json_real(v->real) :
+						     json_string(v->text));
 	}
 	json_object_set_new(stats, "host_op_rate", json_real(rate(r)));
 	json_object_set_new(stats, "host_mem_usage", json_integer((json_int_t)memory_bytes()));
@@ -93,11 +97,11 @@ static json_t *stats_json(const struct cli_run_result *r)
 int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 {
 	json_t *const root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:o}",
-		"workload", r->workload, "options", r->options, "mutation", r->mutation, "machine", r->config->name,
-		"protocol", r->config->protocol, "model", cli_model_name(r->config), "domain", cli_domain_name(r->config),
-		"seed", (json_int_t)r->config->seed, "sim_time_ns", (double)r->stats->sim_time_ps / 1000,
-		"work_item_ops", (json_int_t)r->stats->work_item_ops, "host_seconds", r->host_seconds, "verdict", r->verdict,
-		"stats", stats_json(r));
+		"workload", r->workload, "options", r->options, "mutation", r->mutation, "machine",
+		r->config->name, "protocol", r->config->protocol, "model", cli_model_name(r->config),
+		"domain", cli_domain_name(r->config), "seed", (json_int_t)r->config->seed, "sim_time_ns",
+		(double)r->stats->sim_time_ps / 1000, "work_item_ops", (json_int_t)r->stats->work_item_ops,
+		"host_seconds", r->host_seconds, "verdict", r->verdict, "stats", stats_json(r));
 	int error = 0;
 
 	if (!root) {

@@ -12,8 +12,8 @@ struct cli_run_result {
 	const struct emu_config *config;
 	const struct emu_stats *stats;
 	const struct nvw_description *report; /* the workload's own figures */
-	double host_seconds; /* of the measured part */
-	const char *verdict; /* "consistent", "inconsistent", "not checked" */
+	double host_seconds;                  /* of the measured part */
+	const char *verdict;                  /* "consistent", "inconsistent", "not checked" */
 };
 
 void cli_print_run(const struct cli_run_result *result, FILE *to);

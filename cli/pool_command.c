@@ -60,8 +60,10 @@ void pool_command_describe(json_t *object, const struct nvw_description *d)
 	for (unsigned i = 0; i < d->count; i++) {
 		const struct nvw__value *const v = &d->values[i];
 
-		json_object_set_new(object, v->name, v->type == NVW__VALUE_U64 ? json_integer((json_int_t)v->u64) :
-			v->type == NVW__VALUE_REAL ? json_real(v->real) : json_string(v->text));
+		json_object_set_new(object, v->name,
+			v->type == NVW__VALUE_U64  ? json_integer((json_int_t)v->u64) :
+			v->type == NVW__VALUE_REAL ? json_real(v->real) :
+						     json_string(v->text));
 	}
 }
 
@@ -72,7 +74,8 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 	size_t i;
 
 	if (json_is_object(value)) {
-		json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+		json_object_foreach((json_t *)(uintptr_t)value, key, member)
+		{
 			char path[256];
 
 			snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", key);
@@ -81,7 +84,8 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 		return;
 	}
 	if (json_is_array(value)) {
-		json_array_foreach(value, i, member) {
+		json_array_foreach(value, i, member)
+		{
 			char path[256];
 
 			snprintf(path, sizeof path, "%s[%zu]", prefix, i);

@@ -18,8 +18,8 @@ struct pool_command {
 NVW_CHECKED int pool_command_parse(struct pool_command *c, int argc, char **argv);
 
 /*
- * Checks the invariants of a structure that nvwave knows by its layout. Adds "structure" to report: "consistent",
- * "inconsistent" with "findings", or "unknown layout". 0, NVW_E_INCONSISTENT, or an error.
+ * Checks the invariants of a structure that nvwave knows by its layout. Adds "structure" to report:
+ * "consistent", "inconsistent" with "findings", or "unknown layout". 0, NVW_E_INCONSISTENT, or an error.
  */
 NVW_CHECKED int pool_command_check(struct nvw_pool *pool, json_t *report);
 

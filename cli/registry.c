@@ -41,11 +41,13 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 	w = dlsym(object, "nvw_workload");
 	if (!w) {
 		dlclose(object);
-		return nvw_fail(NVW_E_USAGE, "%s is no workload: it exports no \"const struct nvw_workload nvw_workload\"", path);
+		return nvw_fail(NVW_E_USAGE,
+			"%s is no workload: it exports no \"const struct nvw_workload nvw_workload\"", path);
 	}
 	if (!w->name || !w->prepare || !w->run) {
 		dlclose(object);
-		return nvw_fail(NVW_E_USAGE, "%s is no workload: its nvw_workload has no name, prepare or run", path);
+		return nvw_fail(
+			NVW_E_USAGE, "%s is no workload: its nvw_workload has no name, prepare or run", path);
 	}
 	*ret_workload = w;
 	return 0;
@@ -67,6 +69,10 @@ int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload
 		names[i] = nvw_workloads[i] ? nvw_workloads[i]->name : NULL;
 	}
 	near = nvw_nearest(name, names);
-	return near ? nvw_fail(NVW_E_USAGE, "there is no workload %s; did you mean %s? (a shared object is named with a '/')", name, near) :
-		nvw_fail(NVW_E_USAGE, "there is no workload %s; see nvwave list workloads (a shared object is named with a '/')", name);
+	return near ? nvw_fail(NVW_E_USAGE,
+			      "there is no workload %s; did you mean %s? (a shared object is named with a '/')",
+			      name, near) :
+		      nvw_fail(NVW_E_USAGE,
+			      "there is no workload %s; see nvwave list workloads (a shared object is named with a '/')",
+			      name);
 }

@@ -12,8 +12,8 @@ extern const struct nvw_workload *const nvw_workloads[];
 const struct nvw_workload *nvw_workload_find(const char *name);
 
 /*
- * A shipped workload by name, or, if name contains a '/', a shared object that exports "nvw_workload" (docs/tutorial.md).
- * NVW_E_USAGE with the nearest name, or why the object is none. It stays loaded.
+ * A shipped workload by name, or, if name contains a '/', a shared object that exports "nvw_workload"
+ * (docs/tutorial.md). NVW_E_USAGE with the nearest name, or why the object is none. It stays loaded.
  */
 NVW_CHECKED int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload);
 

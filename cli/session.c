@@ -13,7 +13,7 @@
 #include "core/units.h"
 #include "registry.h"
 
-/* ---- Names -------------------------------------------------------------------------------------------------- */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 const char *cli_model_name(const struct emu_config *config)
 {
@@ -43,7 +43,7 @@ int cli_fail(void)
 	return STATUS_INPUT;
 }
 
-/* ---- Options -------------------------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------- */
 
 /* The part after "name=" if arg is --name=..., else NULL. */
 static const char *value_of(const char *arg, const char *name)
@@ -92,8 +92,10 @@ static int take_protocol(struct cli_session *s, const char *value)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(value, names);
-	return near ? nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", value, near) :
-		nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols", value);
+	return near ? nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", value,
+			      near) :
+		      nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols",
+			      value);
 }
 
 static int take_seed(struct cli_session *s, const char *value)
@@ -118,8 +120,10 @@ static int take_mutation(struct cli_session *s, const char *value)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(value, names);
-	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", s->workload->name, value, near) :
-		nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", s->workload->name, value);
+	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", s->workload->name,
+			      value, near) :
+		      nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations",
+			      s->workload->name, value);
 }
 
 static int take_pool(struct cli_session *s, const char *value)
@@ -158,7 +162,7 @@ static const struct {
 
 enum { SHARED = sizeof shared / sizeof *shared };
 
-/* ---- The command line, as --name=value ---------------------------------------------------------------------- */
+/* ---- The command line, as --name=value ----------------------------------------------------- */
 
 static bool is_flag(const char *arg)
 {
@@ -197,7 +201,8 @@ static int find_workload(struct cli_session *s)
 		s->help = s->help || is_flag(s->words[i]);
 		if (strncmp(s->words[i], "--", 2)) {
 			if (name) {
-				return nvw_fail(NVW_E_USAGE, "one workload at a time: %s, then \"%s\"", name, s->words[i]);
+				return nvw_fail(NVW_E_USAGE, "one workload at a time: %s, then \"%s\"", name,
+					s->words[i]);
 			}
 			name = s->words[i];
 		}
@@ -261,7 +266,8 @@ static int take_rest(struct cli_session *s, int (*own)(const char *, void *), vo
 	return 0;
 }
 
-int cli_session_begin(struct cli_session *s, int argc, char **argv, int (*own)(const char *arg, void *context), void *context)
+int cli_session_begin(struct cli_session *s, int argc, char **argv,
+	int (*own)(const char *arg, void *context), void *context)
 {
 	int r;
 
@@ -307,7 +313,8 @@ void cli_session_help(const char *command, const struct nvw_workload *workload, 
 	for (const struct nvw_option *o = workload->options; o && o->name; o++) {
 		printf("  --%-22s %s [%s]\n", o->name, o->help, o->value);
 		for (unsigned i = 0; o->type == NVW_OPTION_CHOICE && o->choices[i]; i++) {
-			printf("%s%s%s", i ? ", " : "                           ", o->choices[i], o->choices[i + 1] ? "" : "\n");
+			printf("%s%s%s", i ? ", " : "                           ", o->choices[i],
+				o->choices[i + 1] ? "" : "\n");
 		}
 	}
 }

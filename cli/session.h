@@ -11,7 +11,7 @@ struct cli_session {
 	struct nvw_options *options;
 	char *options_text; /* "count=10 ..." as given */
 	struct emu_config config;
-	int mutation; /* -1: none */
+	int mutation;                                 /* -1: none */
 	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
 	bool json, help;
 	char **words; /* the command line, as --name=value */
@@ -19,9 +19,9 @@ struct cli_session {
 };
 
 /*
- * Parses the command line. own() takes the command's own options: 1 if arg ("--name=value") is one of them, 0 if not,
- * an error; NULL if it has none. NVW_E_USAGE, NVW_E_CONFIG with a message. Ended by cli_session_end(), also
- * after an error.
+ * Parses the command line. own() takes the command's own options: 1 if arg ("--name=value") is one of them, 0
+ * if not, an error; NULL if it has none. NVW_E_USAGE, NVW_E_CONFIG with a message. Ended by
+ * cli_session_end(), also after an error.
  */
 NVW_CHECKED int cli_session_begin(struct cli_session *session, int argc, char **argv,
 	int (*own)(const char *arg, void *context), void *context);

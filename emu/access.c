@@ -18,8 +18,8 @@ struct requests {
 	uint8_t slots[SLOTS]; /* hash: request number plus 1 */
 };
 
-static void bad_access(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, unsigned size,
-	const char *why)
+static void bad_access(
+	struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, unsigned size, const char *why)
 {
 	static const char *const kinds[] = {
 #define X(name, text) text,
@@ -28,9 +28,9 @@ static void bad_access(struct nvw_machine *m, const struct emu_wavefront *wf, un
 	};
 	const struct nvw__request *const r = &wf->requests[lane];
 
-	m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %s: %s of %u bytes at %#llx by work-item %llu %s", r->site->file,
-		r->site->line, r->site->function, kinds[r->op & 0xff], size, (unsigned long long)r->address,
-		(unsigned long long)(wf->first_global + lane), why);
+	m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %s: %s of %u bytes at %#llx by work-item %llu %s",
+		r->site->file, r->site->line, r->site->function, kinds[r->op & 0xff], size,
+		(unsigned long long)r->address, (unsigned long long)(wf->first_global + lane), why);
 }
 
 static unsigned request_for(struct requests *q, emu_line_id line)
@@ -51,8 +51,8 @@ static unsigned request_for(struct requests *q, emu_line_id line)
 	return q->count++;
 }
 
-static bool coalesce(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size,
-	struct requests *q)
+static bool coalesce(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
 	emu_line_id last = EMU_NO_LINE;
@@ -103,7 +103,9 @@ static uint64_t same_epochs(const struct emu_wavefront *wf, uint64_t lanes)
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] && wf->epoch_kr[lane] == wf->epoch_kr[first]) << lane;
+		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] &&
+				   wf->epoch_kr[lane] == wf->epoch_kr[first])
+			<< lane;
 	}
 	return same;
 }
@@ -113,7 +115,8 @@ static uint64_t bytes_of(const struct emu_wavefront *wf, uint64_t lanes, unsigne
 	uint64_t bytes = 0;
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		bytes |= ((UINT64_C(1) << size) - 1) << wf->requests[__builtin_ctzll(rest)].address % EMU_LINE;
+		bytes |= ((UINT64_C(1) << size) - 1)
+			 << wf->requests[__builtin_ctzll(rest)].address % EMU_LINE;
 	}
 	return bytes;
 }
@@ -128,7 +131,8 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	emu_time done = t;
 
 	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_SYSTEM) {
-		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size, "has a memory order or a scope that does not exist");
+		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size,
+			"has a memory order or a scope that does not exist");
 		return t;
 	}
 	if (!coalesce(m, wf, lanes, size, &q)) {

@@ -19,7 +19,8 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	cache->stamps = calloc(count, sizeof *cache->stamps);
 	cache->lines = aligned_alloc(64, count * sizeof *cache->lines);
 	if (!cache->tags || !cache->stamps || !cache->lines) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a cache of %llu lines", (unsigned long long)count);
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a cache of %llu lines", (unsigned long long)count);
 	}
 	memset(cache->lines, 0, count * sizeof *cache->lines);
 	for (uint64_t i = 0; i < count; i++) {
@@ -37,7 +38,8 @@ void emu_cache_finish(struct emu_cache *cache)
 
 static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 {
-	return (cache->sets & (cache->sets - 1) ? (id & ~EMU_NVRAM) % cache->sets : id & (cache->sets - 1)) * cache->ways;
+	return (cache->sets & (cache->sets - 1) ? (id & ~EMU_NVRAM) % cache->sets : id & (cache->sets - 1)) *
+	       cache->ways;
 }
 
 /* The stamps start again before they wrap round: for a moment every line is equally old. */

@@ -21,17 +21,17 @@ static const char *const topologies[] = {
 #define X(name, text) text,
 	EMU_TOPOLOGIES(X)
 #undef X
-	NULL};
+		NULL};
 static const char *const domains[] = {
 #define X(name, text) text,
 	EMU_DOMAINS(X)
 #undef X
-	NULL};
+		NULL};
 static const char *const models[] = {
 #define X(name, text) text,
 	EMU_MODELS(X)
 #undef X
-	NULL};
+		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
 enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_domain, ENUM_model };
@@ -55,8 +55,10 @@ _Static_assert(KEYS <= 64, "emu_config.in_cycles has a bit for each key");
 
 static const char *const *words_of(enum type type)
 {
-	static const char *const *const words[] = {
-		[BOOL] = switches, [ENUM_topology] = topologies, [ENUM_domain] = domains, [ENUM_model] = models};
+	static const char *const *const words[] = {[BOOL] = switches,
+		[ENUM_topology] = topologies,
+		[ENUM_domain] = domains,
+		[ENUM_model] = models};
 
 	return words[type];
 }
@@ -76,7 +78,7 @@ static uint64_t cycle_ps(uint64_t clock)
 	return clock ? (uint64_t)(1e12 / (double)clock + 0.5) : 1;
 }
 
-/* ---- One key ------------------------------------------------------------------------------------------------ */
+/* ---- One key ------------------------------------------------------------------------------- */
 
 static int parse_word(const char *text, const char *const *words, uint64_t *ret)
 {
@@ -178,7 +180,7 @@ static int set_by_name(struct emu_config *c, const char *full, const char *text)
 	names[KEYS] = NULL;
 	near = nvw_nearest(full, names);
 	return near ? nvw_fail(NVW_E_CONFIG, "%s is no key of a machine; did you mean %s?", full, near) :
-		nvw_fail(NVW_E_CONFIG, "%s is no key of a machine", full);
+		      nvw_fail(NVW_E_CONFIG, "%s is no key of a machine", full);
 }
 
 void emu_config_default(struct emu_config *c)
@@ -211,7 +213,7 @@ int emu_config_set(struct emu_config *c, const char *assignment)
 	return r;
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------- */
+/* ---- Files --------------------------------------------------------------------------------- */
 
 struct reading {
 	struct emu_config config;
@@ -259,7 +261,8 @@ static int not_found(const char *name)
 		return nvw_fail(NVW_E_CONFIG, "machine file %s: %s", name, strerror(errno));
 	}
 	return near ? nvw_fail(NVW_E_CONFIG, "no machine is called %s; did you mean %s?", name, near) :
-		nvw_fail(NVW_E_CONFIG, "no machine is called %s, and no file is (see nvwave list machines)", name);
+		      nvw_fail(NVW_E_CONFIG,
+			      "no machine is called %s, and no file is (see nvwave list machines)", name);
 }
 
 static void take_name(struct emu_config *c, const char *path)
@@ -288,8 +291,8 @@ int emu_config_load(struct emu_config *config, const char *name_or_path)
 		return nvw_fail_errno("machine file %s", name_or_path);
 	}
 	if (line) {
-		return nvw_fail(NVW_E_CONFIG, "%s:%d: %s", name_or_path, line, r.error[0] ? r.error :
-			"expected [section], key = value or a comment");
+		return nvw_fail(NVW_E_CONFIG, "%s:%d: %s", name_or_path, line,
+			r.error[0] ? r.error : "expected [section], key = value or a comment");
 	}
 	take_name(&r.config, name_or_path);
 	*config = r.config;
@@ -352,14 +355,16 @@ const char *const *emu_machine_names(void)
 	return names;
 }
 
-/* ---- Contradictions ------------------------------------------------------------------------------------------- */
+/* ---- Contradictions ------------------------------------------------------------------------ */
 
 /* What must hold for a machine to exist, each with the sentence that is said when it does not. */
 static int check_cache(const char *name, const struct emu_cache_config *c)
 {
 	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {
-		return nvw_fail(NVW_E_CONFIG, "%s.size: %" PRIu64 " bytes are not a whole number of sets of %" PRIu64
-			" lines of 64 bytes (%s.ways)", name, c->size, c->ways, name);
+		return nvw_fail(NVW_E_CONFIG,
+			"%s.size: %" PRIu64 " bytes are not a whole number of sets of %" PRIu64
+			" lines of 64 bytes (%s.ways)",
+			name, c->size, c->ways, name);
 	}
 	if (c->size > UINT64_C(1) << 30) {
 		return nvw_fail(NVW_E_CONFIG, "%s.size: more than 1GiB", name);
@@ -374,15 +379,18 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 static int check_memory(const char *name, const struct emu_memory_config *c)
 {
 	if (!c->channels || c->channels > 1024) {
-		return nvw_fail(NVW_E_CONFIG, "%s.channels: between 1 and 1024, not %" PRIu64, name, c->channels);
+		return nvw_fail(
+			NVW_E_CONFIG, "%s.channels: between 1 and 1024, not %" PRIu64, name, c->channels);
 	}
 	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: must be more than 0", name);
 }
 
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
-	return value < least || value > most ? nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64,
-		key, least, most, value) : 0;
+	return value < least || value > most ?
+		       nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key,
+			       least, most, value) :
+		       0;
 }
 
 int emu_config_check(const struct emu_config *c)

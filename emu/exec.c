@@ -22,7 +22,13 @@
 #include "machine.h"
 #include "persist/persist.h"
 
-enum { PASSED_OVER_MAX = 64, STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32, EVENTS_MIN = 1024 };
+enum {
+	PASSED_OVER_MAX = 64,
+	STACK_RESERVE = 512,
+	STACK_SLACK = 1 << 20,
+	STACK_COLOURS = 32,
+	EVENTS_MIN = 1024
+};
 
 struct nvw__request *nvw__self;
 
@@ -39,7 +45,7 @@ static struct {
 #endif
 } now;
 
-/* ---- Who am I ------------------------------------------------------------------------------------- */
+/* ---- Who am I ------------------------------------------------------------------------------ */
 
 uint64_t nvw_global_id(void)
 {
@@ -66,7 +72,7 @@ uint64_t nvw_group_count(void)
 	return now.machine->exec.groups;
 }
 
-/* ---- Fibers ---------------------------------------------------------------------------------------- */
+/* ---- Fibers -------------------------------------------------------------------------------- */
 
 /* The stack of a lane. Tops are staggered, or all stacks would fall into the same sets of the host's
  * caches. */
@@ -195,7 +201,7 @@ char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefron
 #endif
 }
 
-/* ---- Events ------------------------------------------------------------------------------------------ */
+/* ---- Events -------------------------------------------------------------------------------- */
 
 static bool before(const struct emu_event *a, const struct emu_event *b)
 {
@@ -255,7 +261,9 @@ static struct emu_event event_pop(struct emu_exec *x)
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
 {
 	/* The memory system's own events come before the wavefronts of the same instant, in order. */
-	event_push(m, (struct emu_event){.time = t, .order = m->exec.ages++ & (UINT64_MAX >> 1), .act = act, .what = what});
+	event_push(
+		m, (struct emu_event){
+			   .time = t, .order = m->exec.ages++ & (UINT64_MAX >> 1), .act = act, .what = what});
 }
 
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
@@ -266,7 +274,7 @@ void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 	event_push(m, (struct emu_event){.time = t, .order = order | UINT64_C(1) << 63, .wavefront = wf});
 }
 
-/* ---- One turn of a wavefront -------------------------------------------------------------------------- */
+/* ---- One turn of a wavefront --------------------------------------------------------------- */
 
 static bool same_instruction(const struct nvw__request *a, const struct nvw__request *b)
 {
@@ -302,7 +310,8 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 			const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
 			const struct nvw__request *const r = &wf->requests[lane];
 
-			if (r->op == NVW__RETURN || (depth == deepest && r->site->line >= wf->requests[leader].site->line) ||
+			if (r->op == NVW__RETURN ||
+				(depth == deepest && r->site->line >= wf->requests[leader].site->line) ||
 				depth < deepest) {
 				continue;
 			}
@@ -390,7 +399,8 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 		wf->runnable |= same;
 		emu_wake(m, wf, t);
 	} else {
-		emu_park(m, wf, same, first->value == NVW_WORKGROUP ? EMU_WAIT_BARRIER_WG : EMU_WAIT_BARRIER_KR, t);
+		emu_park(m, wf, same,
+			first->value == NVW_WORKGROUP ? EMU_WAIT_BARRIER_WG : EMU_WAIT_BARRIER_KR, t);
 	}
 }
 
@@ -452,7 +462,7 @@ int emu_run_events(struct nvw_machine *m)
 	return m->error;
 }
 
-/* ---- Set-up -------------------------------------------------------------------------------------------- */
+/* ---- Set-up -------------------------------------------------------------------------------- */
 
 int emu_exec_init(struct nvw_machine *m)
 {

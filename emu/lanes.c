@@ -17,8 +17,9 @@ static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
 }
 
 /* The lanes of a request; lane is declared by it. */
-#define FOR_LANES(lane, lanes)                                                                     \
-	for (uint64_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint64_t)__builtin_ctzll(rest_), true); rest_ &= rest_ - 1)
+#define FOR_LANES(lane, lanes)                                                                             \
+	for (uint64_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint64_t)__builtin_ctzll(rest_), true); \
+		rest_ &= rest_ - 1)
 
 void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
@@ -49,7 +50,8 @@ static void put(const struct coh_request *request, struct emu_line *line, unsign
 		m->stats.nv_stores++;
 		record_store(m, request->wf, lane, line, emu_line_off(request->line) + offset, size, value);
 		if (m->config.domain == EMU_DOMAIN_eadr) {
-			emu_nvram_store_through(m, emu_line_off(request->line) + offset, line->data + offset, size);
+			emu_nvram_store_through(
+				m, emu_line_off(request->line) + offset, line->data + offset, size);
 		}
 	}
 }
@@ -72,14 +74,30 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 		uint64_t new = old;
 
 		switch (request->kind) {
-		case NVW__EXCHANGE: new = operand; break;
-		case NVW__ADD: new = old + operand; break;
-		case NVW__SUB: new = old - operand; break;
-		case NVW__AND: new = old & operand; break;
-		case NVW__OR: new = old | operand; break;
-		case NVW__MIN: new = old < operand ? old : operand; break;
-		case NVW__MAX: new = old > operand ? old : operand; break;
-		case NVW__COMPARE_EXCHANGE: new = old == (r->compare & all) ? operand : old; break;
+		case NVW__EXCHANGE:
+			new = operand;
+			break;
+		case NVW__ADD:
+			new = old + operand;
+			break;
+		case NVW__SUB:
+			new = old - operand;
+			break;
+		case NVW__AND:
+			new = old & operand;
+			break;
+		case NVW__OR:
+			new = old | operand;
+			break;
+		case NVW__MIN:
+			new = old < operand ? old : operand;
+			break;
+		case NVW__MAX:
+			new = old > operand ? old : operand;
+			break;
+		case NVW__COMPARE_EXCHANGE:
+			new = old == (r->compare & all) ? operand : old;
+			break;
 		}
 		if (request->kind != NVW__COMPARE_EXCHANGE || old == (r->compare & all)) {
 			put(request, line, (unsigned)lane, new & all);

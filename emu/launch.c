@@ -24,7 +24,7 @@
 
 static void fill_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t);
 
-/* ---- Starting and ending work-groups --------------------------------------------------------------------- */
+/* ---- Starting and ending work-groups ------------------------------------------------------- */
 
 static unsigned width(const struct nvw_machine *m)
 {
@@ -95,7 +95,7 @@ void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t
 	fill_slot(m, slot, t);
 }
 
-/* ---- Preemption ------------------------------------------------------------------------------------------- */
+/* ---- Preemption ---------------------------------------------------------------------------- */
 
 /* Contexts, then the live part of each lane's stack. */
 static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *slot)
@@ -104,7 +104,8 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		for (uint64_t rest = slot->wavefronts[i].live; rest; rest &= rest - 1) {
-			bytes += emu_wavefront_stack_used(m, &slot->wavefronts[i], (unsigned)__builtin_ctzll(rest));
+			bytes += emu_wavefront_stack_used(
+				m, &slot->wavefronts[i], (unsigned)__builtin_ctzll(rest));
 		}
 	}
 	return bytes;
@@ -116,7 +117,8 @@ static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
 	char *to = malloc(saved_bytes(m, slot));
 
 	if (!to) {
-		m->error = nvw_fail(NVW_E_MEMORY, "no memory to set a work-group aside at a kernel-wide barrier");
+		m->error = nvw_fail(
+			NVW_E_MEMORY, "no memory to set a work-group aside at a kernel-wide barrier");
 		return;
 	}
 	group->saved = to;
@@ -189,14 +191,15 @@ static void yield_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 	}
 }
 
-/* ---- Barriers ------------------------------------------------------------------------------------------------ */
+/* ---- Barriers ------------------------------------------------------------------------------ */
 
 static bool is_kernel_wide(enum emu_wait wait)
 {
 	return wait == EMU_WAIT_BARRIER_KR || wait == EMU_WAIT_PERSIST_KR;
 }
 
-static void kernel_arrival(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t)
+static void kernel_arrival(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t)
 {
 	struct emu_exec *const x = &m->exec;
 	struct emu_group *const group = wf->group;
@@ -248,7 +251,8 @@ void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, e
 			persist_group_arrived(m, group, t);
 		} else {
 			m->stats.barriers++;
-			emu_group_release(m, group, coh_run_steps(m, group->slot->cu, m->protocol->group_barrier, t));
+			emu_group_release(
+				m, group, coh_run_steps(m, group->slot->cu, m->protocol->group_barrier, t));
 		}
 	}
 }
@@ -293,7 +297,7 @@ void emu_kernel_release(struct nvw_machine *m, emu_time t)
 	}
 }
 
-/* ---- Deadlock -------------------------------------------------------------------------------------------------- */
+/* ---- Deadlock ------------------------------------------------------------------------------ */
 
 enum { REPORT_PLACES = 8 };
 
@@ -303,10 +307,12 @@ struct place {
 };
 
 /* Who waits where in a work-group, added to places; returns how many places there are. */
-static unsigned collect(const struct nvw_machine *m, const struct emu_group *group, struct place *places, unsigned count)
+static unsigned collect(
+	const struct nvw_machine *m, const struct emu_group *group, struct place *places, unsigned count)
 {
-	const struct emu_wavefront *const contexts = group->saved ?
-		(const struct emu_wavefront *)(const void *)group->saved : group->slot->wavefronts;
+	const struct emu_wavefront *const contexts =
+		group->saved ? (const struct emu_wavefront *)(const void *)group->saved :
+			       group->slot->wavefronts;
 
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		for (uint64_t rest = contexts[i].parked; rest; rest &= rest - 1) {
@@ -341,37 +347,44 @@ static int report_deadlock(struct nvw_machine *m)
 		count = collect(m, g, places, count);
 	}
 	for (unsigned i = 0; i < count && n >= 0 && (size_t)n < sizeof text; i++) {
-		n += snprintf(text + n, sizeof text - (size_t)n, "%s\n  %llu work-items of work-group %llu wait at %s:%u (%s)",
-			i ? "," : "", (unsigned long long)places[i].work_items, (unsigned long long)places[i].group,
+		n += snprintf(text + n, sizeof text - (size_t)n,
+			"%s\n  %llu work-items of work-group %llu wait at %s:%u (%s)", i ? "," : "",
+			(unsigned long long)places[i].work_items, (unsigned long long)places[i].group,
 			places[i].site->file, places[i].site->line, places[i].site->function);
 	}
 	return m->error = nvw_fail(NVW_E_DEADLOCK,
-		"kernel %s is deadlocked in %llu of its %llu work-groups, in which %llu work-items have returned:%s%s",
-		m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups, (unsigned long long)returned,
-		text, count == REPORT_PLACES ? "\n  and perhaps more" : "");
+		       "kernel %s is deadlocked in %llu of its %llu work-groups, in which %llu work-items have returned:%s%s",
+		       m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups,
+		       (unsigned long long)returned, text,
+		       count == REPORT_PLACES ? "\n  and perhaps more" : "");
 }
 
-/* ---- Launch ------------------------------------------------------------------------------------------------------ */
+/* ---- Launch -------------------------------------------------------------------------------- */
 
 /* Cuts the CUs into slots for this kernel's work-groups; slots of different CUs alternate. */
 static int make_slots(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
-	const uint32_t first_cu = m->config.seed ? (uint32_t)nvw_random_below(&x->schedule, m->config.cus) : 0;
+	const uint32_t first_cu =
+		m->config.seed ? (uint32_t)nvw_random_below(&x->schedule, m->config.cus) : 0;
 
 	if (!per_cu) {
-		return nvw_fail(NVW_E_USAGE, "kernel %s: a work-group of %u work-items needs %u wavefronts, a CU has %llu "
-			"(gpu.wavefronts_per_cu)", x->name, x->group_size, x->group_wavefronts,
+		return nvw_fail(NVW_E_USAGE,
+			"kernel %s: a work-group of %u work-items needs %u wavefronts, a CU has %llu "
+			"(gpu.wavefronts_per_cu)",
+			x->name, x->group_size, x->group_wavefronts,
 			(unsigned long long)m->config.wavefronts_per_cu);
 	}
 	x->slot_count = per_cu * (uint32_t)m->config.cus;
 	for (uint32_t i = 0; i < x->slot_count; i++) {
-		const uint32_t cu = (uint32_t)((i + first_cu) % m->config.cus), part = i / (uint32_t)m->config.cus;
+		const uint32_t cu = (uint32_t)((i + first_cu) % m->config.cus),
+			       part = i / (uint32_t)m->config.cus;
 
 		x->slots[i] = (struct emu_slot){
 			.cu = &m->cus[cu],
-			.wavefronts = &x->wavefronts[cu * m->config.wavefronts_per_cu + part * x->group_wavefronts],
+			.wavefronts =
+				&x->wavefronts[cu * m->config.wavefronts_per_cu + part * x->group_wavefronts],
 		};
 	}
 	return 0;
@@ -420,8 +433,8 @@ void emu_forget_kernel(struct nvw_machine *m)
 	m->exec.event_count = 0;
 }
 
-int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args, uint64_t work_items,
-	unsigned group_size)
+int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args,
+	uint64_t work_items, unsigned group_size)
 {
 	struct emu_exec *const x = &m->exec;
 	int r;
@@ -430,7 +443,8 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 		return m->error;
 	}
 	if (!group_size || !work_items) {
-		return nvw_fail(NVW_E_USAGE, "kernel %s: %llu work-items in groups of %u: both must be at least 1", name,
+		return nvw_fail(NVW_E_USAGE,
+			"kernel %s: %llu work-items in groups of %u: both must be at least 1", name,
 			(unsigned long long)work_items, group_size);
 	}
 	x->kernel = kernel;

@@ -50,13 +50,15 @@ static int protocol_init(struct nvw_machine *m)
 {
 	m->protocol = coh_protocol_find(m->config.protocol);
 	if (!m->protocol) {
-		return nvw_fail(NVW_E_CONFIG, "no coherence protocol is called \"%s\"; see nvwave list protocols",
+		return nvw_fail(NVW_E_CONFIG,
+			"no coherence protocol is called \"%s\"; see nvwave list protocols",
 			m->config.protocol);
 	}
 	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
 		for (unsigned order = 0; order < COH_ORDERS; order++) {
 			for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
-				m->rows[instruction][order][scope] = coh_row_find(m->protocol, instruction, order, scope);
+				m->rows[instruction][order][scope] =
+					coh_row_find(m->protocol, instruction, order, scope);
 				assert(m->rows[instruction][order][scope]);
 			}
 		}
@@ -71,7 +73,8 @@ static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (dram == MAP_FAILED) {
-		return nvw_fail_errno("no address range of %llu bytes for the DRAM", (unsigned long long)m->config.dram_size);
+		return nvw_fail_errno("no address range of %llu bytes for the DRAM",
+			(unsigned long long)m->config.dram_size);
 	}
 	m->dram = dram;
 	m->dram_bytes = m->config.dram_size;
@@ -81,7 +84,8 @@ static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
 		m->medium = nvw_pool_medium(pool);
 		m->medium_bytes = nvw_pool_geometry(pool)->bytes;
 		if (!m->medium) {
-			return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it", nvw_pool_path(pool));
+			return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it",
+				nvw_pool_path(pool));
 		}
 	}
 	return 0;
@@ -151,7 +155,7 @@ const struct emu_config *emu_machine_config(const struct nvw_machine *m)
 	return &m->config;
 }
 
-/* ---- Statistics -------------------------------------------------------------------------------------------- */
+/* ---- Statistics ---------------------------------------------------------------------------- */
 
 static const struct emu_stat_info table[] = {
 #define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_stats, field)},

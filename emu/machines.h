@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shipped machine files (machines/), as text in the program: it needs no folder of its own to be found. */
+/* The shipped machine files (machines/), as text in the program: it needs no folder of its own to be found.
+ */
 #ifndef EMU_MACHINES_H
 #define EMU_MACHINES_H
 

@@ -19,7 +19,8 @@ static int channels_init(struct emu_channels *c, const struct emu_memory_config 
 	c->queue_ps = config->queue * c->line_ps;
 	c->read_free = calloc(c->count, sizeof *c->read_free);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
-	return c->read_free && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
+	return c->read_free && c->write_free ? 0 :
+					       nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
 int emu_memory_init(struct nvw_machine *m)
@@ -50,7 +51,8 @@ static emu_time channel_read(struct emu_channels *c, emu_line_id id, emu_time t,
 	return start + c->read_ps;
 }
 
-emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps)
+emu_time emu_channel_write(
+	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps)
 {
 	const emu_time start = emu_reserve(&c->write_free[channel_of(c, id)], t, c->line_ps);
 
@@ -59,8 +61,8 @@ emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, e
 	return start - t > c->queue_ps ? start - c->queue_ps : t;
 }
 
-/* The pool's range has its own controller. On a DRAM-only machine there is DRAM behind it too: as many channels as
- * the machine that it is compared with, with the DRAM's latencies (nvw_machine_set_volatile). */
+/* The pool's range has its own controller. On a DRAM-only machine there is DRAM behind it too: as many
+ * channels as the machine that it is compared with, with the DRAM's latencies (nvw_machine_set_volatile). */
 static struct emu_channels *controller_of(struct nvw_machine *m, emu_line_id id)
 {
 	return emu_is_nvram(id) ? &m->nvram_channels : &m->dram_channels;

@@ -24,7 +24,8 @@ int emu_network_init(struct nvw_machine *m)
 	}
 	n->rows = (n->nodes + n->columns - 1) / n->columns;
 	n->flit_ps = m->cycle_ps;
-	n->link_free = calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link_free);
+	n->link_free =
+		calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link_free);
 	return n->link_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
 }
 
@@ -55,8 +56,8 @@ static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
 }
 
 /* Walks the links column first; returns the head's arrival and the number of hops. */
-static emu_time walk(struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t,
-	uint32_t *ret_hops)
+static emu_time walk(
+	struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t, uint32_t *ret_hops)
 {
 	struct emu_network *const n = &m->network;
 	const bool torus = m->config.topology == EMU_TOPOLOGY_torus;
@@ -71,15 +72,16 @@ static emu_time walk(struct nvw_machine *m, uint32_t from, uint32_t to, emu_time
 		} else {
 			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
 		}
-		t = emu_reserve(&n->link_free[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) + m->config.hop;
+		t = emu_reserve(&n->link_free[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) +
+		    m->config.hop;
 		hops++;
 	}
 	*ret_hops = hops;
 	return t;
 }
 
-emu_time emu_network_send(struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes,
-	enum emu_message what, emu_time t)
+emu_time emu_network_send(
+	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
 	struct emu_network *const n = &m->network;
 	const uint32_t flits = (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);

@@ -65,7 +65,8 @@ static uint32_t new_write(struct nvw_machine *m)
 		struct emu_nvram_write *const grown = realloc(n->writes, capacity * sizeof *grown);
 
 		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u NVRAM writes in flight", capacity);
+			m->error =
+				nvw_fail(NVW_E_MEMORY, "no memory for %u NVRAM writes in flight", capacity);
 			return 0;
 		}
 		n->writes = grown;
@@ -97,8 +98,13 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	if (m->config.domain == EMU_DOMAIN_adr) {
 		done = accepted;
 	}
-	*w = (struct emu_nvram_write){.done = done, .line = id, .next_of_line = *bucket, .stores = stores, .tag = tag,
-		.number = ++n->numbers, .mask = mask};
+	*w = (struct emu_nvram_write){.done = done,
+		.line = id,
+		.next_of_line = *bucket,
+		.stores = stores,
+		.tag = tag,
+		.number = ++n->numbers,
+		.mask = mask};
 	memcpy(w->data, data, EMU_LINE);
 	*bucket = i;
 	if (n->channel_tail[channel]) {
@@ -190,7 +196,8 @@ static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_chan
 		const struct emu_nvram_write *const w = &n->writes[n->channel_head[c]];
 
 		if (n->channel_head[c] && w->done <= t &&
-			(!best || w->done < best->done || (w->done == best->done && w->number < best->number))) {
+			(!best || w->done < best->done ||
+				(w->done == best->done && w->number < best->number))) {
 			best = w;
 			*ret_channel = c;
 		}
@@ -219,8 +226,10 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes)
 {
 	const unsigned offset = (unsigned)(off % EMU_LINE);
-	struct emu_nvram_write w = {.done = m->now, .line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM,
-		.number = ++m->nvram.numbers, .mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
+	struct emu_nvram_write w = {.done = m->now,
+		.line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM,
+		.number = ++m->nvram.numbers,
+		.mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
 
 	memcpy(w.data + offset, data, bytes);
 	emu_medium_write(m, off - offset, w.data, w.mask);

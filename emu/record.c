@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { SITES_MIN = 256, HOST_PIECE = 4096, NEVER = 0 };
+enum { SITES_MIN = 256, HOST_PIECE = 4096 };
 
 /* The stores of one epoch of one stream that are not durable yet. */
 struct bucket {
@@ -22,7 +22,7 @@ struct stream {
 
 /* A store that is not durable yet. */
 struct store {
-	uint32_t next; /* in its line's or write's chain */
+	uint32_t next;       /* in its line's or write's chain */
 	uint32_t buckets[3]; /* of work-item, work-group, kernel */
 	const struct nvw_site *site;
 };
@@ -48,7 +48,7 @@ struct emu_record {
 	uint32_t last_site_id;
 };
 
-/* ---- Tables -------------------------------------------------------------------------------------------- */
+/* ---- Tables -------------------------------------------------------------------------------- */
 
 static uint32_t table_take(struct nvw_machine *m, struct table *t)
 {
@@ -62,7 +62,8 @@ static uint32_t table_take(struct nvw_machine *m, struct table *t)
 			char *const grown = realloc(t->rows, (size_t)capacity * t->row_bytes);
 
 			if (!grown) {
-				m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u records of the durability checker", capacity);
+				m->error = nvw_fail(NVW_E_MEMORY,
+					"no memory for %u records of the durability checker", capacity);
 				return 0;
 			}
 			t->rows = grown;
@@ -96,18 +97,20 @@ static struct store *store_at(const struct emu_record *r, uint32_t i)
 	return (struct store *)(void *)r->stores.rows + i;
 }
 
-/* ---- Streams and epochs --------------------------------------------------------------------------------- */
+/* ---- Streams and epochs -------------------------------------------------------------------- */
 
 static void model_violation(struct nvw_machine *m, const struct nvw_site *site, const char *what)
 {
 	if (!m->error) {
-		m->error = nvw_fail(NVW_E_MODEL, "at %llu ps the store of %s:%u %s (gope18, equations 1 to 3)",
-			(unsigned long long)m->now, site->file, site->line, what);
+		m->error =
+			nvw_fail(NVW_E_MODEL, "at %llu ps the store of %s:%u %s (gope18, equations 1 to 3)",
+				(unsigned long long)m->now, site->file, site->line, what);
 	}
 }
 
 /* The bucket of the stream's epoch; makes the stream if *stream is 0. */
-static uint32_t bucket_for(struct nvw_machine *m, uint32_t *stream, uint32_t epoch, const struct nvw_site *site)
+static uint32_t bucket_for(
+	struct nvw_machine *m, uint32_t *stream, uint32_t epoch, const struct nvw_site *site)
 {
 	struct emu_record *const r = m->record;
 	uint32_t last, i;
@@ -123,7 +126,8 @@ static uint32_t bucket_for(struct nvw_machine *m, uint32_t *stream, uint32_t epo
 		return last;
 	}
 	/* Laggards of a group may store in an epoch before the newest. */
-	for (i = stream_at(r, *stream)->first, last = 0; i && bucket_at(r, i)->epoch < epoch; i = bucket_at(r, i)->next) {
+	for (i = stream_at(r, *stream)->first, last = 0; i && bucket_at(r, i)->epoch < epoch;
+		i = bucket_at(r, i)->next) {
 		last = i;
 	}
 	if (i && bucket_at(r, i)->epoch == epoch) {
@@ -171,7 +175,7 @@ static void stream_close(struct emu_record *r, uint32_t *stream)
 	}
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------------------ */
+/* ---- Stores -------------------------------------------------------------------------------- */
 
 static uint32_t site_id(struct nvw_machine *m, const struct nvw_site *site);
 
@@ -184,13 +188,20 @@ static void log_append(struct nvw_machine *m, const struct nvw_log_record *recor
 	}
 }
 
-static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, nvw_off off, unsigned bytes,
-	uint64_t value)
+static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, nvw_off off,
+	unsigned bytes, uint64_t value)
 {
-	const struct nvw_log_record record = {.kind = NVW_LOG_STORE, .time_ps = m->now,
-		.store = {.site = site_id(m, wf->requests[lane].site), .kernel = m->exec.number,
-			.work_item = wf->first_global + lane, .group = wf->group->id, .epoch_wi = wf->epoch_wi[lane],
-			.epoch_wg = wf->epoch_wg[lane], .epoch_kr = wf->epoch_kr[lane], .bytes = bytes, .off = off,
+	const struct nvw_log_record record = {.kind = NVW_LOG_STORE,
+		.time_ps = m->now,
+		.store = {.site = site_id(m, wf->requests[lane].site),
+			.kernel = m->exec.number,
+			.work_item = wf->first_global + lane,
+			.group = wf->group->id,
+			.epoch_wi = wf->epoch_wi[lane],
+			.epoch_wg = wf->epoch_wg[lane],
+			.epoch_kr = wf->epoch_kr[lane],
+			.bytes = bytes,
+			.off = off,
 			.value = value}};
 
 	log_append(m, &record);
@@ -246,7 +257,7 @@ void record_move(struct nvw_machine *m, struct emu_line *to, struct emu_line *fr
 	}
 }
 
-/* ---- Write-backs ------------------------------------------------------------------------------------------- */
+/* ---- Write-backs --------------------------------------------------------------------------- */
 
 static void check_issue(struct nvw_machine *m, const struct store *store)
 {
@@ -261,7 +272,8 @@ static void check_issue(struct nvw_machine *m, const struct store *store)
 			static const char *const of[] = {"its work-item", "its work-group", "the kernel"};
 			char what[160];
 
-			snprintf(what, sizeof what, "was sent to the NVRAM while stores of an earlier epoch of %s are not durable",
+			snprintf(what, sizeof what,
+				"was sent to the NVRAM while stores of an earlier epoch of %s are not durable",
 				of[k]);
 			model_violation(m, store->site, what);
 		}
@@ -279,8 +291,12 @@ void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write)
 		return;
 	}
 	if (r->log) {
-		const struct nvw_log_record record = {.kind = NVW_LOG_ISSUE, .time_ps = m->now,
-			.issue = {.write = write->number, .off = emu_line_off(write->line), .mask = write->mask, .data = write->data}};
+		const struct nvw_log_record record = {.kind = NVW_LOG_ISSUE,
+			.time_ps = m->now,
+			.issue = {.write = write->number,
+				.off = emu_line_off(write->line),
+				.mask = write->mask,
+				.data = write->data}};
 
 		log_append(m, &record);
 	}
@@ -298,8 +314,8 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 		return;
 	}
 	if (r->log) {
-		const struct nvw_log_record record = {.kind = NVW_LOG_DONE, .time_ps = write->done,
-			.done = {.write = write->number}};
+		const struct nvw_log_record record = {
+			.kind = NVW_LOG_DONE, .time_ps = write->done, .done = {.write = write->number}};
 
 		log_append(m, &record);
 	}
@@ -318,59 +334,81 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 	}
 }
 
-/* ---- Kernels, barriers, the host ------------------------------------------------------------------------------ */
+/* ---- Kernels, barriers, the host ----------------------------------------------------------- */
+
+/* The place of a site in a table of mask + 1 places: where it is, or where it would be. */
+static uint32_t place_of(const struct site_number *sites, uint32_t mask, const struct nvw_site *site)
+{
+	uint32_t i = (uint32_t)nvw_mix64((uintptr_t)site) & mask;
+
+	while (sites[i].site && sites[i].site != site) {
+		i = (i + 1) & mask;
+	}
+	return i;
+}
+
+/* Twice as many places. */
+static void grow_sites(struct nvw_machine *m)
+{
+	struct emu_record *const r = m->record;
+	const uint32_t mask = 2 * r->site_mask + 1;
+	struct site_number *const grown = calloc(mask + 1, sizeof *grown);
+
+	if (!grown) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u source places", mask);
+		return;
+	}
+	for (uint32_t i = 0; i <= r->site_mask; i++) {
+		if (r->sites[i].site) {
+			grown[place_of(grown, mask, r->sites[i].site)] = r->sites[i];
+		}
+	}
+	free(r->sites);
+	r->sites = grown;
+	r->site_mask = mask;
+}
+
+static void add_site(struct nvw_machine *m, uint32_t place, const struct nvw_site *site)
+{
+	struct emu_record *const r = m->record;
+	const struct nvw_log_record record = {.kind = NVW_LOG_SITE,
+		.time_ps = m->now,
+		.site = {.id = ++r->site_count,
+			.line = site->line,
+			.file = site->file,
+			.function = site->function}};
+
+	log_append(m, &record);
+	r->sites[place] = (struct site_number){site, r->site_count};
+	if (r->site_count > r->site_mask / 2) {
+		grow_sites(m);
+	}
+}
 
 /* The log's number of a site; the first use logs the site. */
 static uint32_t site_id(struct nvw_machine *m, const struct nvw_site *site)
 {
 	struct emu_record *const r = m->record;
-	uint32_t i = (uint32_t)(nvw_mix64((uintptr_t)site)) & r->site_mask;
 
-	if (site == r->last_site) {
-		return r->last_site_id;
-	}
-	while (r->sites[i].site && r->sites[i].site != site) {
-		i = (i + 1) & r->site_mask;
-	}
-	if (!r->sites[i].site) {
-		const struct nvw_log_record record = {.kind = NVW_LOG_SITE, .time_ps = m->now, .site = {
-			.id = ++r->site_count, .line = site->line, .file = site->file, .function = site->function}};
+	if (site != r->last_site) {
+		const uint32_t place = place_of(r->sites, r->site_mask, site);
 
-		log_append(m, &record);
-		r->sites[i] = (struct site_number){site, r->site_count};
-		if (r->site_count > r->site_mask / 2) {
-			const uint32_t mask = 2 * r->site_mask + 1, id = r->sites[i].id;
-			struct site_number *const grown = calloc(mask + 1, sizeof *grown);
-
-			if (!grown) {
-				m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u source places", mask);
-				return id;
-			}
-			for (uint32_t k = 0; k <= r->site_mask; k++) {
-				uint32_t at = (uint32_t)(nvw_mix64((uintptr_t)r->sites[k].site)) & mask;
-
-				while (r->sites[k].site && grown[at].site) {
-					at = (at + 1) & mask;
-				}
-				if (r->sites[k].site) {
-					grown[at] = r->sites[k];
-				}
-			}
-			free(r->sites);
-			r->sites = grown;
-			r->site_mask = mask;
-			return id;
+		if (!r->sites[place].site) {
+			add_site(m, place, site);
 		}
+		r->last_site = site;
+		r->last_site_id = r->sites[place_of(r->sites, r->site_mask, site)].id;
 	}
-	r->last_site = site;
-	r->last_site_id = r->sites[i].id;
 	return r->last_site_id;
 }
 
 void record_launch(struct nvw_machine *m, uint64_t work_items)
 {
-	const struct nvw_log_record record = {.kind = NVW_LOG_LAUNCH, .time_ps = m->now,
-		.launch = {.kernel = m->exec.number, .group_size = m->exec.group_size, .work_items = work_items,
+	const struct nvw_log_record record = {.kind = NVW_LOG_LAUNCH,
+		.time_ps = m->now,
+		.launch = {.kernel = m->exec.number,
+			.group_size = m->exec.group_size,
+			.work_items = work_items,
 			.name = m->exec.name}};
 
 	if (m->record && m->record->log) {
@@ -380,8 +418,8 @@ void record_launch(struct nvw_machine *m, uint64_t work_items)
 
 void record_kernel_finish(struct nvw_machine *m)
 {
-	const struct nvw_log_record record = {.kind = NVW_LOG_FINISH, .time_ps = m->now,
-		.finish = {.kernel = m->exec.number}};
+	const struct nvw_log_record record = {
+		.kind = NVW_LOG_FINISH, .time_ps = m->now, .finish = {.kernel = m->exec.number}};
 
 	if (m->record) {
 		if (m->record->log) {
@@ -412,8 +450,13 @@ void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool 
 	if (m->record && m->record->log) {
 		const struct nvw_log_record record = {.kind = persisted ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
 			.time_ps = m->now,
-			.barrier = {.site = site_id(m, b->site), .kernel = m->exec.number, .scope = b->scope,
-				.work_item = b->work_item, .group = b->group, .work_items = b->work_items, .epoch = b->epoch}};
+			.barrier = {.site = site_id(m, b->site),
+				.kernel = m->exec.number,
+				.scope = b->scope,
+				.work_item = b->work_item,
+				.group = b->group,
+				.work_items = b->work_items,
+				.epoch = b->epoch}};
 
 		log_append(m, &record);
 	}
@@ -421,8 +464,8 @@ void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool 
 
 void record_ack(struct nvw_machine *m, uint64_t first, uint64_t count)
 {
-	const struct nvw_log_record record = {.kind = NVW_LOG_ACK, .time_ps = m->now,
-		.ack = {.first = first, .count = count}};
+	const struct nvw_log_record record = {
+		.kind = NVW_LOG_ACK, .time_ps = m->now, .ack = {.first = first, .count = count}};
 
 	if (m->record && m->record->log) {
 		log_append(m, &record);
@@ -436,7 +479,8 @@ void record_host_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, 
 	}
 	while (n && !m->error) {
 		const uint32_t bytes = n < HOST_PIECE ? (uint32_t)n : HOST_PIECE;
-		const struct nvw_log_record record = {.kind = NVW_LOG_HOST, .time_ps = m->now,
+		const struct nvw_log_record record = {.kind = NVW_LOG_HOST,
+			.time_ps = m->now,
 			.host = {.off = off, .bytes = bytes, .data = data}};
 
 		log_append(m, &record);
@@ -446,7 +490,7 @@ void record_host_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, 
 	}
 }
 
-/* ---- Set-up ------------------------------------------------------------------------------------------------------ */
+/* ---- Set-up -------------------------------------------------------------------------------- */
 
 int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 {

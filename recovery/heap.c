@@ -7,15 +7,16 @@ struct walk {
 	void *context;
 };
 
-static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
-	uint32_t bytes)
+static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+	nvw_off block, uint32_t bytes)
 {
 	const struct walk *const w = context;
 
 	return rec_is_allocated(payload, outcome) ? w->visit(w->context, block, bytes) : 0;
 }
 
-int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes), void *context)
+int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes),
+	void *context)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct walk w = {visit, context};
@@ -25,7 +26,8 @@ int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_
 	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
 		r = rec_chunk(pool, chunk, &payload);
 		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-			r = visit(context, nvw__chunk_off(g, chunk), nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES);
+			r = visit(context, nvw__chunk_off(g, chunk),
+				nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES);
 		}
 	}
 	return r;
@@ -55,7 +57,7 @@ bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off off, uint64_t *r
 	return rec_is_allocated(block, outcome);
 }
 
-/* ---- Sweep ------------------------------------------------------------------------------------------------------ */
+/* ---- Sweep --------------------------------------------------------------------------------- */
 
 struct sweep {
 	struct nvw_pool *pool;
@@ -64,8 +66,8 @@ struct sweep {
 	struct nvw_recovery *report;
 };
 
-static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
-	uint32_t bytes)
+static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+	nvw_off block, uint32_t bytes)
 {
 	const struct sweep *const s = context;
 
@@ -73,11 +75,12 @@ static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum n
 		return 0;
 	}
 	s->report->blocks_freed++;
-	return nvw_pool_write_word(s->pool, word_off, nvw_seal(word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0)));
+	return nvw_pool_write_word(
+		s->pool, word_off, nvw_seal(word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0)));
 }
 
-int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes), void *context,
-	struct nvw_recovery *report)
+int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes),
+	void *context, struct nvw_recovery *report)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const uint64_t before = nvw_pool_words_written(pool);
@@ -92,7 +95,8 @@ int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_o
 		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT &&
 			!reachable(context, off, nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES)) {
 			report->blocks_freed++;
-			r = nvw_pool_write_word(pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
+			r = nvw_pool_write_word(
+				pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
 		}
 	}
 	report->words_written += nvw_pool_words_written(pool) - before;

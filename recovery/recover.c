@@ -16,13 +16,13 @@
 #include "pool/header.h"
 #include "view.h"
 
-/* ---- The log ----------------------------------------------------------------------------------------------- */
+/* ---- The log ------------------------------------------------------------------------------- */
 
 /* An epoch may change root words and what lies in chunks. */
 static bool may_change(const struct nvw_pool_geometry *g, nvw_off off)
 {
 	return off % 8 == 0 && ((off >= g->roots && off < g->roots + 8 * NVW_POOL_ROOTS) ||
-		(off >= g->chunks && off < nvw__chunk_off(g, g->chunk_count)));
+				       (off >= g->chunks && off < nvw__chunk_off(g, g->chunk_count)));
 }
 
 static enum rec_relation relation(uint64_t epoch, uint64_t settled)
@@ -66,8 +66,9 @@ static bool is_settled(const uint64_t *words, uint64_t settled)
 {
 	const uint64_t epoch = nvw__entry_epoch(words[0]);
 
-	return epoch <= settled && epoch == nvw__entry_epoch(words[1]) && epoch == nvw__entry_epoch(words[2]) &&
-		epoch == nvw__entry_epoch(words[3]) && (epoch || !(words[0] | words[1] | words[2] | words[3]));
+	return epoch <= settled && epoch == nvw__entry_epoch(words[1]) &&
+	       epoch == nvw__entry_epoch(words[2]) && epoch == nvw__entry_epoch(words[3]) &&
+	       (epoch || !(words[0] | words[1] | words[2] | words[3]));
 }
 
 /* The entries of one stream, newest first. Restores if restore is set, otherwise only judges and counts. */
@@ -88,7 +89,8 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 		entry = judge(pool, words, off, settled);
 		*ret_open = *ret_open || entry.of_open_epoch;
 		if (entry.verdict == REC_DAMAGE) {
-			r = rec_damage(pool, off, "no undo log entry", "one of four sealed words of an epoch up to the open one");
+			r = rec_damage(pool, off, "no undo log entry",
+				"one of four sealed words of an epoch up to the open one");
 		} else if (entry.verdict == REC_TORN) {
 			report->entries_torn += !restore;
 		} else if (entry.verdict == REC_RESTORE && restore) {
@@ -101,7 +103,7 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 	return r;
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------------------------- */
 
 struct blocks {
 	struct nvw_pool *pool;
@@ -111,8 +113,8 @@ struct blocks {
 	bool unsettled; /* some block word names an epoch that did not complete */
 };
 
-static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block,
-	uint32_t bytes)
+static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+	nvw_off block, uint32_t bytes)
 {
 	struct blocks *const b = context;
 	const bool freed = nvw__block_kind(payload) == NVW__BLOCK_FREED_BY;
@@ -133,10 +135,10 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 		nvw_seal(word_off, nvw__block_payload(freed ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE, 0, 0)));
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------------------------- */
 
-/* Judges the whole of the metadata; open says which streams have an incomplete epoch, *ret_unsettled whether blocks
- * wait for a decision. */
+/* Judges the whole of the metadata; open says which streams have an incomplete epoch, *ret_unsettled whether
+ * blocks wait for a decision. */
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
@@ -186,7 +188,8 @@ static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_
 		if (r == 0 && open[stream]) {
 			report->epochs_rolled_back++;
 			r = nvw_pool_write_word(pool, off,
-				nvw_seal(off, nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1)));
+				nvw_seal(off,
+					nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1)));
 		} else if (r == 0) {
 			report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
 		}
@@ -224,19 +227,21 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 	int r;
 
 	if (stream >= g->streams) {
-		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u, the pool has %u", nvw_pool_path(pool), stream, g->streams);
+		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u, the pool has %u",
+			nvw_pool_path(pool), stream, g->streams);
 	}
 	r = rec_est(pool, stream, &est);
 	if (r < 0) {
 		return r;
 	}
-	*ret_state = (struct nvw_stream_state){.settled = nvw__est_epoch(est),
-		.state = (enum nvw_epoch_state)nvw__est_state(est)};
+	*ret_state = (struct nvw_stream_state){
+		.settled = nvw__est_epoch(est), .state = (enum nvw_epoch_state)nvw__est_state(est)};
 	for (uint32_t i = 0; i < g->log_entries; i++) {
 		const nvw_off off = nvw__entry_off(g, stream, i);
 
-		ret_state->open_entries += judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled).verdict ==
-			REC_RESTORE;
+		ret_state->open_entries +=
+			judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled)
+				.verdict == REC_RESTORE;
 	}
 	return 0;
 }

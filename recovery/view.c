@@ -20,7 +20,8 @@ int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload)
 	}
 	if (nvw__est_state(payload) >= NVW__EST_STATES ||
 		(nvw__est_state(payload) == NVW__EST_NEVER) != (nvw__est_epoch(payload) == 0)) {
-		return rec_damage(pool, off, "an impossible state", "an epoch that never began, completed or was rolled back");
+		return rec_damage(pool, off, "an impossible state",
+			"an epoch that never began, completed or was rolled back");
 	}
 	*ret_payload = payload;
 	return 0;
@@ -37,9 +38,11 @@ int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload
 	}
 	kind = nvw__chunk_kind(payload);
 	value = nvw__chunk_value(payload);
-	if (kind >= NVW__CHUNK_KINDS || (kind == NVW__CHUNK_FREE && value) || (kind == NVW__CHUNK_CLASS && value >= NVW_HEAP_CLASSES) ||
+	if (kind >= NVW__CHUNK_KINDS || (kind == NVW__CHUNK_FREE && value) ||
+		(kind == NVW__CHUNK_CLASS && value >= NVW_HEAP_CLASSES) ||
 		(kind == NVW__CHUNK_EXTENT && (!value || value > g->chunk_count - chunk))) {
-		return rec_damage(pool, off, "an impossible chunk", "a free one, one of a size class or an extent within the heap");
+		return rec_damage(pool, off, "an impossible chunk",
+			"a free one, one of a size class or an extent within the heap");
 	}
 	*ret_payload = payload;
 	return 0;
@@ -58,10 +61,13 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	*ret_outcome = NVW__COMPLETED;
 	if (nvw__block_kind(payload) == NVW__BLOCK_FREE || nvw__block_kind(payload) == NVW__BLOCK_ALLOCATED) {
 		return nvw__block_stream(payload) || nvw__block_epoch(payload) ?
-			rec_damage(pool, off, "a block word with a stray epoch", "a free or an allocated block") : 0;
+			       rec_damage(pool, off, "a block word with a stray epoch",
+				       "a free or an allocated block") :
+			       0;
 	}
 	if (nvw__block_stream(payload) >= nvw_pool_geometry(pool)->streams || !nvw__block_epoch(payload)) {
-		return rec_damage(pool, off, "a block of a stream or epoch that does not exist", "a block word");
+		return rec_damage(
+			pool, off, "a block of a stream or epoch that does not exist", "a block word");
 	}
 	r = rec_est(pool, nvw__block_stream(payload), &est);
 	if (r < 0) {
@@ -69,11 +75,14 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	}
 	*ret_outcome = nvw__outcome_of(est, nvw__block_epoch(payload));
 	return *ret_outcome == NVW__IMPOSSIBLE ?
-		rec_damage(pool, off, "a block of an epoch that cannot have begun", "one up to the stream's open epoch") : 0;
+		       rec_damage(pool, off, "a block of an epoch that cannot have begun",
+			       "one up to the stream's open epoch") :
+		       0;
 }
 
 int rec_each_block(const struct nvw_pool *pool,
-	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block, uint32_t bytes),
+	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+		nvw_off block, uint32_t bytes),
 	void *context)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
@@ -97,8 +106,9 @@ int rec_each_block(const struct nvw_pool *pool,
 
 			if (words[i]) {
 				r = rec_block(pool, off + 8 * (uint64_t)i, &block, &outcome);
-				r = r ? r : visit(context, off + 8 * (uint64_t)i, block, outcome, nvw__block_off(off, class, i),
-					nvw__class_block_bytes(class));
+				r = r ? r :
+					visit(context, off + 8 * (uint64_t)i, block, outcome,
+						nvw__block_off(off, class, i), nvw__class_block_bytes(class));
 			}
 		}
 	}

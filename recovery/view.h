@@ -22,10 +22,10 @@ static inline uint64_t rec_chunk_after(uint64_t chunk, uint64_t payload)
 	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT ? nvw__chunk_value(payload) : 1);
 }
 
-/* A block word's payload, and what became of the epoch that it names (NVW__COMPLETED if it names none); damage
- * likewise. */
-NVW_CHECKED int rec_block(const struct nvw_pool *pool, nvw_off word_off, uint64_t *ret_payload,
-	enum nvw__outcome *ret_outcome);
+/* A block word's payload, and what became of the epoch that it names (NVW__COMPLETED if it names none);
+ * damage likewise. */
+NVW_CHECKED int rec_block(
+	const struct nvw_pool *pool, nvw_off word_off, uint64_t *ret_payload, enum nvw__outcome *ret_outcome);
 
 /* Whether a block word says that its block is allocated. */
 static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
@@ -42,9 +42,11 @@ static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
 	}
 }
 
-/* Calls visit for every block word of every class chunk that is not zero; ends with the first that is not 0. */
+/* Calls visit for every block word of every class chunk that is not zero; ends with the first that is not 0.
+ */
 NVW_CHECKED int rec_each_block(const struct nvw_pool *pool,
-	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome, nvw_off block, uint32_t bytes),
+	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+		nvw_off block, uint32_t bytes),
 	void *context);
 
 #endif

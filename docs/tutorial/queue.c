@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A persistent queue, as docs/tutorial.md writes it: a workload outside the tree, against the public headers alone.
+ * A persistent queue, as docs/tutorial.md writes it: a workload outside the tree, against the public headers
+ * alone.
  *
- * Records are appended in the order in which work-items draw tickets. A record is 56 bytes of payload and a sequence
- * number, which says that the record is there: it must not be durable before the payload is.
+ * Records are appended in the order in which work-items draw tickets. A record is 56 bytes of payload and a
+ * sequence number, which says that the record is there: it must not be durable before the payload is.
  */
 #include <stdlib.h>
 
@@ -27,7 +28,7 @@ static uint64_t payload_of(uint64_t ticket, unsigned word)
 	return ticket * 1000003 + word;
 }
 
-/* ---- The kernel ------------------------------------------------------------------------------------------------- */
+/* ---- The kernel ---------------------------------------------------------------------------- */
 
 struct args {
 	struct record *records; /* in NVRAM */
@@ -58,7 +59,7 @@ static void append(const void *args)
 	nvw_ack(ticket);
 }
 
-/* ---- The host ----------------------------------------------------------------------------------------------------- */
+/* ---- The host ------------------------------------------------------------------------------ */
 
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
@@ -77,8 +78,8 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct plan *const p = plan;
 
-	*ret_params = (struct nvw_pool_params){.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES,
-		.layout = "queue"};
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES, .layout = "queue"};
 	return 0;
 }
 
@@ -101,7 +102,8 @@ static int run(void *plan, struct nvw_machine *machine)
 	struct args args = {.count = p->count, .forget_barrier = p->forget_barrier};
 	const char *const base = nvw_nvram_base(machine);
 	nvw_off records;
-	int r = nvw_read(machine, &records, base + nvw_pool_root_off(nvw_pool_geometry(nvw_machine_pool(machine)), 0), 8);
+	int r = nvw_read(machine, &records,
+		base + nvw_pool_root_off(nvw_pool_geometry(nvw_machine_pool(machine)), 0), 8);
 
 	args.records = (struct record *)(uintptr_t)(base + records);
 	args.tickets = nvw_alloc(machine, 8);
@@ -111,9 +113,10 @@ static int run(void *plan, struct nvw_machine *machine)
 	return r ? r : nvw_launch(machine, "append", append, &args, p->count, 64);
 }
 
-/* ---- The oracle ---------------------------------------------------------------------------------------------------- */
+/* ---- The oracle ---------------------------------------------------------------------------- */
 
-static int check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
+static int check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(g, 0));
@@ -129,14 +132,15 @@ static int check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks,
 
 		if (r->sequence == 0) {
 			if (acks && nvw_acked(acks, i)) {
-				result = nvw_violation(findings, off + i * sizeof *r, "record %llu is lost: it was acknowledged",
-					(unsigned long long)i);
+				result = nvw_violation(findings, off + i * sizeof *r,
+					"record %llu is lost: it was acknowledged", (unsigned long long)i);
 			}
 			continue;
 		}
 		for (unsigned w = 0; w < PAYLOAD_WORDS; w++) {
 			if (r->sequence != i + 1 || r->payload[w] != payload_of(i, w)) {
-				result = nvw_violation(findings, off + i * sizeof *r, "record %llu is there, but not all of its payload",
+				result = nvw_violation(findings, off + i * sizeof *r,
+					"record %llu is there, but not all of its payload",
 					(unsigned long long)i);
 				break;
 			}
@@ -151,7 +155,8 @@ static const struct nvw_option options[] = {
 };
 
 static const struct nvw_mutation mutations[] = {
-	{"forget-barrier", "no persist barrier between a record's payload and its sequence number", "observed"},
+	{"forget-barrier", "no persist barrier between a record's payload and its sequence number",
+		"observed"},
 	{NULL, NULL, NULL},
 };
 

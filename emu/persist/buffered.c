@@ -52,8 +52,8 @@ struct tag {
 struct entry {
 	emu_line_id line;
 	uint32_t tag, stores;
-	uint32_t next;      /* in the list that it waits in, or the free list */
-	uint32_t older;     /* the next in its hash chain, which begins with the newest */
+	uint32_t next;  /* in the list that it waits in, or the free list */
+	uint32_t older; /* the next in its hash chain, which begins with the newest */
 	uint64_t mask;
 	uint64_t first, count; /* acknowledged operations */
 	uint8_t data[EMU_LINE];
@@ -74,7 +74,7 @@ struct emu_buffered {
 
 enum { HASH_BITS = 12 };
 
-/* ---- Rows ------------------------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------- */
 
 static struct stream *stream_at(const struct nvw_machine *m, uint32_t i)
 {
@@ -99,7 +99,8 @@ static uint32_t vector_add(struct nvw_machine *m, struct vector *v, size_t row_b
 		char *const grown = realloc(v->rows, capacity * row_bytes);
 
 		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u rows of buffered epochs", capacity);
+			m->error =
+				nvw_fail(NVW_E_MEMORY, "no memory for %u rows of buffered epochs", capacity);
 			return 0;
 		}
 		v->rows = grown;
@@ -143,7 +144,7 @@ static struct epoch *epoch_of(struct nvw_machine *m, uint32_t stream, uint32_t e
 	return &s->epochs[epoch];
 }
 
-/* ---- Tags --------------------------------------------------------------------------------------------------- */
+/* ---- Tags ---------------------------------------------------------------------------------- */
 
 static uint32_t wavefront_stream(struct nvw_machine *m, struct emu_wavefront *wf)
 {
@@ -232,7 +233,7 @@ static void uncarry(struct nvw_machine *m, uint32_t tag)
 	}
 }
 
-/* ---- The buffer ------------------------------------------------------------------------------------------------ */
+/* ---- The buffer ---------------------------------------------------------------------------- */
 
 static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
 {
@@ -384,7 +385,8 @@ emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *
 	if (m->error) {
 		return t;
 	}
-	*e = (struct entry){.line = id, .tag = line->tag, .stores = stores, .mask = mask, .older = *newest_of(m, id)};
+	*e = (struct entry){
+		.line = id, .tag = line->tag, .stores = stores, .mask = mask, .older = *newest_of(m, id)};
 	memcpy(e->data, line->data, EMU_LINE);
 	line->tag = 0;
 	*newest_of(m, id) = i;
@@ -412,7 +414,7 @@ void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	}
 }
 
-/* ---- Stores --------------------------------------------------------------------------------------------------- */
+/* ---- Stores -------------------------------------------------------------------------------- */
 
 void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
 	emu_line_id id, emu_time *t)
@@ -430,7 +432,7 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
 		m->stats.epoch_conflicts++;
 		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_FLUSH, COH_BY_ACCESS, *t) :
-			coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
+			  coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
 	}
 }
 
@@ -453,7 +455,8 @@ void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)
 	}
 }
 
-void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t)
+void emu_buffered_merge(
+	struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t)
 {
 	if (!tag) {
 		return;
@@ -469,7 +472,7 @@ void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_
 	below->tag = tag;
 }
 
-/* ---- Members move on ---------------------------------------------------------------------------------------------- */
+/* ---- Members move on ----------------------------------------------------------------------- */
 
 static void move(struct nvw_machine *m, uint32_t stream, uint32_t from, bool out)
 {
@@ -496,9 +499,12 @@ void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 {
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
-	const struct record_barrier what = {.site = wf->requests[first].site, .scope = group,
-		.work_item = wf->first_global + first, .group = wf->group->id,
-		.work_items = (uint32_t)__builtin_popcountll(lanes), .epoch = epochs[group]};
+	const struct record_barrier what = {.site = wf->requests[first].site,
+		.scope = group,
+		.work_item = wf->first_global + first,
+		.group = wf->group->id,
+		.work_items = (uint32_t)__builtin_popcountll(lanes),
+		.epoch = epochs[group]};
 
 	count_barrier(m, group);
 	record_barrier(m, &what, false);
@@ -536,7 +542,8 @@ void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t l
 	}
 }
 
-void buffered_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
+void buffered_acknowledge(
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
 {
 	const uint32_t tag = tag_of(m, wf, lane), i = new_entry(m);
 
@@ -550,7 +557,7 @@ void buffered_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsig
 	try_to_send(m, i);
 }
 
-/* ---- Kernels -------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ------------------------------------------------------------------------------- */
 
 static void forget(struct emu_buffered *b)
 {
@@ -601,7 +608,8 @@ int buffered_init(struct nvw_machine *m)
 	if (m->buffered) {
 		m->buffered->newest = calloc(1u << HASH_BITS, sizeof *m->buffered->newest);
 	}
-	return m->buffered && m->buffered->newest ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+	return m->buffered && m->buffered->newest ? 0 :
+						    nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
 }
 
 void buffered_finish(struct nvw_machine *m)

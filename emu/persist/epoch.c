@@ -55,7 +55,8 @@ static void durable(struct nvw_machine *m, void *context)
 	struct barrier *const b = context;
 
 	record_barrier(m, &b->what, true);
-	emu_schedule(m, emu_network_send(m, emu_network_bank_node(m, 0), 0, 0, EMU_MESSAGE_CONTROL, m->now), resume, b);
+	emu_schedule(m, emu_network_send(m, emu_network_bank_node(m, 0), 0, 0, EMU_MESSAGE_CONTROL, m->now),
+		resume, b);
 }
 
 /* Steps 4 and 5. */
@@ -69,7 +70,8 @@ static void at_l2(struct nvw_machine *m, void *context)
 static emu_time flush_l1(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
 	t = coh_drain_l1(m, cu, &cu->nvw_fifo, 0, COH_BY_PERSIST, t);
-	return emu_network_send(m, emu_network_cu_node(m, cu->id), emu_network_bank_node(m, 0), 0, EMU_MESSAGE_CONTROL, t);
+	return emu_network_send(
+		m, emu_network_cu_node(m, cu->id), emu_network_bank_node(m, 0), 0, EMU_MESSAGE_CONTROL, t);
 }
 
 /* Step 2 for the barrier's scope. t may lie ahead of the engine's time: what the flush does to bytes and
@@ -101,13 +103,17 @@ static bool is_free(const struct nvw_machine *m)
 }
 
 /* The first work-item of the lanes stands for them in the log. */
-static struct record_barrier describe(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+static struct record_barrier describe(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	const unsigned lane = (unsigned)__builtin_ctzll(lanes);
 
-	return (struct record_barrier){.site = wf->requests[lane].site, .scope = NVW_WORKITEM,
-		.work_item = wf->first_global + lane, .group = wf->group->id,
-		.work_items = (uint32_t)__builtin_popcountll(lanes), .epoch = wf->epoch_wi[lane]};
+	return (struct record_barrier){.site = wf->requests[lane].site,
+		.scope = NVW_WORKITEM,
+		.work_item = wf->first_global + lane,
+		.group = wf->group->id,
+		.work_items = (uint32_t)__builtin_popcountll(lanes),
+		.epoch = wf->epoch_wi[lane]};
 }
 
 static void count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
@@ -137,8 +143,8 @@ static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, u
 	begin(m, &b, emu_cu_of(wf), t);
 }
 
-void persist_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group,
-	emu_time t)
+void persist_barrier(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
 	if (m->buffered) {
 		buffered_barrier(m, wf, lanes, group);
@@ -174,8 +180,10 @@ void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_t
 
 void persist_kernel_arrived(struct nvw_machine *m, emu_time t)
 {
-	struct barrier b = {.what = {.site = m->exec.barrier_site, .scope = NVW_KERNEL,
-		.work_items = (uint32_t)(m->exec.groups * m->exec.group_size), .epoch = m->exec.epoch_kr++},
+	struct barrier b = {.what = {.site = m->exec.barrier_site,
+				    .scope = NVW_KERNEL,
+				    .work_items = (uint32_t)(m->exec.groups * m->exec.group_size),
+				    .epoch = m->exec.epoch_kr++},
 		.arrived = m->exec.arrived_first};
 
 	m->stats.p_barriers_kr++;
@@ -192,7 +200,7 @@ emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_lin
 	uint32_t stores, emu_time t)
 {
 	return m->buffered ? buffered_write(m, id, line, mask, stores, t) :
-		emu_nvram_write(m, id, line->data, mask, stores, 0, t);
+			     emu_nvram_write(m, id, line->data, mask, stores, 0, t);
 }
 
 void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
@@ -202,7 +210,8 @@ void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *t
 	}
 }
 
-void persist_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
+void persist_acknowledge(
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
 {
 	if (m->buffered && wf) {
 		buffered_acknowledge(m, wf, lane, first, count);

@@ -16,21 +16,22 @@
 #include "../machine.h"
 
 /* The lanes of a wavefront arrive at a persist barrier; they are parked, or run on, as the model says. */
-void persist_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group,
-	emu_time t);
+void persist_barrier(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t);
 
 /* Every work-item of the group, of the kernel has arrived (from emu_park). */
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void persist_kernel_arrived(struct nvw_machine *m, emu_time t);
 
-/* Operations have been said to be durable by a lane, or (NULL) by the host: passed on now under epoch persistency,
- * when what came before the lane's last barrier is durable under buffered epoch persistency. */
-void persist_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
+/* Operations have been said to be durable by a lane, or (NULL) by the host: passed on now under epoch
+ * persistency, when what came before the lane's last barrier is durable under buffered epoch persistency. */
+void persist_acknowledge(
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
 
 /* Everything stored so far is durable when this returns; m->now moves on. */
 void persist_everything(struct nvw_machine *m);
 
-/* ---- buffered.c: what buffered epoch persistency does instead ----------------------------------------- */
+/* ---- buffered.c: what buffered epoch persistency does instead ------------------------------ */
 
 int buffered_init(struct nvw_machine *m);
 void buffered_finish(struct nvw_machine *m);
@@ -39,7 +40,8 @@ void buffered_launch(struct nvw_machine *m);
 void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
 /* Lanes have returned: they hold nobody up any more. */
 void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes);
-void buffered_acknowledge(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
+void buffered_acknowledge(
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
 /* A write-back from the L2 enters the buffer. Takes over the line's tag and store records. */
 emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t);

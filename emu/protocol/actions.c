@@ -5,7 +5,7 @@
  */
 #include "protocol.h"
 
-/* ---- Buffered epoch persistency has a say in stores ------------------------------------------------------- */
+/* ---- Buffered epoch persistency has a say in stores ---------------------------------------- */
 
 static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
 {
@@ -28,7 +28,7 @@ static void settle(const struct coh_request *r, struct emu_line *line)
 	}
 }
 
-/* ---- At the L1 -------------------------------------------------------------------------------------------- */
+/* ---- At the L1 ----------------------------------------------------------------------------- */
 
 static emu_time l1_port(const struct coh_request *r, emu_time t)
 {
@@ -84,7 +84,8 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	t = emu_reserve(&r->cu->l1_free, t, coh_lanes_serial(r) * m->config.l1.occupancy) + m->config.l1.latency;
+	t = emu_reserve(&r->cu->l1_free, t, coh_lanes_serial(r) * m->config.l1.occupancy) +
+	    m->config.l1.latency;
 	m->stats.l1_atomics++;
 	prepare(r, r->cu, &t);
 	line = l1_read(r, &t);
@@ -96,7 +97,7 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 	return t;
 }
 
-/* ---- At the L2 -------------------------------------------------------------------------------------------- */
+/* ---- At the L2 ----------------------------------------------------------------------------- */
 
 /* The request's way to the bank, with the local L1's copy ahead of it: a work-item sees its own stores. */
 static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occupancy, emu_time t)
@@ -110,14 +111,15 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
 	m->stats.l2_atomics++;
-	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes, EMU_MESSAGE_ATOMIC, t);
+	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes,
+		EMU_MESSAGE_ATOMIC, t);
 	return coh_l2_access(m, r->line, occupancy, t);
 }
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
 {
-	return emu_network_send(r->m, coh_bank_node(r->m, r->line), emu_network_cu_node(r->m, r->cu->id), bytes,
-		EMU_MESSAGE_ATOMIC, t);
+	return emu_network_send(r->m, coh_bank_node(r->m, r->line), emu_network_cu_node(r->m, r->cu->id),
+		bytes, EMU_MESSAGE_ATOMIC, t);
 }
 
 static uint32_t touched(const struct coh_request *r)
@@ -168,7 +170,7 @@ emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
 	return from_l2(r, touched(r), t);
 }
 
-/* ---- Whole caches -------------------------------------------------------------------------------------------- */
+/* ---- Whole caches -------------------------------------------------------------------------- */
 
 emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 {
@@ -178,8 +180,8 @@ emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 	if (taken == t) {
 		return t;
 	}
-	return emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0, EMU_MESSAGE_CONTROL,
-		taken + m->config.l2.latency);
+	return emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
+		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
 emu_time coh_flush_l2(const struct coh_request *r, emu_time t)
@@ -201,7 +203,7 @@ emu_time coh_invalidate_l1(const struct coh_request *r, emu_time t)
 	return l1_port(r, t) + r->m->config.l1.occupancy;
 }
 
-/* ---- The synchronization table ---------------------------------------------------------------------------------- */
+/* ---- The synchronization table ------------------------------------------------------------- */
 
 static const struct {
 	coh_action action;
@@ -245,7 +247,8 @@ const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh
 	unsigned order, enum nvw_scope scope)
 {
 	for (const struct coh_row *row = protocol->rows; row->instructions; row++) {
-		if (row->instructions >> instruction & 1 && row->orders >> order & 1 && row->scopes >> scope & 1) {
+		if (row->instructions >> instruction & 1 && row->orders >> order & 1 &&
+			row->scopes >> scope & 1) {
 			return row;
 		}
 	}
@@ -302,13 +305,14 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
 
 	if (broken && !r->m->error) {
-		r->m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
+		r->m->error = nvw_fail(
+			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
 	}
 #endif
 	return t;
 }
 
-/* ---- The protocols ---------------------------------------------------------------------------------------------- */
+/* ---- The protocols ------------------------------------------------------------------------- */
 
 #define PROTOCOL(symbol) extern const struct coh_protocol coh_##symbol;
 #include "protocols.def"

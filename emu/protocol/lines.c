@@ -16,10 +16,11 @@ uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
-	return emu_reserve(&m->l2.bank_free[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) + m->config.l2.latency;
+	return emu_reserve(&m->l2.bank_free[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) +
+	       m->config.l2.latency;
 }
 
-/* ---- Events --------------------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------- */
 
 static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 {
@@ -47,7 +48,7 @@ emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id 
 	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event]);
 }
 
-/* ---- Room ------------------------------------------------------------------------------------------------- */
+/* ---- Room ---------------------------------------------------------------------------------- */
 
 struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id)
 {
@@ -116,13 +117,14 @@ static void set_sharer(struct emu_line *below, const struct emu_cu *cu)
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
 	if (m->protocol->inclusive) {
-		t = emu_network_send(m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), 0, EMU_MESSAGE_CONTROL, t);
+		t = emu_network_send(
+			m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), 0, EMU_MESSAGE_CONTROL, t);
 		t = coh_l2_access(m, id, m->config.l2.occupancy, t);
 		set_sharer(coh_l2_obtain(m, id, 0, &t), cu);
 	}
 }
 
-/* ---- Actions ------------------------------------------------------------------------------------------------ */
+/* ---- Actions ------------------------------------------------------------------------------- */
 
 static void fetch_from_l2(struct coh_event *e)
 {
@@ -184,7 +186,8 @@ static void write_back_to_l2(struct coh_event *e)
 	emu_time t;
 
 	if (m->buffered && e->reason != COH_BY_PERSIST) {
-		/* An eviction first evicts what must persist before it (gope18 6.1), perhaps with this line. */
+		/* An eviction first evicts what must persist before it (gope18 6.1), perhaps with this line.
+		 */
 		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
 	}
 	bytes = line->dirty;
@@ -272,7 +275,8 @@ void coh_line_drop(struct coh_event *e)
  * One L1 gives the line up to the L2, which is about to replace it. The bytes go straight into the L2's
  * line: it keeps its place until the last L1 has answered.
  */
-static emu_time recall_from(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, emu_line_id id, emu_time t)
+static emu_time recall_from(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, emu_line_id id, emu_time t)
 {
 	const uint32_t bank = coh_bank_node(m, id), node = emu_network_cu_node(m, cu->id);
 	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
@@ -289,7 +293,8 @@ static emu_time recall_from(struct nvw_machine *m, struct emu_cu *cu, struct emu
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
 	t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.latency;
-	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty), EMU_MESSAGE_CONTROL, t);
+	t = emu_network_send(
+		m, node, bank, (uint32_t)__builtin_popcountll(line->dirty), EMU_MESSAGE_CONTROL, t);
 	if (line->dirty) {
 		if (m->buffered) {
 			emu_buffered_merge(m, below, id, line->tag, &t);
@@ -320,7 +325,7 @@ void coh_line_recall(struct coh_event *e)
 	e->t = last;
 }
 
-/* ---- FIFOs ------------------------------------------------------------------------------------------------------ */
+/* ---- FIFOs --------------------------------------------------------------------------------- */
 
 static uint32_t length(const struct emu_fifo *fifo)
 {
@@ -350,7 +355,8 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 	return last;
 }
 
-emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t)
+emu_time coh_drain_l2(
+	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t)
 {
 	emu_time last = t;
 	emu_line_id id;
@@ -365,7 +371,8 @@ emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t kee
 			line->in_sfifo = false;
 		}
 		if (line->dirty) {
-			const emu_time start = coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
+			const emu_time start =
+				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
 
 			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
 		}
@@ -421,7 +428,8 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 			struct emu_line *const line = &cu->l1.lines[k];
 
 			if (line->dirty && emu_is_nvram(cu->l1.tags[k])) {
-				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_FLUSH, COH_BY_PERSIST, t));
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_FLUSH,
+							       COH_BY_PERSIST, t));
 			}
 		}
 	}
@@ -429,7 +437,8 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 		struct emu_line *const line = &m->l2.cache.lines[k];
 
 		if (line->dirty && emu_is_nvram(m->l2.cache.tags[k])) {
-			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH, COH_BY_PERSIST, last));
+			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH,
+						       COH_BY_PERSIST, last));
 		}
 	}
 	return last;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct nvw__value *add(struct nvw_description *d, const char *name, enum nvw__value_type type, const char *unit,
-	const char *meaning)
+static struct nvw__value *add(struct nvw_description *d, const char *name, enum nvw__value_type type,
+	const char *unit, const char *meaning)
 {
 	struct nvw__value *v;
 
@@ -21,7 +21,8 @@ static struct nvw__value *add(struct nvw_description *d, const char *name, enum 
 		d->capacity = capacity;
 	}
 	v = &d->values[d->count];
-	*v = (struct nvw__value){.name = strdup(name), .unit = strdup(unit), .meaning = strdup(meaning), .type = type};
+	*v = (struct nvw__value){
+		.name = strdup(name), .unit = strdup(unit), .meaning = strdup(meaning), .type = type};
 	d->count++;
 	return v->name && v->unit && v->meaning ? v : NULL;
 }
@@ -53,7 +54,8 @@ int nvw_describe_real(struct nvw_description *description, const char *name, dou
 	return result(v);
 }
 
-int nvw_describe_text(struct nvw_description *description, const char *name, const char *value, const char *meaning)
+int nvw_describe_text(
+	struct nvw_description *description, const char *name, const char *value, const char *meaning)
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_TEXT, "", meaning);
 

@@ -41,7 +41,8 @@ static int parse_choice(const struct nvw_option *option, const char *text, uint6
 			*ret = i;
 			return 0;
 		}
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", option->choices[i]);
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
+			option->choices[i]);
 	}
 	return nvw_fail(NVW_E_USAGE, "\"%s\" is none of %s", text, list);
 }
@@ -82,13 +83,16 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 	options->count = count;
 	for (unsigned i = 0; i < count; i++) {
 		struct value *const v = &options->values[i];
-		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ? parse(&table[i], table[i].value, v) : 0;
+		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ?
+				      parse(&table[i], table[i].value, v) :
+				      0;
 
 		v->text = strdup(table[i].value);
 		if (r < 0 || !v->text) {
 			nvw__options_free(options);
-			return r < 0 ? nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name, nvw_error_message()) :
-				nvw_fail(NVW_E_MEMORY, "no memory for options");
+			return r < 0 ? nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name,
+					       nvw_error_message()) :
+				       nvw_fail(NVW_E_MEMORY, "no memory for options");
 		}
 	}
 	*ret_options = options;
@@ -115,7 +119,7 @@ static int unknown(const struct nvw_options *options, const char *name)
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
 	return near ? nvw_fail(NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near) :
-		nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
+		      nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
 }
 
 int nvw__options_set(struct nvw_options *options, const char *name, const char *text)
@@ -152,7 +156,8 @@ char *nvw__options_text(const struct nvw_options *options)
 
 	for (unsigned i = 0; f && i < options->count; i++) {
 		if (options->values[i].given) {
-			fprintf(f, "%s%s=%s", first ? "" : " ", options->table[i].name, options->values[i].text);
+			fprintf(f, "%s%s=%s", first ? "" : " ", options->table[i].name,
+				options->values[i].text);
 			first = false;
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The values behind struct nvw_options (nvw/workload.h): parsed and checked by the command line. Not thread-safe. */
+/* The values behind struct nvw_options (nvw/workload.h): parsed and checked by the command line. Not
+ * thread-safe. */
 #ifndef NVW_CORE_OPTIONS_H
 #define NVW_CORE_OPTIONS_H
 
@@ -9,7 +10,8 @@
 NVW_CHECKED int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret_options);
 void nvw__options_free(struct nvw_options *options);
 
-/* Sets an option from its text. NVW_E_USAGE names the option, the value, what was expected, the nearest name. */
+/* Sets an option from its text. NVW_E_USAGE names the option, the value, what was expected, the nearest name.
+ */
 NVW_CHECKED int nvw__options_set(struct nvw_options *options, const char *name, const char *value);
 
 /* "name=value ..." of what the user gave, in the table's order; freed by the caller, NULL without memory. */

@@ -18,28 +18,58 @@ struct unit {
 
 /* In descending order of scale: the formatters take the first that divides. */
 static const struct unit byte_units[] = {
-	{"GiB", UINT64_C(1) << 30}, {"MiB", 1u << 20}, {"KiB", 1u << 10}, {"B", 1}, {"kB", 1000}, {"MB", 1000000},
-	{"GB", 1000000000}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {NULL, 0},
+	{"GiB", UINT64_C(1) << 30},
+	{"MiB", 1u << 20},
+	{"KiB", 1u << 10},
+	{"B", 1},
+	{"kB", 1000},
+	{"MB", 1000000},
+	{"GB", 1000000000},
+	{"K", 1u << 10},
+	{"M", 1u << 20},
+	{"G", 1u << 30},
+	{NULL, 0},
 };
 static const struct unit time_units[] = {
-	{"s", UINT64_C(1000000000000)}, {"ms", 1000000000}, {"us", 1000000}, {"ns", 1000}, {"ps", 1}, {NULL, 0},
+	{"s", UINT64_C(1000000000000)},
+	{"ms", 1000000000},
+	{"us", 1000000},
+	{"ns", 1000},
+	{"ps", 1},
+	{NULL, 0},
 };
 static const struct unit frequency_units[] = {
-	{"GHz", 1000000000}, {"MHz", 1000000}, {"kHz", 1000}, {"Hz", 1}, {NULL, 0},
+	{"GHz", 1000000000},
+	{"MHz", 1000000},
+	{"kHz", 1000},
+	{"Hz", 1},
+	{NULL, 0},
 };
 static const struct unit rate_units[] = {
-	{"GB/s", 1000000000}, {"MB/s", 1000000}, {"kB/s", 1000}, {"B/s", 1}, {"GiB/s", UINT64_C(1) << 30},
-	{"MiB/s", 1u << 20}, {"KiB/s", 1u << 10}, {NULL, 0},
+	{"GB/s", 1000000000},
+	{"MB/s", 1000000},
+	{"kB/s", 1000},
+	{"B/s", 1},
+	{"GiB/s", UINT64_C(1) << 30},
+	{"MiB/s", 1u << 20},
+	{"KiB/s", 1u << 10},
+	{NULL, 0},
 };
 static const struct unit count_units[] = {
-	{"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}, {NULL, 0},
+	{"", 1},
+	{"k", 1000},
+	{"K", 1000},
+	{"M", 1000000},
+	{"G", 1000000000},
+	{NULL, 0},
 };
 
 /*
- * Splits text into a number and what follows it. Hexadecimal and whole decimal numbers are exact, *ret_whole is then
- * true; a fraction is kept in *ret_real.
+ * Splits text into a number and what follows it. Hexadecimal and whole decimal numbers are exact, *ret_whole
+ * is then true; a fraction is kept in *ret_real.
  */
-static bool split(const char *text, uint64_t *ret_integer, long double *ret_real, bool *ret_whole, const char **ret_rest)
+static bool split(const char *text, uint64_t *ret_integer, long double *ret_real, bool *ret_whole,
+	const char **ret_rest)
 {
 	const bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *end;
@@ -81,8 +111,10 @@ static int parse(const char *text, const struct unit *units, const char *expecte
 		}
 		*ret = whole ? integer * u->scale : (uint64_t)roundl(real);
 		if (!whole && fabsl(real - roundl(real)) > 1e-6L * (real + 1)) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number of %s", text, units == count_units ?
-				"things" : units == byte_units ? "bytes" : "the smallest unit");
+			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number of %s", text,
+				units == count_units ? "things" :
+				units == byte_units  ? "bytes" :
+						       "the smallest unit");
 		}
 		return 0;
 	}
@@ -102,8 +134,10 @@ int nvw_parse_bytes(const char *text, uint64_t *ret)
 	char expected[64];
 
 	snprintf(expected, sizeof expected, "%.16sB or %.16sKiB", text, text);
-	return parse(text, byte_units, strspn(text, "0123456789") == strlen(text) && *text ? expected :
-		"a size such as 64B, 16KiB or 1MiB", ret);
+	return parse(text, byte_units,
+		strspn(text, "0123456789") == strlen(text) && *text ? expected :
+								      "a size such as 64B, 16KiB or 1MiB",
+		ret);
 }
 
 int nvw_parse_frequency(const char *text, uint64_t *ret)
@@ -133,7 +167,8 @@ int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 		return nvw_parse_count(number, ret);
 	}
 	snprintf(expected, sizeof expected, "%.16sns or %.16scycles", text, text);
-	return parse(text, time_units, digits && !text[digits] ? expected : "a time such as 250ns, 1us or 4cycles", ret);
+	return parse(text, time_units,
+		digits && !text[digits] ? expected : "a time such as 250ns, 1us or 4cycles", ret);
 }
 
 int nvw_parse_real(const char *text, double *ret)
@@ -153,8 +188,8 @@ int nvw_parse_bool(const char *text, bool *ret)
 	static const struct {
 		const char *word;
 		bool value;
-	} words[] = {{"on", true}, {"off", false}, {"yes", true}, {"no", false}, {"true", true}, {"false", false},
-		{"1", true}, {"0", false}};
+	} words[] = {{"on", true}, {"off", false}, {"yes", true}, {"no", false}, {"true", true},
+		{"false", false}, {"1", true}, {"0", false}};
 
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
 		if (!strcmp(text, words[i].word)) {
@@ -165,13 +200,14 @@ int nvw_parse_bool(const char *text, bool *ret)
 	return nvw_fail(NVW_E_USAGE, "\"%s\" is neither on nor off", text);
 }
 
-/* ---- Formatting ------------------------------------------------------------------------------------------ */
+/* ---- Formatting ---------------------------------------------------------------------------- */
 
 static const char *format(uint64_t value, const struct unit *units, unsigned count, char *buffer)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (value && value % units[i].scale == 0) {
-			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "%s", value / units[i].scale, units[i].name);
+			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "%s", value / units[i].scale,
+				units[i].name);
 			return buffer;
 		}
 	}

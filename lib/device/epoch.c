@@ -11,8 +11,8 @@ static uint64_t *est_word(const struct nvw_pmem *pmem, uint32_t stream)
 
 struct nvw_epoch nvw_epoch_begin(const struct nvw_pmem *pmem, uint32_t stream)
 {
-	/* From the L2, where the persist barrier after the last completion has brought the word: this CU's L1 may
-	 * hold an older one. */
+	/* From the L2, where the persist barrier after the last completion has brought the word: this CU's L1
+	 * may hold an older one. */
 	const uint64_t word = nvw_atomic_load(est_word(pmem, stream), NVW_RELAXED, NVW_SCOPE_AGENT);
 
 	return (struct nvw_epoch){.pmem = pmem, .stream = stream, .number = nvw__est_epoch(word) + 1};
@@ -26,7 +26,8 @@ void nvw_undo_reset(const struct nvw_epoch *epoch)
 bool nvw_undo(const struct nvw_epoch *epoch, nvw_off off)
 {
 	const struct nvw_pmem *const pmem = epoch->pmem;
-	const uint32_t entry = nvw_atomic_add(&pmem->log_used[epoch->stream], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	const uint32_t entry =
+		nvw_atomic_add(&pmem->log_used[epoch->stream], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	struct nvw__undo undo = {.off = off};
 	nvw_off at;
 
@@ -36,7 +37,8 @@ bool nvw_undo(const struct nvw_epoch *epoch, nvw_off off)
 	undo.value = nvw_load(nvw_at(pmem, uint64_t, off));
 	at = nvw__entry_off(&pmem->geometry, epoch->stream, entry);
 	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++, at += 8) {
-		nvw_store(nvw_at(pmem, uint64_t, at), nvw_seal(at, nvw__entry_payload(&undo, epoch->number, i)));
+		nvw_store(nvw_at(pmem, uint64_t, at),
+			nvw_seal(at, nvw__entry_payload(&undo, epoch->number, i)));
 	}
 	return true;
 }

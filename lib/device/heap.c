@@ -15,7 +15,7 @@ static void store_block_word(const struct nvw_pmem *pmem, nvw_off block, unsigne
 	enum nvw__block_kind kind, enum nvw__block_kind kind_by, const struct nvw_epoch *epoch)
 {
 	const uint64_t payload = epoch ? nvw__block_payload(kind_by, epoch->stream, epoch->number) :
-		nvw__block_payload(kind, 0, 0);
+					 nvw__block_payload(kind, 0, 0);
 	uint64_t chunk;
 	uint32_t index;
 	nvw_off word;

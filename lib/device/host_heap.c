@@ -2,9 +2,9 @@
 /*
  * The host's side of the heap, between kernels: which blocks kernels may take next, and large extents.
  *
- * Everything is read as the program sees it (nvw_read), after nvw_persist() has made the two the same: so a block
- * whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a DRAM-only machine, where
- * nothing becomes durable, works in the same way.
+ * Everything is read as the program sees it (nvw_read), after nvw_persist() has made the two the same: so a
+ * block whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a DRAM-only machine,
+ * where nothing becomes durable, works in the same way.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,12 +14,14 @@
 
 #include "pool/layout.h"
 
-static int read_words(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t *to, uint64_t count)
+static int read_words(
+	struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t *to, uint64_t count)
 {
 	return nvw_read(machine, to, pmem->base + off, 8 * count);
 }
 
-static int write_sealed(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t payload)
+static int write_sealed(
+	struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t payload)
 {
 	const uint64_t word = nvw_seal(off, payload);
 
@@ -75,7 +77,7 @@ int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
 	return 0;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------------------------- */
 
 /* What is read once for a whole pass over the heap. */
 struct pass {
@@ -103,8 +105,10 @@ static bool is_free(const struct pass *p, uint64_t payload)
 	if (stream >= p->pmem->geometry.streams) {
 		return false;
 	}
-	outcome = nvw__outcome_of(p->est[stream] & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1), nvw__block_epoch(payload));
-	return nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ? outcome == NVW__COMPLETED : outcome == NVW__ROLLED_BACK;
+	outcome = nvw__outcome_of(
+		p->est[stream] & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1), nvw__block_epoch(payload));
+	return nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ? outcome == NVW__COMPLETED :
+								 outcome == NVW__ROLLED_BACK;
 }
 
 static int collect(struct pass *p, uint64_t chunk, unsigned class)
@@ -129,23 +133,29 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 /* The chunk after this one in the table: extents are stepped over. */
 static uint64_t after(uint64_t chunk, uint64_t payload)
 {
-	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT && nvw__chunk_value(payload) ? nvw__chunk_value(payload) : 1);
+	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT && nvw__chunk_value(payload) ?
+				       nvw__chunk_value(payload) :
+				       1);
 }
 
 static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 {
 	const nvw_off off = nvw__chunk_word_off(&p->pmem->geometry, chunk);
 
-	return nvw_unseal(off, p->chunks[chunk], ret) ? 0 : damaged_word(p->machine, off, "a word of the chunk table");
+	return nvw_unseal(off, p->chunks[chunk], ret) ?
+		       0 :
+		       damaged_word(p->machine, off, "a word of the chunk table");
 }
 
 static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 {
 	/* The table first: whoever finds the chunk finds its blocks free. */
-	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk), nvw__class_table_bytes(class));
+	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
+		nvw__class_table_bytes(class));
 
-	return r < 0 ? r : write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
-		nvw__chunk_payload(NVW__CHUNK_CLASS, class));
+	return r < 0 ? r :
+		       write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
+			       nvw__chunk_payload(NVW__CHUNK_CLASS, class));
 }
 
 /* Free blocks of the class's chunks, then of fresh chunks. */
@@ -155,14 +165,16 @@ static int collect_all(struct pass *p, unsigned class)
 	uint64_t payload;
 	int r = 0;
 
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted; chunk = after(chunk, payload)) {
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted;
+		chunk = after(chunk, payload)) {
 		payload = 0;
 		r = chunk_payload(p, chunk, &payload);
 		if (r == 0 && payload == nvw__chunk_payload(NVW__CHUNK_CLASS, class)) {
 			r = collect(p, chunk, class);
 		}
 	}
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted; chunk = after(chunk, payload)) {
+	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted;
+		chunk = after(chunk, payload)) {
 		payload = 0;
 		r = chunk_payload(p, chunk, &payload);
 		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_FREE) {
@@ -171,8 +183,10 @@ static int collect_all(struct pass *p, unsigned class)
 		}
 	}
 	if (r == 0 && p->count < p->wanted) {
-		return nvw_fail(NVW_E_FULL, "the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
-			" are needed", p->count, nvw__class_block_bytes(class), p->wanted);
+		return nvw_fail(NVW_E_FULL,
+			"the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
+			" are needed",
+			p->count, nvw__class_block_bytes(class), p->wanted);
 	}
 	return r;
 }
@@ -226,11 +240,14 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 	int r;
 
 	if (!bytes || class == NVW_HEAP_CLASSES) {
-		return nvw_fail(NVW_E_USAGE, "a block has 1 to %d bytes, not %" PRIu64, NVW_HEAP_BLOCK_MAX, bytes);
+		return nvw_fail(
+			NVW_E_USAGE, "a block has 1 to %d bytes, not %" PRIu64, NVW_HEAP_BLOCK_MAX, bytes);
 	}
 	if (count > (uint64_t)pmem->geometry.chunk_count * nvw__class_blocks[class]) {
-		return nvw_fail(NVW_E_FULL, "the pool's heap of %" PRIu32 " chunks has no room for %" PRIu64 " blocks of %" PRIu32
-			" bytes", pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
+		return nvw_fail(NVW_E_FULL,
+			"the pool's heap of %" PRIu32 " chunks has no room for %" PRIu64 " blocks of %" PRIu32
+			" bytes",
+			pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
 	}
 	r = pass_begin(&p);
 	r = r ? r : collect_all(&p, class);
@@ -239,7 +256,7 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 	return r;
 }
 
-/* ---- Extents ------------------------------------------------------------------------------------------------- */
+/* ---- Extents ------------------------------------------------------------------------------- */
 
 /* The first run of so many free chunks; chunk_count if there is none. */
 static int find_run(const struct pass *p, uint64_t length, uint64_t *ret_chunk)
@@ -271,16 +288,21 @@ static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
 	int r = find_run(p, length, &chunk);
 
 	if (r == 0 && chunk == g->chunk_count) {
-		r = nvw_fail(NVW_E_FULL, "the pool's heap of %" PRIu32 " chunks has no %" PRIu64 " free ones in a row for %" PRIu64
-			" bytes", g->chunk_count, length, bytes);
+		r = nvw_fail(NVW_E_FULL,
+			"the pool's heap of %" PRIu32 " chunks has no %" PRIu64
+			" free ones in a row for %" PRIu64 " bytes",
+			g->chunk_count, length, bytes);
 	}
 	r = r ? r : zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES);
-	r = r ? r : write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk), nvw__chunk_payload(NVW__CHUNK_EXTENT, length));
+	r = r ? r :
+		write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk),
+			nvw__chunk_payload(NVW__CHUNK_EXTENT, length));
 	*ret_extent = r ? 0 : nvw__chunk_off(g, chunk);
 	return r;
 }
 
-int nvw_heap_alloc_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, nvw_off *ret_extent)
+int nvw_heap_alloc_extent(
+	struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, nvw_off *ret_extent)
 {
 	struct pass p = {.machine = machine, .pmem = pmem};
 	int r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command as its users meet it: run as a process, its exit status, what it says and what it leaves behind. */
+/* The command as its users meet it: run as a process, its exit status, what it says and what it leaves
+ * behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +82,9 @@ static void expect(const char *words, int status, const char *out, const char *e
 	const struct outcome *const o = run(words);
 
 	if (o->status != status || !strstr(o->out, out) || !strstr(o->err, err)) {
-		fail_msg("nvwave %s: status %d, expected %d\nstdout: %.500s\nstderr: %.500s\nexpected \"%s\" and \"%s\"", words, o->status,
-			status, o->out, o->err, out, err);
+		fail_msg(
+			"nvwave %s: status %d, expected %d\nstdout: %.500s\nstderr: %.500s\nexpected \"%s\" and \"%s\"",
+			words, o->status, status, o->out, o->err, out, err);
 	}
 }
 
@@ -91,7 +93,7 @@ static bool is_empty_dir(void)
 	return rmdir(dir) == 0 && mkdir(dir, 0700) == 0;
 }
 
-/* ---- Bad input ------------------------------------------------------------------------------------------------ */
+/* ---- Bad input ----------------------------------------------------------------------------- */
 
 static void bad_input_is_refused_with_a_message_that_helps(void **state)
 {
@@ -175,7 +177,8 @@ static void a_wrong_machine_file_is_refused_with_its_line(void **state)
 	write_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
 	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:4: nvram.write: 300 has no unit");
 	write_text("m.ini", "[gpu]\ncuss = 8\n");
-	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:2: gpu.cuss is no key of a machine; did you mean gpu.cus?");
+	expect_in_dir("run kv --machine=%s/m.ini", 2, "",
+		"m.ini:2: gpu.cuss is no key of a machine; did you mean gpu.cus?");
 	write_text("m.ini", "[gpu]\nthis is no line\n");
 	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:2:");
 	remove_file("m.ini");
@@ -188,9 +191,11 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 
 	snprintf(words, sizeof words,
 		"run kv --count=10 --set gpu.cus=7 --set gpu.clock=800MHz --set nvram.write=0x100ns --set l1.latency=9cycles "
-		"--dump-machine=%s/a.ini", dir);
+		"--dump-machine=%s/a.ini",
+		dir);
 	expect(words, 0, "", "");
-	snprintf(words, sizeof words, "run kv --count=10 --machine=%s/a.ini --dump-machine=%s/b.ini", dir, dir);
+	snprintf(words, sizeof words, "run kv --count=10 --machine=%s/a.ini --dump-machine=%s/b.ini", dir,
+		dir);
 	expect(words, 0, "", "");
 	snprintf(words, sizeof words, "%s/a.ini", dir);
 	read_file(words, first, sizeof first);
@@ -204,7 +209,7 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 	remove_file("b.ini");
 }
 
-/* ---- Pools ---------------------------------------------------------------------------------------------------------- */
+/* ---- Pools --------------------------------------------------------------------------------- */
 
 static void pool_path(char *path, size_t n)
 {
@@ -259,15 +264,26 @@ static void damaged_pools_are_refused_and_not_touched(void **state)
 
 	pool_path(path, sizeof path);
 	for (unsigned i = 0; i < 5; i++) {
-		static const char *const messages[] = {"no pool header", "version", "damaged", "expected", "broken seal"};
+		static const char *const messages[] = {
+			"no pool header", "version", "damaged", "expected", "broken seal"};
 
 		expect_in_dir("run kv --count=50 --pool=%s/a.pool", 0, "", "");
 		switch (i) {
-		case 0: patch_both(path, 0, 'X'); break;
-		case 1: patch_both(path, 8, 9); break;
-		case 2: patch_both(path, 60, 0x5a); break;
-		case 3: assert_int_equal(truncate(path, 20000), 0); break;
-		case 4: patch(path, 8192 + 64, 0x77); break; /* the epoch status table */
+		case 0:
+			patch_both(path, 0, 'X');
+			break;
+		case 1:
+			patch_both(path, 8, 9);
+			break;
+		case 2:
+			patch_both(path, 60, 0x5a);
+			break;
+		case 3:
+			assert_int_equal(truncate(path, 20000), 0);
+			break;
+		case 4:
+			patch(path, 8192 + 64, 0x77);
+			break; /* the epoch status table */
 		}
 		hash = hash_file(path);
 		snprintf(words, sizeof words, "recover %s", path);
@@ -335,7 +351,7 @@ static void empty_and_malformed_key_files_are_refused(void **state)
 	remove_file("keys");
 }
 
-/* ---- Results --------------------------------------------------------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------------------------- */
 
 static void json_of_run_and_crash_has_what_is_promised(void **state)
 {
@@ -344,8 +360,8 @@ static void json_of_run_and_crash_has_what_is_promised(void **state)
 
 	assert_non_null(root);
 	for (unsigned i = 0; i < 8; i++) {
-		static const char *const members[] = {"workload", "machine", "protocol", "seed", "sim_time_ns", "work_item_ops",
-			"host_seconds", "stats"};
+		static const char *const members[] = {"workload", "machine", "protocol", "seed",
+			"sim_time_ns", "work_item_ops", "host_seconds", "stats"};
 
 		assert_non_null(json_object_get(root, members[i]));
 	}
@@ -354,7 +370,8 @@ static void json_of_run_and_crash_has_what_is_promised(void **state)
 	assert_non_null(root);
 	assert_string_equal(json_string_value(json_object_get(root, "verdict")), "consistent");
 	for (unsigned i = 0; i < 5; i++) {
-		static const char *const members[] = {"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
+		static const char *const members[] = {
+			"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
 
 		assert_non_null(json_object_get(root, members[i]));
 	}
@@ -376,8 +393,10 @@ static void statistics_are_lines_between_markers(void **state)
 
 static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
 {
-	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log", 1, "INCONSISTENT", "");
-	expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT", "not with the highest key");
+	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
+		1, "INCONSISTENT", "");
+	expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT",
+		"not with the highest key");
 }
 
 static void the_tutorial_finds_its_bug_and_mends_it(void **state)
@@ -436,7 +455,8 @@ int main(void)
 	nvwave = getenv("NVWAVE");
 	queue = getenv("TUTORIAL_QUEUE");
 	if (!nvwave || !queue) {
-		fprintf(stderr, "NVWAVE and TUTORIAL_QUEUE must name the command and the tutorial's workload (meson test does)\n");
+		fprintf(stderr,
+			"NVWAVE and TUTORIAL_QUEUE must name the command and the tutorial's workload (meson test does)\n");
 		return 2;
 	}
 	snprintf(dir, sizeof dir, "/tmp/nvwave-cli-XXXXXX");

@@ -25,9 +25,16 @@ static void temporary(char *path, size_t n, const char *what)
 
 static void begin(struct rig *rig, uint64_t seed, const char *const *settings, bool logged)
 {
-	const struct nvw_pool_params params = {.heap_bytes = HEAP_BYTES, .streams = 64, .log_entries = 16, .layout = "test"};
-	const struct nvw_log_info info = {.workload = "test", .options = "", .machine = "gope18", .protocol = "vi", .model = "",
-		.domain = "", .seed = seed, .atomicity = 8};
+	const struct nvw_pool_params params = {
+		.heap_bytes = HEAP_BYTES, .streams = 64, .log_entries = 16, .layout = "test"};
+	const struct nvw_log_info info = {.workload = "test",
+		.options = "",
+		.machine = "gope18",
+		.protocol = "vi",
+		.model = "",
+		.domain = "",
+		.seed = seed,
+		.atomicity = 8};
 
 	*rig = (struct rig){0};
 	emu_config_default(&rig->config);

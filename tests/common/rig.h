@@ -22,7 +22,8 @@ struct rig {
 	uint64_t nvram_bytes;
 };
 
-/* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker is on. */
+/* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker
+ * is on. */
 void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
 /* The same, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);

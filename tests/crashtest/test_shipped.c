@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shipped structures on the emulated machine, from store to verdict: as they are they survive, and every mutation is
- * found by the mode that its table names (or, "permitted", by neither of the two).
+ * The shipped structures on the emulated machine, from store to verdict: as they are they survive, and every
+ * mutation is found by the mode that its table names (or, "permitted", by neither of the two).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,16 +26,22 @@
 static const struct shipped {
 	const struct nvw_workload *workload;
 	const char *options[8][2];
-} kv = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"}, {"records", "200"}}},
+} kv = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
+				  {"records", "200"}}},
   kv_resize = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}}},
-  kv_group = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"scope", "workgroup"}}},
-  btree = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
-  btree_kernel = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"},
-	{"scope", "kernel"}}},
-  btree_update = {&nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
-  btree_delete = {&nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
+  kv_group = {&nvw_workload_kv,
+	  {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"scope", "workgroup"}}},
+  btree = {&nvw_workload_btree,
+	  {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
+  btree_kernel = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"},
+					       {"group-size", "64"}, {"scope", "kernel"}}},
+  btree_update = {&nvw_workload_btree,
+	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
+  btree_delete = {
+	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
 
-static struct ct_result run(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting)
+static struct ct_result run(
+	const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting)
 {
 	static struct ct_result result;
 	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = 2};
@@ -50,7 +56,8 @@ static struct ct_result run(const struct shipped *s, enum ct_mode mode, uint64_t
 	for (unsigned i = 0; s->options[i][0]; i++) {
 		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
 	}
-	const struct ct_subject subject = {.workload = s->workload, .options = values, .config = &config, .mutation = mutation};
+	const struct ct_subject subject = {
+		.workload = s->workload, .options = values, .config = &config, .mutation = mutation};
 
 	r = ct_run(&subject, &options, &result);
 	if (r < 0) {
@@ -60,7 +67,8 @@ static struct ct_result run(const struct shipped *s, enum ct_mode mode, uint64_t
 	return result;
 }
 
-static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting, bool consistent)
+static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation,
+	const char *setting, bool consistent)
 {
 	const struct ct_result result = run(s, mode, states, mutation, setting);
 
@@ -73,7 +81,8 @@ static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, 
 
 static void shipped_structures_survive_every_observed_state(void **state)
 {
-	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete};
+	static const struct shipped *const all[] = {
+		&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -105,7 +114,8 @@ static void find_mutations(const struct shipped *s)
 		if (!strcmp(mode, "permitted")) {
 			expect(s, CT_OBSERVED, 3000, i, NULL, true);
 		} else {
-			expect(s, strcmp(mode, "kill") ? CT_OBSERVED : CT_KILL, strcmp(mode, "kill") ? 20000 : 30, i, NULL, false);
+			expect(s, strcmp(mode, "kill") ? CT_OBSERVED : CT_KILL,
+				strcmp(mode, "kill") ? 20000 : 30, i, NULL, false);
 		}
 	}
 }

@@ -12,7 +12,7 @@
 
 #include "fiber.h"
 
-/* ---- Execution ---------------------------------------------------------------------------------------------- */
+/* ---- Execution ----------------------------------------------------------------------------- */
 
 struct words {
 	uint64_t *a, *b;
@@ -41,7 +41,8 @@ static void every_work_item_runs_once_with_its_own_id(void **state)
 		for (uint64_t id = 0; id < w.n; id++) {
 			assert_int_equal(rig_visible(&rig, &w.a[id]), id + 1);
 		}
-		assert_int_equal(emu_statistics(rig.machine)->work_items, (w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
+		assert_int_equal(emu_statistics(rig.machine)->work_items,
+			(w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
 		rig_end(&rig);
 	}
 }
@@ -113,7 +114,7 @@ static void a_lane_that_spins_does_not_starve_its_wavefront(void **state)
 	rig_end(&rig);
 }
 
-/* ---- Atomics, sizes ---------------------------------------------------------------------------------------------- */
+/* ---- Atomics, sizes ------------------------------------------------------------------------ */
 
 struct atomics {
 	uint8_t *u8;
@@ -168,7 +169,7 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	rig_ok(nvw_read(rig.machine, &u32, a.u32, 4));
 	assert_int_equal(u8, (uint8_t)n);
 	assert_int_equal(u16, (uint16_t)(3 * n));
-	assert_int_equal(u32, (uint32_t)-(5 * (int64_t)n));
+	assert_int_equal(u32, (uint32_t) - (5 * (int64_t)n));
 	assert_int_equal(rig_visible(&rig, &a.u64[0]), n * (n - 1) / 2);
 	assert_int_equal(rig_visible(&rig, &a.u64[1]), -(n * (n - 1) / 2));
 	assert_int_equal(rig_visible(&rig, &a.u64[2]), 0);
@@ -190,7 +191,7 @@ static void atomics_of_work_group_scope_lose_no_update_within_a_group(void **sta
 	check_atomics(NVW_SCOPE_WORKGROUP, 256, 256);
 }
 
-/* ---- Barriers ------------------------------------------------------------------------------------------------------- */
+/* ---- Barriers ------------------------------------------------------------------------------ */
 
 static void reverse(const void *args)
 {
@@ -283,7 +284,7 @@ static void a_deadlock_is_reported_with_who_waits_where(void **state)
 	rig_end(&rig);
 }
 
-/* ---- Coherence -------------------------------------------------------------------------------------------------------- */
+/* ---- Coherence ----------------------------------------------------------------------------- */
 
 static void publish_and_read(const void *args)
 {
@@ -413,7 +414,7 @@ static void a_work_item_always_sees_its_own_stores(void **state)
 	}
 }
 
-/* ---- Bad kernels --------------------------------------------------------------------------------------------------------- */
+/* ---- Bad kernels --------------------------------------------------------------------------- */
 
 static void wild_store(const void *args)
 {
@@ -484,7 +485,7 @@ static void a_work_item_that_uses_up_its_stack_stops(void **state)
 	rig_end(&rig);
 }
 
-/* ---- The host --------------------------------------------------------------------------------------------------------------- */
+/* ---- The host ------------------------------------------------------------------------------ */
 
 static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **state)
 {
@@ -508,7 +509,7 @@ static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **sta
 	rig_end(&rig);
 }
 
-/* ---- Determinism --------------------------------------------------------------------------------------------------------------- */
+/* ---- Determinism --------------------------------------------------------------------------- */
 
 static void race(const void *args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist barriers: what is durable when, at every scope, domain and model; and the checker, which must find the
- * faults that are planted here.
+ * Persist barriers: what is durable when, at every scope, domain and model; and the checker, which must find
+ * the faults that are planted here.
  */
 #include "common/rig.h"
 
@@ -20,7 +20,7 @@ struct words {
 	unsigned rounds;
 };
 
-/* ---- Power cuts: what an epoch model promises, looked at from outside ------------------------------------------- */
+/* ---- Power cuts: what an epoch model promises, looked at from outside ---------------------- */
 
 /* Round r stores r to the work-item's two lines, a barrier between them. */
 static void ladder(const void *args)
@@ -59,15 +59,16 @@ static void on_ack(void *context, uint64_t first, uint64_t count)
 	}
 }
 
-/* Cuts the power at time and compares the medium with the promise: the second line never runs ahead of the first,
- * and what was acknowledged is there. Under scopes wider than the work-item, across the group. */
+/* Cuts the power at time and compares the medium with the promise: the second line never runs ahead of the
+ * first, and what was acknowledged is there. Under scopes wider than the work-item, across the group. */
 static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const char *const *settings)
 {
 	enum { ITEMS = 128, GROUP = 32 };
 	static struct rig rig;
 	static struct cut cut;
 	struct words w = {.group = group, .rounds = 3};
-	struct emu_power_cut power = {.time_ps = time_ps, .seed = seed, .die = on_cut, .acknowledged = on_ack, .context = &cut};
+	struct emu_power_cut power = {
+		.time_ps = time_ps, .seed = seed, .die = on_cut, .acknowledged = on_ack, .context = &cut};
 
 	rig_begin(&rig, seed, settings);
 	memset(&cut, 0, sizeof cut);
@@ -79,8 +80,12 @@ static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const 
 	}
 	for (unsigned item = 0; item < ITEMS; item++) {
 		const uint64_t second = rig_durable(&rig, &w.a[16 * item + 8]);
-		const unsigned from = group == NVW_WORKITEM ? item : group == NVW_WORKGROUP ? item / GROUP * GROUP : 0;
-		const unsigned to = group == NVW_WORKITEM ? item + 1 : group == NVW_WORKGROUP ? from + GROUP : ITEMS;
+		const unsigned from = group == NVW_WORKITEM  ? item :
+				      group == NVW_WORKGROUP ? item / GROUP * GROUP :
+							       0;
+		const unsigned to = group == NVW_WORKITEM  ? item + 1 :
+				    group == NVW_WORKGROUP ? from + GROUP :
+							     ITEMS;
 
 		assert_true(second >= cut.acked[item]);
 		for (unsigned other = from; other < to; other++) {
@@ -127,13 +132,13 @@ static void no_power_cut_shows_a_store_without_those_before_its_barrier_buffered
 
 static void no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches(void **state)
 {
-	static const char *const settings[] = {"l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2", "l1.nvw_fifo=1",
-		"l2.nvw_fifo=2", "nvram.channels=3", NULL};
+	static const char *const settings[] = {"l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2",
+		"l1.nvw_fifo=1", "l2.nvw_fifo=2", "nvram.channels=3", NULL};
 
 	cut_everywhere(settings);
 }
 
-/* ---- Steps of the barrier ------------------------------------------------------------------------------------------ */
+/* ---- Steps of the barrier ------------------------------------------------------------------ */
 
 static void store_and_wait(const void *args)
 {
@@ -159,8 +164,9 @@ static uint64_t time_of(const char *const *settings, enum nvw_group group, uint6
 
 static void a_barrier_waits_for_the_device_and_not_with_adr_or_eadr(void **state)
 {
-	static const char *const slow[] = {"nvram.write=10us", NULL}, *const adr[] = {"nvram.write=10us", "nvram.domain=adr", NULL},
-		*const eadr[] = {"nvram.write=10us", "nvram.domain=eadr", NULL};
+	static const char *const slow[] = {"nvram.write=10us", NULL},
+				 *const adr[] = {"nvram.write=10us", "nvram.domain=adr", NULL},
+				 *const eadr[] = {"nvram.write=10us", "nvram.domain=eadr", NULL};
 
 	assert_true(time_of(slow, NVW_WORKITEM, 1) > 10000000);
 	assert_true(time_of(adr, NVW_WORKITEM, 1) < 1000000);
@@ -169,8 +175,9 @@ static void a_barrier_waits_for_the_device_and_not_with_adr_or_eadr(void **state
 
 static void one_line_takes_exactly_the_latencies_on_its_way(void **state)
 {
-	/* Acquire at kernel begin 1, issue 0, store 1, FIFO entry through the L1's port 1, network 1 + 1, bank, device
-	 * 250 ns, marker and acknowledgement by network ...: nothing is counted twice, nothing forgotten. */
+	/* Acquire at kernel begin 1, issue 0, store 1, FIFO entry through the L1's port 1, network 1 + 1,
+	 * bank, device 250 ns, marker and acknowledgement by network ...: nothing is counted twice, nothing
+	 * forgotten. */
 	const uint64_t short_ps = time_of(NULL, NVW_WORKITEM, 1);
 	static const char *const longer[] = {"nvram.write=350ns", NULL};
 
@@ -180,7 +187,7 @@ static void one_line_takes_exactly_the_latencies_on_its_way(void **state)
 	}
 }
 
-/* ---- The checker finds planted faults --------------------------------------------------------------------------------- */
+/* ---- The checker finds planted faults ------------------------------------------------------ */
 
 /* Work-item 0 of a small kernel as the test drives it: stores recorded by hand on lines of its own. */
 struct hand {
@@ -209,7 +216,8 @@ static void hand_end(struct hand *h)
 
 static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
 {
-	const struct emu_nvram_write write = {.line = EMU_NVRAM | 100, .number = number, .mask = 255, .stores = line->stores};
+	const struct emu_nvram_write write = {
+		.line = EMU_NVRAM | 100, .number = number, .mask = 255, .stores = line->stores};
 
 	record_issue(h->rig.machine, &write);
 }
@@ -262,13 +270,14 @@ static void the_checker_accepts_what_the_equations_allow(void **state)
 	hand_end(&h);
 }
 
-/* ---- Buffered epoch ------------------------------------------------------------------------------------------------------- */
+/* ---- Buffered epoch ------------------------------------------------------------------------ */
 
 static void race_across(const void *args)
 {
 	const struct words *const w = args;
 
-	/* Work-item 0 passes the kernel's barrier and stores; the last one stores to the same word before it. */
+	/* Work-item 0 passes the kernel's barrier and stores; the last one stores to the same word before it.
+	 */
 	if (nvw_global_id() == 0) {
 		nvw_p_barrier_kr();
 		nvw_store(&w->a[0], 2);
@@ -316,7 +325,7 @@ static void ordering_alone_is_faster_than_waiting(void **state)
 	assert_true(time[1] < time[0]);
 }
 
-/* ---- Volatile -------------------------------------------------------------------------------------------------------------- */
+/* ---- Volatile ------------------------------------------------------------------------------ */
 
 static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
 {

@@ -13,7 +13,8 @@ static void every_instruction_order_and_scope_has_a_row(void **state)
 		for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
 			for (unsigned order = 0; order < COH_ORDERS; order++) {
 				for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
-					assert_non_null(coh_row_find(coh_protocols[i], instruction, order, scope));
+					assert_non_null(
+						coh_row_find(coh_protocols[i], instruction, order, scope));
 				}
 			}
 		}
@@ -27,8 +28,9 @@ static void every_row_can_be_reached(void **state)
 			bool reached = false;
 
 			for (unsigned n = 0; n < COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES; n++) {
-				reached = reached || coh_row_find(coh_protocols[i], n / (COH_ORDERS * COH_SCOPES),
-					n / COH_SCOPES % COH_ORDERS, n % COH_SCOPES) == row;
+				reached = reached ||
+					  coh_row_find(coh_protocols[i], n / (COH_ORDERS * COH_SCOPES),
+						  n / COH_SCOPES % COH_ORDERS, n % COH_SCOPES) == row;
 			}
 			assert_true(reached);
 		}
@@ -55,25 +57,33 @@ static void actions_carry_the_names_of_the_papers(void **state)
 }
 
 /* The steps of a row as one text. */
-static const char *steps_text(const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope)
+static const char *steps_text(
+	const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope)
 {
 	static char text[256];
-	const struct coh_row *const row = coh_row_find(coh_protocol_find(protocol), instruction, order, scope);
+	const struct coh_row *const row =
+		coh_row_find(coh_protocol_find(protocol), instruction, order, scope);
 
 	text[0] = 0;
 	for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", s ? "; " : "", coh_action_name(row->steps[s]));
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", s ? "; " : "",
+			coh_action_name(row->steps[s]));
 	}
 	return text;
 }
 
-/* The rows of alsop16 Table 3 that a protocol with HRF scopes shares with RSP, and gope18 3 for system scope. */
+/* The rows of alsop16 Table 3 that a protocol with HRF scopes shares with RSP, and gope18 3 for system scope.
+ */
 static void vi_does_what_the_papers_say(void **state)
 {
-	assert_string_equal(steps_text("vi", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_WORKGROUP), "LD x at L1");
-	assert_string_equal(steps_text("vi", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT), "LD x at L2; invalidate local L1");
-	assert_string_equal(steps_text("vi", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_WORKGROUP), "ST x at L1");
-	assert_string_equal(steps_text("vi", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT), "flush local L1; ST x at L2");
+	assert_string_equal(
+		steps_text("vi", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_WORKGROUP), "LD x at L1");
+	assert_string_equal(steps_text("vi", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT),
+		"LD x at L2; invalidate local L1");
+	assert_string_equal(
+		steps_text("vi", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_WORKGROUP), "ST x at L1");
+	assert_string_equal(steps_text("vi", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT),
+		"flush local L1; ST x at L2");
 	assert_string_equal(steps_text("vi", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP), "RMW x at L1");
 	assert_string_equal(steps_text("vi", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT),
 		"flush local L1; RMW x at L2; invalidate local L1");

@@ -21,7 +21,8 @@ static void numbers_are_read_in_their_units(void **state)
 
 	assert_int_equal(nvw_parse_bytes("16KiB", &v), 0);
 	assert_int_equal(v, 16384);
-	assert_int_equal(nvw_parse_bytes("0x40B", &v), NVW_E_USAGE); /* B is a hexadecimal digit: 0x40B has no unit */
+	assert_int_equal(
+		nvw_parse_bytes("0x40B", &v), NVW_E_USAGE); /* B is a hexadecimal digit: 0x40B has no unit */
 	assert_int_equal(nvw_parse_bytes("1.5MiB", &v), 0);
 	assert_int_equal(v, 3 << 19);
 	assert_int_equal(nvw_parse_count("12k", &v), 0);
@@ -42,7 +43,8 @@ static void numbers_are_read_in_their_units(void **state)
 
 static void nonsense_is_refused(void **state)
 {
-	static const char *const bad[] = {"", "-1", "1e5", "k", "12kk", "99999999999999999999G", "0x", "1 2", "+3", "nan"};
+	static const char *const bad[] = {
+		"", "-1", "1e5", "k", "12kk", "99999999999999999999G", "0x", "1 2", "+3", "nan"};
 	uint64_t v;
 	bool cycles;
 

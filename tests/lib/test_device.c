@@ -19,7 +19,7 @@ struct args {
 	unsigned words;
 };
 
-/* ---- Heap --------------------------------------------------------------------------------------------------- */
+/* ---- Heap ---------------------------------------------------------------------------------- */
 
 static void allocate(const void *args)
 {
@@ -78,7 +78,8 @@ static void many_work_items_get_different_blocks_that_are_theirs(void **state)
 			uint32_t index = 0;
 			nvw_off word;
 
-			assert_true(nvw__block_locate(&a.pmem.geometry, blocks[i], nvw__class_of(sizes[s]), &at, &index));
+			assert_true(nvw__block_locate(
+				&a.pmem.geometry, blocks[i], nvw__class_of(sizes[s]), &at, &index));
 			word = nvw__block_word_off(nvw__chunk_off(&a.pmem.geometry, chunk), index);
 			assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
 			assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_ALLOCATED);
@@ -137,7 +138,7 @@ static void a_heap_that_is_too_small_is_an_error_that_changes_nothing(void **sta
 	rig_end(&rig);
 }
 
-/* ---- Epochs -------------------------------------------------------------------------------------------------- */
+/* ---- Epochs -------------------------------------------------------------------------------- */
 
 static void overflow_log(const void *args)
 {
@@ -173,9 +174,11 @@ static void a_full_undo_log_refuses_and_writes_nothing(void **state)
 static void transact(const void *args)
 {
 	const struct args *const a = args;
-	const uint32_t stream = a->group == NVW_KERNEL ? 0 : a->group == NVW_WORKGROUP ? (uint32_t)nvw_group_id() :
-		(uint32_t)nvw_global_id();
-	const bool leader = a->group == NVW_WORKITEM || (a->group == NVW_WORKGROUP ? nvw_local_id() : nvw_global_id()) == 0;
+	const uint32_t stream = a->group == NVW_KERNEL    ? 0 :
+				a->group == NVW_WORKGROUP ? (uint32_t)nvw_group_id() :
+							    (uint32_t)nvw_global_id();
+	const bool leader = a->group == NVW_WORKITEM ||
+			    (a->group == NVW_WORKGROUP ? nvw_local_id() : nvw_global_id()) == 0;
 	uint64_t *const word = a->out + 8 * nvw_global_id();
 	struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, stream);
 
@@ -208,7 +211,8 @@ static int no_write(void *context, nvw_off off, const void *from, size_t n)
 	return 0;
 }
 
-/* After a cut anywhere and recovery, all words of a group are of one round: that of the stream's settled epoch. */
+/* After a cut anywhere and recovery, all words of a group are of one round: that of the stream's settled
+ * epoch. */
 static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_ps)
 {
 	enum { ITEMS = 16, GROUP = 8 };
@@ -232,7 +236,8 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 	bytes = nvw_pool_geometry(rig.pool)->bytes;
 	image = aligned_alloc(4096, bytes);
 	memcpy(image, nvw_pool_base(rig.pool), bytes);
-	const struct nvw_pool_image what = {.image = image, .bytes = bytes, .write = no_write, .context = image};
+	const struct nvw_pool_image what = {
+		.image = image, .bytes = bytes, .write = no_write, .context = image};
 
 	rig_ok(nvw_pool_open_image(&what, &pool));
 	rig_ok(nvw_recover(pool, &report));
@@ -243,7 +248,8 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 		rig_ok(nvw_stream_state(pool, stream, &s));
 		const uint64_t completed = s.state == NVW_EPOCH_ROLLED_BACK ? s.settled - 1 : s.settled;
 
-		assert_int_equal(nvw_pool_word(pool, (nvw_off)((char *)(a.out + 8 * i) - a.pmem.base)), completed);
+		assert_int_equal(
+			nvw_pool_word(pool, (nvw_off)((char *)(a.out + 8 * i) - a.pmem.base)), completed);
 	}
 	nvw_pool_close(pool);
 	free(image);
@@ -259,7 +265,7 @@ static void epochs_of_every_scope_are_all_or_nothing_at_any_cut(void **state)
 	}
 }
 
-/* ---- Tearing ---------------------------------------------------------------------------------------------------- */
+/* ---- Tearing ------------------------------------------------------------------------------- */
 
 static void store_line(const void *args)
 {

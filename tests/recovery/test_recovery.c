@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery on pools that the tests write word by word: what it does, that it can be interrupted and repeated, and that no
- * damage goes unnoticed.
+ * Recovery on pools that the tests write word by word: what it does, that it can be interrupted and repeated,
+ * and that no damage goes unnoticed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,14 +44,17 @@ static int image_write(void *context, nvw_off off, const void *from, size_t n)
 
 static int open_image(struct image *im, struct nvw_pool **ret_pool)
 {
-	const struct nvw_pool_image image = {.image = im->bytes, .bytes = im->size, .write = image_write, .context = im};
+	const struct nvw_pool_image image = {
+		.image = im->bytes, .bytes = im->size, .write = image_write, .context = im};
 
 	return nvw_pool_open_image(&image, ret_pool);
 }
 
 static void image_new(struct image *im)
 {
-	const struct nvw_pool_params params = {.heap_bytes = 3 * NVW_POOL_CHUNK_BYTES, .streams = STREAMS, .log_entries = ENTRIES,
+	const struct nvw_pool_params params = {.heap_bytes = 3 * NVW_POOL_CHUNK_BYTES,
+		.streams = STREAMS,
+		.log_entries = ENTRIES,
 		.layout = "test"};
 	char path[64];
 	struct nvw_pool *pool;
@@ -102,7 +105,8 @@ static void put_est(struct image *im, uint32_t stream, enum nvw__est_state state
 }
 
 /* words: which of the entry's four words are durable. */
-static void put_entry(struct image *im, uint32_t stream, uint32_t entry, uint64_t epoch, nvw_off off, uint64_t value, unsigned words)
+static void put_entry(struct image *im, uint32_t stream, uint32_t entry, uint64_t epoch, nvw_off off,
+	uint64_t value, unsigned words)
 {
 	const struct nvw__undo undo = {.off = off, .value = value};
 
@@ -115,9 +119,11 @@ static void put_entry(struct image *im, uint32_t stream, uint32_t entry, uint64_
 	}
 }
 
-static void put_block(struct image *im, uint64_t chunk, uint32_t i, enum nvw__block_kind kind, uint32_t stream, uint64_t epoch)
+static void put_block(struct image *im, uint64_t chunk, uint32_t i, enum nvw__block_kind kind,
+	uint32_t stream, uint64_t epoch)
 {
-	put_sealed(im, nvw__block_word_off(nvw__chunk_off(&im->g, chunk), i), nvw__block_payload(kind, stream, epoch));
+	put_sealed(im, nvw__block_word_off(nvw__chunk_off(&im->g, chunk), i),
+		nvw__block_payload(kind, stream, epoch));
 }
 
 static nvw_off data_at(const struct image *im, unsigned i)
@@ -126,8 +132,8 @@ static nvw_off data_at(const struct image *im, unsigned i)
 }
 
 /*
- * Stream 0: epoch 3 complete. Stream 1: epoch 6 open, two words changed, one of them twice, an allocation and a free. Stream
- * 2: epoch 1 open and torn. Stream 3: epoch 2 was rolled back before. An extent in chunk 1.
+ * Stream 0: epoch 3 complete. Stream 1: epoch 6 open, two words changed, one of them twice, an allocation and
+ * a free. Stream 2: epoch 1 open and torn. Stream 3: epoch 2 was rolled back before. An extent in chunk 1.
  */
 static void build(struct image *im)
 {
@@ -180,12 +186,14 @@ static bool allocated(struct image *im, nvw_off off)
 	return is;
 }
 
-/* ---- Cases -------------------------------------------------------------------------------------------------- */
+/* ---- Cases --------------------------------------------------------------------------------- */
 
 static void exactly_one_case_fits_every_combination_of_facts(void **state)
 {
 	for (unsigned n = 0; n < 8 * REC_RELATIONS; n++) {
-		const struct rec_entry_facts facts = {.sealed = n & 1, .one_epoch = n >> 1 & 1, .place = n >> 2 & 1,
+		const struct rec_entry_facts facts = {.sealed = n & 1,
+			.one_epoch = n >> 1 & 1,
+			.place = n >> 2 & 1,
 			.relation = (enum rec_relation)(n >> 3)};
 		unsigned fitting = 0;
 
@@ -196,7 +204,7 @@ static void exactly_one_case_fits_every_combination_of_facts(void **state)
 	}
 }
 
-/* ---- What it does --------------------------------------------------------------------------------------------- */
+/* ---- What it does -------------------------------------------------------------------------- */
 
 static void open_epochs_are_undone_and_complete_ones_kept(void **state)
 {
@@ -314,9 +322,10 @@ static void a_sweep_frees_what_nobody_reaches(void **state)
 	free(im.bytes);
 }
 
-/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+/* ---- Damage -------------------------------------------------------------------------------- */
 
-/* What a user of the pool can tell apart after recovery: data, roots, which blocks are allocated, what is settled. */
+/* What a user of the pool can tell apart after recovery: data, roots, which blocks are allocated, what is
+ * settled. */
 static uint64_t meaning(struct image *im)
 {
 	uint64_t hash = 0;
@@ -344,7 +353,8 @@ static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expe
 	r = recover(&bad, &report);
 	if (r == 0) {
 		if (meaning(&bad) != expected) {
-			fail_msg("offset %llu, bits %02x: a wrong answer in silence", (unsigned long long)at, bits);
+			fail_msg("offset %llu, bits %02x: a wrong answer in silence", (unsigned long long)at,
+				bits);
 		}
 	} else {
 		assert_true(r == NVW_E_DAMAGED || r == NVW_E_NOT_A_POOL || r == NVW_E_VERSION);
@@ -368,11 +378,13 @@ static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **sta
 	expected = meaning(&whole);
 	for (unsigned c = 0; c < sizeof changes; c++) {
 		for (nvw_off at = 0; at < im.g.chunks + table; at++) {
-			/* Root words are the structure's own, and so is what nothing uses between the tables and the chunks. */
+			/* Root words are the structure's own, and so is what nothing uses between the tables
+			 * and the chunks. */
 			const bool is_root = at >= im.g.roots && at < im.g.roots + 8 * NVW_POOL_ROOTS;
 			const bool is_header = at < im.g.roots;
 
-			if (is_root || (is_header && at % 4096 >= 256 && at % 512) || (at >= im.g.chunk_table + 64 && at < im.g.chunks)) {
+			if (is_root || (is_header && at % 4096 >= 256 && at % 512) ||
+				(at >= im.g.chunk_table + 64 && at < im.g.chunks)) {
 				continue;
 			}
 			flip(&im, at, changes[c], expected);
@@ -424,16 +436,17 @@ static void an_epoch_from_the_future_is_damage(void **state)
 	free(im.bytes);
 }
 
-/* ---- Random histories ------------------------------------------------------------------------------------------------ */
+/* ---- Random histories ---------------------------------------------------------------------- */
 
-/* One stream changes random words, epoch by epoch, with its barriers; the power goes anywhere, with any part of the
- * step under way. Recovery must give the state before or after the last epoch. */
+/* One stream changes random words, epoch by epoch, with its barriers; the power goes anywhere, with any part
+ * of the step under way. Recovery must give the state before or after the last epoch. */
 static void random_history(uint64_t seed)
 {
 	enum { WORDS = 6 };
 	struct nvw_random random = {nvw_mix64(seed + 1)};
 	uint64_t before[WORDS] = {0}, after[WORDS], now[WORDS];
-	const unsigned last = 1 + (unsigned)nvw_random_below(&random, 5), step = (unsigned)nvw_random_below(&random, 4);
+	const unsigned last = 1 + (unsigned)nvw_random_below(&random, 5),
+		       step = (unsigned)nvw_random_below(&random, 4);
 	struct image im;
 	struct nvw_recovery report;
 	bool is_before = true, is_after = true;

@@ -2,7 +2,8 @@
 /* The other kernels: update, delete, look up, scan; and nodes for the bulk load. */
 #include "search.h"
 
-static bool find_slot(const struct btree_args *a, nvw_off leaf, uint64_t key, unsigned *ret_rank, unsigned *ret_slot)
+static bool find_slot(
+	const struct btree_args *a, nvw_off leaf, uint64_t key, unsigned *ret_rank, unsigned *ret_slot)
 {
 	const struct btree_node *const node = btree_node_at(a->pmem, leaf);
 	const uint64_t order = nvw_load(&node->order);
@@ -99,7 +100,8 @@ void btree_lookup_kernel(const void *args)
 	}
 	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
 	nvw_store(&a->result[k], find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot) ?
-		nvw_load(&btree_node_at(a->pmem, leaf)->values[slot]) : 0);
+					 nvw_load(&btree_node_at(a->pmem, leaf)->values[slot]) :
+					 0);
 	nvw_ack(nvw_load(&a->ops[k]));
 }
 
@@ -115,11 +117,13 @@ void btree_scan_kernel(const void *args)
 		return;
 	}
 	key = nvw_load(&a->keys[k]);
-	for (leaf = btree_find_leaf(a->pmem, a->height, key); leaf && left; leaf = nvw_load(&btree_node_at(a->pmem, leaf)->next)) {
+	for (leaf = btree_find_leaf(a->pmem, a->height, key); leaf && left;
+		leaf = nvw_load(&btree_node_at(a->pmem, leaf)->next)) {
 		const struct btree_node *const node = btree_node_at(a->pmem, leaf);
 		const uint64_t order = nvw_load(&node->order);
 
-		for (unsigned i = btree_rank(node, order, key, false); i < btree_count(order) && left; i++, left--) {
+		for (unsigned i = btree_rank(node, order, key, false); i < btree_count(order) && left;
+			i++, left--) {
 			sum += nvw_load(&node->values[btree_slot(order, i)]);
 		}
 	}

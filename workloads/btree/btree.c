@@ -14,9 +14,11 @@ const struct nvw_option btree_options[] = {
 	{"op", NVW_OPTION_CHOICE, "insert", ops, "what the operations are"},
 	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
 	{"key-column", NVW_OPTION_COUNT, "0", NULL, KEYS_COLUMN_HELP},
-	{"scope", NVW_OPTION_CHOICE, "workgroup", scopes, "of the persist barriers: gope18's Algorithm 1 (kernel) or 2 (workgroup)"},
+	{"scope", NVW_OPTION_CHOICE, "workgroup", scopes,
+		"of the persist barriers: gope18's Algorithm 1 (kernel) or 2 (workgroup)"},
 	{"persist", NVW_OPTION_BOOL, "on", NULL, "off: the DRAM-only baseline"},
-	{"undo", NVW_OPTION_BOOL, "on", NULL, "undo logging of splits; off measures the barriers alone, and a crash may break the tree"},
+	{"undo", NVW_OPTION_BOOL, "on", NULL,
+		"undo logging of splits; off measures the barriers alone, and a crash may break the tree"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations a kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
 	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs that a scan reads"},
@@ -35,7 +37,8 @@ const struct nvw_mutation btree_mutations[] = {
 		"operations are acknowledged before the barrier that makes them durable", "observed"},
 	[BTREE_LOST_LEAF_LINK] = {"lost-leaf-link", "a split drops the link to the right neighbour", "kill"},
 	[BTREE_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where the group's updates must precede the completion of its epoch", "permitted"},
+		"work-item scope where the group's updates must precede the completion of its epoch",
+		"permitted"},
 	{NULL, NULL, NULL},
 };
 
@@ -47,11 +50,16 @@ static int report_levels(const struct btree_plan *p, struct nvw_description *d)
 	for (unsigned level = 0; level < p->height && r == 0; level++) {
 		char name[64];
 
-		snprintf(name, sizeof name, level ? "btree.nv_writes.leaf-%u" : "btree.nv_writes.leaf", level);
-		r = nvw_describe_u64(d, name, p->writes[level], "count", "stores to NVRAM on this level, of the whole run");
-		snprintf(name, sizeof name, level ? "btree.nv_writes_a_scope.leaf-%u" : "btree.nv_writes_a_scope.leaf", level);
-		r = r ? r : nvw_describe_real(d, name, p->steps[level] ? (double)p->writes[level] / (double)p->steps[level] : 0, "count",
-			"of these, between a scope's persist barriers (gope18 Table 3)");
+		snprintf(
+			name, sizeof name, level ? "btree.nv_writes.leaf-%u" : "btree.nv_writes.leaf", level);
+		r = nvw_describe_u64(d, name, p->writes[level], "count",
+			"stores to NVRAM on this level, of the whole run");
+		snprintf(name, sizeof name,
+			level ? "btree.nv_writes_a_scope.leaf-%u" : "btree.nv_writes_a_scope.leaf", level);
+		r = r ? r :
+			nvw_describe_real(d, name,
+				p->steps[level] ? (double)p->writes[level] / (double)p->steps[level] : 0,
+				"count", "of these, between a scope's persist barriers (gope18 Table 3)");
 	}
 	return r;
 }
@@ -63,10 +71,14 @@ int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description
 
 	r = r ? r : nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end");
-	r = r ? r : nvw_describe_u64(d, "btree.bytes", p->node_count * BTREE_NODE_BYTES, "bytes", "size of the tree at the end");
+	r = r ? r :
+		nvw_describe_u64(d, "btree.bytes", p->node_count * BTREE_NODE_BYTES, "bytes",
+			"size of the tree at the end");
 	r = r ? r : nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split");
 	r = r ? r : nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted");
-	r = r ? r : nvw_describe_u64(d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found");
+	r = r ? r :
+		nvw_describe_u64(
+			d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found");
 	r = r ? r : nvw_describe_u64(d, "btree.absent", p->absent, "count", "keys that they did not find");
 	r = r ? r : nvw_describe_u64(d, "btree.scanned", p->scanned, "count", "pairs that scans read");
 	return r ? r : report_levels(p, d);
@@ -76,7 +88,8 @@ extern const struct nvw_workload nvw_workload_btree;
 
 const struct nvw_workload nvw_workload_btree = {
 	.name = "btree",
-	.summary = "B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
+	.summary =
+		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
 	.options = btree_options,
 	.mutations = btree_mutations,
 	.prepare = btree_prepare,

@@ -4,10 +4,9 @@
  *
  *	every node is an allocated block, with the magic, its level and a sound order word
  *	keys ascend within a node, lie above the left neighbour's high key and up to the node's own
- *	the children of a level, in order, are nodes of the level below, in its chain's order (a node whose split has
- *	not reached its parent is in the chain alone)
- *	a level ends with the highest key
- *	nothing else is allocated
+ *	the children of a level, in order, are nodes of the level below, in its chain's order (a node whose
+ *split has not reached its parent is in the chain alone) a level ends with the highest key nothing else is
+ *allocated
  *
  * Contents: a key holds what the last acknowledged operation on it left, or what a later one did.
  */
@@ -38,7 +37,8 @@ static const struct btree_node *node_at(struct walk *w, nvw_off off, unsigned le
 		return NULL;
 	}
 	if (node->info != (BTREE_MAGIC | level)) {
-		BROKEN(w, off, "the node at %" PRIu64 " is not of level %u: its content is not durable", off, level);
+		BROKEN(w, off, "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
+			level);
 		return NULL;
 	}
 	for (unsigned i = 0; i < BTREE_SLOTS; i++) {
@@ -51,7 +51,7 @@ static const struct btree_node *node_at(struct walk *w, nvw_off off, unsigned le
 	return node;
 }
 
-/* ---- Contents ---------------------------------------------------------------------------------------------------- */
+/* ---- Contents ------------------------------------------------------------------------------ */
 
 static bool was_loaded(struct walk *w, uint64_t key)
 {
@@ -63,8 +63,10 @@ static bool was_loaded(struct walk *w, uint64_t key)
 	return w->loaded < p->loaded_count && p->loaded[w->loaded] == key;
 }
 
-/* The operations on key, by_key[first] to by_key[end - 1], and what is in the tree. Every value that may be: */
-static void judge_key(struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
+/* The operations on key, by_key[first] to by_key[end - 1], and what is in the tree. Every value that may be:
+ */
+static void judge_key(
+	struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
 {
 	const struct btree_plan *const p = w->plan;
 	const bool loaded = was_loaded(w, key), changes = p->op <= BTREE_DELETE;
@@ -87,9 +89,12 @@ static void judge_key(struct walk *w, uint64_t key, uint64_t first, uint64_t end
 		}
 	}
 	if (from > first && changes && !present) {
-		BROKEN(w, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key, p->by_key[from - 1]);
+		BROKEN(w, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key,
+			p->by_key[from - 1]);
 	} else if (from > first && changes) {
-		BROKEN(w, off, "key %" PRIu64 " holds %" PRIx64 ", which is older than operation %" PRIu64 " that was acknowledged, or torn",
+		BROKEN(w, off,
+			"key %" PRIu64 " holds %" PRIx64 ", which is older than operation %" PRIu64
+			" that was acknowledged, or torn",
 			key, value, p->by_key[from - 1]);
 	} else if (present) {
 		BROKEN(w, off, "key %" PRIu64 " holds %" PRIx64 ", which nobody put there", key, value);
@@ -141,7 +146,7 @@ static void judge_leaf(struct walk *w, nvw_off off, const struct btree_node *nod
 	}
 }
 
-/* ---- Structure ------------------------------------------------------------------------------------------------------ */
+/* ---- Structure ----------------------------------------------------------------------------- */
 
 /* Position in the level above: the next child that some parent names. */
 struct cursor {
@@ -182,9 +187,12 @@ static void check_keys(struct walk *w, nvw_off off, const struct btree_node *nod
 	for (unsigned i = 0; i < btree_count(node->order) && !w->error; i++) {
 		const uint64_t key = node->keys[btree_slot(node->order, i)];
 
-		if (key < least || key > node->high || (i && key == node->keys[btree_slot(node->order, i - 1)])) {
-			BROKEN(w, off, "key %" PRIu64 " at %" PRIu64 " is out of order, or not between %" PRIu64 " and %" PRIu64, key, off, low,
-				node->high);
+		if (key < least || key > node->high ||
+			(i && key == node->keys[btree_slot(node->order, i - 1)])) {
+			BROKEN(w, off,
+				"key %" PRIu64 " at %" PRIu64 " is out of order, or not between %" PRIu64
+				" and %" PRIu64,
+				key, off, low, node->high);
 		}
 		least = key;
 	}
@@ -212,8 +220,10 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 		check_keys(w, off, node, low);
 		if (cursor_child(&parent, &child_low, &child) && child == off) {
 			if (child_low != low) {
-				BROKEN(w, off, "the parent of the node at %" PRIu64 " says that it begins with %" PRIu64 ", not %" PRIu64, off,
-					child_low, low);
+				BROKEN(w, off,
+					"the parent of the node at %" PRIu64
+					" says that it begins with %" PRIu64 ", not %" PRIu64,
+					off, child_low, low);
 			}
 			cursor_step(w, &parent, level + 1);
 		} else {
@@ -229,13 +239,17 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 			}
 		}
 		if (!node->next != (node->high == UINT64_MAX)) {
-			BROKEN(w, off, "the chain of level %u ends at %" PRIu64 ", but not with the highest key", level, off);
+			BROKEN(w, off,
+				"the chain of level %u ends at %" PRIu64 ", but not with the highest key",
+				level, off);
 		}
 		low = node->high + 1;
 		off = node->next;
 	}
 	if (!w->error && parent.node) {
-		BROKEN(w, parent.off, "the node at %" PRIu64 " names a child that is not in the chain of level %u", parent.off, level);
+		BROKEN(w, parent.off,
+			"the node at %" PRIu64 " names a child that is not in the chain of level %u",
+			parent.off, level);
 	}
 	return below;
 }
@@ -252,7 +266,8 @@ static void walk_tree(struct walk *w)
 	const struct btree_node *const node = nvw_pool_at(w->pool, root, sizeof *node);
 	nvw_off first = root, above = 0;
 
-	if (!root || !node || (node->info & ~UINT64_C(0xff)) != BTREE_MAGIC || btree_level(node->info) >= BTREE_LEVELS_MAX) {
+	if (!root || !node || (node->info & ~UINT64_C(0xff)) != BTREE_MAGIC ||
+		btree_level(node->info) >= BTREE_LEVELS_MAX) {
 		BROKEN(w, root, "the root word names offset %" PRIu64 ", which is no node", root);
 		return;
 	}
@@ -273,7 +288,8 @@ static int check_leaks(struct walk *w)
 	const int r = nvw_heap_visit(w->pool, count_block, &allocated);
 
 	if (r == 0 && allocated != w->nodes) {
-		BROKEN(w, 0, "%" PRIu64 " blocks are allocated, the tree has %" PRIu64 " nodes", allocated, w->nodes);
+		BROKEN(w, 0, "%" PRIu64 " blocks are allocated, the tree has %" PRIu64 " nodes", allocated,
+			w->nodes);
 	}
 	return r;
 }
@@ -306,9 +322,12 @@ int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		return nvw_describe_text(d, "btree.state", "broken", "see the findings");
 	}
 	walk_tree(&w);
-	r = nvw_describe_u64(d, "btree.height", btree_level(node->info) + 1, "levels", "levels, leaves included");
+	r = nvw_describe_u64(
+		d, "btree.height", btree_level(node->info) + 1, "levels", "levels, leaves included");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes");
 	r = r ? r : nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys");
-	r = r ? r : nvw_describe_u64(d, "btree.unparented", w.unparented, "count", "nodes that only their left neighbour names");
+	r = r ? r :
+		nvw_describe_u64(d, "btree.unparented", w.unparented, "count",
+			"nodes that only their left neighbour names");
 	return r;
 }

@@ -2,8 +2,8 @@
 /*
  * Batched parallel insertion: Algorithms 1 and 2 of gope18 5.1.
  *
- * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: it alone changes it. Level by
- * level from the leaves,
+ * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: it alone changes it.
+ *Level by level from the leaves,
  *
  *	fill	owners write new keys into free slots and make new nodes, which nothing refers to yet, and log
  *		what a split will change in place
@@ -14,8 +14,8 @@
  *	settle	if there were splits, each work-group's first work-item notes the completion of its epoch
  *	-- persist barrier --
  *
- * and what splits have made goes up to the parents. Barriers are the work-group's on the levels that belong to
- * it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
+ * and what splits have made goes up to the parents. Barriers are the work-group's on the levels that belong
+ *to it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
  */
 #include "search.h"
 
@@ -48,7 +48,7 @@ static void persist(const struct item *it)
 	}
 }
 
-/* ---- What comes from below: a sorted sequence of (key, value) ----------------------------------------------- */
+/* ---- What comes from below: a sorted sequence of (key, value) ------------------------------ */
 
 struct input {
 	const struct item *it;
@@ -99,7 +99,7 @@ static struct input input_begin(const struct item *it, uint64_t k, uint64_t end)
 	return in;
 }
 
-/* ---- A node as its owner sees it -------------------------------------------------------------------------------- */
+/* ---- A node as its owner sees it ----------------------------------------------------------- */
 
 struct view {
 	struct btree_node *node;
@@ -135,7 +135,7 @@ static uint64_t count_new(const struct view *v, const struct item *it, uint64_t 
 	return new;
 }
 
-/* ---- Fill ----------------------------------------------------------------------------------------------------------- */
+/* ---- Fill ---------------------------------------------------------------------------------- */
 
 static void fail(const struct item *it)
 {
@@ -143,11 +143,11 @@ static void fail(const struct item *it)
 }
 
 /*
- * New inputs, below limit if there is one, go into free slots; returns the order word that publishes them. order's first
- * stay keys are v's; inputs that are among them are left for publish().
+ * New inputs, below limit if there is one, go into free slots; returns the order word that publishes them.
+ * order's first stay keys are v's; inputs that are among them are left for publish().
  */
-static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t order, unsigned stay, struct input *in,
-	const uint64_t *limit)
+static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t order, unsigned stay,
+	struct input *in, const uint64_t *limit)
 {
 	unsigned i = 0, added = 0;
 
@@ -203,8 +203,8 @@ static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
 	input_next(&m->in);
 }
 
-/* Where the left node ends: about its share of total, but its new keys must fit into slots that are free now, since
- * a roll back brings the moved keys' slots back. Moves m there. */
+/* Where the left node ends: about its share of total, but its new keys must fit into slots that are free now,
+ * since a roll back brings the moved keys' slots back. Moves m there. */
 static unsigned split_point(struct merge *m, uint64_t share)
 {
 	unsigned free_slots = BTREE_SLOTS - m->v->count, stay = 0;
@@ -231,8 +231,8 @@ static unsigned split_point(struct merge *m, uint64_t share)
 
 static bool log_split(const struct item *it, nvw_off off)
 {
-	static const size_t changed[] = {offsetof(struct btree_node, order), offsetof(struct btree_node, next),
-		offsetof(struct btree_node, high)};
+	static const size_t changed[] = {offsetof(struct btree_node, order),
+		offsetof(struct btree_node, next), offsetof(struct btree_node, high)};
 
 	for (unsigned i = 0; it->a->undo && i < 3 && !mutated(it, BTREE_NO_UNDO); i++) {
 		it->a->plan->writes[it->level] += 4;
@@ -250,7 +250,8 @@ static nvw_off allocate(const struct item *it)
 }
 
 /* A whole new node of count pairs of m. */
-static void write_node(const struct item *it, nvw_off off, struct merge *m, uint64_t count, nvw_off next, uint64_t high_if_last)
+static void write_node(const struct item *it, nvw_off off, struct merge *m, uint64_t count, nvw_off next,
+	uint64_t high_if_last)
 {
 	struct btree_node *const node = btree_node_at(it->a->pmem, off);
 
@@ -267,8 +268,8 @@ static void write_node(const struct item *it, nvw_off off, struct merge *m, uint
 	PUT(it, &node->order, btree_order((unsigned)count));
 }
 
-/* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has room for
- * two: one new key before all others of a full node makes two nodes. False if the heap is full. */
+/* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has
+ * room for two: one new key before all others of a full node makes two nodes. False if the heap is full. */
 static bool make_nodes(const struct item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
 {
 	const struct btree_args *const a = it->a;
@@ -308,7 +309,8 @@ static uint64_t pairs_left(struct merge m)
 	return count;
 }
 
-/* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last. */
+/* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last.
+ */
 static uint64_t order_after_split(const struct view *v, unsigned stay)
 {
 	uint64_t order = stay;
@@ -332,12 +334,14 @@ static uint64_t order_after_split(const struct view *v, unsigned stay)
 static void note_split(const struct item *it)
 {
 	nvw_atomic_add(&it->a->splits[it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-	nvw_atomic_add(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	nvw_atomic_add(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + it->level], 1, NVW_RELAXED,
+		NVW_SCOPE_AGENT);
 	it->a->plan->splits++;
 }
 
 /* The root has been split: levels above it until one node is enough. The i-th of a level's pairs: */
-static void pair_of(const struct item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key, uint64_t *ret_child)
+static void pair_of(const struct item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key,
+	uint64_t *ret_child)
 {
 	*ret_key = i ? nvw_load(&it->a->up_key[parity][i - 1]) : 0;
 	*ret_child = i ? nvw_load(&it->a->up_child[parity][i - 1]) : left;
@@ -386,7 +390,8 @@ static void grow(const struct item *it, nvw_off root)
 	unsigned level = it->level;
 
 	while (up) {
-		const uint64_t pairs = up + 1, nodes = pairs <= BTREE_SLOTS ? 1 : (pairs + BTREE_FILL - 1) / BTREE_FILL;
+		const uint64_t pairs = up + 1,
+			       nodes = pairs <= BTREE_SLOTS ? 1 : (pairs + BTREE_FILL - 1) / BTREE_FILL;
 
 		root = make_level(it, ++level, root, pairs, nodes);
 		if (!root || level + 1 == BTREE_LEVELS_MAX) {
@@ -469,7 +474,7 @@ static void fill(const struct item *it, uint64_t k, uint64_t end, nvw_off off)
 	}
 }
 
-/* ---- Publish --------------------------------------------------------------------------------------------------------- */
+/* ---- Publish ------------------------------------------------------------------------------- */
 
 /* Keys that are in a leaf already: their values, one store each. */
 static void update_values(const struct item *it, uint64_t k, uint64_t end, nvw_off off, unsigned stay)
@@ -517,7 +522,7 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 	}
 }
 
-/* ---- The kernel ------------------------------------------------------------------------------------------------------- */
+/* ---- The kernel ---------------------------------------------------------------------------- */
 
 static void find_paths(const struct item *it)
 {
@@ -549,7 +554,8 @@ static bool owns(const struct item *it, uint64_t k, nvw_off *ret_off)
 		return false;
 	}
 	*ret_off = nvw_load(&path[k]);
-	/* Another work-group's keys lead elsewhere as long as levels are its own; its arrays are not visible yet. */
+	/* Another work-group's keys lead elsewhere as long as levels are its own; its arrays are not visible
+	 * yet. */
 	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) || nvw_load(&path[k - 1]) != *ret_off;
 }
 
@@ -595,7 +601,8 @@ static void each_acknowledge(const struct item *it)
 
 static uint64_t splits_of_group(const struct item *it, unsigned level)
 {
-	return nvw_atomic_load(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + level], NVW_RELAXED, NVW_SCOPE_AGENT);
+	return nvw_atomic_load(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + level], NVW_RELAXED,
+		NVW_SCOPE_AGENT);
 }
 
 static uint64_t splits_of_kernel(const struct item *it, unsigned level)
@@ -626,7 +633,8 @@ static void run_level(struct item *it, bool work)
 		meet(it);
 		return;
 	}
-	it->a->plan->steps[it->level] += it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
+	it->a->plan->steps[it->level] +=
+		it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
 	persist(it);
 	each_publish(it);
 	if (early) {
@@ -651,7 +659,9 @@ void btree_insert_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
 	const struct btree_range *const range = &a->ranges[nvw_group_id()];
-	struct item it = {.a = a, .begin = nvw_load(&range->begin), .end = nvw_load(&range->end),
+	struct item it = {.a = a,
+		.begin = nvw_load(&range->begin),
+		.end = nvw_load(&range->end),
 		.scope = a->own_levels ? NVW_WORKGROUP : NVW_KERNEL};
 
 	if (a->undo) {

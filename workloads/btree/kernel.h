@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of the B+tree and what they are given. See docs/btree.md for the argument, barrier by barrier. */
+/* The kernels of the B+tree and what they are given. See docs/btree.md for the argument, barrier by barrier.
+ */
 #ifndef WORKLOADS_BTREE_KERNEL_H
 #define WORKLOADS_BTREE_KERNEL_H
 
@@ -13,8 +14,8 @@ struct btree_range {
 };
 
 /*
- * Keys ascend and are distinct. All arrays are in DRAM; those over keys have n elements. Position k stands for
- * the node that the run of keys beginning at k leads to, on whatever level the kernel is.
+ * Keys ascend and are distinct. All arrays are in DRAM; those over keys have n elements. Position k stands
+ * for the node that the run of keys beginning at k leads to, on whatever level the kernel is.
  */
 struct btree_args {
 	const struct nvw_pmem *pmem;
@@ -24,18 +25,20 @@ struct btree_args {
 	const uint64_t *keys, *values, *ops;
 	const struct btree_range *ranges; /* one a work-group */
 	unsigned height;                  /* levels of the tree */
-	unsigned own_levels;              /* levels 0 to own_levels - 1 are a work-group's own: Algorithm 2; 0: Algorithm 1 */
+	unsigned own_levels; /* levels 0 to own_levels - 1 are a work-group's own: Algorithm 2; 0: Algorithm 1
+			      */
 
-	uint64_t *path;       /* [level * n + k]: the node on the key's way */
-	uint64_t *run[2];     /* how many keys lead through the node that begins at k, by parity of the level */
-	uint64_t *made;       /* level << 32 | how many nodes its split made */
-	uint64_t *up_key[2];  /* of those, their lowest keys from 2 k on, by parity of the level (2 n elements) */
+	uint64_t *path;   /* [level * n + k]: the node on the key's way */
+	uint64_t *run[2]; /* how many keys lead through the node that begins at k, by parity of the level */
+	uint64_t *made;   /* level << 32 | how many nodes its split made */
+	uint64_t *up_key[2]; /* of those, their lowest keys from 2 k on, by parity of the level (2 n elements)
+			      */
 	uint64_t *up_child[2];
 	uint64_t *order, *next, *high; /* what will be published of the node; order 0: nothing */
-	uint64_t *root;       /* one word: the new root, 0 if there is none */
-	uint64_t *splits;     /* [level]: of the kernel */
-	uint64_t *group_splits; /* [work-group * BTREE_LEVELS_MAX + level] */
-	uint64_t *failed;     /* one word: the log or the heap was full */
+	uint64_t *root;                /* one word: the new root, 0 if there is none */
+	uint64_t *splits;              /* [level]: of the kernel */
+	uint64_t *group_splits;        /* [work-group * BTREE_LEVELS_MAX + level] */
+	uint64_t *failed;              /* one word: the log or the heap was full */
 
 	uint64_t *result; /* lookups and scans */
 	uint64_t scan_length;

@@ -2,14 +2,14 @@
 /*
  * The bytes of a B+tree in a pool.
  *
- * Root word 0 is the offset of the root node. A node has 14 slots in any order and an *order word*, which says
- * how many are used and in which order their keys ascend (as Masstree's permutation): one 8-byte store of it
- * publishes any number of new slots. Nodes of a level are a chain (next), and a node knows the highest key that
- * may be in it: who comes to a node that has been split, and looks for a higher key, goes right (a B-link tree).
- * So a split is complete without its parent knowing.
+ * Root word 0 is the offset of the root node. A node has 14 slots in any order and an *order word*, which
+ * says how many are used and in which order their keys ascend (as Masstree's permutation): one 8-byte store
+ * of it publishes any number of new slots. Nodes of a level are a chain (next), and a node knows the highest
+ * key that may be in it: who comes to a node that has been split, and looks for a higher key, goes right (a
+ * B-link tree). So a split is complete without its parent knowing.
  *
- * In an inner node a slot is (lowest key of the child, offset of the child). The first child's lowest key is the
- * lowest key of the node; on the left edge it is 0.
+ * In an inner node a slot is (lowest key of the child, offset of the child). The first child's lowest key is
+ * the lowest key of the node; on the left edge it is 0.
  */
 #ifndef WORKLOADS_BTREE_LAYOUT_H
 #define WORKLOADS_BTREE_LAYOUT_H
@@ -19,10 +19,11 @@
 enum { BTREE_SLOTS = 14, BTREE_FILL = 10, BTREE_NODE_BYTES = 256, BTREE_LEVELS_MAX = 16 };
 
 struct btree_node {
-	uint64_t order; /* bits 0-3: used slots; bits 4 + 4 i: the slot of the i-th key, then the free slots */
-	uint64_t next;  /* the right neighbour, 0 for the last of its level */
-	uint64_t high;  /* the highest key that may be here or below */
-	uint64_t info;  /* level (0: leaf) | BTREE_MAGIC */
+	uint64_t
+		order; /* bits 0-3: used slots; bits 4 + 4 i: the slot of the i-th key, then the free slots */
+	uint64_t next; /* the right neighbour, 0 for the last of its level */
+	uint64_t high; /* the highest key that may be here or below */
+	uint64_t info; /* level (0: leaf) | BTREE_MAGIC */
 	uint64_t keys[BTREE_SLOTS];
 	uint64_t values[BTREE_SLOTS]; /* of a leaf; children of an inner node */
 };

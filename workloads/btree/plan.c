@@ -48,7 +48,9 @@ static int make_keys(const struct nvw_options *options, uint64_t seed, struct bt
 {
 	const char *const source = nvw_option_string(options, "keys");
 	const bool insert = p->op == BTREE_INSERT, sequential = !strcmp(source, "sequential");
-	const struct keys_source keys = {.source = source, .seed = seed, .records = insert ? 0 : p->preload,
+	const struct keys_source keys = {.source = source,
+		.seed = seed,
+		.records = insert ? 0 : p->preload,
 		.column = (unsigned)nvw_option_u64(options, "key-column")};
 	const uint64_t wanted = keys_is_file(source) && !nvw_option_given(options, "count") ? 0 : p->count;
 	int error = keys_make(&keys, wanted, &p->keys, &p->count);
@@ -108,7 +110,8 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	p->persist = nvw_option_bool(o, "persist");
 	p->undo = nvw_option_bool(o, "undo");
 	if (!p->batch || p->batch > UINT64_C(1) << 26 || p->preload > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_USAGE, "btree: --batch: 1 to 67108864 operations a launch, --preload: up to 1073741824");
+		return nvw_fail(NVW_E_USAGE,
+			"btree: --batch: 1 to 67108864 operations a launch, --preload: up to 1073741824");
 	}
 	if (!nvw_option_u64(o, "group-size") || nvw_option_u64(o, "group-size") > 1024) {
 		return nvw_fail(NVW_E_USAGE, "btree: --group-size: 1 to 1024 work-items");
@@ -164,7 +167,10 @@ int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
 			(unsigned long long)p->batch);
 	}
 	/* A block costs its bytes and a word. */
-	*ret_params = (struct nvw_pool_params){.heap_bytes = p->nodes * (BTREE_NODE_BYTES + 9) + NVW_POOL_CHUNK_BYTES,
-		.streams = (uint32_t)p->streams, .log_entries = (uint32_t)p->log_entries, .layout = "btree"};
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes = p->nodes * (BTREE_NODE_BYTES + 9) + NVW_POOL_CHUNK_BYTES,
+		.streams = (uint32_t)p->streams,
+		.log_entries = (uint32_t)p->log_entries,
+		.layout = "btree"};
 	return 0;
 }

@@ -33,8 +33,8 @@ struct btree_plan {
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
-	uint64_t *keys;   /* of operation i */
-	uint64_t *by_key; /* operations in order of key, then of number */
+	uint64_t *keys;                       /* of operation i */
+	uint64_t *by_key;                     /* operations in order of key, then of number */
 	uint64_t streams, log_entries, nodes; /* that the pool needs */
 
 	struct btree_run *run; /* run.c: from set-up on */
@@ -70,7 +70,8 @@ void btree_dispose(void *plan);
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params);
 int btree_setup(void *plan, struct nvw_machine *machine);
 int btree_run(void *plan, struct nvw_machine *machine);
-int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int btree_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 

@@ -11,7 +11,7 @@ struct btree_run {
 	struct nvw_machine *machine;
 	struct nvw_pmem pmem;
 	struct btree_args args;
-	struct btree_range *ranges; /* device */
+	struct btree_range *ranges;    /* device */
 	uint64_t *keys, *values, *ops; /* device */
 	/* host: what is left of the batch, ascending */
 	uint64_t left, *left_keys, *left_values, *left_ops;
@@ -32,10 +32,11 @@ static int read_root(const struct btree_run *r, nvw_off *ret)
 
 static int write_root(const struct btree_run *r, nvw_off root)
 {
-	return nvw_write(r->machine, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), &root, sizeof root);
+	return nvw_write(
+		r->machine, r->pmem.base + nvw_pool_root_off(&r->pmem.geometry, 0), &root, sizeof root);
 }
 
-/* ---- Bulk load ----------------------------------------------------------------------------------------------- */
+/* ---- Bulk load ----------------------------------------------------------------------------- */
 
 static uint64_t nodes_for(uint64_t pairs)
 {
@@ -49,23 +50,26 @@ static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 
 	args.nodes = error ? NULL : nvw_alloc(r->machine, 8 * count);
 	error = error ? error : !args.nodes ? NVW_E_MEMORY : 0;
-	error = error ? error : nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256);
+	error = error ? error :
+			nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256);
 	error = error ? error : nvw_persist(r->machine);
 	error = error ? error : nvw_read(r->machine, ret_nodes, args.nodes, 8 * count);
 	return error;
 }
 
 /* One level from sorted pairs; afterwards pairs are (lowest key, node) of the level's nodes. */
-static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys, uint64_t *values, uint64_t pairs,
-	const nvw_off *nodes, uint64_t count)
+static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys, uint64_t *values,
+	uint64_t pairs, const nvw_off *nodes, uint64_t count)
 {
 	uint64_t at = 0;
 	int error = 0;
 
 	for (uint64_t i = 0; i < count && error == 0; i++) {
 		const uint64_t share = (pairs - at + count - i - 1) / (count - i);
-		struct btree_node node = {.order = btree_order((unsigned)share), .next = i + 1 < count ? nodes[i + 1] : 0,
-			.high = i + 1 < count ? keys[at + share] - 1 : UINT64_MAX, .info = BTREE_MAGIC | level};
+		struct btree_node node = {.order = btree_order((unsigned)share),
+			.next = i + 1 < count ? nodes[i + 1] : 0,
+			.high = i + 1 < count ? keys[at + share] - 1 : UINT64_MAX,
+			.info = BTREE_MAGIC | level};
 
 		memcpy(node.keys, keys + at, 8 * share);
 		memcpy(node.values, values + at, 8 * share);
@@ -91,7 +95,8 @@ static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t 
 		}
 	}
 	nodes = malloc(8 * total);
-	error = nodes ? allocate(r, total, nodes) : nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
+	error = nodes ? allocate(r, total, nodes) :
+			nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
 	for (unsigned level = 0; error == 0; level++) {
 		const uint64_t count = nodes_for(pairs);
 
@@ -113,7 +118,8 @@ int btree_setup(void *plan, struct nvw_machine *machine)
 {
 	struct btree_plan *const p = plan;
 	struct btree_run *const r = calloc(1, sizeof *r);
-	uint64_t *const keys = malloc(8 * (p->loaded_count + 1)), *const values = malloc(8 * (p->loaded_count + 1));
+	uint64_t *const keys = malloc(8 * (p->loaded_count + 1)), *const values =
+									  malloc(8 * (p->loaded_count + 1));
 	int error = r && keys && values ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
 
 	btree_end_run(p);
@@ -138,7 +144,7 @@ int btree_setup(void *plan, struct nvw_machine *machine)
 	return error;
 }
 
-/* ---- Work-groups' parts ---------------------------------------------------------------------------------------- */
+/* ---- Work-groups' parts -------------------------------------------------------------------- */
 
 /* Algorithm 1: equal slices. */
 static uint64_t slices(struct btree_run *r)
@@ -147,21 +153,24 @@ static uint64_t slices(struct btree_run *r)
 	uint64_t groups = 0;
 
 	for (uint64_t at = 0; at < n; at += r->p->group_size, groups++) {
-		r->parts[groups] = (struct btree_range){at, n - at < r->p->group_size ? n : at + r->p->group_size};
+		r->parts[groups] =
+			(struct btree_range){at, n - at < r->p->group_size ? n : at + r->p->group_size};
 	}
 	return groups;
 }
 
-/* findReqdDepth: the lowest keys of the inner nodes of the first level from the top that has wanted of them (or of the
- * level above the leaves). *ret_level is that level. */
-static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count, unsigned *ret_level)
+/* findReqdDepth: the lowest keys of the inner nodes of the first level from the top that has wanted of them
+ * (or of the level above the leaves). *ret_level is that level. */
+static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count,
+	unsigned *ret_level)
 {
 	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
 	unsigned level = (unsigned)r->p->height - 1;
 	int error = lows && offs ? read_root(r, offs) : NVW_E_MEMORY;
 
 	while (error == 0 && count < wanted && level > 1) {
-		uint64_t *const below_lows = malloc(8 * count * BTREE_SLOTS), *const below = malloc(8 * count * BTREE_SLOTS), n = 0;
+		uint64_t *const below_lows = malloc(8 * count * BTREE_SLOTS),
+				*const below = malloc(8 * count * BTREE_SLOTS), n = 0;
 
 		error = below_lows && below ? 0 : NVW_E_MEMORY;
 		for (uint64_t i = 0; i < count && error == 0; i++) {
@@ -187,11 +196,12 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	return error == NVW_E_MEMORY ? nvw_fail(error, "no memory to distribute the keys") : error;
 }
 
-/* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; what is left waits for the next
- * launch. The parts name positions in left_*, in order. */
+/* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; what is left waits
+ * for the next launch. The parts name positions in left_*, in order. */
 static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own_levels)
 {
-	const uint64_t cap = 2 * (uint64_t)r->p->group_size, wanted = (r->left + r->p->group_size - 1) / r->p->group_size;
+	const uint64_t cap = 2 * (uint64_t)r->p->group_size,
+		       wanted = (r->left + r->p->group_size - 1) / r->p->group_size;
 	uint64_t *lows, count, groups = 0, at = 0;
 	unsigned level;
 	int error = find_subtrees(r, wanted, &lows, &count, &level);
@@ -206,7 +216,8 @@ static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own
 			continue;
 		}
 		/* More subtrees than streams: neighbours share a work-group as long as they fit. */
-		if (groups && (groups == r->p->streams || at - r->parts[groups - 1].begin <= r->p->group_size)) {
+		if (groups &&
+			(groups == r->p->streams || at - r->parts[groups - 1].begin <= r->p->group_size)) {
 			if (at - r->parts[groups - 1].begin > cap && groups == r->p->streams) {
 				break;
 			}
@@ -232,7 +243,8 @@ static uint64_t take_parts(struct btree_run *r, uint64_t groups)
 	uint64_t n = 0, kept = 0, at = 0;
 
 	for (uint64_t i = 0; i <= groups; i++) {
-		const uint64_t begin = i < groups ? r->parts[i].begin : r->left, end = i < groups ? r->parts[i].end : r->left;
+		const uint64_t begin = i < groups ? r->parts[i].begin : r->left,
+			       end = i < groups ? r->parts[i].end : r->left;
 
 		for (; at < begin; at++, kept++) {
 			r->left_keys[kept] = r->left_keys[at];
@@ -252,14 +264,14 @@ static uint64_t take_parts(struct btree_run *r, uint64_t groups)
 	return n;
 }
 
-/* ---- Launches ----------------------------------------------------------------------------------------------------- */
+/* ---- Launches ------------------------------------------------------------------------------ */
 
 static int device_arrays(struct btree_run *r)
 {
 	const uint64_t n = r->p->batch, bytes = 8 * n;
 	struct btree_args *const a = &r->args;
-	uint64_t **const arrays[] = {&r->keys, &r->values, &r->ops, &a->run[0], &a->run[1], &a->made, &a->order, &a->next, &a->high,
-		&a->result};
+	uint64_t **const arrays[] = {&r->keys, &r->values, &r->ops, &a->run[0], &a->run[1], &a->made,
+		&a->order, &a->next, &a->high, &a->result};
 	uint64_t **const doubled[] = {&a->up_key[0], &a->up_key[1], &a->up_child[0], &a->up_child[1]};
 
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -297,12 +309,14 @@ static int device_arrays(struct btree_run *r)
 
 static int host_arrays(struct btree_run *r)
 {
-	uint64_t **const arrays[] = {&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
+	uint64_t **const arrays[] = {
+		&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
 
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
 		*arrays[i] = malloc(8 * r->p->batch);
 		if (!*arrays[i]) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a batch of %llu operations", (unsigned long long)r->p->batch);
+			return nvw_fail(NVW_E_MEMORY, "no memory for a batch of %llu operations",
+				(unsigned long long)r->p->batch);
 		}
 	}
 	r->parts = malloc(r->p->streams * sizeof *r->parts);
@@ -365,7 +379,8 @@ static int after_insert(struct btree_run *r)
 	int error = nvw_read(r->machine, &failed, r->args.failed, 8);
 
 	if (error == 0 && failed) {
-		return nvw_fail(NVW_E_FULL, "btree: the pool's heap or undo log is too small for a batch of %llu keys",
+		return nvw_fail(NVW_E_FULL,
+			"btree: the pool's heap or undo log is too small for a batch of %llu keys",
 			(unsigned long long)r->args.n);
 	}
 	error = error ? error : nvw_read(r->machine, &used, r->pmem.heap[2].next, 8);
@@ -394,7 +409,8 @@ static int insert_launch(struct btree_run *r)
 	}
 	n = take_parts(r, groups);
 	error = upload(r, n);
-	error = error ? error : nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, nodes_at_most(r->p, n));
+	error = error ? error :
+			nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, nodes_at_most(r->p, n));
 	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
 	error = error ? error : zero(r, r->args.splits, BTREE_LEVELS_MAX);
 	error = error ? error : zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups);
@@ -402,8 +418,9 @@ static int insert_launch(struct btree_run *r)
 	error = error ? error : zero(r, r->args.failed, 1);
 	r->args.own_levels = own_levels < r->args.height ? own_levels : r->args.height;
 	r->p->groups += groups;
-	error = error ? error : nvw_launch(r->machine, "btree insert", btree_insert_kernel, &r->args, groups * r->p->group_size,
-		r->p->group_size);
+	error = error ? error :
+			nvw_launch(r->machine, "btree insert", btree_insert_kernel, &r->args,
+				groups * r->p->group_size, r->p->group_size);
 	return error ? error : after_insert(r);
 }
 
@@ -423,8 +440,9 @@ static int simple_launch(struct btree_run *r)
 	r->parts[0] = (struct btree_range){0, r->left};
 	take_parts(r, 1);
 	error = upload(r, r->args.n = r->parts[0].end);
-	return error ? error : nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args, r->args.n,
-		r->p->group_size);
+	return error ? error :
+		       nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args,
+			       r->args.n, r->p->group_size);
 }
 
 /* Lookups say what they found: it must be what was loaded. */
@@ -436,22 +454,26 @@ static int check_lookups(struct btree_run *r)
 		return 0;
 	}
 	for (uint64_t i = 0; i < r->args.n && error == 0; i++) {
-		const uint64_t expected = bsearch(&r->now_keys[i], r->p->loaded, r->p->loaded_count, 8, btree_compare_u64) ?
-			btree_value_of_load(r->now_keys[i]) : 0;
+		const uint64_t expected =
+			bsearch(&r->now_keys[i], r->p->loaded, r->p->loaded_count, 8, btree_compare_u64) ?
+				btree_value_of_load(r->now_keys[i]) :
+				0;
 		uint64_t found;
 
 		error = nvw_read(r->machine, &found, r->args.result + i, 8);
 		r->p->found += found != 0;
 		r->p->absent += found == 0;
 		if (error == 0 && found != expected) {
-			error = nvw_fail(NVW_E_INCONSISTENT, "btree: a lookup of key %llu found %llx, expected %llx",
-				(unsigned long long)r->now_keys[i], (unsigned long long)found, (unsigned long long)expected);
+			error = nvw_fail(NVW_E_INCONSISTENT,
+				"btree: a lookup of key %llu found %llx, expected %llx",
+				(unsigned long long)r->now_keys[i], (unsigned long long)found,
+				(unsigned long long)expected);
 		}
 	}
 	return error;
 }
 
-/* ---- Batches ----------------------------------------------------------------------------------------------------- */
+/* ---- Batches ------------------------------------------------------------------------------- */
 
 static const struct btree_plan *sorted_plan;
 
