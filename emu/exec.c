@@ -180,6 +180,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 		emu_fiber_clean(bottom, m->exec.stack_bytes);
 		wf->sp[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
 		wf->epoch_wi[lane] = wf->epoch_wg[lane] = wf->epoch_kr[lane] = 0;
+		wf->stream[lane] = 0;
 	}
 }
 

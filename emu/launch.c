@@ -135,7 +135,6 @@ static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
 			memcpy(to, emu_wavefront_stack(m, wf, lane), bytes);
 			to += bytes;
 		}
-		memset(wf->stream, 0, sizeof wf->stream);
 	}
 	slot->resident = NULL;
 	m->stats.preemptions++;

@@ -11,6 +11,7 @@
 #include <nvw/random.h>
 
 #include "fiber.h"
+#include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
 
@@ -509,6 +510,31 @@ static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **sta
 	rig_end(&rig);
 }
 
+/* ---- Network ------------------------------------------------------------------------------ */
+
+static void messages_take_hops_and_wait_for_each_others_flits(void **state)
+{
+	static const char *const crossbar[] = {"network.flit=32B", NULL},
+		*const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12", NULL},
+		*const torus[] = {"network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
+	struct rig rig;
+
+	/* A header of 8 bytes and 64 of data are three flits of 32: head one hop, then the tail. */
+	rig_begin(&rig, 0, crossbar);
+	assert_int_equal(emu_network_send(rig.machine, 0, 5, 64, EMU_MESSAGE_READ, 0), 1000 + 3000);
+	assert_int_equal(emu_network_send(rig.machine, 0, 6, 64, EMU_MESSAGE_READ, 0), 3000 + 1000 + 3000);
+	assert_int_equal(emu_network_send(rig.machine, 1, 5, 0, EMU_MESSAGE_READ, 0), 1000 + 3000 + 1000);
+	assert_int_equal(emu_statistics(rig.machine)->net_flits, 7);
+	rig_end(&rig);
+	/* From (0, 0) to (3, 3): six hops on the mesh, two the other way round the torus. */
+	rig_begin(&rig, 0, mesh);
+	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 6000 + 1000);
+	rig_end(&rig);
+	rig_begin(&rig, 0, torus);
+	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 2000 + 1000);
+	rig_end(&rig);
+}
+
 /* ---- Determinism --------------------------------------------------------------------------- */
 
 static void race(const void *args)
@@ -606,6 +632,7 @@ int main(void)
 		cmocka_unit_test(an_access_that_crosses_a_line_stops),
 		cmocka_unit_test(a_work_item_that_uses_up_its_stack_stops),
 		cmocka_unit_test(the_host_reads_what_kernels_stored_and_they_what_it_wrote),
+		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
 	};

@@ -436,6 +436,21 @@ static void an_epoch_from_the_future_is_damage(void **state)
 	free(im.bytes);
 }
 
+static void a_sealed_word_that_says_the_impossible_is_damage(void **state)
+{
+	static const uint64_t payloads[] = {7, UINT64_C(3) << 24 | 1, UINT64_C(1) << 24};
+
+	for (unsigned i = 0; i < sizeof payloads / sizeof *payloads; i++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		build(&im);
+		put_sealed(&im, nvw__est_off(&im.g, 2), payloads[i]);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
 /* ---- Random histories ---------------------------------------------------------------------- */
 
 /* One stream changes random words, epoch by epoch, with its barriers; the power goes anywhere, with any part
@@ -507,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_word_that_strayed_from_its_place_is_damage),
 		cmocka_unit_test(a_log_entry_that_points_outside_the_data_is_damage),
 		cmocka_unit_test(an_epoch_from_the_future_is_damage),
+		cmocka_unit_test(a_sealed_word_that_says_the_impossible_is_damage),
 		cmocka_unit_test(random_histories_end_before_or_after_their_last_epoch),
 	};
 
