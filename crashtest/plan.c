@@ -79,7 +79,7 @@ static void count_record(void *context, const struct ct_medium *medium, const st
 	struct ct_result *result = context;
 
 	result->stores += r->kind == NVW_LOG_STORE;
-	result->barriers += r->kind == NVW_LOG_PERSISTED;
+	result->barriers += r->kind == NVW_LOG_BARRIER;
 	result->writes += r->kind == NVW_LOG_ISSUE;
 	result->sim_time_ps = r->time_ps;
 }
