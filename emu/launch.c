@@ -111,19 +111,9 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 	return bytes;
 }
 
-static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
+/* The live part of the stacks of the slot's contexts, to aside or back. */
+static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *aside, bool out)
 {
-	struct emu_group *const group = slot->resident;
-	char *to = malloc(saved_bytes(m, slot));
-
-	if (!to) {
-		m->error = nvw_fail(
-			NVW_E_MEMORY, "no memory to set a work-group aside at a kernel-wide barrier");
-		return;
-	}
-	group->saved = to;
-	memcpy(to, slot->wavefronts, m->exec.group_wavefronts * sizeof *slot->wavefronts);
-	to += m->exec.group_wavefronts * sizeof *slot->wavefronts;
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		struct emu_wavefront *const wf = &slot->wavefronts[i];
 
@@ -131,39 +121,43 @@ static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
 		for (uint64_t rest = wf->live; rest; rest &= rest - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(rest);
 			const uint64_t bytes = emu_wavefront_stack_used(m, wf, lane);
+			char *const stack = emu_wavefront_stack(m, wf, lane);
 
-			memcpy(to, emu_wavefront_stack(m, wf, lane), bytes);
-			to += bytes;
+			memcpy(out ? aside : stack, out ? stack : aside, bytes);
+			aside += bytes;
 		}
 	}
+}
+
+static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
+{
+	const uint64_t contexts = m->exec.group_wavefronts * sizeof *slot->wavefronts;
+	struct emu_group *const group = slot->resident;
+
+	group->saved = malloc(saved_bytes(m, slot));
+	if (!group->saved) {
+		m->error = nvw_fail(
+			NVW_E_MEMORY, "no memory to set a work-group aside at a kernel-wide barrier");
+		return;
+	}
+	memcpy(group->saved, slot->wavefronts, contexts);
+	copy_stacks(m, slot, group->saved + contexts, true);
 	slot->resident = NULL;
 	m->stats.preemptions++;
 }
 
 static void switch_in(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 {
+	const uint64_t contexts = m->exec.group_wavefronts * sizeof *slot->wavefronts;
 	struct emu_group *const group = slot->ready_first;
-	const char *from = group->saved;
 
 	slot->ready_first = group->next;
 	if (!slot->ready_first) {
 		slot->ready_last = NULL;
 	}
 	slot->resident = group;
-	memcpy(slot->wavefronts, from, m->exec.group_wavefronts * sizeof *slot->wavefronts);
-	from += m->exec.group_wavefronts * sizeof *slot->wavefronts;
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		struct emu_wavefront *const wf = &slot->wavefronts[i];
-
-		emu_fiber_clean(wf->stacks, EMU_LANES * m->exec.stack_bytes);
-		for (uint64_t rest = wf->live; rest; rest &= rest - 1) {
-			const unsigned lane = (unsigned)__builtin_ctzll(rest);
-			const uint64_t bytes = emu_wavefront_stack_used(m, wf, lane);
-
-			memcpy(emu_wavefront_stack(m, wf, lane), from, bytes);
-			from += bytes;
-		}
-	}
+	memcpy(slot->wavefronts, group->saved, contexts);
+	copy_stacks(m, slot, group->saved + contexts, false);
 	free(group->saved);
 	group->saved = NULL;
 	emu_group_release(m, group, t);
