@@ -2,10 +2,11 @@
 /*
  * The generic recovery (gope18 8.3). See nvw/recovery.h.
  *
- * Everything is judged before anything is written, so damage leaves the pool untouched. What is written is
- * then a function of the log, the block words and the table as they were; each kind of write leaves what
- * the others are decided by, and the table, which ends an epoch, comes last. So a second run after any
- * interruption writes the rest.
+ * Everything is judged before anything is written, so damage leaves the pool untouched. Old values come first:
+ * until the table says that the epoch was rolled back, its log entries ask for them again. Then the table is
+ * marked; from then on its word alone says what became of the epoch, and blocks are settled by it. Block words
+ * come last because they may be the only trace of an open epoch: settled before the mark, an interruption would
+ * lose it. So a second run after any interruption writes the rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -157,13 +158,12 @@ static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 	return r;
 }
 
-static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool unsettled)
+/* The old values of every open epoch. */
+static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
 {
-	const uint32_t streams = nvw_pool_geometry(pool)->streams;
-	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
 	int r = 0;
 
-	for (uint32_t stream = 0; r == 0 && stream < streams; stream++) {
+	for (uint32_t stream = 0; r == 0 && stream < nvw_pool_geometry(pool)->streams; stream++) {
 		bool is_open = false;
 		uint64_t est;
 
@@ -172,7 +172,15 @@ static int roll_back(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 			r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report);
 		}
 	}
-	return r || !unsettled ? r : rec_each_block(pool, visit_block, &blocks);
+	return r;
+}
+
+/* Block words of epochs that the table calls rolled back. */
+static int settle_blocks(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
+{
+	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
+
+	return rec_each_block(pool, visit_block, &blocks);
 }
 
 static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
@@ -213,8 +221,11 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		report->header_repaired = 1;
 		r = nvw__header_repair(pool, damaged);
 	}
-	r = r ? r : roll_back(pool, report, open, unsettled);
+	r = r ? r : restore_all(pool, report, open);
+	r = r ? r : nvw_pool_sync(pool);
 	r = r ? r : mark(pool, report, open);
+	r = r ? r : nvw_pool_sync(pool);
+	r = r || !unsettled ? r : settle_blocks(pool, report, open);
 	free(open);
 	report->words_written += nvw_pool_words_written(pool) - words_before;
 	return r;

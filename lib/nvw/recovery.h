@@ -6,8 +6,8 @@
  *	1. repairs a damaged header from its copy;
  *	2. judges every undo log entry (the table in recovery/cases.h) and puts back the old values of
  *	   incomplete epochs, newest entry first;
- *	3. settles every block word of an incomplete epoch (nvw/heap.h, guarantees 1 and 2);
- *	4. marks those epochs as rolled back in the epoch status table.
+ *	3. marks those epochs as rolled back in the epoch status table;
+ *	4. settles every block word that names one of them (nvw/heap.h, guarantees 1 and 2).
  * A structure's own recovery (nvw_workload.recover) comes after it.
  *
  * Guarantees

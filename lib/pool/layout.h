@@ -242,7 +242,7 @@ static inline enum nvw__outcome nvw__outcome_of(uint64_t est_payload, uint64_t e
 		return NVW__ROLLED_BACK;
 	}
 	if (epoch <= settled) {
-		/* Recovery rewrites what an epoch leaves behind before it marks it as rolled back. */
+		/* What a rolled back epoch left behind is rewritten before the stream's next epoch can begin. */
 		return NVW__COMPLETED;
 	}
 	return epoch == settled + 1 ? NVW__OPEN : NVW__IMPOSSIBLE;
