@@ -175,6 +175,11 @@ int cmd_list(int argc, char **argv)
 	int r = 0;
 
 	for (int i = 1; i < argc && r >= 0; i++) {
+		if (!strcmp(argv[i], "--help")) {
+			puts("nvwave list workloads|machines|protocols|mutations|stats|options "
+			     "[--output-format=normal|json]");
+			return STATUS_CLEAN;
+		}
 		r = cli_output_format(argv[i], &json);
 		if (r == 0) {
 			r = what || argv[i][0] == '-' ?

@@ -306,6 +306,13 @@ int cmd_log(int argc, char **argv)
 	const char *path = NULL;
 	bool json = false;
 
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0) {
+			puts("nvwave log dump FILE [--output-format=normal|json]\n\n"
+			     "Prints a persist log, one record a line (docs/persist-log.md).");
+			return STATUS_CLEAN;
+		}
+	}
 	if (argc < 2 || strcmp(argv[1], "dump") != 0) {
 		return usage("expected \"dump\"");
 	}

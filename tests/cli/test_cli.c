@@ -144,6 +144,16 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 	assert_true(is_empty_dir());
 }
 
+static void every_command_explains_itself(void **state)
+{
+	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "recover --help",
+		"inspect --help", "log --help", "list --help"};
+
+	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+		expect(commands[i], 0, "nvwave ", "");
+	}
+}
+
 static void write_text(const char *name, const char *text)
 {
 	char path[128];
@@ -436,6 +446,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_input_is_refused_with_a_message_that_helps),
+		cmocka_unit_test(every_command_explains_itself),
 		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
 		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
 		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),
