@@ -47,6 +47,7 @@ static const char *const kind_names[] = {
 	[NVW_LOG_PERSISTED] = "persisted",
 	[NVW_LOG_ACK] = "ack",
 	[NVW_LOG_HOST] = "host",
+	[NVW_LOG_DRAINED] = "drained",
 	[NVW_LOG_END] = "end",
 };
 
@@ -124,11 +125,17 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 		break;
 	case NVW_LOG_ACK:
 		printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
+		if (r->ack.kernel != 0) {
+			printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->ack.kernel,
+				(ull)r->ack.work_item, (ull)r->ack.group, r->ack.epoch_wi, r->ack.epoch_wg,
+				r->ack.epoch_kr);
+		}
 		break;
 	case NVW_LOG_HOST:
 		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
 		print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
 		break;
+	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
 		break;
 	}
@@ -192,6 +199,9 @@ static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_r
 	put_number(o, "group", r->barrier.group);
 	put_number(o, "work_items", r->barrier.work_items);
 	put_number(o, "epoch", r->barrier.epoch);
+	if (r->barrier.lanes != 0) {
+		put_hex(o, "lanes", (const uint8_t *)&r->barrier.lanes, 8);
+	}
 }
 
 static void put_record(json_t *o, const struct sites *s, const struct nvw_log_record *r)
@@ -229,11 +239,20 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 	case NVW_LOG_ACK:
 		put_number(o, "first", r->ack.first);
 		put_number(o, "count", r->ack.count);
+		put_number(o, "kernel", r->ack.kernel);
+		if (r->ack.kernel != 0) {
+			put_number(o, "work_item", r->ack.work_item);
+			put_number(o, "group", r->ack.group);
+			put_number(o, "epoch_wi", r->ack.epoch_wi);
+			put_number(o, "epoch_wg", r->ack.epoch_wg);
+			put_number(o, "epoch_kr", r->ack.epoch_kr);
+		}
 		break;
 	case NVW_LOG_HOST:
 		put_number(o, "offset", r->host.off);
 		put_hex(o, "data", r->host.data, r->host.bytes);
 		break;
+	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
 		break;
 	}

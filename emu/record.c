@@ -456,16 +456,34 @@ void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool 
 				.work_item = b->work_item,
 				.group = b->group,
 				.work_items = b->work_items,
-				.epoch = b->epoch}};
+				.epoch = b->epoch,
+				.lanes = b->lanes}};
 
 		log_append(m, &record);
 	}
 }
 
-void record_ack(struct nvw_machine *m, uint64_t first, uint64_t count)
+void record_ack(struct nvw_machine *m, const struct record_ack *ack)
 {
-	const struct nvw_log_record record = {
-		.kind = NVW_LOG_ACK, .time_ps = m->now, .ack = {.first = first, .count = count}};
+	const struct nvw_log_record record = {.kind = NVW_LOG_ACK,
+		.time_ps = m->now,
+		.ack = {.first = ack->first,
+			.count = ack->count,
+			.kernel = ack->kernel,
+			.work_item = ack->work_item,
+			.group = ack->group,
+			.epoch_wi = ack->epoch_wi,
+			.epoch_wg = ack->epoch_wg,
+			.epoch_kr = ack->epoch_kr}};
+
+	if (m->record && m->record->log) {
+		log_append(m, &record);
+	}
+}
+
+void record_drained(struct nvw_machine *m)
+{
+	const struct nvw_log_record record = {.kind = NVW_LOG_DRAINED, .time_ps = m->now};
 
 	if (m->record && m->record->log) {
 		log_append(m, &record);

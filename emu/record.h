@@ -43,9 +43,19 @@ struct record_barrier {
 	enum nvw_group scope;
 	uint64_t work_item, group;
 	uint32_t work_items, epoch;
+	uint64_t lanes; /* of work-item scope, from work_item on */
 };
 void record_barrier(struct nvw_machine *m, const struct record_barrier *barrier, bool persisted);
-void record_ack(struct nvw_machine *m, uint64_t first, uint64_t count);
+/* Acknowledged by a work-item in an epoch of its streams; kernel 0: by the host. */
+struct record_ack {
+	uint64_t first, count;
+	uint32_t kernel;
+	uint64_t work_item, group;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+};
+void record_ack(struct nvw_machine *m, const struct record_ack *ack);
+/* The host has waited until everything was durable. */
+void record_drained(struct nvw_machine *m);
 void record_host_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t n);
 
 #endif

@@ -55,7 +55,7 @@ struct entry {
 	uint32_t next;  /* in the list that it waits in, or the free list */
 	uint32_t older; /* the next in its hash chain, which begins with the newest */
 	uint64_t mask;
-	uint64_t first, count; /* acknowledged operations */
+	struct record_ack ack;
 	uint8_t data[EMU_LINE];
 };
 
@@ -282,7 +282,7 @@ static void acknowledge(struct nvw_machine *m, uint32_t i)
 
 	free_entry(m, i);
 	unuse(m, e.tag);
-	persist_acknowledge(m, NULL, 0, e.first, e.count);
+	persist_tell(m, &e.ack);
 }
 
 static void try_to_send(struct nvw_machine *m, uint32_t i);
@@ -504,7 +504,8 @@ void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 		.work_item = wf->first_global + first,
 		.group = wf->group->id,
 		.work_items = (uint32_t)__builtin_popcountll(lanes),
-		.epoch = epochs[group]};
+		.epoch = epochs[group],
+		.lanes = lanes >> first};
 
 	count_barrier(m, group);
 	record_barrier(m, &what, false);
@@ -543,7 +544,7 @@ void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t l
 }
 
 void buffered_acknowledge(
-	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack)
 {
 	const uint32_t tag = tag_of(m, wf, lane), i = new_entry(m);
 
@@ -552,8 +553,7 @@ void buffered_acknowledge(
 	}
 	tag_at(m, tag)->users++;
 	entry_at(m, i)->tag = tag;
-	entry_at(m, i)->first = first;
-	entry_at(m, i)->count = count;
+	entry_at(m, i)->ack = *ack;
 	try_to_send(m, i);
 }
 

@@ -113,7 +113,8 @@ static struct record_barrier describe(
 		.work_item = wf->first_global + lane,
 		.group = wf->group->id,
 		.work_items = (uint32_t)__builtin_popcountll(lanes),
-		.epoch = wf->epoch_wi[lane]};
+		.epoch = wf->epoch_wi[lane],
+		.lanes = lanes >> lane};
 }
 
 static void count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
@@ -167,6 +168,7 @@ void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_t
 
 	b.what.scope = NVW_WORKGROUP;
 	b.what.work_items = group->size;
+	b.what.lanes = 0;
 	b.what.epoch = wf->epoch_wg[0] - 1;
 	m->stats.p_barriers_wg++;
 	record_barrier(m, &b.what, false);
@@ -213,13 +215,28 @@ void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *t
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
 {
-	if (m->buffered && wf) {
-		buffered_acknowledge(m, wf, lane, first, count);
-		return;
+	struct record_ack ack = {.first = first, .count = count};
+
+	if (wf) {
+		ack.kernel = m->exec.number;
+		ack.work_item = wf->first_global + lane;
+		ack.group = wf->group->id;
+		ack.epoch_wi = wf->epoch_wi[lane];
+		ack.epoch_wg = wf->epoch_wg[lane];
+		ack.epoch_kr = wf->epoch_kr[lane];
 	}
-	record_ack(m, first, count);
+	if (m->buffered && wf) {
+		buffered_acknowledge(m, wf, lane, &ack);
+	} else {
+		persist_tell(m, &ack);
+	}
+}
+
+void persist_tell(struct nvw_machine *m, const struct record_ack *ack)
+{
+	record_ack(m, ack);
 	if (m->cut.acknowledged) {
-		m->cut.acknowledged(m->cut.context, first, count);
+		m->cut.acknowledged(m->cut.context, ack->first, ack->count);
 	}
 }
 
@@ -236,4 +253,5 @@ void persist_everything(struct nvw_machine *m)
 	}
 	m->now = emu_later(t, m->nvram.in_flight ? m->nvram.last_done : 0);
 	emu_nvram_complete(m, m->now);
+	record_drained(m);
 }

@@ -14,6 +14,7 @@
 #define EMU_PERSIST_H
 
 #include "../machine.h"
+#include "../record.h"
 
 /* The lanes of a wavefront arrive at a persist barrier; they are parked, or run on, as the model says. */
 void persist_barrier(
@@ -28,6 +29,9 @@ void persist_kernel_arrived(struct nvw_machine *m, emu_time t);
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
 
+/* The host learns of it. */
+void persist_tell(struct nvw_machine *m, const struct record_ack *ack);
+
 /* Everything stored so far is durable when this returns; m->now moves on. */
 void persist_everything(struct nvw_machine *m);
 
@@ -41,7 +45,7 @@ void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 /* Lanes have returned: they hold nobody up any more. */
 void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes);
 void buffered_acknowledge(
-	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack);
 /* A write-back from the L2 enters the buffer. Takes over the line's tag and store records. */
 emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t);

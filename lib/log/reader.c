@@ -465,7 +465,7 @@ static bool get_barrier(struct nvw_log_reader *r, unsigned tag, struct nvw_log_r
 	if (!get_u32(r, &ret->barrier.site) || !get_u32(r, &ret->barrier.kernel) || !get_u32(r, &scope) ||
 		scope > NVW_KERNEL || !get_varint(r, &ret->barrier.work_item) ||
 		!get_varint(r, &ret->barrier.group) || !get_u32(r, &ret->barrier.work_items) ||
-		!get_u32(r, &ret->barrier.epoch)) {
+		!get_u32(r, &ret->barrier.epoch) || !get_varint(r, &ret->barrier.lanes)) {
 		return false;
 	}
 	ret->barrier.scope = (enum nvw_group)scope;
@@ -477,11 +477,15 @@ static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_recor
 	struct log_context *c = &r->context;
 
 	ret->ack.first = c->ack_next;
-	if (!get_difference(r, &ret->ack.first) || !get_varint(r, &ret->ack.count)) {
+	if (!get_difference(r, &ret->ack.first) || !get_varint(r, &ret->ack.count) || !get_u32(r, &ret->ack.kernel)) {
 		return false;
 	}
 	c->ack_next = ret->ack.first + ret->ack.count;
-	return true;
+	ret->ack.work_item = ret->ack.group = 0;
+	ret->ack.epoch_wi = ret->ack.epoch_wg = ret->ack.epoch_kr = 0;
+	return ret->ack.kernel == 0 ||
+	       (get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) && get_u32(r, &ret->ack.epoch_wi) &&
+		       get_u32(r, &ret->ack.epoch_wg) && get_u32(r, &ret->ack.epoch_kr));
 }
 
 static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -499,7 +503,7 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 	return true;
 }
 
-static bool get_end(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	return true;
 }
@@ -515,7 +519,8 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(struct nvw_log_reader *, unsi
 	[NVW_LOG_PERSISTED] = get_barrier,
 	[NVW_LOG_ACK] = get_ack,
 	[NVW_LOG_HOST] = get_host,
-	[NVW_LOG_END] = get_end,
+	[NVW_LOG_DRAINED] = get_nothing,
+	[NVW_LOG_END] = get_nothing,
 };
 
 static bool parse_record(struct nvw_log_reader *r, struct nvw_log_record *ret)

@@ -273,6 +273,7 @@ static void put_barrier(struct nvw_log_writer *w, const struct nvw_log_record *r
 	put_varint(w, r->barrier.group);
 	put_varint(w, r->barrier.work_items);
 	put_varint(w, r->barrier.epoch);
+	put_varint(w, r->barrier.lanes);
 }
 
 static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
@@ -281,6 +282,14 @@ static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	put_difference(w, r->ack.first, w->context.ack_next);
 	put_varint(w, r->ack.count);
 	w->context.ack_next = r->ack.first + r->ack.count;
+	put_varint(w, r->ack.kernel);
+	if (r->ack.kernel != 0) {
+		put_varint(w, r->ack.work_item);
+		put_varint(w, r->ack.group);
+		put_varint(w, r->ack.epoch_wi);
+		put_varint(w, r->ack.epoch_wg);
+		put_varint(w, r->ack.epoch_kr);
+	}
 }
 
 static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
@@ -292,7 +301,7 @@ static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	w->context.host_off = r->host.off + r->host.bytes;
 }
 
-static void put_end(struct nvw_log_writer *w, const struct nvw_log_record *r)
+static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
 }
@@ -308,7 +317,8 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_PERSISTED] = put_barrier,
 	[NVW_LOG_ACK] = put_ack,
 	[NVW_LOG_HOST] = put_host,
-	[NVW_LOG_END] = put_end,
+	[NVW_LOG_DRAINED] = put_nothing,
+	[NVW_LOG_END] = put_nothing,
 };
 
 int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record)

@@ -12,7 +12,7 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
-enum { NVW_LOG_VERSION = 1, NVW_LOG_LINE_BYTES = 64 };
+enum { NVW_LOG_VERSION = 2, NVW_LOG_LINE_BYTES = 64 };
 
 enum nvw_log_kind {
 	NVW_LOG_SITE = 1, /* a source place gets its number; comes before the first record that uses it */
@@ -25,6 +25,7 @@ enum nvw_log_kind {
 	NVW_LOG_PERSISTED, /* that barrier has completed: its epoch is durable (epoch persistency) */
 	NVW_LOG_ACK,      /* operations were acknowledged to the host as durable */
 	NVW_LOG_HOST,     /* the host wrote NVRAM: durable at once */
+	NVW_LOG_DRAINED,  /* the host has waited until everything stored so far was durable */
 	NVW_LOG_END,      /* the run ended in order; the last record */
 };
 
@@ -79,9 +80,14 @@ struct nvw_log_record {
 			uint64_t group;
 			uint32_t work_items; /* that arrived together */
 			uint32_t epoch;      /* the number of the epoch that the barrier ends, in its scope */
+			uint64_t lanes;      /* wi: bit i: work_item + i is one of them; 0 for wg and kr: all */
 		} barrier; /* also PERSISTED */
 		struct {
 			uint64_t first, count;
+			/* Who acknowledged, and in which of its epochs (as store). Kernel 0: the host. */
+			uint32_t kernel;
+			uint64_t work_item, group;
+			uint32_t epoch_wi, epoch_wg, epoch_kr;
 		} ack;
 		struct {
 			nvw_off off;

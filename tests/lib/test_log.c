@@ -112,13 +112,26 @@ static struct nvw_log_record record_number(uint64_t i)
 		record.barrier.group = 5;
 		record.barrier.work_items = 64;
 		record.barrier.epoch = (uint32_t)i;
+		record.barrier.lanes = record.barrier.scope == NVW_WORKITEM ? nvw_random_u64(&r) : 0;
 		return record;
 	case 9:
 		record.kind = NVW_LOG_ACK;
 		record.ack.first = nvw_random_below(&r, 1000);
 		record.ack.count = 1 + i % 5;
+		record.ack.kernel = i / 12 % 2;
+		if (record.ack.kernel != 0) {
+			record.ack.work_item = nvw_random_below(&r, 1000);
+			record.ack.group = nvw_random_below(&r, 20);
+			record.ack.epoch_wi = 7;
+			record.ack.epoch_wg = 5;
+			record.ack.epoch_kr = 3;
+		}
 		return record;
 	case 10:
+		if (i / 12 % 7 == 0) {
+			record.kind = NVW_LOG_DRAINED;
+			return record;
+		}
 		record.kind = NVW_LOG_HOST;
 		record.host.off = nvw_random_below(&r, 1000);
 		record.host.bytes = 1 + (uint32_t)nvw_random_below(&r, 64);
@@ -181,16 +194,24 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 		assert_int_equal(a->barrier.group, b->barrier.group);
 		assert_int_equal(a->barrier.work_items, b->barrier.work_items);
 		assert_int_equal(a->barrier.epoch, b->barrier.epoch);
+		assert_int_equal(a->barrier.lanes, b->barrier.lanes);
 		break;
 	case NVW_LOG_ACK:
 		assert_int_equal(a->ack.first, b->ack.first);
 		assert_int_equal(a->ack.count, b->ack.count);
+		assert_int_equal(a->ack.kernel, b->ack.kernel);
+		assert_int_equal(a->ack.work_item, b->ack.work_item);
+		assert_int_equal(a->ack.group, b->ack.group);
+		assert_int_equal(a->ack.epoch_wi, b->ack.epoch_wi);
+		assert_int_equal(a->ack.epoch_wg, b->ack.epoch_wg);
+		assert_int_equal(a->ack.epoch_kr, b->ack.epoch_kr);
 		break;
 	case NVW_LOG_HOST:
 		assert_int_equal(a->host.off, b->host.off);
 		assert_int_equal(a->host.bytes, b->host.bytes);
 		assert_memory_equal(a->host.data, b->host.data, a->host.bytes);
 		break;
+	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
 		break;
 	}
