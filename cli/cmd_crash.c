@@ -9,7 +9,10 @@
 #include "session.h"
 
 static const char own_help[] =
-	"  --mode                   kill (SIGKILL and recovery in new processes) or observed (every state the run could leave) [observed]\n"
+	"  --mode                   kill (SIGKILL and recovery in new processes), observed (what this run's timing could leave) or\n"
+	"                           permitted (what the persistency model lets its stores leave) [observed]\n"
+	"  --model                  strict, epoch, buffered-epoch or eadr: which states are permitted [epoch]\n"
+	"  --atomicity              bytes that persist together in permitted mode: 8 or line [as the machine's NVRAM]\n"
 	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
 	"  --jobs                   processes side by side [1]\n"
 	"  --timeout                for recovery and check of one state [10s]\n";

@@ -48,6 +48,8 @@ static const char *const kind_names[] = {
 	[NVW_LOG_ACK] = "ack",
 	[NVW_LOG_HOST] = "host",
 	[NVW_LOG_DRAINED] = "drained",
+	[NVW_LOG_FLUSH] = "flush",
+	[NVW_LOG_FENCE] = "fence",
 	[NVW_LOG_END] = "end",
 };
 
@@ -134,6 +136,14 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	case NVW_LOG_HOST:
 		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
 		print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
+		break;
+	case NVW_LOG_FLUSH:
+		print_place(s, r->flush.site);
+		printf(" thread %llu  0x%llx, %llu bytes", (ull)r->flush.thread, (ull)r->flush.off, (ull)r->flush.bytes);
+		break;
+	case NVW_LOG_FENCE:
+		print_place(s, r->fence.site);
+		printf(" thread %llu", (ull)r->fence.thread);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
@@ -251,6 +261,16 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 	case NVW_LOG_HOST:
 		put_number(o, "offset", r->host.off);
 		put_hex(o, "data", r->host.data, r->host.bytes);
+		break;
+	case NVW_LOG_FLUSH:
+		put_site(o, s, r->flush.site);
+		put_number(o, "thread", r->flush.thread);
+		put_number(o, "offset", r->flush.off);
+		put_number(o, "bytes", r->flush.bytes);
+		break;
+	case NVW_LOG_FENCE:
+		put_site(o, s, r->fence.site);
+		put_number(o, "thread", r->fence.thread);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:

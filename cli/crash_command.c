@@ -27,10 +27,36 @@ static int parse_number(const char *name, const char *text, uint64_t most, uint6
 
 static int set_mode(const char *text, struct ct_options *o)
 {
-	if (strcmp(text, "kill") != 0 && strcmp(text, "observed") != 0) {
-		return nvw_fail(NVW_E_USAGE, "--mode: expected kill or observed, found \"%s\"", text);
+	static const char *const names[] = {[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			o->mode = (enum ct_mode)i;
+			return 1;
+		}
 	}
-	o->mode = strcmp(text, "kill") == 0 ? CT_KILL : CT_OBSERVED;
+	return nvw_fail(NVW_E_USAGE, "--mode: expected kill, observed or permitted, found \"%s\"", text);
+}
+
+/* A model is explored by permitted mode. */
+static int set_model(const char *text, struct ct_options *o)
+{
+	for (enum ct_model i = CT_MODEL_STRICT; i <= CT_MODEL_EADR; i++) {
+		if (strcmp(text, ct_model_info(i)->name) == 0) {
+			o->model = i;
+			o->mode = CT_PERMITTED;
+			return 1;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "--model: expected strict, epoch, buffered-epoch or eadr, found \"%s\"", text);
+}
+
+static int set_atomicity(const char *text, struct ct_options *o)
+{
+	if (strcmp(text, "8") != 0 && strcmp(text, "line") != 0 && strcmp(text, "64") != 0) {
+		return nvw_fail(NVW_E_USAGE, "--atomicity: expected 8 or line (64), found \"%s\"", text);
+	}
+	o->atomicity = strcmp(text, "8") == 0 ? 8 : 64;
 	return 1;
 }
 
@@ -67,6 +93,8 @@ static const struct {
 	int (*set)(const char *text, struct ct_options *options);
 } own_options[] = {
 	{"--mode=", set_mode},
+	{"--model=", set_model},
+	{"--atomicity=", set_atomicity},
 	{"--states=", set_states},
 	{"--jobs=", set_jobs},
 	{"--timeout=", set_timeout},

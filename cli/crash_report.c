@@ -12,7 +12,9 @@ typedef unsigned long long ull;
 
 static const char *mode_name(enum ct_mode mode)
 {
-	return mode == CT_KILL ? "kill" : "observed";
+	static const char *const names[] = {[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+
+	return names[mode];
 }
 
 /* ---- Text --------------------------------------------------------------------------------------------------- */
@@ -76,7 +78,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
 
-	if (r->mode == CT_OBSERVED) {
+	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		if (r->states_possible_log2 < 53) {
 			fprintf(to, "%s states", grouped((uint64_t)r->states_possible, a));
@@ -128,7 +130,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, %s mode%s%s", h->workload,
 		h->machine, h->protocol, h->model, h->atomicity, (ull)h->seed, mode_name(r->mode),
 		*h->mutation ? ", mutation " : "", h->mutation);
-	if (r->mode == CT_OBSERVED) {
+	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", grouped(r->stores, a),
 			grouped(r->barriers, b), grouped(r->acks, c));
 	}

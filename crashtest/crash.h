@@ -39,7 +39,9 @@
 #include <nvw/persist_log.h>
 #include <nvw/workload.h>
 
-enum ct_mode { CT_KILL, CT_OBSERVED };
+#include "model.h"
+
+enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 
 enum {
 	CT_TEXT_BYTES = 240,
@@ -56,6 +58,8 @@ struct ct_progress {
 
 struct ct_options {
 	enum ct_mode mode;
+	enum ct_model model; /* of permitted; CT_MODEL_OBSERVED chooses epoch */
+	unsigned atomicity;  /* bytes that persist together: 8 or 64; 0: what the machine's NVRAM has */
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs;       /* processes side by side; 0 means 1 */
@@ -101,6 +105,7 @@ struct ct_finding {
 
 struct ct_result {
 	enum ct_mode mode;
+	enum ct_model model; /* unless kill */
 	bool consistent;
 	uint64_t states_tested;   /* covered by a test: distinct and equal ones */
 	uint64_t states_distinct; /* recovery and check ran on so many */
@@ -109,6 +114,7 @@ struct ct_result {
 	uint64_t instants, instants_exhausted;
 	double states_possible;      /* sum over instants, without those that an earlier instant had */
 	double states_possible_log2; /* the same as a power of two; states_possible may be infinite */
+	bool states_possible_exact;  /* otherwise it is a bound */
 	bool gave_up;                /* too many workers died: not all of the budget was used */
 	uint64_t stores, barriers, writes, acks; /* of the run */
 	uint64_t sim_time_ps;
@@ -136,6 +142,7 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 	struct nvw_findings *findings, volatile uint32_t *phase);
 
 struct ct_exploration {
+	struct ct_rules rules;
 	int log_fd;             /* of the persist log; stays the caller's */
 	const void *initial;    /* the pool's bytes before the first record */
 	uint64_t bytes;         /* as the log's info says */

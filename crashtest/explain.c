@@ -38,6 +38,7 @@ const char *ct_fate_name(enum ct_fate fate)
 struct explanation {
 	const struct ct_exploration *e;
 	struct ct_medium medium;
+	struct ct_walk walk;
 	unsigned *levels;
 	bool *early; /* cells that were durable too early */
 	char shape[CT_TEXT_BYTES];
@@ -64,7 +65,7 @@ static bool fails(struct explanation *x)
 	ct_medium_apply(&x->medium, x->levels);
 	nvw__findings_clear(&x->findings);
 	x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
-	ct_image_undo(&x->medium.image, 0);
+	ct_medium_undo(&x->medium);
 	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
 		const struct nvw__finding *v = &x->findings.finding[i];
 
@@ -162,11 +163,11 @@ static void add_matching(struct side *side, const struct ct_word *w, const uint6
 static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c, unsigned level,
 	struct side *side)
 {
-	for (unsigned i = 0; i < x->medium.unit_bytes / 8; i++) {
+	for (unsigned i = 0; i < c->words; i++) {
 		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
 
 		if (w != NULL && level > 0) {
-			add_matching(side, w, &c->version[level - 1].word[i]);
+			add_matching(side, w, &c->content[(size_t)(level - 1) * c->words + i]);
 		}
 	}
 }
@@ -280,7 +281,7 @@ static int name_stores(struct explanation *x)
 	}
 	name_places(x, &s, &durable, true);
 	name_places(x, &s, &lost, false);
-	ct_image_undo(&x->medium.image, 0);
+	ct_medium_undo(&x->medium);
 	ct_stores_free(&s);
 	return 0;
 }
@@ -313,7 +314,7 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 		const struct ct_cell *c = &x->medium.cell[i];
 		unsigned level = c->count;
 
-		while (level > 0 && memcmp(c->version[level - 1].word, image + c->off, x->medium.unit_bytes) != 0) {
+		while (level > 0 && memcmp(c->content + (size_t)(level - 1) * c->words, image + c->off, 8 * (size_t)c->words) != 0) {
 			level--;
 		}
 		x->levels[i] = level;
@@ -323,7 +324,7 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 static int remake(struct explanation *x, const struct origin *from)
 {
 	const struct ct_exploration *e = x->e;
-	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &x->medium);
+	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &x->medium);
 
 	if (!error) {
 		error = go_there(x, from);
@@ -337,7 +338,7 @@ static int remake(struct explanation *x, const struct origin *from)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
 	}
 	if (from->plan != NULL) {
-		ct_plan_draw(from->plan, &x->medium, x->finding->draw, x->levels);
+		ct_plan_draw(from->plan, &x->medium, x->finding->draw, &x->walk, x->levels);
 	} else {
 		read_levels(x, from->image);
 	}

@@ -101,7 +101,7 @@ static int make_ranges(struct exploration *x)
 		int error = make_shared(w, draws);
 
 		if (!error) {
-			error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &w->medium);
+			error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
 		}
 		if (!error) {
 			error = forward(&w->medium, first);
@@ -285,6 +285,7 @@ static void gather(const struct exploration *x)
 	r->instants_exhausted = x->plan.exhausted;
 	r->states_possible = x->plan.possible;
 	r->states_possible_log2 = x->plan.possible_log2;
+	r->states_possible_exact = x->plan.exact;
 	r->findings_unlisted = all.unlisted;
 	r->finding_count = all.count;
 	for (unsigned i = 0; i < all.count; i++) {
@@ -315,7 +316,7 @@ static int make_plan(struct exploration *x, void *final)
 {
 	const struct ct_exploration *e = x->e;
 	struct ct_medium m;
-	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &m);
+	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &m);
 
 	if (error) {
 		return error;
@@ -338,7 +339,8 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
 	}
 	memset(ret_result, 0, sizeof *ret_result);
-	ret_result->mode = CT_OBSERVED;
+	ret_result->mode = e->rules.model == CT_MODEL_OBSERVED ? CT_OBSERVED : CT_PERMITTED;
+	ret_result->model = e->rules.model;
 	x->e = e;
 	x->result = ret_result;
 	x->began = began;

@@ -1,51 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The NVRAM of a logged run, replayed. See medium.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "medium.h"
 
-/* ---- Cells ------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------- */
 
-static void *grown(void *array, size_t *capacity, size_t element)
+static int no_memory(void)
 {
-	const size_t n = *capacity ? 2 * *capacity : 16;
-	void *p = realloc(array, n * element);
-
-	if (p != NULL) {
-		*capacity = n;
-	}
-	return p;
+	return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
 }
 
-static struct ct_cell *cell_at(struct ct_medium *m, nvw_off off)
+int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
+{
+	if (count > a->capacity) {
+		uint64_t capacity = a->capacity ? a->capacity : 64;
+
+		while (capacity < count) {
+			capacity *= 2;
+		}
+		void *at = realloc(a->at, capacity * element);
+
+		if (at == NULL) {
+			return no_memory();
+		}
+		memset((char *)at + a->capacity * element, 0, (capacity - a->capacity) * element);
+		a->at = at;
+		a->capacity = capacity;
+	}
+	return 0;
+}
+
+/* ---- Cells ------------------------------------------------------------------------------------------- */
+
+struct ct_cell *ct_medium_cell_at(struct ct_medium *m, nvw_off off)
 {
 	const uint32_t i = m->cell_of[off / m->unit_bytes];
 
 	return i ? &m->cell[i - 1] : NULL;
 }
 
-static struct ct_cell *add_cell(struct ct_medium *m, nvw_off off)
+int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
 	if (m->cell_count == m->cell_capacity) {
-		size_t capacity = m->cell_capacity;
-		struct ct_cell *cell = grown(m->cell, &capacity, sizeof *cell);
+		const unsigned capacity = m->cell_capacity ? 2 * m->cell_capacity : 16;
+		struct ct_cell *cell = realloc(m->cell, capacity * sizeof *cell);
 
 		if (cell == NULL) {
-			return NULL;
+			return no_memory();
 		}
 		memset(cell + m->cell_capacity, 0, (capacity - m->cell_capacity) * sizeof *cell);
 		m->cell = cell;
-		m->cell_capacity = (unsigned)capacity;
+		m->cell_capacity = capacity;
 	}
 	struct ct_cell *c = &m->cell[m->cell_count++];
 
+	if (words > c->words) {
+		c->capacity = 0; /* its memory is too narrow: add_version() gets more */
+	}
 	c->off = off;
+	c->words = words;
 	c->count = c->old_count = 0;
 	m->cell_of[off / m->unit_bytes] = m->cell_count;
-	return c;
+	for (unsigned i = 0; i < words && i < 8; i++) {
+		c->base[i] = ct_image_word(&m->image, off + 8 * i);
+	}
+	*ret_cell = c;
+	return 0;
+}
+
+int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_content)
+{
+	if (c->count == c->capacity) {
+		const unsigned capacity = c->capacity ? 2 * c->capacity : 4;
+		uint64_t *numbers = realloc(c->write, capacity * sizeof *numbers);
+
+		c->write = numbers ? numbers : c->write;
+		uint64_t *content = realloc(c->content, (size_t)capacity * c->words * sizeof *content);
+
+		c->content = content ? content : c->content;
+		if (numbers == NULL || content == NULL) {
+			return no_memory();
+		}
+		c->capacity = capacity;
+	}
+	c->write[c->count] = write;
+	*ret_content = c->content + (size_t)c->count * c->words;
+	c->count++;
+	return 0;
 }
 
 /* Swaps with the last, so that its memory for versions stays in the array. */
@@ -62,102 +106,64 @@ static void remove_cell(struct ct_medium *m, struct ct_cell *c)
 	}
 }
 
-/* The unit's content after all that is in flight to it. */
-static void newest(const struct ct_medium *m, const struct ct_cell *c, nvw_off off, uint64_t *ret_word)
+void ct_medium_drop_cells(struct ct_medium *m)
 {
-	const void *from = c && c->count ? (const void *)c->version[c->count - 1].word : m->image.rw + off;
-
-	memcpy(ret_word, from, m->unit_bytes);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		m->cell_of[m->cell[i].off / m->unit_bytes] = 0;
+	}
+	m->cell_count = 0;
 }
 
-static int add_version(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
+static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_t *content)
 {
-	struct ct_version v = {.write = write};
-	uint64_t before[8];
-	struct ct_cell *c = cell_at(m, off);
+	for (unsigned i = 0; i < c->words; i++) {
+		ct_image_set(&m->image, c->off + 8 * i, content[i]);
+	}
+}
 
-	newest(m, c, off, before);
-	memcpy(v.word, before, m->unit_bytes);
+/* Buffered epoch persistency keeps every store, also one that changes nothing: it may order others. */
+static bool keeps_all(const struct ct_medium *m)
+{
+	return m->rules.model == CT_MODEL_BUFFERED;
+}
+
+static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
+{
+	struct ct_cell *c = ct_medium_cell_at(m, off);
+	uint64_t before[8], after[8], *content;
+
+	memcpy(before, c && c->count ? (const void *)(c->content + (size_t)(c->count - 1) * c->words) : m->image.rw + off,
+		m->unit_bytes);
+	memcpy(after, before, m->unit_bytes);
 	for (unsigned i = 0; i < m->unit_bytes; i++) {
 		if (mask >> i & 1) {
-			((uint8_t *)v.word)[i] = data[i];
+			((uint8_t *)after)[i] = data[i];
 		}
 	}
-	if (memcmp(v.word, before, m->unit_bytes) == 0) {
+	if (!keeps_all(m) && memcmp(after, before, m->unit_bytes) == 0) {
 		return 0; /* makes no difference whether it is durable */
 	}
-	if (c == NULL) {
-		c = add_cell(m, off);
-	}
-	if (c != NULL && c->count == c->capacity) {
-		size_t capacity = c->capacity;
-		struct ct_version *version = grown(c->version, &capacity, sizeof *version);
+	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
 
-		c->version = version ? version : c->version;
-		c->capacity = (unsigned)capacity;
+	if (!error) {
+		error = ct_medium_add_version(c, write, &content);
 	}
-	if (c == NULL || c->count == c->capacity) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the writes in flight");
+	if (error) {
+		return error;
 	}
-	c->version[c->count++] = v;
+	memcpy(content, after, m->unit_bytes);
+	if (keeps_all(m)) {
+		set_unit(m, c, content);
+	}
 	m->changed = true;
 	return 0;
 }
 
-static void set_unit(struct ct_medium *m, nvw_off off, const uint64_t *word)
+int ct_medium_put(struct ct_medium *m, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask)
 {
-	for (unsigned i = 0; i < m->unit_bytes / 8; i++) {
-		ct_image_set(&m->image, off + 8 * i, word[i]);
-	}
-}
-
-/* Write number write to the unit is durable, and with it what was issued to it before. */
-static void complete(struct ct_medium *m, nvw_off off, uint64_t write)
-{
-	struct ct_cell *c = cell_at(m, off);
-	unsigned n = 0;
-
-	while (c != NULL && n < c->count && c->version[n].write <= write) {
-		n++;
-	}
-	if (n == 0) {
-		return;
-	}
-	set_unit(m, off, c->version[n - 1].word);
-	memmove(c->version, c->version + n, (c->count - n) * sizeof *c->version);
-	c->count -= n;
-	c->old_count -= n < c->old_count ? n : c->old_count;
-	if (c->count == 0) {
-		remove_cell(m, c);
-	}
-}
-
-/* ---- Records ------------------------------------------------------------------------------------------ */
-
-static int apply_issue(struct ct_medium *m, const struct nvw_log_record *r)
-{
-	if (m->flight_count == m->flight_capacity) {
-		size_t capacity = m->flight_capacity;
-		struct ct_flight *flight;
-
-		if (m->flight_head > m->flight_count / 2) {
-			m->flight_count -= m->flight_head;
-			memmove(m->flight, m->flight + m->flight_head, m->flight_count * sizeof *m->flight);
-			m->flight_head = 0;
-		} else if ((flight = grown(m->flight, &capacity, sizeof *flight)) != NULL) {
-			m->flight = flight;
-			m->flight_capacity = capacity;
-		} else {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the writes in flight");
-		}
-	}
-	m->flight[m->flight_count++] =
-		(struct ct_flight){.write = r->issue.write, .off = r->issue.off, .mask = r->issue.mask};
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
-		const uint64_t unit_mask = m->unit_bytes == 64 ? r->issue.mask : r->issue.mask >> at & 0xff;
-		const int error = unit_mask ? add_version(m, r->issue.write, r->issue.off + at,
-						      r->issue.data + at, unit_mask) :
-					      0;
+		const uint64_t unit_mask = m->unit_bytes == 64 ? mask : mask >> at & 0xff;
+		const int error = unit_mask ? put_unit(m, write, line + at, data + at, unit_mask) : 0;
 
 		if (error) {
 			return error;
@@ -166,74 +172,108 @@ static int apply_issue(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
-static int apply_done(struct ct_medium *m, const struct nvw_log_record *r)
+void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 {
-	uint64_t i = m->flight_head;
+	struct ct_cell *c = ct_medium_cell_at(m, off);
+	unsigned n = 0;
 
-	while (i < m->flight_count && (m->flight[i].write != r->done.write || m->flight[i].done)) {
-		i++;
+	while (c != NULL && n < c->count && c->write[n] <= write) {
+		n++;
 	}
-	if (i == m->flight_count) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: write %llu completes but was not issued",
-			(unsigned long long)r->done.write);
+	if (n == 0) {
+		return;
 	}
-	struct ct_flight *f = &m->flight[i];
-
-	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
-		if (m->unit_bytes == 64 ? f->mask != 0 : (f->mask >> at & 0xff) != 0) {
-			complete(m, f->off + at, f->write);
-		}
+	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
+	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);
+	memmove(c->content, c->content + (size_t)n * c->words, (size_t)(c->count - n) * c->words * sizeof *c->content);
+	c->count -= n;
+	c->old_count -= n < c->old_count ? n : c->old_count;
+	if (c->count == 0) {
+		remove_cell(m, c);
 	}
-	f->done = true;
-	while (m->flight_head < m->flight_count && m->flight[m->flight_head].done) {
-		m->flight_head++;
-	}
-	return 0;
 }
 
-/* One byte of the host: durable now, and newer than what is in flight. */
-static void host_byte(struct ct_medium *m, nvw_off off, uint8_t value)
+void ct_medium_set_byte(struct ct_medium *m, nvw_off off, uint8_t value)
 {
-	struct ct_cell *c = cell_at(m, off);
+	struct ct_cell *c = ct_medium_cell_at(m, off);
 	uint64_t word = ct_image_word(&m->image, off & ~(nvw_off)7);
 
 	((uint8_t *)&word)[off & 7] = value;
 	ct_image_set(&m->image, off & ~(nvw_off)7, word);
 	for (unsigned i = 0; c != NULL && i < c->count; i++) {
-		((uint8_t *)c->version[i].word)[off - c->off] = value;
+		((uint8_t *)(c->content + (size_t)i * c->words))[off - c->off] = value;
 	}
 }
 
-static int apply_host(struct ct_medium *m, const struct nvw_log_record *r)
+/* ---- Flights ------------------------------------------------------------------------------------------ */
+
+int ct_medium_add_flight(struct ct_medium *m, const struct ct_flight *flight)
 {
-	for (uint32_t i = 0; i < r->host.bytes; i++) {
-		host_byte(m, r->host.off + i, r->host.data[i]);
+	if (m->flight_count == m->flight_capacity) {
+		if (m->flight_head > m->flight_count / 2) {
+			m->flight_count -= m->flight_head;
+			memmove(m->flight, m->flight + m->flight_head, m->flight_count * sizeof *m->flight);
+			m->flight_head = 0;
+		} else {
+			const uint64_t capacity = m->flight_capacity ? 2 * m->flight_capacity : 64;
+			struct ct_flight *grown = realloc(m->flight, capacity * sizeof *grown);
+
+			if (grown == NULL) {
+				return no_memory();
+			}
+			m->flight = grown;
+			m->flight_capacity = capacity;
+		}
 	}
-	m->changed = m->obliged = true;
+	m->flight[m->flight_count++] = *flight;
 	return 0;
 }
 
-static int apply_ack(struct ct_medium *m, const struct nvw_log_record *r)
+struct ct_flight *ct_medium_flight(const struct ct_medium *m, uint64_t write)
 {
-	m->changed = m->obliged = m->obliged_by_ack = true;
-	return nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
+	return &m->flight[m->flight_count - 1 - (m->stores - write)];
 }
+
+static void trim_flights(struct ct_medium *m)
+{
+	while (m->flight_head < m->flight_count && m->flight[m->flight_head].done) {
+		m->flight_head++;
+	}
+}
+
+void ct_medium_land(struct ct_medium *m, struct ct_flight *f)
+{
+	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && !f->done; at += m->unit_bytes) {
+		if (m->unit_bytes == 64 ? f->mask != 0 : (f->mask >> at & 0xff) != 0) {
+			ct_medium_complete(m, f->off + at, f->write);
+		}
+	}
+	f->done = true;
+	trim_flights(m);
+}
+
+void ct_medium_land_all(struct ct_medium *m)
+{
+	for (uint64_t i = m->flight_head; i < m->flight_count; i++) {
+		if (!m->flight[i].done) {
+			ct_medium_land(m, &m->flight[i]);
+		}
+	}
+	if (m->newest.at != NULL) {
+		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
+	}
+}
+
+/* ---- Instants ------------------------------------------------------------------------------------------- */
 
 static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	static int (*const how[NVW_LOG_END + 1])(struct ct_medium *, const struct nvw_log_record *) = {
-		[NVW_LOG_ISSUE] = apply_issue,
-		[NVW_LOG_DONE] = apply_done,
-		[NVW_LOG_HOST] = apply_host,
-		[NVW_LOG_ACK] = apply_ack,
-	};
-
 	if (m->seen != NULL) {
 		m->seen(m->context, m, r);
 	}
 	m->time_ps = r->time_ps;
 	m->record++;
-	const int error = how[r->kind] ? how[r->kind](m, r) : 0;
+	const int error = ct_order_apply(m, r);
 
 	ct_image_commit(&m->image);
 	return error;
@@ -244,8 +284,8 @@ static void keep_pending(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	m->pending = *r;
 	if (r->kind == NVW_LOG_HOST) {
-		memcpy(m->pending_line, r->host.data, r->host.bytes);
-		m->pending.host.data = (const uint8_t *)m->pending_line;
+		memcpy(m->pending_data, r->host.data, r->host.bytes);
+		m->pending.host.data = (const uint8_t *)m->pending_data;
 	}
 	m->has_pending = true;
 }
@@ -255,7 +295,16 @@ static void leave_instant(struct ct_medium *m)
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		m->cell[i].old_count = m->cell[i].count;
 	}
+	m->old_stores = m->stores;
 	m->changed = m->obliged = m->obliged_by_ack = false;
+}
+
+static int arrive(struct ct_medium *m)
+{
+	const int error = ct_order_at_instant(m);
+
+	m->instant++;
+	return error ? error : 1;
 }
 
 int ct_medium_next(struct ct_medium *m)
@@ -280,11 +329,9 @@ int ct_medium_next(struct ct_medium *m)
 		if (m->record == m->first_record) {
 			m->changed = m->obliged = true;
 		}
-		if ((r.kind == NVW_LOG_DONE || r.kind == NVW_LOG_HOST) && m->changed &&
-			m->record >= m->first_record) {
+		if (m->changed && m->record >= m->first_record && ct_order_completes(m, &r)) {
 			keep_pending(m, &r);
-			m->instant++;
-			return 1;
+			return arrive(m);
 		}
 		error = apply(m, &r);
 		if (error) {
@@ -295,54 +342,62 @@ int ct_medium_next(struct ct_medium *m)
 		return error;
 	}
 	m->at_end = true;
-	if (m->changed && m->record >= m->first_record) {
-		m->instant++;
-		return 1;
-	}
-	return 0;
+	return m->changed && m->record >= m->first_record ? arrive(m) : 0;
 }
 
 /* ---- States -------------------------------------------------------------------------------------------- */
 
-struct ct_states ct_medium_states(const struct ct_medium *m)
-{
-	struct ct_states s = {0};
-
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		s.possible_log2 += log2(m->cell[i].count + 1.0);
-		s.old_log2 += log2(m->cell[i].old_count + 1.0);
-	}
-	if (m->obliged) {
-		s.old_log2 = -1;
-	}
-	return s;
-}
-
 void ct_medium_apply(struct ct_medium *m, const unsigned *levels)
 {
+	const bool newest = keeps_all(m);
+
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		if (levels[i] > 0) {
-			set_unit(m, m->cell[i].off, m->cell[i].version[levels[i] - 1].word);
+		const struct ct_cell *c = &m->cell[i];
+
+		if (newest ? levels[i] < c->count : levels[i] > 0) {
+			set_unit(m, c, levels[i] ? c->content + (size_t)(levels[i] - 1) * c->words : c->base);
 		}
 	}
+	if (newest) {
+		ct_order_drop_told(m, levels);
+	}
+}
+
+void ct_medium_undo(struct ct_medium *m)
+{
+	const struct ct_told *told = m->dropped.at;
+
+	ct_image_undo(&m->image, 0);
+	for (uint64_t i = 0; i < m->dropped.count; i++) {
+		nvw__acks_restore(&m->acks, told[i].first, told[i].count);
+	}
+	m->dropped.count = 0;
+}
+
+uint64_t ct_medium_key(const struct ct_medium *m)
+{
+	return m->image.hash ^ m->acks.hash;
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
 
 int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
-	struct ct_medium *ret_medium)
+	const struct ct_rules *rules, struct ct_medium *ret_medium)
 {
-	struct ct_medium m = {.first_record = first_record};
+	struct ct_medium m = {.rules = *rules, .first_record = first_record};
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &m.reader);
 
 	if (error) {
 		return error;
 	}
-	m.unit_bytes = nvw_log_info(m.reader)->atomicity;
+	m.unit_bytes = rules->model == CT_MODEL_X86 ? 64 :
+		       rules->unit_bytes	    ? rules->unit_bytes :
+						      nvw_log_info(m.reader)->atomicity;
 	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {
+		error = nvw_fail(NVW_E_INPUT, "persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
+			(unsigned long long)bytes, m.unit_bytes, (unsigned long long)nvw_log_info(m.reader)->pool_bytes);
 		nvw_log_reader_close(m.reader);
-		return nvw_fail(NVW_E_INPUT, "persist log: expected one of a pool of %llu bytes, found %llu",
-			(unsigned long long)bytes, (unsigned long long)nvw_log_info(m.reader)->pool_bytes);
+		return error;
 	}
 	error = ct_image_create(initial, bytes, &m.image);
 	if (error) {
@@ -353,7 +408,7 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 	*ret_medium = m;
 	if (m.cell_of == NULL) {
 		ct_medium_destroy(ret_medium);
-		return nvw_fail(NVW_E_MEMORY, "no memory for the writes in flight");
+		return no_memory();
 	}
 	return 0;
 }
@@ -364,10 +419,20 @@ void ct_medium_destroy(struct ct_medium *m)
 	ct_image_destroy(&m->image);
 	nvw__acks_free(&m->acks);
 	for (unsigned i = 0; i < m->cell_capacity; i++) {
-		free(m->cell[i].version);
+		free(m->cell[i].write);
+		free(m->cell[i].content);
 	}
 	free(m->cell);
 	free(m->cell_of);
 	free(m->flight);
+	free(m->newest.at);
+	free(m->owed_item.at);
+	free(m->owed_group.at);
+	free(m->told.at);
+	free(m->dropped.at);
+	free(m->lost_item.at);
+	free(m->lost_group.at);
+	free(m->flush.at);
+	free(m->element.at);
 	*m = (struct ct_medium){0};
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The NVRAM of a logged run, replayed: the durable image, the writes in flight and the acknowledgements, and
- * the instants at which a power cut may leave something new.
+ * The NVRAM of a logged run, replayed under a model (model.h): the durable image, the stores that may be
+ * durable or not, and the acknowledgements.
  *
- * An *instant* lies before a record that makes something durable (a completed write, a write of the
- * host) or at the end of the log, if anything was issued, acknowledged or written since the instant
- * before (crash.h, guarantee 4).
+ * An *instant* lies before a record that makes something durable (a completed write, a barrier, a fence, a write of
+ * the host) or at the end of the log, if anything was stored, issued or acknowledged since the instant before
+ * (crash.h, guarantee 4).
+ *
+ * What is uncertain at an instant is kept in *cells*, one a failure-atomic unit, each with the versions that the
+ * unit may have. A state gives every cell a level: its first so many versions are durable. Under most models
+ * every combination of levels is permitted; strict persistency permits a chain of them, buffered epoch
+ * persistency what the order among stores permits (states.h).
  */
 #ifndef CRASHTEST_MEDIUM_H
 #define CRASHTEST_MEDIUM_H
@@ -14,30 +19,64 @@
 #include <nvw/persist_log.h>
 
 #include "image.h"
+#include "model.h"
 
-/* One write in flight to a unit: the unit's whole content once it is there. */
-struct ct_version {
-	uint64_t write;
-	uint64_t word[8]; /* the first only, if units are words */
-};
-
-/* A unit with writes in flight; level l of a state means that the first l of them are durable. */
+/* A unit, or several in a row, with stores that need not be durable. */
 struct ct_cell {
 	nvw_off off;
-	unsigned count, capacity;
-	unsigned old_count; /* of them in flight at the instant before */
-	struct ct_version *version;
+	unsigned words;               /* of 8 bytes */
+	unsigned count, capacity;     /* versions */
+	unsigned old_count;           /* of them there at the instant before */
+	uint64_t *write;              /* version v: the number of the write that makes it */
+	uint64_t *content;            /* version v from v * words on; the whole content once it is durable */
+	uint64_t base[8];             /* content before version 0; kept under buffered epoch persistency alone */
 };
 
+/* A store (a write-back, under observed) that is not known to be durable. */
 struct ct_flight {
-	uint64_t write;
-	nvw_off off;
-	uint64_t mask;
+	uint64_t write; /* its number, ascending in log order */
+	nvw_off off;    /* of its line */
+	uint64_t mask;  /* bytes of the line */
+	uint64_t work_item, group;
+	uint64_t older; /* the number of the work-item's store before it in flight, 0: none */
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+	uint32_t kernel;
+	uint32_t cell, version; /* under buffered epoch persistency, where they stay */
 	bool done;
 };
 
+/* An acknowledgement that holds once its work-item's epochs before it are durable (buffered epoch persistency). */
+struct ct_told {
+	uint64_t first, count, after; /* after: the newest store when it came */
+	uint64_t work_item, group;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+};
+
+/* A flush that its thread has not fenced yet. */
+struct ct_flush {
+	uint64_t thread, write; /* the newest store when it came */
+	nvw_off off;            /* of the line; of the first byte under pmreorder */
+	uint64_t bytes;
+};
+
+/* Bytes of a store that were flushed, as the elements of a pmreorder interval. */
+struct ct_element {
+	uint64_t instruction; /* pieces of one instruction are one element */
+	nvw_off off;
+	unsigned bytes;
+	uint64_t value;
+	bool flushed;
+};
+
+/* A growing array. */
+struct ct_array {
+	void *at;
+	uint64_t count, capacity;
+};
+
 struct ct_medium {
-	struct ct_image image; /* the durable bytes */
+	struct ct_rules rules;
+	struct ct_image image; /* the durable bytes; under buffered epoch persistency everything stored */
 	struct nvw_acks acks;
 	struct nvw_log_reader *reader;
 	uint64_t first_record, record;
@@ -48,15 +87,36 @@ struct ct_medium {
 	bool obliged;           /* acknowledgement or host write since: every state is new */
 	bool obliged_by_ack;    /* at this instant: an acknowledgement among them */
 	struct nvw_log_record pending; /* read, and to be applied after the instant */
-	uint64_t pending_line[512];    /* what it points to */
+	uint64_t pending_data[512];    /* what it points to */
 	bool has_pending;
 
 	unsigned unit_bytes;
-	uint32_t *cell_of; /* unit -> its cell + 1, 0 if nothing is in flight to it */
+	uint32_t *cell_of; /* unit -> its cell + 1, 0 if it has none */
 	struct ct_cell *cell;
 	unsigned cell_count, cell_capacity;
 	struct ct_flight *flight; /* oldest first, from flight_head */
 	uint64_t flight_head, flight_count, flight_capacity;
+	uint64_t stores;          /* number of the newest store */
+	uint64_t old_stores;      /* likewise at the instant before */
+
+	/* The kernel that runs, and for each of its work-items the newest store in flight. */
+	uint32_t kernel, group_size;
+	uint64_t work_items;
+	struct ct_array newest; /* uint64_t */
+
+	/* Narrowed barriers: members that have met one and have done nothing since, with the newest store that the
+	 * narrower barrier makes durable. For buffered epoch persistency: how many each has passed. */
+	uint32_t narrow_site; /* its number in the log, 0: not met yet */
+	struct ct_array owed_item, owed_group; /* uint64_t */
+	uint64_t owed;
+	uint64_t covered; /* strict persistency: the newest store that a barrier has completed */
+
+	struct ct_array told;    /* struct ct_told */
+	struct ct_array dropped; /* struct ct_told: not delivered in the state that is applied */
+	struct ct_array lost_item, lost_group; /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
+	struct ct_array flush;   /* struct ct_flush */
+	struct ct_array element; /* struct ct_element */
+	bool inexact;            /* an interval of pmreorder had too many overlapping stores for all orders */
 
 	/* Called with every record before it is applied; may be NULL. */
 	void (*seen)(void *context, const struct ct_medium *medium, const struct nvw_log_record *record);
@@ -65,19 +125,49 @@ struct ct_medium {
 
 /* A medium with this content at the start of the log. */
 NVW_CHECKED int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
-	struct ct_medium *ret_medium);
+	const struct ct_rules *rules, struct ct_medium *ret_medium);
 void ct_medium_destroy(struct ct_medium *medium);
 
 /* Moves on to the next instant: 1, 0 at the end of the log, or an error. */
 NVW_CHECKED int ct_medium_next(struct ct_medium *medium);
 
-/* How many states this instant has, and how many of these an earlier instant had as well. */
-struct ct_states {
-	double possible_log2, old_log2; /* old_log2 is -1 if there are none */
-};
-struct ct_states ct_medium_states(const struct ct_medium *medium);
-
-/* Writes the units' levels (one a cell) into the image, on top of the durable bytes. */
+/* Makes the state of levels (one a cell) in the image and the acknowledgements. */
 void ct_medium_apply(struct ct_medium *medium, const unsigned *levels);
+/* Takes it back, with all that was written to the image since. */
+void ct_medium_undo(struct ct_medium *medium);
+
+/* What a state is known by: equal keys, equal bytes and acknowledgements. */
+uint64_t ct_medium_key(const struct ct_medium *medium);
+
+/* ---- For the models ---------------------------------------------------------------------------------------- */
+
+NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
+struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
+/* A cell of so many words without versions. */
+NVW_CHECKED int ct_medium_add_cell(struct ct_medium *medium, nvw_off off, unsigned words, struct ct_cell **ret_cell);
+/* Room for one more version of the cell, whose content is returned. */
+NVW_CHECKED int ct_medium_add_version(struct ct_cell *cell, uint64_t write, uint64_t **ret_content);
+/* Forgets all cells without making anything durable. */
+void ct_medium_drop_cells(struct ct_medium *medium);
+/* A write of bytes within a line may be durable from now on. */
+NVW_CHECKED int ct_medium_put(struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
+/* Writes up to this number to the unit at off are durable. */
+void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write);
+NVW_CHECKED int ct_medium_add_flight(struct ct_medium *medium, const struct ct_flight *flight);
+/* The flight with this number; it must be in flight (permitted models, whose numbers have no gaps). */
+struct ct_flight *ct_medium_flight(const struct ct_medium *medium, uint64_t write);
+void ct_medium_land(struct ct_medium *medium, struct ct_flight *flight);
+/* Everything in flight is durable. */
+void ct_medium_land_all(struct ct_medium *medium);
+/* A byte is durable now, and newer than what is in flight. */
+void ct_medium_set_byte(struct ct_medium *medium, nvw_off off, uint8_t value);
+
+/* order.c: what a model makes of the log. */
+bool ct_order_completes(const struct ct_medium *medium, const struct nvw_log_record *record);
+NVW_CHECKED int ct_order_apply(struct ct_medium *medium, const struct nvw_log_record *record);
+/* At an instant, before its states are asked for. */
+NVW_CHECKED int ct_order_at_instant(struct ct_medium *medium);
+/* Acknowledgements that the state of levels takes back. */
+void ct_order_drop_told(struct ct_medium *medium, const unsigned *levels);
 
 #endif

@@ -9,26 +9,15 @@
 
 /* ---- Sharing out ---------------------------------------------------------------------------------------- */
 
-static uint32_t fresh_states(const struct ct_states *s)
-{
-	/* A few states too many would only lengthen an exhaustive walk: beyond 2^40 rounding is no matter. */
-	if (s->possible_log2 > 40) {
-		return CT_PLAN_CAP;
-	}
-	const double n = round(exp2(s->possible_log2)) - (s->old_log2 < 0 ? 0 : round(exp2(s->old_log2)));
-
-	return n > CT_PLAN_CAP ? CT_PLAN_CAP : (uint32_t)n;
-}
-
 /* log2 of the number of new states, for the sum over instants. */
-static double fresh_log2(const struct ct_states *s)
+static double fresh_log2(const struct ct_count *n)
 {
-	if (s->old_log2 < 0) {
-		return s->possible_log2;
+	if (n->old_log2 < 0) {
+		return n->log2;
 	}
-	const double gap = s->old_log2 - s->possible_log2;
+	const double gap = n->old_log2 - n->log2;
 
-	return gap >= 0 ? -INFINITY : s->possible_log2 + log2(1 - exp2(gap));
+	return gap >= 0 ? -INFINITY : n->log2 + log2(1 - exp2(gap));
 }
 
 static double log2_sum(double a, double b)
@@ -86,29 +75,34 @@ static void count_record(void *context, const struct ct_medium *medium, const st
 
 static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)
 {
-	const struct ct_states s = ct_medium_states(m);
+	struct ct_count n;
+	const int error = ct_states_count(m, &n);
 
+	if (error) {
+		return error;
+	}
 	if (plan->instants == *capacity) {
-		const uint64_t n = *capacity ? 2 * *capacity : 1024;
-		uint32_t *fresh = realloc(plan->fresh, n * sizeof *fresh);
+		const uint64_t grown = *capacity ? 2 * *capacity : 1024;
+		uint32_t *fresh = realloc(plan->fresh, grown * sizeof *fresh);
 
 		if (fresh == NULL) {
 			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
-				(unsigned long long)n);
+				(unsigned long long)grown);
 		}
 		plan->fresh = fresh;
-		*capacity = n;
+		*capacity = grown;
 	}
-	plan->fresh[plan->instants++] = fresh_states(&s) | (m->obliged_by_ack ? CT_PLAN_ACK : 0);
-	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&s));
-	plan->possible += exp2(fresh_log2(&s));
+	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (m->obliged_by_ack ? CT_PLAN_ACK : 0);
+	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));
+	plan->possible += exp2(fresh_log2(&n));
+	plan->exact = plan->exact && n.exact;
 	return 0;
 }
 
 int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct ct_result *result,
 	struct ct_plan *ret_plan)
 {
-	struct ct_plan plan = {.seed = seed, .budget = budget, .possible_log2 = -INFINITY};
+	struct ct_plan plan = {.seed = seed, .budget = budget, .possible_log2 = -INFINITY, .exact = true};
 	uint64_t capacity = 0;
 	int error;
 
@@ -170,59 +164,17 @@ bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
 
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *m)
 {
-	const uint64_t share = ct_plan_share(plan, m->instant);
-
-	if (share == 0 || !ct_plan_exhausts(plan, m->instant)) {
-		return share;
-	}
-	return (uint64_t)round(exp2(ct_medium_states(m).possible_log2));
+	return ct_plan_exhausts(plan, m->instant) ? ct_states_numbers(m) : ct_plan_share(plan, m->instant);
 }
 
-static bool draw_by_number(const struct ct_medium *m, uint64_t draw, unsigned *levels)
-{
-	bool fresh = m->obliged;
-
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		const unsigned radix = m->cell[i].count + 1;
-
-		levels[i] = (unsigned)(draw % radix);
-		draw /= radix;
-		fresh |= levels[i] > m->cell[i].old_count;
-	}
-	return fresh;
-}
-
-static void draw_uniform(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
-{
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		levels[i] = (unsigned)nvw_random_below(r, m->cell[i].count + 1);
-	}
-}
-
-/* Each further version is durable with the same, drawn probability. */
-static void draw_with_density(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
-{
-	const uint64_t density = nvw_random_u64(r);
-
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		levels[i] = 0;
-		while (levels[i] < m->cell[i].count && nvw_random_u64(r) < density) {
-			levels[i]++;
-		}
-	}
-}
-
-bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_t draw, unsigned *levels)
+bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_t draw, struct ct_walk *walk,
+	unsigned *levels)
 {
 	struct nvw_random r = {nvw_mix64(plan->seed ^ nvw_mix64(m->instant)) + draw * 0xa0761d6478bd642fu};
 
 	if (ct_plan_exhausts(plan, m->instant)) {
-		return draw_by_number(m, draw, levels);
+		return ct_states_by_number(m, walk, draw, levels);
 	}
-	if (nvw_random_u64(&r) & 1) {
-		draw_uniform(m, &r, levels);
-	} else {
-		draw_with_density(m, &r, levels);
-	}
+	ct_states_sample(m, &r, levels);
 	return true;
 }

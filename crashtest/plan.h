@@ -8,6 +8,7 @@
 
 #include "crash.h"
 #include "medium.h"
+#include "states.h"
 
 struct ct_plan {
 	uint64_t seed;
@@ -15,7 +16,8 @@ struct ct_plan {
 	uint32_t *fresh;      /* instant i at i - 1: states that are new there, capped; CT_PLAN_ACK */
 	uint64_t share;       /* the most states that one instant gets; 0: only some instants get one */
 	uint64_t budget;
-	double possible, possible_log2;
+	double possible, possible_log2; /* a bound unless exact */
+	bool exact;
 	uint64_t exhausted;   /* instants whose states are all tested */
 	uint64_t draws;       /* states that are tested in all */
 };
@@ -36,6 +38,7 @@ bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant);
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *medium);
 
 /* Makes draw number draw: levels has one element a cell. False if an earlier instant had this state. */
-bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *medium, uint64_t draw, unsigned *levels);
+bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *medium, uint64_t draw, struct ct_walk *walk,
+	unsigned *levels);
 
 #endif

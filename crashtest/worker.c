@@ -16,6 +16,7 @@ struct range {
 	struct ct_medium *medium;
 	struct ct_shared *shared;
 	struct nvw_findings findings;
+	struct ct_walk walk;
 	unsigned *levels;
 	unsigned level_capacity;
 };
@@ -23,8 +24,7 @@ struct range {
 /* True if the state has not been tested before; notes it. */
 static bool is_new(struct ct_shared *s, const struct ct_medium *m)
 {
-	/* The count stands for the set: acknowledgements only come, never go. */
-	const uint64_t key = nvw_mix64(m->image.hash ^ nvw_mix64(nvw_acked_count(&m->acks) + 1)) | 1;
+	const uint64_t key = nvw_mix64(ct_medium_key(m)) | 1;
 	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
 
 	while (s->seen[i] != 0 && s->seen[i] != key) {
@@ -69,7 +69,7 @@ static void test_state(struct range *r, uint64_t draw)
 	struct ct_medium *m = r->medium;
 	struct ct_shared *s = r->shared;
 
-	if (!ct_plan_draw(r->plan, m, draw, r->levels)) {
+	if (!ct_plan_draw(r->plan, m, draw, &r->walk, r->levels)) {
 		return;
 	}
 	ct_medium_apply(m, r->levels);
@@ -86,7 +86,7 @@ static void test_state(struct range *r, uint64_t draw)
 	} else {
 		s->equal++;
 	}
-	ct_image_undo(&m->image, 0);
+	ct_medium_undo(m);
 }
 
 static int make_room(struct range *r)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nvw/random.h>
+
 #include "check.h"
 
 static int grow(struct nvw_acks *acks, uint64_t words)
@@ -39,13 +41,33 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 			return error;
 		}
 	}
-	for (uint64_t op = first; op < first + count; op++) {
-		const uint64_t bit = (uint64_t)1 << op % 64;
-
-		acks->count += !(acks->bits[op / 64] & bit);
-		acks->bits[op / 64] |= bit;
-	}
+	nvw__acks_restore(acks, first, count);
 	return 0;
+}
+
+static void flip(struct nvw_acks *acks, uint64_t op, bool wanted)
+{
+	const uint64_t bit = (uint64_t)1 << op % 64;
+
+	if (((acks->bits[op / 64] & bit) != 0) != wanted) {
+		acks->bits[op / 64] ^= bit;
+		acks->count += wanted ? 1 : UINT64_MAX;
+		acks->hash ^= nvw_mix64(op + 0x2545f4914f6cdd1du);
+	}
+}
+
+void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count)
+{
+	for (uint64_t op = first; op < first + count; op++) {
+		flip(acks, op, true);
+	}
+}
+
+void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count)
+{
+	for (uint64_t op = first; op < first + count; op++) {
+		flip(acks, op, false);
+	}
 }
 
 void nvw__acks_clear(struct nvw_acks *acks)
@@ -54,6 +76,7 @@ void nvw__acks_clear(struct nvw_acks *acks)
 		memset(acks->bits, 0, acks->words * sizeof *acks->bits);
 	}
 	acks->count = 0;
+	acks->hash = 0;
 }
 
 void nvw__acks_free(struct nvw_acks *acks)

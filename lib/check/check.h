@@ -16,6 +16,7 @@ struct nvw_acks {
 	uint64_t *bits;
 	uint64_t words; /* of bits */
 	uint64_t count; /* different operations acknowledged */
+	uint64_t hash;  /* of the set */
 };
 
 enum { NVW__ACKS_MAX = 1 << 30 }; /* operation numbers are below it */
@@ -23,6 +24,9 @@ enum { NVW__ACKS_MAX = 1 << 30 }; /* operation numbers are below it */
 /* Operations first to first + count - 1 have been acknowledged; twice is fine. NVW_E_KERNEL for a number
  * that no run of this size has, NVW_E_MEMORY; then nothing was added. */
 NVW_CHECKED int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count);
+/* Operations that were added are not acknowledged any more; and are again. */
+void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count);
+void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count);
 /* No operation is acknowledged any more; keeps the memory. */
 void nvw__acks_clear(struct nvw_acks *acks);
 void nvw__acks_free(struct nvw_acks *acks);

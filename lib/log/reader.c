@@ -503,6 +503,18 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 	return true;
 }
 
+static bool get_flush(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+{
+	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) && get_varint(r, &ret->flush.off) &&
+	       get_varint(r, &ret->flush.bytes) && in_pool(r, ret->flush.off, ret->flush.bytes) &&
+	       known_site(r, ret->flush.site);
+}
+
+static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+{
+	return get_u32(r, &ret->fence.site) && get_varint(r, &ret->fence.thread) && known_site(r, ret->fence.site);
+}
+
 static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	return true;
@@ -520,6 +532,8 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(struct nvw_log_reader *, unsi
 	[NVW_LOG_ACK] = get_ack,
 	[NVW_LOG_HOST] = get_host,
 	[NVW_LOG_DRAINED] = get_nothing,
+	[NVW_LOG_FLUSH] = get_flush,
+	[NVW_LOG_FENCE] = get_fence,
 	[NVW_LOG_END] = get_nothing,
 };
 

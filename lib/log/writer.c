@@ -301,6 +301,22 @@ static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	w->context.host_off = r->host.off + r->host.bytes;
 }
 
+static void put_flush(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->flush.site);
+	put_varint(w, r->flush.thread);
+	put_varint(w, r->flush.off);
+	put_varint(w, r->flush.bytes);
+}
+
+static void put_fence(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->fence.site);
+	put_varint(w, r->fence.thread);
+}
+
 static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
@@ -318,6 +334,8 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_ACK] = put_ack,
 	[NVW_LOG_HOST] = put_host,
 	[NVW_LOG_DRAINED] = put_nothing,
+	[NVW_LOG_FLUSH] = put_flush,
+	[NVW_LOG_FENCE] = put_fence,
 	[NVW_LOG_END] = put_nothing,
 };
 

@@ -26,6 +26,8 @@ enum nvw_log_kind {
 	NVW_LOG_ACK,      /* operations were acknowledged to the host as durable */
 	NVW_LOG_HOST,     /* the host wrote NVRAM: durable at once */
 	NVW_LOG_DRAINED,  /* the host has waited until everything stored so far was durable */
+	NVW_LOG_FLUSH,    /* a host thread has flushed lines (clwb, clflushopt, non-temporal store) */
+	NVW_LOG_FENCE,    /* a host thread's fence has completed: what it had flushed is durable */
 	NVW_LOG_END,      /* the run ended in order; the last record */
 };
 
@@ -62,7 +64,8 @@ struct nvw_log_record {
 			uint32_t bytes; /* 1 to 8, within one 8-byte word */
 			nvw_off off;
 			uint64_t value; /* little-endian, the low bytes */
-		} store;
+		} store; /* by a program on the host: kernel 0, work_item is the thread, group the number of the
+			  * instruction, which may be wider than a word and then has several records */
 		struct {
 			uint64_t write;   /* number of the write-back, from 1 */
 			nvw_off off;      /* 64-byte aligned */
@@ -89,6 +92,16 @@ struct nvw_log_record {
 			uint64_t work_item, group;
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
 		} ack;
+		struct {
+			uint32_t site;
+			uint64_t thread;
+			nvw_off off;
+			uint64_t bytes;
+		} flush;
+		struct {
+			uint32_t site;
+			uint64_t thread;
+		} fence;
 		struct {
 			nvw_off off;
 			uint32_t bytes; /* 1 to 4096 */

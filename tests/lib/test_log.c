@@ -132,6 +132,20 @@ static struct nvw_log_record record_number(uint64_t i)
 			record.kind = NVW_LOG_DRAINED;
 			return record;
 		}
+		if (i / 12 % 7 == 1) {
+			record.kind = NVW_LOG_FLUSH;
+			record.flush.site = 2;
+			record.flush.thread = i;
+			record.flush.off = nvw_random_below(&r, 1000);
+			record.flush.bytes = 1 + nvw_random_below(&r, 4096);
+			return record;
+		}
+		if (i / 12 % 7 == 2) {
+			record.kind = NVW_LOG_FENCE;
+			record.fence.site = 1;
+			record.fence.thread = i;
+			return record;
+		}
 		record.kind = NVW_LOG_HOST;
 		record.host.off = nvw_random_below(&r, 1000);
 		record.host.bytes = 1 + (uint32_t)nvw_random_below(&r, 64);
@@ -210,6 +224,16 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 		assert_int_equal(a->host.off, b->host.off);
 		assert_int_equal(a->host.bytes, b->host.bytes);
 		assert_memory_equal(a->host.data, b->host.data, a->host.bytes);
+		break;
+	case NVW_LOG_FLUSH:
+		assert_int_equal(a->flush.site, b->flush.site);
+		assert_int_equal(a->flush.thread, b->flush.thread);
+		assert_int_equal(a->flush.off, b->flush.off);
+		assert_int_equal(a->flush.bytes, b->flush.bytes);
+		break;
+	case NVW_LOG_FENCE:
+		assert_int_equal(a->fence.site, b->fence.site);
+		assert_int_equal(a->fence.thread, b->fence.thread);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which crash states there are: the models, each a handful of axioms. An axiom says of two events which must be
+ * durable first, or what is durable at all; a state is permitted if it breaks none.
+ *
+ *	MODEL(id, name, who has it, axioms)
+ *
+ * "Before" between stores is order of visibility (coherence order on one word). Where a model does not order two
+ * stores, they persist in any order: a cache may evict a line early, or never.
+ */
+#ifndef CRASHTEST_MODEL_H
+#define CRASHTEST_MODEL_H
+
+#include <stdint.h>
+
+#define CT_AXIOMS(X)                                                                                                 \
+	X(DEVICE, "device", "what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
+	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order")                                 \
+	X(VISIBILITY, "visibility", "stores persist in the order in which they became visible")                         \
+	X(AT_ONCE, "at once", "a store is durable as it becomes visible")                                               \
+	X(COMPLETION, "completion", "what a barrier orders is durable before anything that comes after its completion") \
+	X(WORK_ITEM, "equation 1", "a work-item's stores before its barrier persist before its stores after it")        \
+	X(WORK_GROUP, "equation 2", "likewise for all of a work-group, if the barrier has its scope or a wider one")    \
+	X(KERNEL, "equation 3", "likewise for all of a kernel, if the barrier has its scope")                           \
+	X(TOLD, "acknowledgement", "an operation is acknowledged when all that its work-item's barriers order is durable") \
+	X(HOST, "host", "what the host writes is durable at once; when it waits for durability, everything is")         \
+	X(DRAIN, "drain", "a kernel's end and a write by the host wait until everything before them is durable")        \
+	X(LINE, "line", "stores to one cache line persist in program order")                                            \
+	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed")                          \
+	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; no others")
+
+enum ct_axiom {
+#define X(id, name, text) CT_AXIOM_##id,
+	CT_AXIOMS(X)
+#undef X
+};
+#define CT_A(id) (UINT32_C(1) << CT_AXIOM_##id)
+
+#define CT_MODELS(X)                                                                                                  \
+	X(OBSERVED, "observed", "the logged run's own timing", CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST))                   \
+	X(STRICT, "strict", "strict persistency (gope18 2)",                                                             \
+		CT_A(VISIBILITY) | CT_A(COMPLETION) | CT_A(HOST))                                                        \
+	X(EPOCH, "epoch", "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",                  \
+		CT_A(WORD) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(HOST)) \
+	X(BUFFERED, "buffered-epoch", "buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",  \
+		CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) | CT_A(DRAIN) | CT_A(HOST)) \
+	X(EADR, "eadr", "any model, with caches inside the persistence domain", CT_A(AT_ONCE) | CT_A(HOST))                 \
+	X(X86, "x86", "a program with flushes and fences; lines may be evicted at any time",                             \
+		CT_A(LINE) | CT_A(FENCE) | CT_A(HOST))                                                                   \
+	X(PMREORDER, "pmreorder", "the full engine of pmreorder", CT_A(INTERVAL) | CT_A(HOST))
+
+enum ct_model {
+#define X(id, name, who, axioms) CT_MODEL_##id,
+	CT_MODELS(X)
+#undef X
+	CT_MODEL_COUNT
+};
+
+struct ct_model_info {
+	const char *name, *who;
+	uint32_t axioms; /* bits of enum ct_axiom */
+};
+const struct ct_model_info *ct_model_info(enum ct_model model);
+
+/* Text of axiom number i (bit i), NULL beyond the last. */
+const char *ct_axiom_text(unsigned i, const char **ret_name);
+
+/* A model as it is explored. */
+struct ct_rules {
+	enum ct_model model;
+	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as the log says */
+	/* Barriers at this source line order as if they had the next narrower scope (work-item: as if they were not
+	 * there). NULL: all as they are. The file's last component is compared. */
+	const char *narrow_file;
+	uint32_t narrow_line;
+};
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The states of an instant. See states.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "states.h"
+
+enum kind { FREE, CHAIN, GRAPH };
+
+static enum kind kind_of(const struct ct_medium *m)
+{
+	return m->rules.model == CT_MODEL_STRICT ? CHAIN : m->rules.model == CT_MODEL_BUFFERED ? GRAPH : FREE;
+}
+
+/* ---- free -------------------------------------------------------------------------------------------------- */
+
+static void free_count(const struct ct_medium *m, struct ct_count *n)
+{
+	n->old_log2 = 0;
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		n->log2 += log2(m->cell[i].count + 1.0);
+		n->old_log2 += log2(m->cell[i].old_count + 1.0);
+	}
+	if (m->obliged) {
+		n->old_log2 = -1;
+	}
+	n->exact = !m->inexact;
+	/* A few states too many would only lengthen an exhaustive walk: beyond 2^40 rounding is no matter. */
+	if (n->log2 > 40) {
+		n->fresh = CT_COUNT_MANY;
+		return;
+	}
+	const double fresh = round(exp2(n->log2)) - (n->old_log2 < 0 ? 0 : round(exp2(n->old_log2)));
+
+	n->fresh = fresh > CT_COUNT_MANY ? CT_COUNT_MANY : (uint64_t)fresh;
+}
+
+static bool free_by_number(const struct ct_medium *m, uint64_t number, unsigned *levels)
+{
+	bool fresh = m->obliged;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const unsigned radix = m->cell[i].count + 1;
+
+		levels[i] = (unsigned)(number % radix);
+		number /= radix;
+		fresh |= levels[i] > m->cell[i].old_count;
+	}
+	return fresh;
+}
+
+static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
+{
+	if (nvw_random_u64(r) & 1) {
+		for (unsigned i = 0; i < m->cell_count; i++) {
+			levels[i] = (unsigned)nvw_random_below(r, m->cell[i].count + 1);
+		}
+		return;
+	}
+	/* Each further version is durable with the same, drawn probability. */
+	const uint64_t density = nvw_random_u64(r);
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		levels[i] = 0;
+		while (levels[i] < m->cell[i].count && nvw_random_u64(r) < density) {
+			levels[i]++;
+		}
+	}
+}
+
+/* ---- chain: a state is the number of its newest store --------------------------------------------------------- */
+
+static uint64_t chain_length(const struct ct_medium *m)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		n += m->cell[i].count;
+	}
+	return n;
+}
+
+static uint64_t chain_old(const struct ct_medium *m)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		n += m->cell[i].old_count;
+	}
+	return n;
+}
+
+/* All stores up to a number are durable. */
+static void chain_upto(const struct ct_medium *m, uint64_t write, unsigned *levels)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *c = &m->cell[i];
+
+		levels[i] = 0;
+		while (levels[i] < c->count && c->write[levels[i]] <= write) {
+			levels[i]++;
+		}
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The number of the so-manieth version in flight, from 1; 0 for none. */
+static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
+{
+	const uint64_t length = chain_length(m);
+	uint64_t *all = malloc((length + 1) * sizeof *all), count = 0;
+	uint64_t write = 0;
+
+	if (all == NULL || n == 0) {
+		free(all);
+		return 0;
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		memcpy(all + count, m->cell[i].write, m->cell[i].count * sizeof *all);
+		count += m->cell[i].count;
+	}
+	qsort(all, count, sizeof *all, by_value);
+	write = all[n - 1];
+	free(all);
+	return write;
+}
+
+/* ---- graph -------------------------------------------------------------------------------------------------- */
+
+enum { NODES_MAX = 256, GRAPH_COUNT_MAX = 1 << 16, STEPS_MAX = 1 << 21 };
+
+/* The stores in flight, oldest first, with the stores that each must persist before. */
+struct ct_graph {
+	unsigned nodes;
+	unsigned first_new; /* nodes from here on are new since the instant before */
+	struct ct_node {
+		uint32_t cell;
+		uint64_t after[NODES_MAX / 64];
+	} node[NODES_MAX];
+	uint64_t lost[NODES_MAX / 64];
+	bool started, ended;
+};
+
+static bool precedes(const struct ct_flight *a, const struct ct_flight *b)
+{
+	return a->cell == b->cell || (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
+	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
+}
+
+static struct ct_graph *graph_of(const struct ct_medium *m)
+{
+	const struct ct_flight *const f = m->flight + m->flight_head;
+	const uint64_t n = m->flight_count - m->flight_head;
+	struct ct_graph *g = n <= NODES_MAX ? calloc(1, sizeof *g) : NULL;
+
+	if (g == NULL) {
+		return NULL;
+	}
+	g->nodes = (unsigned)n;
+	g->first_new = g->nodes;
+	for (unsigned i = 0; i < n; i++) {
+		g->node[i].cell = f[i].cell;
+		if (f[i].write > m->old_stores && g->first_new == g->nodes) {
+			g->first_new = i;
+		}
+		for (unsigned k = i + 1; k < n; k++) {
+			if (precedes(&f[i], &f[k])) {
+				g->node[i].after[k / 64] |= UINT64_C(1) << k % 64;
+			}
+		}
+	}
+	return g;
+}
+
+static bool is_lost(const struct ct_graph *g, unsigned i)
+{
+	return g->lost[i / 64] >> i % 64 & 1;
+}
+
+static bool may_lose(const struct ct_graph *g, unsigned i)
+{
+	for (unsigned k = 0; k < NODES_MAX / 64; k++) {
+		if (g->node[i].after[k] & ~g->lost[k]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The next set of lost stores: as binary numbers whose highest digit is the newest store, so that sets in which
+ * everything new is lost, which an earlier instant had, come last. */
+static bool graph_next(struct ct_graph *g, bool with_old)
+{
+	unsigned i = 0;
+
+	if (!g->started) {
+		g->started = true;
+		g->ended = !with_old && g->first_new == g->nodes;
+		return !g->ended;
+	}
+	while (i < g->nodes && (is_lost(g, i) || !may_lose(g, i))) {
+		i++;
+	}
+	if (i == g->nodes || g->ended) {
+		g->ended = true;
+		return false;
+	}
+	g->lost[i / 64] |= UINT64_C(1) << i % 64;
+	for (unsigned k = 0; k < i; k++) {
+		g->lost[k / 64] &= ~(UINT64_C(1) << k % 64);
+	}
+	if (with_old) {
+		return true;
+	}
+	for (unsigned k = g->first_new; k < g->nodes; k++) {
+		if (!is_lost(g, k)) {
+			return true;
+		}
+	}
+	g->ended = true;
+	return false;
+}
+
+static void graph_levels(const struct ct_medium *m, const struct ct_graph *g, unsigned *levels)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		levels[i] = m->cell[i].count;
+	}
+	for (unsigned i = 0; i < g->nodes; i++) {
+		levels[g->node[i].cell] -= is_lost(g, i);
+	}
+}
+
+static void graph_count(const struct ct_medium *m, struct ct_count *n)
+{
+	struct ct_graph *g = graph_of(m);
+	uint64_t count = 0, steps = 0;
+
+	free_count(m, n);
+	n->exact = false;
+	n->fresh = CT_COUNT_MANY;
+	if (m->cell_count == 0 && g != NULL) {
+		n->exact = true;
+		n->fresh = m->obliged;
+		free(g);
+		return;
+	}
+	while (g != NULL && count < GRAPH_COUNT_MAX && steps < STEPS_MAX && graph_next(g, m->obliged)) {
+		count++;
+		steps += g->nodes;
+	}
+	if (g != NULL && g->ended) {
+		n->fresh = count;
+		n->exact = true;
+		/* Fresh states alone are counted; as if there were no others. */
+		n->log2 = log2((double)count);
+		n->old_log2 = -1;
+	}
+	free(g);
+}
+
+/* What must persist before or after a set of stores is found in one pass over them, with the epochs met so far. */
+struct reach {
+	uint32_t *item, *group, kernel;
+};
+
+static bool reach_create(const struct ct_medium *m, uint32_t start, struct reach *r)
+{
+	r->item = malloc((m->work_items + 1) * sizeof *r->item);
+	r->group = malloc((m->work_items + 1) * sizeof *r->group);
+	r->kernel = start;
+	if (r->item == NULL || r->group == NULL) {
+		free(r->item);
+		free(r->group);
+		return false;
+	}
+	for (uint64_t i = 0; i < m->work_items; i++) {
+		r->item[i] = r->group[i] = start;
+	}
+	return true;
+}
+
+static void reach_free(struct reach *r)
+{
+	free(r->item);
+	free(r->group);
+}
+
+static void lose(struct reach *r, const struct ct_flight *f)
+{
+	r->item[f->work_item] = f->epoch_wi < r->item[f->work_item] ? f->epoch_wi : r->item[f->work_item];
+	r->group[f->group] = f->epoch_wg < r->group[f->group] ? f->epoch_wg : r->group[f->group];
+	r->kernel = f->epoch_kr < r->kernel ? f->epoch_kr : r->kernel;
+}
+
+/* Loses what must persist after a lost store. levels holds the stores that are lost to begin with. */
+static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *levels)
+{
+	struct reach r;
+
+	if (!reach_create(m, UINT32_MAX, &r)) {
+		return;
+	}
+	for (uint64_t i = from; i < m->flight_count; i++) {
+		const struct ct_flight *const f = &m->flight[i];
+
+		if (levels[f->cell] > f->version && (r.item[f->work_item] < f->epoch_wi || r.group[f->group] < f->epoch_wg ||
+							    r.kernel < f->epoch_kr)) {
+			levels[f->cell] = f->version;
+		}
+		if (levels[f->cell] <= f->version) {
+			lose(&r, f);
+		}
+	}
+	reach_free(&r);
+}
+
+static void keep(struct reach *r, const struct ct_flight *f)
+{
+	r->item[f->work_item] = f->epoch_wi > r->item[f->work_item] ? f->epoch_wi : r->item[f->work_item];
+	r->group[f->group] = f->epoch_wg > r->group[f->group] ? f->epoch_wg : r->group[f->group];
+	r->kernel = f->epoch_kr > r->kernel ? f->epoch_kr : r->kernel;
+}
+
+/* Makes durable what must persist before a durable store. */
+static void close_downward(const struct ct_medium *m, unsigned *levels)
+{
+	struct reach r;
+
+	if (!reach_create(m, 0, &r)) {
+		return;
+	}
+	for (uint64_t i = m->flight_count; i > m->flight_head; i--) {
+		const struct ct_flight *const f = &m->flight[i - 1];
+
+		if (levels[f->cell] <= f->version && (r.item[f->work_item] > f->epoch_wi || r.group[f->group] > f->epoch_wg ||
+							     r.kernel > f->epoch_kr)) {
+			levels[f->cell] = f->version + 1;
+		}
+		if (levels[f->cell] > f->version) {
+			keep(&r, f);
+		}
+	}
+	reach_free(&r);
+}
+
+/* Some stores are lost, and with them what must persist after them: recent ones more often than old ones. */
+static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
+{
+	const uint64_t n = m->flight_count - m->flight_head;
+	uint64_t first = m->flight_count;
+	unsigned seeds = 1;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		levels[i] = m->cell[i].count;
+	}
+	if (n == 0) {
+		return;
+	}
+	while (seeds < 64 && nvw_random_below(r, 4) != 0) {
+		seeds++;
+	}
+	const unsigned reaches = 64 - (unsigned)__builtin_clzll(n);
+	const uint64_t window = UINT64_C(1) << nvw_random_below(r, reaches + 1);
+
+	for (unsigned s = nvw_random_below(r, 32) == 0 ? seeds : 0; s < seeds; s++) {
+		const uint64_t back = 1 + nvw_random_below(r, window < n ? window : n);
+		const struct ct_flight *const f = &m->flight[m->flight_count - back];
+
+		levels[f->cell] = f->version < levels[f->cell] ? f->version : levels[f->cell];
+		first = m->flight_count - back < first ? m->flight_count - back : first;
+	}
+	close_upward(m, first, levels);
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------------- */
+
+int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
+{
+	struct ct_count n = {0};
+
+	switch (kind_of(m)) {
+	case FREE:
+		free_count(m, &n);
+		break;
+	case CHAIN:
+		n.log2 = log2((double)chain_length(m) + 1);
+		n.old_log2 = m->obliged ? -1 : log2((double)chain_old(m) + 1);
+		n.exact = true;
+		n.fresh = chain_length(m) + 1 - (m->obliged ? 0 : chain_old(m) + 1);
+		break;
+	case GRAPH:
+		graph_count(m, &n);
+		break;
+	}
+	*ret_count = n;
+	return 0;
+}
+
+uint64_t ct_states_numbers(const struct ct_medium *m)
+{
+	struct ct_count n;
+
+	if (kind_of(m) == CHAIN) {
+		return chain_length(m) + 1;
+	}
+	if (ct_states_count(m, &n)) {
+		return 0;
+	}
+	return kind_of(m) == GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
+}
+
+void ct_walk_end(struct ct_walk *w)
+{
+	free(w->graph);
+	*w = (struct ct_walk){0};
+}
+
+static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64_t number, unsigned *levels)
+{
+	if (w->graph == NULL || w->instant != m->instant || w->next > number) {
+		ct_walk_end(w);
+		w->graph = graph_of(m);
+		w->instant = m->instant;
+	}
+	while (w->graph != NULL && w->next <= number) {
+		if (!graph_next(w->graph, m->obliged)) {
+			return false;
+		}
+		w->next++;
+	}
+	if (w->graph != NULL) {
+		graph_levels(m, w->graph, levels);
+	}
+	return w->graph != NULL;
+}
+
+bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
+{
+	switch (kind_of(m)) {
+	case CHAIN:
+		chain_upto(m, chain_write(m, number), levels);
+		return m->obliged || number > chain_old(m);
+	case GRAPH:
+		return graph_by_number(m, walk, number, levels);
+	case FREE:
+		break;
+	}
+	return free_by_number(m, number, levels);
+}
+
+void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
+{
+	switch (kind_of(m)) {
+	case CHAIN:
+		chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
+		break;
+	case GRAPH:
+		graph_sample(m, random, levels);
+		break;
+	case FREE:
+		free_sample(m, random, levels);
+		break;
+	}
+}
+
+void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+{
+	if (level <= levels[cell]) {
+		return;
+	}
+	levels[cell] = level;
+	if (kind_of(m) == CHAIN) {
+		chain_upto(m, m->cell[cell].write[level - 1], levels);
+	} else if (kind_of(m) == GRAPH) {
+		close_downward(m, levels);
+	}
+}
+
+void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+{
+	if (level >= levels[cell]) {
+		return;
+	}
+	levels[cell] = level;
+	if (kind_of(m) == CHAIN) {
+		chain_upto(m, m->cell[cell].write[level] - 1, levels);
+	} else if (kind_of(m) == GRAPH) {
+		close_upward(m, m->flight_head, levels);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The states of an instant, as levels of its cells: how many there are, each by its number, samples, and the
+ * closest permitted state when one cell is changed.
+ *
+ *	free	every combination of levels is permitted
+ *	chain	strict persistency: the stores up to one of them
+ *	graph	buffered epoch persistency: downward-closed sets of the persist order
+ */
+#ifndef CRASHTEST_STATES_H
+#define CRASHTEST_STATES_H
+
+#include <nvw/random.h>
+
+#include "medium.h"
+
+struct ct_count {
+	double log2;     /* of the states of this instant; an upper bound unless exact */
+	double old_log2; /* of those that an earlier instant had; -1 if there are none */
+	bool exact;
+	uint64_t fresh;  /* states that no earlier instant had, CT_COUNT_MANY if more or unknown */
+};
+#define CT_COUNT_MANY 0x7fffffffu
+NVW_CHECKED int ct_states_count(const struct ct_medium *medium, struct ct_count *ret_count);
+
+/* A walk through the states of one instant. Zero-initialise; freed by ct_walk_end(). */
+struct ct_walk {
+	struct ct_graph *graph;
+	uint64_t instant, next;
+};
+void ct_walk_end(struct ct_walk *walk);
+
+/* How many numbers there are for ct_states_by_number() to skip through, if fresh is not CT_COUNT_MANY. */
+uint64_t ct_states_numbers(const struct ct_medium *medium);
+/* State number number. False if it is not one of this instant alone (it is skipped), or there is none. */
+bool ct_states_by_number(const struct ct_medium *medium, struct ct_walk *walk, uint64_t number, unsigned *levels);
+
+/* A random state. free, chain: uniform for every other draw, else with a density of its own; graph: every state may
+ * come, those that lack little and recent more often. */
+void ct_states_sample(const struct ct_medium *medium, struct nvw_random *random, unsigned *levels);
+
+/* Changes a cell's level, and as few others as the order demands. */
+void ct_states_raise(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
+void ct_states_lower(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
+
+#endif
