@@ -113,8 +113,18 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
 	}
 	fputc('\n', to);
+	for (unsigned k = 0; k < f->also_count; k++) {
+		fprintf(to, "    also: %s (%s state%s)\n", f->also[k].text, grouped(f->also[k].states, a),
+			f->also[k].states == 1 ? "" : "s");
+	}
+	if (f->also_more > 0) {
+		fprintf(to, "    and %u more ways to fail, of the same cause\n", f->also_more);
+	}
 	for (unsigned k = 0; k < f->place_count; k++) {
 		print_place(&f->place[k], to);
+	}
+	if (f->cause.kind != CT_CAUSE_NONE) {
+		fprintf(to, "    %s\n", f->cause.text);
 	}
 	if (f->minimised) {
 		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",

@@ -46,7 +46,9 @@ enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 enum {
 	CT_TEXT_BYTES = 240,
 	CT_PLACES_MAX = 8,
+	CT_UNITS_MAX = 24,
 	CT_FINDINGS_MAX = 32,
+	CT_ALSO_MAX = 4,
 };
 
 /* Called now and then in the caller's process, also at the end. */
@@ -87,6 +89,34 @@ struct ct_place {
 	enum ct_fate fate;
 };
 
+/* A word that matters for a finding. */
+struct ct_unit {
+	nvw_off off;
+	uint64_t now, newest; /* as the crash leaves it; as it is if nothing is lost */
+	bool lost;            /* otherwise it is durable too early */
+};
+
+/* Why nothing ordered a lost store before what depends on it. */
+#define CT_CAUSES(X)                                                                                             \
+	X(NONE, "unknown")                                                                                       \
+	X(MISSING, "no barrier")                                                                                 \
+	X(NARROW, "barrier of too narrow a scope")                                                               \
+	X(APART, "barrier that the other did not meet")                                                          \
+	X(REVERSED, "stored in the wrong order")
+#define X(name, text) CT_CAUSE_##name,
+enum ct_cause_kind { CT_CAUSES(X) };
+#undef X
+const char *ct_cause_name(enum ct_cause_kind kind);
+
+struct ct_cause {
+	enum ct_cause_kind kind;
+	char text[2 * CT_TEXT_BYTES];  /* in words: what is there, and what would order them */
+	char file[128], function[64];  /* the barrier, or "" */
+	uint32_t line;
+	char scope[16], needed[16];    /* of the barrier; that orders them */
+	char lost[160], early[160];    /* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
+};
+
 /* States that fail in the same way: equal texts but for the numbers in them. */
 struct ct_finding {
 	char text[CT_TEXT_BYTES]; /* of the first of them */
@@ -99,6 +129,16 @@ struct ct_finding {
 	/* The smallest case found: of units in flight, how many were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
+	uint64_t acknowledged;    /* operation number plus 1: without its acknowledgement nothing would be wrong */
+	struct ct_cause cause;
+	/* Other texts with the same root cause, how many, and how many states each fails. */
+	unsigned also_count, also_more;
+	struct ct_also {
+		char text[CT_TEXT_BYTES];
+		uint64_t states;
+	} also[CT_ALSO_MAX];
+	unsigned unit_count;
+	struct ct_unit unit[CT_UNITS_MAX];
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };

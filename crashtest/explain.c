@@ -3,10 +3,11 @@
  * Why a state fails. In a process of its own, since it runs recovery and check again:
  *
  *	1. makes the state again;
- *	2. makes lost units durable, one after the other, while it fails in the same way: what remains lost
- *	   must be lost for the failure;
- *	3. of the durable units, those whose loss mends it were durable too early;
- *	4. names the stores behind both; where nothing in flight explains it, the durable stores around the
+ *	2. makes lost units durable, as many together as may be, while it fails in the same way: what remains
+ *	   lost must be lost for the failure;
+ *	3. of the durable units, those whose loss mends it were durable too early; or an acknowledgement came
+ *	   too early, without which nothing would be wrong;
+ *	4. names the stores behind both, and the barrier that does not order them (cause.h); where nothing in flight explains it, the durable stores around the
  *	   violation and what the same work-item (group, kernel) had stored but not yet persisted.
  */
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cause.h"
 #include "explain.h"
 #include "group.h"
 #include "process.h"
@@ -39,7 +41,7 @@ struct explanation {
 	const struct ct_exploration *e;
 	struct ct_medium medium;
 	struct ct_walk walk;
-	unsigned *levels;
+	unsigned *levels, *spare;
 	bool *early; /* cells that were durable too early */
 	char shape[CT_TEXT_BYTES];
 	unsigned judgements;
@@ -50,8 +52,8 @@ struct explanation {
 
 /* ---- Making it small ------------------------------------------------------------------------------------- */
 
-/* True if the state of levels fails in the same way; then that violation is in finding. */
-static bool fails(struct explanation *x)
+/* Recovers and checks the state that the medium has; true if it fails in the same way. */
+static bool judge(struct explanation *x)
 {
 	const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
 	const struct itimerval longer = {.it_value = {.tv_sec = 10 * limit.it_value.tv_sec}};
@@ -62,10 +64,8 @@ static bool fails(struct explanation *x)
 	setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends this process, */
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
-	ct_medium_apply(&x->medium, x->levels);
 	nvw__findings_clear(&x->findings);
 	x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
-	ct_medium_undo(&x->medium);
 	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
 		const struct nvw__finding *v = &x->findings.finding[i];
 
@@ -79,33 +79,138 @@ static bool fails(struct explanation *x)
 	return same;
 }
 
-static void fewest_lost(struct explanation *x)
+static bool fails(struct explanation *x)
+{
+	ct_medium_apply(&x->medium, x->levels);
+	const bool same = judge(x);
+
+	ct_medium_undo(&x->medium);
+	return same;
+}
+
+static void swap_levels(struct explanation *x)
+{
+	unsigned *const levels = x->levels;
+
+	x->levels = x->spare;
+	x->spare = levels;
+}
+
+/* Makes the lost cells of a range durable, all together if it may be, else half by half. */
+static void mend(struct explanation *x, unsigned first, unsigned end)
+{
+	bool lost = false;
+
+	for (unsigned i = first; i < end && !lost; i++) {
+		lost = x->levels[i] < x->medium.cell[i].count;
+	}
+	if (!lost || x->judgements >= JUDGEMENTS_MAX / 2) {
+		return;
+	}
+	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
+	for (unsigned i = first; i < end; i++) {
+		ct_states_raise(&x->medium, i, x->medium.cell[i].count, x->levels);
+	}
+	if (fails(x)) {
+		return;
+	}
+	swap_levels(x);
+	if (end - first > 1) {
+		mend(x, first, first + (end - first) / 2);
+		mend(x, first + (end - first) / 2, end);
+	}
+}
+
+/* What is lost in part only: as much of it durable as may be. */
+static void mend_in_part(struct explanation *x)
 {
 	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX / 2; i++) {
-		const unsigned level = x->levels[i];
-
-		if (level == x->medium.cell[i].count) {
-			continue;
-		}
-		x->levels[i] = x->medium.cell[i].count;
-		if (!fails(x)) {
-			x->levels[i] = level;
+		while (x->levels[i] + 1 < x->medium.cell[i].count && x->judgements < JUDGEMENTS_MAX / 2) {
+			memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
+			ct_states_raise(&x->medium, i, x->levels[i] + 1, x->levels);
+			if (!fails(x)) {
+				swap_levels(x);
+				break;
+			}
 		}
 	}
 }
 
-static void too_early(struct explanation *x)
+/* Finds the durable cells of a range whose loss mends the failure. */
+static void blame(struct explanation *x, unsigned first, unsigned end)
 {
-	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX; i++) {
-		const unsigned level = x->levels[i];
+	bool durable = false;
 
-		if (level == 0) {
-			continue;
-		}
-		x->levels[i] = 0;
-		x->early[i] = !fails(x);
-		x->levels[i] = level;
+	for (unsigned i = first; i < end && !durable; i++) {
+		durable = x->levels[i] > 0;
 	}
+	if (!durable || x->judgements >= JUDGEMENTS_MAX) {
+		return;
+	}
+	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
+	for (unsigned i = first; i < end; i++) {
+		ct_states_lower(&x->medium, i, 0, x->levels);
+	}
+	const bool still = fails(x);
+
+	swap_levels(x);
+	if (still) {
+		return;
+	}
+	if (end - first == 1) {
+		x->early[first] = true;
+	} else {
+		blame(x, first, first + (end - first) / 2);
+		blame(x, first + (end - first) / 2, end);
+	}
+}
+
+/* True if it fails with no more acknowledgements than those of this range. */
+static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
+{
+	struct nvw_acks *const acks = &x->medium.acks;
+	const uint64_t all = acks->words * 64;
+	uint64_t *const kept = malloc(acks->words * sizeof *kept + 1);
+
+	if (kept == NULL) {
+		return false;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	memcpy(kept, acks->bits, acks->words * sizeof *kept);
+	nvw__acks_drop(acks, 0, first);
+	nvw__acks_drop(acks, end, all - end);
+	const bool same = judge(x);
+
+	for (uint64_t op = 0; op < all; op++) {
+		if (kept[op / 64] >> op % 64 & 1) {
+			nvw__acks_restore(acks, op, 1);
+		}
+	}
+	free(kept);
+	ct_medium_undo(&x->medium);
+	return same;
+}
+
+/* One operation whose acknowledgement is enough for the failure, if it takes acknowledgements at all. */
+static void blame_acknowledgement(struct explanation *x)
+{
+	uint64_t first = 0, end = x->medium.acks.words * 64;
+
+	if (end == 0 || fails_with_only(x, 0, 0)) {
+		return;
+	}
+	while (end - first > 1) {
+		const uint64_t middle = first + (end - first) / 2;
+
+		if (fails_with_only(x, first, middle)) {
+			end = middle;
+		} else if (fails_with_only(x, middle, end)) {
+			first = middle;
+		} else {
+			return; /* it takes several */
+		}
+	}
+	x->finding->acknowledged = first + 1;
 }
 
 static void minimise(struct explanation *x)
@@ -113,17 +218,36 @@ static void minimise(struct explanation *x)
 	if (x->finding->signal || x->finding->hung || !fails(x)) {
 		return;
 	}
-	fewest_lost(x);
-	too_early(x);
+	mend(x, 0, x->medium.cell_count);
+	mend_in_part(x);
+	blame(x, 0, x->medium.cell_count);
+	blame_acknowledgement(x);
 	x->finding->minimised = fails(x) && x->judgements < JUDGEMENTS_MAX;
 }
 
 static void count_units(struct explanation *x)
 {
-	x->finding->units = x->medium.cell_count;
-	x->finding->units_durable = 0;
+	struct ct_finding *const f = x->finding;
+
+	f->units = x->medium.cell_count;
+	f->units_durable = 0;
+	f->unit_count = 0;
 	for (unsigned i = 0; i < x->medium.cell_count; i++) {
-		x->finding->units_durable += x->levels[i] == x->medium.cell[i].count;
+		const struct ct_cell *const c = &x->medium.cell[i];
+		const bool whole = x->levels[i] == c->count;
+
+		f->units_durable += whole;
+		for (unsigned k = 0; (!whole || x->early[i]) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
+			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
+			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
+			const uint64_t now = x->levels[i] ? c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
+					     x->medium.rules.model == CT_MODEL_BUFFERED ? c->base[k] : before;
+
+			if (c->words == 1 || now != last[k] || x->early[i]) {
+				f->unit[f->unit_count++] = (struct ct_unit){
+					.off = c->off + 8 * k, .now = now, .newest = last[k], .lost = !whole};
+			}
+		}
 	}
 }
 
@@ -262,6 +386,28 @@ static void name_places(struct explanation *x, const struct ct_stores *s, const 
 	}
 }
 
+/* Of the stores that were durable too early, the one that most likely relies on the lost one: made after it, closely
+ * related, late. Or the acknowledgement. */
+static int name_cause(struct explanation *x, const struct ct_stores *s, const struct side *durable,
+	const struct side *lost)
+{
+	struct ct_effect effect = {.acknowledged = x->finding->acknowledged};
+	uint64_t best = 0;
+
+	for (unsigned i = 0; i < durable->count && !effect.acknowledged && lost->count > 0; i++) {
+		const struct ct_store *const store = &durable->store[i];
+		const uint64_t score = ((uint64_t)(store->number > lost->store[0].number) << 62) +
+				       ((uint64_t)related(store, &lost->store[0]) << 56) + store->number;
+
+		if (score > best) {
+			best = score;
+			effect.store = store;
+		}
+	}
+	return ct_cause_find(x->e->log_fd, x->medium.record, s, lost->count ? &lost->store[0] : NULL, &effect,
+		&x->finding->cause);
+}
+
 static int name_stores(struct explanation *x)
 {
 	struct side durable = {0}, lost = {0};
@@ -282,8 +428,10 @@ static int name_stores(struct explanation *x)
 	name_places(x, &s, &durable, true);
 	name_places(x, &s, &lost, false);
 	ct_medium_undo(&x->medium);
+	const int cause = name_cause(x, &s, &durable, &lost);
+
 	ct_stores_free(&s);
-	return 0;
+	return cause;
 }
 
 /* ---- The process ------------------------------------------------------------------------------------------- */
@@ -333,8 +481,9 @@ static int remake(struct explanation *x, const struct origin *from)
 		return error;
 	}
 	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
+	x->spare = calloc(x->medium.cell_count + 1, sizeof *x->spare);
 	x->early = calloc(x->medium.cell_count + 1, sizeof *x->early);
-	if (x->levels == NULL || x->early == NULL) {
+	if (x->levels == NULL || x->spare == NULL || x->early == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
 	}
 	if (from->plan != NULL) {

@@ -362,6 +362,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 			tell(x, "explaining", i, ret_result->finding_count);
 			error = ct_explain(e, &x->plan, &ret_result->finding[i]);
 		}
+		ct_merge_causes(ret_result->finding, &ret_result->finding_count);
 	}
 	end_workers(x);
 	ct_plan_destroy(&x->plan);

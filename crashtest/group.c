@@ -61,3 +61,38 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 	}
 	g->finding.states = states;
 }
+
+static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
+{
+	return a->kind != CT_CAUSE_NONE && a->kind == b->kind && a->line == b->line && strcmp(a->file, b->file) == 0 &&
+	       strcmp(a->lost, b->lost) == 0 && strcmp(a->early, b->early) == 0;
+}
+
+static void absorb(struct ct_finding *to, const struct ct_finding *from)
+{
+	if (to->also_count == CT_ALSO_MAX) {
+		to->also_more++;
+		return;
+	}
+	memcpy(to->also[to->also_count].text, from->text, sizeof from->text);
+	to->also[to->also_count++].states = from->states;
+}
+
+void ct_merge_causes(struct ct_finding *findings, unsigned *count)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < *count; i++) {
+		unsigned k = 0;
+
+		while (k < kept && !same_cause(&findings[k].cause, &findings[i].cause)) {
+			k++;
+		}
+		if (k < kept) {
+			absorb(&findings[k], &findings[i]);
+		} else {
+			findings[kept++] = findings[i];
+		}
+	}
+	*count = kept;
+}

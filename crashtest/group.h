@@ -23,4 +23,7 @@ void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
 /* Adds finding->states states that fail so; the earlier (instant, draw) stays as the example. */
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
 
+/* Findings with the same root cause become one. */
+void ct_merge_causes(struct ct_finding *findings, unsigned *count);
+
 #endif

@@ -93,11 +93,11 @@ static void judge_key(
 			p->by_key[from - 1]);
 	} else if (from > first && changes) {
 		BROKEN(w, off,
-			"key %" PRIu64 " holds %" PRIx64 ", which is older than operation %" PRIu64
+			"key %" PRIu64 " holds 0x%" PRIx64 ", which is older than operation %" PRIu64
 			" that was acknowledged, or torn",
 			key, value, p->by_key[from - 1]);
 	} else if (present) {
-		BROKEN(w, off, "key %" PRIu64 " holds %" PRIx64 ", which nobody put there", key, value);
+		BROKEN(w, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which nobody put there", key, value);
 	} else {
 		BROKEN(w, off, "key %" PRIu64 " is lost: it was loaded", key);
 	}

@@ -185,7 +185,7 @@ static void check_slot(struct check *c, uint64_t index)
 		return;
 	}
 	if ((word & ~(UINT64_C(0xffff) << 48 | KV_OFF_MASK | KV_DELETED)) != 0 || kv_slot_entry(word) == 0) {
-		VIOLATION(c, slot, "slot %" PRIu64 " holds %016" PRIx64 ", which no operation writes", index,
+		VIOLATION(c, slot, "slot %" PRIu64 " holds 0x%016" PRIx64 ", which no operation writes", index,
 			word);
 		return;
 	}
