@@ -15,7 +15,8 @@ static const char own_help[] =
 	"  --atomicity              bytes that persist together in permitted mode: 8 or line [as the machine's NVRAM]\n"
 	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
 	"  --jobs                   processes side by side [1]\n"
-	"  --timeout                for recovery and check of one state [10s]\n";
+	"  --timeout                for recovery and check of one state [10s]\n"
+	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)
 {
@@ -37,12 +38,14 @@ static char *command_text(int argc, char **argv)
 
 static int crash(const struct cli_session *s, struct ct_options *options, int argc, char **argv)
 {
+	char *const command = command_text(argc, argv);
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = s->options,
 		.options_text = s->options_text,
 		.config = &s->config,
+		.reference = s->reference,
+		.command = command,
 		.mutation = s->mutation};
-	char *const command = command_text(argc, argv);
 	const struct crash_heading heading = {.workload = s->workload->name,
 		.machine = s->config.name,
 		.protocol = s->config.protocol,

@@ -88,6 +88,12 @@ static int set_timeout(const char *text, struct ct_options *o)
 	return 1;
 }
 
+static int set_save(const char *text, struct ct_options *o)
+{
+	o->save = text;
+	return *text ? 1 : nvw_fail(NVW_E_USAGE, "--save: expected a directory");
+}
+
 static const struct {
 	const char *prefix;
 	int (*set)(const char *text, struct ct_options *options);
@@ -98,6 +104,7 @@ static const struct {
 	{"--states=", set_states},
 	{"--jobs=", set_jobs},
 	{"--timeout=", set_timeout},
+	{"--save=", set_save},
 };
 
 int crash_option(const char *arg, struct ct_options *options)

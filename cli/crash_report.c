@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+#include <crashtest/finding.h>
+
 #include "crash_report.h"
 
 typedef unsigned long long ull;
@@ -130,6 +132,9 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
 			(ull)(f->units - f->units_durable), (ull)f->units);
 	}
+	if (f->saved[0] != '\0') {
+		fprintf(to, "    again: nvwave replay %s\n", f->saved);
+	}
 }
 
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
@@ -161,39 +166,13 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-static json_t *json_place(const struct ct_place *p)
-{
-	char value[2 * 8 + 3];
-
-	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (ull)p->value);
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file, "line",
-		(int)p->line, "function", p->function, "kernel", p->kernel, "work_item", (json_int_t)p->work_item,
-		"group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi, "epoch_wg",
-		(json_int_t)p->epoch_wg, "epoch_kr", (json_int_t)p->epoch_kr, "offset", (json_int_t)p->off, "bytes",
-		(int)p->bytes, "value", value, "fate", ct_fate_name(p->fate));
-}
-
-static json_t *json_finding(const struct ct_finding *f)
-{
-	json_t *places = json_array();
-
-	for (unsigned i = 0; i < f->place_count; i++) {
-		json_array_append_new(places, json_place(&f->place[i]));
-	}
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o}", "text", f->text, "states",
-		(json_int_t)f->states, "offset", (json_int_t)f->off, "first_time_ps",
-		(json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw", (json_int_t)f->draw,
-		"signal", f->signal, "hung", f->hung, "minimised", f->minimised, "writes_in_flight",
-		(json_int_t)f->units, "writes_lost", (json_int_t)(f->units - f->units_durable), "places", places);
-}
-
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
 	const bool finite = isfinite(r->states_possible_log2); /* -inf: nothing was possible */
 
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		json_array_append_new(findings, json_finding(&r->finding[i]));
+		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
 			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o}",

@@ -210,6 +210,7 @@ static int find_workload(struct cli_session *s)
 	if (!name) {
 		return s->help ? 0 : nvw_fail(NVW_E_USAGE, "which workload? (nvwave list workloads)");
 	}
+	s->reference = strchr(name, '/') ? realpath(name, NULL) : strdup(name);
 	return nvw_workload_load(name, &s->workload);
 }
 
@@ -296,6 +297,7 @@ void cli_session_end(struct cli_session *s)
 	free(s->words);
 	nvw__options_free(s->options);
 	free(s->options_text);
+	free(s->reference);
 }
 
 void cli_session_help(const char *command, const struct nvw_workload *workload, const char *own)

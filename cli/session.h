@@ -8,6 +8,7 @@
 
 struct cli_session {
 	const struct nvw_workload *workload;
+	char *reference; /* its name, or the absolute path of its object */
 	struct nvw_options *options;
 	char *options_text; /* "count=10 ..." as given */
 	struct emu_config config;

@@ -65,6 +65,7 @@ struct ct_options {
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs;       /* processes side by side; 0 means 1 */
+	const char *save;    /* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
 	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
@@ -139,6 +140,7 @@ struct ct_finding {
 	} also[CT_ALSO_MAX];
 	unsigned unit_count;
 	struct ct_unit unit[CT_UNITS_MAX];
+	char saved[256]; /* path of its file; "": none */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };
@@ -190,6 +192,7 @@ struct ct_exploration {
 	ct_judge judge;
 	void *context;
 	struct ct_options options;
+	const void *head; /* json_t: what a saved finding says about its subject */
 };
 
 /*
@@ -207,6 +210,8 @@ struct ct_subject {
 	const struct nvw_workload *workload;
 	const struct nvw_options *options;
 	const char *options_text; /* as the user typed them, for the log; may be NULL */
+	const char *reference;    /* how to load the workload again: a name or a path; NULL: its name */
+	const char *command;      /* the command line, for saved findings; may be NULL */
 	const struct emu_config *config; /* its seed is also the workload's */
 	int mutation; /* index in the workload's mutations, -1 for none */
 };

@@ -20,6 +20,7 @@
 
 #include "cause.h"
 #include "explain.h"
+#include "finding.h"
 #include "group.h"
 #include "process.h"
 #include "stores.h"
@@ -394,7 +395,7 @@ static int name_cause(struct explanation *x, const struct ct_stores *s, const st
 	struct ct_effect effect = {.acknowledged = x->finding->acknowledged};
 	uint64_t best = 0;
 
-	for (unsigned i = 0; i < durable->count && !effect.acknowledged && lost->count > 0; i++) {
+	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {
 		const struct ct_store *const store = &durable->store[i];
 		const uint64_t score = ((uint64_t)(store->number > lost->store[0].number) << 62) +
 				       ((uint64_t)related(store, &lost->store[0]) << 56) + store->number;
@@ -494,6 +495,19 @@ static int remake(struct explanation *x, const struct origin *from)
 	return 0;
 }
 
+/* The state as it is by now, the smallest that was found. */
+static void save(struct explanation *x, const struct origin *from)
+{
+	if (from->image == NULL) {
+		ct_medium_apply(&x->medium, x->levels);
+	}
+	x->error = ct_finding_save(x->finding->saved, x->e->head, x->finding, from->image ? from->image : x->medium.image.rw,
+		x->e->bytes, &x->medium.acks);
+	if (from->image == NULL) {
+		ct_medium_undo(&x->medium);
+	}
+}
+
 static void explain(struct explanation *x, const struct origin *from, bool judging)
 {
 	x->error = remake(x, from);
@@ -506,6 +520,9 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	}
 	count_units(x);
 	x->error = name_stores(x);
+	if (!x->error && x->finding->saved[0] != '\0') {
+		save(x, from);
+	}
 }
 
 /* True if the process came to its end. */

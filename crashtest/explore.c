@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "explain.h"
+#include "finding.h"
 #include "process.h"
 #include "worker.h"
 
@@ -131,17 +132,6 @@ static int start(struct exploration *x, struct ct_worker *w)
 	return w->pid < 0 ? nvw_fail_errno("cannot start a process") : 0;
 }
 
-static const char *phase_name(uint32_t phase)
-{
-	static const char *const names[] = {
-#define X(name, text) [CT_PHASE_##name] = text,
-		CT_PHASES(X)
-#undef X
-	};
-
-	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
-}
-
 /* The state that the worker died in is a finding; the next one goes on behind it. */
 static int note_death(struct exploration *x, struct ct_worker *w, int status)
 {
@@ -151,17 +141,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	if (s->phase == CT_PHASE_IDLE) {
 		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
 	}
-	if (w->hung) {
-		f.hung = true;
-		snprintf(f.text, sizeof f.text, "%s does not end", phase_name(s->phase));
-	} else if (WIFSIGNALED(status)) {
-		f.signal = WTERMSIG(status);
-		snprintf(f.text, sizeof f.text, "%s dies of signal %d (%s)", phase_name(s->phase), f.signal,
-			strsignal(f.signal));
-	} else {
-		snprintf(f.text, sizeof f.text, "%s ends the process with status %d", phase_name(s->phase),
-			WEXITSTATUS(status));
-	}
+	ct_describe_death(s->phase, w->hung, status, &f);
 	s->failing++;
 	ct_groups_add(&s->groups, &f);
 	s->phase = CT_PHASE_IDLE;
@@ -360,6 +340,9 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		x->began = ct_wall_seconds();
 		for (unsigned i = 0; i < ret_result->finding_count && !error; i++) {
 			tell(x, "explaining", i, ret_result->finding_count);
+			if (e->head != NULL) {
+				ct_finding_name(&e->options, i, &ret_result->finding[i]);
+			}
 			error = ct_explain(e, &x->plan, &ret_result->finding[i]);
 		}
 		ct_merge_causes(ret_result->finding, &ret_result->finding_count);

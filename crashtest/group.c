@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Findings in groups. See group.h. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "group.h"
 
@@ -70,12 +72,28 @@ static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 
 static void absorb(struct ct_finding *to, const struct ct_finding *from)
 {
+	if (from->saved[0] != '\0') {
+		unlink(from->saved);
+	}
 	if (to->also_count == CT_ALSO_MAX) {
 		to->also_more++;
 		return;
 	}
 	memcpy(to->also[to->also_count].text, from->text, sizeof from->text);
 	to->also[to->also_count++].states = from->states;
+}
+
+/* A saved finding is named by its number in the report. */
+static void renumber(struct ct_finding *f, unsigned number)
+{
+	char *const end = strrchr(f->saved, '-');
+	char old[sizeof f->saved];
+
+	if (end != NULL) {
+		memcpy(old, f->saved, sizeof old);
+		snprintf(end, sizeof f->saved - (size_t)(end - f->saved), "-%u", number);
+		rename(old, f->saved);
+	}
 }
 
 void ct_merge_causes(struct ct_finding *findings, unsigned *count)
@@ -92,6 +110,7 @@ void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 			absorb(&findings[k], &findings[i]);
 		} else {
 			findings[kept++] = findings[i];
+			renumber(&findings[kept - 1], kept);
 		}
 	}
 	*count = kept;

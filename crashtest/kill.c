@@ -23,6 +23,7 @@
 #include <nvw/random.h>
 
 #include "explain.h"
+#include "finding.h"
 #include "group.h"
 #include "modes.h"
 #include "oracle.h"
@@ -146,17 +147,6 @@ static int start_trial(struct killing *k, struct slot *s)
 	return ct_run_start(k->bench, s->number, -1, &s->cut, s->run, &s->pid);
 }
 
-static const char *phase_name(uint32_t phase)
-{
-	static const char *const names[] = {
-#define X(name, text) [CT_PHASE_##name] = text,
-		CT_PHASES(X)
-#undef X
-	};
-
-	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
-}
-
 static void note(struct killing *k, const struct slot *s, int status)
 {
 	const struct verdict *v = s->verdict;
@@ -164,14 +154,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	if (s->hung || WIFSIGNALED(status)) {
-		f.hung = s->hung;
-		f.signal = s->hung ? 0 : WTERMSIG(status);
-		if (s->hung) {
-			snprintf(f.text, sizeof f.text, "%s does not end", phase_name(v->phase));
-		} else {
-			snprintf(f.text, sizeof f.text, "%s dies of signal %d (%s)", phase_name(v->phase), f.signal,
-				strsignal(f.signal));
-		}
+		ct_describe_death(v->phase, s->hung, status, &f);
 		ct_groups_add(&k->groups, &f);
 		k->result->states_failing++;
 		return;
@@ -267,6 +250,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	struct ct_oracle oracle = {.workload = k->bench->subject->workload, .plan = k->bench->plan};
 	const struct slot *s = &k->slot[0];
 	const struct ct_cut cut = cut_of(k, f->draw);
+	json_t *const head = ct_finding_subject(k->bench->subject, k->options, k->bench->subject->command);
 	struct ct_exploration e = {
 		.log_fd = ct_log_file(),
 		.initial = k->bench->initial,
@@ -274,6 +258,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 		.judge = ct_oracle_judge,
 		.context = &oracle,
 		.options = *k->options,
+		.head = head,
 	};
 	struct nvw_pool *pool;
 	char path[512];
@@ -287,6 +272,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	if (e.log_fd >= 0) {
 		close(e.log_fd);
 	}
+	json_decref(head);
 	return error;
 }
 
@@ -404,8 +390,10 @@ static int kill_all(struct killing *k)
 	gather(k);
 	k->result->explore_seconds = ct_wall_seconds() - k->began;
 	for (unsigned i = 0; i < k->result->finding_count && !error; i++) {
+		ct_finding_name(k->options, i, &k->result->finding[i]);
 		error = explain(k, &k->result->finding[i]);
 	}
+	ct_merge_causes(k->result->finding, &k->result->finding_count);
 	return error;
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Observed and permitted mode of a workload: one logged run, then the exploration of its log. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <emu.h>
 
+#include "finding.h"
 #include "modes.h"
 #include "oracle.h"
 #include "process.h"
@@ -55,7 +58,7 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 }
 
 static int explore(const struct ct_bench *b, int log_fd, uint64_t first_record, const struct ct_options *options,
-	struct ct_result *ret_result)
+	const json_t *head, struct ct_result *ret_result)
 {
 	struct ct_oracle oracle = {.workload = b->subject->workload, .plan = b->plan};
 	const struct ct_exploration e = {
@@ -68,6 +71,7 @@ static int explore(const struct ct_bench *b, int log_fd, uint64_t first_record, 
 		.judge = ct_oracle_judge,
 		.context = &oracle,
 		.options = *options,
+		.head = head,
 	};
 	uint8_t *final = malloc(b->bytes);
 
@@ -98,7 +102,10 @@ static int log_and_explore(const struct ct_bench *b, const struct ct_options *op
 		error = ct_run_whole(b, 0, log_fd, &never, shared);
 	}
 	if (!error) {
-		error = explore(b, log_fd, shared->first_record, options, ret_result);
+		json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
+
+		error = explore(b, log_fd, shared->first_record, options, head, ret_result);
+		json_decref(head);
 		ret_result->sim_time_ps = shared->end_ps - shared->begin_ps;
 	}
 	if (log_fd >= 0) {
@@ -130,6 +137,9 @@ int ct_run(const struct ct_subject *subject, const struct ct_options *options, s
 	if (o.mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
 		return nvw_fail(NVW_E_USAGE,
 			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
+	}
+	if (o.save != NULL && mkdir(o.save, 0777) != 0 && errno != EEXIST) {
+		return nvw_fail_errno("%s", o.save);
 	}
 	o.model = o.model == CT_MODEL_OBSERVED ? CT_MODEL_EPOCH : o.model;
 	o.states = o.states ? o.states : o.mode == CT_KILL ? 100 : 20000;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Watching processes. See process.h. */
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "process.h"
@@ -43,5 +46,30 @@ void ct_child_begin(void)
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (unsigned i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {
 		signal(fatal[i], SIG_DFL);
+	}
+}
+
+static const char *phase_name(uint32_t phase)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_PHASE_##name] = text,
+		CT_PHASES(X)
+#undef X
+	};
+
+	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
+}
+
+void ct_describe_death(uint32_t phase, bool hung, int status, struct ct_finding *f)
+{
+	f->hung = hung;
+	if (hung) {
+		snprintf(f->text, sizeof f->text, "%s does not end", phase_name(phase));
+	} else if (WIFSIGNALED(status)) {
+		f->signal = WTERMSIG(status);
+		snprintf(f->text, sizeof f->text, "%s dies of signal %d (%s)", phase_name(phase), f->signal,
+			strsignal(f->signal));
+	} else if (phase != CT_PHASE_IDLE) {
+		snprintf(f->text, sizeof f->text, "%s ends the process with status %d", phase_name(phase), WEXITSTATUS(status));
 	}
 }

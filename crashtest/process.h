@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "crash.h"
+
 double ct_wall_seconds(void);
 
 /* CPU time of a child; negative if it has none any more. */
@@ -19,5 +21,8 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 
 /* First thing in a child: it dies with its parent, of every fatal signal, and leaves no core file. */
 void ct_child_begin(void);
+
+/* What became of a process that recovered and checked: fills in text, signal and hung, if it did not end in order. */
+void ct_describe_death(uint32_t phase, bool hung, int status, struct ct_finding *finding);
 
 #endif

@@ -164,6 +164,18 @@ char *nvw__options_text(const struct nvw_options *options)
 	return f && fclose(f) == 0 ? text : NULL;
 }
 
+bool nvw__options_given(const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
+{
+	for (unsigned k = 0; k < options->count; k++) {
+		if (options->values[k].given && i-- == 0) {
+			*ret_name = options->table[k].name;
+			*ret_text = options->values[k].text;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Asking for an option that is not in the table, or for another type, is a mistake in the workload. */
 static const struct value *value_of(const struct nvw_options *options, const char *name, unsigned types)
 {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave replay FINDING: recovers and checks the state of a saved finding again. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <crashtest/finding.h>
+#include <crashtest/group.h>
+
+#include "commands.h"
+#include "core/options.h"
+#include "registry.h"
+#include "session.h"
+
+static const char help[] =
+	"nvwave replay FINDING [--extract=FILE] [--output-format=normal|json]\n\n"
+	"Recovers and checks the pool of a saved finding (nvwave crash --save=DIR) again, in this build.\n\n"
+	"  --extract                writes the pool as the crash left it, for a debugger or nvwave inspect\n\n"
+	"Exit status: 1 the finding is still there, 0 the state passes now, 2 it could not be tried.\n";
+
+struct replay {
+	struct ct_saved saved;
+	const struct nvw_workload *workload;
+	struct nvw_options *options;
+	void *plan;
+};
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	const char *const text = json_string_value(json_object_get(o, name));
+
+	return text ? text : "";
+}
+
+/* The same plan as when it was found. */
+static int prepare(struct replay *r)
+{
+	const json_t *const head = r->saved.head;
+	const char *const mutation = text_of(head, "mutation"), *name;
+	const json_t *value;
+	int number = -1, error = nvw_workload_load(text_of(head, "workload"), &r->workload);
+
+	error = error ? error : nvw__options_create(r->workload->options, &r->options);
+	if (error) {
+		return error;
+	}
+	json_object_foreach(json_object_get(head, "options"), name, value)
+	{
+		error = nvw__options_set(r->options, name, json_string_value(value));
+		if (error) {
+			return error;
+		}
+	}
+	for (int i = 0; *mutation && r->workload->mutations && r->workload->mutations[i].name; i++) {
+		number = strcmp(r->workload->mutations[i].name, mutation) == 0 ? i : number;
+	}
+	if (*mutation && number < 0) {
+		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s any more", r->workload->name, mutation);
+	}
+	return r->workload->prepare(r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);
+}
+
+static int extract(const struct ct_saved *s, const char *path)
+{
+	FILE *const f = fopen(path, "wbe");
+
+	if (f == NULL) {
+		return nvw_fail_errno("%s", path);
+	}
+	const bool whole = fwrite(s->image, 1, s->bytes, f) == s->bytes;
+
+	return fclose(f) == 0 && whole ? 0 : nvw_fail_errno("%s", path);
+}
+
+static void print(const struct replay *r, const struct ct_finding *now, bool same, bool json)
+{
+	const char *const verdict = *now->text ? same ? "reproduced" : "fails differently" : "consistent";
+
+	if (json) {
+		json_t *const o = json_pack("{s:s, s:s, s:s, s:O}", "verdict", verdict, "text", now->text, "command",
+			text_of(r->saved.head, "command"), "finding", json_object_get(r->saved.head, "finding"));
+
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(o);
+		return;
+	}
+	printf("%s   %s\n", *now->text ? same ? "REPRODUCED" : "FAILS DIFFERENTLY" : "CONSISTENT",
+		*now->text ? now->text : "the state passes recovery and check now");
+	if (!same) {
+		printf("found then: %s\n", text_of(json_object_get(r->saved.head, "finding"), "text"));
+	}
+	printf("%s\n", text_of(json_object_get(json_object_get(r->saved.head, "finding"), "cause"), "text"));
+	printf("found by: %s\n", text_of(r->saved.head, "command"));
+}
+
+static int replay(const char *path, const char *extract_to, bool json, int *ret_status)
+{
+	struct replay r = {0};
+	struct ct_finding now = {0};
+	char then_shape[CT_TEXT_BYTES], now_shape[CT_TEXT_BYTES];
+	int error = ct_saved_load(path, &r.saved);
+
+	if (!error && extract_to) {
+		error = extract(&r.saved, extract_to);
+	}
+	if (!error) {
+		error = prepare(&r);
+	}
+	if (!error) {
+		error = ct_saved_judge(&r.saved, r.workload, r.plan,
+			(unsigned)json_integer_value(json_object_get(r.saved.head, "timeout_ms")), &now);
+	}
+	if (!error) {
+		ct_shape(text_of(json_object_get(r.saved.head, "finding"), "text"), then_shape);
+		ct_shape(now.text, now_shape);
+		print(&r, &now, strcmp(then_shape, now_shape) == 0, json);
+		*ret_status = *now.text ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	}
+	if (r.plan && r.workload->dispose) {
+		r.workload->dispose(r.plan);
+	}
+	nvw__options_free(r.options);
+	ct_saved_free(&r.saved);
+	return error;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	const char *path = NULL, *extract_to = NULL;
+	int status = STATUS_CLEAN, error = 0;
+	bool json = false;
+
+	for (int i = 1; i < argc && error >= 0; i++) {
+		if (!strcmp(argv[i], "--help")) {
+			fputs(help, stdout);
+			return STATUS_CLEAN;
+		}
+		error = cli_output_format(argv[i], &json);
+		if (error == 0 && !strncmp(argv[i], "--extract=", 10)) {
+			extract_to = argv[i] + 10;
+		} else if (error == 0 && (argv[i][0] == '-' || path)) {
+			error = nvw_fail(NVW_E_USAGE, "replay: \"%s\" is not understood (nvwave replay --help)", argv[i]);
+		} else if (error == 0) {
+			path = argv[i];
+		}
+	}
+	if (error >= 0 && !path) {
+		error = nvw_fail(NVW_E_USAGE, "replay what? a file that nvwave crash --save=DIR wrote");
+	}
+	error = error < 0 ? error : replay(path, extract_to, json, &status);
+	if (error == 0 && fflush(stdout) != 0) {
+		error = nvw_fail_errno("cannot write");
+	}
+	return error < 0 ? cli_fail() : status;
+}

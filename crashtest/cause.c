@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The barrier that is not there, or not wide enough. See cause.h. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cause.h"
+
+enum needed { WORK_ITEM, WORK_GROUP, KERNEL, HOST };
+
+static const char *const scopes[] = {"work-item", "work-group", "kernel", "host"};
+
+const char *ct_cause_name(enum ct_cause_kind kind)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_CAUSE_##name] = text,
+		CT_CAUSES(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
+/* What the lost store should have come before. */
+struct other {
+	uint64_t number; /* of its record */
+	uint32_t kernel;
+	uint64_t work_item, group;
+};
+
+struct search {
+	const struct ct_store *lost;
+	uint64_t operation; /* plus 1: of an acknowledgement that is looked for */
+	struct other ack;   /* it; number 0: not met */
+	uint64_t end;       /* barriers behind this record do not count */
+	bool found;
+	struct nvw_log_record barrier; /* the widest that the lost store's work-item met after it */
+};
+
+static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
+{
+	if (r->barrier.kernel != s->kernel) {
+		return false;
+	}
+	switch (r->barrier.scope) {
+	case NVW_WORKITEM: {
+		const uint64_t lane = s->work_item - r->barrier.work_item;
+
+		return s->work_item >= r->barrier.work_item && lane < 64 && (r->barrier.lanes >> lane & 1);
+	}
+	case NVW_WORKGROUP:
+		return r->barrier.group == s->group;
+	case NVW_KERNEL:
+		return true;
+	}
+	return false;
+}
+
+static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t number)
+{
+	if (r->kind == NVW_LOG_ACK && s->operation != 0 && r->ack.first < s->operation &&
+		s->operation <= r->ack.first + r->ack.count) {
+		s->ack = (struct other){
+			.number = number, .kernel = r->ack.kernel, .work_item = r->ack.work_item, .group = r->ack.group};
+		s->end = number;
+	}
+	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->end && is_met_by(r, s->lost) &&
+		(!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
+		s->found = true;
+		s->barrier = *r;
+	}
+}
+
+static int read_log(int log_fd, uint64_t records, struct search *s)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	for (uint64_t i = 1; i <= records && (error = nvw_log_next(reader, &r)) == 1; i++) {
+		look_at(s, &r, i);
+	}
+	nvw_log_reader_close(reader);
+	return error < 0 ? error : 0;
+}
+
+static enum needed scope_for(const struct ct_store *lost, const struct other *other)
+{
+	if (lost->kernel != other->kernel || lost->kernel == 0) {
+		return HOST;
+	}
+	return lost->work_item == other->work_item ? WORK_ITEM : lost->group == other->group ? WORK_GROUP : KERNEL;
+}
+
+static void say(struct ct_cause *c, const struct search *s, const struct ct_stores *stores, enum needed needed,
+	const char *what)
+{
+	const struct ct_names *const lost = &stores->site[s->lost->site - 1];
+	const struct ct_names *const at = s->found ? &stores->site[s->barrier.barrier.site - 1] : NULL;
+
+	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
+	if (at != NULL) {
+		snprintf(c->file, sizeof c->file, "%s", at->file);
+		snprintf(c->function, sizeof c->function, "%s", at->function);
+		c->line = at->line;
+		snprintf(c->scope, sizeof c->scope, "%s", scopes[s->barrier.barrier.scope]);
+	}
+	if (needed == HOST) {
+		c->kind = CT_CAUSE_MISSING;
+		snprintf(c->text, sizeof c->text, "nothing waits until the store at %s:%u is durable before %s: a persist barrier "
+			"at its kernel's end, or nvw_persist() on the host, would", lost->file, lost->line, what);
+	} else if (!s->found) {
+		c->kind = CT_CAUSE_MISSING;
+		snprintf(c->text, sizeof c->text, "no persist barrier lies between the store at %s:%u and %s: one of %s scope "
+			"orders them", lost->file, lost->line, what, scopes[needed]);
+	} else if ((enum needed)s->barrier.barrier.scope < needed) {
+		c->kind = CT_CAUSE_NARROW;
+		snprintf(c->text, sizeof c->text, "the barrier at %s:%u has %s scope, and does not order the store at %s:%u of "
+			"work-item %llu before %s: %s scope does", at->file, at->line, c->scope, lost->file, lost->line,
+			(unsigned long long)s->lost->work_item, what, scopes[needed]);
+	} else {
+		c->kind = CT_CAUSE_APART;
+		snprintf(c->text, sizeof c->text, "the barrier at %s:%u had not completed for the store at %s:%u of work-item "
+			"%llu: %s came without waiting for it", at->file, at->line, lost->file, lost->line,
+			(unsigned long long)s->lost->work_item, what);
+	}
+}
+
+static void say_reversed(struct ct_cause *c, const struct ct_store *lost, const struct ct_store *early,
+	const struct ct_stores *stores, enum needed needed)
+{
+	c->kind = CT_CAUSE_REVERSED;
+	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
+	snprintf(c->text, sizeof c->text, "the store at %s:%u was made before that at %s:%u, which it must not be durable "
+		"without: it belongs behind it, with a barrier of %s scope between them",
+		stores->site[early->site - 1].file, stores->site[early->site - 1].line, stores->site[lost->site - 1].file,
+		stores->site[lost->site - 1].line, scopes[needed]);
+}
+
+static void name_site(const struct ct_stores *stores, uint32_t site, char ret_name[160])
+{
+	snprintf(ret_name, 160, "%s:%u", stores->site[site - 1].file, stores->site[site - 1].line);
+}
+
+static void describe_ack(const struct search *s, char *what, size_t n)
+{
+	if (s->ack.kernel != 0) {
+		snprintf(what, n, "the acknowledgement of operation %llu by work-item %llu",
+			(unsigned long long)(s->operation - 1), (unsigned long long)s->ack.work_item);
+	} else {
+		snprintf(what, n, "the host's acknowledgement of operation %llu", (unsigned long long)(s->operation - 1));
+	}
+}
+
+int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
+	const struct ct_effect *effect, struct ct_cause *ret_cause)
+{
+	struct search s = {.lost = lost, .operation = effect->acknowledged, .end = UINT64_MAX};
+	struct other other;
+	char what[160];
+
+	*ret_cause = (struct ct_cause){.kind = CT_CAUSE_NONE};
+	if (lost == NULL) {
+		if (effect->acknowledged != 0) {
+			ret_cause->kind = CT_CAUSE_REVERSED;
+			snprintf(ret_cause->text, sizeof ret_cause->text, "operation %llu was acknowledged before its stores were "
+				"made: the acknowledgement belongs behind them, and behind a persist barrier",
+				(unsigned long long)(effect->acknowledged - 1));
+		}
+		return 0;
+	}
+	if (lost->site == 0 || lost->site > stores->site_count || lost->kernel == 0) {
+		return 0;
+	}
+	int error = read_log(log_fd, records, &s);
+
+	if (error) {
+		return error;
+	}
+	const bool by_ack = s.ack.number > lost->number;
+
+	if (by_ack) {
+		other = s.ack;
+		describe_ack(&s, what, sizeof what);
+	} else if (effect->store != NULL) {
+		other = (struct other){.number = effect->store->number,
+			.kernel = effect->store->kernel,
+			.work_item = effect->store->work_item,
+			.group = effect->store->group};
+		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu", stores->site[effect->store->site - 1].file,
+			stores->site[effect->store->site - 1].line, (unsigned long long)other.work_item);
+		s.operation = 0;
+		s.end = other.number;
+		s.found = false;
+		error = read_log(log_fd, records, &s);
+	} else {
+		return 0;
+	}
+	if (error) {
+		return error;
+	}
+	const enum needed needed = scope_for(lost, &other);
+
+	name_site(stores, lost->site, ret_cause->lost);
+	if (!by_ack) {
+		name_site(stores, effect->store->site, ret_cause->early);
+	} else {
+		snprintf(ret_cause->early, sizeof ret_cause->early, "acknowledgement");
+	}
+
+	if (!by_ack && other.number < lost->number) {
+		say_reversed(ret_cause, lost, effect->store, stores, needed);
+	} else {
+		say(ret_cause, &s, stores, needed, what);
+	}
+	return 0;
+}

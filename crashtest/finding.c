@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings in files. See finding.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <emu.h>
+
+#include "core/options.h"
+
+#include "finding.h"
+#include "group.h"
+#include "image.h"
+#include "oracle.h"
+#include "process.h"
+
+/*
+ *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd | XXH64 (8)
+ */
+enum { MAGIC_BYTES = 8, HEAD_BYTES = 8 + 4 + 4 + 8 + 8, VERSION = 1, JSON_MAX = 1 << 26 };
+#define MAGIC "NVWFIND\n"
+
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+static json_t *options_json(const struct nvw_options *options)
+{
+	json_t *const o = json_object();
+	const char *name, *text;
+
+	for (unsigned i = 0; options != NULL && nvw__options_given(options, i, &name, &text); i++) {
+		json_object_set_new(o, name, json_string(text));
+	}
+	return o;
+}
+
+json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
+{
+	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s}", "workload",
+		s->reference ? s->reference : s->workload->name, "options", options_json(s->options), "seed",
+		(json_int_t)s->config->seed, "mutation", s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
+		"machine", s->config->name, "protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
+		command ? command : "");
+}
+
+void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
+{
+	if (options->save != NULL) {
+		snprintf(f->saved, sizeof f->saved, "%s/finding-%u", options->save, i + 1);
+	}
+}
+
+static json_t *place_json(const struct ct_place *p)
+{
+	char value[2 * 8 + 3];
+
+	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file, "line",
+		(int)p->line, "function", p->function, "kernel", p->kernel, "work_item", (json_int_t)p->work_item, "group",
+		(json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi, "epoch_wg", (json_int_t)p->epoch_wg, "epoch_kr",
+		(json_int_t)p->epoch_kr, "offset", (json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate",
+		ct_fate_name(p->fate));
+}
+
+static json_t *unit_json(const struct ct_unit *u)
+{
+	char now[19], newest[19];
+
+	snprintf(now, sizeof now, "0x%016llx", (unsigned long long)u->now);
+	snprintf(newest, sizeof newest, "0x%016llx", (unsigned long long)u->newest);
+	return json_pack("{s:I, s:s, s:s, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest", newest, "lost", u->lost);
+}
+
+static json_t *cause_json(const struct ct_cause *c)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "kind", ct_cause_name(c->kind), "text", c->text,
+		"barrier_file", c->file, "barrier_function", c->function, "barrier_line", (int)c->line, "scope", c->scope,
+		"needed", c->needed, "lost", c->lost, "early", c->early);
+}
+
+json_t *ct_finding_json(const struct ct_finding *f)
+{
+	json_t *const places = json_array(), *const units = json_array(), *const also = json_array();
+
+	for (unsigned i = 0; i < f->place_count; i++) {
+		json_array_append_new(places, place_json(&f->place[i]));
+	}
+	for (unsigned i = 0; i < f->unit_count; i++) {
+		json_array_append_new(units, unit_json(&f->unit[i]));
+	}
+	for (unsigned i = 0; i < f->also_count; i++) {
+		json_array_append_new(also, json_pack("{s:s, s:I}", "text", f->also[i].text, "states",
+						    (json_int_t)f->also[i].states));
+	}
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s}", "text",
+		f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off, "first_time_ps",
+		(json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw", (json_int_t)f->draw, "signal",
+		f->signal, "hung", f->hung, "minimised", f->minimised, "writes_in_flight", (json_int_t)f->units, "writes_lost",
+		(json_int_t)(f->units - f->units_durable), "acknowledged",
+		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause", cause_json(&f->cause),
+		"places", places, "also", also, "also_more", (int)f->also_more, "words", units, "saved", f->saved);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------ */
+
+static json_t *acks_json(const struct nvw_acks *acks)
+{
+	json_t *const ranges = json_array();
+
+	for (uint64_t op = 0; op < acks->words * 64; op++) {
+		uint64_t end = op;
+
+		while (nvw_acked(acks, end)) {
+			end++;
+		}
+		if (end > op) {
+			json_array_append_new(ranges, json_pack("[I, I]", (json_int_t)op, (json_int_t)(end - op)));
+			op = end;
+		}
+	}
+	return ranges;
+}
+
+static void put(uint8_t *to, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++) {
+		to[i] = (uint8_t)(value >> 8 * i);
+	}
+}
+
+static uint64_t get(const uint8_t *from, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < bytes; i++) {
+		value |= (uint64_t)from[i] << 8 * i;
+	}
+	return value;
+}
+
+static int write_whole(const char *path, const void *data, size_t bytes)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	size_t at = 0;
+
+	if (fd < 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	while (at < bytes) {
+		const ssize_t n = write(fd, (const char *)data + at, bytes - at);
+
+		if (n <= 0) {
+			const int error = errno == ENOSPC ? nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
+							    nvw_fail_errno("%s", path);
+
+			close(fd);
+			unlink(path);
+			return error;
+		}
+		at += (size_t)n;
+	}
+	return close(fd) ? nvw_fail_errno("%s", path) : 0;
+}
+
+/* The whole file in memory. */
+static uint8_t *pack(const char *json, const void *image, uint64_t bytes, size_t *ret_bytes)
+{
+	const size_t text = strlen(json), bound = ZSTD_compressBound(bytes);
+	uint8_t *const file = malloc(HEAD_BYTES + text + bound + 8);
+
+	if (file == NULL) {
+		return NULL;
+	}
+	const size_t packed = ZSTD_compress(file + HEAD_BYTES + text, bound, image, bytes, 3);
+
+	if (ZSTD_isError(packed)) {
+		free(file);
+		return NULL;
+	}
+	memcpy(file, MAGIC, MAGIC_BYTES);
+	put(file + 8, VERSION, 4);
+	put(file + 12, text, 4);
+	put(file + 16, bytes, 8);
+	put(file + 24, packed, 8);
+	memcpy(file + HEAD_BYTES, json, text);
+	*ret_bytes = HEAD_BYTES + text + packed;
+	put(file + *ret_bytes, XXH64(file, *ret_bytes, 0), 8);
+	*ret_bytes += 8;
+	return file;
+}
+
+int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding, const void *image,
+	uint64_t bytes, const struct nvw_acks *acks)
+{
+	json_t *const o = json_copy((json_t *)(uintptr_t)head);
+	size_t size;
+
+	json_object_set_new(o, "finding", ct_finding_json(finding));
+	json_object_set_new(o, "acknowledged", acks_json(acks));
+	char *const json = json_dumps(o, JSON_INDENT(1));
+
+	json_decref(o);
+	uint8_t *const file = json ? pack(json, image, bytes, &size) : NULL;
+	const int error = file ? write_whole(path, file, size) : nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+
+	free(file);
+	free(json);
+	return error;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------- */
+
+static int read_whole(const char *path, uint8_t **ret_data, size_t *ret_bytes)
+{
+	FILE *const f = fopen(path, "rbe");
+	uint8_t *data = NULL;
+	size_t bytes = 0, room = 0, n = 1;
+
+	if (f == NULL) {
+		return nvw_fail_errno("%s", path);
+	}
+	while (n > 0) {
+		if (bytes == room) {
+			uint8_t *const grown = realloc(data, room ? 2 * room : 1 << 16);
+
+			if (grown == NULL) {
+				break;
+			}
+			data = grown;
+			room = room ? 2 * room : 1 << 16;
+		}
+		n = fread(data + bytes, 1, room - bytes, f);
+		bytes += n;
+	}
+	const int error = ferror(f) ? nvw_fail_errno("%s", path) : n > 0 ? nvw_fail(NVW_E_MEMORY, "%s: no memory", path) : 0;
+
+	fclose(f);
+	if (error) {
+		free(data);
+		return error;
+	}
+	*ret_data = data;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+static int damaged(const char *path, uint64_t off, const char *expected)
+{
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
+}
+
+static int load_acks(const char *path, struct ct_saved *s)
+{
+	json_t *const ranges = json_object_get(s->head, "acknowledged"), *range;
+	size_t i;
+
+	if (!json_is_array(ranges)) {
+		return damaged(path, HEAD_BYTES, "a JSON object with an array \"acknowledged\"");
+	}
+	json_array_foreach(ranges, i, range)
+	{
+		const int error = nvw__acks_add(&s->acks, (uint64_t)json_integer_value(json_array_get(range, 0)),
+			(uint64_t)json_integer_value(json_array_get(range, 1)));
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
+{
+	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
+		return damaged(path, 0, "a saved finding (NVWFIND)");
+	}
+	if (get(file + 8, 4) != VERSION) {
+		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected version %d, found %llu", path, VERSION,
+			(unsigned long long)get(file + 8, 4));
+	}
+	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
+
+	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
+		return damaged(path, 12, "lengths that add up to the file's");
+	}
+	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
+		return damaged(path, size - 8, "the checksum of the file");
+	}
+	s->head = json_loadb((const char *)file + HEAD_BYTES, text, 0, NULL);
+	if (!json_is_object(s->head)) {
+		return damaged(path, HEAD_BYTES, "a JSON object");
+	}
+	s->bytes = get(file + 16, 8);
+	s->image = malloc(s->bytes + 1);
+	if (s->image == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path, (unsigned long long)s->bytes);
+	}
+	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
+		return damaged(path, HEAD_BYTES + text, "the image of a pool");
+	}
+	return load_acks(path, s);
+}
+
+int ct_saved_load(const char *path, struct ct_saved *ret_saved)
+{
+	struct ct_saved s = {0};
+	uint8_t *file;
+	size_t size;
+	int error = read_whole(path, &file, &size);
+
+	if (error) {
+		return error;
+	}
+	error = parse(path, file, size, &s);
+	free(file);
+	if (error) {
+		ct_saved_free(&s);
+		return error;
+	}
+	*ret_saved = s;
+	return 0;
+}
+
+void ct_saved_free(struct ct_saved *s)
+{
+	json_decref(s->head);
+	free(s->image);
+	nvw__acks_free(&s->acks);
+	*s = (struct ct_saved){0};
+}
+
+/* ---- Again ---------------------------------------------------------------------------------------------------- */
+
+struct shared {
+	volatile uint32_t phase;
+	int error;
+	char message[512];
+	struct ct_finding finding;
+};
+
+/* In the child. The finding is the violation of the same kind as the saved one, else the first. */
+static void judge(const struct ct_saved *s, const struct nvw_workload *workload, void *plan, struct shared *shared)
+{
+	static struct nvw_findings findings;
+	struct ct_oracle oracle = {.workload = workload, .plan = plan};
+	const char *const text = json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+	struct ct_image image;
+	unsigned chosen = 0;
+
+	shared->error = ct_image_create(s->image, s->bytes, &image);
+	if (shared->error) {
+		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		return;
+	}
+	ct_oracle_judge(&oracle, &image, &s->acks, &findings, &shared->phase);
+	ct_shape(text ? text : "", wanted);
+	for (unsigned i = findings.kept; i > 0; i--) {
+		ct_shape(findings.finding[i - 1].text, shape);
+		chosen = strcmp(shape, wanted) == 0 ? i - 1 : chosen;
+	}
+	if (findings.kept > 0) {
+		snprintf(shared->finding.text, sizeof shared->finding.text, "%s", findings.finding[chosen].text);
+		shared->finding.off = findings.finding[chosen].off;
+	}
+	shared->phase = CT_PHASE_IDLE;
+}
+
+static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
+{
+	const double wall = ct_wall_seconds();
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (!shared->finding.hung && ct_over_limit(pid, 0, wall, timeout_ms)) {
+			shared->finding.hung = true;
+			kill(pid, SIGKILL);
+		}
+		usleep(500);
+	}
+	if (shared->error) {
+		return nvw_fail(shared->error, "%s", shared->message);
+	}
+	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->finding);
+	return 0;
+}
+
+int ct_saved_judge(const struct ct_saved *saved, const struct nvw_workload *workload, void *plan, unsigned timeout_ms,
+	struct ct_finding *ret_finding)
+{
+	struct shared *const shared =
+		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a replay");
+	}
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		ct_child_begin();
+		judge(saved, workload, plan, shared);
+		_exit(0);
+	}
+	const int error = pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
+
+	*ret_finding = shared->finding;
+	munmap(shared, sizeof *shared);
+	return error;
+}
