@@ -16,6 +16,7 @@ static const char own_help[] =
 	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
 	"  --jobs                   processes side by side [1]\n"
 	"  --timeout                for recovery and check of one state [10s]\n"
+	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)
@@ -36,7 +37,7 @@ static char *command_text(int argc, char **argv)
 	return f && fclose(f) == 0 ? text : NULL;
 }
 
-static int crash(const struct cli_session *s, struct ct_options *options, int argc, char **argv)
+static int crash(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
 {
 	char *const command = command_text(argc, argv);
 	const struct ct_subject subject = {.workload = s->workload,
@@ -56,17 +57,17 @@ static int crash(const struct cli_session *s, struct ct_options *options, int ar
 		.seed = s->config.seed};
 	int status;
 
-	options->seed = s->config.seed;
-	status = crash_execute(&subject, options, &heading, s->json);
+	request->options.seed = s->config.seed;
+	status = crash_execute(&subject, request, &heading, s->json);
 	free(command);
 	return status;
 }
 
 int cmd_crash(int argc, char **argv)
 {
-	struct ct_options options = {.mode = CT_OBSERVED, .jobs = 1};
+	struct crash_request request = {.options = {.mode = CT_OBSERVED, .jobs = 1}};
 	struct cli_session session;
-	int r = cli_session_begin(&session, argc, argv, own, &options);
+	int r = cli_session_begin(&session, argc, argv, own, &request);
 	int status = STATUS_CLEAN;
 
 	if (r == 0 && (session.pool_path || session.log_path)) {
@@ -78,7 +79,7 @@ int cmd_crash(int argc, char **argv)
 	} else if (session.help) {
 		cli_session_help("crash", session.workload, own_help);
 	} else {
-		status = crash(&session, &options, argc, argv);
+		status = crash(&session, &request, argc, argv);
 	}
 	cli_session_end(&session);
 	return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, progress and exit status of "nvwave crash". See crash_command.h. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,17 +108,41 @@ static const struct {
 	{"--save=", set_save},
 };
 
-int crash_option(const char *arg, struct ct_options *options)
+static const struct {
+	const char *name;
+	size_t offset; /* of a bool in the request */
+} own_flags[] = {
+	{"--matrix", offsetof(struct crash_request, matrix)},
+	{"--self-test", offsetof(struct crash_request, self_test)},
+};
+
+int crash_option(const char *arg, struct crash_request *request)
 {
+	for (unsigned i = 0; i < sizeof own_flags / sizeof own_flags[0]; i++) {
+		if (strcmp(arg, own_flags[i].name) == 0) {
+			*(bool *)((char *)request + own_flags[i].offset) = true;
+			return 1;
+		}
+	}
 	for (unsigned i = 0; i < sizeof own_options / sizeof own_options[0]; i++) {
 		const size_t n = strlen(own_options[i].prefix);
 
 		if (strncmp(arg, own_options[i].prefix, n) == 0) {
-			return own_options[i].set(arg + n, options);
+			return own_options[i].set(arg + n, &request->options);
 		}
 	}
 	return 0;
 }
+
+/* One crash test from the command line. */
+struct crash_run {
+	const struct ct_subject *subject;
+	const struct crash_request *request;
+	const struct crash_heading *heading;
+	bool json;
+	struct ct_result result;
+	struct ct_matrix matrix;
+};
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
 
@@ -134,23 +159,53 @@ static void show_progress(void *context, const struct ct_progress *p)
 		(unsigned long long)p->total, rate, rate > 0 ? (double)(p->total - p->done) / rate : 0);
 }
 
-int crash_execute(const struct ct_subject *subject, const struct ct_options *options,
-	const struct crash_heading *heading, bool json)
+static int show(struct crash_run *r)
 {
-	static struct ct_result result;
-	struct ct_options o = *options;
-	const bool terminal = isatty(STDERR_FILENO);
+	if (r->request->matrix) {
+		if (r->json) {
+			return crash_matrix_json(r->heading, &r->matrix, stdout);
+		}
+		crash_matrix_text(r->heading, &r->matrix, stdout);
+		return 0;
+	}
+	if (r->json) {
+		return crash_report_json(r->heading, &r->result, stdout);
+	}
+	crash_report_text(r->heading, &r->result, stdout);
+	return 0;
+}
 
-	o.progress = terminal ? show_progress : NULL;
-	int error = ct_run(subject, &o, &result);
+static int test(struct crash_run *r)
+{
+	struct ct_options o = r->request->options;
 
-	if (terminal) {
+	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	const int error = r->request->matrix ? ct_run_matrix(r->subject, &o, &r->matrix) : ct_run(r->subject, &o, &r->result);
+
+	if (o.progress != NULL) {
 		fputs("\r\033[K", stderr);
 	}
-	if (!error && json) {
-		error = crash_report_json(heading, &result, stdout);
-	} else if (!error) {
-		crash_report_text(heading, &result, stdout);
+	return error;
+}
+
+static bool is_consistent(const struct crash_run *r)
+{
+	const struct ct_matrix *const x = &r->matrix;
+
+	return r->request->matrix ? x->strict.consistent && x->epoch.consistent && x->buffered.consistent && x->eadr.consistent :
+				    r->result.consistent;
+}
+
+int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
+	const struct crash_heading *heading, bool json)
+{
+	static struct crash_run run;
+
+	run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
+	int error = test(&run);
+
+	if (!error) {
+		error = show(&run);
 	}
 	if (!error && fflush(stdout) != 0) {
 		error = nvw_fail_errno("cannot write the report");
@@ -159,5 +214,5 @@ int crash_execute(const struct ct_subject *subject, const struct ct_options *opt
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return 2;
 	}
-	return result.consistent ? 0 : 1;
+	return is_consistent(&run) ? 0 : 1;
 }

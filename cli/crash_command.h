@@ -6,11 +6,16 @@
 #include "crash_report.h"
 
 /* Takes --mode, --states, --jobs and --timeout: 1 if arg is one of them, 0 if not, NVW_E_USAGE with a message. */
-int crash_option(const char *arg, struct ct_options *options);
+struct crash_request {
+	struct ct_options options;
+	bool matrix, self_test;
+};
+
+int crash_option(const char *arg, struct crash_request *request);
 
 /* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: 0
  * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
-int crash_execute(const struct ct_subject *subject, const struct ct_options *options,
+int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 
 #endif

@@ -166,7 +166,14 @@ enum { SHARED = sizeof shared / sizeof *shared };
 
 static bool is_flag(const char *arg)
 {
-	return !strcmp(arg, "--help");
+	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested"};
+
+	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
+		if (!strcmp(arg, flags[i])) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* "--name value" becomes "--name=value". */
@@ -198,7 +205,7 @@ static int find_workload(struct cli_session *s)
 	const char *name = NULL;
 
 	for (unsigned i = 0; i < s->word_count; i++) {
-		s->help = s->help || is_flag(s->words[i]);
+		s->help = s->help || !strcmp(s->words[i], "--help");
 		if (strncmp(s->words[i], "--", 2)) {
 			if (name) {
 				return nvw_fail(NVW_E_USAGE, "one workload at a time: %s, then \"%s\"", name,

@@ -66,6 +66,7 @@ struct ct_options {
 	uint64_t seed;
 	unsigned jobs;       /* processes side by side; 0 means 1 */
 	const char *save;    /* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
+	bool unexplained;    /* findings keep the text that they had first: quicker */
 	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
@@ -214,6 +215,10 @@ struct ct_subject {
 	const char *command;      /* the command line, for saved findings; may be NULL */
 	const struct emu_config *config; /* its seed is also the workload's */
 	int mutation; /* index in the workload's mutations, -1 for none */
+	/* The machine runs persist barriers of this source line with a scope narrower by so many steps (emu.h). */
+	const char *narrow_file;
+	uint32_t narrow_line;
+	unsigned narrow_by;
 };
 
 /*
@@ -223,5 +228,47 @@ struct ct_subject {
  */
 NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
 	struct ct_result *ret_result);
+
+/* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
+
+struct ct_verdict {
+	bool consistent;
+	uint64_t states_distinct, states_failing;
+	char text[CT_TEXT_BYTES]; /* of the first finding */
+};
+
+enum { CT_BARRIERS_MAX = 48, CT_STEPS = 3 };
+
+/* A source place with persist barriers. */
+struct ct_barrier {
+	char file[128], function[64];
+	uint32_t line;
+	enum nvw_group scope;        /* the widest that it had */
+	uint64_t met, stall_ps;      /* how often; from arrival to completion, summed up */
+	/* With a scope narrower by 1, 2, 3 steps, under epoch and under buffered epoch persistency; so many steps
+	 * were tried as the scope has, until one failed. */
+	struct ct_verdict narrower[CT_STEPS][2];
+	unsigned tried;
+	unsigned spare;              /* so many steps fail under neither */
+	/* A run of the machine with the barrier narrower by spare steps. */
+	bool measured;
+	int64_t saved_ps;
+	char trouble[CT_TEXT_BYTES]; /* why it could not be measured, "" */
+};
+
+struct ct_matrix {
+	uint64_t sim_time_ps, stores, barriers_met, acks;
+	double host_seconds;
+	struct ct_verdict strict, epoch, buffered, eadr; /* strict to buffered: with device and adr domain */
+	unsigned count, unlisted;
+	struct ct_barrier barrier[CT_BARRIERS_MAX];
+};
+
+/*
+ * From one run: the verdicts of permitted mode under each model, and with every barrier narrower, alone. options'
+ * states is the budget of each verdict (0 chooses 5000).
+ */
+NVW_CHECKED int ct_run_matrix(const struct ct_subject *subject, const struct ct_options *options,
+	struct ct_matrix *ret_matrix);
 
 #endif

@@ -338,7 +338,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		gather(x);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();
-		for (unsigned i = 0; i < ret_result->finding_count && !error; i++) {
+		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained; i++) {
 			tell(x, "explaining", i, ret_result->finding_count);
 			if (e->head != NULL) {
 				ct_finding_name(&e->options, i, &ret_result->finding[i]);

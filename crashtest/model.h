@@ -69,10 +69,11 @@ const char *ct_axiom_text(unsigned i, const char **ret_name);
 struct ct_rules {
 	enum ct_model model;
 	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as the log says */
-	/* Barriers at this source line order as if they had the next narrower scope (work-item: as if they were not
-	 * there). NULL: all as they are. The file's last component is compared. */
+	/* Barriers at this source line order as if they had a scope narrower by so many steps (kernel, work-group,
+	 * work-item, none at all). NULL: all as they are. The file's last component is compared. */
 	const char *narrow_file;
 	uint32_t narrow_line;
+	unsigned narrow_by;
 };
 
 #endif

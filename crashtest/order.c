@@ -267,34 +267,47 @@ static void settle(struct ct_medium *m, const struct nvw_log_record *r)
 	land_covered(m);
 }
 
+/* The scope that is left, or none: below NVW_WORKITEM. */
+static int narrower(const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	return (int)r->barrier.scope - (int)m->rules.narrow_by;
+}
+
 static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	if (r->barrier.scope == NVW_WORKGROUP) {
+	const int scope = narrower(m, r);
+
+	if (scope == NVW_WORKITEM) {
 		for_members(m, r, owe_item, m->stores);
-	} else if (r->barrier.scope == NVW_KERNEL) {
+	} else if (scope == NVW_WORKGROUP) {
 		for_members(m, r, owe_group, m->stores);
 	}
 }
 
-/* Buffered epoch persistency: epochs are counted, so a barrier that is gone is counted as well. */
-static void count_one(struct ct_medium *m, uint64_t item, uint64_t upto)
+/* Buffered epoch persistency: epochs are counted, so a barrier that is gone is counted as well, in each scope in which
+ * it is gone. */
+static void count_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
 	(void)upto;
 	++*at64(&m->owed_item, item);
 }
 
+static void count_group(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	(void)upto;
+	*at64(&m->owed_group, item / m->group_size) += item % m->group_size == 0;
+}
+
 static void count_narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	switch (r->barrier.scope) {
-	case NVW_WORKITEM:
-		for_members(m, r, count_one, 0);
-		break;
-	case NVW_WORKGROUP:
-		++*at64(&m->owed_group, r->barrier.group);
-		break;
-	case NVW_KERNEL:
-		m->owed++;
-		break;
+	const int scope = narrower(m, r), had = (int)r->barrier.scope;
+
+	m->owed += had == NVW_KERNEL && scope < NVW_KERNEL;
+	if (had >= NVW_WORKGROUP && scope < NVW_WORKGROUP) {
+		for_members(m, r, count_group, 0);
+	}
+	if (scope < NVW_WORKITEM) {
+		for_members(m, r, count_item, 0);
 	}
 }
 

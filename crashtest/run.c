@@ -239,6 +239,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		return error;
 	}
 	emu_set_power_cut(r->machine, &power);
+	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
 	error = set_up(r);
 	if (!error) {
 		error = s->workload->run(r->bench->plan, r->machine);

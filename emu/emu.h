@@ -48,6 +48,13 @@ struct emu_power_cut {
 };
 void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
 
+/*
+ * Runs persist barriers of a source line (the file's last component is compared) with a scope narrower by so many
+ * steps: kernel, work-group, work-item, none at all. What a wider barrier costs is measured so. file NULL: none;
+ * it stays the caller's.
+ */
+void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t line, unsigned by);
+
 /* ---- Statistics ------------------------------------------------------------------------------------ */
 
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */

@@ -247,6 +247,11 @@ struct nvw_machine {
 	struct emu_buffered *buffered; /* NULL under epoch persistency */
 	bool recalling;                /* an L1 empties itself for a recall */
 	struct emu_power_cut cut;
+	struct {
+		const char *file; /* NULL: none */
+		uint32_t line;
+		unsigned by;
+	} narrow;
 
 	struct emu_stats stats;
 	emu_time measured_from;

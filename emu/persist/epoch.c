@@ -144,9 +144,41 @@ static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, u
 	begin(m, &b, emu_cu_of(wf), t);
 }
 
+void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line, unsigned by)
+{
+	m->narrow.file = file;
+	m->narrow.line = line;
+	m->narrow.by = by;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
+{
+	if (!m->narrow.file || site->line != m->narrow.line) {
+		return false;
+	}
+	return strcmp(last_component(site->file), last_component(m->narrow.file)) == 0;
+}
+
 void persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
+	if (is_narrowed(m, wf->requests[__builtin_ctzll(lanes)].site)) {
+		const int narrower = (int)group - (int)m->narrow.by;
+
+		if (narrower < NVW_WORKITEM) {
+			wf->runnable |= lanes;
+			emu_wake(m, wf, t);
+			return;
+		}
+		group = (enum nvw_group)narrower;
+	}
 	if (m->buffered) {
 		buffered_barrier(m, wf, lanes, group);
 		wf->runnable |= lanes;

@@ -40,13 +40,14 @@ static void meet(const struct item *it)
 	nvw_barrier(it->scope);
 }
 
-static void persist(const struct item *it)
-{
-	meet(it);
-	if (it->a->persist) {
-		nvw_p_barrier(mutated(it, BTREE_NARROW_SCOPE) ? NVW_WORKITEM : it->scope);
-	}
-}
+/* A macro, so that each barrier has a source place of its own in reports. */
+#define PERSIST(it)                                                                                                \
+	do {                                                                                                       \
+		meet(it);                                                                                          \
+		if ((it)->a->persist) {                                                                            \
+			nvw_p_barrier(mutated((it), BTREE_NARROW_SCOPE) ? NVW_WORKITEM : (it)->scope);             \
+		}                                                                                                  \
+	} while (0)
 
 /* ---- What comes from below: a sorted sequence of (key, value) ------------------------------ */
 
@@ -635,7 +636,7 @@ static void run_level(struct item *it, bool work)
 	}
 	it->a->plan->steps[it->level] +=
 		it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
-	persist(it);
+	PERSIST(it);
 	each_publish(it);
 	if (early) {
 		complete(it);
@@ -643,12 +644,12 @@ static void run_level(struct item *it, bool work)
 	if (it->level == 0 && mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
 		each_acknowledge(it);
 	}
-	persist(it);
+	PERSIST(it);
 	if (it->scope == NVW_WORKGROUP ? splits_of_group(it, it->level) : splits_of_kernel(it, it->level)) {
 		if (!early) {
 			complete(it);
 		}
-		persist(it);
+		PERSIST(it);
 	}
 	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
 		each_acknowledge(it);

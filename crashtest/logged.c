@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Observed and permitted mode of a workload: one logged run, then explorations of its log. See modes.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <emu.h>
+
+#include "finding.h"
+#include "modes.h"
+#include "oracle.h"
+#include "process.h"
+#include "run.h"
+
+enum { ACK_RANGES_MAX = 1 << 26 }; /* room is used as it is needed */
+
+int ct_log_file(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0) { /* a file system without nameless files */
+		fd = memfd_create("persist log", MFD_CLOEXEC);
+	}
+	if (fd < 0) {
+		nvw_fail_errno("no file for the persist log");
+	}
+	return fd;
+}
+
+/* The log must account for every byte of the pool, or what is explored is not what would have happened. */
+static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
+{
+	struct nvw_pool *pool;
+	char path[512];
+
+	ct_bench_pool_path(b, 0, path, sizeof path);
+	const int error = nvw_pool_open(path, NVW_POOL_READ, &pool);
+
+	if (error) {
+		return error;
+	}
+	const uint8_t *real = nvw_pool_base(pool);
+	uint64_t at = 0;
+
+	while (at < b->bytes && real[at] == replayed[at]) {
+		at++;
+	}
+	nvw_pool_close(pool);
+	return at == b->bytes ? 0 :
+				nvw_fail(NVW_E_MODEL,
+					"the persist log does not account for the pool's final byte at offset %llu",
+					(unsigned long long)at);
+}
+
+int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, const struct ct_options *options,
+	struct ct_result *ret_result)
+{
+	const struct ct_bench *const b = &l->bench;
+	struct ct_oracle oracle = {.workload = b->subject->workload, .plan = b->plan};
+	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
+	const struct ct_exploration e = {
+		.rules = *rules,
+		.log_fd = l->log_fd,
+		.initial = b->initial,
+		.bytes = b->bytes,
+		.first_record = l->shared->first_record,
+		.judge = ct_oracle_judge,
+		.context = &oracle,
+		.options = *options,
+		.head = head,
+	};
+	uint8_t *final = malloc(b->bytes);
+	int error = final ? ct_explore(&e, final, ret_result) :
+			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
+
+	if (!error && rules->model == CT_MODEL_OBSERVED) {
+		error = compare_final(b, final);
+	}
+	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
+	json_decref(head);
+	free(final);
+	return error;
+}
+
+int ct_logged_create(const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged)
+{
+	const struct ct_cut never = {.wanted = false};
+	const struct ct_progress emulating = {.what = "emulating"};
+	struct ct_logged l = {.log_fd = -1};
+	int error = ct_bench_create(subject, &l.bench);
+
+	if (error) {
+		return error;
+	}
+	l.shared = ct_run_shared_create(ACK_RANGES_MAX);
+	l.log_fd = ct_log_file();
+	error = l.shared == NULL ? NVW_E_MEMORY : l.log_fd < 0 ? NVW_E_SYSTEM : 0;
+	if (options->progress != NULL) {
+		options->progress(options->context, &emulating);
+	}
+	if (!error) {
+		error = ct_run_whole(&l.bench, 0, l.log_fd, &never, l.shared);
+	}
+	*ret_logged = l;
+	if (error) {
+		ct_logged_destroy(ret_logged);
+	}
+	return error;
+}
+
+void ct_logged_destroy(struct ct_logged *l)
+{
+	if (l->log_fd >= 0) {
+		close(l->log_fd);
+	}
+	ct_run_shared_destroy(l->shared);
+	ct_bench_destroy(&l->bench);
+}
+
+int ct_run_logged(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
+{
+	const struct ct_rules rules = {.model = options->mode == CT_PERMITTED ? options->model : CT_MODEL_OBSERVED,
+		.unit_bytes = options->atomicity};
+	const double began = ct_wall_seconds();
+	struct ct_logged logged;
+	int error = ct_logged_create(subject, options, &logged);
+
+	if (error) {
+		return error;
+	}
+	error = ct_logged_explore(&logged, &rules, options, ret_result);
+	ct_logged_destroy(&logged);
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	return error;
+}
+
+/* Defaults, and what cannot be. */
+int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
+{
+	if (o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
+		return nvw_fail(NVW_E_USAGE,
+			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
+	}
+	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
+		return nvw_fail_errno("%s", o->save);
+	}
+	o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_EPOCH : o->model;
+	o->states = o->states ? o->states : o->mode == CT_KILL ? 100 : 20000;
+	o->jobs = o->jobs ? o->jobs : 1;
+	o->timeout_ms = o->timeout_ms ? o->timeout_ms : 10000;
+	if (o->jobs > 64 || o->states > (uint64_t)1 << 30) {
+		return nvw_fail(NVW_E_USAGE, "at most 64 jobs and 2^30 states");
+	}
+	return 0;
+}
+
+int ct_run(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
+{
+	struct ct_options o = *options;
+	const int error = ct_options_complete(subject, &o);
+
+	if (error) {
+		return error;
+	}
+	return o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) : ct_run_logged(subject, &o, ret_result);
+}
