@@ -17,6 +17,7 @@ static const char own_help[] =
 	"  --jobs                   processes side by side [1]\n"
 	"  --timeout                for recovery and check of one state [10s]\n"
 	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
+	"  --self-test              of the workload, or of all: are the seeded bugs found, and nothing else?\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)
@@ -63,6 +64,17 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 	return status;
 }
 
+static int self_test(const struct cli_session *s, struct crash_request *request)
+{
+	bool good;
+
+	request->options.seed = s->config.seed;
+	if (crash_self_test(s->workload, &s->config, &request->options, s->json, &good)) {
+		return cli_fail();
+	}
+	return good ? STATUS_CLEAN : STATUS_INCONSISTENT;
+}
+
 int cmd_crash(int argc, char **argv)
 {
 	struct crash_request request = {.options = {.mode = CT_OBSERVED, .jobs = 1}};
@@ -78,6 +90,8 @@ int cmd_crash(int argc, char **argv)
 		status = cli_fail();
 	} else if (session.help) {
 		cli_session_help("crash", session.workload, own_help);
+	} else if (request.self_test) {
+		status = self_test(&session, &request);
 	} else {
 		status = crash(&session, &request, argc, argv);
 	}

@@ -3,6 +3,8 @@
 #ifndef CLI_CRASH_COMMAND_H
 #define CLI_CRASH_COMMAND_H
 
+#include <config.h>
+
 #include "crash_report.h"
 
 /* Takes --mode, --states, --jobs and --timeout: 1 if arg is one of them, 0 if not, NVW_E_USAGE with a message. */
@@ -17,5 +19,9 @@ int crash_option(const char *arg, struct crash_request *request);
  * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
+
+/* --self-test of a workload, NULL: of all that are shipped. *ret_good: everything found, no alarm. */
+NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
+	const struct ct_options *options, bool json, bool *ret_good);
 
 #endif

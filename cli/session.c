@@ -107,7 +107,7 @@ static int take_seed(struct cli_session *s, const char *value)
 
 static int take_mutation(struct cli_session *s, const char *value)
 {
-	const struct nvw_mutation *const list = s->workload->mutations;
+	const struct nvw_mutation *const list = s->workload ? s->workload->mutations : NULL;
 	const char *names[65], *near;
 	unsigned n = 0;
 
@@ -120,10 +120,10 @@ static int take_mutation(struct cli_session *s, const char *value)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(value, names);
-	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", s->workload->name,
-			      value, near) :
-		      nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations",
-			      s->workload->name, value);
+	const char *const whose = s->workload ? s->workload->name : "no workload";
+
+	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", whose, value, near) :
+		      nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", whose, value);
 }
 
 static int take_pool(struct cli_session *s, const char *value)
@@ -215,7 +215,7 @@ static int find_workload(struct cli_session *s)
 		}
 	}
 	if (!name) {
-		return s->help ? 0 : nvw_fail(NVW_E_USAGE, "which workload? (nvwave list workloads)");
+		return s->help || s->without_workload ? 0 : nvw_fail(NVW_E_USAGE, "which workload? (nvwave list workloads)");
 	}
 	s->reference = strchr(name, '/') ? realpath(name, NULL) : strdup(name);
 	return nvw_workload_load(name, &s->workload);
@@ -268,7 +268,7 @@ static int take_rest(struct cli_session *s, int (*own)(const char *, void *), vo
 		r = nvw__options_set(s->options, arg + 2, equals + 1);
 		*equals = '=';
 		if (r < 0) {
-			return nvw_fail(r, "%s: %s", s->workload->name, nvw_error_message());
+			return nvw_fail(r, "%s: %s", s->workload ? s->workload->name : "without a workload", nvw_error_message());
 		}
 	}
 	return 0;
@@ -280,12 +280,15 @@ int cli_session_begin(struct cli_session *s, int argc, char **argv,
 	int r;
 
 	*s = (struct cli_session){.mutation = -1};
+	for (int i = 1; i < argc; i++) {
+		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test");
+	}
 	emu_config_default(&s->config);
 	s->config.seed = 1;
 	r = normalise(s, argc, argv);
 	r = r ? r : find_workload(s);
 	if (r == 0 && !s->help) {
-		r = nvw__options_create(s->workload->options, &s->options);
+		r = nvw__options_create(s->workload ? s->workload->options : NULL, &s->options);
 		r = r ? r : take_shared(s);
 		r = r ? r : take_rest(s, own, context);
 	}

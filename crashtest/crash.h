@@ -229,6 +229,31 @@ struct ct_subject {
 NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
 	struct ct_result *ret_result);
 
+/* ---- Self-test --------------------------------------------------------------------------------------------- */
+
+/* One test of a self-test: a mutation that must be found, or the structure as it is, which must not alarm. */
+struct ct_trial {
+	const char *mutation; /* NULL: none */
+	const char *way;      /* "kill", "observed", or the model whose permitted states were explored */
+	const char *options;  /* as "name=value ..." */
+	bool as_expected;
+	uint64_t states_distinct, states_failing;
+	double seconds;
+	char text[CT_TEXT_BYTES]; /* of the first finding */
+};
+
+struct ct_self_test {
+	unsigned mutations, found, clean, alarms;
+};
+
+/*
+ * Runs every mutation of the subject's workload in the way that finds it and in runs in which it shows, and the
+ * structure as it is in all its trials and every way. The subject's options and mutation are not looked at. Calls
+ * tried() after each. options' states is the budget of each test (0 chooses 20000, or 30 kills).
+ */
+NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *options,
+	void (*tried)(void *context, const struct ct_trial *trial), void *context, struct ct_self_test *ret_sum);
+
 /* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
 
 struct ct_verdict {

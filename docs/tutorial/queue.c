@@ -156,8 +156,8 @@ static const struct nvw_option options[] = {
 
 static const struct nvw_mutation mutations[] = {
 	{"forget-barrier", "no persist barrier between a record's payload and its sequence number",
-		"observed"},
-	{NULL, NULL, NULL},
+		"observed", NULL},
+	{NULL, NULL, NULL, NULL},
 };
 
 extern const struct nvw_workload nvw_workload;

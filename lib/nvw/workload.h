@@ -74,7 +74,9 @@ __attribute__((format(printf, 3, 4))) int nvw_violation(struct nvw_findings *fin
 struct nvw_mutation {
 	const char *name;
 	const char *breaks;   /* what it does wrong, one line */
-	const char *found_by; /* the mode that finds it: "kill", "observed" or "permitted" */
+	/* What finds it: "kill", "observed", or of the permitted states those of "strict", "epoch", "buffered-epoch". */
+	const char *found_by;
+	const char *options;  /* "name=value ..." of a run in which it shows; NULL: the workload's trial */
 };
 
 struct nvw_workload {
@@ -83,6 +85,9 @@ struct nvw_workload {
 
 	const struct nvw_option *options; /* ends with a row whose name is NULL; may be NULL */
 	const struct nvw_mutation *mutations; /* likewise */
+	/* "name=value ..." of small runs in which everything happens that a crash could break, separated by ";": what
+	 * nvwave crash --self-test runs. NULL: the defaults. */
+	const char *trial;
 
 	/*
 	 * Turns options, seed and mutation into a plan: what will be done, on the host alone, the same on

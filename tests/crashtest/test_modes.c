@@ -118,11 +118,11 @@ static int check(void *context, struct nvw_pool *pool, const struct nvw_acks *ac
 }
 
 static const struct nvw_mutation mutations[] = {
-	{"no-barrier", "value and flag are in flight together", "observed"},
-	{"early-ack", "acknowledged before it is durable", "kill"},
-	{"bad-recovery", "recovery writes again", "observed"},
-	{"crashing-check", "check dies", "kill"},
-	{NULL, NULL, NULL},
+	{"no-barrier", "value and flag are in flight together", "observed", NULL},
+	{"early-ack", "acknowledged before it is durable", "kill", NULL},
+	{"bad-recovery", "recovery writes again", "observed", NULL},
+	{"crashing-check", "check dies", "kill", NULL},
+	{NULL, NULL, NULL, NULL},
 };
 
 static const struct nvw_workload workload = {

@@ -38,8 +38,18 @@ const struct nvw_mutation btree_mutations[] = {
 	[BTREE_LOST_LEAF_LINK] = {"lost-leaf-link", "a split drops the link to the right neighbour", "kill"},
 	[BTREE_NARROW_SCOPE] = {"narrow-scope",
 		"work-item scope where the group's updates must precede the completion of its epoch",
-		"permitted"},
-	{NULL, NULL, NULL},
+		"buffered-epoch"},
+	[BTREE_MISSING_LOG_ENTRY] = {"missing-log-entry", "of the three words that a split changes, two are logged",
+		"observed"},
+	[BTREE_UNLOGGED_ALLOCATION] = {"unlogged-allocation",
+		"new nodes are allocated outside the epoch: rolled back, they leak", "observed"},
+	[BTREE_TORN_ORDER] = {"torn-order", "the order word is published in two halves", "epoch"},
+	[BTREE_STALE_EPOCH] = {"stale-epoch", "after a completion the same epoch number is used again", "observed"},
+	[BTREE_ACK_BEFORE_COMPLETION] = {"ack-before-completion",
+		"operations are acknowledged while their epoch's completion is not durable", "observed"},
+	[BTREE_LOG_REUSE] = {"log-reuse",
+		"no persist barrier between an epoch's completion and the next level's entries in the same log", "observed"},
+	{NULL, NULL, NULL, NULL},
 };
 
 /* How many levels of the writes to show: down from the leaves. */
@@ -92,6 +102,8 @@ const struct nvw_workload nvw_workload_btree = {
 		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
 	.options = btree_options,
 	.mutations = btree_mutations,
+	.trial = "count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 group-size=64 scope=kernel; "
+		 "count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete",
 	.prepare = btree_prepare,
 	.dispose = btree_dispose,
 	.pool = btree_pool,

@@ -235,7 +235,9 @@ static bool log_split(const struct item *it, nvw_off off)
 	static const size_t changed[] = {offsetof(struct btree_node, order),
 		offsetof(struct btree_node, next), offsetof(struct btree_node, high)};
 
-	for (unsigned i = 0; it->a->undo && i < 3 && !mutated(it, BTREE_NO_UNDO); i++) {
+	const unsigned count = mutated(it, BTREE_NO_UNDO) ? 0 : mutated(it, BTREE_MISSING_LOG_ENTRY) ? 2 : 3;
+
+	for (unsigned i = 0; it->a->undo && i < count; i++) {
 		it->a->plan->writes[it->level] += 4;
 		if (!nvw_undo(&it->epoch, off + changed[i])) {
 			return false;
@@ -246,8 +248,10 @@ static bool log_split(const struct item *it, nvw_off off)
 
 static nvw_off allocate(const struct item *it)
 {
+	const bool logged = it->a->undo && !mutated(it, BTREE_UNLOGGED_ALLOCATION);
+
 	it->a->plan->writes[it->level]++;
-	return nvw_pmalloc(it->a->pmem, BTREE_NODE_BYTES, it->a->undo ? &it->epoch : NULL);
+	return nvw_pmalloc(it->a->pmem, BTREE_NODE_BYTES, logged ? &it->epoch : NULL);
 }
 
 /* A whole new node of count pairs of m. */
@@ -508,7 +512,14 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 	if (!order) {
 		return;
 	}
-	PUT(it, &node->order, order & ~SPLIT);
+	if (mutated(it, BTREE_TORN_ORDER)) {
+		const nvw_off word = off + offsetof(struct btree_node, order);
+
+		PUT(it, nvw_at(a->pmem, uint32_t, word), (uint32_t)order);
+		PUT(it, nvw_at(a->pmem, uint32_t, word + 4), (uint32_t)((order & ~SPLIT) >> 32));
+	} else {
+		PUT(it, &node->order, order & ~SPLIT);
+	}
 	if (order & SPLIT) {
 		const uint64_t root = it->level + 1 == a->height ? nvw_load(a->root) : 0;
 
@@ -623,6 +634,7 @@ static void complete(struct item *it)
 	} else {
 		it->epoch.number++;
 	}
+	it->epoch.number -= mutated(it, BTREE_STALE_EPOCH);
 }
 
 static void run_level(struct item *it, bool work)
@@ -645,13 +657,20 @@ static void run_level(struct item *it, bool work)
 		each_acknowledge(it);
 	}
 	PERSIST(it);
+	if (it->level == 0 && mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
+		each_acknowledge(it);
+	}
 	if (it->scope == NVW_WORKGROUP ? splits_of_group(it, it->level) : splits_of_kernel(it, it->level)) {
 		if (!early) {
 			complete(it);
 		}
-		PERSIST(it);
+		if (mutated(it, BTREE_LOG_REUSE)) {
+			meet(it);
+		} else {
+			PERSIST(it);
+		}
 	}
-	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
+	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER) && !mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
 		each_acknowledge(it);
 	}
 }

@@ -29,7 +29,8 @@ const struct nvw_mutation kv_mutations[] = {
 	[KV_PUBLISH_BEFORE_VALUE] = {"publish-before-value",
 		"no persist barrier between an entry and the slot that publishes it", "observed"},
 	[KV_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where work-items publish what others of the group wrote", "permitted"},
+		"work-item scope where work-items publish what others of the group wrote", "buffered-epoch",
+		"count=600 batch=128 slots=64 scope=workgroup"},
 	[KV_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
 		"operations are acknowledged before the barrier that makes them durable", "observed"},
 	[KV_FREE_BEFORE_PUBLISH] = {"free-before-publish",
@@ -39,15 +40,16 @@ const struct nvw_mutation kv_mutations[] = {
 	[KV_SPLIT_PUBLISH] = {"split-publish",
 		"a slot is written as two stores, the fingerprint after the offset", "observed"},
 	[KV_TOMBSTONE_DELETE] = {"tombstone-delete",
-		"a deleted key gives up its slot and may come back in another", "permitted"},
+		"a deleted key gives up its slot and may come back in another", "epoch",
+		"count=1500 batch=512 slots=64 mix=put=80,delete=20 records=200"},
 	[KV_ROOT_BEFORE_TABLE] = {"root-before-table",
 		"no persist barrier between the new table and the root word that names it", "observed"},
 	[KV_NARROW_RESIZE] = {"narrow-resize",
 		"work-group scope between the new table and the root word, which needs the kernel's",
-		"permitted"},
+		"buffered-epoch", "count=2000 batch=256"},
 	[KV_FREE_TABLE_FIRST] = {"free-table-first",
 		"the old table is given back before the root word names the new one", "observed"},
-	{NULL, NULL, NULL},
+	{NULL, NULL, NULL, NULL},
 };
 
 extern const struct nvw_workload nvw_workload_kv;
@@ -57,6 +59,8 @@ const struct nvw_workload nvw_workload_kv = {
 	.summary = "hash table: put, get and delete of 64-bit keys and values of 1 byte to 4 KiB",
 	.options = kv_options,
 	.mutations = kv_mutations,
+	.trial = "count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
+		 "count=600 batch=128 slots=64 scope=workgroup",
 	.prepare = kv_prepare,
 	.dispose = kv_dispose,
 	.pool = kv_pool,
