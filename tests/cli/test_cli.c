@@ -127,7 +127,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
 		{"run /bin/true", "cannot be loaded"},
 		{"run ./nothing.so", "cannot be loaded"},
-		{"crash kv --mode=guess", "expected kill or observed"},
+		{"crash kv --mode=guess", "expected kill, observed or permitted"},
 		{"crash kv --states=0", "expected a number from 1"},
 		{"recover", "which pool?"},
 		{"recover /nowhere/a.pool", "/nowhere/a.pool"},
