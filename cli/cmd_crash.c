@@ -18,6 +18,11 @@ static const char own_help[] =
 	"  --timeout                for recovery and check of one state [10s]\n"
 	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
 	"  --self-test              of the workload, or of all: are the seeded bugs found, and nothing else?\n"
+	"  --store-log              a store log of pmemcheck instead of a workload, with\n"
+	"    --image                the file as it was before the log began\n"
+	"    --check                a command that is given a file's path: exit status 0, consistent\n"
+	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h)\n"
+	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)
@@ -64,6 +69,22 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 	return status;
 }
 
+static int store_log(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
+{
+	char *const command = command_text(argc, argv);
+	int status;
+
+	if (s->workload) {
+		nvw_fail(NVW_E_USAGE, "--store-log is a run by itself: a workload (%s) has no place beside it", s->workload->name);
+		status = cli_fail();
+	} else {
+		request->options.seed = s->config.seed;
+		status = crash_store_log(request, command ? command : "", s->json);
+	}
+	free(command);
+	return status;
+}
+
 static int self_test(const struct cli_session *s, struct crash_request *request)
 {
 	bool good;
@@ -90,6 +111,8 @@ int cmd_crash(int argc, char **argv)
 		status = cli_fail();
 	} else if (session.help) {
 		cli_session_help("crash", session.workload, own_help);
+	} else if (request.store_log) {
+		status = store_log(&session, &request, argc, argv);
 	} else if (request.self_test) {
 		status = self_test(&session, &request);
 	} else {

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <crashtest/checker.h>
 #include <crashtest/finding.h>
 #include <crashtest/group.h>
+#include <crashtest/oracle.h>
 
 #include "commands.h"
 #include "core/options.h"
@@ -32,6 +34,30 @@ static const char *text_of(const json_t *o, const char *name)
 	const char *const text = json_string_value(json_object_get(o, name));
 
 	return text ? text : "";
+}
+
+/* A finding of a checker from elsewhere. */
+static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
+{
+	const char *const command = text_of(s->head, "checker"), *const library = text_of(s->head, "library");
+	const unsigned timeout_ms = (unsigned)json_integer_value(json_object_get(s->head, "timeout_ms"));
+	struct ct_checker checker;
+	int error = ct_checker_create(*command ? command : NULL, library,
+		(uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")), timeout_ms, &checker);
+
+	if (!error) {
+		error = ct_saved_judge(s, ct_checker_judge, &checker, timeout_ms, ret_finding);
+		ct_checker_destroy(&checker);
+	}
+	return error;
+}
+
+static int judge(const struct replay *r, struct ct_finding *ret_finding)
+{
+	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
+
+	return ct_saved_judge(&r->saved, ct_oracle_judge, &oracle,
+		(unsigned)json_integer_value(json_object_get(r->saved.head, "timeout_ms")), ret_finding);
 }
 
 /* The same plan as when it was found. */
@@ -106,12 +132,11 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 	if (!error && extract_to) {
 		error = extract(&r.saved, extract_to);
 	}
-	if (!error) {
+	if (!error && json_object_get(r.saved.head, "workload") == NULL) {
+		error = judge_foreign(&r.saved, &now);
+	} else if (!error) {
 		error = prepare(&r);
-	}
-	if (!error) {
-		error = ct_saved_judge(&r.saved, r.workload, r.plan,
-			(unsigned)json_integer_value(json_object_get(r.saved.head, "timeout_ms")), &now);
+		error = error ? error : judge(&r, &now);
 	}
 	if (!error) {
 		ct_shape(text_of(json_object_get(r.saved.head, "finding"), "text"), then_shape);

@@ -42,14 +42,14 @@ static int set_mode(const char *text, struct ct_options *o)
 /* A model is explored by permitted mode. */
 static int set_model(const char *text, struct ct_options *o)
 {
-	for (enum ct_model i = CT_MODEL_STRICT; i <= CT_MODEL_EADR; i++) {
+	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
 		if (strcmp(text, ct_model_info(i)->name) == 0) {
 			o->model = i;
 			o->mode = CT_PERMITTED;
 			return 1;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "--model: expected strict, epoch, buffered-epoch or eadr, found \"%s\"", text);
+	return nvw_fail(NVW_E_USAGE, "--model: expected strict, epoch, buffered-epoch, eadr, or for store logs x86 or pmreorder, found \"%s\"", text);
 }
 
 static int set_atomicity(const char *text, struct ct_options *o)
@@ -116,11 +116,29 @@ static const struct {
 	{"--self-test", offsetof(struct crash_request, self_test)},
 };
 
+static const struct {
+	const char *prefix;
+	size_t offset; /* of a string in the request */
+} own_texts[] = {
+	{"--store-log=", offsetof(struct crash_request, store_log)},
+	{"--image=", offsetof(struct crash_request, image)},
+	{"--check=", offsetof(struct crash_request, check)},
+	{"--check-lib=", offsetof(struct crash_request, check_lib)},
+};
+
 int crash_option(const char *arg, struct crash_request *request)
 {
 	for (unsigned i = 0; i < sizeof own_flags / sizeof own_flags[0]; i++) {
 		if (strcmp(arg, own_flags[i].name) == 0) {
 			*(bool *)((char *)request + own_flags[i].offset) = true;
+			return 1;
+		}
+	}
+	for (unsigned i = 0; i < sizeof own_texts / sizeof own_texts[0]; i++) {
+		const size_t n = strlen(own_texts[i].prefix);
+
+		if (strncmp(arg, own_texts[i].prefix, n) == 0) {
+			*(const char **)((char *)request + own_texts[i].offset) = arg + n;
 			return 1;
 		}
 	}
@@ -175,12 +193,41 @@ static int show(struct crash_run *r)
 	return 0;
 }
 
+static int check_foreign(const struct crash_request *r)
+{
+	if (r->image == NULL) {
+		return nvw_fail(NVW_E_USAGE, "--store-log: --image=FILE is needed, the file as it was before the log began");
+	}
+	if ((r->check == NULL) == (r->check_lib == NULL)) {
+		return nvw_fail(NVW_E_USAGE, "--store-log: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
+	}
+	return 0;
+}
+
+static int test_foreign(struct crash_run *r, const struct ct_options *o)
+{
+	const struct crash_request *const q = r->request;
+	const struct ct_foreign foreign = {.store_log = q->store_log,
+		.image = q->image,
+		.command = q->check,
+		.library = q->check_lib,
+		.command_line = r->heading->command};
+	const int error = check_foreign(q);
+
+	return error ? error : ct_run_foreign(&foreign, o, &r->result);
+}
+
+static int test_subject(struct crash_run *r, const struct ct_options *o)
+{
+	return r->request->matrix ? ct_run_matrix(r->subject, o, &r->matrix) : ct_run(r->subject, o, &r->result);
+}
+
 static int test(struct crash_run *r)
 {
 	struct ct_options o = r->request->options;
 
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	const int error = r->request->matrix ? ct_run_matrix(r->subject, &o, &r->matrix) : ct_run(r->subject, &o, &r->result);
+	const int error = r->request->store_log ? test_foreign(r, &o) : test_subject(r, &o);
 
 	if (o.progress != NULL) {
 		fputs("\r\033[K", stderr);
@@ -215,4 +262,18 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 		return 2;
 	}
 	return is_consistent(&run) ? 0 : 1;
+}
+
+int crash_store_log(const struct crash_request *request, const char *command, bool json)
+{
+	const struct crash_heading heading = {.workload = request->store_log,
+		.machine = "",
+		.protocol = "",
+		.model = "",
+		.mutation = "",
+		.command = command,
+		.atomicity = 8,
+		.seed = request->options.seed};
+
+	return crash_execute(NULL, request, &heading, json);
 }

@@ -11,6 +11,7 @@
 struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test;
+	const char *store_log, *image, *check, *check_lib; /* NULL: not given */
 };
 
 int crash_option(const char *arg, struct crash_request *request);
@@ -19,6 +20,9 @@ int crash_option(const char *arg, struct crash_request *request);
  * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
+
+/* --store-log: the report, and the exit status. */
+int crash_store_log(const struct crash_request *request, const char *command, bool json);
 
 /* --self-test of a workload, NULL: of all that are shipped. *ret_good: everything found, no alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,

@@ -97,6 +97,11 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 
 static void print_place(const struct ct_place *p, FILE *to)
 {
+	if (*p->kernel == '\0') {
+		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line, p->function, p->bytes,
+			(ull)p->off, ct_fate_name(p->fate));
+		return;
+	}
 	fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
 		    "wi %u wg %u kr %u   %s\n",
 		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
@@ -110,7 +115,11 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 
 	fprintf(to, "\n %u  %s\n    %s %s%s, first at ", i + 1, f->text, grouped(f->states, a),
 		r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
-	print_time(to, f->first_time_ps);
+	if (r->model >= CT_MODEL_X86) {
+		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
+	} else {
+		print_time(to, f->first_time_ps);
+	}
 	if (f->off != 0) {
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
 	}
@@ -137,14 +146,23 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 }
 
-void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+/* What was tested. */
+static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32], c[32];
 
-	print_verdict(r, to);
-	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, %s mode%s%s", h->workload,
-		h->machine, h->protocol, h->model, h->atomicity, (ull)h->seed, mode_name(r->mode),
-		*h->mutation ? ", mutation " : "", h->mutation);
+	if (*h->machine == '\0') {
+		fprintf(to, "%s under %s: %s stores, %s fences", h->workload, ct_model_info(r->model)->name, grouped(r->stores, a),
+			grouped(r->barriers, b));
+		if (r->stores_elsewhere > 0) {
+			fprintf(to, "; %s stores to other files left out", grouped(r->stores_elsewhere, c));
+		}
+		fputc('\n', to);
+		return;
+	}
+	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload, h->machine,
+		h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, h->atomicity, (ull)h->seed);
+	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
 	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", grouped(r->stores, a),
 			grouped(r->barriers, b), grouped(r->acks, c));
@@ -152,6 +170,14 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	fputs(" in ", to);
 	print_time(to, r->sim_time_ps);
 	fputc('\n', to);
+}
+
+void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	char a[32];
+
+	print_verdict(r, to);
+	print_subject(h, r, to);
 	print_coverage(r, to);
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(r, i, to);
@@ -177,7 +203,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
 			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o}",
 		"verdict", r->consistent ? "consistent" : "inconsistent", "mode", mode_name(r->mode), "workload",
-		h->workload, "machine", h->machine, "protocol", h->protocol, "model", h->model, "seed",
+		h->workload, "machine", h->machine, "protocol", h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
 		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct, "states_equal",
 		(json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,

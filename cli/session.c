@@ -281,7 +281,8 @@ int cli_session_begin(struct cli_session *s, int argc, char **argv,
 
 	*s = (struct cli_session){.mutation = -1};
 	for (int i = 1; i < argc; i++) {
-		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test");
+		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test") ||
+				      !strncmp(argv[i], "--store-log", 11);
 	}
 	emu_config_default(&s->config);
 	s->config.seed = 1;

@@ -15,7 +15,7 @@ struct cli_session {
 	int mutation;                                 /* -1: none */
 	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
 	bool json, help;
-	bool without_workload; /* --self-test: of all */
+	bool without_workload; /* --self-test: of all; --store-log: of none */
 	char **words; /* the command line, as --name=value */
 	unsigned word_count;
 };

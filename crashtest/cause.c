@@ -28,6 +28,12 @@ struct other {
 	uint64_t work_item, group;
 };
 
+/* What became of a store by a program on the host. */
+struct flushing {
+	uint64_t flushed, fenced; /* records; 0: not */
+	uint32_t flush_site, fence_site;
+};
+
 struct search {
 	const struct ct_store *lost;
 	uint64_t operation; /* plus 1: of an acknowledgement that is looked for */
@@ -35,7 +41,24 @@ struct search {
 	uint64_t end;       /* barriers behind this record do not count */
 	bool found;
 	struct nvw_log_record barrier; /* the widest that the lost store's work-item met after it */
+	struct flushing flushing;
 };
+
+static void look_at_flush(struct search *s, const struct nvw_log_record *r, uint64_t number)
+{
+	const nvw_off line = s->lost->off & ~(nvw_off)63;
+
+	if (r->kind == NVW_LOG_FLUSH && number > s->lost->number && number < s->end && s->flushing.flushed == 0 &&
+		r->flush.off < line + 64 && r->flush.off + r->flush.bytes > line) {
+		s->flushing.flushed = number;
+		s->flushing.flush_site = r->flush.site;
+	}
+	if (r->kind == NVW_LOG_FENCE && s->flushing.flushed != 0 && number > s->flushing.flushed && number < s->end &&
+		s->flushing.fenced == 0) {
+		s->flushing.fenced = number;
+		s->flushing.fence_site = r->fence.site;
+	}
+}
 
 static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 {
@@ -58,6 +81,7 @@ static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 
 static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t number)
 {
+	look_at_flush(s, r, number);
 	if (r->kind == NVW_LOG_ACK && s->operation != 0 && r->ack.first < s->operation &&
 		s->operation <= r->ack.first + r->ack.count) {
 		s->ack = (struct other){
@@ -145,6 +169,37 @@ static void name_site(const struct ct_stores *stores, uint32_t site, char ret_na
 	snprintf(ret_name, 160, "%s:%u", stores->site[site - 1].file, stores->site[site - 1].line);
 }
 
+/* A program on the host: flush and fence. */
+static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
+	const struct ct_store *early, struct ct_cause *c)
+{
+	const struct ct_names *const at = &stores->site[lost->site - 1], *const other = &stores->site[early->site - 1];
+	struct search s = {.lost = lost, .end = early->number > lost->number ? early->number : UINT64_MAX};
+	const int error = read_log(log_fd, records, &s);
+
+	if (error) {
+		return error;
+	}
+	snprintf(c->needed, sizeof c->needed, "flush and fence");
+	name_site(stores, lost->site, c->lost);
+	name_site(stores, early->site, c->early);
+	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
+	if (early->number < lost->number) {
+		snprintf(c->text, sizeof c->text, "the store at %s:%u was made before that at %s:%u, which it must not be durable "
+			"without (its line may be evicted at any time): it belongs behind it, with a flush and a fence between them",
+			other->file, other->line, at->file, at->line);
+	} else if (s.flushing.flushed == 0) {
+		snprintf(c->text, sizeof c->text, "the store at %s:%u is not flushed before the one at %s:%u, which may be evicted "
+			"first: a flush and a fence between them order them", at->file, at->line, other->file, other->line);
+	} else {
+		const struct ct_names *const flush = &stores->site[s.flushing.flush_site - 1];
+
+		snprintf(c->text, sizeof c->text, "the store at %s:%u is flushed at %s:%u, but not fenced before the one at %s:%u: a "
+			"fence between them orders them", at->file, at->line, flush->file, flush->line, other->file, other->line);
+	}
+	return 0;
+}
+
 static void describe_ack(const struct search *s, char *what, size_t n)
 {
 	if (s->ack.kernel != 0) {
@@ -172,8 +227,11 @@ int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, 
 		}
 		return 0;
 	}
-	if (lost->site == 0 || lost->site > stores->site_count || lost->kernel == 0) {
+	if (lost->site == 0 || lost->site > stores->site_count) {
 		return 0;
+	}
+	if (lost->kernel == 0) {
+		return effect->store ? find_on_host(log_fd, records, stores, lost, effect->store, ret_cause) : 0;
 	}
 	int error = read_log(log_fd, records, &s);
 

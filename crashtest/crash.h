@@ -159,7 +159,8 @@ struct ct_result {
 	double states_possible_log2; /* the same as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* otherwise it is a bound */
 	bool gave_up;                /* too many workers died: not all of the budget was used */
-	uint64_t stores, barriers, writes, acks; /* of the run */
+	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
+	uint64_t stores_elsewhere;   /* of a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* whole; of the exploration alone */
 	uint64_t findings_unlisted; /* states of further kinds of findings */
@@ -227,6 +228,23 @@ struct ct_subject {
  * a crash, for bad options, or a full disk.
  */
 NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
+	struct ct_result *ret_result);
+
+/* ---- Logs from elsewhere ----------------------------------------------------------------------------------- */
+
+/* A store log (store_log.h) of a program that had image mapped, and how to judge what a crash leaves of that file. */
+struct ct_foreign {
+	const char *store_log, *image; /* paths */
+	const char *command;           /* checker.h; NULL: */
+	const char *library;
+	const char *command_line;      /* for saved findings; may be NULL */
+};
+
+/*
+ * Explores the log under options' model: x86 (default), pmreorder or eadr. options' states 0 chooses 2^20, or 20000
+ * for a command.
+ */
+NVW_CHECKED int ct_run_foreign(const struct ct_foreign *foreign, const struct ct_options *options,
 	struct ct_result *ret_result);
 
 /* ---- Self-test --------------------------------------------------------------------------------------------- */

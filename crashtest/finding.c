@@ -20,7 +20,6 @@
 #include "finding.h"
 #include "group.h"
 #include "image.h"
-#include "oracle.h"
 #include "process.h"
 
 /*
@@ -347,10 +346,9 @@ struct shared {
 };
 
 /* In the child. The finding is the violation of the same kind as the saved one, else the first. */
-static void judge(const struct ct_saved *s, const struct nvw_workload *workload, void *plan, struct shared *shared)
+static void judge_again(const struct ct_saved *s, ct_judge judge, void *context, struct shared *shared)
 {
 	static struct nvw_findings findings;
-	struct ct_oracle oracle = {.workload = workload, .plan = plan};
 	const char *const text = json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 	struct ct_image image;
@@ -361,7 +359,7 @@ static void judge(const struct ct_saved *s, const struct nvw_workload *workload,
 		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 		return;
 	}
-	ct_oracle_judge(&oracle, &image, &s->acks, &findings, &shared->phase);
+	judge(context, &image, &s->acks, &findings, &shared->phase);
 	ct_shape(text ? text : "", wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
 		ct_shape(findings.finding[i - 1].text, shape);
@@ -393,7 +391,7 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	return 0;
 }
 
-int ct_saved_judge(const struct ct_saved *saved, const struct nvw_workload *workload, void *plan, unsigned timeout_ms,
+int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
 	struct ct_finding *ret_finding)
 {
 	struct shared *const shared =
@@ -407,7 +405,7 @@ int ct_saved_judge(const struct ct_saved *saved, const struct nvw_workload *work
 
 	if (pid == 0) {
 		ct_child_begin();
-		judge(saved, workload, plan, shared);
+		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}
 	const int error = pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);

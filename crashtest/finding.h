@@ -41,7 +41,7 @@ void ct_saved_free(struct ct_saved *saved);
  * Recovers and checks the saved state, in a process of its own. *ret_finding has the text (empty if it is
  * consistent now), the signal or the hang. An error only if it cannot be tried.
  */
-NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, const struct nvw_workload *workload, void *plan,
-	unsigned timeout_ms, struct ct_finding *ret_finding);
+NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
+	struct ct_finding *ret_finding);
 
 #endif

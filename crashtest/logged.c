@@ -142,7 +142,10 @@ int ct_run_logged(const struct ct_subject *subject, const struct ct_options *opt
 /* Defaults, and what cannot be. */
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
-	if (o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
+	if (subject != NULL && o->mode == CT_PERMITTED && o->model > CT_MODEL_EADR) {
+		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)", ct_model_info(o->model)->name);
+	}
+	if (subject != NULL && o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
 		return nvw_fail(NVW_E_USAGE,
 			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
 	}

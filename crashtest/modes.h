@@ -11,7 +11,7 @@ NVW_CHECKED int ct_run_kill(const struct ct_subject *subject, const struct ct_op
 NVW_CHECKED int ct_run_logged(const struct ct_subject *subject, const struct ct_options *options,
 	struct ct_result *ret_result);
 
-/* Fills in defaults; refuses what cannot be done. */
+/* Fills in defaults; refuses what cannot be done. subject NULL: a log from elsewhere. */
 NVW_CHECKED int ct_options_complete(const struct ct_subject *subject, struct ct_options *options);
 
 /* One run with its log, to be explored in several ways. */

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checkers from elsewhere. See checker.h. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <check/check.h>
+#include <nvw/checker.h>
+
+#include "checker.h"
+#include "image.h"
+
+/* ---- Library ------------------------------------------------------------------------------------------------ */
+
+static int write_image(void *context, uint64_t off, const void *from, size_t n)
+{
+	const uint8_t *bytes = from;
+
+	while (n > 0) {
+		const size_t left = 8 - off % 8, piece = n < left ? n : left;
+
+		if (ct_image_write(context, off, bytes, piece)) {
+			return -1;
+		}
+		off += piece;
+		bytes += piece;
+		n -= piece;
+	}
+	return 0;
+}
+
+static int judge_by_library(const struct ct_checker *c, struct ct_image *image, struct nvw_findings *findings)
+{
+	char message[CT_TEXT_BYTES] = "";
+	struct nvw_check check = {
+		.image = image->ro,
+		.bytes = c->bytes,
+		.write = write_image,
+		.context = image,
+		.message = message,
+		.message_bytes = sizeof message,
+	};
+
+	if (c->check(&check) == 0) {
+		return 0;
+	}
+	message[sizeof message - 1] = '\0';
+	return nvw_violation(findings, 0, "%s", *message ? message : "the checker finds an inconsistency and does not say which");
+}
+
+/* ---- Command ------------------------------------------------------------------------------------------------ */
+
+/* The file of this process. */
+struct state_file {
+	pid_t pid;
+	char path[192];
+	uint8_t *map;
+	uint64_t bytes;
+	dev_t device;
+	ino_t inode;
+};
+
+static int make_file(struct state_file *f, const struct ct_checker *c)
+{
+	struct stat s;
+
+	if (f->map != NULL) {
+		munmap(f->map, f->bytes);
+		f->map = NULL;
+	}
+	f->pid = getpid();
+	f->bytes = c->bytes;
+	snprintf(f->path, sizeof f->path, "%s/state-%d", c->dir, (int)f->pid);
+	unlink(f->path);
+	const int fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0 || posix_fallocate(fd, 0, (off_t)c->bytes) || fstat(fd, &s)) {
+		const int error = nvw_fail_errno("%s", f->path);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	void *map = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (map == MAP_FAILED) {
+		return nvw_fail_errno("%s", f->path);
+	}
+	f->map = map;
+	f->device = s.st_dev;
+	f->inode = s.st_ino;
+	return 0;
+}
+
+/* True if the checker has left the file in its place, and as long as it was. */
+static bool is_in_place(const struct state_file *f)
+{
+	struct stat s;
+
+	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode && (uint64_t)s.st_size == f->bytes;
+}
+
+/* Makes the file equal to the state, wherever it differs. */
+static int fill_file(struct state_file *f, const struct ct_checker *c, const struct ct_image *image)
+{
+	enum { PAGE = 4096 };
+
+	if (f->map == NULL || f->pid != getpid() || !is_in_place(f)) {
+		const int error = make_file(f, c);
+
+		if (error) {
+			return error;
+		}
+	}
+	for (uint64_t at = 0; at < c->bytes; at += PAGE) {
+		const uint64_t n = c->bytes - at < PAGE ? c->bytes - at : PAGE;
+
+		if (memcmp(f->map + at, image->rw + at, n) != 0) {
+			memcpy(f->map + at, image->rw + at, n);
+		}
+	}
+	return 0;
+}
+
+/* The words of a command that needs no shell: false if it does, or has too many. */
+static bool split(char *command, char *words[32])
+{
+	unsigned n = 0;
+	char *word;
+
+	if (strpbrk(command, "|&;<>()$`\\\"'*?[]#~=%!{}\n") != NULL) {
+		return false;
+	}
+	while ((word = strtok_r(command, " \t", &command)) != NULL) {
+		if (n == 30) {
+			return false;
+		}
+		words[n++] = word;
+	}
+	words[n] = NULL;
+	return n > 0;
+}
+
+static pid_t start(const struct ct_checker *c, const char *path)
+{
+	char script[4096], copy[4096];
+	char *words[32], *shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", script,
+			      (char *)(uintptr_t) "sh", (char *)(uintptr_t)path, NULL};
+	unsigned n = 0;
+
+	snprintf(copy, sizeof copy, "%s", c->command);
+	snprintf(script, sizeof script, "%s \"$1\"", c->command);
+	const bool direct = split(copy, words);
+
+	while (direct && words[n] != NULL) {
+		n++;
+	}
+	if (direct) {
+		words[n] = (char *)(uintptr_t)path;
+		words[n + 1] = NULL;
+	}
+	const pid_t pid = vfork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (direct) {
+			execvp(words[0], words);
+		} else {
+			execv(shell[0], shell);
+		}
+		_exit(127);
+	}
+	return pid;
+}
+
+/* Waits; false if the command had to be killed. */
+static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	bool in_time = true;
+	int ready;
+
+	if (p.fd >= 0) {
+		do {
+			ready = poll(&p, 1, (int)timeout_ms);
+		} while (ready < 0 && errno == EINTR);
+		in_time = ready != 0;
+		close(p.fd);
+	}
+	if (!in_time) {
+		kill(pid, SIGKILL);
+	}
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
+	}
+	return in_time;
+}
+
+static int judge_by_command(const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
+{
+	static struct state_file file; /* of this process, which has one checker */
+	int status = 0;
+
+	if (fill_file(&file, c, image)) {
+		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+		_exit(2);
+	}
+	const pid_t pid = start(c, file.path);
+
+	if (pid < 0) {
+		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
+		_exit(2);
+	}
+	if (!finish(pid, c->timeout_ms, &status)) {
+		return nvw_violation(findings, 0, "the checker does not end");
+	}
+	if (WIFSIGNALED(status)) {
+		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	}
+	return WEXITSTATUS(status) == 0 ?
+		       0 :
+		       nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(status));
+}
+
+int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	const struct ct_checker *const c = context;
+
+	(void)acks;
+	*phase = CT_PHASE_CHECK;
+	return c->check ? judge_by_library(c, image, findings) : judge_by_command(c, image, findings);
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+
+static int make_dir(struct ct_checker *c)
+{
+	const char *const tmp = getenv("TMPDIR");
+
+	/* Memory rather than a disk: the files are written once a state. */
+	snprintf(c->dir, sizeof c->dir, "%s/nvwave-check-XXXXXX", tmp && *tmp ? tmp : "/dev/shm");
+	if (mkdtemp(c->dir) == NULL) {
+		snprintf(c->dir, sizeof c->dir, "/tmp/nvwave-check-XXXXXX");
+		if (mkdtemp(c->dir) == NULL) {
+			return nvw_fail_errno("%s", c->dir);
+		}
+	}
+	return 0;
+}
+
+int ct_checker_create(const char *command, const char *library_path, uint64_t bytes, unsigned timeout_ms,
+	struct ct_checker *ret_checker)
+{
+	struct ct_checker c = {.command = command, .bytes = bytes, .timeout_ms = timeout_ms};
+
+	if (command != NULL) {
+		const int error = strlen(command) < 4000 ? make_dir(&c) : nvw_fail(NVW_E_USAGE, "--check: the command is too long");
+
+		*ret_checker = c;
+		return error;
+	}
+	c.library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+	if (c.library == NULL) {
+		return nvw_fail(NVW_E_USAGE, "%s", dlerror());
+	}
+	*(void **)&c.check = dlsym(c.library, "nvw_check");
+	if (c.check == NULL) {
+		dlclose(c.library);
+		return nvw_fail(NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", library_path);
+	}
+	*ret_checker = c;
+	return 0;
+}
+
+void ct_checker_destroy(struct ct_checker *c)
+{
+	DIR *const dir = c->dir[0] ? opendir(c->dir) : NULL;
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] != '.') {
+			unlinkat(dirfd(dir), entry->d_name, 0);
+		}
+	}
+	if (dir != NULL) {
+		closedir(dir);
+		rmdir(c->dir);
+	}
+	if (c->library != NULL) {
+		dlclose(c->library);
+	}
+	*c = (struct ct_checker){0};
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Store logs from elsewhere, explored and judged by checkers from elsewhere. See crash.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checker.h"
+#include "finding.h"
+#include "modes.h"
+#include "process.h"
+#include "store_log.h"
+
+/* The file's bytes, zeros up to a whole line. */
+static int read_image(const char *path, uint8_t **ret_bytes, uint64_t *ret_size)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat s;
+	uint64_t at = 0;
+
+	if (fd < 0 || fstat(fd, &s)) {
+		const int error = nvw_fail_errno("%s", path);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	*ret_size = (uint64_t)s.st_size;
+	*ret_bytes = calloc((*ret_size + 127) / 64, 64);
+	while (*ret_bytes != NULL && at < *ret_size) {
+		const ssize_t n = read(fd, *ret_bytes + at, *ret_size - at);
+
+		if (n <= 0) {
+			break;
+		}
+		at += (uint64_t)n;
+	}
+	close(fd);
+	if (*ret_bytes == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for %llu bytes", path, (unsigned long long)*ret_size);
+	}
+	if (*ret_size == 0 || at < *ret_size) {
+		free(*ret_bytes);
+		return nvw_fail(NVW_E_INPUT, "%s: expected the file as it was before the log began, found %s", path,
+			*ret_size ? "one that cannot be read" : "an empty one");
+	}
+	return 0;
+}
+
+static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
+{
+	char *const library = f->library ? realpath(f->library, NULL) : NULL;
+	json_t *const head = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "store_log", f->store_log, "checker",
+		f->command ? f->command : "", "library", library ? library : "", "image_bytes", (json_int_t)bytes,
+		"timeout_ms", (int)o->timeout_ms, "command", f->command_line ? f->command_line : "");
+
+	free(library);
+	return head;
+}
+
+static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
+	uint64_t bytes, struct ct_result *ret_result)
+{
+	json_t *const head = head_json(f, o, bytes);
+	struct ct_checker checker;
+	int error = ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
+	const struct ct_exploration e = {
+		.rules = {.model = o->model, .unit_bytes = o->atomicity},
+		.log_fd = log_fd,
+		.initial = image,
+		.bytes = (bytes + 63) & ~UINT64_C(63),
+		.judge = ct_checker_judge,
+		.context = &checker,
+		.options = *o,
+		.head = head,
+	};
+
+	if (!error) {
+		error = ct_explore(&e, NULL, ret_result);
+		ct_checker_destroy(&checker);
+	}
+	json_decref(head);
+	return error;
+}
+
+int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options, struct ct_result *ret_result)
+{
+	struct ct_options o = *options;
+	struct ct_store_log counts;
+	const double began = ct_wall_seconds();
+	uint8_t *image = NULL;
+	uint64_t bytes = 0;
+
+	o.mode = CT_PERMITTED;
+	o.model = o.model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o.model;
+	o.states = o.states ? o.states : f->command ? 20000 : 1 << 20;
+	int error = ct_options_complete(NULL, &o);
+
+	if (!error && o.model != CT_MODEL_X86 && o.model != CT_MODEL_PMREORDER && o.model != CT_MODEL_EADR) {
+		error = nvw_fail(NVW_E_USAGE, "--model: a store log is explored under x86, pmreorder or eadr, not %s",
+			ct_model_info(o.model)->name);
+	}
+	if (!error) {
+		error = read_image(f->image, &image, &bytes);
+	}
+	if (error) {
+		return error;
+	}
+	const int log_fd = ct_log_file();
+
+	error = log_fd < 0 ? NVW_E_SYSTEM : ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
+	if (!error) {
+		error = explore(f, &o, log_fd, image, bytes, ret_result);
+		ret_result->barriers = counts.fences;
+		ret_result->stores = counts.stores;
+		ret_result->stores_elsewhere = counts.elsewhere;
+		ret_result->sim_time_ps = 0;
+		ret_result->host_seconds = ct_wall_seconds() - began;
+	}
+	if (log_fd >= 0) {
+		close(log_fd);
+	}
+	free(image);
+	return error;
+}

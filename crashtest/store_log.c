@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmemcheck's store log, as a persist log. See store_log.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store_log.h"
+
+enum { MAPPINGS_MAX = 64, FIELDS_MAX = 64, SITES_MAX = 4096, STORE_BYTES_MAX = 4096 };
+
+struct mapping {
+	uint64_t address, bytes, offset;
+	bool ours;
+};
+
+struct converter {
+	const char *path, *image_path;
+	uint64_t image_bytes;
+	const char *text, *end; /* the whole log */
+	struct nvw_log_writer *log;
+	struct mapping mapping[MAPPINGS_MAX];
+	unsigned mappings;
+	char first_file[4096]; /* that was registered: meant if it is the only one */
+	char *site[SITES_MAX]; /* names of the sites, number i at i - 1 */
+	unsigned sites;
+	uint64_t instruction, time_ps;
+	struct ct_store_log counts;
+};
+
+/* One operation, cut into fields; text and length each. */
+struct operation {
+	const char *at;
+	unsigned count;
+	struct field {
+		const char *text;
+		size_t length;
+	} field[FIELDS_MAX];
+};
+
+static int damaged(const struct converter *c, const char *at, const char *expected)
+{
+	const size_t left = (size_t)(c->end - at);
+
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s, found \"%.*s\"", c->path,
+		(unsigned long long)(at - c->text), expected, (int)(left < 24 ? left : 24), at);
+}
+
+static int append(struct converter *c, struct nvw_log_record *r)
+{
+	r->time_ps = c->time_ps;
+	return nvw_log_append(c->log, r);
+}
+
+/* ---- Fields ------------------------------------------------------------------------------------------------- */
+
+static bool is(const struct field *f, const char *word)
+{
+	return f->length == strlen(word) && memcmp(f->text, word, f->length) == 0;
+}
+
+static bool ends_with(const struct field *f, const char *suffix)
+{
+	const size_t n = strlen(suffix);
+
+	return f->length > n && memcmp(f->text + f->length - n, suffix, n) == 0;
+}
+
+static int hex_digit(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower(c) - 'a' + 10 : -1;
+}
+
+/* The digits behind 0x, without it. */
+static struct field digits_of(const struct field *f)
+{
+	const bool prefix = f->length > 2 && f->text[0] == '0' && (f->text[1] == 'x' || f->text[1] == 'X');
+
+	return (struct field){f->text + (prefix ? 2 : 0), f->length - (prefix ? 2 : 0)};
+}
+
+static int number(const struct converter *c, const struct field *f, uint64_t *ret)
+{
+	const struct field digits = digits_of(f);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < digits.length; i++) {
+		const int digit = hex_digit(digits.text[i]);
+
+		if (digit < 0 || n >> 60) {
+			return damaged(c, f->text, "a hexadecimal number of at most 64 bits");
+		}
+		n = n << 4 | (unsigned)digit;
+	}
+	*ret = n;
+	return digits.length ? 0 : damaged(c, f->text, "a hexadecimal number");
+}
+
+/* A value of so many bytes, least significant first. */
+static int value_of(const struct converter *c, const struct field *f, uint64_t bytes, uint8_t *ret)
+{
+	const struct field digits = digits_of(f);
+
+	memset(ret, 0, bytes);
+	for (size_t i = 0; i < digits.length; i++) {
+		const int digit = hex_digit(digits.text[digits.length - 1 - i]);
+
+		if (digit < 0 || (i / 2 >= bytes && digit != 0)) {
+			return damaged(c, f->text, "a hexadecimal value of the store's size");
+		}
+		if (i / 2 < bytes) {
+			ret[i / 2] |= (uint8_t)(digit << (i % 2 ? 4 : 0));
+		}
+	}
+	return digits.length ? 0 : damaged(c, f->text, "a hexadecimal value");
+}
+
+static int need(const struct converter *c, const struct operation *o, unsigned fields, const char *what)
+{
+	return o->count >= fields ? 0 : damaged(c, o->at, what);
+}
+
+/* ---- Operations ----------------------------------------------------------------------------------------------- */
+
+static const char *last_component(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int register_file(struct converter *c, const struct operation *o)
+{
+	struct mapping m = {0};
+	char name[4096];
+	int error = need(c, o, 5, "REGISTER_FILE;path;address;bytes;offset");
+
+	error = error ? error : number(c, &o->field[2], &m.address);
+	error = error ? error : number(c, &o->field[3], &m.bytes);
+	error = error ? error : number(c, &o->field[4], &m.offset);
+	if (!error && c->mappings == MAPPINGS_MAX) {
+		error = nvw_fail(NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
+	}
+	if (error) {
+		return error;
+	}
+	snprintf(name, sizeof name, "%.*s", (int)o->field[1].length, o->field[1].text);
+	if (c->mappings == 0) {
+		memcpy(c->first_file, name, sizeof name);
+	}
+	m.ours = strcmp(last_component(name), last_component(c->image_path)) == 0 || strcmp(name, c->first_file) == 0;
+	c->mapping[c->mappings++] = m;
+	return 0;
+}
+
+/* The range's offset in the image. *ret_ours is false for another file. */
+static int locate(const struct converter *c, const struct field *at, uint64_t address, uint64_t bytes, uint64_t *ret_off,
+	bool *ret_ours)
+{
+	for (unsigned i = c->mappings; i > 0; i--) {
+		const struct mapping *const m = &c->mapping[i - 1];
+
+		if (address < m->address || address - m->address >= m->bytes) {
+			continue;
+		}
+		*ret_ours = m->ours;
+		*ret_off = address - m->address + m->offset;
+		if (!m->ours || (bytes <= c->image_bytes && *ret_off <= c->image_bytes - bytes)) {
+			return 0;
+		}
+		return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is offset %llu of the image, which has %llu bytes",
+			c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address,
+			(unsigned long long)*ret_off, (unsigned long long)c->image_bytes);
+	}
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file that the log registers", c->path,
+		(unsigned long long)(at->text - c->text), (unsigned long long)address);
+}
+
+/* A frame "function (file.c:123)" in three; false if it is none. */
+static bool parse_frame(const struct field *f, char function[64], char file[128], uint32_t *ret_line)
+{
+	char text[512];
+	int at = 0;
+
+	snprintf(text, sizeof text, "%.*s", (int)(f->length < 500 ? f->length : 500), f->text);
+	char *const open = strrchr(text, '('), *const colon = strrchr(text, ':');
+
+	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 || at == 0) {
+		return false;
+	}
+	*colon = '\0';
+	*open = '\0';
+	snprintf(file, 128, "%s", open + 1);
+	snprintf(function, 64, "%s", *text ? text : "?");
+	function[strcspn(function, " ")] = '\0';
+	return true;
+}
+
+/* The number of the operation's source place; without a stack, its position among the log's operations. */
+static int site_of(struct converter *c, const struct operation *o, unsigned first_frame, uint32_t *ret_site)
+{
+	char function[64] = "?", file[128], name[256];
+	uint32_t line = 0;
+	bool found = false;
+
+	for (unsigned i = first_frame; i < o->count && !found; i++) {
+		found = parse_frame(&o->field[i], function, file, &line);
+	}
+	if (!found) {
+		snprintf(file, sizeof file, "%s", last_component(c->path));
+		snprintf(function, sizeof function, "operation");
+		line = (uint32_t)c->instruction;
+	}
+	snprintf(name, sizeof name, "%s:%u", file, line);
+	for (unsigned i = c->sites; found && i > 0; i--) {
+		if (strcmp(c->site[i - 1], name) == 0) {
+			*ret_site = i;
+			return 0;
+		}
+	}
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_SITE, .site = {.id = c->sites + 1, .line = line, .file = file, .function = function}};
+
+	if (c->sites < SITES_MAX) {
+		c->site[c->sites] = strdup(name);
+		*ret_site = ++c->sites;
+		return append(c, &r);
+	}
+	*ret_site = SITES_MAX; /* places beyond are called by the last one */
+	return 0;
+}
+
+static int store(struct converter *c, const struct operation *o)
+{
+	uint64_t address = 0, bytes = 0, off = 0;
+	uint8_t value[STORE_BYTES_MAX];
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE};
+	bool ours = false;
+	int error = need(c, o, 4, "STORE;address;value;bytes");
+
+	error = error ? error : number(c, &o->field[1], &address);
+	error = error ? error : number(c, &o->field[3], &bytes);
+	if (!error && (bytes == 0 || bytes > STORE_BYTES_MAX)) {
+		error = damaged(c, o->field[3].text, "a size from 1 to 1000");
+	}
+	error = error ? error : value_of(c, &o->field[2], bytes, value);
+	error = error ? error : locate(c, &o->field[1], address, bytes, &off, &ours);
+	if (error || !ours) {
+		c->counts.elsewhere += !error;
+		return error;
+	}
+	c->counts.stores++;
+	r.store.group = c->instruction;
+	error = site_of(c, o, 4, &r.store.site);
+	for (uint64_t done = 0; done < bytes && !error; done += r.store.bytes) {
+		const uint64_t room = 8 - (off + done) % 8;
+
+		r.store.off = off + done;
+		r.store.bytes = (uint32_t)(bytes - done < room ? bytes - done : room);
+		r.store.value = 0;
+		memcpy(&r.store.value, value + done, r.store.bytes);
+		error = append(c, &r);
+	}
+	return error;
+}
+
+static int flush(struct converter *c, const struct operation *o)
+{
+	uint64_t address = 0, bytes = 0, off = 0;
+	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH};
+	bool ours = false;
+	int error = need(c, o, 3, "FLUSH;address;bytes");
+
+	error = error ? error : number(c, &o->field[1], &address);
+	error = error ? error : number(c, &o->field[2], &bytes);
+	/* A flush of a line may reach beyond the file's end. */
+	error = error ? error : locate(c, &o->field[1], address, 0, &off, &ours);
+	if (error || !ours) {
+		return error;
+	}
+	c->counts.flushes++;
+	r.flush.off = off;
+	r.flush.bytes = off + bytes > c->image_bytes ? c->image_bytes - off : bytes;
+	error = site_of(c, o, 3, &r.flush.site);
+	return error ? error : append(c, &r);
+}
+
+static int fence(struct converter *c, const struct operation *o)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
+	const int error = site_of(c, o, 1, &r.fence.site);
+
+	c->counts.fences++;
+	return error ? error : append(c, &r);
+}
+
+static int convert_operation(struct converter *c, const struct operation *o)
+{
+	const struct field *const kind = &o->field[0];
+
+	c->instruction++;
+	c->time_ps += 1000;
+	if (is(kind, "STORE")) {
+		return store(c, o);
+	}
+	if (is(kind, "FLUSH")) {
+		return flush(c, o);
+	}
+	if (is(kind, "FENCE")) {
+		return fence(c, o);
+	}
+	if (is(kind, "REGISTER_FILE")) {
+		return register_file(c, o);
+	}
+	if (ends_with(kind, ".BEGIN") || ends_with(kind, ".END")) {
+		c->counts.markers++;
+		return 0;
+	}
+	return damaged(c, o->at, "STORE, FLUSH, FENCE, REGISTER_FILE, a marker or STOP");
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------------- */
+
+/* Cuts what lies between two '|' into fields. */
+static struct operation cut(const char *from, const char *end)
+{
+	struct operation o = {.at = from};
+
+	while (from <= end && o.count < FIELDS_MAX) {
+		const char *stop = memchr(from, ';', (size_t)(end - from));
+
+		stop = stop ? stop : end;
+		o.field[o.count++] = (struct field){from, (size_t)(stop - from)};
+		from = stop + 1;
+	}
+	return o;
+}
+
+static bool is_stop(const char *from, const char *end)
+{
+	return end - from >= 4 && memcmp(from, "STOP", 4) == 0 && (end - from == 4 || isspace((unsigned char)from[4]));
+}
+
+static int convert(struct converter *c)
+{
+	const char *const start = memmem(c->text, (size_t)(c->end - c->text), "START", 5);
+	const char *at;
+
+	if (start == NULL) {
+		return damaged(c, c->text, "a store log with START");
+	}
+	for (at = start + 5; at < c->end && *at == '|';) {
+		const char *const from = at + 1;
+		const char *end = memchr(from, '|', (size_t)(c->end - from));
+
+		end = end ? end : c->end;
+		if (is_stop(from, end)) {
+			return 0;
+		}
+		if (end == c->end) {
+			return damaged(c, from, "an operation that ends in | and, at the end, STOP");
+		}
+		const struct operation o = cut(from, end);
+		const int error = convert_operation(c, &o);
+
+		if (error) {
+			return error;
+		}
+		at = end;
+	}
+	return damaged(c, at, "| and, at the end, STOP");
+}
+
+static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
+{
+	const int fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	struct stat s;
+
+	if (fd < 0 || fstat(fd, &s)) {
+		const int error = nvw_fail_errno("%s", c->path);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	if (s.st_size == 0) {
+		close(fd);
+		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0: expected a store log, found an empty file", c->path);
+	}
+	*ret_bytes = (size_t)s.st_size;
+	*ret_map = mmap(NULL, *ret_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (*ret_map == MAP_FAILED) {
+		return nvw_fail_errno("%s", c->path);
+	}
+	c->text = *ret_map;
+	c->end = c->text + *ret_bytes;
+	return 0;
+}
+
+int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes, int log_fd,
+	struct ct_store_log *ret_counts)
+{
+	const struct nvw_log_info info = {
+		.workload = path, .pool_bytes = (image_bytes + 63) & ~UINT64_C(63), .atomicity = 8, .model = "x86"};
+	struct converter *const c = calloc(1, sizeof *c);
+	size_t bytes = 0;
+	void *map = MAP_FAILED;
+
+	if (c == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a store log");
+	}
+	c->path = path;
+	c->image_path = image_path;
+	c->image_bytes = image_bytes;
+	int error = open_text(c, &map, &bytes);
+
+	if (!error) {
+		error = nvw_log_create_fd(dup(log_fd), "persist log", &info, &c->log);
+	}
+	if (!error) {
+		error = convert(c);
+		if (error) {
+			nvw_log_abandon(c->log);
+		} else {
+			error = nvw_log_close(c->log, c->time_ps);
+		}
+	}
+	*ret_counts = c->counts;
+	for (unsigned i = 0; i < c->sites; i++) {
+		free(c->site[i]);
+	}
+	if (map != MAP_FAILED) {
+		munmap(map, bytes);
+	}
+	free(c);
+	return error;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The permitted states of small random runs, against a second definition of them: every set of stores is made, and
+ * kept if it breaks none of the model's axioms, which are written out here pair by pair. What is explored must be
+ * permitted, and whatever is permitted must be explored, with no fewer acknowledgements.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+#include <nvw/random.h>
+
+enum {
+	POOL_BYTES = 4096,
+	WORDS = 6,
+	ITEMS = 4,
+	GROUP = 2,
+	STORES_MAX = 9,
+	STEPS_MAX = 64,
+	ACKS_MAX = 8,
+	STATES_MAX = 1 << 16,
+	RUNS = 150,
+};
+
+/* The words that are stored to; two of them share a line. */
+static nvw_off place(unsigned word)
+{
+	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
+}
+
+/* ---- A run, as this test remembers it ----------------------------------------------------------------------- */
+
+struct event {
+	enum nvw_log_kind kind;
+	/* STORE, ACK, FLUSH: who and in which epochs; */
+	unsigned item, word, epoch[3];
+	uint64_t value;
+	/* PERSISTED: the stores (numbers) that its barrier covers; */
+	uint32_t covers;
+	unsigned store, ack; /* numbers */
+};
+
+struct history {
+	unsigned events;
+	struct event event[STEPS_MAX * 4];
+	unsigned stores;
+	unsigned store_at[STORES_MAX]; /* event */
+	unsigned acks;
+	unsigned ack_at[ACKS_MAX];
+};
+
+struct state {
+	uint64_t word[WORDS];
+	uint32_t acks;
+};
+
+struct set {
+	unsigned count;
+	struct state state[STATES_MAX];
+};
+
+static struct set permitted;
+static struct set *explored; /* filled by the explorer's processes */
+
+static void add(struct set *set, const struct state *s)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
+			return;
+		}
+	}
+	assert_true(set->count < STATES_MAX);
+	set->state[set->count++] = *s;
+}
+
+static bool has_at_least(const struct set *set, const struct state *s)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 && (set->state[i].acks & s->acks) == s->acks) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has(const struct set *set, const struct state *s)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- Making runs ---------------------------------------------------------------------------------------------- */
+
+struct maker {
+	struct nvw_log_writer *w;
+	struct nvw_random r;
+	struct history *h;
+	uint64_t time_ps;
+	unsigned epoch[ITEMS][3];
+	bool stalled[ITEMS];
+	/* A barrier under way. */
+	struct waiting {
+		bool open;
+		enum nvw_group scope;
+		unsigned item;
+		uint32_t covers;
+	} waiting[ITEMS];
+};
+
+static void append(struct maker *m, struct nvw_log_record record)
+{
+	m->time_ps += 1000;
+	record.time_ps = m->time_ps;
+	assert_int_equal(nvw_log_append(m->w, &record), 0);
+}
+
+static bool is_member(const struct waiting *b, unsigned item)
+{
+	return b->scope == NVW_KERNEL || item == b->item || (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
+}
+
+static void make_store(struct maker *m, unsigned item)
+{
+	const unsigned word = (unsigned)nvw_random_below(&m->r, WORDS);
+	struct event *const e = &m->h->event[m->h->events++];
+
+	*e = (struct event){.kind = NVW_LOG_STORE, .item = item, .word = word, .value = 100 + m->h->stores,
+		.store = m->h->stores};
+	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
+	m->h->store_at[m->h->stores++] = m->h->events - 1;
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+			  .store = {.site = 1, .kernel = 1, .work_item = item, .group = item / GROUP, .epoch_wi = e->epoch[0],
+				  .epoch_wg = e->epoch[1], .epoch_kr = e->epoch[2], .bytes = 8, .off = place(word),
+				  .value = e->value}});
+}
+
+static void make_ack(struct maker *m, unsigned item)
+{
+	struct event *const e = &m->h->event[m->h->events++];
+
+	*e = (struct event){.kind = NVW_LOG_ACK, .item = item, .ack = m->h->acks};
+	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
+	m->h->ack_at[m->h->acks] = m->h->events - 1;
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+			  .ack = {.first = m->h->acks++, .count = 1, .kernel = 1, .work_item = item, .group = item / GROUP,
+				  .epoch_wi = e->epoch[0], .epoch_wg = e->epoch[1], .epoch_kr = e->epoch[2]}});
+}
+
+static struct nvw_log_record barrier_record(const struct waiting *b, enum nvw_log_kind kind)
+{
+	return (struct nvw_log_record){.kind = kind,
+		.barrier = {.site = 1, .kernel = 1, .scope = b->scope,
+			.work_item = b->scope == NVW_KERNEL ? 0 : b->scope == NVW_WORKGROUP ? b->item / GROUP * GROUP : b->item,
+			.group = b->scope == NVW_KERNEL ? 0 : b->item / GROUP, .lanes = b->scope == NVW_WORKITEM}};
+}
+
+/* All members arrive together; those that wait at another barrier cannot. */
+static void make_barrier(struct maker *m, unsigned item, enum nvw_group scope)
+{
+	struct waiting b = {.open = true, .scope = scope, .item = item};
+
+	for (unsigned i = 0; i < ITEMS; i++) {
+		if (is_member(&b, i) && m->stalled[i]) {
+			return;
+		}
+	}
+	for (unsigned s = 0; s < m->h->stores; s++) {
+		if (is_member(&b, m->h->event[m->h->store_at[s]].item)) {
+			b.covers |= 1u << s;
+		}
+	}
+	for (unsigned i = 0; i < ITEMS; i++) {
+		if (is_member(&b, i)) {
+			m->stalled[i] = true;
+			m->epoch[i][0]++;
+			m->epoch[i][1] += scope >= NVW_WORKGROUP;
+			m->epoch[i][2] += scope == NVW_KERNEL;
+		}
+	}
+	m->h->event[m->h->events++] = (struct event){.kind = NVW_LOG_BARRIER};
+	append(m, barrier_record(&b, NVW_LOG_BARRIER));
+	m->waiting[item] = b;
+}
+
+static void make_completion(struct maker *m, unsigned item)
+{
+	struct waiting *const b = &m->waiting[item];
+
+	if (!b->open) {
+		return;
+	}
+	b->open = false;
+	for (unsigned i = 0; i < ITEMS; i++) {
+		m->stalled[i] = m->stalled[i] && !is_member(b, i);
+	}
+	m->h->event[m->h->events++] = (struct event){.kind = NVW_LOG_PERSISTED, .covers = b->covers};
+	append(m, barrier_record(b, NVW_LOG_PERSISTED));
+}
+
+static void make_step(struct maker *m)
+{
+	const unsigned item = (unsigned)nvw_random_below(&m->r, ITEMS);
+
+	switch (nvw_random_below(&m->r, 10)) {
+	case 0:
+	case 1:
+		make_barrier(m, item, (enum nvw_group)nvw_random_below(&m->r, 3));
+		break;
+	case 2:
+	case 3:
+	case 4:
+		make_completion(m, item);
+		break;
+	case 5:
+		if (!m->stalled[item] && m->h->acks < ACKS_MAX) {
+			make_ack(m, item);
+		}
+		break;
+	default:
+		if (!m->stalled[item] && m->h->stores < STORES_MAX) {
+			make_store(m, item);
+		}
+	}
+}
+
+static int make_run(uint64_t seed, struct history *h)
+{
+	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct maker m = {.r = {seed}, .h = h};
+
+	*h = (struct history){0};
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
+	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
+	append(&m, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+			   .launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}});
+	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		make_step(&m);
+	}
+	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);
+	return fd;
+}
+
+/* ---- The axioms, pair by pair ----------------------------------------------------------------------------------- */
+
+static const struct event *store_of(const struct history *h, unsigned s)
+{
+	return &h->event[h->store_at[s]];
+}
+
+/* a persists before b, by equations 1 to 3 or because they are to one word. */
+static bool is_ordered(const struct event *a, const struct event *b)
+{
+	return (a->word == b->word && a->store < b->store) || (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
+	       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) || a->epoch[2] < b->epoch[2];
+}
+
+static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
+{
+	struct state s = {.acks = acks};
+
+	for (unsigned i = 0; i < h->stores; i++) {
+		if (durable >> i & 1) {
+			s.word[store_of(h, i)->word] = store_of(h, i)->value;
+		}
+	}
+	add(&permitted, &s);
+}
+
+static bool is_word_closed(const struct history *h, uint32_t set)
+{
+	for (unsigned b = 0; b < h->stores; b++) {
+		for (unsigned a = 0; a < b && set >> b & 1; a++) {
+			if (store_of(h, a)->word == store_of(h, b)->word && !(set >> a & 1)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* A store that is durable takes those before it to its word with it. */
+static uint32_t close_words(const struct history *h, uint32_t set)
+{
+	for (unsigned b = 0; b < h->stores; b++) {
+		for (unsigned a = 0; a < b && set >> b & 1; a++) {
+			set |= (uint32_t)(store_of(h, a)->word == store_of(h, b)->word) << a;
+		}
+	}
+	return set;
+}
+
+/* Crash after event number p: what has happened by then. */
+struct moment {
+	uint32_t stores, acks, floor;
+};
+
+static struct moment moment_at(const struct history *h, unsigned p)
+{
+	struct moment t = {0};
+
+	for (unsigned i = 0; i < p; i++) {
+		const struct event *const e = &h->event[i];
+
+		t.stores |= e->kind == NVW_LOG_STORE ? 1u << e->store : 0;
+		t.acks |= e->kind == NVW_LOG_ACK ? 1u << e->ack : 0;
+		t.floor |= e->kind == NVW_LOG_PERSISTED ? e->covers : 0;
+	}
+	return t;
+}
+
+static void permit_epoch(const struct history *h)
+{
+	for (unsigned p = 0; p <= h->events; p++) {
+		const struct moment t = moment_at(h, p);
+		const uint32_t floor = close_words(h, t.floor);
+
+		for (uint32_t set = 0; set < 1u << h->stores; set++) {
+			if ((set & ~t.stores) == 0 && (floor & ~set) == 0 && is_word_closed(h, set)) {
+				add_state(h, set, t.acks);
+			}
+		}
+	}
+}
+
+static void permit_strict(const struct history *h)
+{
+	for (unsigned p = 0; p <= h->events; p++) {
+		const struct moment t = moment_at(h, p);
+
+		for (unsigned n = 0; n <= h->stores; n++) {
+			const uint32_t set = (1u << n) - 1;
+
+			if ((set & ~t.stores) == 0 && (t.floor & ~set) == 0) {
+				add_state(h, set, t.acks);
+			}
+		}
+	}
+}
+
+static void permit_eadr(const struct history *h)
+{
+	for (unsigned p = 0; p <= h->events; p++) {
+		const struct moment t = moment_at(h, p);
+
+		add_state(h, t.stores, t.acks);
+	}
+}
+
+static void permit_buffered(const struct history *h)
+{
+	for (uint32_t set = 0; set < 1u << h->stores; set++) {
+		bool closed = true;
+		uint32_t acks = 0;
+
+		for (unsigned b = 0; b < h->stores && closed; b++) {
+			for (unsigned a = 0; a < h->stores && closed; a++) {
+				closed = !(set >> b & 1) || (set >> a & 1) || a == b ||
+					 !is_ordered(store_of(h, a), store_of(h, b));
+			}
+		}
+		for (unsigned k = 0; k < h->acks && closed; k++) {
+			const struct event *const e = &h->event[h->ack_at[k]];
+			bool told = true;
+
+			for (unsigned a = 0; a < h->stores; a++) {
+				const struct event *const s = store_of(h, a);
+
+				told = told && ((set >> a & 1) ||
+						       !((s->item == e->item && s->epoch[0] < e->epoch[0]) ||
+							       (s->item / GROUP == e->item / GROUP && s->epoch[1] < e->epoch[1]) ||
+							       s->epoch[2] < e->epoch[2]));
+			}
+			acks |= (uint32_t)told << k;
+		}
+		if (closed) {
+			add_state(h, set, acks);
+		}
+	}
+}
+
+/* ---- Against the explorer ----------------------------------------------------------------------------------------- */
+
+/* Notes the state. Several processes never run at once here. */
+static int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	struct state s = {0};
+
+	(void)context;
+	(void)findings;
+	*phase = CT_PHASE_CHECK;
+	for (unsigned w = 0; w < WORDS; w++) {
+		s.word[w] = ct_image_word(image, place(w));
+	}
+	for (unsigned k = 0; k < ACKS_MAX; k++) {
+		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
+	}
+	explored->state[explored->count++] = s;
+	return 0;
+}
+
+static void explore(int fd, enum ct_model model, struct ct_result *ret_result)
+{
+	static const uint8_t initial[POOL_BYTES];
+	const struct ct_exploration e = {
+		.rules = {.model = model},
+		.log_fd = fd,
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = note,
+		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
+	};
+
+	explored->count = 0;
+	if (ct_explore(&e, NULL, ret_result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+static void compare(enum ct_model model, void (*permit)(const struct history *h))
+{
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		static struct ct_result result;
+		static struct history h;
+		const int fd = make_run(seed, &h);
+
+		permitted.count = 0;
+		permit(&h);
+		explore(fd, model, &result);
+		assert_int_equal(result.instants, result.instants_exhausted);
+		for (unsigned i = 0; i < explored->count; i++) {
+			/* Buffered: an earlier crash may have had fewer acknowledgements than the stores would allow. */
+			if (model == CT_MODEL_BUFFERED ? !has_at_least(&permitted, &explored->state[i]) :
+							 !has(&permitted, &explored->state[i])) {
+				fail_msg("%s, seed %llu: a state was explored that the axioms forbid", ct_model_info(model)->name,
+					(unsigned long long)seed);
+			}
+		}
+		for (unsigned i = 0; i < permitted.count; i++) {
+			if (!has_at_least(explored, &permitted.state[i])) {
+				fail_msg("%s, seed %llu: a permitted state was not explored", ct_model_info(model)->name,
+					(unsigned long long)seed);
+			}
+		}
+		close(fd);
+	}
+}
+
+static void strict_states_are_the_prefixes_of_visibility_order(void **state)
+{
+	compare(CT_MODEL_STRICT, permit_strict);
+}
+
+static void epoch_states_are_those_that_no_completed_barrier_forbids(void **state)
+{
+	compare(CT_MODEL_EPOCH, permit_epoch);
+}
+
+static void buffered_states_are_those_that_equations_1_to_3_permit(void **state)
+{
+	compare(CT_MODEL_BUFFERED, permit_buffered);
+}
+
+static void eadr_states_are_what_was_visible(void **state)
+{
+	compare(CT_MODEL_EADR, permit_eadr);
+}
+
+/* What a wider model permits, a narrower one does not lose: strict is in epoch, epoch in buffered. */
+static void models_are_contained_in_each_other(void **state)
+{
+	static struct set smaller;
+
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		static const enum ct_model chain[] = {CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+		static struct ct_result result;
+		static struct history h;
+		const int fd = make_run(seed, &h);
+
+		smaller.count = 0;
+		for (unsigned i = 0; i < 4; i++) {
+			explore(fd, chain[i], &result);
+			for (unsigned k = 0; k < smaller.count; k++) {
+				assert_true(has_at_least(explored, &smaller.state[k]));
+			}
+			smaller = *explored;
+		}
+		close(fd);
+	}
+}
+
+static int set_up(void **state)
+{
+	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return explored == MAP_FAILED;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strict_states_are_the_prefixes_of_visibility_order),
+		cmocka_unit_test(epoch_states_are_those_that_no_completed_barrier_forbids),
+		cmocka_unit_test(buffered_states_are_those_that_equations_1_to_3_permit),
+		cmocka_unit_test(eadr_states_are_what_was_visible),
+		cmocka_unit_test(models_are_contained_in_each_other),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
