@@ -176,6 +176,7 @@ static pid_t start(const struct ct_checker *c, const char *path)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
+		setpgid(0, 0); /* what it starts ends with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (direct) {
 			execvp(words[0], words);
@@ -202,7 +203,7 @@ static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
 		close(p.fd);
 	}
 	if (!in_time) {
-		kill(pid, SIGKILL);
+		kill(-pid, SIGKILL);
 	}
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
 	}

@@ -204,6 +204,20 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instruction)
+{
+	nvw_off end = 0;
+
+	for (uint64_t i = 0; i < m->element.count; i++) {
+		const struct ct_element *const e = element_at(m, i);
+
+		if (e->instruction == instruction && e->off + e->bytes > end) {
+			end = e->off + e->bytes;
+		}
+	}
+	return end;
+}
+
 static bool is_member(const struct cluster *c, uint64_t instruction)
 {
 	for (unsigned i = 0; i < c->count; i++) {
@@ -214,9 +228,9 @@ static bool is_member(const struct cluster *c, uint64_t instruction)
 	return false;
 }
 
-static void join(struct cluster *c, const struct ct_element *e, nvw_off *last_byte)
+static void join(const struct ct_medium *m, struct cluster *c, const struct ct_element *e, nvw_off *last_byte)
 {
-	const nvw_off end = (e->off + e->bytes + 7) & ~(nvw_off)7;
+	const nvw_off end = (end_of_instruction(m, e->instruction) + 7) & ~(nvw_off)7;
 
 	c->overlap = c->overlap || e->off < *last_byte;
 	*last_byte = e->off + e->bytes > *last_byte ? e->off + e->bytes : *last_byte;
@@ -257,7 +271,7 @@ int ct_element_cells(struct ct_medium *m)
 			error = end_cluster(m, &c);
 			c = (struct cluster){.begin = e->off & ~(nvw_off)7};
 		}
-		join(&c, e, &last_byte);
+		join(m, &c, e, &last_byte);
 	}
 	if (!error) {
 		error = end_cluster(m, &c);

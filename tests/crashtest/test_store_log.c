@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Store logs from elsewhere: random ones, explored under the models pmreorder and x86, against second definitions of
+ * both that go through every permutation and every prefix; logs that are none; checkers that misbehave.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <crashtest/checker.h>
+#include <crashtest/image.h>
+#include <crashtest/store_log.h>
+#include <nvw/random.h>
+
+enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16, RUNS = 100 };
+
+#define BASE 0x7f0000000000ull
+
+struct op {
+	enum { STORE, FLUSH, FENCE } kind;
+	unsigned off, bytes;
+	uint8_t value[16];
+	bool flushed, done;
+};
+
+struct images {
+	unsigned count;
+	uint8_t image[IMAGES_MAX][BYTES];
+};
+
+static struct images expected, *explored;
+static char dir[64];
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][128];
+	static unsigned next;
+	char *const p = path[next++ % 4];
+
+	snprintf(p, sizeof path[0], "%s/%s", dir, name);
+	return p;
+}
+
+static void write_file(const char *path, const void *data, size_t n)
+{
+	FILE *const f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void add(struct images *set, const uint8_t *image)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->image[i], image, BYTES) == 0) {
+			return;
+		}
+	}
+	assert_true(set->count < IMAGES_MAX);
+	memcpy(set->image[set->count++], image, BYTES);
+}
+
+static bool has(const struct images *set, const uint8_t *image)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->image[i], image, BYTES) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- Random logs ------------------------------------------------------------------------------------------------ */
+
+static unsigned make_ops(uint64_t seed, struct op *op)
+{
+	struct nvw_random r = {seed};
+	unsigned n = 0, open = 0; /* stores since the last time that everything was flushed and fenced */
+
+	while (n < OPS_MAX) {
+		struct op *const o = &op[n];
+		const uint64_t what = nvw_random_below(&r, 10);
+
+		*o = (struct op){0};
+		if (what < 4 && open < INTERVAL_MAX) {
+			static const unsigned sizes[] = {1, 2, 4, 8, 8, 8, 16};
+
+			o->kind = STORE;
+			o->bytes = sizes[nvw_random_below(&r, 7)];
+			o->off = (unsigned)nvw_random_below(&r, 3) * 64 + (unsigned)nvw_random_below(&r, 3) * o->bytes;
+			for (unsigned i = 0; i < o->bytes; i++) {
+				o->value[i] = (uint8_t)(n * 16 + i + 1);
+			}
+			open++;
+		} else if (what < 7) {
+			o->kind = FLUSH;
+			o->off = (unsigned)nvw_random_below(&r, 3) * 64;
+			o->bytes = 64;
+			if (what == 6 && n + 2 < OPS_MAX) { /* a whole flush and a fence */
+				o->off = 0;
+				o->bytes = 192;
+				op[++n] = (struct op){.kind = FENCE};
+				open = 0;
+			}
+		} else {
+			o->kind = FENCE;
+		}
+		n++;
+	}
+	return n;
+}
+
+static void write_log(const struct op *op, unsigned n, const char *path)
+{
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	fprintf(f, "==1== pmemcheck\nSTART|REGISTER_FILE;/mnt/pmem/pool;0x%llx;0x%x;0x0|", BASE, BYTES);
+	for (unsigned i = 0; i < n; i++) {
+		if (op[i].kind == STORE) {
+			fprintf(f, "STORE;0x%llx;0x", BASE + op[i].off);
+			for (unsigned k = op[i].bytes; k > 0; k--) {
+				fprintf(f, "%02x", op[i].value[k - 1]);
+			}
+			fprintf(f, ";0x%x;put (prog.c:%u)|", op[i].bytes, i + 1);
+		} else if (op[i].kind == FLUSH) {
+			fprintf(f, "FLUSH;0x%llx;0x%x|", BASE + op[i].off, op[i].bytes);
+		} else {
+			fputs("FENCE|", f);
+		}
+	}
+	fputs("STOP\n==1== done\n", f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* ---- Second definitions ------------------------------------------------------------------------------------------ */
+
+static void put(uint8_t *image, const struct op *o)
+{
+	memcpy(image + o->off, o->value, o->bytes);
+}
+
+/* Every sequence of different stores. */
+static void permute(const struct op *const *store, unsigned count, unsigned used, const uint8_t *image)
+{
+	add(&expected, image);
+	for (unsigned i = 0; i < count; i++) {
+		if (!(used >> i & 1)) {
+			uint8_t next[BYTES];
+
+			memcpy(next, image, BYTES);
+			put(next, store[i]);
+			permute(store, count, used | 1u << i, next);
+		}
+	}
+}
+
+static bool overlap(const struct op *a, const struct op *b)
+{
+	return a->off < b->off + b->bytes && b->off < a->off + a->bytes;
+}
+
+/* At a fence that follows a flush: all sequences of the flushed stores; then they are there, in program order. */
+static void permit_pmreorder(struct op *op, unsigned n)
+{
+	uint8_t image[BYTES] = {0};
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct op *flushed[OPS_MAX];
+		unsigned count = 0;
+
+		for (unsigned k = 0; k < i && op[i].kind == FLUSH; k++) {
+			op[k].flushed = op[k].flushed || (op[k].kind == STORE && overlap(&op[k], &op[i]));
+		}
+		if (op[i].kind != FENCE) {
+			continue;
+		}
+		for (unsigned k = 0; k < i; k++) {
+			if (op[k].kind == STORE && op[k].flushed && !op[k].done) {
+				flushed[count++] = &op[k];
+				op[k].done = true;
+			}
+		}
+		if (count > 0) {
+			permute(flushed, count, 0, image);
+		}
+		for (unsigned k = 0; k < count; k++) {
+			put(image, flushed[k]);
+		}
+	}
+}
+
+/* The stores to each line up to one of them, in pieces of 8 bytes; those before a flush and a fence are there. */
+struct piece {
+	unsigned op, off, bytes;
+};
+
+static void combine(const struct op *op, const struct piece *piece, unsigned pieces, const unsigned level[3])
+{
+	uint8_t image[BYTES] = {0};
+	unsigned met[3] = {0};
+
+	for (unsigned i = 0; i < pieces; i++) {
+		const unsigned line = piece[i].off / 64;
+
+		if (met[line]++ < level[line]) {
+			memcpy(image + piece[i].off, op[piece[i].op].value + (piece[i].off - op[piece[i].op].off), piece[i].bytes);
+		}
+	}
+	add(&expected, image);
+}
+
+static void permit_x86(struct op *op, unsigned n)
+{
+	struct piece piece[OPS_MAX * 3];
+	unsigned pieces = 0, count[3] = {0}, flushed[3] = {0}, floor[3] = {0}, level[3];
+
+	for (unsigned i = 0; i <= n; i++) {
+		for (level[0] = floor[0]; level[0] <= count[0]; level[0]++) {
+			for (level[1] = floor[1]; level[1] <= count[1]; level[1]++) {
+				for (level[2] = floor[2]; level[2] <= count[2]; level[2]++) {
+					combine(op, piece, pieces, level);
+				}
+			}
+		}
+		if (i == n) {
+			break;
+		}
+		if (op[i].kind == FENCE) {
+			memcpy(floor, flushed, sizeof floor);
+		} else if (op[i].kind == FLUSH) {
+			for (unsigned line = op[i].off / 64; line < (op[i].off + op[i].bytes) / 64; line++) {
+				flushed[line] = count[line];
+			}
+		}
+		for (unsigned done = 0; op[i].kind == STORE && done < op[i].bytes;) {
+			const unsigned off = op[i].off + done, room = 8 - off % 8;
+			const unsigned bytes = op[i].bytes - done < room ? op[i].bytes - done : room;
+
+			piece[pieces++] = (struct piece){i, off, bytes};
+			count[off / 64]++;
+			done += bytes;
+		}
+	}
+}
+
+/* ---- Against the explorer ------------------------------------------------------------------------------------------ */
+
+static int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	memcpy(explored->image[explored->count++], image->ro, BYTES);
+	return 0;
+}
+
+static void explore(const char *log, enum ct_model model, struct ct_result *ret_result)
+{
+	static const uint8_t initial[BYTES];
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct ct_store_log counts;
+	const struct ct_exploration e = {
+		.rules = {.model = model},
+		.log_fd = fd,
+		.initial = initial,
+		.bytes = BYTES,
+		.judge = note,
+		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
+	};
+
+	explored->count = 0;
+	if (ct_store_log_convert(log, "pool", BYTES, fd, &counts) || ct_explore(&e, NULL, ret_result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	close(fd);
+}
+
+static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned n))
+{
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		static struct ct_result result;
+		struct op op[OPS_MAX];
+		const unsigned n = make_ops(seed, op);
+
+		write_log(op, n, in_dir("log"));
+		expected.count = 0;
+		permit(op, n);
+		explore(in_dir("log"), model, &result);
+		assert_int_equal(result.instants, result.instants_exhausted);
+		for (unsigned i = 0; i < explored->count; i++) {
+			if (!has(&expected, explored->image[i])) {
+				fail_msg("seed %llu: an impossible image was tested", (unsigned long long)seed);
+			}
+		}
+		for (unsigned i = 0; i < expected.count; i++) {
+			if (!has(explored, expected.image[i])) {
+				fail_msg("seed %llu: an image was not tested", (unsigned long long)seed);
+			}
+		}
+	}
+}
+
+static void pmreorder_images_are_those_of_every_permutation_of_every_subset(void **state)
+{
+	compare(CT_MODEL_PMREORDER, permit_pmreorder);
+}
+
+static void x86_images_are_every_prefix_of_every_line(void **state)
+{
+	compare(CT_MODEL_X86, permit_x86);
+}
+
+/* ---- Named faults -------------------------------------------------------------------------------------------------- */
+
+static bool is_consistent(const char *log, const char *check, enum ct_model model)
+{
+	static struct ct_result result;
+	const uint8_t initial[BYTES] = {0};
+	const struct ct_foreign foreign = {.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
+	const struct ct_options options = {.model = model, .seed = 1, .jobs = 1};
+
+	write_file(foreign.store_log, log, strlen(log));
+	write_file(foreign.image, initial, sizeof initial);
+	if (ct_run_foreign(&foreign, &options, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	return result.consistent;
+}
+
+#define REGISTER "START|REGISTER_FILE;/pool;0x1000;0x100;0x0|"
+#define FLAG_WITHOUT_DATA "sh -c 'test \"$(od -An -tu1 -j64 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'"
+
+/* Store data, store flag, flush data, fence, flush flag, fence: the flag may be evicted before the data is flushed. */
+static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x40|FENCE|FLUSH;0x1040;0x40|"
+					   "FENCE|STOP";
+
+	assert_false(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_X86));
+	assert_true(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_PMREORDER));
+}
+
+static void stores_that_are_flushed_and_fenced_in_order_raise_no_alarm(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STORE;0x1040;0x1;0x8|FLUSH;0x1040;0x40|"
+					   "FENCE|STOP";
+
+	assert_true(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_X86));
+}
+
+/* pmreorder's engine swaps them; a cache line does not. */
+static void two_stores_of_one_line_are_not_swapped(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1008;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
+	static const char check[] = "sh -c 'test \"$(od -An -tu1 -j8 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'";
+
+	assert_true(is_consistent(log, check, CT_MODEL_X86));
+	assert_false(is_consistent(log, check, CT_MODEL_PMREORDER));
+}
+
+/* It fails on every file that it has written to before. */
+static void a_checker_that_writes_does_not_reach_the_next_state(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|STORE;0x1080;0x1;0x8|FLUSH;0x1000;0xc0|FENCE|"
+					   "STOP";
+	static const char writes[] = "sh -c 'test \"$(od -An -tu1 -j200 -N1 $0)\" -eq 0 || exit 1; "
+				     "printf x | dd of=$0 bs=1 seek=200 conv=notrunc 2>/dev/null'";
+	static const char truncates[] = "sh -c 'test \"$(wc -c <$0)\" -eq 256 || exit 1; echo >$0'";
+	static const char removes[] = "sh -c 'test -e $0 || exit 1; rm $0'";
+
+	assert_true(is_consistent(log, writes, CT_MODEL_X86));
+	assert_true(is_consistent(log, truncates, CT_MODEL_X86));
+	assert_true(is_consistent(log, removes, CT_MODEL_X86));
+}
+
+static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
+	static struct ct_result result;
+	const struct ct_foreign foreign = {.store_log = in_dir("log"), .image = in_dir("pool"), .command = "sleep 100;:"};
+	const struct ct_options options = {.seed = 1, .jobs = 1, .timeout_ms = 50};
+
+	assert_false(is_consistent(log, "sh -c 'kill -SEGV $$'", CT_MODEL_X86));
+	assert_int_equal(ct_run_foreign(&foreign, &options, &result), 0);
+	assert_false(result.consistent);
+	assert_string_equal(result.finding[0].text, "the checker does not end");
+}
+
+/* ---- Logs that are none ---------------------------------------------------------------------------------------------- */
+
+static void refuse(const char *log, const char *expected_message)
+{
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct ct_store_log counts;
+
+	write_file(in_dir("bad"), log, strlen(log));
+	assert_true(ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0);
+	if (strstr(nvw_error_message(), expected_message) == NULL || strstr(nvw_error_message(), "bad") == NULL) {
+		fail_msg("\"%s\" does not say \"%s\"", nvw_error_message(), expected_message);
+	}
+	close(fd);
+}
+
+static void damaged_and_foreign_logs_are_refused_with_their_offset(void **state)
+{
+	refuse("", "offset 0");
+	refuse("hello\n", "offset 0: expected a store log with START");
+	refuse(REGISTER "STORE;0x1000;0x1;0x8", "STOP");
+	refuse(REGISTER "STORE;0x1000;0x1;0x8|", "STOP");
+	refuse(REGISTER "STORE;0x1000;0x1|STOP", "offset 43: expected STORE;address;value;bytes");
+	refuse(REGISTER "STORE;0x1g00;0x1;0x8|STOP", "offset 49: expected a hexadecimal number");
+	refuse(REGISTER "STORE;0x1000;0x1ff;0x1|STOP", "a hexadecimal value of the store's size");
+	refuse(REGISTER "STORE;0x1000;0x1;0x0|STOP", "a size");
+	refuse(REGISTER "STORE;0x2000;0x1;0x8|STOP", "address 0x2000 is in no file");
+	refuse(REGISTER "STORE;0x10ff;0x1;0x8|STOP", "which has 256 bytes");
+	refuse(REGISTER "STORE;0xfffffffffffffffff;0x1;0x8|STOP", "at most 64 bits");
+	refuse(REGISTER "JUMP;0x1000|STOP", "offset 43: expected STORE, FLUSH, FENCE");
+	refuse("STORE;0x1000;0x1;0x8|STOP", "START");
+}
+
+/* Any change of a byte gives a log that reads, or a message; never a crash. */
+static void logs_with_flipped_bits_are_read_or_refused(void **state)
+{
+	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
+	struct nvw_random r = {1};
+
+	for (unsigned i = 0; i < 3000; i++) {
+		const int fd = memfd_create("log", MFD_CLOEXEC);
+		struct ct_store_log counts;
+		char copy[sizeof log];
+
+		memcpy(copy, log, sizeof log);
+		copy[nvw_random_below(&r, sizeof log - 1)] ^= (char)(1 << nvw_random_below(&r, 7));
+		write_file(in_dir("bad"), copy, nvw_random_below(&r, 4) ? sizeof log - 1 : nvw_random_below(&r, sizeof log));
+		if (ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0) {
+			assert_non_null(strstr(nvw_error_message(), "bad"));
+		}
+		close(fd);
+	}
+}
+
+static int set_up(void **state)
+{
+	snprintf(dir, sizeof dir, "/tmp/nvwave-test-XXXXXX");
+	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return mkdtemp(dir) == NULL || explored == MAP_FAILED;
+}
+
+static int tear_down(void **state)
+{
+	unlink(in_dir("log"));
+	unlink(in_dir("pool"));
+	unlink(in_dir("bad"));
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pmreorder_images_are_those_of_every_permutation_of_every_subset),
+		cmocka_unit_test(x86_images_are_every_prefix_of_every_line),
+		cmocka_unit_test(an_eviction_that_comes_before_the_flush_is_found_under_x86),
+		cmocka_unit_test(stores_that_are_flushed_and_fenced_in_order_raise_no_alarm),
+		cmocka_unit_test(two_stores_of_one_line_are_not_swapped),
+		cmocka_unit_test(a_checker_that_writes_does_not_reach_the_next_state),
+		cmocka_unit_test(a_checker_that_dies_or_hangs_is_a_finding),
+		cmocka_unit_test(damaged_and_foreign_logs_are_refused_with_their_offset),
+		cmocka_unit_test(logs_with_flipped_bits_are_read_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
