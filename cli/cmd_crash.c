@@ -23,6 +23,9 @@ static const char own_help[] =
 	"    --check                a command that is given a file's path: exit status 0, consistent\n"
 	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h)\n"
 	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
+	"  --nested                 crashes recovery before each of its writes, too, and demands the same pool in the end\n"
+	"  --shard                  I/N: part I of N of the states; nvwave crash --merge REPORT.json ... puts them together\n"
+	"  --resume                 file to go on from; written when interrupted (SIGINT) and now and then, removed at the end\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)
@@ -98,6 +101,9 @@ static int self_test(const struct cli_session *s, struct crash_request *request)
 
 int cmd_crash(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "--merge")) {
+		return crash_merge(argc - 2, argv + 2);
+	}
 	struct crash_request request = {.options = {.mode = CT_OBSERVED, .jobs = 1}};
 	struct cli_session session;
 	int r = cli_session_begin(&session, argc, argv, own, &request);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, progress and exit status of "nvwave crash". See crash_command.h. */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,23 @@ static int set_timeout(const char *text, struct ct_options *o)
 	return 1;
 }
 
+static int set_shard(const char *text, struct ct_options *o)
+{
+	char after;
+
+	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &after) != 2 || o->shard == 0 || o->shard > o->shards ||
+		o->shards > 65536) {
+		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
+	}
+	return 1;
+}
+
+static int set_resume(const char *text, struct ct_options *o)
+{
+	o->resume = text;
+	return *text ? 1 : nvw_fail(NVW_E_USAGE, "--resume: expected a file");
+}
+
 static int set_save(const char *text, struct ct_options *o)
 {
 	o->save = text;
@@ -106,12 +124,15 @@ static const struct {
 	{"--jobs=", set_jobs},
 	{"--timeout=", set_timeout},
 	{"--save=", set_save},
+	{"--shard=", set_shard},
+	{"--resume=", set_resume},
 };
 
 static const struct {
 	const char *name;
 	size_t offset; /* of a bool in the request */
 } own_flags[] = {
+	{"--nested", offsetof(struct crash_request, options.nested)},
 	{"--matrix", offsetof(struct crash_request, matrix)},
 	{"--self-test", offsetof(struct crash_request, self_test)},
 };
@@ -193,6 +214,24 @@ static int show(struct crash_run *r)
 	return 0;
 }
 
+static volatile int interrupted;
+
+static void note_interrupt(int signal)
+{
+	if (++interrupted == 3) {
+		_exit(128 + signal);
+	}
+}
+
+/* The first one ends the exploration in order, the third one at once. */
+static void catch_interrupts(void)
+{
+	const struct sigaction action = {.sa_handler = note_interrupt};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
 static int check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
@@ -226,6 +265,8 @@ static int test(struct crash_run *r)
 {
 	struct ct_options o = r->request->options;
 
+	catch_interrupts();
+	o.interrupted = &interrupted;
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	const int error = r->request->store_log ? test_foreign(r, &o) : test_subject(r, &o);
 
@@ -261,7 +302,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return 2;
 	}
-	return is_consistent(&run) ? 0 : 1;
+	return !is_consistent(&run) ? 1 : run.result.interrupted ? 2 : 0;
 }
 
 int crash_store_log(const struct crash_request *request, const char *command, bool json)

@@ -24,6 +24,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 /* --store-log: the report, and the exit status. */
 int crash_store_log(const struct crash_request *request, const char *command, bool json);
 
+/* --merge: the JSON reports of all shards of an exploration, as one report. */
+int crash_merge(int argc, char **argv);
+
 /* --self-test of a workload, NULL: of all that are shipped. *ret_good: everything found, no alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
 	const struct ct_options *options, bool json, bool *ret_good);

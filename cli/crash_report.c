@@ -90,6 +90,13 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to, " at %s instants; all states tested at %s of them\n", grouped(r->instants, a),
 			grouped(r->instants_exhausted, b));
 	}
+	if (r->shards > 0) {
+		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard, r->shards);
+	}
+	if (r->interrupted) {
+		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n", grouped(r->states_tested, a),
+			grouped(r->states_planned, b));
+	}
 	if (r->gave_up) {
 		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
 	}
@@ -201,7 +208,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o}",
+			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i}",
 		"verdict", r->consistent ? "consistent" : "inconsistent", "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
@@ -212,7 +219,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers, "acknowledged",
 		(json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000, "host_seconds",
 		r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
-		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings);
+		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings, "states_possible_exact", r->states_possible_exact, "interrupted",
+		r->interrupted, "states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards", (int)r->shards);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -65,7 +65,11 @@ struct ct_options {
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs;       /* processes side by side; 0 means 1 */
+	unsigned shard, shards;     /* tests part shard (from 1) of shards; 0: all */
+	const char *resume;         /* file to continue from if it is there, and to write when interrupted; NULL: none */
+	const volatile int *interrupted; /* not 0: stop soon, with what there is by then; may be NULL */
 	const char *save;    /* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
+	bool nested;         /* recovery is crashed before each of its own writes as well; not in kill mode */
 	bool unexplained;    /* findings keep the text that they had first: quicker */
 	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
@@ -158,6 +162,9 @@ struct ct_result {
 	double states_possible;      /* sum over instants, without those that an earlier instant had */
 	double states_possible_log2; /* the same as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* otherwise it is a bound */
+	bool interrupted;            /* by the caller: not all of the budget was used */
+	uint64_t states_planned;     /* how many the budget comes to */
+	unsigned shard, shards;
 	bool gave_up;                /* too many workers died: not all of the budget was used */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
 	uint64_t stores_elsewhere;   /* of a store log, to other files than the image: left out */

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "checkpoint.h"
 #include "explain.h"
 #include "finding.h"
 #include "process.h"
@@ -21,6 +22,7 @@
 enum {
 	DEATHS_MAX = 100,  /* of a range's workers: each costs a fork, and it is one bug most of the time */
 	JOBS_MAX = 64,
+	CHECKPOINT_SECONDS = 30,
 };
 
 struct exploration {
@@ -28,7 +30,10 @@ struct exploration {
 	struct ct_plan plan;
 	unsigned jobs;
 	struct ct_worker worker[JOBS_MAX];
-	double began;
+	uint64_t draws; /* of the shard */
+	uint64_t identity;
+	double began, written;
+	bool stopping;
 	struct ct_result *result;
 };
 
@@ -87,26 +92,51 @@ static int forward(struct ct_medium *m, uint64_t instant)
 	return error < 0 ? error : 0;
 }
 
-static int make_ranges(struct exploration *x)
+/* The instants of this shard: part of the plan, cut where parts of equal size end. */
+static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *ret_last)
+{
+	const struct ct_options *const o = &x->e->options;
+	uint64_t first = 1, last = x->plan.instants, draws = x->plan.draws;
+
+	for (unsigned i = 1; i <= o->shard && first <= x->plan.instants; i++) {
+		first = i == 1 ? 1 : last + 1;
+		last = first > x->plan.instants ? last : i == o->shards ?
+							 range_end(&x->plan, first, UINT64_MAX, &draws) :
+							 range_end(&x->plan, first, x->plan.draws / o->shards + 1, &draws);
+	}
+	x->draws = first <= x->plan.instants ? draws : 0;
+	*ret_first = first;
+	*ret_last = last;
+}
+
+static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t first, uint64_t draws)
 {
 	const struct ct_exploration *e = x->e;
-	const uint64_t share = (x->plan.draws + x->jobs - 1) / x->jobs;
+	int error = make_shared(w, draws);
+
+	if (!error) {
+		error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
+	}
+	w->first = w->shared->instant = first;
+	return error;
+}
+
+static int make_ranges(struct exploration *x)
+{
+	uint64_t first, end;
 	unsigned n = 0;
 
-	for (uint64_t first = 1; first <= x->plan.instants && n < x->jobs; n++) {
+	shard_range(x, &first, &end);
+	const uint64_t share = (x->draws + x->jobs - 1) / x->jobs;
+
+	for (; first <= end && n < x->jobs; n++) {
 		struct ct_worker *w = &x->worker[n];
 		uint64_t draws;
 
-		w->last = n + 1 == x->jobs ? range_end(&x->plan, first, UINT64_MAX, &draws) :
-					     range_end(&x->plan, first, share, &draws);
-		int error = make_shared(w, draws);
+		w->last = range_end(&x->plan, first, n + 1 == x->jobs ? UINT64_MAX : share, &draws);
+		w->last = w->last < end ? w->last : end;
+		const int error = make_worker(x, w, first, draws);
 
-		if (!error) {
-			error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
-		}
-		if (!error) {
-			error = forward(&w->medium, first);
-		}
 		if (error) {
 			return error;
 		}
@@ -114,6 +144,26 @@ static int make_ranges(struct exploration *x)
 	}
 	x->jobs = n;
 	return 0;
+}
+
+/* Where an earlier run stopped, if there is such a file. Then every worker's image goes to where it begins. */
+static int resume(struct exploration *x)
+{
+	const char *const path = x->e->options.resume;
+	int error = 0;
+
+	if (path != NULL) {
+		error = ct_checkpoint_identity(x->e->log_fd, x->e, &x->plan, x->jobs, &x->identity);
+		error = error ? error : ct_checkpoint_read(path, x->identity, x->worker, x->jobs);
+	}
+	for (unsigned i = 0; i < x->jobs && error >= 0; i++) {
+		struct ct_worker *const w = &x->worker[i];
+
+		w->shared->stop = w->shared->hold = w->shared->held = 0;
+		w->next_draw = w->shared->next;
+		error = w->shared->finished ? 0 : forward(&w->medium, w->shared->instant);
+	}
+	return error < 0 ? error : 0;
 }
 
 /* ---- Workers -------------------------------------------------------------------------------------------- */
@@ -145,7 +195,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	s->failing++;
 	ct_groups_add(&s->groups, &f);
 	s->phase = CT_PHASE_IDLE;
-	w->next_draw = s->draw + 1;
+	s->next = w->next_draw = s->draw + 1;
 	if (++w->deaths >= DEATHS_MAX) {
 		x->result->gave_up = true;
 		return 0;
@@ -188,7 +238,7 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 	if (w->shared->error) {
 		return nvw_fail(w->shared->error, "%s", w->shared->message);
 	}
-	return w->shared->finished ? 0 : note_death(x, w, status);
+	return w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE) ? 0 : note_death(x, w, status);
 }
 
 static bool all_done(const struct exploration *x)
@@ -211,21 +261,75 @@ static uint64_t tested(const struct exploration *x)
 	return n;
 }
 
+static bool all_held(const struct exploration *x)
+{
+	for (unsigned i = 0; i < x->jobs; i++) {
+		if (x->worker[i].pid != 0 && !x->worker[i].shared->held) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Every so often, with all workers between two states. A worker that is busy for long is not waited for: the file
+ * is written the next time. */
+static int write_down(struct exploration *x)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < x->jobs; i++) {
+		x->worker[i].shared->hold = 1;
+	}
+	for (unsigned i = 0; i < 500 && !all_held(x); i++) {
+		usleep(1000);
+	}
+	if (all_held(x)) {
+		error = ct_checkpoint_write(x->e->options.resume, x->identity, x->worker, x->jobs);
+	}
+	for (unsigned i = 0; i < x->jobs; i++) {
+		x->worker[i].shared->hold = 0;
+	}
+	x->written = ct_wall_seconds();
+	return error;
+}
+
+static void stop_workers(struct exploration *x)
+{
+	x->stopping = true;
+	x->result->interrupted = true;
+	for (unsigned i = 0; i < x->jobs; i++) {
+		x->worker[i].shared->stop = 1;
+	}
+}
+
 static int run_workers(struct exploration *x)
 {
+	const struct ct_options *const o = &x->e->options;
 	unsigned pause_us = 200;
 	int error = 0;
 
+	x->written = ct_wall_seconds();
 	for (unsigned i = 0; i < x->jobs && !error; i++) {
-		error = start(x, &x->worker[i]);
+		error = x->worker[i].shared->finished ? 0 : start(x, &x->worker[i]);
 	}
 	while (!error && !all_done(x)) {
 		usleep(pause_us);
 		pause_us = pause_us < 20000 ? pause_us * 2 : pause_us;
+		if (o->interrupted != NULL && *o->interrupted && !x->stopping) {
+			stop_workers(x);
+		}
 		for (unsigned i = 0; i < x->jobs && !error; i++) {
 			error = look_after(x, &x->worker[i]);
 		}
-		tell(x, "exploring", tested(x), x->plan.draws);
+		if (!error && o->resume != NULL && !x->stopping && ct_wall_seconds() - x->written > CHECKPOINT_SECONDS) {
+			error = write_down(x);
+		}
+		tell(x, "exploring", tested(x), x->draws);
+	}
+	if (!error && o->resume != NULL && x->stopping) {
+		error = ct_checkpoint_write(o->resume, x->identity, x->worker, x->jobs);
+	} else if (!error && o->resume != NULL) {
+		unlink(o->resume);
 	}
 	return error;
 }
@@ -240,6 +344,20 @@ static int by_first(const void *a, const void *b)
 		return x->instant < y->instant ? -1 : 1;
 	}
 	return x->draw < y->draw ? -1 : x->draw > y->draw;
+}
+
+/* Of this shard, and how many of them were tested through. */
+static void count_instants(const struct exploration *x)
+{
+	for (unsigned i = 0; i < x->jobs; i++) {
+		const struct ct_worker *const w = &x->worker[i];
+		const uint64_t through = w->shared->finished ? w->last : w->shared->instant - 1;
+
+		x->result->instants += w->last - w->first + 1;
+		for (uint64_t k = w->first; k <= through; k++) {
+			x->result->instants_exhausted += ct_plan_exhausts(&x->plan, k);
+		}
+	}
 }
 
 static void gather(const struct exploration *x)
@@ -260,9 +378,11 @@ static void gather(const struct exploration *x)
 		}
 	}
 	r->states_tested = r->states_distinct + r->states_equal;
+	r->states_planned = x->draws;
+	r->shard = x->e->options.shard;
+	r->shards = x->e->options.shards;
 	r->consistent = r->states_failing == 0;
-	r->instants = x->plan.instants;
-	r->instants_exhausted = x->plan.exhausted;
+	count_instants(x);
 	r->states_possible = x->plan.possible;
 	r->states_possible_log2 = x->plan.possible_log2;
 	r->states_possible_exact = x->plan.exact;
@@ -330,6 +450,9 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	x->began = ct_wall_seconds();
 	if (!error) {
 		error = make_ranges(x);
+	}
+	if (!error) {
+		error = resume(x);
 	}
 	if (!error) {
 		error = run_workers(x);

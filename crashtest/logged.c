@@ -61,7 +61,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, c
 	struct ct_result *ret_result)
 {
 	const struct ct_bench *const b = &l->bench;
-	struct ct_oracle oracle = {.workload = b->subject->workload, .plan = b->plan};
+	struct ct_oracle oracle = {.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
 	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
 	const struct ct_exploration e = {
 		.rules = *rules,
@@ -148,6 +148,9 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	if (subject != NULL && o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
 		return nvw_fail(NVW_E_USAGE,
 			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
+	}
+	if (o->nested && o->mode == CT_KILL) {
+		return nvw_fail(NVW_E_USAGE, "--nested: recovery is crashed in observed and in permitted mode");
 	}
 	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
 		return nvw_fail_errno("%s", o->save);

@@ -146,13 +146,56 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 		(unsigned long long)stop + 1);
 }
 
+/* Recovers the state; stop as in struct tap. Returns what recovery returned; *ret_hash is of the image after it. */
+static int recover_image(const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase, uint64_t *ret_hash)
+{
+	struct nvw_pool *pool;
+	int error = open_image(tap, &pool);
+
+	if (!error) {
+		error = recover(o, pool, phase);
+		nvw_pool_close(pool);
+	}
+	*ret_hash = tap->image->hash;
+	return error;
+}
+
+/* A crash before each write of recovery. The image has the state, and has it again when this returns. */
+static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	const uint64_t state = image->undo_count;
+	struct tap whole = {.image = image, .stop = UINT64_MAX};
+	uint64_t wanted, found;
+	int verdict = recover_image(o, &whole, phase, &wanted) ? refused("recovery refuses the pool", findings) : 0;
+
+	ct_image_undo(image, state);
+	for (uint64_t stop = 0; stop < whole.writes && !verdict; stop++) {
+		struct tap tap = {.image = image, .stop = stop};
+
+		recover_image(o, &tap, phase, &found); /* ends in NVW_E_STOPPED */
+		tap.stop = UINT64_MAX;
+		if (recover_image(o, &tap, phase, &found)) {
+			verdict = nvw_violation(findings, 0, "recovery refuses what a crash before its write %llu leaves: %s",
+				(unsigned long long)stop + 1, nvw_error_message());
+		} else if (found != wanted) {
+			verdict = nvw_violation(findings, 0, "recovery that was crashed before its write %llu ends in another pool than "
+				"one that was not", (unsigned long long)stop + 1);
+		}
+		ct_image_undo(image, state);
+	}
+	return verdict;
+}
+
 int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const struct ct_oracle *o = context;
 	const uint64_t state = image->undo_count, choice = image->hash;
 	struct tap tap = {.image = image, .stop = UINT64_MAX};
-	int verdict = judge_once(o, &tap, acks, findings, phase);
+	int verdict = o->nested ? judge_nested(o, image, findings, phase) : 0;
+
+	verdict = verdict ? verdict : judge_once(o, &tap, acks, findings, phase);
 
 	if (verdict == 0 && choice % REPEAT_EVERY == 0) {
 		verdict = judge_repeated(o, image, findings, phase);

@@ -2,6 +2,9 @@
 /*
  * The oracle: recovery and check of a workload on a crash state.
  *
+ * nested: recovery is stopped before each of its own writes and begun anew; the pool must then be as an uninterrupted
+ * recovery leaves it, byte for byte.
+ *
  * On a seeded part of the states it also holds recovery to its own promises (nvw/recovery.h): run again it
  * writes nothing, and stopped at one of its writes and begun anew it ends in a pool that passes the check.
  */
@@ -13,6 +16,7 @@
 struct ct_oracle {
 	const struct nvw_workload *workload;
 	void *plan;
+	bool nested;
 };
 
 /* Recovers and checks an open pool. Everything that goes wrong becomes a violation. */

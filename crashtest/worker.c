@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker, from the inside. See worker.h. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,16 @@ static int make_room(struct range *r)
 	return 0;
 }
 
+/* Between two states what is shared is whole: the parent may write it down. */
+static void wait_while_held(struct ct_shared *s)
+{
+	while (s->hold && !s->stop) {
+		s->held = 1;
+		usleep(200);
+	}
+	s->held = 0;
+}
+
 static int test_range(struct range *r, uint64_t draw, uint64_t last)
 {
 	struct ct_medium *m = r->medium;
@@ -116,11 +127,17 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			return error;
 		}
 		r->shared->instant = m->instant;
+		r->shared->next = draw;
 		r->shared->time_ps = m->time_ps;
 		const uint64_t draws = ct_plan_draws(r->plan, m);
 
-		for (; draw < draws; draw++) {
+		for (; draw < draws && !r->shared->stop; draw++) {
 			test_state(r, draw);
+			r->shared->next = draw + 1;
+			wait_while_held(r->shared);
+		}
+		if (r->shared->stop) {
+			return 0;
 		}
 		draw = 0;
 		if (m->instant >= last) {
@@ -152,6 +169,8 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared};
 
 	ct_child_begin();
+	signal(SIGINT, SIG_IGN); /* the parent decides */
+	signal(SIGTERM, SIG_IGN);
 	m->seen = NULL;
 	int error = own_image(m);
 
@@ -162,6 +181,6 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 		shared->error = error;
 		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 	}
-	shared->finished = 1;
+	shared->finished = !shared->stop;
 	_exit(0);
 }

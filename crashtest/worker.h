@@ -16,6 +16,8 @@
 struct ct_shared {
 	volatile uint64_t sequence; /* counts the states begun: stands still while one hangs */
 	volatile uint64_t instant, draw, time_ps;
+	volatile uint64_t next;                 /* draw of instant that comes next, when none is being tested */
+	volatile uint32_t stop, hold, held;     /* asked to end, to wait; waits */
 	volatile uint32_t phase;
 	volatile uint32_t finished;
 	int error; /* of the explorer itself */
@@ -32,7 +34,7 @@ struct ct_worker {
 	size_t shared_bytes;
 	struct ct_medium medium; /* of the parent, where the worker begins */
 	uint64_t next_draw;      /* of medium's instant */
-	uint64_t last;           /* the last instant of the range */
+	uint64_t first, last;    /* the instants of the range */
 	uint64_t sequence;       /* as of the last look, and when it changed */
 	double sequence_cpu, sequence_wall;
 	unsigned deaths;

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave crash --merge: the reports of all shards as one. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <crashtest/group.h>
+
+#include "commands.h"
+#include "crash_command.h"
+#include "session.h"
+
+/* ---- Reading a report --------------------------------------------------------------------------------------- */
+
+static uint64_t number_of(const json_t *o, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, name));
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	const char *const text = json_string_value(json_object_get(o, name));
+
+	return text ? text : "";
+}
+
+static bool flag_of(const json_t *o, const char *name)
+{
+	return json_is_true(json_object_get(o, name));
+}
+
+#define COPY(to, o, name) snprintf((to), sizeof(to), "%s", text_of((o), (name)))
+
+static enum ct_fate fate_of(const char *name)
+{
+	enum ct_fate fate = CT_FATE_DURABLE;
+
+	while (fate < CT_FATE_CACHED && strcmp(ct_fate_name(fate), name) != 0) {
+		fate++;
+	}
+	return fate;
+}
+
+static void read_places(const json_t *o, struct ct_finding *f)
+{
+	const json_t *place;
+	size_t i;
+
+	json_array_foreach(json_object_get(o, "places"), i, place)
+	{
+		struct ct_place *const p = &f->place[f->place_count];
+
+		if (f->place_count++ == CT_PLACES_MAX) {
+			f->place_count = CT_PLACES_MAX;
+			return;
+		}
+		COPY(p->file, place, "file");
+		COPY(p->function, place, "function");
+		COPY(p->kernel, place, "kernel");
+		p->line = (uint32_t)number_of(place, "line");
+		p->work_item = number_of(place, "work_item");
+		p->group = number_of(place, "group");
+		p->epoch_wi = (uint32_t)number_of(place, "epoch_wi");
+		p->epoch_wg = (uint32_t)number_of(place, "epoch_wg");
+		p->epoch_kr = (uint32_t)number_of(place, "epoch_kr");
+		p->off = number_of(place, "offset");
+		p->bytes = (uint32_t)number_of(place, "bytes");
+		p->fate = fate_of(text_of(place, "fate"));
+	}
+}
+
+static enum ct_cause_kind cause_kind_of(const char *name)
+{
+	enum ct_cause_kind kind = CT_CAUSE_REVERSED;
+
+	while (kind > CT_CAUSE_NONE && strcmp(ct_cause_name(kind), name) != 0) {
+		kind--;
+	}
+	return kind;
+}
+
+static void read_cause(const json_t *o, struct ct_cause *c)
+{
+	c->kind = cause_kind_of(text_of(o, "kind"));
+	COPY(c->text, o, "text");
+	COPY(c->file, o, "barrier_file");
+	COPY(c->function, o, "barrier_function");
+	COPY(c->scope, o, "scope");
+	COPY(c->needed, o, "needed");
+	COPY(c->lost, o, "lost");
+	COPY(c->early, o, "early");
+	c->line = (uint32_t)number_of(o, "barrier_line");
+}
+
+static void read_finding(const json_t *o, struct ct_finding *f)
+{
+	*f = (struct ct_finding){.off = number_of(o, "offset"),
+		.states = number_of(o, "states"),
+		.first_time_ps = number_of(o, "first_time_ps"),
+		.instant = number_of(o, "instant"),
+		.draw = number_of(o, "draw"),
+		.signal = (int)number_of(o, "signal"),
+		.hung = flag_of(o, "hung"),
+		.units = number_of(o, "writes_in_flight"),
+		.minimised = flag_of(o, "minimised")};
+	f->units_durable = f->units - number_of(o, "writes_lost");
+	COPY(f->text, o, "text");
+	read_cause(json_object_get(o, "cause"), &f->cause);
+	read_places(o, f);
+}
+
+/* ---- Putting together ----------------------------------------------------------------------------------------- */
+
+struct merge {
+	json_t *first; /* report; the others must be of the same exploration */
+	const char *first_path;
+	bool seen[65537];
+	struct ct_groups groups;
+	struct ct_result result;
+};
+
+/* What must be equal in all shards of one exploration. */
+static int compare(const struct merge *m, const json_t *report, const char *path)
+{
+	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed", "mutation", "atomicity",
+		"shards", "stores", "sim_time_ns", "states_possible_log2"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i]))) {
+			return nvw_fail(NVW_E_INPUT, "%s: its \"%s\" is not that of %s: shards of one exploration agree in it", path,
+				names[i], m->first_path);
+		}
+	}
+	return 0;
+}
+
+static void add_findings(struct merge *m, const json_t *report)
+{
+	static struct ct_finding f;
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "findings"), i, finding)
+	{
+		read_finding(finding, &f);
+		ct_groups_add(&m->groups, &f);
+	}
+}
+
+static int add_report(struct merge *m, const char *path)
+{
+	struct ct_result *const r = &m->result;
+	json_error_t where;
+	json_t *const report = json_load_file(path, 0, &where);
+
+	if (report == NULL || !json_is_object(report) || json_object_get(report, "states_distinct") == NULL) {
+		json_decref(report);
+		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json%s%s", path,
+			report ? "" : ": ", report ? "" : where.text);
+	}
+	const uint64_t shard = number_of(report, "shard");
+
+	if (m->first == NULL) {
+		m->first = json_incref(report);
+		m->first_path = path;
+	}
+	int error = compare(m, report, path);
+
+	if (!error && (shard == 0 || shard > 65536 || m->seen[shard])) {
+		error = nvw_fail(NVW_E_INPUT, "%s: %s", path, shard ? "this shard was given twice" : "not a shard (--shard=I/N)");
+	}
+	if (!error) {
+		m->seen[shard] = true;
+		r->states_tested += number_of(report, "states_tested");
+		r->states_distinct += number_of(report, "states_distinct");
+		r->states_equal += number_of(report, "states_equal");
+		r->states_failing += number_of(report, "states_failing");
+		r->states_planned += number_of(report, "states_planned");
+		r->instants += number_of(report, "instants");
+		r->instants_exhausted += number_of(report, "instants_exhausted");
+		r->findings_unlisted += number_of(report, "findings_unlisted");
+		r->gave_up = r->gave_up || flag_of(report, "gave_up");
+		r->interrupted = r->interrupted || flag_of(report, "interrupted");
+		r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
+		r->explore_seconds += json_real_value(json_object_get(report, "explore_seconds"));
+		add_findings(m, report);
+	}
+	json_decref(report);
+	return error;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct ct_finding *const x = a, *const y = b;
+
+	return x->instant != y->instant ? (x->instant < y->instant ? -1 : 1) : (x->draw > y->draw) - (x->draw < y->draw);
+}
+
+static void complete(struct merge *m)
+{
+	struct ct_result *const r = &m->result;
+	const json_t *const o = m->first;
+
+	r->mode = strcmp(text_of(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
+	for (enum ct_model i = CT_MODEL_OBSERVED; i < CT_MODEL_COUNT; i++) {
+		r->model = r->mode == CT_PERMITTED && strcmp(text_of(o, "model"), ct_model_info(i)->name) == 0 ? i : r->model;
+	}
+	r->stores = number_of(o, "stores");
+	r->barriers = number_of(o, "barriers");
+	r->acks = number_of(o, "acknowledged");
+	r->sim_time_ps = (uint64_t)(1000 * json_real_value(json_object_get(o, "sim_time_ns")));
+	r->states_possible_log2 = json_real_value(json_object_get(o, "states_possible_log2"));
+	r->states_possible = exp2(r->states_possible_log2);
+	r->states_possible_exact = flag_of(o, "states_possible_exact");
+	r->consistent = r->states_failing == 0;
+	r->findings_unlisted += m->groups.unlisted;
+	r->finding_count = m->groups.count;
+	for (unsigned i = 0; i < m->groups.count; i++) {
+		r->finding[i] = m->groups.group[i].finding;
+	}
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	ct_merge_causes(r->finding, &r->finding_count);
+}
+
+static int check_whole(const struct merge *m)
+{
+	const uint64_t shards = m->first ? number_of(m->first, "shards") : 0;
+
+	for (uint64_t i = 1; i <= shards; i++) {
+		if (!m->seen[i]) {
+			return nvw_fail(NVW_E_INPUT, "--merge: shard %llu of %llu is missing", (unsigned long long)i,
+				(unsigned long long)shards);
+		}
+	}
+	return m->first ? 0 : nvw_fail(NVW_E_USAGE, "--merge what? the JSON reports of all shards of an exploration");
+}
+
+static int show(const struct merge *m, bool json)
+{
+	const struct crash_heading heading = {.workload = text_of(m->first, "workload"),
+		.machine = text_of(m->first, "machine"),
+		.protocol = text_of(m->first, "protocol"),
+		.model = text_of(m->first, "model"),
+		.mutation = text_of(m->first, "mutation"),
+		.command = text_of(m->first, "repeat"),
+		.atomicity = (unsigned)number_of(m->first, "atomicity"),
+		.seed = number_of(m->first, "seed")};
+
+	if (json) {
+		return crash_report_json(&heading, &m->result, stdout);
+	}
+	crash_report_text(&heading, &m->result, stdout);
+	return 0;
+}
+
+int crash_merge(int argc, char **argv)
+{
+	static struct merge m;
+	bool json = false;
+	int error = 0;
+
+	for (int i = 0; i < argc && error >= 0; i++) {
+		error = cli_output_format(argv[i], &json);
+		error = error ? error : add_report(&m, argv[i]);
+	}
+	error = error < 0 ? error : check_whole(&m);
+	if (!error) {
+		complete(&m);
+		error = show(&m, json);
+	}
+	json_decref(m.first);
+	return error ? cli_fail() : !m.result.consistent ? STATUS_INCONSISTENT : m.result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
+}

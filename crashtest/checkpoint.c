@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An exploration in a file. See checkpoint.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "checkpoint.h"
+
+static const char magic[8] = "NVWCKPT";
+
+int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const struct ct_plan *plan, unsigned workers,
+	uint64_t *ret_identity)
+{
+	const uint64_t numbers[] = {e->rules.model, e->rules.unit_bytes, e->options.shard, e->options.shards, e->options.nested,
+		plan->seed, plan->budget, plan->draws, plan->instants, workers, sizeof(struct ct_shared)};
+	XXH64_state_t *const h = XXH64_createState();
+	static char buffer[1 << 16];
+	ssize_t n;
+
+	if (h == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
+	}
+	XXH64_reset(h, 0);
+	XXH64_update(h, numbers, sizeof numbers);
+	for (off_t at = 0; (n = pread(log_fd, buffer, sizeof buffer, at)) > 0; at += n) {
+		XXH64_update(h, buffer, (size_t)n);
+	}
+	*ret_identity = XXH64_digest(h);
+	XXH64_freeState(h);
+	return n < 0 ? nvw_fail_errno("persist log") : 0;
+}
+
+static bool put(FILE *f, XXH64_state_t *h, const void *data, size_t bytes)
+{
+	XXH64_update(h, data, bytes);
+	return fwrite(data, 1, bytes, f) == bytes;
+}
+
+static bool write_all(FILE *f, XXH64_state_t *h, uint64_t identity, const struct ct_worker *worker, unsigned workers)
+{
+	const uint64_t count = workers;
+	bool good = put(f, h, magic, sizeof magic) && put(f, h, &identity, 8) && put(f, h, &count, 8);
+
+	for (unsigned i = 0; i < workers && good; i++) {
+		const uint64_t bytes = worker[i].shared_bytes;
+
+		good = put(f, h, &bytes, 8) && put(f, h, worker[i].shared, bytes);
+	}
+	const uint64_t sum = XXH64_digest(h);
+
+	return good && fwrite(&sum, 1, 8, f) == 8;
+}
+
+int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_worker *worker, unsigned workers)
+{
+	XXH64_state_t *const h = XXH64_createState();
+	char temporary[4096];
+
+	snprintf(temporary, sizeof temporary, "%s.new", path);
+	FILE *const f = fopen(temporary, "wbe");
+
+	if (f == NULL || h == NULL) {
+		const int error = f ? nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint") : nvw_fail_errno("%s", temporary);
+
+		XXH64_freeState(h);
+		if (f != NULL) {
+			fclose(f);
+		}
+		return error;
+	}
+	XXH64_reset(h, 0);
+	const bool good = write_all(f, h, identity, worker, workers);
+
+	XXH64_freeState(h);
+	if (fclose(f) != 0 || !good || rename(temporary, path)) {
+		const int error = nvw_fail_errno("%s", temporary);
+
+		unlink(temporary);
+		return error;
+	}
+	return 0;
+}
+
+static int wrong(const char *path, const char *expected)
+{
+	return nvw_fail(NVW_E_DAMAGED, "%s: expected %s; remove it to begin anew", path, expected);
+}
+
+static bool get(FILE *f, XXH64_state_t *h, void *data, size_t bytes)
+{
+	if (fread(data, 1, bytes, f) != bytes) {
+		return false;
+	}
+	XXH64_update(h, data, bytes);
+	return true;
+}
+
+static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identity, struct ct_worker *worker,
+	unsigned workers)
+{
+	uint64_t found, count, bytes, sum;
+	char start[sizeof magic];
+
+	if (!get(f, h, start, sizeof start) || memcmp(start, magic, sizeof magic) != 0) {
+		return wrong(path, "a checkpoint of an exploration (NVWCKPT)");
+	}
+	if (!get(f, h, &found, 8) || !get(f, h, &count, 8)) {
+		return wrong(path, "a whole checkpoint");
+	}
+	if (found != identity || count != workers) {
+		return nvw_fail(NVW_E_INPUT, "%s: a checkpoint of another exploration (workload, options, seed, jobs or build)", path);
+	}
+	for (unsigned i = 0; i < workers; i++) {
+		if (!get(f, h, &bytes, 8) || bytes != worker[i].shared_bytes || !get(f, h, worker[i].shared, bytes)) {
+			return wrong(path, "a whole checkpoint");
+		}
+	}
+	return fread(&sum, 1, 8, f) == 8 && sum == XXH64_digest(h) ? 1 : wrong(path, "a checkpoint whose checksum is right");
+}
+
+int ct_checkpoint_read(const char *path, uint64_t identity, struct ct_worker *worker, unsigned workers)
+{
+	FILE *const f = fopen(path, "rbe");
+
+	if (f == NULL) {
+		return errno == ENOENT ? 0 : nvw_fail_errno("%s", path);
+	}
+	XXH64_state_t *const h = XXH64_createState();
+	int r = NVW_E_MEMORY;
+
+	if (h != NULL) {
+		XXH64_reset(h, 0);
+		r = read_all(path, f, h, identity, worker, workers);
+	}
+	XXH64_freeState(h);
+	fclose(f);
+	return r;
+}
