@@ -24,6 +24,7 @@ static const char own_help[] =
 	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h)\n"
 	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
 	"  --nested                 crashes recovery before each of its writes, too, and demands the same pool in the end\n"
+	"  --symmetric              takes work-items for alike whose stores come from the same places: skips, does not cover\n"
 	"  --shard                  I/N: part I of N of the states; nvwave crash --merge REPORT.json ... puts them together\n"
 	"  --resume                 file to go on from; written when interrupted (SIGINT) and now and then, removed at the end\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";

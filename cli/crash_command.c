@@ -132,6 +132,7 @@ static const struct {
 	const char *name;
 	size_t offset; /* of a bool in the request */
 } own_flags[] = {
+	{"--symmetric", offsetof(struct crash_request, options.symmetric)},
 	{"--nested", offsetof(struct crash_request, options.nested)},
 	{"--matrix", offsetof(struct crash_request, matrix)},
 	{"--self-test", offsetof(struct crash_request, self_test)},

@@ -56,7 +56,7 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
 
-	fprintf(to, "%s   ", r->consistent ? "CONSISTENT" : "INCONSISTENT");
+	fprintf(to, "%s   ", !r->consistent ? "INCONSISTENT" : r->interrupted ? "UNDECIDED" : "CONSISTENT");
 	if (!r->consistent) {
 		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
 			grouped(r->states_failing, a));
@@ -65,12 +65,36 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 		fprintf(to, "%s kills (%s different states)", grouped(r->states_tested, a),
 			grouped(r->states_distinct, b));
 	} else {
-		fprintf(to, "%s distinct states (%s equal ones more)", grouped(r->states_distinct, a),
+		fprintf(to, "%s distinct states (%s equal ones more", grouped(r->states_distinct, a),
 			grouped(r->states_equal, b));
+		if (r->states_unread > 0) {
+			fprintf(to, ", %s that differ only where nobody looks", grouped(r->states_unread, a));
+		}
+		if (r->states_symmetric > 0) {
+			fprintf(to, ", %s symmetric ones skipped", grouped(r->states_symmetric, a));
+		}
+		fputc(')', to);
 	}
 	fprintf(to, "   %.1f s", r->host_seconds);
 	if (r->explore_seconds > 0) {
-		fprintf(to, ", %s/s", grouped((uint64_t)((double)r->states_tested / r->explore_seconds), a));
+		fprintf(to, ", %s/s", grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
+	}
+	fputc('\n', to);
+}
+
+static void print_exhausted(const struct ct_result *r, FILE *to)
+{
+	const bool all = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up && r->states_symmetric == 0 &&
+			 r->states_possible_exact;
+	char a[32];
+
+	if (all) {
+		fputs("100 %: every one of them is accounted for", to);
+	} else {
+		fprintf(to, "all states accounted for at %s of them", grouped(r->instants_exhausted, a));
+	}
+	if (r->instants_by_reads > 0) {
+		fprintf(to, ", at %s by going through all that recovery and check look at", grouped(r->instants_by_reads, a));
 	}
 	fputc('\n', to);
 }
@@ -87,8 +111,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		} else {
 			fprintf(to, "at most 2^%.1f states", r->states_possible_log2);
 		}
-		fprintf(to, " at %s instants; all states tested at %s of them\n", grouped(r->instants, a),
-			grouped(r->instants_exhausted, b));
+		fprintf(to, " at %s instants; ", grouped(r->instants, a));
+		print_exhausted(r, to);
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard, r->shards);
@@ -208,8 +232,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i}",
-		"verdict", r->consistent ? "consistent" : "inconsistent", "mode", mode_name(r->mode), "workload",
+			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I}",
+		"verdict", !r->consistent ? "inconsistent" : r->interrupted ? "undecided" : "consistent", "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
 		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct, "states_equal",
@@ -220,7 +244,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		(json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000, "host_seconds",
 		r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
 		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings, "states_possible_exact", r->states_possible_exact, "interrupted",
-		r->interrupted, "states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards", (int)r->shards);
+		r->interrupted, "states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards", (int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
+		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -181,6 +181,9 @@ static int add_report(struct merge *m, const char *path)
 		r->states_planned += number_of(report, "states_planned");
 		r->instants += number_of(report, "instants");
 		r->instants_exhausted += number_of(report, "instants_exhausted");
+		r->states_unread += number_of(report, "states_unread");
+		r->states_symmetric += number_of(report, "states_symmetric");
+		r->instants_by_reads += number_of(report, "instants_by_reads");
 		r->findings_unlisted += number_of(report, "findings_unlisted");
 		r->gave_up = r->gave_up || flag_of(report, "gave_up");
 		r->interrupted = r->interrupted || flag_of(report, "interrupted");

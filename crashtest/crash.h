@@ -65,6 +65,9 @@ struct ct_options {
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs;       /* processes side by side; 0 means 1 */
+	/* Work-items whose stores in flight come from the same places are taken to be alike: of states that differ in
+	 * which of them lost what, one is tested. They have different data, so what is skipped is not covered. */
+	bool symmetric;
 	unsigned shard, shards;     /* tests part shard (from 1) of shards; 0: all */
 	const char *resume;         /* file to continue from if it is there, and to write when interrupted; NULL: none */
 	const volatile int *interrupted; /* not 0: stop soon, with what there is by then; may be NULL */
@@ -157,6 +160,9 @@ struct ct_result {
 	uint64_t states_tested;   /* covered by a test: distinct and equal ones */
 	uint64_t states_distinct; /* recovery and check ran on so many */
 	uint64_t states_equal;
+	uint64_t states_unread;      /* differ from one that passed only in words that recovery and check do not look at */
+	uint64_t states_symmetric;   /* taken to be like one that was tested, by options.symmetric */
+	uint64_t instants_by_reads;  /* of instants_exhausted: by branching on what is looked at */
 	uint64_t states_failing;
 	uint64_t instants, instants_exhausted;
 	double states_possible;      /* sum over instants, without those that an earlier instant had */
@@ -200,6 +206,7 @@ struct ct_exploration {
 	uint64_t first_record;  /* instants before this record are not tested (set-up) */
 	ct_judge judge;
 	void *context;
+	bool tells_reads;       /* the judge goes through a pool handle that notes what is looked at (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: what a saved finding says about its subject */
 };

@@ -24,6 +24,7 @@
 #include "group.h"
 #include "process.h"
 #include "stores.h"
+#include "worker.h"
 
 enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
 
@@ -470,6 +471,30 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 	}
 }
 
+/* A leaf is found by walking the instant's tree again. */
+static int remake_draw(struct explanation *x, const struct origin *from)
+{
+	struct ct_reads reads = {0};
+	uint64_t left = x->finding->draw - CT_DRAW_LEAF;
+	int error = 0;
+
+	if (x->finding->draw < CT_DRAW_LEAF) {
+		ct_plan_draw(from->plan, &x->medium, x->finding->draw, &x->walk, x->levels);
+		return 0;
+	}
+	error = ct_image_track(&x->medium.image);
+	error = error ? error : ct_reads_at(&reads, &x->medium);
+	error = error ? error : ct_tree_begin(&reads, &x->medium);
+	while (!error && ct_tree_next(&reads, &x->medium, x->levels) && left-- > 0) {
+		ct_image_forget_reads(&x->medium.image);
+		fails(x);
+		x->judgements = 0;
+		error = ct_tree_learn(&reads, &x->medium);
+	}
+	ct_reads_free(&reads);
+	return error;
+}
+
 static int remake(struct explanation *x, const struct origin *from)
 {
 	const struct ct_exploration *e = x->e;
@@ -488,7 +513,7 @@ static int remake(struct explanation *x, const struct origin *from)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
 	}
 	if (from->plan != NULL) {
-		ct_plan_draw(from->plan, &x->medium, x->finding->draw, &x->walk, x->levels);
+		return remake_draw(x, from);
 	} else {
 		read_levels(x, from->image);
 	}

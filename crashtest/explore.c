@@ -68,7 +68,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 {
 	uint64_t capacity = 1024;
 
-	while (capacity < 2 * draws) {
+	while (capacity < 4 * draws) { /* states, and with --symmetric their patterns */
 		capacity *= 2;
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
@@ -256,7 +256,9 @@ static uint64_t tested(const struct exploration *x)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < x->jobs; i++) {
-		n += x->worker[i].shared->distinct + x->worker[i].shared->equal;
+		const struct ct_shared *const s = x->worker[i].shared;
+
+		n += s->distinct + s->equal + s->unread + s->symmetric;
 	}
 	return n;
 }
@@ -372,12 +374,16 @@ static void gather(const struct exploration *x)
 		r->states_distinct += s->distinct;
 		r->states_equal += s->equal;
 		r->states_failing += s->failing;
+		r->states_unread += s->unread;
+		r->states_symmetric += s->symmetric;
+		r->instants_by_reads += s->by_reads;
 		all.unlisted += s->groups.unlisted;
 		for (unsigned k = 0; k < s->groups.count; k++) {
 			ct_groups_add(&all, &s->groups.group[k].finding);
 		}
 	}
-	r->states_tested = r->states_distinct + r->states_equal;
+	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
+	r->instants_exhausted += r->instants_by_reads;
 	r->states_planned = x->draws;
 	r->shard = x->e->options.shard;
 	r->shards = x->e->options.shards;

@@ -42,6 +42,27 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	return 0;
 }
 
+int ct_image_track(struct ct_image *image)
+{
+	image->reads = calloc(1, sizeof *image->reads);
+	if (image->reads != NULL) {
+		image->reads->words = calloc(image->bytes / 512 + 1, sizeof *image->reads->words);
+		image->reads->order = malloc((image->bytes / 8 + 1) * sizeof *image->reads->order); /* touched as needed */
+	}
+	return image->reads && image->reads->words && image->reads->order ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
+}
+
+void ct_image_forget_reads(struct ct_image *image)
+{
+	struct nvw_pool_reads *const r = image->reads;
+
+	while (r != NULL && r->count > 0) {
+		r->words[(r->order[--r->count] >> 7) / 64] = 0;
+	}
+}
+
 void ct_image_destroy(struct ct_image *image)
 {
 	if (image->rw != NULL) {
@@ -51,6 +72,11 @@ void ct_image_destroy(struct ct_image *image)
 		munmap((void *)(uintptr_t)image->ro, image->bytes);
 	}
 	free(image->undo);
+	if (image->reads != NULL) {
+		free(image->reads->words);
+		free(image->reads->order);
+		free(image->reads);
+	}
 	*image = (struct ct_image){0};
 }
 

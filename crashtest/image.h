@@ -21,10 +21,16 @@ struct ct_image {
 		uint64_t old;
 	} *undo;
 	uint64_t undo_count, undo_capacity;
+	struct nvw_pool_reads *reads; /* words that were looked at (nvw/pool.h); NULL: nobody asks */
 };
 
 /* A copy of bytes bytes at content. */
 NVW_CHECKED int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image);
+/* From now on reads are kept, by judges that can. */
+NVW_CHECKED int ct_image_track(struct ct_image *image);
+/* Nothing has been looked at. */
+void ct_image_forget_reads(struct ct_image *image);
+
 void ct_image_destroy(struct ct_image *image);
 
 /* Sets an aligned word; remembers the old one. Never fails: running out of memory for the undo log ends the

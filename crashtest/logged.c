@@ -71,6 +71,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, c
 		.first_record = l->shared->first_record,
 		.judge = ct_oracle_judge,
 		.context = &oracle,
+		.tells_reads = true,
 		.options = *options,
 		.head = head,
 	};

@@ -40,7 +40,7 @@ struct ct_flight {
 	uint64_t work_item, group;
 	uint64_t older; /* the number of the work-item's store before it in flight, 0: none */
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
-	uint32_t kernel;
+	uint32_t kernel, site;
 	uint32_t cell, version; /* under buffered epoch persistency, where they stay */
 	bool done;
 };

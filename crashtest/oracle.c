@@ -79,6 +79,7 @@ static int open_image(struct tap *tap, struct nvw_pool **ret_pool)
 		.bytes = tap->image->bytes,
 		.write = tapped_write,
 		.context = tap,
+		.reads = tap->image->reads,
 	};
 
 	return nvw_pool_open_image(&image, ret_pool);

@@ -73,7 +73,8 @@ static int store(struct ct_medium *m, const struct nvw_log_record *r)
 		.epoch_wi = r->store.epoch_wi,
 		.epoch_wg = r->store.epoch_wg,
 		.epoch_kr = r->store.epoch_kr,
-		.kernel = r->store.kernel};
+		.kernel = r->store.kernel,
+		.site = r->store.site};
 	const bool is_device = m->rules.model != CT_MODEL_X86;
 	uint8_t data[NVW_LOG_LINE_BYTES];
 	int error = is_device ? check_members(m, f.kernel, f.work_item, f.group) : 0;

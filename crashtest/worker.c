@@ -11,6 +11,8 @@
 #include "process.h"
 #include "worker.h"
 
+enum { TRIES = 24, WORTH_A_TREE = 32 };
+
 struct range {
 	const struct ct_exploration *e;
 	const struct ct_plan *plan;
@@ -18,14 +20,20 @@ struct range {
 	struct ct_shared *shared;
 	struct nvw_findings findings;
 	struct ct_walk walk;
+	struct ct_reads reads;
+	uint64_t leaves; /* of the last tree */
+	bool failed; /* some state since this was reset */
+	struct nvw_pool_reads *tracked; /* the image's; out of it while it does not pay */
+	uint64_t tried, known;          /* states of this instant since its tree, how many of them need no test */
+	struct ct_array pattern; /* uint64_t a work-item */
 	unsigned *levels;
 	unsigned level_capacity;
 };
 
 /* True if the state has not been tested before; notes it. */
-static bool is_new(struct ct_shared *s, const struct ct_medium *m)
+static bool is_new(struct ct_shared *s, uint64_t state)
 {
-	const uint64_t key = nvw_mix64(ct_medium_key(m)) | 1;
+	const uint64_t key = nvw_mix64(state) | 1;
 	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
 
 	while (s->seen[i] != 0 && s->seen[i] != key) {
@@ -65,29 +73,132 @@ static void note_findings(struct range *r)
 	}
 }
 
-static void test_state(struct range *r, uint64_t draw)
+/* Recovers and checks the state that the medium has, unless it was tested before; learning: also then, for what is
+ * looked at. */
+static void judge_state(struct range *r, uint64_t draw, bool learning)
 {
 	struct ct_medium *m = r->medium;
 	struct ct_shared *s = r->shared;
 
+	const bool again = !is_new(s, ct_medium_key(m));
+
+	s->equal += again;
+	if (again && !learning) {
+		return;
+	}
+	s->draw = draw;
+	s->sequence++;
+	s->distinct += !again;
+	nvw__findings_clear(&r->findings);
+	ct_image_forget_reads(&m->image);
+	s->phase = CT_PHASE_OPEN;
+	if (r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase)) {
+		r->failed = true;
+		if (!again) {
+			note_findings(r);
+		}
+	} else if (m->image.reads != NULL) {
+		ct_reads_passed(&r->reads, m, r->levels);
+	}
+	s->phase = CT_PHASE_IDLE;
+}
+
+/* What happens in the state to each work-item's stores, whoever it is: equal if work-items change places. */
+static uint64_t symmetric_key(struct range *r)
+{
+	const struct ct_medium *m = r->medium;
+	uint64_t key = m->instant;
+
+	if (ct_array_grow(&r->pattern, m->work_items, sizeof(uint64_t))) {
+		return 0;
+	}
+	uint64_t *const pattern = r->pattern.at;
+
+	memset(pattern, 0, m->work_items * sizeof *pattern);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = 0; v < m->cell[i].count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, m->cell[i].write[v]);
+			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 | (v < r->levels[i]);
+
+			pattern[f->work_item] += nvw_mix64(what);
+		}
+	}
+	for (uint64_t i = 0; i < m->work_items; i++) {
+		key += pattern[i] ? nvw_mix64(pattern[i]) : 0;
+	}
+	return nvw_mix64(key);
+}
+
+static bool is_symmetric(struct range *r)
+{
+	const enum ct_model model = r->medium->rules.model;
+
+	return r->e->options.symmetric && (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
+	       !is_new(r->shared, symmetric_key(r));
+}
+
+static void test_state(struct range *r, uint64_t draw)
+{
+	struct ct_medium *m = r->medium;
+
 	if (!ct_plan_draw(r->plan, m, draw, &r->walk, r->levels)) {
 		return;
 	}
-	ct_medium_apply(m, r->levels);
-	if (is_new(s, m)) {
-		s->draw = draw;
-		s->sequence++;
-		s->distinct++;
-		nvw__findings_clear(&r->findings);
-		s->phase = CT_PHASE_OPEN;
-		if (r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase)) {
-			note_findings(r);
-		}
-		s->phase = CT_PHASE_IDLE;
-	} else {
-		s->equal++;
+	if (m->image.reads != NULL && ct_reads_know(&r->reads, m, r->levels)) {
+		r->shared->unread++;
+		r->known++;
+		return;
 	}
+	/* Noting what is looked at costs as much as a few states: only where it spares some. */
+	if (++r->tried == TRIES && r->known < TRIES / 4) {
+		m->image.reads = NULL;
+	}
+	if (is_symmetric(r)) {
+		r->shared->symmetric++;
+		return;
+	}
+	ct_medium_apply(m, r->levels);
+	judge_state(r, draw, false);
 	ct_medium_undo(m);
+}
+
+/* Tests the leaves of the instant's tree: true if it came to its end, and with it through all states of the instant.
+ * Gives up as soon as it is clear that there are too many. */
+static bool test_tree(struct range *r, uint64_t budget)
+{
+	struct ct_medium *m = r->medium;
+	bool whole = false;
+
+	r->failed = false;
+	if (ct_tree_begin(&r->reads, m)) {
+		return false;
+	}
+	for (uint64_t leaf = 0; leaf < budget && !r->shared->stop; leaf++) {
+		r->leaves = leaf;
+		if (!ct_tree_next(&r->reads, m, r->levels)) {
+			whole = true;
+			break;
+		}
+		ct_medium_apply(m, r->levels);
+		judge_state(r, CT_DRAW_LEAF + leaf, true);
+		ct_medium_undo(m);
+		/* One that fails may not have looked at everything that matters to its neighbours. */
+		if (r->failed || (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) || ct_tree_learn(&r->reads, m)) {
+			break;
+		}
+	}
+	return whole;
+}
+
+/* Of judges that say what they look at. draws: how many states there are if all can be tested one by one. */
+static bool try_tree(struct range *r, uint64_t draws)
+{
+	const struct ct_medium *m = r->medium;
+	const enum ct_model model = m->rules.model;
+	const uint64_t share = ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
+	const bool fits = model == CT_MODEL_OBSERVED || model == CT_MODEL_EPOCH || model == CT_MODEL_X86;
+
+	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);
 }
 
 static int make_room(struct range *r)
@@ -104,6 +215,12 @@ static int make_room(struct range *r)
 	r->levels = levels;
 	r->level_capacity = n;
 	return 0;
+}
+
+/* Of an instant whose states would all have been tested: those for which its tree's leaves stand. */
+static uint64_t states_spared(const struct range *r, uint64_t draws)
+{
+	return ct_plan_exhausts(r->plan, r->medium->instant) && draws > r->leaves ? draws - r->leaves : 0;
 }
 
 /* Between two states what is shared is whole: the parent may write it down. */
@@ -129,8 +246,22 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		r->shared->instant = m->instant;
 		r->shared->next = draw;
 		r->shared->time_ps = m->time_ps;
-		const uint64_t draws = ct_plan_draws(r->plan, m);
+		uint64_t draws = ct_plan_draws(r->plan, m);
 
+		m->image.reads = r->tracked;
+		r->tried = r->known = 0;
+		error = m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
+		if (error) {
+			return error;
+		}
+		if (draw == 0 && try_tree(r, draws)) {
+			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
+			r->shared->unread += states_spared(r, draws);
+			draws = 0;
+		}
+		if (ct_plan_exhausts(r->plan, m->instant)) {
+			m->image.reads = NULL;
+		}
 		for (; draw < draws && !r->shared->stop; draw++) {
 			test_state(r, draw);
 			r->shared->next = draw + 1;
@@ -174,6 +305,12 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	m->seen = NULL;
 	int error = own_image(m);
 
+	/* Under buffered epoch persistency acknowledgements follow from the levels of all cells. */
+	if (!error && e->tells_reads && e->rules.model != CT_MODEL_BUFFERED) {
+		error = ct_image_track(&m->image);
+	}
+
+	r.tracked = m->image.reads;
 	if (!error) {
 		error = test_range(&r, first_draw, last);
 	}

@@ -11,6 +11,7 @@
 
 #include "group.h"
 #include "plan.h"
+#include "reads.h"
 
 /* Shared by parent and worker. */
 struct ct_shared {
@@ -22,7 +23,8 @@ struct ct_shared {
 	volatile uint32_t finished;
 	int error; /* of the explorer itself */
 	char message[512];
-	uint64_t distinct, equal, failing;
+	uint64_t distinct, equal, failing, unread, symmetric;
+	uint64_t by_reads; /* instants exhausted by what is looked at */
 	struct ct_groups groups;
 	uint64_t seen_capacity; /* power of two */
 	uint64_t seen[];        /* hashes of states tested, 0 is empty */
@@ -40,6 +42,9 @@ struct ct_worker {
 	unsigned deaths;
 	bool hung;
 };
+
+/* Draws from here on are leaves of the instant's tree (reads.h), in the order in which it is walked. */
+#define CT_DRAW_LEAF (UINT64_C(1) << 62)
 
 /* Tests states from draw first_draw of the medium's instant to the end of instant last. In the child;
  * never returns. */

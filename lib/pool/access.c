@@ -17,8 +17,27 @@ const char *nvw_pool_path(const struct nvw_pool *pool)
 	return pool->path != NULL ? pool->path : "(image)";
 }
 
+void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
+{
+	struct nvw_pool_reads *const r = pool->image.reads;
+	uint64_t word = off / 8;
+	const uint64_t end = (off + n + 7) / 8;
+
+	while (r != NULL && n > 0 && word < end) {
+		const uint64_t left = 64 - word % 64, count = end - word < left ? end - word : left;
+		const uint64_t mask = (count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1) << word % 64;
+
+		if (mask & ~r->words[word / 64]) {
+			r->words[word / 64] |= mask;
+			r->order[r->count++] = word << 7 | count;
+		}
+		word += count;
+	}
+}
+
 const void *nvw_pool_base(const struct nvw_pool *pool)
 {
+	nvw__note_read(pool, 0, pool->geometry.bytes);
 	return pool->base;
 }
 
@@ -34,7 +53,11 @@ static bool in_pool(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 
 const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
-	return in_pool(pool, off, n) ? pool->base + off : NULL;
+	if (!in_pool(pool, off, n)) {
+		return NULL;
+	}
+	nvw__note_read(pool, off, n);
+	return pool->base + off;
 }
 
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
@@ -42,6 +65,7 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 	uint64_t word = 0;
 
 	if (in_pool(pool, off, 8)) {
+		nvw__note_read(pool, off, 8);
 		memcpy(&word, pool->base + off, 8);
 	}
 	return word;

@@ -26,6 +26,9 @@ NVW_CHECKED int nvw__geometry(uint64_t bytes, uint32_t streams, uint32_t log_ent
 /* Bytes that a pool with so many chunks needs. */
 uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_count);
 
+/* Marks n bytes as looked at, if the pool is an image that wants to know. */
+void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n);
+
 /* The header of a new pool with this geometry. Fails only if the system has no random numbers. */
 NVW_CHECKED int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_header);
 

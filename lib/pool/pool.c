@@ -192,6 +192,7 @@ int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **re
 		nvw_pool_close(pool);
 		return error;
 	}
+	nvw__note_read(pool, 0, pool->geometry.roots); /* both headers */
 	*ret_pool = pool;
 	return 0;
 }

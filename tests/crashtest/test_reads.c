@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pruning by what is looked at must not change a verdict. The judges here are random decision trees over the words
+ * of a state: each looks at few of them, which ones depends on what it has seen so far, and some leaves fail.
+ * Whether any state fails is known by going through all of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+#include <nvw/random.h>
+
+enum { POOL_BYTES = 4096, WORDS = 14, DEPTH = 5, JUDGES = 300, BUDGET = 200 };
+
+static nvw_off place(unsigned word)
+{
+	return 8 * (nvw_off)word;
+}
+
+/* Fourteen stores that nothing orders. */
+static int make_log(void)
+{
+	const struct nvw_log_info info = {.workload = "words", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	struct nvw_log_record r = {.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
+
+	assert_int_equal(nvw_log_append(w, &r), 0);
+	r = (struct nvw_log_record){
+		.kind = NVW_LOG_LAUNCH, .launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
+	assert_int_equal(nvw_log_append(w, &r), 0);
+	for (unsigned i = 0; i < WORDS; i++) {
+		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,
+			.time_ps = 1000 * (i + 1),
+			.store = {.site = 1, .kernel = 1, .bytes = 8, .off = place(i), .value = 1}};
+		assert_int_equal(nvw_log_append(w, &r), 0);
+	}
+	assert_int_equal(nvw_log_close(w, 100000), 0);
+	return fd;
+}
+
+/* Walks down the tree of a seed: true if the leaf fails. */
+static bool fails(uint64_t seed, uint64_t (*word)(const void *state, unsigned i), const void *state)
+{
+	uint64_t path = nvw_mix64(seed);
+
+	for (unsigned depth = 0; depth < DEPTH; depth++) {
+		path = nvw_mix64(path + word(state, (unsigned)(path % WORDS)));
+	}
+	return path % 128 == 0;
+}
+
+static uint64_t bit(const void *state, unsigned i)
+{
+	return *(const uint32_t *)state >> i & 1;
+}
+
+static bool some_state_fails(uint64_t seed)
+{
+	for (uint32_t state = 0; state < 1u << WORDS; state++) {
+		if (fails(seed, bit, &state)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t look(const void *state, unsigned i)
+{
+	const struct ct_image *const image = state;
+
+	if (image->reads != NULL && !(image->reads->words[0] >> i & 1)) {
+		image->reads->words[0] |= UINT64_C(1) << i;
+		image->reads->order[image->reads->count++] = (uint64_t)i << 7 | 1;
+	}
+	return ct_image_word(image, place(i));
+}
+
+static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	const uint64_t *const seed = context;
+
+	*phase = CT_PHASE_CHECK;
+	return fails(*seed, look, image) ? nvw_violation(findings, 0, "a leaf that fails") : 0;
+}
+
+static void verdicts_are_those_of_going_through_every_state(void **state)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static struct ct_result result;
+	const int fd = make_log();
+	unsigned consistent = 0;
+
+	for (uint64_t seed = 1; seed <= JUDGES; seed++) {
+		const struct ct_exploration e = {
+			.rules = {.model = CT_MODEL_EPOCH},
+			.log_fd = fd,
+			.initial = initial,
+			.bytes = POOL_BYTES,
+			.judge = judge,
+			.context = (void *)(uintptr_t)&seed,
+			.tells_reads = true,
+			.options = {.states = BUDGET, .seed = seed, .jobs = 1, .timeout_ms = 10000, .unexplained = seed % 8 != 0},
+		};
+
+		if (ct_explore(&e, NULL, &result)) {
+			fail_msg("%s", nvw_error_message());
+		}
+		assert_int_equal(result.consistent, !some_state_fails(seed));
+		if (result.consistent) {
+			assert_int_equal(result.instants_by_reads, 1);
+			assert_true(result.states_distinct <= 1 << DEPTH);
+		} else if (seed % 8 == 0) {
+			assert_true(result.finding[0].minimised);
+		}
+		consistent += result.consistent;
+	}
+	assert_true(consistent > JUDGES / 10 && consistent < JUDGES * 9 / 10);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdicts_are_those_of_going_through_every_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
