@@ -27,6 +27,7 @@ static const char own_help[] =
 	"  --symmetric              takes work-items for alike whose stores come from the same places: skips, does not cover\n"
 	"  --shard                  I/N: part I of N of the states; nvwave crash --merge REPORT.json ... puts them together\n"
 	"  --resume                 file to go on from; written when interrupted (SIGINT) and now and then, removed at the end\n"
+	"  --html                   writes the report as one HTML page, with timelines and source lines\n"
 	"  --save                   directory for a file a finding, for nvwave replay\n";
 
 static int own(const char *arg, void *context)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "crash_command.h"
+#include "html_report.h"
 
 /* ---- Options ------------------------------------------------------------------------------------------------ */
 
@@ -142,6 +143,7 @@ static const struct {
 	const char *prefix;
 	size_t offset; /* of a string in the request */
 } own_texts[] = {
+	{"--html=", offsetof(struct crash_request, html)},
 	{"--store-log=", offsetof(struct crash_request, store_log)},
 	{"--image=", offsetof(struct crash_request, image)},
 	{"--check=", offsetof(struct crash_request, check)},
@@ -207,6 +209,11 @@ static int show(struct crash_run *r)
 		}
 		crash_matrix_text(r->heading, &r->matrix, stdout);
 		return 0;
+	}
+	const int error = r->request->html ? crash_report_html(r->heading, &r->result, r->request->html) : 0;
+
+	if (error) {
+		return error;
 	}
 	if (r->json) {
 		return crash_report_json(r->heading, &r->result, stdout);

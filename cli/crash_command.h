@@ -11,6 +11,7 @@
 struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test;
+	const char *html; /* page to write; NULL: none */
 	const char *store_log, *image, *check, *check_lib; /* NULL: not given */
 };
 

@@ -41,10 +41,12 @@ static bool put(FILE *f, XXH64_state_t *h, const void *data, size_t bytes)
 	return fwrite(data, 1, bytes, f) == bytes;
 }
 
-static bool write_all(FILE *f, XXH64_state_t *h, uint64_t identity, const struct ct_worker *worker, unsigned workers)
+static bool write_all(FILE *f, XXH64_state_t *h, uint64_t identity, const struct ct_plan *plan,
+	const struct ct_worker *worker, unsigned workers)
 {
 	const uint64_t count = workers;
-	bool good = put(f, h, magic, sizeof magic) && put(f, h, &identity, 8) && put(f, h, &count, 8);
+	bool good = put(f, h, magic, sizeof magic) && put(f, h, &identity, 8) && put(f, h, &count, 8) &&
+		    put(f, h, plan->interval, plan->instants * sizeof *plan->interval);
 
 	for (unsigned i = 0; i < workers && good; i++) {
 		const uint64_t bytes = worker[i].shared_bytes;
@@ -56,7 +58,8 @@ static bool write_all(FILE *f, XXH64_state_t *h, uint64_t identity, const struct
 	return good && fwrite(&sum, 1, 8, f) == 8;
 }
 
-int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_worker *worker, unsigned workers)
+int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_plan *plan, const struct ct_worker *worker,
+	unsigned workers)
 {
 	XXH64_state_t *const h = XXH64_createState();
 	char temporary[4096];
@@ -74,7 +77,7 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_wor
 		return error;
 	}
 	XXH64_reset(h, 0);
-	const bool good = write_all(f, h, identity, worker, workers);
+	const bool good = write_all(f, h, identity, plan, worker, workers);
 
 	XXH64_freeState(h);
 	if (fclose(f) != 0 || !good || rename(temporary, path)) {
@@ -100,8 +103,8 @@ static bool get(FILE *f, XXH64_state_t *h, void *data, size_t bytes)
 	return true;
 }
 
-static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identity, struct ct_worker *worker,
-	unsigned workers)
+static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identity, const struct ct_plan *plan,
+	struct ct_worker *worker, unsigned workers)
 {
 	uint64_t found, count, bytes, sum;
 	char start[sizeof magic];
@@ -115,6 +118,9 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	if (found != identity || count != workers) {
 		return nvw_fail(NVW_E_INPUT, "%s: a checkpoint of another exploration (workload, options, seed, jobs or build)", path);
 	}
+	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {
+		return wrong(path, "a whole checkpoint");
+	}
 	for (unsigned i = 0; i < workers; i++) {
 		if (!get(f, h, &bytes, 8) || bytes != worker[i].shared_bytes || !get(f, h, worker[i].shared, bytes)) {
 			return wrong(path, "a whole checkpoint");
@@ -123,7 +129,8 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	return fread(&sum, 1, 8, f) == 8 && sum == XXH64_digest(h) ? 1 : wrong(path, "a checkpoint whose checksum is right");
 }
 
-int ct_checkpoint_read(const char *path, uint64_t identity, struct ct_worker *worker, unsigned workers)
+int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan, struct ct_worker *worker,
+	unsigned workers)
 {
 	FILE *const f = fopen(path, "rbe");
 
@@ -135,7 +142,7 @@ int ct_checkpoint_read(const char *path, uint64_t identity, struct ct_worker *wo
 
 	if (h != NULL) {
 		XXH64_reset(h, 0);
-		r = read_all(path, f, h, identity, worker, workers);
+		r = read_all(path, f, h, identity, plan, worker, workers);
 	}
 	XXH64_freeState(h);
 	fclose(f);

@@ -2,7 +2,7 @@
 /*
  * An exploration in a file, to be continued: what its workers share with their parent, between two states.
  *
- *	magic (8) | identity (8) | workers (8) | per worker: bytes (8), struct ct_shared | XXH64 of all before (8)
+ *	magic (8) | identity (8) | workers (8) | intervals | per worker: bytes (8), struct ct_shared | XXH64 (8)
  *
  * The identity stands for log, plan and build: a file of another exploration is refused.
  */
@@ -16,10 +16,12 @@ NVW_CHECKED int ct_checkpoint_identity(int log_fd, const struct ct_exploration *
 	unsigned workers, uint64_t *ret_identity);
 
 /* Replaces the file at path by this one, as a whole or not at all. */
-NVW_CHECKED int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_worker *worker, unsigned workers);
+NVW_CHECKED int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_plan *plan,
+	const struct ct_worker *worker, unsigned workers);
 
-/* Fills the workers' shared memory. 1, 0 if there is no file, NVW_E_INPUT if it is of another exploration,
+/* Fills the workers' shared memory and the plan's intervals. 1, 0 if there is no file, NVW_E_INPUT if it is of another exploration,
  * NVW_E_DAMAGED. */
-NVW_CHECKED int ct_checkpoint_read(const char *path, uint64_t identity, struct ct_worker *worker, unsigned workers);
+NVW_CHECKED int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan, struct ct_worker *worker,
+	unsigned workers);
 
 #endif

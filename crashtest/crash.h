@@ -47,6 +47,7 @@ enum {
 	CT_TEXT_BYTES = 240,
 	CT_PLACES_MAX = 8,
 	CT_UNITS_MAX = 24,
+	CT_MOMENTS_MAX = 72,
 	CT_FINDINGS_MAX = 32,
 	CT_ALSO_MAX = 4,
 };
@@ -126,6 +127,19 @@ struct ct_cause {
 	char lost[160], early[160];    /* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
 };
 
+/* What the work-items behind a finding did before the crash. */
+struct ct_moment {
+	enum ct_moment_kind { CT_MOMENT_STORE, CT_MOMENT_BARRIER, CT_MOMENT_ACK, CT_MOMENT_FLUSH, CT_MOMENT_FENCE } kind;
+	uint64_t time_ps, end_ps; /* of a barrier: completion, UINT64_MAX if the crash came first */
+	uint64_t work_item, group;
+	enum nvw_group scope;
+	nvw_off off;
+	uint32_t bytes;
+	uint64_t value;           /* of a store; the operation that was acknowledged */
+	bool durable;             /* of a store: the crash leaves its value */
+	char place[96];           /* "file:line", "" */
+};
+
 /* States that fail in the same way: equal texts but for the numbers in them. */
 struct ct_finding {
 	char text[CT_TEXT_BYTES]; /* of the first of them */
@@ -148,12 +162,24 @@ struct ct_finding {
 	} also[CT_ALSO_MAX];
 	unsigned unit_count;
 	struct ct_unit unit[CT_UNITS_MAX];
+	unsigned moment_count;
+	struct ct_moment moment[CT_MOMENTS_MAX]; /* the last before the crash, oldest first */
 	char saved[256]; /* path of its file; "": none */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };
 
+/* Between two instants: what may be durable differs by what was stored and completed there. */
+struct ct_interval {
+	uint64_t time_ps;       /* of the instant that ends it */
+	double possible_log2;   /* states that no earlier instant had; a bound unless exact */
+	uint32_t distinct, equal, unread;
+	bool exact, exhausted;  /* exhausted: all of them are accounted for */
+};
+
 struct ct_result {
+	struct ct_interval *interval; /* instants of the whole run (not of the shard alone); freed by ct_result_free() */
+	uint64_t interval_count;
 	enum ct_mode mode;
 	enum ct_model model; /* unless kill */
 	bool consistent;
@@ -180,6 +206,8 @@ struct ct_result {
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
+
+void ct_result_free(struct ct_result *result);
 
 /* ---- The explorer, on a log that is there -------------------------------------------------------------- */
 

@@ -24,6 +24,7 @@
 #include "group.h"
 #include "process.h"
 #include "stores.h"
+#include "timeline.h"
 #include "worker.h"
 
 enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
@@ -429,8 +430,10 @@ static int name_stores(struct explanation *x)
 	}
 	name_places(x, &s, &durable, true);
 	name_places(x, &s, &lost, false);
+	int cause = ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
+
 	ct_medium_undo(&x->medium);
-	const int cause = name_cause(x, &s, &durable, &lost);
+	cause = cause ? cause : name_cause(x, &s, &durable, &lost);
 
 	ct_stores_free(&s);
 	return cause;

@@ -154,7 +154,7 @@ static int resume(struct exploration *x)
 
 	if (path != NULL) {
 		error = ct_checkpoint_identity(x->e->log_fd, x->e, &x->plan, x->jobs, &x->identity);
-		error = error ? error : ct_checkpoint_read(path, x->identity, x->worker, x->jobs);
+		error = error ? error : ct_checkpoint_read(path, x->identity, &x->plan, x->worker, x->jobs);
 	}
 	for (unsigned i = 0; i < x->jobs && error >= 0; i++) {
 		struct ct_worker *const w = &x->worker[i];
@@ -286,7 +286,7 @@ static int write_down(struct exploration *x)
 		usleep(1000);
 	}
 	if (all_held(x)) {
-		error = ct_checkpoint_write(x->e->options.resume, x->identity, x->worker, x->jobs);
+		error = ct_checkpoint_write(x->e->options.resume, x->identity, &x->plan, x->worker, x->jobs);
 	}
 	for (unsigned i = 0; i < x->jobs; i++) {
 		x->worker[i].shared->hold = 0;
@@ -329,7 +329,7 @@ static int run_workers(struct exploration *x)
 		tell(x, "exploring", tested(x), x->draws);
 	}
 	if (!error && o->resume != NULL && x->stopping) {
-		error = ct_checkpoint_write(o->resume, x->identity, x->worker, x->jobs);
+		error = ct_checkpoint_write(o->resume, x->identity, &x->plan, x->worker, x->jobs);
 	} else if (!error && o->resume != NULL) {
 		unlink(o->resume);
 	}
@@ -348,21 +348,38 @@ static int by_first(const void *a, const void *b)
 	return x->draw < y->draw ? -1 : x->draw > y->draw;
 }
 
-/* Of this shard, and how many of them were tested through. */
-static void count_instants(const struct exploration *x)
+/* Of this shard, and how many of them were tested through; all intervals, for the report. */
+static int count_instants(const struct exploration *x)
 {
+	struct ct_result *const r = x->result;
+
 	for (unsigned i = 0; i < x->jobs; i++) {
 		const struct ct_worker *const w = &x->worker[i];
-		const uint64_t through = w->shared->finished ? w->last : w->shared->instant - 1;
 
-		x->result->instants += w->last - w->first + 1;
-		for (uint64_t k = w->first; k <= through; k++) {
-			x->result->instants_exhausted += ct_plan_exhausts(&x->plan, k);
+		r->instants += w->last - w->first + 1;
+		for (uint64_t k = w->first; k <= w->last; k++) {
+			r->instants_exhausted += x->plan.interval[k - 1].exhausted;
 		}
 	}
+	r->interval = malloc((x->plan.instants + 1) * sizeof *r->interval);
+	if (r->interval == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)x->plan.instants);
+	}
+	if (x->plan.instants > 0) {
+		memcpy(r->interval, x->plan.interval, x->plan.instants * sizeof *r->interval);
+	}
+	r->interval_count = x->plan.instants;
+	return 0;
 }
 
-static void gather(const struct exploration *x)
+void ct_result_free(struct ct_result *r)
+{
+	free(r->interval);
+	r->interval = NULL;
+	r->interval_count = 0;
+}
+
+static int gather(const struct exploration *x)
 {
 	static struct ct_groups all;
 	struct ct_result *r = x->result;
@@ -383,12 +400,10 @@ static void gather(const struct exploration *x)
 		}
 	}
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
-	r->instants_exhausted += r->instants_by_reads;
 	r->states_planned = x->draws;
 	r->shard = x->e->options.shard;
 	r->shards = x->e->options.shards;
 	r->consistent = r->states_failing == 0;
-	count_instants(x);
 	r->states_possible = x->plan.possible;
 	r->states_possible_log2 = x->plan.possible_log2;
 	r->states_possible_exact = x->plan.exact;
@@ -398,6 +413,7 @@ static void gather(const struct exploration *x)
 		r->finding[i] = all.group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	return count_instants(x);
 }
 
 static void end_workers(struct exploration *x)
@@ -464,7 +480,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		error = run_workers(x);
 	}
 	if (!error) {
-		gather(x);
+		error = gather(x);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();
 		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained; i++) {

@@ -178,6 +178,7 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	if (error) {
 		return error;
 	}
+	ct_result_free(&result);
 	x->result->stores = result.stores;
 	x->result->barriers_met = result.barriers;
 	x->result->acks = result.acks;

@@ -2,6 +2,8 @@
 /* Which states of a run are tested. See plan.h. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include <nvw/random.h>
 
@@ -73,6 +75,31 @@ static void count_record(void *context, const struct ct_medium *medium, const st
 	result->sim_time_ps = r->time_ps;
 }
 
+/* Grows by doubling; the memory is shared, so that workers can count in it. */
+static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const struct ct_count *n)
+{
+	const uint64_t i = plan->instants - 1;
+
+	if (i == plan->interval_room) {
+		const uint64_t room = i ? 2 * i : 1024;
+		struct ct_interval *grown = mmap(
+			NULL, room * sizeof *grown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (grown == MAP_FAILED) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants", (unsigned long long)room);
+		}
+		if (plan->interval != NULL) {
+			memcpy(grown, plan->interval, i * sizeof *grown);
+			munmap(plan->interval, plan->interval_room * sizeof *grown);
+		}
+		plan->interval = grown;
+		plan->interval_room = room;
+	}
+	plan->interval[i] =
+		(struct ct_interval){.time_ps = m->time_ps, .possible_log2 = fresh_log2(n), .exact = n->exact};
+	return 0;
+}
+
 static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)
 {
 	struct ct_count n;
@@ -96,7 +123,7 @@ static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct
 	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));
 	plan->exact = plan->exact && n.exact;
-	return 0;
+	return note_interval(plan, m, &n);
 }
 
 int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct ct_result *result,
@@ -133,6 +160,9 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 void ct_plan_destroy(struct ct_plan *plan)
 {
 	free(plan->fresh);
+	if (plan->interval != NULL) {
+		munmap(plan->interval, plan->interval_room * sizeof *plan->interval);
+	}
 	*plan = (struct ct_plan){0};
 }
 

@@ -12,7 +12,8 @@
 
 struct ct_plan {
 	uint64_t seed;
-	uint64_t instants;
+	uint64_t instants, interval_room;
+	struct ct_interval *interval; /* likewise; memory shared with the workers */
 	uint32_t *fresh;      /* instant i at i - 1: states that are new there, capped; CT_PLAN_ACK */
 	uint64_t share;       /* the most states that one instant gets; 0: only some instants get one */
 	uint64_t budget;

@@ -92,6 +92,7 @@ static int try(struct self_test *t, int mutation, const char *way, const char *o
 	if (error) {
 		return error;
 	}
+	ct_result_free(&result);
 	trial.mutation = mutation < 0 ? NULL : subject.workload->mutations[mutation].name;
 	trial.as_expected = result.consistent == (mutation < 0);
 	trial.states_distinct = result.states_distinct;

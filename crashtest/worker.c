@@ -17,6 +17,7 @@ struct range {
 	const struct ct_exploration *e;
 	const struct ct_plan *plan;
 	struct ct_medium *medium;
+	struct ct_interval *here; /* of the medium's instant */
 	struct ct_shared *shared;
 	struct nvw_findings findings;
 	struct ct_walk walk;
@@ -83,12 +84,14 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	const bool again = !is_new(s, ct_medium_key(m));
 
 	s->equal += again;
+	r->here->equal += again;
 	if (again && !learning) {
 		return;
 	}
 	s->draw = draw;
 	s->sequence++;
 	s->distinct += !again;
+	r->here->distinct += !again;
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;
@@ -146,6 +149,7 @@ static void test_state(struct range *r, uint64_t draw)
 	}
 	if (m->image.reads != NULL && ct_reads_know(&r->reads, m, r->levels)) {
 		r->shared->unread++;
+		r->here->unread++;
 		r->known++;
 		return;
 	}
@@ -246,6 +250,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		r->shared->instant = m->instant;
 		r->shared->next = draw;
 		r->shared->time_ps = m->time_ps;
+		r->here = &r->plan->interval[m->instant - 1];
 		uint64_t draws = ct_plan_draws(r->plan, m);
 
 		m->image.reads = r->tracked;
@@ -257,6 +262,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (draw == 0 && try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
 			r->shared->unread += states_spared(r, draws);
+			r->here->unread += (uint32_t)states_spared(r, draws);
+			r->here->exhausted = true;
 			draws = 0;
 		}
 		if (ct_plan_exhausts(r->plan, m->instant)) {
@@ -270,6 +277,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (r->shared->stop) {
 			return 0;
 		}
+		r->here->exhausted = r->here->exhausted || ct_plan_exhausts(r->plan, m->instant);
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;
