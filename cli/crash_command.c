@@ -266,7 +266,15 @@ static int test_foreign(struct crash_run *r, const struct ct_options *o)
 
 static int test_subject(struct crash_run *r, const struct ct_options *o)
 {
-	return r->request->matrix ? ct_run_matrix(r->subject, o, &r->matrix) : ct_run(r->subject, o, &r->result);
+	if (r->request->matrix) {
+		return ct_run_matrix(r->subject, o, &r->matrix);
+	}
+	const int error = ct_run(r->subject, o, &r->result);
+
+	if (!error && o->shards == 0) {
+		ct_find_fewest(r->subject, o, &r->result);
+	}
+	return error;
 }
 
 static int test(struct crash_run *r)

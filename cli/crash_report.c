@@ -217,11 +217,31 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 		fprintf(to, "\n and %s states that fail in further ways\n", grouped(r->findings_unlisted, a));
 	}
 	if (!r->consistent) {
-		fprintf(to, "\nrepeat: %s\n", h->command);
+		fputc('\n', to);
+		if (r->fewest_operations > 0) {
+			fprintf(to, "fewest operations that show finding 1: --count=%llu\n", (ull)r->fewest_operations);
+		}
+		fprintf(to, "repeat: %s\n", h->command);
 	}
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+static json_t *json_intervals(const struct ct_result *r)
+{
+	json_t *const all = json_array();
+
+	for (uint64_t i = 0; i < r->interval_count; i++) {
+		const struct ct_interval *const k = &r->interval[i];
+		const double log2_states = isfinite(k->possible_log2) ? k->possible_log2 : 0.0;
+
+		json_array_append_new(all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns", (double)k->time_ps / 1000,
+						     "possible_log2", log2_states, "exact", k->exact, "distinct", (int)k->distinct,
+						     "equal", (int)k->equal, "unread", (int)k->unread, "all_accounted_for",
+						     k->exhausted));
+	}
+	return all;
+}
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
@@ -232,7 +252,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I}",
+			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o}",
 		"verdict", !r->consistent ? "inconsistent" : r->interrupted ? "undecided" : "consistent", "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
@@ -245,7 +265,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
 		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings, "states_possible_exact", r->states_possible_exact, "interrupted",
 		r->interrupted, "states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards", (int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
-		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads);
+		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads, "fewest_operations", (json_int_t)r->fewest_operations,
+		"intervals", json_intervals(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -490,6 +490,10 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 	if (r->finding_count > 0) {
 		fputs("<h2>Findings</h2>", f);
 	}
+	if (r->fewest_operations > 0) {
+		fprintf(f, "<p class=\"soft\">Fewest operations that show finding 1: <code>--count=%llu</code></p>",
+			(ull)r->fewest_operations);
+	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		finding(f, r, i);
 	}

@@ -203,6 +203,7 @@ struct ct_result {
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* whole; of the exploration alone */
 	uint64_t findings_unlisted; /* states of further kinds of findings */
+	uint64_t fewest_operations; /* with which finding 1 was still found (ct_find_fewest); 0: not looked for */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
@@ -271,6 +272,13 @@ struct ct_subject {
  */
 NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
 	struct ct_result *ret_result);
+
+/*
+ * Looks for the smallest value of the workload's option "count" with which the first finding is found, in whole
+ * tests with a small budget, from small ones up: fills in fewest_operations. Nothing if there is no finding, no such
+ * option, or in kill mode.
+ */
+void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result);
 
 /* ---- Logs from elsewhere ----------------------------------------------------------------------------------- */
 

@@ -168,6 +168,7 @@ static struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsign
 		fail_msg("%s", nvw_error_message());
 	}
 	close(fd);
+	ct_result_free(&result);
 	return result;
 }
 

@@ -429,6 +429,7 @@ static void explore(int fd, enum ct_model model, struct ct_result *ret_result)
 	if (ct_explore(&e, NULL, ret_result)) {
 		fail_msg("%s", nvw_error_message());
 	}
+	ct_result_free(ret_result);
 }
 
 static void compare(enum ct_model model, void (*permit)(const struct history *h))

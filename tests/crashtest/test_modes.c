@@ -147,6 +147,7 @@ static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states
 	if (ct_run(&subject, &options, &r)) {
 		fail_msg("%s", nvw_error_message());
 	}
+	ct_result_free(&r);
 	return r;
 }
 

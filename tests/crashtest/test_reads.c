@@ -125,6 +125,7 @@ static void verdicts_are_those_of_going_through_every_state(void **state)
 			assert_true(result.finding[0].minimised);
 		}
 		consistent += result.consistent;
+		ct_result_free(&result);
 	}
 	assert_true(consistent > JUDGES / 10 && consistent < JUDGES * 9 / 10);
 	close(fd);

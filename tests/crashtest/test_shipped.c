@@ -64,6 +64,7 @@ static struct ct_result run(
 		fail_msg("%s: %s", s->workload->name, nvw_error_message());
 	}
 	nvw__options_free(values);
+	ct_result_free(&result);
 	return result;
 }
 

@@ -281,6 +281,7 @@ static void explore(const char *log, enum ct_model model, struct ct_result *ret_
 		fail_msg("%s", nvw_error_message());
 	}
 	close(fd);
+	ct_result_free(ret_result);
 }
 
 static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned n))
@@ -332,6 +333,7 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
 	if (ct_run_foreign(&foreign, &options, &result)) {
 		fail_msg("%s", nvw_error_message());
 	}
+	ct_result_free(&result);
 	return result.consistent;
 }
 
@@ -392,6 +394,7 @@ static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
 	assert_int_equal(ct_run_foreign(&foreign, &options, &result), 0);
 	assert_false(result.consistent);
 	assert_string_equal(result.finding[0].text, "the checker does not end");
+	ct_result_free(&result);
 }
 
 /* ---- Logs that are none ---------------------------------------------------------------------------------------------- */
