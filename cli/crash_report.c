@@ -219,7 +219,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	if (!r->consistent) {
 		fputc('\n', to);
 		if (r->fewest_operations > 0) {
-			fprintf(to, "fewest operations that show finding 1: --count=%llu\n", (ull)r->fewest_operations);
+			fprintf(to, "fewest operations that fail as well: --count=%llu\n", (ull)r->fewest_operations);
 		}
 		fprintf(to, "repeat: %s\n", h->command);
 	}

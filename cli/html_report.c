@@ -491,7 +491,7 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 		fputs("<h2>Findings</h2>", f);
 	}
 	if (r->fewest_operations > 0) {
-		fprintf(f, "<p class=\"soft\">Fewest operations that show finding 1: <code>--count=%llu</code></p>",
+		fprintf(f, "<p class=\"soft\">Fewest operations that fail as well: <code>--count=%llu</code></p>",
 			(ull)r->fewest_operations);
 	}
 	for (unsigned i = 0; i < r->finding_count; i++) {

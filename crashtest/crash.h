@@ -120,7 +120,7 @@ const char *ct_cause_name(enum ct_cause_kind kind);
 
 struct ct_cause {
 	enum ct_cause_kind kind;
-	char text[2 * CT_TEXT_BYTES];  /* in words: what is there, and what would order them */
+	char text[4 * CT_TEXT_BYTES];  /* in words: what is there, and what would order them */
 	char file[128], function[64];  /* the barrier, or "" */
 	uint32_t line;
 	char scope[16], needed[16];    /* of the barrier; that orders them */
@@ -203,7 +203,7 @@ struct ct_result {
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* whole; of the exploration alone */
 	uint64_t findings_unlisted; /* states of further kinds of findings */
-	uint64_t fewest_operations; /* with which finding 1 was still found (ct_find_fewest); 0: not looked for */
+	uint64_t fewest_operations; /* that fail as well (ct_find_fewest); 0: not looked for */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
@@ -274,7 +274,7 @@ NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options
 	struct ct_result *ret_result);
 
 /*
- * Looks for the smallest value of the workload's option "count" with which the first finding is found, in whole
+ * Looks for the smallest value of the workload's option "count" with which a crash test fails, in whatever words, in whole
  * tests with a small budget, from small ones up: fills in fewest_operations. Nothing if there is no finding, no such
  * option, or in kill mode.
  */

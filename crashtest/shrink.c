@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fewest operations that still show a finding: whole tests with a smaller --count. See crash.h. */
+/* The fewest operations that fail: whole tests with a smaller --count. See crash.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/options.h"
 
 #include "crash.h"
-#include "group.h"
 
 enum { STATES_MAX = 3000 };
 
@@ -38,45 +37,23 @@ static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_o
 	return error ? error : nvw__options_set(*ret_options, "count", number);
 }
 
-/* True if text is of the finding's kind, or of one with the same cause. */
-static bool is_alike(const struct ct_finding *f, const char *text)
-{
-	char wanted[CT_TEXT_BYTES], found[CT_TEXT_BYTES];
-
-	ct_shape(text, found);
-	ct_shape(f->text, wanted);
-	if (strcmp(found, wanted) == 0) {
-		return true;
-	}
-	for (unsigned i = 0; i < f->also_count; i++) {
-		ct_shape(f->also[i].text, wanted);
-		if (strcmp(found, wanted) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* True if so many operations still show the finding. A run that cannot be made does not. */
-static bool shows(const struct ct_subject *subject, const struct ct_options *options, uint64_t count,
-	const struct ct_finding *finding)
+/* True if so many operations fail as well, in whatever words. A run that cannot be made does not. */
+static bool fails(const struct ct_subject *subject, const struct ct_options *options, uint64_t count)
 {
 	static struct ct_result result;
 	struct ct_subject s = *subject;
 	struct nvw_options *values;
-	bool same = false;
+	bool failed = false;
 
 	if (options_with(subject, count, &values) == 0) {
 		s.options = values;
 		if (ct_run(&s, options, &result) == 0) {
-			for (unsigned i = 0; i < result.finding_count && !same; i++) {
-				same = is_alike(finding, result.finding[i].text);
-			}
+			failed = !result.consistent;
 			ct_result_free(&result);
 		}
 	}
 	nvw__options_free(values);
-	return same;
+	return failed;
 }
 
 static bool stopped(const struct ct_options *o)
@@ -96,7 +73,7 @@ static void tell(const struct ct_options *o, uint64_t count)
 void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result)
 {
 	struct ct_options o = *options;
-	uint64_t shown, hidden = 0, most;
+	uint64_t failing, passing = 0, most;
 
 	if (result->finding_count == 0 || options->mode == CT_KILL || !counts(subject->workload, "count")) {
 		return;
@@ -109,20 +86,20 @@ void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *o
 	most = nvw_option_u64(subject->options, "count");
 	o.progress = NULL;
 	/* Upwards: small runs are quick, and more of their states are tested. */
-	for (shown = 1; shown < most && !stopped(options) && !shows(subject, &o, shown, &result->finding[0]); shown *= 2) {
-		tell(options, shown);
-		hidden = shown;
+	for (failing = 1; failing < most && !stopped(options) && !fails(subject, &o, failing); failing *= 2) {
+		tell(options, failing);
+		passing = failing;
 	}
-	shown = shown < most ? shown : most;
-	while (shown - hidden > 1 + shown / 16 && !stopped(options)) {
-		const uint64_t middle = hidden + (shown - hidden) / 2;
+	failing = failing < most ? failing : most;
+	while (failing - passing > 1 + failing / 16 && !stopped(options)) {
+		const uint64_t middle = passing + (failing - passing) / 2;
 
 		tell(options, middle);
-		if (shows(subject, &o, middle, &result->finding[0])) {
-			shown = middle;
+		if (fails(subject, &o, middle)) {
+			failing = middle;
 		} else {
-			hidden = middle;
+			passing = middle;
 		}
 	}
-	result->fewest_operations = shown;
+	result->fewest_operations = failing;
 }

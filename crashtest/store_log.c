@@ -195,8 +195,8 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	}
 	*colon = '\0';
 	*open = '\0';
-	snprintf(file, 128, "%s", open + 1);
-	snprintf(function, 64, "%s", *text ? text : "?");
+	snprintf(file, 128, "%.127s", open + 1);
+	snprintf(function, 64, "%.63s", *text ? text : "?");
 	function[strcspn(function, " ")] = '\0';
 	return true;
 }
