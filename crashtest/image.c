@@ -47,9 +47,10 @@ int ct_image_track(struct ct_image *image)
 	image->reads = calloc(1, sizeof *image->reads);
 	if (image->reads != NULL) {
 		image->reads->words = calloc(image->bytes / 512 + 1, sizeof *image->reads->words);
-		image->reads->order = malloc((image->bytes / 8 + 1) * sizeof *image->reads->order); /* touched as needed */
+		image->reads->order = calloc(image->bytes / 512 + 1, sizeof *image->reads->order);
+		image->reads->rank = calloc(image->bytes / 512 + 1, sizeof *image->reads->rank);
 	}
-	return image->reads && image->reads->words && image->reads->order ?
+	return image->reads && image->reads->words && image->reads->order && image->reads->rank ?
 		       0 :
 		       nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
 }
@@ -59,7 +60,7 @@ void ct_image_forget_reads(struct ct_image *image)
 	struct nvw_pool_reads *const r = image->reads;
 
 	while (r != NULL && r->count > 0) {
-		r->words[(r->order[--r->count] >> 7) / 64] = 0;
+		r->words[r->order[--r->count]] = 0;
 	}
 }
 
@@ -75,6 +76,7 @@ void ct_image_destroy(struct ct_image *image)
 	if (image->reads != NULL) {
 		free(image->reads->words);
 		free(image->reads->order);
+		free(image->reads->rank);
 		free(image->reads);
 	}
 	*image = (struct ct_image){0};

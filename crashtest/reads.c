@@ -12,23 +12,26 @@
 
 enum { BRANCHES_MAX = 1 << 16 };
 
-/* The cells that were looked at, each once, in the order in which they were. */
-static void list_cells(struct ct_reads *r, const struct ct_medium *m)
+static bool is_read(const struct ct_medium *m, const struct ct_cell *c, uint32_t *ret_rank)
 {
 	const struct nvw_pool_reads *const reads = m->image.reads;
 
+	for (uint64_t word = c->off / 8; word < c->off / 8 + c->words; word++) {
+		if (reads->words[word / 64] >> word % 64 & 1) {
+			*ret_rank = reads->rank[word / 64];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The cells that were looked at, by number, and when. */
+static void list_cells(struct ct_reads *r, const struct ct_medium *m)
+{
 	r->looked = 0;
-	memset(r->is_listed, 0, r->cells);
-	for (uint64_t i = 0; i < reads->count && r->looked < r->cells; i++) {
-		const uint64_t first = reads->order[i] >> 7, end = first + (reads->order[i] & 127);
-
-		for (uint64_t word = first; word < end; word++) {
-			const uint32_t cell = m->cell_of[8 * word / m->unit_bytes];
-
-			if (cell != 0 && !r->is_listed[cell - 1]) {
-				r->is_listed[cell - 1] = 1;
-				r->list[r->looked++] = cell - 1;
-			}
+	for (unsigned i = 0; i < r->cells; i++) {
+		if (is_read(m, &m->cell[i], &r->rank[i])) {
+			r->list[r->looked++] = i;
 		}
 	}
 }
@@ -42,7 +45,7 @@ void ct_reads_free(struct ct_reads *r)
 	free(r->branch.at);
 	free(r->leaf);
 	free(r->list);
-	free(r->is_listed);
+	free(r->rank);
 	*r = (struct ct_reads){0};
 }
 
@@ -65,10 +68,10 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 	unsigned *list = realloc(r->list, (m->cell_count + 1) * sizeof *list);
 
 	r->list = list ? list : r->list;
-	uint8_t *is_listed = realloc(r->is_listed, m->cell_count + 1);
+	uint32_t *rank = realloc(r->rank, (m->cell_count + 1) * sizeof *rank);
 
-	r->is_listed = is_listed ? is_listed : r->is_listed;
-	return leaf && list && is_listed ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
+	r->rank = rank ? rank : r->rank;
+	return leaf && list && rank ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
 }
 
 /* ---- Known ------------------------------------------------------------------------------------------------------ */
@@ -133,13 +136,6 @@ static void add_passed(struct ct_reads *r, uint64_t key)
 	*place = key;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The number of the set of cells that the image says were looked at; CT_READ_SETS if there is no room for it. */
 static unsigned find_set(struct ct_reads *r, const struct ct_medium *m)
 {
@@ -159,7 +155,6 @@ static unsigned find_set(struct ct_reads *r, const struct ct_medium *m)
 		s->capacity = r->cells;
 	}
 	memcpy(s->cell, r->list, r->looked * sizeof *s->cell);
-	qsort(s->cell, r->looked, sizeof *s->cell, by_number);
 	s->count = r->looked;
 	for (unsigned i = 0; i < r->sets; i++) {
 		if (r->set[i].count == s->count && memcmp(r->set[i].cell, s->cell, s->count * sizeof *s->cell) == 0) {
@@ -238,13 +233,21 @@ bool ct_tree_next(struct ct_reads *r, const struct ct_medium *m, unsigned *level
 	return true;
 }
 
-/* Of the states below the leaf: those that agree in the cells looked at are done; the others differ in the first, or
- * agree in the first and differ in the second, and so on. */
+static int by_rank(const void *a, const void *b, void *rank)
+{
+	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a], y = ((const uint32_t *)rank)[*(const unsigned *)b];
+
+	return x != y ? (x < y ? -1 : 1) : (*(const unsigned *)a > *(const unsigned *)b) - (*(const unsigned *)a < *(const unsigned *)b);
+}
+
+/* Of the states below the leaf: those that agree in the cells looked at are done; the others differ in the first that
+ * was looked at, or agree in the first and differ in the second, and so on. */
 int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 {
 	int error = 0;
 
 	list_cells(r, m);
+	qsort_r(r->list, r->looked, sizeof *r->list, by_rank, r->rank);
 	for (unsigned i = 0; i < r->looked && !error; i++) {
 		const unsigned cell = r->list[i], now = r->leaf[cell];
 

@@ -29,9 +29,9 @@ struct ct_reads {
 	struct ct_array branch; /* unsigned: per branch a level, plus CT_FIXED if fixed, for every cell */
 	uint64_t branches;
 	unsigned *leaf;         /* the branch that is being tested */
-	/* Cells that the last state's recovery and check looked at, in order. */
+	/* Cells that the last state's recovery and check looked at; for every cell of them when. */
 	unsigned looked, *list;
-	uint8_t *is_listed;
+	uint32_t *rank;
 };
 
 void ct_reads_free(struct ct_reads *reads);

@@ -11,7 +11,7 @@
 #include "process.h"
 #include "worker.h"
 
-enum { TRIES = 24, WORTH_A_TREE = 32 };
+enum { WORTH_A_TREE = 32 };
 
 struct range {
 	const struct ct_exploration *e;
@@ -25,7 +25,6 @@ struct range {
 	uint64_t leaves; /* of the last tree */
 	bool failed; /* some state since this was reset */
 	struct nvw_pool_reads *tracked; /* the image's; out of it while it does not pay */
-	uint64_t tried, known;          /* states of this instant since its tree, how many of them need no test */
 	struct ct_array pattern; /* uint64_t a work-item */
 	unsigned *levels;
 	unsigned level_capacity;
@@ -150,12 +149,7 @@ static void test_state(struct range *r, uint64_t draw)
 	if (m->image.reads != NULL && ct_reads_know(&r->reads, m, r->levels)) {
 		r->shared->unread++;
 		r->here->unread++;
-		r->known++;
 		return;
-	}
-	/* Noting what is looked at costs as much as a few states: only where it spares some. */
-	if (++r->tried == TRIES && r->known < TRIES / 4) {
-		m->image.reads = NULL;
 	}
 	if (is_symmetric(r)) {
 		r->shared->symmetric++;
@@ -186,8 +180,12 @@ static bool test_tree(struct range *r, uint64_t budget)
 		ct_medium_apply(m, r->levels);
 		judge_state(r, CT_DRAW_LEAF + leaf, true);
 		ct_medium_undo(m);
+		if (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) {
+			m->image.reads = NULL; /* noting what is looked at would cost more than it spares */
+			break;
+		}
 		/* One that fails may not have looked at everything that matters to its neighbours. */
-		if (r->failed || (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) || ct_tree_learn(&r->reads, m)) {
+		if (r->failed || ct_tree_learn(&r->reads, m)) {
 			break;
 		}
 	}
@@ -202,7 +200,11 @@ static bool try_tree(struct range *r, uint64_t draws)
 	const uint64_t share = ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = model == CT_MODEL_OBSERVED || model == CT_MODEL_EPOCH || model == CT_MODEL_X86;
 
-	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);
+	if (m->image.reads == NULL || !fits || share < WORTH_A_TREE) {
+		r->medium->image.reads = NULL;
+		return false;
+	}
+	return test_tree(r, share);
 }
 
 static int make_room(struct range *r)
@@ -254,7 +256,6 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		uint64_t draws = ct_plan_draws(r->plan, m);
 
 		m->image.reads = r->tracked;
-		r->tried = r->known = 0;
 		error = m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
 		if (error) {
 			return error;

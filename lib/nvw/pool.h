@@ -97,10 +97,10 @@ struct nvw_pool_image {
 	 * everything once nvw_pool_base() was asked for. */
 	struct nvw_pool_reads {
 		uint64_t *words; /* a bit for every 8-byte word of the image, bit i of element i / 64 */
-		/* Where they are, in the order in which they were first looked at: number of the first word << 7 and how
-		 * many, at most 64 within one element. Has room for as many as there are words. */
-		uint64_t *order;
-		uint64_t count;
+		/* The elements of words that are not 0, in the order in which they were first looked at, and for each
+		 * element its place in that order. Both have room for as many as there are elements. */
+		uint32_t *order, *rank;
+		uint32_t count;
 	} *reads;
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);

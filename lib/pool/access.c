@@ -27,10 +27,11 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 		const uint64_t left = 64 - word % 64, count = end - word < left ? end - word : left;
 		const uint64_t mask = (count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1) << word % 64;
 
-		if (mask & ~r->words[word / 64]) {
-			r->words[word / 64] |= mask;
-			r->order[r->count++] = word << 7 | count;
+		if (r->words[word / 64] == 0) {
+			r->rank[word / 64] = r->count;
+			r->order[r->count++] = (uint32_t)(word / 64);
 		}
+		r->words[word / 64] |= mask;
 		word += count;
 	}
 }

@@ -18,11 +18,11 @@
 #include <crashtest/image.h>
 #include <nvw/random.h>
 
-enum { POOL_BYTES = 4096, WORDS = 14, DEPTH = 5, JUDGES = 300, BUDGET = 200 };
+enum { POOL_BYTES = 8192, WORDS = 14, DEPTH = 5, JUDGES = 300, BUDGET = 200 };
 
 static nvw_off place(unsigned word)
 {
-	return 8 * (nvw_off)word;
+	return 512 * (nvw_off)word;
 }
 
 /* Fourteen stores that nothing orders. */
@@ -79,9 +79,14 @@ static uint64_t look(const void *state, unsigned i)
 {
 	const struct ct_image *const image = state;
 
-	if (image->reads != NULL && !(image->reads->words[0] >> i & 1)) {
-		image->reads->words[0] |= UINT64_C(1) << i;
-		image->reads->order[image->reads->count++] = (uint64_t)i << 7 | 1;
+	struct nvw_pool_reads *const r = image->reads;
+
+	if (r != NULL) { /* an element a word, so that the order is known: places are 512 bytes apart */
+		if (r->words[i] == 0) {
+			r->rank[i] = r->count;
+			r->order[r->count++] = i;
+		}
+		r->words[i] |= 1;
 	}
 	return ct_image_word(image, place(i));
 }
