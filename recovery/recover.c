@@ -77,14 +77,17 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 	struct nvw_recovery *report)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const uint64_t *const log =
+		nvw_pool_at(pool, nvw__entry_off(g, stream, 0), (uint64_t)g->log_entries * NVW__ENTRY_BYTES);
 	int r = 0;
 
 	for (uint32_t i = g->log_entries; r == 0 && i-- > 0;) {
+		const uint64_t *const words = log + (uint64_t)i * NVW__ENTRY_WORDS;
 		const nvw_off off = nvw__entry_off(g, stream, i);
-		const uint64_t *const words = nvw_pool_at(pool, off, NVW__ENTRY_BYTES);
 		struct entry entry;
 
-		if (is_settled(words, settled)) {
+		/* Most have never been written. */
+		if (!(words[0] | words[1] | words[2] | words[3]) || is_settled(words, settled)) {
 			continue;
 		}
 		entry = judge(pool, words, off, settled);
