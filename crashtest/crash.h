@@ -31,7 +31,8 @@
  *   (6) A recovery or check that dies, hangs or writes where it must not is a finding; the states after it are
  *       tested all the same, on an image that it cannot have touched.
  *   (7) Deterministic: the same inputs and seed test the same states and give the same findings, whatever
- *       the number of jobs.
+ *       the number of jobs. (Under buffered epoch persistency and for store logs a state may be tested once by
+ *       each of two jobs: then it counts as two distinct ones.)
  */
 #ifndef CRASHTEST_CRASH_H
 #define CRASHTEST_CRASH_H

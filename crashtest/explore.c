@@ -23,6 +23,7 @@ enum {
 	DEATHS_MAX = 100,  /* of a range's workers: each costs a fork, and it is one bug most of the time */
 	JOBS_MAX = 64,
 	CHECKPOINT_SECONDS = 30,
+	SEEN_MAX = 1 << 22, /* hashes of 8 bytes a worker */
 };
 
 struct exploration {
@@ -56,7 +57,7 @@ static uint64_t range_end(const struct ct_plan *plan, uint64_t first, uint64_t s
 
 	for (;; i++) {
 		draws += ct_plan_share(plan, i);
-		if (i == plan->instants || (draws >= share && plan->fresh[i] & CT_PLAN_ACK)) {
+		if (i == plan->instants || (draws >= share && plan->fresh[i] & CT_PLAN_CUT)) {
 			break;
 		}
 	}
@@ -68,7 +69,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 {
 	uint64_t capacity = 1024;
 
-	while (capacity < 4 * draws) { /* states, and with --symmetric their patterns */
+	while (capacity < 4 * draws && capacity < SEEN_MAX) { /* states, and with --symmetric their patterns */
 		capacity *= 2;
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];

@@ -100,6 +100,13 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 	return 0;
 }
 
+/* Where the work may be divided. Mostly where an acknowledgement makes all states new, so that none is on both sides. The
+ * models without such places are cut anywhere: a state that is on both sides is then tested twice. */
+static bool may_cut(const struct ct_medium *m)
+{
+	return m->obliged_by_ack || m->rules.model == CT_MODEL_BUFFERED || m->rules.model >= CT_MODEL_X86;
+}
+
 static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)
 {
 	struct ct_count n;
@@ -119,7 +126,7 @@ static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct
 		plan->fresh = fresh;
 		*capacity = grown;
 	}
-	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (m->obliged_by_ack ? CT_PLAN_ACK : 0);
+	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));
 	plan->exact = plan->exact && n.exact;

@@ -14,7 +14,7 @@ struct ct_plan {
 	uint64_t seed;
 	uint64_t instants, interval_room;
 	struct ct_interval *interval; /* likewise; memory shared with the workers */
-	uint32_t *fresh;      /* instant i at i - 1: states that are new there, capped; CT_PLAN_ACK */
+	uint32_t *fresh;      /* instant i at i - 1: states that are new there, capped; CT_PLAN_CUT */
 	uint64_t share;       /* the most states that one instant gets; 0: only some instants get one */
 	uint64_t budget;
 	double possible, possible_log2; /* a bound unless exact */
@@ -24,7 +24,7 @@ struct ct_plan {
 };
 
 enum { CT_PLAN_CAP = 0x7fffffff };
-#define CT_PLAN_ACK 0x80000000u /* an acknowledgement came just before this instant */
+#define CT_PLAN_CUT 0x80000000u /* work may be divided here: mostly, an acknowledgement came just before */
 
 /* Passes over the whole log with medium. Counts the run's records into result. */
 NVW_CHECKED int ct_plan_create(struct ct_medium *medium, uint64_t budget, uint64_t seed,

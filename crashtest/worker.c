@@ -43,6 +43,10 @@ static bool is_new(struct ct_shared *s, uint64_t state)
 		return false;
 	}
 	s->seen[i] = key;
+	if (++s->seen_count > s->seen_capacity / 4 * 3) {
+		memset(s->seen, 0, s->seen_capacity * sizeof s->seen[0]);
+		s->seen_count = 0;
+	}
 	return true;
 }
 

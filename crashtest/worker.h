@@ -26,8 +26,11 @@ struct ct_shared {
 	uint64_t distinct, equal, failing, unread, symmetric;
 	uint64_t by_reads; /* instants exhausted by what is looked at */
 	struct ct_groups groups;
+	/* Hashes of states tested, 0 is empty. When it is nearly full all are forgotten: memory does not grow with the
+	 * states, and a state that comes again after so many is tested again. */
 	uint64_t seen_capacity; /* power of two */
-	uint64_t seen[];        /* hashes of states tested, 0 is empty */
+	uint64_t seen_count;
+	uint64_t seen[];
 };
 
 struct ct_worker {
