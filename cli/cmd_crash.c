@@ -16,6 +16,7 @@ static const char own_help[] =
 	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
 	"  --jobs                   processes side by side [1]\n"
 	"  --timeout                for recovery and check of one state [10s]\n"
+	"  --intervals              lists every interval between instants: its states, and how they were accounted for\n"
 	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
 	"  --self-test              of the workload, or of all: are the seeded bugs found, and nothing else?\n"
 	"  --store-log              a store log of pmemcheck instead of a workload, with\n"
@@ -64,6 +65,7 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 		.model = cli_model_name(&s->config),
 		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
 		.command = command ? command : "",
+		.intervals = request->intervals,
 		.atomicity = (unsigned)s->config.atomicity,
 		.seed = s->config.seed};
 	int status;

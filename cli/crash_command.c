@@ -135,6 +135,7 @@ static const struct {
 } own_flags[] = {
 	{"--symmetric", offsetof(struct crash_request, options.symmetric)},
 	{"--nested", offsetof(struct crash_request, options.nested)},
+	{"--intervals", offsetof(struct crash_request, intervals)},
 	{"--matrix", offsetof(struct crash_request, matrix)},
 	{"--self-test", offsetof(struct crash_request, self_test)},
 };
@@ -329,6 +330,7 @@ int crash_store_log(const struct crash_request *request, const char *command, bo
 		.model = "",
 		.mutation = "",
 		.command = command,
+		.intervals = request->intervals,
 		.atomicity = 8,
 		.seed = request->options.seed};
 

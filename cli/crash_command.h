@@ -10,7 +10,7 @@
 /* Takes --mode, --states, --jobs and --timeout: 1 if arg is one of them, 0 if not, NVW_E_USAGE with a message. */
 struct crash_request {
 	struct ct_options options;
-	bool matrix, self_test;
+	bool matrix, self_test, intervals;
 	const char *html; /* page to write; NULL: none */
 	const char *store_log, *image, *check, *check_lib; /* NULL: not given */
 };

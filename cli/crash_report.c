@@ -203,6 +203,24 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fputc('\n', to);
 }
 
+/* A line an interval: how many states are new in it, and what became of them. */
+static void print_intervals(const struct ct_result *r, FILE *to)
+{
+	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "equal", "unread");
+	for (uint64_t i = 0; i < r->interval_count; i++) {
+		const struct ct_interval *const k = &r->interval[i];
+
+		fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
+		if (k->possible_log2 < 40) {
+			fprintf(to, "%14.0f", isfinite(k->possible_log2) ? exp2(k->possible_log2) : 0.0);
+		} else {
+			fprintf(to, "%8s2^%-4.0f", k->exact ? "" : "<= ", k->possible_log2);
+		}
+		fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
+			k->exhausted ? "all accounted for" : "sampled");
+	}
+}
+
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -210,6 +228,9 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
+	if (h->intervals) {
+		print_intervals(r, to);
+	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(r, i, to);
 	}

@@ -12,6 +12,7 @@ struct crash_heading {
 	const char *command;  /* that repeats this test */
 	unsigned atomicity;
 	uint64_t seed;
+	bool intervals;       /* list them all, in text */
 };
 
 void crash_matrix_text(const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);

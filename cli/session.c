@@ -166,7 +166,7 @@ enum { SHARED = sizeof shared / sizeof *shared };
 
 static bool is_flag(const char *arg)
 {
-	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested", "--symmetric"};
+	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested", "--symmetric", "--intervals"};
 
 	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
 		if (!strcmp(arg, flags[i])) {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <nvw/random.h>
-
 #include "reads.h"
 
 #define CT_FIXED (1u << 31)
@@ -38,10 +36,6 @@ static void list_cells(struct ct_reads *r, const struct ct_medium *m)
 
 void ct_reads_free(struct ct_reads *r)
 {
-	for (unsigned i = 0; i < CT_READ_SETS; i++) {
-		free(r->set[i].cell);
-	}
-	free(r->passed.at);
 	free(r->branch.at);
 	free(r->leaf);
 	free(r->list);
@@ -56,12 +50,7 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 	}
 	r->instant = m->instant;
 	r->cells = m->cell_count;
-	r->sets = 0;
 	r->branches = 0;
-	if (r->passed.at != NULL) {
-		memset(r->passed.at, 0, r->passed.capacity * sizeof(uint64_t));
-	}
-	r->passed.count = 0;
 	unsigned *leaf = realloc(r->leaf, (m->cell_count + 1) * sizeof *leaf);
 
 	r->leaf = leaf ? leaf : r->leaf;
@@ -72,105 +61,6 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 
 	r->rank = rank ? rank : r->rank;
 	return leaf && list && rank ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
-}
-
-/* ---- Known ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t key_of(unsigned set, const struct ct_read_set *s, const unsigned *levels)
-{
-	uint64_t key = nvw_mix64(set + 1);
-
-	for (unsigned i = 0; i < s->count; i++) {
-		key = nvw_mix64(key ^ ((uint64_t)s->cell[i] << 32 | levels[s->cell[i]]));
-	}
-	return key | 1;
-}
-
-static uint64_t *place_of(const struct ct_reads *r, uint64_t key)
-{
-	uint64_t *const table = r->passed.at;
-	uint64_t i = (key >> 1) & (r->passed.capacity - 1);
-
-	while (table[i] != 0 && table[i] != key) {
-		i = (i + 1) & (r->passed.capacity - 1);
-	}
-	return &table[i];
-}
-
-bool ct_reads_know(const struct ct_reads *r, const struct ct_medium *m, const unsigned *levels)
-{
-	(void)m;
-	for (unsigned i = 0; i < r->sets && r->passed.count > 0; i++) {
-		const uint64_t key = key_of(i, &r->set[i], levels);
-
-		if (*place_of(r, key) == key) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static void add_passed(struct ct_reads *r, uint64_t key)
-{
-	if (2 * r->passed.count >= r->passed.capacity) {
-		const struct ct_array old = r->passed;
-
-		r->passed = (struct ct_array){0};
-		if (ct_array_grow(&r->passed, old.capacity ? 2 * old.capacity : 1024, sizeof key)) {
-			r->passed = old;
-			return; /* known less is no harm */
-		}
-		for (uint64_t i = 0; i < old.capacity; i++) {
-			const uint64_t moved = ((const uint64_t *)old.at)[i];
-
-			if (moved != 0) {
-				*place_of(r, moved) = moved;
-				r->passed.count++;
-			}
-		}
-		free(old.at);
-	}
-	uint64_t *const place = place_of(r, key);
-
-	r->passed.count += *place == 0;
-	*place = key;
-}
-
-/* The number of the set of cells that the image says were looked at; CT_READ_SETS if there is no room for it. */
-static unsigned find_set(struct ct_reads *r, const struct ct_medium *m)
-{
-	struct ct_read_set *const s = r->sets < CT_READ_SETS ? &r->set[r->sets] : NULL;
-
-	list_cells(r, m);
-	if (s == NULL || r->looked == r->cells) { /* who looks at everything stands for itself alone */
-		return CT_READ_SETS;
-	}
-	if (s->capacity < r->cells) {
-		unsigned *cell = realloc(s->cell, r->cells * sizeof *cell);
-
-		if (cell == NULL) {
-			return CT_READ_SETS;
-		}
-		s->cell = cell;
-		s->capacity = r->cells;
-	}
-	memcpy(s->cell, r->list, r->looked * sizeof *s->cell);
-	s->count = r->looked;
-	for (unsigned i = 0; i < r->sets; i++) {
-		if (r->set[i].count == s->count && memcmp(r->set[i].cell, s->cell, s->count * sizeof *s->cell) == 0) {
-			return i;
-		}
-	}
-	return r->sets++;
-}
-
-void ct_reads_passed(struct ct_reads *r, const struct ct_medium *m, const unsigned *levels)
-{
-	const unsigned set = m->image.reads != NULL ? find_set(r, m) : CT_READ_SETS;
-
-	if (set < CT_READ_SETS) {
-		add_passed(r, key_of(set, &r->set[set], levels));
-	}
 }
 
 /* ---- Tree ------------------------------------------------------------------------------------------------------- */

@@ -103,8 +103,6 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 		if (!again) {
 			note_findings(r);
 		}
-	} else if (m->image.reads != NULL) {
-		ct_reads_passed(&r->reads, m, r->levels);
 	}
 	s->phase = CT_PHASE_IDLE;
 }
@@ -150,11 +148,6 @@ static void test_state(struct range *r, uint64_t draw)
 	if (!ct_plan_draw(r->plan, m, draw, &r->walk, r->levels)) {
 		return;
 	}
-	if (m->image.reads != NULL && ct_reads_know(&r->reads, m, r->levels)) {
-		r->shared->unread++;
-		r->here->unread++;
-		return;
-	}
 	if (is_symmetric(r)) {
 		r->shared->symmetric++;
 		return;
@@ -185,7 +178,6 @@ static bool test_tree(struct range *r, uint64_t budget)
 		judge_state(r, CT_DRAW_LEAF + leaf, true);
 		ct_medium_undo(m);
 		if (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) {
-			m->image.reads = NULL; /* noting what is looked at would cost more than it spares */
 			break;
 		}
 		/* One that fails may not have looked at everything that matters to its neighbours. */
@@ -204,11 +196,7 @@ static bool try_tree(struct range *r, uint64_t draws)
 	const uint64_t share = ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = model == CT_MODEL_OBSERVED || model == CT_MODEL_EPOCH || model == CT_MODEL_X86;
 
-	if (m->image.reads == NULL || !fits || share < WORTH_A_TREE) {
-		r->medium->image.reads = NULL;
-		return false;
-	}
-	return test_tree(r, share);
+	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);
 }
 
 static int make_room(struct range *r)
@@ -271,9 +259,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			r->here->exhausted = true;
 			draws = 0;
 		}
-		if (ct_plan_exhausts(r->plan, m->instant)) {
-			m->image.reads = NULL;
-		}
+		m->image.reads = NULL; /* noting what is looked at has its cost: for trees alone */
 		for (; draw < draws && !r->shared->stop; draw++) {
 			test_state(r, draw);
 			r->shared->next = draw + 1;

@@ -33,7 +33,7 @@ static char dir[64];
 
 struct outcome {
 	int status;
-	char out[65536], err[4096];
+	char out[1 << 20], err[4096];
 };
 
 static void read_file(const char *path, char *to, size_t n)
@@ -128,6 +128,22 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run /bin/true", "cannot be loaded"},
 		{"run ./nothing.so", "cannot be loaded"},
 		{"crash kv --mode=guess", "expected kill, observed or permitted"},
+		{"crash kv --model=relaxed", "expected strict, epoch, buffered-epoch, eadr"},
+		{"crash kv --model=x86", "x86 is for store logs"},
+		{"crash kv --atomicity=16", "expected 8 or line"},
+		{"crash kv --model=epoch --set=persist.model=buffered-epoch", "barriers stall"},
+		{"crash kv --shard=3/2", "expected I/N"},
+		{"crash kv --nested --mode=kill", "--nested"},
+		{"crash --merge", "--merge what?"},
+		{"crash --merge /nowhere/a.json", "/nowhere/a.json"},
+		{"crash --store-log=/nowhere/log", "--image=FILE is needed"},
+		{"crash --store-log=/nowhere/log --image=/nowhere/image", "one checker is needed"},
+		{"crash --store-log=/nowhere/log --image=/nowhere/image --check=true", "/nowhere/image"},
+		{"crash --store-log=/nowhere/log --image=/bin/true --check-lib=/nowhere/lib.so", "/nowhere"},
+		{"crash kv --store-log=/nowhere/log", "has no place beside it"},
+		{"replay", "replay what?"},
+		{"replay /nowhere/finding", "/nowhere/finding"},
+		{"replay /bin/true", "expected a saved finding"},
 		{"crash kv --states=0", "expected a number from 1"},
 		{"recover", "which pool?"},
 		{"recover /nowhere/a.pool", "/nowhere/a.pool"},
@@ -146,7 +162,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 
 static void every_command_explains_itself(void **state)
 {
-	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "recover --help",
+	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help", "recover --help",
 		"inspect --help", "log --help", "list --help"};
 
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -178,8 +194,16 @@ static void expect_in_dir(const char *format, int status, const char *out, const
 {
 	char words[512];
 
-	snprintf(words, sizeof words, format, dir);
+	snprintf(words, sizeof words, format, dir, dir, dir, dir);
 	expect(words, status, out, err);
+}
+
+static void remove_dir(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	rmdir(path);
 }
 
 static void a_wrong_machine_file_is_refused_with_its_line(void **state)
@@ -409,6 +433,143 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 		"not with the highest key");
 }
 
+#define BROKEN "crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
+
+static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
+{
+	expect_in_dir(BROKEN " --save=%s/findings", 1, "again: nvwave replay", "");
+	expect_in_dir("replay %s/findings/finding-1", 1, "REPRODUCED", "");
+	expect_in_dir("replay %s/findings/finding-1 --extract=%s/pool", 1, "REPRODUCED", "");
+	expect_in_dir("inspect %s/pool", 1, "btree", ""); /* as the crash left it: not recovered */
+	remove_file("pool");
+	for (unsigned i = 1; i < 40; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "findings/finding-%u", i);
+		remove_file(name);
+	}
+	remove_dir("findings");
+	assert_true(is_empty_dir());
+}
+
+static void the_html_page_has_verdict_findings_and_source_lines(void **state)
+{
+	static char page[1 << 20];
+	char path[96];
+
+	expect_in_dir(BROKEN " --html=%s/page.html", 1, "INCONSISTENT", "");
+	snprintf(path, sizeof path, "%s/page.html", dir);
+	read_file(path, page, sizeof page);
+	for (unsigned i = 0; i < 6; i++) {
+		static const char *const parts[] = {"INCONSISTENT", "id=\"finding-1\"", "Before the crash", "Words that matter",
+			"insert.c:", "</html>"};
+
+		if (!strstr(page, parts[i])) {
+			fail_msg("the page lacks %s", parts[i]);
+		}
+	}
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "src="));
+	remove_file("page.html");
+	expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
+	assert_true(is_empty_dir());
+}
+
+static uint64_t sum_of(const char *text, const char *name)
+{
+	json_error_t error;
+	json_t *const root = json_loads(text, 0, &error);
+	const uint64_t n = (uint64_t)json_integer_value(json_object_get(root, name));
+
+	assert_non_null(root);
+	json_decref(root);
+	return n;
+}
+
+static void shards_together_are_the_whole(void **state)
+{
+	const uint64_t failing = sum_of(run(BROKEN " --output-format=json")->out, "states_failing");
+	const uint64_t distinct = sum_of(run(BROKEN " --output-format=json")->out, "states_distinct");
+
+	for (unsigned i = 1; i <= 3; i++) {
+		char words[256], name[32];
+
+		snprintf(words, sizeof words, BROKEN " --output-format=json --shard=%u/3", i);
+		snprintf(name, sizeof name, "part-%u", i);
+		write_text(name, run(words)->out);
+	}
+	expect_in_dir("crash --merge %s/part-1 %s/part-2 %s/part-3", 1, "INCONSISTENT", "");
+	expect_in_dir("crash --merge %s/part-1 %s/part-3", 2, "", "shard 2 of 3 is missing");
+	expect_in_dir("crash --merge %s/part-1 %s/part-1", 2, "", "given twice");
+	char words[256];
+
+	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json", dir, dir, dir);
+	assert_int_equal(sum_of(run(words)->out, "states_failing"), failing);
+	assert_int_equal(sum_of(run(words)->out, "states_distinct"), distinct);
+	remove_file("part-1");
+	remove_file("part-2");
+	remove_file("part-3");
+	assert_true(is_empty_dir());
+}
+
+/* SIGINT in the middle, twice; then to the end. */
+static void an_interrupted_exploration_goes_on_where_it_was(void **state)
+{
+	static const char whole[] = "crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch --states=300000";
+	const uint64_t distinct = sum_of(run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
+					     "--states=300000 --output-format=json")->out, "states_distinct");
+	char words[256], path[96];
+	unsigned interrupted = 0;
+
+	snprintf(path, sizeof path, "%s/checkpoint", dir);
+	snprintf(words, sizeof words, "%s --resume=%s --output-format=json", whole, path);
+	for (unsigned i = 0; i < 2; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			char *argv[16] = {(char *)(uintptr_t)nvwave};
+			unsigned argc = 1;
+
+			for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+				argv[argc++] = word;
+			}
+			if (!freopen("/dev/null", "w", stdout)) {
+				_exit(3);
+			}
+			execv(nvwave, argv);
+			_exit(3);
+		}
+		usleep(700000);
+		kill(pid, SIGINT);
+		int status;
+
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		interrupted += access(path, F_OK) == 0;
+	}
+	assert_int_equal(sum_of(run(words)->out, "states_distinct"), distinct);
+	assert_int_not_equal(access(path, F_OK), 0);
+	if (interrupted == 0) {
+		print_message("# the exploration was too quick to be interrupted\n");
+	}
+	write_text("checkpoint", "NVWCKPT and then something else");
+	expect_in_dir("crash btree --count=50 --resume=%s/checkpoint", 2, "", "remove it to begin anew");
+	remove_file("checkpoint");
+}
+
+static void the_matrix_says_which_barriers_are_needed(void **state)
+{
+	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000", 0,
+		"needed: with work-item scope", "");
+	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo", 1,
+		"INCONSISTENT", "");
+}
+
+static void every_state_of_a_small_run_is_accounted_for(void **state)
+{
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0, "100 %: every one of them is accounted for", "");
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "all accounted for", "");
+}
+
 static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 {
 	char words[512];
@@ -458,6 +619,12 @@ int main(void)
 		cmocka_unit_test(json_of_run_and_crash_has_what_is_promised),
 		cmocka_unit_test(statistics_are_lines_between_markers),
 		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
+		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
+		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),
+		cmocka_unit_test(shards_together_are_the_whole),
+		cmocka_unit_test(an_interrupted_exploration_goes_on_where_it_was),
+		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
+		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
 		cmocka_unit_test(logs_are_written_and_dumped),
 		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
