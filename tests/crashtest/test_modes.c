@@ -19,7 +19,7 @@
 #include "fake_machine.h"
 
 enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
-enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK };
+enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK, COUNTING_RECOVERY };
 
 struct plan {
 	int mutation;
@@ -86,10 +86,16 @@ static uint64_t word(struct nvw_pool *pool, nvw_off off)
 static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	const uint64_t zero = 0, again = word(pool, POOL_BYTES - 8) + 1;
+	unsigned counted = 0;
 
 	for (unsigned op = 0; op <= OPS; op++) {
-		if (!word(pool, 8 * op) && word(pool, VALUES + 8 * op) &&
-			nvw_pool_write(pool, VALUES + 8 * op, &zero, 8)) {
+		if (word(pool, 8 * op) || !word(pool, VALUES + 8 * op)) {
+			continue;
+		}
+		if (mutation_now == COUNTING_RECOVERY && !counted++ && nvw_pool_write(pool, POOL_BYTES - 8, &again, 8)) {
+			return NVW_E_STOPPED;
+		}
+		if (nvw_pool_write(pool, VALUES + 8 * op, &zero, 8)) {
 			return NVW_E_STOPPED;
 		}
 	}
@@ -122,6 +128,7 @@ static const struct nvw_mutation mutations[] = {
 	{"early-ack", "acknowledged before it is durable", "kill", NULL},
 	{"bad-recovery", "recovery writes again", "observed", NULL},
 	{"crashing-check", "check dies", "kill", NULL},
+	{"counting-recovery", "recovery counts its runs before it does its work", "observed", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -207,6 +214,25 @@ static void a_recovery_that_writes_again_is_found(void **state)
 	assert_string_equal(r.finding[0].text, "recovery of a recovered pool writes 1 words");
 }
 
+/* Run again it writes nothing, and what it leaves passes the check: only a crash in its middle shows it. */
+static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(void **state)
+{
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = COUNTING_RECOVERY};
+	struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
+	static struct ct_result r;
+
+	assert_int_equal(ct_run(&subject, &options, &r), 0);
+	assert_true(r.consistent);
+	ct_result_free(&r);
+	options.nested = true;
+	assert_int_equal(ct_run(&subject, &options, &r), 0);
+	assert_false(r.consistent);
+	assert_string_equal(
+		r.finding[0].text, "recovery that was crashed before its write 2 ends in another pool than one that was not");
+	ct_result_free(&r);
+}
+
 static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
 {
 	const struct ct_result r = crashed(CT_KILL, CRASHING_CHECK, 20, 1);
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_missing_barrier_is_found_in_both_modes_with_its_places),
 		cmocka_unit_test(an_early_acknowledgement_is_found_in_both_modes),
 		cmocka_unit_test(a_recovery_that_writes_again_is_found),
+		cmocka_unit_test(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
 		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
 		cmocka_unit_test(no_file_is_left_behind),

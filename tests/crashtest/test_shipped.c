@@ -40,11 +40,11 @@ static const struct shipped {
   btree_delete = {
 	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
 
-static struct ct_result run(
-	const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting)
+static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, enum ct_model model, uint64_t states,
+	int mutation, const char *setting)
 {
 	static struct ct_result result;
-	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = 2};
+	const struct ct_options options = {.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2};
 	struct emu_config config;
 	struct nvw_options *values;
 	int r;
@@ -66,6 +66,12 @@ static struct ct_result run(
 	nvw__options_free(values);
 	ct_result_free(&result);
 	return result;
+}
+
+static struct ct_result run(
+	const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation, const char *setting)
+{
+	return run_under(s, mode, CT_MODEL_OBSERVED, states, mutation, setting);
 }
 
 static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, int mutation,
@@ -160,6 +166,45 @@ static void a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone(vo
 	expect(&btree, CT_OBSERVED, 3000, narrow, NULL, true);
 }
 
+/* The cause of a planted bug is the bug: which barrier, of which scope, and which would do. */
+static void findings_name_the_barrier_that_was_taken_away(void **state)
+{
+	static const struct {
+		const char *mutation, *mode;
+		enum ct_cause_kind kind;
+		const char *needed, *text;
+	} cases[] = {
+		{"publish-before-data", "epoch", CT_CAUSE_MISSING, "work-item", "no persist barrier lies between"},
+		{"complete-before-updates", "epoch", CT_CAUSE_MISSING, "work-group", "no persist barrier lies between"},
+		{"narrow-scope", "buffered-epoch", CT_CAUSE_NARROW, "work-group", "has work-item scope"},
+		{"ack-before-barrier", "epoch", CT_CAUSE_REVERSED, "", "was acknowledged before its stores were made"},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct ct_result r;
+		enum ct_model model = CT_MODEL_STRICT;
+		bool found = false;
+		int mutation = 0;
+
+		while (strcmp(nvw_workload_btree.mutations[mutation].name, cases[i].mutation)) {
+			mutation++;
+		}
+		while (strcmp(ct_model_info(model)->name, cases[i].mode)) {
+			model++;
+		}
+		r = run_under(&btree, CT_PERMITTED, model, 5000, mutation, NULL);
+		for (unsigned k = 0; k < r.finding_count; k++) {
+			const struct ct_cause *const c = &r.finding[k].cause;
+
+			found = found || (c->kind == cases[i].kind && !strcmp(c->needed, cases[i].needed) &&
+						 strstr(c->text, cases[i].text));
+		}
+		if (!found) {
+			fail_msg("%s: %s", cases[i].mutation, r.finding_count ? r.finding[0].cause.text : "nothing was found");
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +213,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
 		cmocka_unit_test(every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
+		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
 		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
 	};
 
