@@ -154,14 +154,14 @@ static void blame(struct explanation *x, unsigned first, unsigned end)
 	for (unsigned i = first; i < end; i++) {
 		ct_states_lower(&x->medium, i, 0, x->levels);
 	}
-	const bool still = fails(x);
+	const bool still = fails(x), mended = x->findings.count == 0;
 
 	swap_levels(x);
 	if (still) {
 		return;
 	}
 	if (end - first == 1) {
-		x->early[first] = true;
+		x->early[first] = mended; /* or else it fails in another way: that one is needed too */
 	} else {
 		blame(x, first, first + (end - first) / 2);
 		blame(x, first + (end - first) / 2, end);
@@ -314,6 +314,22 @@ static void add_in_flight(const struct explanation *x, const struct ct_stores *s
 	}
 }
 
+/* Durable stores that lead to the place of the violation: their value is its offset, below 16 bits that a structure may
+ * use for itself. */
+static void add_pointers(const struct explanation *x, const struct ct_stores *s, struct side *durable)
+{
+	const uint64_t mask = UINT64_C(0xfffffffffff8), off = x->finding->off & mask;
+
+	for (uint64_t i = 0; i < s->capacity && off != 0; i++) {
+		const struct ct_store *const store = &s->word[i].last;
+
+		if (s->word[i].off != UINT64_MAX && (store->value & mask) == off && store->bytes == 8 &&
+			ct_store_is_durable(store, x->medium.image.rw)) {
+			add(durable, store);
+		}
+	}
+}
+
 /* Durable stores around the violation: its word first, then its line. */
 static void add_around(const struct explanation *x, const struct ct_stores *s, struct side *durable)
 {
@@ -423,6 +439,7 @@ static int name_stores(struct explanation *x)
 	ct_medium_apply(&x->medium, x->levels);
 	add_in_flight(x, &s, &durable, &lost);
 	if (durable.count == 0) {
+		add_pointers(x, &s, &durable);
 		add_around(x, &s, &durable);
 	}
 	if (lost.count == 0) {
