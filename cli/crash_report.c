@@ -155,6 +155,9 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
 	}
 	fputc('\n', to);
+	if (f->where[0] != '\0') {
+		fprintf(to, "    in %s\n", f->where);
+	}
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s (%s state%s)\n", f->also[k].text, grouped(f->also[k].states, a),
 			f->also[k].states == 1 ? "" : "s");

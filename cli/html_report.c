@@ -454,6 +454,11 @@ static void finding(FILE *f, const struct ct_result *r, unsigned i)
 		fprintf(f, "; smallest case: %llu of %llu uncertain words lost", (ull)(d->units - d->units_durable), (ull)d->units);
 	}
 	fputs("</p>", f);
+	if (d->where[0] != '\0') {
+		fputs("<p>in <span class=\"mono\">", f);
+		escape(f, d->where);
+		fputs("</span></p>", f);
+	}
 	if (d->cause.kind != CT_CAUSE_NONE) {
 		fputs("<div class=\"cause\">", f);
 		escape(f, d->cause.text);

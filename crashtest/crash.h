@@ -150,6 +150,7 @@ struct ct_finding {
 	uint64_t instant, draw;   /* the first: where it is in the exploration, or (0, trial) */
 	int signal;               /* that recovery or check died of; 0 */
 	bool hung;
+	char where[CT_TEXT_BYTES]; /* of a signal or a hang: "file:line (function)", "" if unknown */
 	/* The smallest case found: of units in flight, how many were durable. */
 	uint64_t units, units_durable;
 	bool minimised;

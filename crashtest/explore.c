@@ -192,7 +192,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	if (s->phase == CT_PHASE_IDLE) {
 		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
 	}
-	ct_describe_death(s->phase, w->hung, status, &f);
+	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
 	s->failing++;
 	ct_groups_add(&s->groups, &f);
 	s->phase = CT_PHASE_IDLE;
@@ -215,7 +215,7 @@ static void watch(const struct exploration *x, struct ct_worker *w)
 		w->sequence_wall = ct_wall_seconds();
 	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms)) {
 		w->hung = true;
-		kill(w->pid, SIGKILL);
+		ct_end_hanging(w->pid, &w->shared->frames);
 	}
 }
 

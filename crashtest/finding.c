@@ -99,13 +99,13 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		json_array_append_new(also, json_pack("{s:s, s:I}", "text", f->also[i].text, "states",
 						    (json_int_t)f->also[i].states));
 	}
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s}", "text",
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}", "text",
 		f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off, "first_time_ps",
 		(json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw", (json_int_t)f->draw, "signal",
 		f->signal, "hung", f->hung, "minimised", f->minimised, "writes_in_flight", (json_int_t)f->units, "writes_lost",
 		(json_int_t)(f->units - f->units_durable), "acknowledged",
 		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause", cause_json(&f->cause),
-		"places", places, "also", also, "also_more", (int)f->also_more, "words", units, "saved", f->saved);
+		"places", places, "also", also, "also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */
@@ -343,6 +343,7 @@ struct shared {
 	int error;
 	char message[512];
 	struct ct_finding finding;
+	struct ct_frames frames;
 };
 
 /* In the child. The finding is the violation of the same kind as the saved one, else the first. */
@@ -380,14 +381,14 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (!shared->finding.hung && ct_over_limit(pid, 0, wall, timeout_ms)) {
 			shared->finding.hung = true;
-			kill(pid, SIGKILL);
+			ct_end_hanging(pid, &shared->frames);
 		}
 		usleep(500);
 	}
 	if (shared->error) {
 		return nvw_fail(shared->error, "%s", shared->message);
 	}
-	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->finding);
+	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
 	return 0;
 }
 
@@ -405,6 +406,7 @@ int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, 
 
 	if (pid == 0) {
 		ct_child_begin();
+		ct_frames_catch(&shared->frames);
 		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}

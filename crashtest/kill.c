@@ -39,6 +39,7 @@ struct verdict {
 	char message[512];
 	uint64_t hash; /* of the crash state */
 	struct nvw_findings findings;
+	struct ct_frames frames;
 };
 
 struct slot {
@@ -121,6 +122,7 @@ static int start_judging(const struct killing *k, struct slot *s)
 	s->pid = fork();
 	if (s->pid == 0) {
 		ct_child_begin();
+		ct_frames_catch(&s->verdict->frames);
 		s->verdict->error = judge(k, s);
 		if (s->verdict->error) {
 			snprintf(s->verdict->message, sizeof s->verdict->message, "%s", nvw_error_message());
@@ -154,7 +156,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	if (s->hung || WIFSIGNALED(status)) {
-		ct_describe_death(v->phase, s->hung, status, &f);
+		ct_describe_death(v->phase, s->hung, status, &v->frames, &f);
 		ct_groups_add(&k->groups, &f);
 		k->result->states_failing++;
 		return;
@@ -210,7 +212,7 @@ static int look_after(struct killing *k, struct slot *s)
 	if (pid == 0) {
 		if (s->stage == JUDGING && ct_over_limit(s->pid, s->cpu, s->wall, k->options->timeout_ms)) {
 			s->hung = true;
-			kill(s->pid, SIGKILL);
+			ct_end_hanging(s->pid, &s->verdict->frames);
 		}
 		return 0;
 	}

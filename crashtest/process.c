@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "process.h"
 
@@ -60,9 +61,19 @@ static const char *phase_name(uint32_t phase)
 	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
 }
 
-void ct_describe_death(uint32_t phase, bool hung, int status, struct ct_finding *f)
+void ct_end_hanging(pid_t pid, const struct ct_frames *frames)
+{
+	kill(pid, CT_FRAMES_ASK);
+	for (unsigned i = 0; i < 100 && frames->count == 0; i++) {
+		usleep(1000);
+	}
+	kill(pid, SIGKILL);
+}
+
+void ct_describe_death(uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *f)
 {
 	f->hung = hung;
+	ct_frames_place(frames, f->where);
 	if (hung) {
 		snprintf(f->text, sizeof f->text, "%s does not end", phase_name(phase));
 	} else if (WIFSIGNALED(status)) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "crash.h"
+#include "frames.h"
 
 double ct_wall_seconds(void);
 
@@ -22,7 +22,10 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 /* First thing in a child: it dies with its parent, of every fatal signal, and leaves no core file. */
 void ct_child_begin(void);
 
-/* What became of a process that recovered and checked: fills in text, signal and hung, if it did not end in order. */
-void ct_describe_death(uint32_t phase, bool hung, int status, struct ct_finding *finding);
+/* What became of a process that recovered and checked: fills in text, signal, hung and where, if it did not end in order. */
+void ct_describe_death(uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *finding);
+
+/* Ends a child that hangs, after it has left its frames. */
+void ct_end_hanging(pid_t pid, const struct ct_frames *frames);
 
 #endif

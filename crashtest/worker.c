@@ -299,6 +299,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared};
 
 	ct_child_begin();
+	ct_frames_catch(&shared->frames);
 	signal(SIGINT, SIG_IGN); /* the parent decides */
 	signal(SIGTERM, SIG_IGN);
 	m->seen = NULL;

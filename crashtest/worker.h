@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "frames.h"
 #include "group.h"
 #include "plan.h"
 #include "reads.h"
@@ -26,6 +27,7 @@ struct ct_shared {
 	uint64_t distinct, equal, failing, unread, symmetric;
 	uint64_t by_reads; /* instants exhausted by what is looked at */
 	struct ct_groups groups;
+	struct ct_frames frames;
 	/* Hashes of states tested, 0 is empty. When it is nearly full all are forgotten: memory does not grow with the
 	 * states, and a state that comes again after so many is tested again. */
 	uint64_t seen_capacity; /* power of two */

@@ -239,6 +239,8 @@ static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].signal, SIGBUS);
+	assert_non_null(strstr(r.finding[0].where, "test_modes.c:"));
+	assert_non_null(strstr(r.finding[0].where, "(check)"));
 	assert_in_range(r.states_failing, 1, 19);
 	assert_int_equal(r.states_tested, 20);
 }
