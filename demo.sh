@@ -25,3 +25,5 @@ try crash kv --mode=observed --count=2000 --preload=500 --batch=64
 try crash kv --mode=observed --count=2000 --preload=500 --batch=64 --mutate=publish-before-value
 try crash btree --mode=observed --count=600 --preload=300 --batch=200 --group-size=64
 try crash btree --mode=observed --count=600 --preload=300 --batch=200 --group-size=64 --mutate=update-before-log
+# What this machine's hardware hides, and the model permits: a barrier of too narrow a scope.
+try crash btree --count=600 --preload=300 --batch=200 --group-size=64 --mutate=narrow-scope --model=buffered-epoch

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include <crashtest/model.h>
 #include <emu.h>
 
 #include "commands.h"
@@ -72,6 +73,26 @@ static void list_mutations(struct table *t)
 	}
 }
 
+/* The axioms by name; crashtest/model.h and the report's page say what each means. */
+static void list_models(struct table *t)
+{
+	t->columns[0] = "name";
+	t->columns[1] = "source";
+	t->columns[2] = "axioms";
+	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
+		const struct ct_model_info *const model = ct_model_info(i);
+		const char *name;
+		char axioms[256] = "";
+
+		for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
+			if (model->axioms >> k & 1) {
+				snprintf(axioms + strlen(axioms), sizeof axioms - strlen(axioms), "%s%s", *axioms ? ", " : "", name);
+			}
+		}
+		add(t, model->name, model->who, axioms, NULL);
+	}
+}
+
 static void list_stats(struct table *t)
 {
 	unsigned count;
@@ -106,6 +127,7 @@ static const struct {
 	{"machines", list_machines},
 	{"protocols", list_protocols},
 	{"mutations", list_mutations},
+	{"models", list_models},
 	{"stats", list_stats},
 	{"options", list_options},
 };
@@ -176,7 +198,7 @@ int cmd_list(int argc, char **argv)
 
 	for (int i = 1; i < argc && r >= 0; i++) {
 		if (!strcmp(argv[i], "--help")) {
-			puts("nvwave list workloads|machines|protocols|mutations|stats|options "
+			puts("nvwave list workloads|machines|protocols|mutations|models|stats|options "
 			     "[--output-format=normal|json]");
 			return STATUS_CLEAN;
 		}
@@ -190,7 +212,7 @@ int cmd_list(int argc, char **argv)
 	}
 	if (r >= 0 && !what) {
 		r = nvw_fail(NVW_E_USAGE,
-			"list what? workloads, machines, protocols, mutations, stats or options");
+			"list what? workloads, machines, protocols, mutations, models, stats or options");
 	}
 	r = r < 0 ? r : list(what, json);
 	return r < 0 ? cli_fail() : STATUS_CLEAN;

@@ -107,7 +107,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		if (r->states_possible_log2 < 53) {
-			fprintf(to, "%s states", grouped((uint64_t)r->states_possible, a));
+			fprintf(to, "%s%s states", r->states_possible_exact ? "" : "at most ",
+				grouped((uint64_t)r->states_possible, a));
 		} else {
 			fprintf(to, "at most 2^%.1f states", r->states_possible_log2);
 		}

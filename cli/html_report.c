@@ -9,7 +9,7 @@
 
 typedef unsigned long long ull;
 
-enum { SOURCE_AROUND = 4, CHART_WIDTH = 960, CHART_HEIGHT = 120, COLUMNS_MAX = 320, LANE = 22 };
+enum { SOURCE_AROUND = 4, CHART_WIDTH = 960, CHART_HEIGHT = 120, COLUMNS_MIN = 32, COLUMNS_MAX = 320, LANE = 22 };
 
 static const char style[] =
 	":root{--ink:#1d2330;--soft:#5b6475;--line:#dfe3ea;--bg:#f6f7f9;--card:#fff;--bad:#b3261e;--badbg:#fdeceb;--good:#146c43;"
@@ -74,6 +74,16 @@ static void print_time(FILE *f, uint64_t ps)
 	fprintf(f, ps < 1000000 ? "%.4g ns" : "%.6g us", ps < 1000000 ? (double)ps / 1e3 : (double)ps / 1e6);
 }
 
+/* Of a store log, whose clock counts operations: which one. */
+static void print_moment(FILE *f, const struct ct_result *r, uint64_t ps)
+{
+	if (r->model >= CT_MODEL_X86) {
+		fprintf(f, "operation %llu", (ull)(ps / 1000));
+	} else {
+		print_time(f, ps);
+	}
+}
+
 static void print_possible(FILE *f, const struct ct_result *r)
 {
 	if (r->states_possible_log2 < 53) {
@@ -101,9 +111,9 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	if (r->mode == CT_KILL) {
 		fprintf(f, "killed at seeded instants");
 	} else if (r->mode == CT_OBSERVED) {
-		fprintf(f, "every state that this run's timing could leave");
+		fprintf(f, "states that this run's timing could leave");
 	} else {
-		fprintf(f, "every state that the model <b>%s</b> permits", ct_model_info(r->model)->name);
+		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
 	fprintf(f, ", %u-byte atomicity, seed %llu%s", h->atomicity, (ull)h->seed, *h->mutation ? ", mutation " : "");
 	escape(f, h->mutation);
@@ -140,10 +150,14 @@ static void coverage(FILE *f, const struct ct_result *r)
 	tile(f, "states that fail", r->states_failing);
 	fputs("</div>", f);
 	if (r->mode != CT_KILL) {
-		fprintf(f, "<p class=\"soft\">%llu stores, %llu barriers, %llu acknowledged operations in ", (ull)r->stores,
-			(ull)r->barriers, (ull)r->acks);
-		print_time(f, r->sim_time_ps);
-		fprintf(f, " of simulated time; explored in %.1f s.</p>", r->explore_seconds);
+		fprintf(f, "<p class=\"soft\">%llu stores, %llu %s", (ull)r->stores, (ull)r->barriers,
+			r->model >= CT_MODEL_X86 ? "fences" : "barriers");
+		if (r->model < CT_MODEL_X86) {
+			fprintf(f, ", %llu acknowledged operations in ", (ull)r->acks);
+			print_time(f, r->sim_time_ps);
+			fputs(" of simulated time", f);
+		}
+		fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
 	}
 	if (r->interrupted || r->gave_up) {
 		fputs("<p class=\"lost\">The exploration did not come to its end: there is no verdict on the rest.</p>", f);
@@ -178,7 +192,7 @@ static void intervals(FILE *f, const struct ct_result *r)
 		CHART_WIDTH, CHART_HEIGHT + 24);
 	for (uint64_t c = 0; c < columns; c++) {
 		const uint64_t first = c * n / columns, end = (c + 1) * n / columns;
-		const double width = (double)CHART_WIDTH / (double)columns;
+		const double width = CHART_WIDTH / fmax((double)columns, COLUMNS_MIN);
 		double log2_states = 0;
 		bool whole = true;
 
@@ -193,9 +207,11 @@ static void intervals(FILE *f, const struct ct_result *r)
 			has_finding(r, first, end) ? "bad" : whole ? "good" : "bar", (ull)first + 1,
 			(double)r->interval[end - 1].time_ps / 1e3, log2_states, whole ? "all accounted for" : "sampled");
 	}
-	fprintf(f, "<text x=\"0\" y=\"%d\">%.4g us</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g us</text></svg>",
-		CHART_HEIGHT + 18, (double)r->interval[0].time_ps / 1e6, CHART_WIDTH, CHART_HEIGHT + 18,
-		(double)r->interval[n - 1].time_ps / 1e6);
+	fprintf(f, "<text x=\"0\" y=\"%d\">", CHART_HEIGHT + 18);
+	print_moment(f, r, r->interval[0].time_ps);
+	fprintf(f, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", CHART_WIDTH, CHART_HEIGHT + 18);
+	print_moment(f, r, r->interval[n - 1].time_ps);
+	fputs("</text></svg>", f);
 	fprintf(f, "<p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
 		   "<span style=\"color:var(--good)\">&#9632;</span> all accounted for &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
 		   "sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>", most);
@@ -362,7 +378,7 @@ static void draw_lanes(FILE *f, const struct lanes *l)
 }
 
 /* Moments are spread evenly: their order matters, and most of them lie close together. */
-static void timeline(FILE *f, const struct ct_finding *d)
+static void timeline(FILE *f, const struct ct_result *r, const struct ct_finding *d)
 {
 	struct lanes lanes = {0};
 	double step;
@@ -386,9 +402,12 @@ static void timeline(FILE *f, const struct ct_finding *d)
 		draw_moment(f, m, 130 + i * step, 130 + end * step, lane_of(&lanes, m));
 	}
 	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"0\" y2=\"%u\" stroke=\"var(--bad)\" stroke-width=\"2\"/><text x=\"%d\" y=\"%u\" "
-		   "text-anchor=\"end\">crash at %.1f ns</text><text x=\"120\" y=\"%u\">%.1f ns</text></svg>", CHART_WIDTH - 12,
-		CHART_WIDTH - 12, 16 + lanes.count * LANE, CHART_WIDTH, 30 + lanes.count * LANE, (double)d->first_time_ps / 1e3,
-		30 + lanes.count * LANE, (double)d->moment[0].time_ps / 1e3);
+		   "text-anchor=\"end\">crash at ", CHART_WIDTH - 12, CHART_WIDTH - 12, 16 + lanes.count * LANE, CHART_WIDTH,
+		30 + lanes.count * LANE);
+	print_moment(f, r, d->first_time_ps);
+	fprintf(f, "</text><text x=\"120\" y=\"%u\">", 30 + lanes.count * LANE);
+	print_moment(f, r, d->moment[0].time_ps);
+	fputs("</text></svg>", f);
 	fputs("<p class=\"soft\"><span class=\"kept\">&#9679;</span> store that is durable &nbsp; <span class=\"lost\">&#9675;</span> store "
 	      "that is lost &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier, from arrival to completion &nbsp; "
 	      "<span style=\"color:var(--good)\">&#9670;</span> acknowledgement. In order, not to scale; what the work-items behind the "
@@ -402,8 +421,10 @@ static void places(FILE *f, const struct ct_finding *d)
 	if (d->place_count == 0) {
 		return;
 	}
-	fputs("<table><tr><th>store</th><th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th><th>offset</th>"
-	      "<th></th></tr>", f);
+	const bool on_device = d->place[0].kernel[0] != '\0';
+
+	fprintf(f, "<table><tr><th>store</th>%s<th>offset</th><th></th></tr>",
+		on_device ? "<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>" : "");
 	for (unsigned i = 0; i < d->place_count; i++) {
 		const struct ct_place *const p = &d->place[i];
 
@@ -411,10 +432,14 @@ static void places(FILE *f, const struct ct_finding *d)
 		escape(f, p->file);
 		fprintf(f, ":%u (", p->line);
 		escape(f, p->function);
-		fputs(")</td><td>", f);
-		escape(f, p->kernel);
-		fprintf(f, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td><td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>",
-			(ull)p->work_item, (ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, (ull)p->off,
+		fputs(")</td>", f);
+		if (on_device) {
+			fputs("<td>", f);
+			escape(f, p->kernel);
+			fprintf(f, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item, (ull)p->group, p->epoch_wi,
+				p->epoch_wg, p->epoch_kr);
+		}
+		fprintf(f, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
 			p->fate == CT_FATE_DURABLE ? "kept" : "lost", ct_fate_name(p->fate));
 	}
 	fputs("</table>", f);
@@ -446,7 +471,7 @@ static void finding(FILE *f, const struct ct_result *r, unsigned i)
 	fputs("</h3><p class=\"soft\">", f);
 	figure(f, d->states);
 	fprintf(f, " %s%s, first at ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s");
-	print_time(f, d->first_time_ps);
+	print_moment(f, r, d->first_time_ps);
 	if (d->off != 0) {
 		fprintf(f, ", pool offset <span class=\"mono\">0x%llx</span>", (ull)d->off);
 	}
@@ -470,7 +495,7 @@ static void finding(FILE *f, const struct ct_result *r, unsigned i)
 		escape(f, d->also[k].text);
 		fprintf(f, " (%llu states)</p>", (ull)d->also[k].states);
 	}
-	timeline(f, d);
+	timeline(f, r, d);
 	words(f, d);
 	sources(f, d);
 	if (d->saved[0] != '\0') {
