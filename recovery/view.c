@@ -6,7 +6,7 @@
 
 int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, const char *expected)
 {
-	return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%" PRIx64 ": found %s (%016" PRIx64 "), expected %s",
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%" PRIx64 ": found %s (0x%016" PRIx64 "), expected %s",
 		nvw_pool_path(pool), off, found, nvw_pool_word(pool, off), expected);
 }
 
