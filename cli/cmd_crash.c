@@ -82,7 +82,9 @@ static int store_log(const struct cli_session *s, struct crash_request *request,
 	int status;
 
 	if (s->workload) {
-		nvw_fail(NVW_E_USAGE, "--store-log is a run by itself: a workload (%s) has no place beside it", s->workload->name);
+		nvw_fail(NVW_E_USAGE,
+			"--store-log is a run by itself: a workload (%s) has no place beside it",
+			s->workload->name);
 		status = cli_fail();
 	} else {
 		request->options.seed = s->config.seed;

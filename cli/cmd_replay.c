@@ -85,7 +85,8 @@ static int prepare(struct replay *r)
 	if (*mutation && number < 0) {
 		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s any more", r->workload->name, mutation);
 	}
-	return r->workload->prepare(r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);
+	return r->workload->prepare(
+		r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);
 }
 
 static int extract(const struct ct_saved *s, const char *path)
@@ -105,8 +106,9 @@ static void print(const struct replay *r, const struct ct_finding *now, bool sam
 	const char *const verdict = *now->text ? same ? "reproduced" : "fails differently" : "consistent";
 
 	if (json) {
-		json_t *const o = json_pack("{s:s, s:s, s:s, s:O}", "verdict", verdict, "text", now->text, "command",
-			text_of(r->saved.head, "command"), "finding", json_object_get(r->saved.head, "finding"));
+		json_t *const o = json_pack("{s:s, s:s, s:s, s:O}", "verdict", verdict, "text", now->text,
+			"command", text_of(r->saved.head, "command"), "finding",
+			json_object_get(r->saved.head, "finding"));
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -167,7 +169,8 @@ int cmd_replay(int argc, char **argv)
 		if (error == 0 && !strncmp(argv[i], "--extract=", 10)) {
 			extract_to = argv[i] + 10;
 		} else if (error == 0 && (argv[i][0] == '-' || path)) {
-			error = nvw_fail(NVW_E_USAGE, "replay: \"%s\" is not understood (nvwave replay --help)", argv[i]);
+			error = nvw_fail(NVW_E_USAGE,
+				"replay: \"%s\" is not understood (nvwave replay --help)", argv[i]);
 		} else if (error == 0) {
 			path = argv[i];
 		}

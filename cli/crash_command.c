@@ -30,7 +30,8 @@ static int parse_number(const char *name, const char *text, uint64_t most, uint6
 
 static int set_mode(const char *text, struct ct_options *o)
 {
-	static const char *const names[] = {[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+	static const char *const names[] = {
+		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (strcmp(text, names[i]) == 0) {
@@ -51,7 +52,9 @@ static int set_model(const char *text, struct ct_options *o)
 			return 1;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "--model: expected strict, epoch, buffered-epoch, eadr, or for store logs x86 or pmreorder, found \"%s\"", text);
+	return nvw_fail(NVW_E_USAGE,
+		"--model: expected strict, epoch, buffered-epoch, eadr, or for store logs x86 or pmreorder, found \"%s\"",
+		text);
 }
 
 static int set_atomicity(const char *text, struct ct_options *o)
@@ -85,7 +88,8 @@ static int set_timeout(const char *text, struct ct_options *o)
 	const double ms = strcmp(end, "s") == 0 ? 1000 * n : strcmp(end, "ms") == 0 ? n : 0;
 
 	if (!(ms >= 1 && ms <= 86400e3)) {
-		return nvw_fail(NVW_E_USAGE, "--timeout: expected a time such as 10s or 500ms, found \"%s\"", text);
+		return nvw_fail(
+			NVW_E_USAGE, "--timeout: expected a time such as 10s or 500ms, found \"%s\"", text);
 	}
 	o->timeout_ms = (unsigned)ms;
 	return 1;
@@ -95,8 +99,8 @@ static int set_shard(const char *text, struct ct_options *o)
 {
 	char after;
 
-	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &after) != 2 || o->shard == 0 || o->shard > o->shards ||
-		o->shards > 65536) {
+	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &after) != 2 || o->shard == 0 ||
+		o->shard > o->shards || o->shards > 65536) {
 		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
 	}
 	return 1;
@@ -244,10 +248,12 @@ static void catch_interrupts(void)
 static int check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--store-log: --image=FILE is needed, the file as it was before the log began");
+		return nvw_fail(NVW_E_USAGE,
+			"--store-log: --image=FILE is needed, the file as it was before the log began");
 	}
 	if ((r->check == NULL) == (r->check_lib == NULL)) {
-		return nvw_fail(NVW_E_USAGE, "--store-log: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
+		return nvw_fail(NVW_E_USAGE,
+			"--store-log: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
 	}
 	return 0;
 }
@@ -297,7 +303,8 @@ static bool is_consistent(const struct crash_run *r)
 {
 	const struct ct_matrix *const x = &r->matrix;
 
-	return r->request->matrix ? x->strict.consistent && x->epoch.consistent && x->buffered.consistent && x->eadr.consistent :
+	return r->request->matrix ? x->strict.consistent && x->epoch.consistent && x->buffered.consistent &&
+					    x->eadr.consistent :
 				    r->result.consistent;
 }
 

@@ -14,7 +14,8 @@ typedef unsigned long long ull;
 
 static const char *mode_name(enum ct_mode mode)
 {
-	static const char *const names[] = {[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+	static const char *const names[] = {
+		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
 
 	return names[mode];
 }
@@ -77,15 +78,16 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 	}
 	fprintf(to, "   %.1f s", r->host_seconds);
 	if (r->explore_seconds > 0) {
-		fprintf(to, ", %s/s", grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
+		fprintf(to, ", %s/s",
+			grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
 	}
 	fputc('\n', to);
 }
 
 static void print_exhausted(const struct ct_result *r, FILE *to)
 {
-	const bool all = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up && r->states_symmetric == 0 &&
-			 r->states_possible_exact;
+	const bool all = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+			 r->states_symmetric == 0 && r->states_possible_exact;
 	char a[32];
 
 	if (all) {
@@ -94,7 +96,8 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 		fprintf(to, "all states accounted for at %s of them", grouped(r->instants_exhausted, a));
 	}
 	if (r->instants_by_reads > 0) {
-		fprintf(to, ", at %s by going through all that recovery and check look at", grouped(r->instants_by_reads, a));
+		fprintf(to, ", at %s by going through all that recovery and check look at",
+			grouped(r->instants_by_reads, a));
 	}
 	fputc('\n', to);
 }
@@ -116,11 +119,12 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		print_exhausted(r, to);
 	}
 	if (r->shards > 0) {
-		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard, r->shards);
+		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard,
+			r->shards);
 	}
 	if (r->interrupted) {
-		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n", grouped(r->states_tested, a),
-			grouped(r->states_planned, b));
+		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
+			grouped(r->states_tested, a), grouped(r->states_planned, b));
 	}
 	if (r->gave_up) {
 		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
@@ -130,12 +134,13 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 static void print_place(const struct ct_place *p, FILE *to)
 {
 	if (*p->kernel == '\0') {
-		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line, p->function, p->bytes,
-			(ull)p->off, ct_fate_name(p->fate));
+		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line,
+			p->function, p->bytes, (ull)p->off, ct_fate_name(p->fate));
 		return;
 	}
-	fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
-		    "wi %u wg %u kr %u   %s\n",
+	fprintf(to,
+		"    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
+		"wi %u wg %u kr %u   %s\n",
 		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
 		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
 }
@@ -187,16 +192,17 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	char a[32], b[32], c[32];
 
 	if (*h->machine == '\0') {
-		fprintf(to, "%s under %s: %s stores, %s fences", h->workload, ct_model_info(r->model)->name, grouped(r->stores, a),
-			grouped(r->barriers, b));
+		fprintf(to, "%s under %s: %s stores, %s fences", h->workload, ct_model_info(r->model)->name,
+			grouped(r->stores, a), grouped(r->barriers, b));
 		if (r->stores_elsewhere > 0) {
 			fprintf(to, "; %s stores to other files left out", grouped(r->stores_elsewhere, c));
 		}
 		fputc('\n', to);
 		return;
 	}
-	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload, h->machine,
-		h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, h->atomicity, (ull)h->seed);
+	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
+		h->machine, h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
+		h->atomicity, (ull)h->seed);
 	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
 	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", grouped(r->stores, a),
@@ -244,7 +250,8 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	if (!r->consistent) {
 		fputc('\n', to);
 		if (r->fewest_operations > 0) {
-			fprintf(to, "fewest operations that fail as well: --count=%llu\n", (ull)r->fewest_operations);
+			fprintf(to, "fewest operations that fail as well: --count=%llu\n",
+				(ull)r->fewest_operations);
 		}
 		fprintf(to, "repeat: %s\n", h->command);
 	}
@@ -260,10 +267,11 @@ static json_t *json_intervals(const struct ct_result *r)
 		const struct ct_interval *const k = &r->interval[i];
 		const double log2_states = isfinite(k->possible_log2) ? k->possible_log2 : 0.0;
 
-		json_array_append_new(all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns", (double)k->time_ps / 1000,
-						     "possible_log2", log2_states, "exact", k->exact, "distinct", (int)k->distinct,
-						     "equal", (int)k->equal, "unread", (int)k->unread, "all_accounted_for",
-						     k->exhausted));
+		json_array_append_new(
+			all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns",
+				     (double)k->time_ps / 1000, "possible_log2", log2_states, "exact",
+				     k->exact, "distinct", (int)k->distinct, "equal", (int)k->equal, "unread",
+				     (int)k->unread, "all_accounted_for", k->exhausted));
 	}
 	return all;
 }
@@ -276,22 +284,29 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o}",
-		"verdict", !r->consistent ? "inconsistent" : r->interrupted ? "undecided" : "consistent", "mode", mode_name(r->mode), "workload",
-		h->workload, "machine", h->machine, "protocol", h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
-		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
-		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct, "states_equal",
-		(json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,
-		"states_possible_log2", finite ? r->states_possible_log2 : 0.0, "instants",
-		(json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted, "gave_up",
-		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers, "acknowledged",
-		(json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000, "host_seconds",
-		r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
-		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings, "states_possible_exact", r->states_possible_exact, "interrupted",
-		r->interrupted, "states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards", (int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
-		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads, "fewest_operations", (json_int_t)r->fewest_operations,
-		"intervals", json_intervals(r));
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o}",
+		"verdict",
+		!r->consistent ? "inconsistent" :
+		r->interrupted ? "undecided" :
+				 "consistent",
+		"mode", mode_name(r->mode), "workload", h->workload, "machine", h->machine, "protocol",
+		h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
+		"seed", (json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity,
+		"states_tested", (json_int_t)r->states_tested, "states_distinct",
+		(json_int_t)r->states_distinct, "states_equal", (json_int_t)r->states_equal, "states_failing",
+		(json_int_t)r->states_failing, "states_possible_log2", finite ? r->states_possible_log2 : 0.0,
+		"instants", (json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted,
+		"gave_up", r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
+		"acknowledged", (json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000,
+		"host_seconds", r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
+		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings,
+		"states_possible_exact", r->states_possible_exact, "interrupted", r->interrupted,
+		"states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards",
+		(int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
+		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads,
+		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

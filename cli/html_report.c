@@ -9,7 +9,14 @@
 
 typedef unsigned long long ull;
 
-enum { SOURCE_AROUND = 4, CHART_WIDTH = 960, CHART_HEIGHT = 120, COLUMNS_MIN = 32, COLUMNS_MAX = 320, LANE = 22 };
+enum {
+	SOURCE_AROUND = 4,
+	CHART_WIDTH = 960,
+	CHART_HEIGHT = 120,
+	COLUMNS_MIN = 32,
+	COLUMNS_MAX = 320,
+	LANE = 22
+};
 
 static const char style[] =
 	":root{--ink:#1d2330;--soft:#5b6475;--line:#dfe3ea;--bg:#f6f7f9;--card:#fff;--bad:#b3261e;--badbg:#fdeceb;--good:#146c43;"
@@ -89,7 +96,8 @@ static void print_possible(FILE *f, const struct ct_result *r)
 	if (r->states_possible_log2 < 53) {
 		figure(f, (uint64_t)r->states_possible);
 	} else {
-		fprintf(f, "%s2<sup>%.0f</sup>", r->states_possible_exact ? "" : "&le; ", r->states_possible_log2);
+		fprintf(f, "%s2<sup>%.0f</sup>", r->states_possible_exact ? "" : "&le; ",
+			r->states_possible_log2);
 	}
 }
 
@@ -97,14 +105,18 @@ static void print_possible(FILE *f, const struct ct_result *r)
 
 static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	const char *const verdict = !r->consistent ? "INCONSISTENT" : r->interrupted ? "UNDECIDED" : "CONSISTENT";
+	const char *const verdict = !r->consistent ? "INCONSISTENT" :
+				    r->interrupted ? "UNDECIDED" :
+						     "CONSISTENT";
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-	      "<title>", f);
+	      "<title>",
+		f);
 	escape(f, h->workload);
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, style);
 	escape(f, h->workload);
-	fprintf(f, " <span class=\"verdict %s\">%s</span></h1><p class=\"soft\">", r->consistent ? "good" : "bad", verdict);
+	fprintf(f, " <span class=\"verdict %s\">%s</span></h1><p class=\"soft\">",
+		r->consistent ? "good" : "bad", verdict);
 	if (*h->machine) {
 		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);
 	}
@@ -115,7 +127,8 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	} else {
 		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
-	fprintf(f, ", %u-byte atomicity, seed %llu%s", h->atomicity, (ull)h->seed, *h->mutation ? ", mutation " : "");
+	fprintf(f, ", %u-byte atomicity, seed %llu%s", h->atomicity, (ull)h->seed,
+		*h->mutation ? ", mutation " : "");
 	escape(f, h->mutation);
 	fputs("</p><p><code>", f);
 	escape(f, h->command);
@@ -137,7 +150,8 @@ static void coverage(FILE *f, const struct ct_result *r)
 		print_possible(f, r);
 		fputs("</b>states possible</div>", f);
 	}
-	tile(f, r->mode == CT_KILL ? "kills" : "distinct states tested", r->mode == CT_KILL ? r->states_tested : r->states_distinct);
+	tile(f, r->mode == CT_KILL ? "kills" : "distinct states tested",
+		r->mode == CT_KILL ? r->states_tested : r->states_distinct);
 	tile(f, "drawn again, equal", r->states_equal);
 	if (r->mode != CT_KILL) {
 		tile(f, "differ where nobody looks", r->states_unread);
@@ -160,7 +174,8 @@ static void coverage(FILE *f, const struct ct_result *r)
 		fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
 	}
 	if (r->interrupted || r->gave_up) {
-		fputs("<p class=\"lost\">The exploration did not come to its end: there is no verdict on the rest.</p>", f);
+		fputs("<p class=\"lost\">The exploration did not come to its end: there is no verdict on the rest.</p>",
+			f);
 	}
 }
 
@@ -188,7 +203,8 @@ static void intervals(FILE *f, const struct ct_result *r)
 	for (uint64_t i = 0; i < n; i++) {
 		most = fmax(most, r->interval[i].possible_log2);
 	}
-	fprintf(f, "<h2>Intervals</h2><div class=\"card\"><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>states per interval</title>",
+	fprintf(f,
+		"<h2>Intervals</h2><div class=\"card\"><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>states per interval</title>",
 		CHART_WIDTH, CHART_HEIGHT + 24);
 	for (uint64_t c = 0; c < columns; c++) {
 		const uint64_t first = c * n / columns, end = (c + 1) * n / columns;
@@ -202,19 +218,26 @@ static void intervals(FILE *f, const struct ct_result *r)
 		}
 		const double height = 3 + (CHART_HEIGHT - 3) * log2_states / most;
 
-		fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"var(--%s)\"><title>interval %llu, until %.1f "
-			   "ns: 2^%.1f states, %s</title></rect>", (double)c * width, CHART_HEIGHT - height, fmax(width - 0.6, 0.6), height,
-			has_finding(r, first, end) ? "bad" : whole ? "good" : "bar", (ull)first + 1,
-			(double)r->interval[end - 1].time_ps / 1e3, log2_states, whole ? "all accounted for" : "sampled");
+		fprintf(f,
+			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"var(--%s)\"><title>interval %llu, until %.1f "
+			"ns: 2^%.1f states, %s</title></rect>",
+			(double)c * width, CHART_HEIGHT - height, fmax(width - 0.6, 0.6), height,
+			has_finding(r, first, end) ? "bad" :
+			whole                      ? "good" :
+						     "bar",
+			(ull)first + 1, (double)r->interval[end - 1].time_ps / 1e3, log2_states,
+			whole ? "all accounted for" : "sampled");
 	}
 	fprintf(f, "<text x=\"0\" y=\"%d\">", CHART_HEIGHT + 18);
 	print_moment(f, r, r->interval[0].time_ps);
 	fprintf(f, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", CHART_WIDTH, CHART_HEIGHT + 18);
 	print_moment(f, r, r->interval[n - 1].time_ps);
 	fputs("</text></svg>", f);
-	fprintf(f, "<p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
-		   "<span style=\"color:var(--good)\">&#9632;</span> all accounted for &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
-		   "sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>", most);
+	fprintf(f,
+		"<p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
+		"<span style=\"color:var(--good)\">&#9632;</span> all accounted for &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
+		"sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
+		most);
 }
 
 static void axioms(FILE *f, const struct ct_result *r)
@@ -224,7 +247,8 @@ static void axioms(FILE *f, const struct ct_result *r)
 	if (r->mode == CT_KILL) {
 		return;
 	}
-	fprintf(f, "<details><summary>What %s means: its axioms</summary><table>", ct_model_info(r->model)->name);
+	fprintf(f, "<details><summary>What %s means: its axioms</summary><table>",
+		ct_model_info(r->model)->name);
 	for (unsigned i = 0; (text = ct_axiom_text(i, &name)) != NULL; i++) {
 		if (ct_model_info(r->model)->axioms >> i & 1) {
 			fprintf(f, "<tr><th>%s</th><td>%s</td></tr>", name, text);
@@ -292,7 +316,9 @@ static void sources(FILE *f, const struct ct_finding *d)
 		if (!again) {
 			memcpy(shown[count++], name, sizeof name);
 			source(f, d->place[i].file, d->place[i].line,
-				d->place[i].fate == CT_FATE_DURABLE ? "durable, although it relies on what is lost:" : "lost:");
+				d->place[i].fate == CT_FATE_DURABLE ?
+					"durable, although it relies on what is lost:" :
+					"lost:");
 		}
 	}
 	fputs("</details>", f);
@@ -333,27 +359,34 @@ static void draw_moment(FILE *f, const struct ct_moment *m, double x, double end
 
 	switch (m->kind) {
 	case CT_MOMENT_STORE:
-		fprintf(f, "<circle cx=\"%.1f\" cy=\"%d\" r=\"5\" fill=\"var(--%s)\"%s><title>", x, y, m->durable ? "kept" : "lost",
-			m->durable ? "" : " fill-opacity=\"0.35\" stroke=\"var(--lost)\" stroke-width=\"1.5\"");
+		fprintf(f, "<circle cx=\"%.1f\" cy=\"%d\" r=\"5\" fill=\"var(--%s)\"%s><title>", x, y,
+			m->durable ? "kept" : "lost",
+			m->durable ? "" :
+				     " fill-opacity=\"0.35\" stroke=\"var(--lost)\" stroke-width=\"1.5\"");
 		escape(f, m->place);
 		fprintf(f, "  0x%llx = 0x%llx  %s, %.1f ns</title></circle>", (ull)m->off, (ull)m->value,
 			m->durable ? "durable" : "lost", (double)m->time_ps / 1e3);
 		break;
 	case CT_MOMENT_BARRIER:
-		fprintf(f, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"10\" rx=\"3\" fill=\"var(--bar)\"%s><title>", x, y - 5,
-			fmax(end - x, 3), m->end_ps == UINT64_MAX ? " fill-opacity=\"0.4\"" : "");
+		fprintf(f,
+			"<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"10\" rx=\"3\" fill=\"var(--bar)\"%s><title>",
+			x, y - 5, fmax(end - x, 3), m->end_ps == UINT64_MAX ? " fill-opacity=\"0.4\"" : "");
 		escape(f, m->place);
 		fprintf(f, "  persist barrier, %s scope%s</title></rect>", scopes[m->scope],
 			m->end_ps == UINT64_MAX ? ", not completed" : "");
 		break;
 	case CT_MOMENT_ACK:
-		fprintf(f, "<path d=\"M%.1f %d l6 6 l-6 6 l-6 -6 z\" fill=\"var(--good)\"><title>operation %llu acknowledged, %.1f "
-			   "ns</title></path>", x, y - 6, (ull)m->value, (double)m->time_ps / 1e3);
+		fprintf(f,
+			"<path d=\"M%.1f %d l6 6 l-6 6 l-6 -6 z\" fill=\"var(--good)\"><title>operation %llu acknowledged, %.1f "
+			"ns</title></path>",
+			x, y - 6, (ull)m->value, (double)m->time_ps / 1e3);
 		break;
 	case CT_MOMENT_FLUSH:
 	case CT_MOMENT_FENCE:
-		fprintf(f, "<rect x=\"%.1f\" y=\"%d\" width=\"4\" height=\"12\" fill=\"var(--%s)\"><title>%s ", x - 2, y - 6,
-			m->kind == CT_MOMENT_FLUSH ? "bar" : "ink", m->kind == CT_MOMENT_FLUSH ? "flush" : "fence");
+		fprintf(f,
+			"<rect x=\"%.1f\" y=\"%d\" width=\"4\" height=\"12\" fill=\"var(--%s)\"><title>%s ",
+			x - 2, y - 6, m->kind == CT_MOMENT_FLUSH ? "bar" : "ink",
+			m->kind == CT_MOMENT_FLUSH ? "flush" : "fence");
 		escape(f, m->place);
 		fputs("</title></rect>", f);
 		break;
@@ -369,10 +402,12 @@ static void draw_lanes(FILE *f, const struct lanes *l)
 		if (l->lane[i].kind == LANE_KERNEL) {
 			snprintf(name, sizeof name, "kernel");
 		} else {
-			snprintf(name, sizeof name, "%s %llu", l->lane[i].kind == LANE_GROUP ? "group" : "work-item",
+			snprintf(name, sizeof name, "%s %llu",
+				l->lane[i].kind == LANE_GROUP ? "group" : "work-item",
 				(ull)l->lane[i].number);
 		}
-		fprintf(f, "<text x=\"0\" y=\"%d\">%s</text><line x1=\"120\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"var(--line)\"/>",
+		fprintf(f,
+			"<text x=\"0\" y=\"%d\">%s</text><line x1=\"120\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"var(--line)\"/>",
 			y + 4, name, CHART_WIDTH, y, y);
 	}
 }
@@ -390,7 +425,8 @@ static void timeline(FILE *f, const struct ct_result *r, const struct ct_finding
 		lane_of(&lanes, &d->moment[i]);
 	}
 	step = (CHART_WIDTH - 150.0) / d->moment_count;
-	fprintf(f, "<h3>Before the crash</h3><svg viewBox=\"0 0 %d %u\">", CHART_WIDTH, 34 + lanes.count * LANE);
+	fprintf(f, "<h3>Before the crash</h3><svg viewBox=\"0 0 %d %u\">", CHART_WIDTH,
+		34 + lanes.count * LANE);
 	draw_lanes(f, &lanes);
 	for (unsigned i = 0; i < d->moment_count; i++) {
 		const struct ct_moment *const m = &d->moment[i];
@@ -401,8 +437,10 @@ static void timeline(FILE *f, const struct ct_result *r, const struct ct_finding
 		}
 		draw_moment(f, m, 130 + i * step, 130 + end * step, lane_of(&lanes, m));
 	}
-	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"0\" y2=\"%u\" stroke=\"var(--bad)\" stroke-width=\"2\"/><text x=\"%d\" y=\"%u\" "
-		   "text-anchor=\"end\">crash at ", CHART_WIDTH - 12, CHART_WIDTH - 12, 16 + lanes.count * LANE, CHART_WIDTH,
+	fprintf(f,
+		"<line x1=\"%d\" x2=\"%d\" y1=\"0\" y2=\"%u\" stroke=\"var(--bad)\" stroke-width=\"2\"/><text x=\"%d\" y=\"%u\" "
+		"text-anchor=\"end\">crash at ",
+		CHART_WIDTH - 12, CHART_WIDTH - 12, 16 + lanes.count * LANE, CHART_WIDTH,
 		30 + lanes.count * LANE);
 	print_moment(f, r, d->first_time_ps);
 	fprintf(f, "</text><text x=\"120\" y=\"%u\">", 30 + lanes.count * LANE);
@@ -411,7 +449,8 @@ static void timeline(FILE *f, const struct ct_result *r, const struct ct_finding
 	fputs("<p class=\"soft\"><span class=\"kept\">&#9679;</span> store that is durable &nbsp; <span class=\"lost\">&#9675;</span> store "
 	      "that is lost &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier, from arrival to completion &nbsp; "
 	      "<span style=\"color:var(--good)\">&#9670;</span> acknowledgement. In order, not to scale; what the work-items behind the "
-	      "finding did.</p>", f);
+	      "finding did.</p>",
+		f);
 }
 
 /* ---- Findings ------------------------------------------------------------------------------------------------------ */
@@ -424,7 +463,8 @@ static void places(FILE *f, const struct ct_finding *d)
 	const bool on_device = d->place[0].kernel[0] != '\0';
 
 	fprintf(f, "<table><tr><th>store</th>%s<th>offset</th><th></th></tr>",
-		on_device ? "<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>" : "");
+		on_device ? "<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>" :
+			    "");
 	for (unsigned i = 0; i < d->place_count; i++) {
 		const struct ct_place *const p = &d->place[i];
 
@@ -436,8 +476,8 @@ static void places(FILE *f, const struct ct_finding *d)
 		if (on_device) {
 			fputs("<td>", f);
 			escape(f, p->kernel);
-			fprintf(f, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item, (ull)p->group, p->epoch_wi,
-				p->epoch_wg, p->epoch_kr);
+			fprintf(f, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
+				(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
 		}
 		fprintf(f, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
 			p->fate == CT_FATE_DURABLE ? "kept" : "lost", ct_fate_name(p->fate));
@@ -455,8 +495,10 @@ static void words(FILE *f, const struct ct_finding *d)
 	for (unsigned i = 0; i < d->unit_count; i++) {
 		const struct ct_unit *const u = &d->unit[i];
 
-		fprintf(f, "<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td class=\"mono\">%016llx</td><td class=\"%s\">%s"
-			   "</td></tr>", (ull)u->off, (ull)u->now, (ull)u->newest, u->lost ? "lost" : "kept",
+		fprintf(f,
+			"<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td class=\"mono\">%016llx</td><td class=\"%s\">%s"
+			"</td></tr>",
+			(ull)u->off, (ull)u->now, (ull)u->newest, u->lost ? "lost" : "kept",
 			u->lost ? "lost" : "durable too early");
 	}
 	fputs("</table>", f);
@@ -476,7 +518,8 @@ static void finding(FILE *f, const struct ct_result *r, unsigned i)
 		fprintf(f, ", pool offset <span class=\"mono\">0x%llx</span>", (ull)d->off);
 	}
 	if (d->minimised) {
-		fprintf(f, "; smallest case: %llu of %llu uncertain words lost", (ull)(d->units - d->units_durable), (ull)d->units);
+		fprintf(f, "; smallest case: %llu of %llu uncertain words lost",
+			(ull)(d->units - d->units_durable), (ull)d->units);
 	}
 	fputs("</p>", f);
 	if (d->where[0] != '\0') {
@@ -521,7 +564,8 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 		fputs("<h2>Findings</h2>", f);
 	}
 	if (r->fewest_operations > 0) {
-		fprintf(f, "<p class=\"soft\">Fewest operations that fail as well: <code>--count=%llu</code></p>",
+		fprintf(f,
+			"<p class=\"soft\">Fewest operations that fail as well: <code>--count=%llu</code></p>",
 			(ull)r->fewest_operations);
 	}
 	for (unsigned i = 0; i < r->finding_count; i++) {

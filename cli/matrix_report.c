@@ -32,10 +32,11 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 
 	fprintf(to, "\n%-16s %-14s %-14s %-14s\n", "model", "device", "adr", "eadr");
 	for (unsigned i = 0; i < 3; i++) {
-		fprintf(to, "%-16s %-14s %-14s %-14s\n", rows[i].name, word(rows[i].verdict), word(rows[i].verdict),
-			word(&x->eadr));
+		fprintf(to, "%-16s %-14s %-14s %-14s\n", rows[i].name, word(rows[i].verdict),
+			word(rows[i].verdict), word(&x->eadr));
 	}
-	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n", to);
+	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
+		to);
 	for (unsigned i = 0; i < 3; i++) {
 		if (!rows[i].verdict->consistent) {
 			fprintf(to, "%s: %s (%llu of %llu states)\n", rows[i].name, rows[i].verdict->text,
@@ -64,7 +65,8 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 	if (b->measured) {
 		fprintf(to, ": %s %.2f us, %.1f %% of the run\n", b->saved_ps < 0 ? "costs" : "saves",
 			(double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) / 1e6,
-			100.0 * (double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) / (double)x->sim_time_ps);
+			100.0 * (double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) /
+				(double)x->sim_time_ps);
 	} else {
 		fprintf(to, "; not measured: %s\n", b->trouble);
 	}
@@ -72,18 +74,22 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 
 void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
 {
-	fprintf(to, "%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, %llu acknowledged   "
-		    "%.1f s\n", h->workload, h->machine, h->protocol, (ull)h->seed, *h->mutation ? ", mutation " : "",
+	fprintf(to,
+		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, %llu acknowledged   "
+		"%.1f s\n",
+		h->workload, h->machine, h->protocol, (ull)h->seed, *h->mutation ? ", mutation " : "",
 		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
 		x->host_seconds);
 	print_models(x, to);
-	fprintf(to, "\n%-44s %-11s %6s %10s  %s\n", "persist barrier", "scope", "met", "stalls", "one step narrower, and on");
+	fprintf(to, "\n%-44s %-11s %6s %10s  %s\n", "persist barrier", "scope", "met", "stalls",
+		"one step narrower, and on");
 	for (unsigned i = 0; i < x->count; i++) {
 		const struct ct_barrier *const b = &x->barrier[i];
 		char place[256];
 
 		snprintf(place, sizeof place, "%s:%u (%s)", b->file, b->line, b->function);
-		fprintf(to, "%-44s %-11s %6llu %7.2f us  ", place, scope_name(b, 0), (ull)b->met, (double)b->stall_ps / 1e6);
+		fprintf(to, "%-44s %-11s %6llu %7.2f us  ", place, scope_name(b, 0), (ull)b->met,
+			(double)b->stall_ps / 1e6);
 		print_advice(x, b, to);
 	}
 	if (x->unlisted > 0) {
@@ -96,8 +102,9 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 
 static json_t *verdict_json(const struct ct_verdict *v)
 {
-	return json_pack("{s:s, s:I, s:I, s:s}", "verdict", v->consistent ? "consistent" : "inconsistent", "states_distinct",
-		(json_int_t)v->states_distinct, "states_failing", (json_int_t)v->states_failing, "text", v->text);
+	return json_pack("{s:s, s:I, s:I, s:s}", "verdict", v->consistent ? "consistent" : "inconsistent",
+		"states_distinct", (json_int_t)v->states_distinct, "states_failing",
+		(json_int_t)v->states_failing, "text", v->text);
 }
 
 static json_t *barrier_json(const struct ct_barrier *b)
@@ -109,9 +116,10 @@ static json_t *barrier_json(const struct ct_barrier *b)
 						     verdict_json(&b->narrower[by - 1][0]), "buffered-epoch",
 						     verdict_json(&b->narrower[by - 1][1])));
 	}
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:f, s:o, s:s, s:o, s:s}", "file", b->file, "line", (int)b->line, "function",
-		b->function, "scope", scope_name(b, 0), "met", (json_int_t)b->met, "stall_ns", (double)b->stall_ps / 1000,
-		"narrower", steps, "could_be", scope_name(b, b->spare), "saves_ns",
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:f, s:o, s:s, s:o, s:s}", "file", b->file, "line",
+		(int)b->line, "function", b->function, "scope", scope_name(b, 0), "met", (json_int_t)b->met,
+		"stall_ns", (double)b->stall_ps / 1000, "narrower", steps, "could_be",
+		scope_name(b, b->spare), "saves_ns",
 		b->measured ? json_real((double)b->saved_ps / 1000) : json_null(), "trouble", b->trouble);
 }
 
@@ -123,12 +131,14 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 	for (unsigned i = 0; i < x->count; i++) {
 		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
 	}
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:o}", "workload",
-		h->workload, "machine", h->machine, "protocol", h->protocol, "seed", (json_int_t)h->seed, "mutation",
-		h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000, "stores", (json_int_t)x->stores, "barriers_met",
-		(json_int_t)x->barriers_met, "acknowledged", (json_int_t)x->acks, "models", "strict", verdict_json(&x->strict),
-		"epoch", verdict_json(&x->epoch), "buffered-epoch", verdict_json(&x->buffered), "eadr", verdict_json(&x->eadr),
-		"barriers", barriers);
+	json_t *const o =
+		json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:o}",
+			"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",
+			(json_int_t)h->seed, "mutation", h->mutation, "sim_time_ns",
+			(double)x->sim_time_ps / 1000, "stores", (json_int_t)x->stores, "barriers_met",
+			(json_int_t)x->barriers_met, "acknowledged", (json_int_t)x->acks, "models", "strict",
+			verdict_json(&x->strict), "epoch", verdict_json(&x->epoch), "buffered-epoch",
+			verdict_json(&x->buffered), "eadr", verdict_json(&x->eadr), "barriers", barriers);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");

@@ -125,13 +125,14 @@ struct merge {
 /* What must be equal in all shards of one exploration. */
 static int compare(const struct merge *m, const json_t *report, const char *path)
 {
-	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed", "mutation", "atomicity",
-		"shards", "stores", "sim_time_ns", "states_possible_log2"};
+	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed",
+		"mutation", "atomicity", "shards", "stores", "sim_time_ns", "states_possible_log2"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i]))) {
-			return nvw_fail(NVW_E_INPUT, "%s: its \"%s\" is not that of %s: shards of one exploration agree in it", path,
-				names[i], m->first_path);
+			return nvw_fail(NVW_E_INPUT,
+				"%s: its \"%s\" is not that of %s: shards of one exploration agree in it",
+				path, names[i], m->first_path);
 		}
 	}
 	return 0;
@@ -158,8 +159,8 @@ static int add_report(struct merge *m, const char *path)
 
 	if (report == NULL || !json_is_object(report) || json_object_get(report, "states_distinct") == NULL) {
 		json_decref(report);
-		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json%s%s", path,
-			report ? "" : ": ", report ? "" : where.text);
+		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json%s%s",
+			path, report ? "" : ": ", report ? "" : where.text);
 	}
 	const uint64_t shard = number_of(report, "shard");
 
@@ -170,7 +171,8 @@ static int add_report(struct merge *m, const char *path)
 	int error = compare(m, report, path);
 
 	if (!error && (shard == 0 || shard > 65536 || m->seen[shard])) {
-		error = nvw_fail(NVW_E_INPUT, "%s: %s", path, shard ? "this shard was given twice" : "not a shard (--shard=I/N)");
+		error = nvw_fail(NVW_E_INPUT, "%s: %s", path,
+			shard ? "this shard was given twice" : "not a shard (--shard=I/N)");
 	}
 	if (!error) {
 		m->seen[shard] = true;
@@ -199,7 +201,8 @@ static int by_first(const void *a, const void *b)
 {
 	const struct ct_finding *const x = a, *const y = b;
 
-	return x->instant != y->instant ? (x->instant < y->instant ? -1 : 1) : (x->draw > y->draw) - (x->draw < y->draw);
+	return x->instant != y->instant ? (x->instant < y->instant ? -1 : 1) :
+					  (x->draw > y->draw) - (x->draw < y->draw);
 }
 
 static void complete(struct merge *m)
@@ -209,7 +212,10 @@ static void complete(struct merge *m)
 
 	r->mode = strcmp(text_of(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
 	for (enum ct_model i = CT_MODEL_OBSERVED; i < CT_MODEL_COUNT; i++) {
-		r->model = r->mode == CT_PERMITTED && strcmp(text_of(o, "model"), ct_model_info(i)->name) == 0 ? i : r->model;
+		r->model =
+			r->mode == CT_PERMITTED && strcmp(text_of(o, "model"), ct_model_info(i)->name) == 0 ?
+				i :
+				r->model;
 	}
 	r->stores = number_of(o, "stores");
 	r->barriers = number_of(o, "barriers");
@@ -234,11 +240,13 @@ static int check_whole(const struct merge *m)
 
 	for (uint64_t i = 1; i <= shards; i++) {
 		if (!m->seen[i]) {
-			return nvw_fail(NVW_E_INPUT, "--merge: shard %llu of %llu is missing", (unsigned long long)i,
-				(unsigned long long)shards);
+			return nvw_fail(NVW_E_INPUT, "--merge: shard %llu of %llu is missing",
+				(unsigned long long)i, (unsigned long long)shards);
 		}
 	}
-	return m->first ? 0 : nvw_fail(NVW_E_USAGE, "--merge what? the JSON reports of all shards of an exploration");
+	return m->first ? 0 :
+			  nvw_fail(NVW_E_USAGE,
+				  "--merge what? the JSON reports of all shards of an exploration");
 }
 
 static int show(const struct merge *m, bool json)
@@ -275,5 +283,8 @@ int crash_merge(int argc, char **argv)
 		error = show(&m, json);
 	}
 	json_decref(m.first);
-	return error ? cli_fail() : !m.result.consistent ? STATUS_INCONSISTENT : m.result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
+	return error                ? cli_fail() :
+	       !m.result.consistent ? STATUS_INCONSISTENT :
+	       m.result.interrupted ? STATUS_INPUT :
+				      STATUS_CLEAN;
 }

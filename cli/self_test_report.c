@@ -16,24 +16,27 @@ struct report {
 static void tried(void *context, const struct ct_trial *t)
 {
 	struct report *const r = context;
-	const char *const said = t->as_expected ? t->mutation ? "found" : "clean" : t->mutation ? "MISSED" : "FALSE ALARM";
+	const char *const said = t->as_expected ? t->mutation ? "found" : "clean" :
+				 t->mutation    ? "MISSED" :
+						  "FALSE ALARM";
 
 	if (r->rows != NULL) {
-		json_array_append_new(r->rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s}", "workload", r->workload,
-						       "mutation", t->mutation ? t->mutation : "", "way", t->way, "options",
-						       t->options, "result", said, "states_distinct",
-						       (json_int_t)t->states_distinct, "states_failing",
-						       (json_int_t)t->states_failing, "seconds", t->seconds, "text", t->text));
+		json_array_append_new(r->rows,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s}", "workload", r->workload,
+				"mutation", t->mutation ? t->mutation : "", "way", t->way, "options",
+				t->options, "result", said, "states_distinct", (json_int_t)t->states_distinct,
+				"states_failing", (json_int_t)t->states_failing, "seconds", t->seconds,
+				"text", t->text));
 		return;
 	}
-	printf("%-8s %-24s %-15s %-11s %7llu of %7llu states  %5.1f s  %s\n", r->workload, t->mutation ? t->mutation : "(none)",
-		t->way, said, (unsigned long long)t->states_failing, (unsigned long long)t->states_distinct, t->seconds,
-		t->mutation ? t->text : t->options);
+	printf("%-8s %-24s %-15s %-11s %7llu of %7llu states  %5.1f s  %s\n", r->workload,
+		t->mutation ? t->mutation : "(none)", t->way, said, (unsigned long long)t->states_failing,
+		(unsigned long long)t->states_distinct, t->seconds, t->mutation ? t->text : t->options);
 	fflush(stdout);
 }
 
-static int add(const struct nvw_workload *w, const struct emu_config *config, const struct ct_options *options,
-	struct report *r, struct ct_self_test *sum)
+static int add(const struct nvw_workload *w, const struct emu_config *config,
+	const struct ct_options *options, struct report *r, struct ct_self_test *sum)
 {
 	const struct ct_subject subject = {.workload = w, .config = config, .mutation = -1};
 	struct ct_self_test one = {0};
@@ -48,8 +51,8 @@ static int add(const struct nvw_workload *w, const struct emu_config *config, co
 	return error;
 }
 
-int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config, const struct ct_options *options,
-	bool json, bool *ret_good)
+int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
+	const struct ct_options *options, bool json, bool *ret_good)
 {
 	struct report r = {.rows = json ? json_array() : NULL};
 	struct ct_self_test sum = {0};
@@ -64,15 +67,17 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 		error = add(workload, config, options, &r, &sum);
 	}
 	if (!error && json) {
-		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "mutations", (int)sum.mutations, "found", (int)sum.found,
-			"clean_tests", (int)sum.clean, "false_alarms", (int)sum.alarms, "tests", r.rows);
+		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "mutations", (int)sum.mutations,
+			"found", (int)sum.found, "clean_tests", (int)sum.clean, "false_alarms",
+			(int)sum.alarms, "tests", r.rows);
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
 		json_decref(o);
 	} else if (!error) {
-		printf("\n%u of %u mutations found (%.0f %%), %u false alarms in %u tests of the structures as they are\n", sum.found,
-			sum.mutations, sum.mutations ? 100.0 * sum.found / sum.mutations : 100.0, sum.alarms, sum.clean);
+		printf("\n%u of %u mutations found (%.0f %%), %u false alarms in %u tests of the structures as they are\n",
+			sum.found, sum.mutations, sum.mutations ? 100.0 * sum.found / sum.mutations : 100.0,
+			sum.alarms, sum.clean);
 	}
 	*ret_good = sum.found == sum.mutations && sum.alarms == 0;
 	return error;

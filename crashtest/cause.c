@@ -48,13 +48,14 @@ static void look_at_flush(struct search *s, const struct nvw_log_record *r, uint
 {
 	const nvw_off line = s->lost->off & ~(nvw_off)63;
 
-	if (r->kind == NVW_LOG_FLUSH && number > s->lost->number && number < s->end && s->flushing.flushed == 0 &&
-		r->flush.off < line + 64 && r->flush.off + r->flush.bytes > line) {
+	if (r->kind == NVW_LOG_FLUSH && number > s->lost->number && number < s->end &&
+		s->flushing.flushed == 0 && r->flush.off < line + 64 &&
+		r->flush.off + r->flush.bytes > line) {
 		s->flushing.flushed = number;
 		s->flushing.flush_site = r->flush.site;
 	}
-	if (r->kind == NVW_LOG_FENCE && s->flushing.flushed != 0 && number > s->flushing.flushed && number < s->end &&
-		s->flushing.fenced == 0) {
+	if (r->kind == NVW_LOG_FENCE && s->flushing.flushed != 0 && number > s->flushing.flushed &&
+		number < s->end && s->flushing.fenced == 0) {
 		s->flushing.fenced = number;
 		s->flushing.fence_site = r->fence.site;
 	}
@@ -84,12 +85,14 @@ static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t n
 	look_at_flush(s, r, number);
 	if (r->kind == NVW_LOG_ACK && s->operation != 0 && r->ack.first < s->operation &&
 		s->operation <= r->ack.first + r->ack.count) {
-		s->ack = (struct other){
-			.number = number, .kernel = r->ack.kernel, .work_item = r->ack.work_item, .group = r->ack.group};
+		s->ack = (struct other){.number = number,
+			.kernel = r->ack.kernel,
+			.work_item = r->ack.work_item,
+			.group = r->ack.group};
 		s->end = number;
 	}
-	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->end && is_met_by(r, s->lost) &&
-		(!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
+	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->end &&
+		is_met_by(r, s->lost) && (!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
 		s->found = true;
 		s->barrier = *r;
 	}
@@ -116,11 +119,13 @@ static enum needed scope_for(const struct ct_store *lost, const struct other *ot
 	if (lost->kernel != other->kernel || lost->kernel == 0) {
 		return HOST;
 	}
-	return lost->work_item == other->work_item ? WORK_ITEM : lost->group == other->group ? WORK_GROUP : KERNEL;
+	return lost->work_item == other->work_item ? WORK_ITEM :
+	       lost->group == other->group         ? WORK_GROUP :
+						     KERNEL;
 }
 
-static void say(struct ct_cause *c, const struct search *s, const struct ct_stores *stores, enum needed needed,
-	const char *what)
+static void say(struct ct_cause *c, const struct search *s, const struct ct_stores *stores,
+	enum needed needed, const char *what)
 {
 	const struct ct_names *const lost = &stores->site[s->lost->site - 1];
 	const struct ct_names *const at = s->found ? &stores->site[s->barrier.barrier.site - 1] : NULL;
@@ -134,22 +139,30 @@ static void say(struct ct_cause *c, const struct search *s, const struct ct_stor
 	}
 	if (needed == HOST) {
 		c->kind = CT_CAUSE_MISSING;
-		snprintf(c->text, sizeof c->text, "nothing waits until the store at %s:%u is durable before %s: a persist barrier "
-			"at its kernel's end, or nvw_persist() on the host, would", lost->file, lost->line, what);
+		snprintf(c->text, sizeof c->text,
+			"nothing waits until the store at %s:%u is durable before %s: a persist barrier "
+			"at its kernel's end, or nvw_persist() on the host, would",
+			lost->file, lost->line, what);
 	} else if (!s->found) {
 		c->kind = CT_CAUSE_MISSING;
-		snprintf(c->text, sizeof c->text, "no persist barrier lies between the store at %s:%u and %s: one of %s scope "
-			"orders them", lost->file, lost->line, what, scopes[needed]);
+		snprintf(c->text, sizeof c->text,
+			"no persist barrier lies between the store at %s:%u and %s: one of %s scope "
+			"orders them",
+			lost->file, lost->line, what, scopes[needed]);
 	} else if ((enum needed)s->barrier.barrier.scope < needed) {
 		c->kind = CT_CAUSE_NARROW;
-		snprintf(c->text, sizeof c->text, "the barrier at %s:%u has %s scope, and does not order the store at %s:%u of "
-			"work-item %llu before %s: %s scope does", at->file, at->line, c->scope, lost->file, lost->line,
+		snprintf(c->text, sizeof c->text,
+			"the barrier at %s:%u has %s scope, and does not order the store at %s:%u of "
+			"work-item %llu before %s: %s scope does",
+			at->file, at->line, c->scope, lost->file, lost->line,
 			(unsigned long long)s->lost->work_item, what, scopes[needed]);
 	} else {
 		c->kind = CT_CAUSE_APART;
-		snprintf(c->text, sizeof c->text, "the barrier at %s:%u had not completed for the store at %s:%u of work-item "
-			"%llu: %s came without waiting for it", at->file, at->line, lost->file, lost->line,
-			(unsigned long long)s->lost->work_item, what);
+		snprintf(c->text, sizeof c->text,
+			"the barrier at %s:%u had not completed for the store at %s:%u of work-item "
+			"%llu: %s came without waiting for it",
+			at->file, at->line, lost->file, lost->line, (unsigned long long)s->lost->work_item,
+			what);
 	}
 }
 
@@ -158,10 +171,11 @@ static void say_reversed(struct ct_cause *c, const struct ct_store *lost, const 
 {
 	c->kind = CT_CAUSE_REVERSED;
 	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
-	snprintf(c->text, sizeof c->text, "the store at %s:%u was made before that at %s:%u, which it must not be durable "
+	snprintf(c->text, sizeof c->text,
+		"the store at %s:%u was made before that at %s:%u, which it must not be durable "
 		"without: it belongs behind it, with a barrier of %s scope between them",
-		stores->site[early->site - 1].file, stores->site[early->site - 1].line, stores->site[lost->site - 1].file,
-		stores->site[lost->site - 1].line, scopes[needed]);
+		stores->site[early->site - 1].file, stores->site[early->site - 1].line,
+		stores->site[lost->site - 1].file, stores->site[lost->site - 1].line, scopes[needed]);
 }
 
 static void name_site(const struct ct_stores *stores, uint32_t site, char ret_name[160])
@@ -170,10 +184,11 @@ static void name_site(const struct ct_stores *stores, uint32_t site, char ret_na
 }
 
 /* A program on the host: flush and fence. */
-static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
-	const struct ct_store *early, struct ct_cause *c)
+static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *stores,
+	const struct ct_store *lost, const struct ct_store *early, struct ct_cause *c)
 {
-	const struct ct_names *const at = &stores->site[lost->site - 1], *const other = &stores->site[early->site - 1];
+	const struct ct_names *const at = &stores->site[lost->site - 1],
+				     *const other = &stores->site[early->site - 1];
 	struct search s = {.lost = lost, .end = early->number > lost->number ? early->number : UINT64_MAX};
 	const int error = read_log(log_fd, records, &s);
 
@@ -185,17 +200,22 @@ static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *st
 	name_site(stores, early->site, c->early);
 	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
 	if (early->number < lost->number) {
-		snprintf(c->text, sizeof c->text, "the store at %s:%u was made before that at %s:%u, which it must not be durable "
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
 			"without (its line may be evicted at any time): it belongs behind it, with a flush and a fence between them",
 			other->file, other->line, at->file, at->line);
 	} else if (s.flushing.flushed == 0) {
-		snprintf(c->text, sizeof c->text, "the store at %s:%u is not flushed before the one at %s:%u, which may be evicted "
-			"first: a flush and a fence between them order them", at->file, at->line, other->file, other->line);
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u is not flushed before the one at %s:%u, which may be evicted "
+			"first: a flush and a fence between them order them",
+			at->file, at->line, other->file, other->line);
 	} else {
 		const struct ct_names *const flush = &stores->site[s.flushing.flush_site - 1];
 
-		snprintf(c->text, sizeof c->text, "the store at %s:%u is flushed at %s:%u, but not fenced before the one at %s:%u: a "
-			"fence between them orders them", at->file, at->line, flush->file, flush->line, other->file, other->line);
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u is flushed at %s:%u, but not fenced before the one at %s:%u: a "
+			"fence between them orders them",
+			at->file, at->line, flush->file, flush->line, other->file, other->line);
 	}
 	return 0;
 }
@@ -206,7 +226,8 @@ static void describe_ack(const struct search *s, char *what, size_t n)
 		snprintf(what, n, "the acknowledgement of operation %llu by work-item %llu",
 			(unsigned long long)(s->operation - 1), (unsigned long long)s->ack.work_item);
 	} else {
-		snprintf(what, n, "the host's acknowledgement of operation %llu", (unsigned long long)(s->operation - 1));
+		snprintf(what, n, "the host's acknowledgement of operation %llu",
+			(unsigned long long)(s->operation - 1));
 	}
 }
 
@@ -221,7 +242,8 @@ int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, 
 	if (lost == NULL) {
 		if (effect->acknowledged != 0) {
 			ret_cause->kind = CT_CAUSE_REVERSED;
-			snprintf(ret_cause->text, sizeof ret_cause->text, "operation %llu was acknowledged before its stores were "
+			snprintf(ret_cause->text, sizeof ret_cause->text,
+				"operation %llu was acknowledged before its stores were "
 				"made: the acknowledgement belongs behind them, and behind a persist barrier",
 				(unsigned long long)(effect->acknowledged - 1));
 		}
@@ -231,7 +253,8 @@ int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, 
 		return 0;
 	}
 	if (lost->kernel == 0) {
-		return effect->store ? find_on_host(log_fd, records, stores, lost, effect->store, ret_cause) : 0;
+		return effect->store ? find_on_host(log_fd, records, stores, lost, effect->store, ret_cause) :
+				       0;
 	}
 	int error = read_log(log_fd, records, &s);
 
@@ -248,7 +271,8 @@ int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, 
 			.kernel = effect->store->kernel,
 			.work_item = effect->store->work_item,
 			.group = effect->store->group};
-		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu", stores->site[effect->store->site - 1].file,
+		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu",
+			stores->site[effect->store->site - 1].file,
 			stores->site[effect->store->site - 1].line, (unsigned long long)other.work_item);
 		s.operation = 0;
 		s.end = other.number;

@@ -57,7 +57,8 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 		return 0;
 	}
 	message[sizeof message - 1] = '\0';
-	return nvw_violation(findings, 0, "%s", *message ? message : "the checker finds an inconsistency and does not say which");
+	return nvw_violation(findings, 0, "%s",
+		*message ? message : "the checker finds an inconsistency and does not say which");
 }
 
 /* ---- Command ------------------------------------------------------------------------------------------------ */
@@ -111,7 +112,8 @@ static bool is_in_place(const struct state_file *f)
 {
 	struct stat s;
 
-	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode && (uint64_t)s.st_size == f->bytes;
+	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode &&
+	       (uint64_t)s.st_size == f->bytes;
 }
 
 /* Makes the file equal to the state, wherever it differs. */
@@ -159,7 +161,7 @@ static pid_t start(const struct ct_checker *c, const char *path)
 {
 	char script[4096], copy[4096];
 	char *words[32], *shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", script,
-			      (char *)(uintptr_t) "sh", (char *)(uintptr_t)path, NULL};
+				 (char *)(uintptr_t) "sh", (char *)(uintptr_t)path, NULL};
 	unsigned n = 0;
 
 	snprintf(copy, sizeof copy, "%s", c->command);
@@ -210,7 +212,8 @@ static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
 	return in_time;
 }
 
-static int judge_by_command(const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
+static int judge_by_command(
+	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
 {
 	static struct state_file file; /* of this process, which has one checker */
 	int status = 0;
@@ -237,8 +240,8 @@ static int judge_by_command(const struct ct_checker *c, const struct ct_image *i
 		       nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(status));
 }
 
-int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const struct ct_checker *const c = context;
 
@@ -270,7 +273,9 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 	struct ct_checker c = {.command = command, .bytes = bytes, .timeout_ms = timeout_ms};
 
 	if (command != NULL) {
-		const int error = strlen(command) < 4000 ? make_dir(&c) : nvw_fail(NVW_E_USAGE, "--check: the command is too long");
+		const int error = strlen(command) < 4000 ?
+					  make_dir(&c) :
+					  nvw_fail(NVW_E_USAGE, "--check: the command is too long");
 
 		*ret_checker = c;
 		return error;
@@ -282,7 +287,8 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 	*(void **)&c.check = dlsym(c.library, "nvw_check");
 	if (c.check == NULL) {
 		dlclose(c.library);
-		return nvw_fail(NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", library_path);
+		return nvw_fail(
+			NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", library_path);
 	}
 	*ret_checker = c;
 	return 0;

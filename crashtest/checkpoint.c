@@ -13,11 +13,12 @@
 
 static const char magic[8] = "NVWCKPT";
 
-int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const struct ct_plan *plan, unsigned workers,
-	uint64_t *ret_identity)
+int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const struct ct_plan *plan,
+	unsigned workers, uint64_t *ret_identity)
 {
-	const uint64_t numbers[] = {e->rules.model, e->rules.unit_bytes, e->options.shard, e->options.shards, e->options.nested,
-		plan->seed, plan->budget, plan->draws, plan->instants, workers, sizeof(struct ct_shared)};
+	const uint64_t numbers[] = {e->rules.model, e->rules.unit_bytes, e->options.shard, e->options.shards,
+		e->options.nested, plan->seed, plan->budget, plan->draws, plan->instants, workers,
+		sizeof(struct ct_shared)};
 	XXH64_state_t *const h = XXH64_createState();
 	static char buffer[1 << 16];
 	ssize_t n;
@@ -58,8 +59,8 @@ static bool write_all(FILE *f, XXH64_state_t *h, uint64_t identity, const struct
 	return good && fwrite(&sum, 1, 8, f) == 8;
 }
 
-int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_plan *plan, const struct ct_worker *worker,
-	unsigned workers)
+int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_plan *plan,
+	const struct ct_worker *worker, unsigned workers)
 {
 	XXH64_state_t *const h = XXH64_createState();
 	char temporary[4096];
@@ -68,7 +69,8 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 	FILE *const f = fopen(temporary, "wbe");
 
 	if (f == NULL || h == NULL) {
-		const int error = f ? nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint") : nvw_fail_errno("%s", temporary);
+		const int error = f ? nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint") :
+				      nvw_fail_errno("%s", temporary);
 
 		XXH64_freeState(h);
 		if (f != NULL) {
@@ -103,8 +105,8 @@ static bool get(FILE *f, XXH64_state_t *h, void *data, size_t bytes)
 	return true;
 }
 
-static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identity, const struct ct_plan *plan,
-	struct ct_worker *worker, unsigned workers)
+static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identity,
+	const struct ct_plan *plan, struct ct_worker *worker, unsigned workers)
 {
 	uint64_t found, count, bytes, sum;
 	char start[sizeof magic];
@@ -116,21 +118,26 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 		return wrong(path, "a whole checkpoint");
 	}
 	if (found != identity || count != workers) {
-		return nvw_fail(NVW_E_INPUT, "%s: a checkpoint of another exploration (workload, options, seed, jobs or build)", path);
+		return nvw_fail(NVW_E_INPUT,
+			"%s: a checkpoint of another exploration (workload, options, seed, jobs or build)",
+			path);
 	}
 	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {
 		return wrong(path, "a whole checkpoint");
 	}
 	for (unsigned i = 0; i < workers; i++) {
-		if (!get(f, h, &bytes, 8) || bytes != worker[i].shared_bytes || !get(f, h, worker[i].shared, bytes)) {
+		if (!get(f, h, &bytes, 8) || bytes != worker[i].shared_bytes ||
+			!get(f, h, worker[i].shared, bytes)) {
 			return wrong(path, "a whole checkpoint");
 		}
 	}
-	return fread(&sum, 1, 8, f) == 8 && sum == XXH64_digest(h) ? 1 : wrong(path, "a checkpoint whose checksum is right");
+	return fread(&sum, 1, 8, f) == 8 && sum == XXH64_digest(h) ?
+		       1 :
+		       wrong(path, "a checkpoint whose checksum is right");
 }
 
-int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan, struct ct_worker *worker,
-	unsigned workers)
+int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan,
+	struct ct_worker *worker, unsigned workers)
 {
 	FILE *const f = fopen(path, "rbe");
 

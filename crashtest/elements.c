@@ -20,8 +20,10 @@ int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 		return error;
 	}
 	m->stores++;
-	*element_at(m, m->element.count++) = (struct ct_element){
-		.instruction = r->store.group, .off = r->store.off, .bytes = r->store.bytes, .value = r->store.value};
+	*element_at(m, m->element.count++) = (struct ct_element){.instruction = r->store.group,
+		.off = r->store.off,
+		.bytes = r->store.bytes,
+		.value = r->store.value};
 	return 0;
 }
 
@@ -36,10 +38,12 @@ int ct_element_flush(struct ct_medium *m, const struct nvw_log_record *r)
 		if (e->off < end && r->flush.off < e->off + e->bytes) {
 			e->flushed = true;
 			m->changed = true;
-			for (uint64_t k = i; k > 0 && element_at(m, k - 1)->instruction == e->instruction; k--) {
+			for (uint64_t k = i; k > 0 && element_at(m, k - 1)->instruction == e->instruction;
+				k--) {
 				element_at(m, k - 1)->flushed = true;
 			}
-			for (uint64_t k = i + 1; k < m->element.count && element_at(m, k)->instruction == e->instruction;
+			for (uint64_t k = i + 1;
+				k < m->element.count && element_at(m, k)->instruction == e->instruction;
 				k++) {
 				element_at(m, k)->flushed = true;
 			}
@@ -76,11 +80,12 @@ struct cluster {
 	nvw_off begin, end; /* whole words */
 	unsigned count;     /* instructions */
 	uint64_t instruction[64];
-	bool overlap;       /* of bytes */
+	bool overlap; /* of bytes */
 };
 
 /* Writes an instruction's pieces into content. */
-static void put_instruction(const struct ct_medium *m, const struct cluster *c, uint64_t instruction, uint8_t *content)
+static void put_instruction(
+	const struct ct_medium *m, const struct cluster *c, uint64_t instruction, uint8_t *content)
 {
 	for (uint64_t i = 0; i < m->element.count; i++) {
 		const struct ct_element *const e = element_at(m, i);
@@ -183,7 +188,8 @@ static int add_cluster(struct ct_medium *m, const struct cluster *c)
 	}
 	if (!error) {
 		m->inexact = m->inexact || (c->overlap && c->count > ORDERS_MAX);
-		error = c->count <= SUBSETS_MAX ? add_subsets(m, c, cell, content) : add_some(m, c, cell, content);
+		error = c->count <= SUBSETS_MAX ? add_subsets(m, c, cell, content) :
+						  add_some(m, c, cell, content);
 	}
 	free(content);
 	return error;

@@ -7,8 +7,9 @@
  *	   lost must be lost for the failure;
  *	3. of the durable units, those whose loss mends it were durable too early; or an acknowledgement came
  *	   too early, without which nothing would be wrong;
- *	4. names the stores behind both, and the barrier that does not order them (cause.h); where nothing in flight explains it, the durable stores around the
- *	   violation and what the same work-item (group, kernel) had stored but not yet persisted.
+ *	4. names the stores behind both, and the barrier that does not order them (cause.h); where nothing in
+ *	   flight explains it, the durable stores around the violation, or that lead to it, and what the same
+ *	   work-item (group, kernel) had stored but not yet persisted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static bool judge(struct explanation *x)
 	char shape[CT_TEXT_BYTES];
 	bool same = false;
 
-	setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends this process, */
+	setitimer(ITIMER_PROF, &limit, NULL);  /* SIGPROF ends this process, */
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	nvw__findings_clear(&x->findings);
@@ -240,11 +241,14 @@ static void count_units(struct explanation *x)
 		const bool whole = x->levels[i] == c->count;
 
 		f->units_durable += whole;
-		for (unsigned k = 0; (!whole || x->early[i]) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
+		for (unsigned k = 0; (!whole || x->early[i]) && k < c->words && f->unit_count < CT_UNITS_MAX;
+			k++) {
 			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
 			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
-			const uint64_t now = x->levels[i] ? c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
-					     x->medium.rules.model == CT_MODEL_BUFFERED ? c->base[k] : before;
+			const uint64_t now = x->levels[i] ?
+						     c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
+					     x->medium.rules.model == CT_MODEL_BUFFERED ? c->base[k] :
+											  before;
 
 			if (c->words == 1 || now != last[k] || x->early[i]) {
 				f->unit[f->unit_count++] = (struct ct_unit){
@@ -287,8 +291,8 @@ static void add_matching(struct side *side, const struct ct_word *w, const uint6
 	}
 }
 
-static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c, unsigned level,
-	struct side *side)
+static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c,
+	unsigned level, struct side *side)
 {
 	for (unsigned i = 0; i < c->words; i++) {
 		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
@@ -299,8 +303,8 @@ static void add_cell(const struct explanation *x, const struct ct_stores *s, con
 	}
 }
 
-static void add_in_flight(const struct explanation *x, const struct ct_stores *s, struct side *durable,
-	struct side *lost)
+static void add_in_flight(
+	const struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
 {
 	for (unsigned i = 0; i < x->medium.cell_count; i++) {
 		const struct ct_cell *c = &x->medium.cell[i];
@@ -308,7 +312,8 @@ static void add_in_flight(const struct explanation *x, const struct ct_stores *s
 		if (x->early[i]) {
 			add_cell(x, s, c, x->levels[i], durable);
 		}
-		if (x->levels[i] < c->count && (x->finding->minimised || x->finding->signal || x->finding->hung)) {
+		if (x->levels[i] < c->count &&
+			(x->finding->minimised || x->finding->signal || x->finding->hung)) {
 			add_cell(x, s, c, x->levels[i] + 1, lost);
 		}
 	}
@@ -341,7 +346,8 @@ static void add_around(const struct explanation *x, const struct ct_stores *s, s
 
 		if (w != NULL && ct_store_is_durable(&w->last, x->medium.image.rw)) {
 			add(durable, &w->last);
-		} else if (w != NULL && w->before.number && ct_store_is_durable(&w->before, x->medium.image.rw)) {
+		} else if (w != NULL && w->before.number &&
+			   ct_store_is_durable(&w->before, x->medium.image.rw)) {
 			add(durable, &w->before);
 		}
 	}
@@ -362,8 +368,8 @@ static bool in_line(const struct ct_store *store, nvw_off off)
 }
 
 /* The stores that are not durable and closest to what is: of the same work-item, else group, else kernel. */
-static void add_not_persisted(const struct explanation *x, const struct ct_stores *s, const struct side *durable,
-	struct side *lost)
+static void add_not_persisted(
+	const struct explanation *x, const struct ct_stores *s, const struct side *durable, struct side *lost)
 {
 	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
 		for (uint64_t i = 0; i < s->capacity; i++) {
@@ -390,7 +396,8 @@ static void add_not_persisted(const struct explanation *x, const struct ct_store
 	}
 }
 
-static void name_places(struct explanation *x, const struct ct_stores *s, const struct side *side, bool durable)
+static void name_places(
+	struct explanation *x, const struct ct_stores *s, const struct side *side, bool durable)
 {
 	struct ct_finding *f = x->finding;
 
@@ -399,7 +406,10 @@ static void name_places(struct explanation *x, const struct ct_stores *s, const 
 		const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];
 		const bool in_flight = cell && x->levels[cell - 1] < x->medium.cell[cell - 1].count;
 
-		ct_stores_place(s, store, durable ? CT_FATE_DURABLE : in_flight ? CT_FATE_LOST : CT_FATE_CACHED,
+		ct_stores_place(s, store,
+			durable   ? CT_FATE_DURABLE :
+			in_flight ? CT_FATE_LOST :
+				    CT_FATE_CACHED,
 			&f->place[f->place_count]);
 		f->place_count++;
 	}
@@ -407,8 +417,8 @@ static void name_places(struct explanation *x, const struct ct_stores *s, const 
 
 /* Of the stores that were durable too early, the one that most likely relies on the lost one: made after it, closely
  * related, late. Or the acknowledgement. */
-static int name_cause(struct explanation *x, const struct ct_stores *s, const struct side *durable,
-	const struct side *lost)
+static int name_cause(
+	struct explanation *x, const struct ct_stores *s, const struct side *durable, const struct side *lost)
 {
 	struct ct_effect effect = {.acknowledged = x->finding->acknowledged};
 	uint64_t best = 0;
@@ -484,7 +494,8 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 		const struct ct_cell *c = &x->medium.cell[i];
 		unsigned level = c->count;
 
-		while (level > 0 && memcmp(c->content + (size_t)(level - 1) * c->words, image + c->off, 8 * (size_t)c->words) != 0) {
+		while (level > 0 && memcmp(c->content + (size_t)(level - 1) * c->words, image + c->off,
+					    8 * (size_t)c->words) != 0) {
 			level--;
 		}
 		x->levels[i] = level;
@@ -546,8 +557,8 @@ static void save(struct explanation *x, const struct origin *from)
 	if (from->image == NULL) {
 		ct_medium_apply(&x->medium, x->levels);
 	}
-	x->error = ct_finding_save(x->finding->saved, x->e->head, x->finding, from->image ? from->image : x->medium.image.rw,
-		x->e->bytes, &x->medium.acks);
+	x->error = ct_finding_save(x->finding->saved, x->e->head, x->finding,
+		from->image ? from->image : x->medium.image.rw, x->e->bytes, &x->medium.acks);
 	if (from->image == NULL) {
 		ct_medium_undo(&x->medium);
 	}

@@ -20,7 +20,7 @@
 #include "worker.h"
 
 enum {
-	DEATHS_MAX = 100,  /* of a range's workers: each costs a fork, and it is one bug most of the time */
+	DEATHS_MAX = 100, /* of a range's workers: each costs a fork, and it is one bug most of the time */
 	JOBS_MAX = 64,
 	CHECKPOINT_SECONDS = 30,
 	SEEN_MAX = 1 << 22, /* hashes of 8 bytes a worker */
@@ -41,7 +41,8 @@ struct exploration {
 static void tell(const struct exploration *x, const char *what, uint64_t done, uint64_t total)
 {
 	const struct ct_options *o = &x->e->options;
-	const struct ct_progress p = {.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
+	const struct ct_progress p = {
+		.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
 
 	if (o->progress != NULL) {
 		o->progress(o->context, &p);
@@ -69,7 +70,8 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 {
 	uint64_t capacity = 1024;
 
-	while (capacity < 4 * draws && capacity < SEEN_MAX) { /* states, and with --symmetric their patterns */
+	while (capacity < 4 * draws &&
+		capacity < SEEN_MAX) { /* states, and with --symmetric their patterns */
 		capacity *= 2;
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
@@ -101,9 +103,9 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 
 	for (unsigned i = 1; i <= o->shard && first <= x->plan.instants; i++) {
 		first = i == 1 ? 1 : last + 1;
-		last = first > x->plan.instants ? last : i == o->shards ?
-							 range_end(&x->plan, first, UINT64_MAX, &draws) :
-							 range_end(&x->plan, first, x->plan.draws / o->shards + 1, &draws);
+		last = first > x->plan.instants ? last :
+		       i == o->shards           ? range_end(&x->plan, first, UINT64_MAX, &draws) :
+					range_end(&x->plan, first, x->plan.draws / o->shards + 1, &draws);
 	}
 	x->draws = first <= x->plan.instants ? draws : 0;
 	*ret_first = first;
@@ -116,7 +118,8 @@ static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t firs
 	int error = make_shared(w, draws);
 
 	if (!error) {
-		error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
+		error = ct_medium_create(
+			e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
 	}
 	w->first = w->shared->instant = first;
 	return error;
@@ -187,7 +190,8 @@ static int start(struct exploration *x, struct ct_worker *w)
 static int note_death(struct exploration *x, struct ct_worker *w, int status)
 {
 	struct ct_shared *s = w->shared;
-	struct ct_finding f = {.states = 1, .first_time_ps = s->time_ps, .instant = s->instant, .draw = s->draw};
+	struct ct_finding f = {
+		.states = 1, .first_time_ps = s->time_ps, .instant = s->instant, .draw = s->draw};
 
 	if (s->phase == CT_PHASE_IDLE) {
 		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
@@ -239,7 +243,9 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 	if (w->shared->error) {
 		return nvw_fail(w->shared->error, "%s", w->shared->message);
 	}
-	return w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE) ? 0 : note_death(x, w, status);
+	return w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE) ?
+		       0 :
+		       note_death(x, w, status);
 }
 
 static bool all_done(const struct exploration *x)
@@ -324,7 +330,8 @@ static int run_workers(struct exploration *x)
 		for (unsigned i = 0; i < x->jobs && !error; i++) {
 			error = look_after(x, &x->worker[i]);
 		}
-		if (!error && o->resume != NULL && !x->stopping && ct_wall_seconds() - x->written > CHECKPOINT_SECONDS) {
+		if (!error && o->resume != NULL && !x->stopping &&
+			ct_wall_seconds() - x->written > CHECKPOINT_SECONDS) {
 			error = write_down(x);
 		}
 		tell(x, "exploring", tested(x), x->draws);
@@ -364,7 +371,8 @@ static int count_instants(const struct exploration *x)
 	}
 	r->interval = malloc((x->plan.instants + 1) * sizeof *r->interval);
 	if (r->interval == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)x->plan.instants);
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)x->plan.instants);
 	}
 	if (x->plan.instants > 0) {
 		memcpy(r->interval, x->plan.interval, x->plan.instants * sizeof *r->interval);
@@ -484,7 +492,8 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		error = gather(x);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();
-		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained; i++) {
+		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained;
+			i++) {
 			tell(x, "explaining", i, ret_result->finding_count);
 			if (e->head != NULL) {
 				ct_finding_name(&e->options, i, &ret_result->finding[i]);

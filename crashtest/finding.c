@@ -45,8 +45,9 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 {
 	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s}", "workload",
 		s->reference ? s->reference : s->workload->name, "options", options_json(s->options), "seed",
-		(json_int_t)s->config->seed, "mutation", s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
-		"machine", s->config->name, "protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
+		(json_int_t)s->config->seed, "mutation",
+		s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, "machine", s->config->name,
+		"protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
 		command ? command : "");
 }
 
@@ -62,11 +63,11 @@ static json_t *place_json(const struct ct_place *p)
 	char value[2 * 8 + 3];
 
 	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file, "line",
-		(int)p->line, "function", p->function, "kernel", p->kernel, "work_item", (json_int_t)p->work_item, "group",
-		(json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi, "epoch_wg", (json_int_t)p->epoch_wg, "epoch_kr",
-		(json_int_t)p->epoch_kr, "offset", (json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate",
-		ct_fate_name(p->fate));
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file,
+		"line", (int)p->line, "function", p->function, "kernel", p->kernel, "work_item",
+		(json_int_t)p->work_item, "group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi,
+		"epoch_wg", (json_int_t)p->epoch_wg, "epoch_kr", (json_int_t)p->epoch_kr, "offset",
+		(json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate", ct_fate_name(p->fate));
 }
 
 static json_t *unit_json(const struct ct_unit *u)
@@ -75,14 +76,15 @@ static json_t *unit_json(const struct ct_unit *u)
 
 	snprintf(now, sizeof now, "0x%016llx", (unsigned long long)u->now);
 	snprintf(newest, sizeof newest, "0x%016llx", (unsigned long long)u->newest);
-	return json_pack("{s:I, s:s, s:s, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest", newest, "lost", u->lost);
+	return json_pack("{s:I, s:s, s:s, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest",
+		newest, "lost", u->lost);
 }
 
 static json_t *cause_json(const struct ct_cause *c)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "kind", ct_cause_name(c->kind), "text", c->text,
-		"barrier_file", c->file, "barrier_function", c->function, "barrier_line", (int)c->line, "scope", c->scope,
-		"needed", c->needed, "lost", c->lost, "early", c->early);
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "kind", ct_cause_name(c->kind),
+		"text", c->text, "barrier_file", c->file, "barrier_function", c->function, "barrier_line",
+		(int)c->line, "scope", c->scope, "needed", c->needed, "lost", c->lost, "early", c->early);
 }
 
 json_t *ct_finding_json(const struct ct_finding *f)
@@ -99,13 +101,16 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		json_array_append_new(also, json_pack("{s:s, s:I}", "text", f->also[i].text, "states",
 						    (json_int_t)f->also[i].states));
 	}
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}", "text",
-		f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off, "first_time_ps",
-		(json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw", (json_int_t)f->draw, "signal",
-		f->signal, "hung", f->hung, "minimised", f->minimised, "writes_in_flight", (json_int_t)f->units, "writes_lost",
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}",
+		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
+		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
+		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
+		"writes_in_flight", (json_int_t)f->units, "writes_lost",
 		(json_int_t)(f->units - f->units_durable), "acknowledged",
-		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause", cause_json(&f->cause),
-		"places", places, "also", also, "also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where);
+		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
+		cause_json(&f->cause), "places", places, "also", also, "also_more", (int)f->also_more,
+		"words", units, "saved", f->saved, "where", f->where);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */
@@ -121,7 +126,8 @@ static json_t *acks_json(const struct nvw_acks *acks)
 			end++;
 		}
 		if (end > op) {
-			json_array_append_new(ranges, json_pack("[I, I]", (json_int_t)op, (json_int_t)(end - op)));
+			json_array_append_new(
+				ranges, json_pack("[I, I]", (json_int_t)op, (json_int_t)(end - op)));
 			op = end;
 		}
 	}
@@ -157,8 +163,9 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 		const ssize_t n = write(fd, (const char *)data + at, bytes - at);
 
 		if (n <= 0) {
-			const int error = errno == ENOSPC ? nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
-							    nvw_fail_errno("%s", path);
+			const int error = errno == ENOSPC ?
+						  nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
+						  nvw_fail_errno("%s", path);
 
 			close(fd);
 			unlink(path);
@@ -208,7 +215,8 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 
 	json_decref(o);
 	uint8_t *const file = json ? pack(json, image, bytes, &size) : NULL;
-	const int error = file ? write_whole(path, file, size) : nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+	const int error =
+		file ? write_whole(path, file, size) : nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
 
 	free(file);
 	free(json);
@@ -239,7 +247,9 @@ static int read_whole(const char *path, uint8_t **ret_data, size_t *ret_bytes)
 		n = fread(data + bytes, 1, room - bytes, f);
 		bytes += n;
 	}
-	const int error = ferror(f) ? nvw_fail_errno("%s", path) : n > 0 ? nvw_fail(NVW_E_MEMORY, "%s: no memory", path) : 0;
+	const int error = ferror(f) ? nvw_fail_errno("%s", path) :
+			  n > 0     ? nvw_fail(NVW_E_MEMORY, "%s: no memory", path) :
+				      0;
 
 	fclose(f);
 	if (error) {
@@ -253,7 +263,8 @@ static int read_whole(const char *path, uint8_t **ret_data, size_t *ret_bytes)
 
 static int damaged(const char *path, uint64_t off, const char *expected)
 {
-	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
+	return nvw_fail(
+		NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
 }
 
 static int load_acks(const char *path, struct ct_saved *s)
@@ -266,8 +277,9 @@ static int load_acks(const char *path, struct ct_saved *s)
 	}
 	json_array_foreach(ranges, i, range)
 	{
-		const int error = nvw__acks_add(&s->acks, (uint64_t)json_integer_value(json_array_get(range, 0)),
-			(uint64_t)json_integer_value(json_array_get(range, 1)));
+		const int error =
+			nvw__acks_add(&s->acks, (uint64_t)json_integer_value(json_array_get(range, 0)),
+				(uint64_t)json_integer_value(json_array_get(range, 1)));
 
 		if (error) {
 			return error;
@@ -300,7 +312,8 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	s->bytes = get(file + 16, 8);
 	s->image = malloc(s->bytes + 1);
 	if (s->image == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path, (unsigned long long)s->bytes);
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
+			(unsigned long long)s->bytes);
 	}
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
@@ -350,7 +363,8 @@ struct shared {
 static void judge_again(const struct ct_saved *s, ct_judge judge, void *context, struct shared *shared)
 {
 	static struct nvw_findings findings;
-	const char *const text = json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
+	const char *const text =
+		json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 	struct ct_image image;
 	unsigned chosen = 0;
@@ -367,7 +381,8 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 		chosen = strcmp(shape, wanted) == 0 ? i - 1 : chosen;
 	}
 	if (findings.kept > 0) {
-		snprintf(shared->finding.text, sizeof shared->finding.text, "%s", findings.finding[chosen].text);
+		snprintf(shared->finding.text, sizeof shared->finding.text, "%s",
+			findings.finding[chosen].text);
 		shared->finding.off = findings.finding[chosen].off;
 	}
 	shared->phase = CT_PHASE_IDLE;
@@ -410,7 +425,8 @@ int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, 
 		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}
-	const int error = pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
+	const int error =
+		pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
 
 	*ret_finding = shared->finding;
 	munmap(shared, sizeof *shared);

@@ -40,12 +40,13 @@ static int read_image(const char *path, uint8_t **ret_bytes, uint64_t *ret_size)
 	}
 	close(fd);
 	if (*ret_bytes == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for %llu bytes", path, (unsigned long long)*ret_size);
+		return nvw_fail(
+			NVW_E_MEMORY, "%s: no memory for %llu bytes", path, (unsigned long long)*ret_size);
 	}
 	if (*ret_size == 0 || at < *ret_size) {
 		free(*ret_bytes);
-		return nvw_fail(NVW_E_INPUT, "%s: expected the file as it was before the log began, found %s", path,
-			*ret_size ? "one that cannot be read" : "an empty one");
+		return nvw_fail(NVW_E_INPUT, "%s: expected the file as it was before the log began, found %s",
+			path, *ret_size ? "one that cannot be read" : "an empty one");
 	}
 	return 0;
 }
@@ -54,8 +55,9 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
 	json_t *const head = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "store_log", f->store_log, "checker",
-		f->command ? f->command : "", "library", library ? library : "", "image_bytes", (json_int_t)bytes,
-		"timeout_ms", (int)o->timeout_ms, "command", f->command_line ? f->command_line : "");
+		f->command ? f->command : "", "library", library ? library : "", "image_bytes",
+		(json_int_t)bytes, "timeout_ms", (int)o->timeout_ms, "command",
+		f->command_line ? f->command_line : "");
 
 	free(library);
 	return head;
@@ -100,7 +102,8 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	int error = ct_options_complete(NULL, &o);
 
 	if (!error && o.model != CT_MODEL_X86 && o.model != CT_MODEL_PMREORDER && o.model != CT_MODEL_EADR) {
-		error = nvw_fail(NVW_E_USAGE, "--model: a store log is explored under x86, pmreorder or eadr, not %s",
+		error = nvw_fail(NVW_E_USAGE,
+			"--model: a store log is explored under x86, pmreorder or eadr, not %s",
 			ct_model_info(o.model)->name);
 	}
 	if (!error) {
@@ -111,7 +114,8 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	}
 	const int log_fd = ct_log_file();
 
-	error = log_fd < 0 ? NVW_E_SYSTEM : ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
+	error = log_fd < 0 ? NVW_E_SYSTEM :
+			     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
 	if (!error) {
 		error = explore(f, &o, log_fd, image, bytes, ret_result);
 		ret_result->barriers = counts.fences;

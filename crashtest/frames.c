@@ -53,7 +53,8 @@ void ct_frames_catch(struct ct_frames *frames)
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, CT_FRAMES_ASK};
 	static char stack[1 << 16];
 	const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
-	struct sigaction action = {.sa_sigaction = leave_frames, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
+	struct sigaction action = {
+		.sa_sigaction = leave_frames, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
 	void *warm[4];
 
 	mine = frames;
@@ -70,8 +71,10 @@ void ct_frames_catch(struct ct_frames *frames)
 /* The C library and what the sanitizers put around it: whoever called them is meant. */
 static bool is_system(Dwfl_Module *module)
 {
-	static const char *const names[] = {"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux", "/libpthread"};
-	const char *const path = module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
+	static const char *const names[] = {
+		"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux", "/libpthread"};
+	const char *const path =
+		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 
 	for (unsigned i = 0; path != NULL && i < sizeof names / sizeof names[0]; i++) {
 		if (strstr(path, names[i]) != NULL) {
@@ -84,10 +87,12 @@ static bool is_system(Dwfl_Module *module)
 static bool place_of(Dwfl *dwfl, const void *address, char ret_place[CT_TEXT_BYTES])
 {
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address);
-	Dwfl_Line *const line = !is_system(module) ? dwfl_module_getsrc(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
+	Dwfl_Line *const line =
+		!is_system(module) ? dwfl_module_getsrc(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
 	int number = 0;
 	const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-	const char *const function = module ? dwfl_module_addrname(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
+	const char *const function =
+		module ? dwfl_module_addrname(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
 
 	if (file == NULL) {
 		return false;
@@ -96,8 +101,8 @@ static bool place_of(Dwfl *dwfl, const void *address, char ret_place[CT_TEXT_BYT
 		file += 3;
 	}
 	/* Without what a compiler adds: check.lto_priv.0 */
-	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", file, number, function ? (int)strcspn(function, ".") : 1,
-		function ? function : "?");
+	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", file, number,
+		function ? (int)strcspn(function, ".") : 1, function ? function : "?");
 	return true;
 }
 
@@ -112,7 +117,8 @@ void ct_frames_place(const struct ct_frames *frames, char ret_place[CT_TEXT_BYTE
 	Dwfl *const dwfl = frames->count ? dwfl_begin(&callbacks) : NULL;
 
 	ret_place[0] = '\0';
-	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
+	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
+		dwfl_report_end(dwfl, NULL, NULL) == 0) {
 		for (uint32_t i = 0; i < frames->count && ret_place[0] == '\0'; i++) {
 			place_of(dwfl, frames->address[i], ret_place);
 		}

@@ -66,8 +66,9 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 
 static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 {
-	return a->kind != CT_CAUSE_NONE && a->kind == b->kind && a->line == b->line && strcmp(a->file, b->file) == 0 &&
-	       strcmp(a->lost, b->lost) == 0 && strcmp(a->early, b->early) == 0;
+	return a->kind != CT_CAUSE_NONE && a->kind == b->kind && a->line == b->line &&
+	       strcmp(a->file, b->file) == 0 && strcmp(a->lost, b->lost) == 0 &&
+	       strcmp(a->early, b->early) == 0;
 }
 
 static void absorb(struct ct_finding *to, const struct ct_finding *from)

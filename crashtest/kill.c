@@ -344,8 +344,8 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 	k->seen = malloc(k->options->states * sizeof *k->seen);
 	for (unsigned i = 0; i < k->options->jobs; i++) {
 		struct slot *s = &k->slot[i];
-		void *verdict = mmap(NULL, sizeof *s->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
+		void *verdict = mmap(
+			NULL, sizeof *s->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		s->number = i;
 		s->verdict = verdict == MAP_FAILED ? NULL : verdict;
@@ -399,7 +399,8 @@ static int kill_all(struct killing *k)
 	return error;
 }
 
-int ct_run_kill(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
+int ct_run_kill(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
 	const double began = ct_wall_seconds();
 	struct killing *k = calloc(1, sizeof *k);

@@ -51,17 +51,19 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 		at++;
 	}
 	nvw_pool_close(pool);
-	return at == b->bytes ? 0 :
-				nvw_fail(NVW_E_MODEL,
-					"the persist log does not account for the pool's final byte at offset %llu",
-					(unsigned long long)at);
+	return at == b->bytes ?
+		       0 :
+		       nvw_fail(NVW_E_MODEL,
+			       "the persist log does not account for the pool's final byte at offset %llu",
+			       (unsigned long long)at);
 }
 
-int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, const struct ct_options *options,
-	struct ct_result *ret_result)
+int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
+	const struct ct_options *options, struct ct_result *ret_result)
 {
 	const struct ct_bench *const b = &l->bench;
-	struct ct_oracle oracle = {.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
+	struct ct_oracle oracle = {
+		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
 	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
 	const struct ct_exploration e = {
 		.rules = *rules,
@@ -77,7 +79,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, c
 	};
 	uint8_t *final = malloc(b->bytes);
 	int error = final ? ct_explore(&e, final, ret_result) :
-			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
+			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes",
+				    (unsigned long long)b->bytes);
 
 	if (!error && rules->model == CT_MODEL_OBSERVED) {
 		error = compare_final(b, final);
@@ -88,7 +91,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules, c
 	return error;
 }
 
-int ct_logged_create(const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged)
+int ct_logged_create(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged)
 {
 	const struct ct_cut never = {.wanted = false};
 	const struct ct_progress emulating = {.what = "emulating"};
@@ -123,9 +127,11 @@ void ct_logged_destroy(struct ct_logged *l)
 	ct_bench_destroy(&l->bench);
 }
 
-int ct_run_logged(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
+int ct_run_logged(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
-	const struct ct_rules rules = {.model = options->mode == CT_PERMITTED ? options->model : CT_MODEL_OBSERVED,
+	const struct ct_rules rules = {
+		.model = options->mode == CT_PERMITTED ? options->model : CT_MODEL_OBSERVED,
 		.unit_bytes = options->atomicity};
 	const double began = ct_wall_seconds();
 	struct ct_logged logged;
@@ -144,14 +150,16 @@ int ct_run_logged(const struct ct_subject *subject, const struct ct_options *opt
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
 	if (subject != NULL && o->mode == CT_PERMITTED && o->model > CT_MODEL_EADR) {
-		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)", ct_model_info(o->model)->name);
+		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)",
+			ct_model_info(o->model)->name);
 	}
 	if (subject != NULL && o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
 		return nvw_fail(NVW_E_USAGE,
 			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
 	}
 	if (o->nested && o->mode == CT_KILL) {
-		return nvw_fail(NVW_E_USAGE, "--nested: recovery is crashed in observed and in permitted mode");
+		return nvw_fail(
+			NVW_E_USAGE, "--nested: recovery is crashed in observed and in permitted mode");
 	}
 	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
 		return nvw_fail_errno("%s", o->save);
@@ -174,5 +182,6 @@ int ct_run(const struct ct_subject *subject, const struct ct_options *options, s
 	if (error) {
 		return error;
 	}
-	return o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) : ct_run_logged(subject, &o, ret_result);
+	return o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) :
+				   ct_run_logged(subject, &o, ret_result);
 }

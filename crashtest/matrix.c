@@ -48,7 +48,8 @@ static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 	struct ct_matrix *const x = s->matrix;
 	unsigned i = 0;
 
-	while (i < x->count && (x->barrier[i].line != at->line || strcmp(x->barrier[i].file, at->file) != 0)) {
+	while (i < x->count &&
+		(x->barrier[i].line != at->line || strcmp(x->barrier[i].file, at->file) != 0)) {
 		i++;
 	}
 	if (i == CT_BARRIERS_MAX) {
@@ -66,8 +67,9 @@ static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 
 static bool same(const struct open_barrier *o, const struct nvw_log_record *r)
 {
-	return o->open && o->site == r->barrier.site && o->epoch == r->barrier.epoch && o->scope == r->barrier.scope &&
-	       o->work_item == r->barrier.work_item && o->group == r->barrier.group;
+	return o->open && o->site == r->barrier.site && o->epoch == r->barrier.epoch &&
+	       o->scope == r->barrier.scope && o->work_item == r->barrier.work_item &&
+	       o->group == r->barrier.group;
 }
 
 static int meet(struct survey *s, const struct nvw_log_record *r)
@@ -130,7 +132,9 @@ static int survey(struct survey *s, const struct ct_logged *l)
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		const bool measured = number++ >= l->shared->first_record;
 
-		error = r.kind == NVW_LOG_SITE ? add_site(s, &r) : r.kind == NVW_LOG_BARRIER && measured ? meet(s, &r) : 0;
+		error = r.kind == NVW_LOG_SITE                ? add_site(s, &r) :
+			r.kind == NVW_LOG_BARRIER && measured ? meet(s, &r) :
+								0;
 		if (error) {
 			break;
 		}
@@ -155,8 +159,10 @@ struct matrix {
 
 static void tell(struct matrix *x)
 {
-	const struct ct_progress p = {
-		.what = "verdicts", .done = x->done, .total = x->total, .seconds = ct_wall_seconds() - x->began};
+	const struct ct_progress p = {.what = "verdicts",
+		.done = x->done,
+		.total = x->total,
+		.seconds = ct_wall_seconds() - x->began};
 
 	if (x->options.progress != NULL) {
 		x->options.progress(x->options.context, &p);
@@ -185,7 +191,8 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	ret_verdict->consistent = result.consistent;
 	ret_verdict->states_distinct = result.states_distinct;
 	ret_verdict->states_failing = result.states_failing;
-	snprintf(ret_verdict->text, sizeof ret_verdict->text, "%s", result.finding_count ? result.finding[0].text : "");
+	snprintf(ret_verdict->text, sizeof ret_verdict->text, "%s",
+		result.finding_count ? result.finding[0].text : "");
 	return 0;
 }
 
@@ -195,8 +202,8 @@ static int judge_models(struct matrix *x)
 	const struct {
 		enum ct_model model;
 		struct ct_verdict *verdict;
-	} all[] = {{CT_MODEL_STRICT, &r->strict}, {CT_MODEL_EPOCH, &r->epoch}, {CT_MODEL_BUFFERED, &r->buffered},
-		{CT_MODEL_EADR, &r->eadr}};
+	} all[] = {{CT_MODEL_STRICT, &r->strict}, {CT_MODEL_EPOCH, &r->epoch},
+		{CT_MODEL_BUFFERED, &r->buffered}, {CT_MODEL_EADR, &r->eadr}};
 	int error = 0;
 
 	for (unsigned i = 0; i < sizeof all / sizeof all[0] && !error; i++) {
@@ -272,9 +279,11 @@ static int run(struct matrix *x)
 	return error;
 }
 
-int ct_run_matrix(const struct ct_subject *subject, const struct ct_options *options, struct ct_matrix *ret_matrix)
+int ct_run_matrix(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_matrix *ret_matrix)
 {
-	struct matrix x = {.subject = subject, .options = *options, .result = ret_matrix, .began = ct_wall_seconds()};
+	struct matrix x = {
+		.subject = subject, .options = *options, .result = ret_matrix, .began = ct_wall_seconds()};
 
 	memset(ret_matrix, 0, sizeof *ret_matrix);
 	x.options.mode = CT_PERMITTED;

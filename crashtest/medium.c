@@ -132,7 +132,9 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 	struct ct_cell *c = ct_medium_cell_at(m, off);
 	uint64_t before[8], after[8], *content;
 
-	memcpy(before, c && c->count ? (const void *)(c->content + (size_t)(c->count - 1) * c->words) : m->image.rw + off,
+	memcpy(before,
+		c && c->count ? (const void *)(c->content + (size_t)(c->count - 1) * c->words) :
+				m->image.rw + off,
 		m->unit_bytes);
 	memcpy(after, before, m->unit_bytes);
 	for (unsigned i = 0; i < m->unit_bytes; i++) {
@@ -185,7 +187,8 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 	}
 	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
 	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);
-	memmove(c->content, c->content + (size_t)n * c->words, (size_t)(c->count - n) * c->words * sizeof *c->content);
+	memmove(c->content, c->content + (size_t)n * c->words,
+		(size_t)(c->count - n) * c->words * sizeof *c->content);
 	c->count -= n;
 	c->old_count -= n < c->old_count ? n : c->old_count;
 	if (c->count == 0) {
@@ -343,7 +346,9 @@ int ct_medium_next(struct ct_medium *m)
 	}
 	m->at_end = true;
 	/* pmreorder looks at fences alone. */
-	return m->changed && m->record >= m->first_record && m->rules.model != CT_MODEL_PMREORDER ? arrive(m) : 0;
+	return m->changed && m->record >= m->first_record && m->rules.model != CT_MODEL_PMREORDER ?
+		       arrive(m) :
+		       0;
 }
 
 /* ---- States -------------------------------------------------------------------------------------------- */
@@ -392,11 +397,13 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 		return error;
 	}
 	m.unit_bytes = rules->model == CT_MODEL_X86 ? 64 :
-		       rules->unit_bytes	    ? rules->unit_bytes :
+		       rules->unit_bytes            ? rules->unit_bytes :
 						      nvw_log_info(m.reader)->atomicity;
 	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {
-		error = nvw_fail(NVW_E_INPUT, "persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
-			(unsigned long long)bytes, m.unit_bytes, (unsigned long long)nvw_log_info(m.reader)->pool_bytes);
+		error = nvw_fail(NVW_E_INPUT,
+			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
+			(unsigned long long)bytes, m.unit_bytes,
+			(unsigned long long)nvw_log_info(m.reader)->pool_bytes);
 		nvw_log_reader_close(m.reader);
 		return error;
 	}

@@ -82,11 +82,12 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 
 	if (i == plan->interval_room) {
 		const uint64_t room = i ? 2 * i : 1024;
-		struct ct_interval *grown = mmap(
-			NULL, room * sizeof *grown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		struct ct_interval *grown = mmap(NULL, room * sizeof *grown, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		if (grown == MAP_FAILED) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants", (unsigned long long)room);
+			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
+				(unsigned long long)room);
 		}
 		if (plan->interval != NULL) {
 			memcpy(grown, plan->interval, i * sizeof *grown);
@@ -95,8 +96,8 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 		plan->interval = grown;
 		plan->interval_room = room;
 	}
-	plan->interval[i] =
-		(struct ct_interval){.time_ps = m->time_ps, .possible_log2 = fresh_log2(n), .exact = n->exact};
+	plan->interval[i] = (struct ct_interval){
+		.time_ps = m->time_ps, .possible_log2 = fresh_log2(n), .exact = n->exact};
 	return 0;
 }
 

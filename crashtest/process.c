@@ -70,7 +70,8 @@ void ct_end_hanging(pid_t pid, const struct ct_frames *frames)
 	kill(pid, SIGKILL);
 }
 
-void ct_describe_death(uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *f)
+void ct_describe_death(
+	uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *f)
 {
 	f->hung = hung;
 	ct_frames_place(frames, f->where);
@@ -81,6 +82,7 @@ void ct_describe_death(uint32_t phase, bool hung, int status, const struct ct_fr
 		snprintf(f->text, sizeof f->text, "%s dies of signal %d (%s)", phase_name(phase), f->signal,
 			strsignal(f->signal));
 	} else if (phase != CT_PHASE_IDLE) {
-		snprintf(f->text, sizeof f->text, "%s ends the process with status %d", phase_name(phase), WEXITSTATUS(status));
+		snprintf(f->text, sizeof f->text, "%s ends the process with status %d", phase_name(phase),
+			WEXITSTATUS(status));
 	}
 }

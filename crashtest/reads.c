@@ -125,9 +125,12 @@ bool ct_tree_next(struct ct_reads *r, const struct ct_medium *m, unsigned *level
 
 static int by_rank(const void *a, const void *b, void *rank)
 {
-	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a], y = ((const uint32_t *)rank)[*(const unsigned *)b];
+	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a],
+		       y = ((const uint32_t *)rank)[*(const unsigned *)b];
 
-	return x != y ? (x < y ? -1 : 1) : (*(const unsigned *)a > *(const unsigned *)b) - (*(const unsigned *)a < *(const unsigned *)b);
+	return x != y ? (x < y ? -1 : 1) :
+			(*(const unsigned *)a > *(const unsigned *)b) -
+				(*(const unsigned *)a < *(const unsigned *)b);
 }
 
 /* Of the states below the leaf: those that agree in the cells looked at are done; the others differ in the first that
@@ -141,7 +144,8 @@ int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 	for (unsigned i = 0; i < r->looked && !error; i++) {
 		const unsigned cell = r->list[i], now = r->leaf[cell];
 
-		for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count && !error; level++) {
+		for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count && !error;
+			level++) {
 			error = level == now ? 0 : push(r, r->leaf, cell, level);
 		}
 		r->leaf[cell] = now | CT_FIXED;

@@ -55,7 +55,8 @@ static int choose_way(const char *way, struct ct_options *o)
 			return 0;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "a mutation is found by \"%s\": expected kill, observed or a persistency model", way);
+	return nvw_fail(NVW_E_USAGE,
+		"a mutation is found by \"%s\": expected kill, observed or a persistency model", way);
 }
 
 /* One test; mutation -1 for none. */
@@ -159,7 +160,8 @@ static int try_mutation(struct self_test *t, int i, const char *const *trial, un
 }
 
 int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *options,
-	void (*tried)(void *context, const struct ct_trial *trial), void *context, struct ct_self_test *ret_sum)
+	void (*tried)(void *context, const struct ct_trial *trial), void *context,
+	struct ct_self_test *ret_sum)
 {
 	struct self_test t = {.subject = subject, .options = options, .tried = tried, .context = context};
 	const struct nvw_workload *const w = subject->workload;

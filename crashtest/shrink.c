@@ -70,7 +70,8 @@ static void tell(const struct ct_options *o, uint64_t count)
 	}
 }
 
-void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result)
+void ct_find_fewest(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result)
 {
 	struct ct_options o = *options;
 	uint64_t failing, passing = 0, most;

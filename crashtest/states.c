@@ -311,8 +311,9 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 	for (uint64_t i = from; i < m->flight_count; i++) {
 		const struct ct_flight *const f = &m->flight[i];
 
-		if (levels[f->cell] > f->version && (r.item[f->work_item] < f->epoch_wi || r.group[f->group] < f->epoch_wg ||
-							    r.kernel < f->epoch_kr)) {
+		if (levels[f->cell] > f->version &&
+			(r.item[f->work_item] < f->epoch_wi || r.group[f->group] < f->epoch_wg ||
+				r.kernel < f->epoch_kr)) {
 			levels[f->cell] = f->version;
 		}
 		if (levels[f->cell] <= f->version) {
@@ -340,8 +341,9 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = m->flight_count; i > m->flight_head; i--) {
 		const struct ct_flight *const f = &m->flight[i - 1];
 
-		if (levels[f->cell] <= f->version && (r.item[f->work_item] > f->epoch_wi || r.group[f->group] > f->epoch_wg ||
-							     r.kernel > f->epoch_kr)) {
+		if (levels[f->cell] <= f->version &&
+			(r.item[f->work_item] > f->epoch_wi || r.group[f->group] > f->epoch_wg ||
+				r.kernel > f->epoch_kr)) {
 			levels[f->cell] = f->version + 1;
 		}
 		if (levels[f->cell] > f->version) {

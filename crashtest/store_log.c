@@ -153,14 +153,15 @@ static int register_file(struct converter *c, const struct operation *o)
 	if (c->mappings == 0) {
 		memcpy(c->first_file, name, sizeof name);
 	}
-	m.ours = strcmp(last_component(name), last_component(c->image_path)) == 0 || strcmp(name, c->first_file) == 0;
+	m.ours = strcmp(last_component(name), last_component(c->image_path)) == 0 ||
+		 strcmp(name, c->first_file) == 0;
 	c->mapping[c->mappings++] = m;
 	return 0;
 }
 
 /* The range's offset in the image. *ret_ours is false for another file. */
-static int locate(const struct converter *c, const struct field *at, uint64_t address, uint64_t bytes, uint64_t *ret_off,
-	bool *ret_ours)
+static int locate(const struct converter *c, const struct field *at, uint64_t address, uint64_t bytes,
+	uint64_t *ret_off, bool *ret_ours)
 {
 	for (unsigned i = c->mappings; i > 0; i--) {
 		const struct mapping *const m = &c->mapping[i - 1];
@@ -173,12 +174,13 @@ static int locate(const struct converter *c, const struct field *at, uint64_t ad
 		if (!m->ours || (bytes <= c->image_bytes && *ret_off <= c->image_bytes - bytes)) {
 			return 0;
 		}
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is offset %llu of the image, which has %llu bytes",
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset %llu: address 0x%llx is offset %llu of the image, which has %llu bytes",
 			c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address,
 			(unsigned long long)*ret_off, (unsigned long long)c->image_bytes);
 	}
-	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file that the log registers", c->path,
-		(unsigned long long)(at->text - c->text), (unsigned long long)address);
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file that the log registers",
+		c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address);
 }
 
 /* A frame "function (file.c:123)" in three; false if it is none. */
@@ -190,7 +192,8 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	snprintf(text, sizeof text, "%.*s", (int)(f->length < 500 ? f->length : 500), f->text);
 	char *const open = strrchr(text, '('), *const colon = strrchr(text, ':');
 
-	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 || at == 0) {
+	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 ||
+		at == 0) {
 		return false;
 	}
 	*colon = '\0';
@@ -223,8 +226,8 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 			return 0;
 		}
 	}
-	struct nvw_log_record r = {
-		.kind = NVW_LOG_SITE, .site = {.id = c->sites + 1, .line = line, .file = file, .function = function}};
+	struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+		.site = {.id = c->sites + 1, .line = line, .file = file, .function = function}};
 
 	if (c->sites < SITES_MAX) {
 		c->site[c->sites] = strdup(name);
@@ -343,7 +346,8 @@ static struct operation cut(const char *from, const char *end)
 
 static bool is_stop(const char *from, const char *end)
 {
-	return end - from >= 4 && memcmp(from, "STOP", 4) == 0 && (end - from == 4 || isspace((unsigned char)from[4]));
+	return end - from >= 4 && memcmp(from, "STOP", 4) == 0 &&
+	       (end - from == 4 || isspace((unsigned char)from[4]));
 }
 
 static int convert(struct converter *c)
@@ -391,7 +395,8 @@ static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
 	}
 	if (s.st_size == 0) {
 		close(fd);
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0: expected a store log, found an empty file", c->path);
+		return nvw_fail(
+			NVW_E_DAMAGED, "%s: offset 0: expected a store log, found an empty file", c->path);
 	}
 	*ret_bytes = (size_t)s.st_size;
 	*ret_map = mmap(NULL, *ret_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -407,8 +412,10 @@ static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
 int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes, int log_fd,
 	struct ct_store_log *ret_counts)
 {
-	const struct nvw_log_info info = {
-		.workload = path, .pool_bytes = (image_bytes + 63) & ~UINT64_C(63), .atomicity = 8, .model = "x86"};
+	const struct nvw_log_info info = {.workload = path,
+		.pool_bytes = (image_bytes + 63) & ~UINT64_C(63),
+		.atomicity = 8,
+		.model = "x86"};
 	struct converter *const c = calloc(1, sizeof *c);
 	size_t bytes = 0;
 	void *map = MAP_FAILED;

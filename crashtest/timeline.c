@@ -35,13 +35,15 @@ static bool is_place(const struct ct_finding *f, nvw_off off)
 	return false;
 }
 
-static struct ct_moment *add(struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, uint32_t site)
+static struct ct_moment *add(
+	struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, uint32_t site)
 {
 	struct ct_moment *const m = &t->ring[t->next];
 
 	*m = (struct ct_moment){.kind = kind, .time_ps = r->time_ps, .end_ps = UINT64_MAX};
 	if (site > 0 && site <= t->stores->site_count) {
-		snprintf(m->place, sizeof m->place, "%.80s:%u", t->stores->site[site - 1].file, t->stores->site[site - 1].line);
+		snprintf(m->place, sizeof m->place, "%.80s:%u", t->stores->site[site - 1].file,
+			t->stores->site[site - 1].line);
 	}
 	t->next = (t->next + 1) % CT_MOMENTS_MAX;
 	t->count += t->count < CT_MOMENTS_MAX;
@@ -64,7 +66,8 @@ static void complete_barrier(const struct timeline *t, const struct nvw_log_reco
 		struct ct_moment *const m = &t->ring[i];
 
 		if (m->kind == CT_MOMENT_BARRIER && m->end_ps == UINT64_MAX && m->scope == r->barrier.scope &&
-			m->work_item == r->barrier.work_item && m->group == r->barrier.group && m->value == r->barrier.epoch) {
+			m->work_item == r->barrier.work_item && m->group == r->barrier.group &&
+			m->value == r->barrier.epoch) {
 			m->end_ps = r->time_ps;
 			return;
 		}
@@ -89,7 +92,8 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 		break;
 	case NVW_LOG_BARRIER:
 		if (r->barrier.scope == NVW_KERNEL ||
-			is_behind(f, r->barrier.work_item, r->barrier.group, r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes > 1)) {
+			is_behind(f, r->barrier.work_item, r->barrier.group,
+				r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes > 1)) {
 			add_barrier(t, r);
 		}
 		break;

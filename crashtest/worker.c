@@ -22,10 +22,10 @@ struct range {
 	struct nvw_findings findings;
 	struct ct_walk walk;
 	struct ct_reads reads;
-	uint64_t leaves; /* of the last tree */
-	bool failed; /* some state since this was reset */
+	uint64_t leaves;                /* of the last tree */
+	bool failed;                    /* some state since this was reset */
 	struct nvw_pool_reads *tracked; /* the image's; out of it while it does not pay */
-	struct ct_array pattern; /* uint64_t a work-item */
+	struct ct_array pattern;        /* uint64_t a work-item */
 	unsigned *levels;
 	unsigned level_capacity;
 };
@@ -122,7 +122,8 @@ static uint64_t symmetric_key(struct range *r)
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		for (unsigned v = 0; v < m->cell[i].count; v++) {
 			const struct ct_flight *const f = ct_medium_flight(m, m->cell[i].write[v]);
-			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 | (v < r->levels[i]);
+			const uint64_t what =
+				(uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 | (v < r->levels[i]);
 
 			pattern[f->work_item] += nvw_mix64(what);
 		}
@@ -137,7 +138,8 @@ static bool is_symmetric(struct range *r)
 {
 	const enum ct_model model = r->medium->rules.model;
 
-	return r->e->options.symmetric && (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
+	return r->e->options.symmetric &&
+	       (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
 	       !is_new(r->shared, symmetric_key(r));
 }
 
@@ -193,7 +195,8 @@ static bool try_tree(struct range *r, uint64_t draws)
 {
 	const struct ct_medium *m = r->medium;
 	const enum ct_model model = m->rules.model;
-	const uint64_t share = ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
+	const uint64_t share =
+		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = model == CT_MODEL_OBSERVED || model == CT_MODEL_EPOCH || model == CT_MODEL_X86;
 
 	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);

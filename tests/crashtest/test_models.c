@@ -88,7 +88,8 @@ static void add(struct set *set, const struct state *s)
 static bool has_at_least(const struct set *set, const struct state *s)
 {
 	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 && (set->state[i].acks & s->acks) == s->acks) {
+		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 &&
+			(set->state[i].acks & s->acks) == s->acks) {
 			return true;
 		}
 	}
@@ -134,7 +135,8 @@ static void append(struct maker *m, struct nvw_log_record record)
 
 static bool is_member(const struct waiting *b, unsigned item)
 {
-	return b->scope == NVW_KERNEL || item == b->item || (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
+	return b->scope == NVW_KERNEL || item == b->item ||
+	       (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
 }
 
 /* The item does something: by now its narrower barrier has completed. */
@@ -151,13 +153,24 @@ static void make_store(struct maker *m, unsigned item)
 	const unsigned word = (unsigned)nvw_random_below(&m->r, WORDS);
 	struct event *const e = &m->h->event[m->h->events++];
 
-	*e = (struct event){.kind = NVW_LOG_STORE, .item = item, .word = word, .value = 100 + m->h->stores,
-		.store = m->h->stores, .owed = settle(m, item)};
+	*e = (struct event){.kind = NVW_LOG_STORE,
+		.item = item,
+		.word = word,
+		.value = 100 + m->h->stores,
+		.store = m->h->stores,
+		.owed = settle(m, item)};
 	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
 	m->h->store_at[m->h->stores++] = m->h->events - 1;
 	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
-			  .store = {.site = 1, .kernel = 1, .work_item = item, .group = item / GROUP, .epoch_wi = m->logged[item][0],
-				  .epoch_wg = m->logged[item][1], .epoch_kr = m->logged[item][2], .bytes = 8, .off = place(word),
+			  .store = {.site = 1,
+				  .kernel = 1,
+				  .work_item = item,
+				  .group = item / GROUP,
+				  .epoch_wi = m->logged[item][0],
+				  .epoch_wg = m->logged[item][1],
+				  .epoch_kr = m->logged[item][2],
+				  .bytes = 8,
+				  .off = place(word),
 				  .value = e->value}});
 }
 
@@ -169,16 +182,27 @@ static void make_ack(struct maker *m, unsigned item)
 	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
 	m->h->ack_at[m->h->acks] = m->h->events - 1;
 	append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK,
-			  .ack = {.first = m->h->acks++, .count = 1, .kernel = 1, .work_item = item, .group = item / GROUP,
-				  .epoch_wi = m->logged[item][0], .epoch_wg = m->logged[item][1], .epoch_kr = m->logged[item][2]}});
+			  .ack = {.first = m->h->acks++,
+				  .count = 1,
+				  .kernel = 1,
+				  .work_item = item,
+				  .group = item / GROUP,
+				  .epoch_wi = m->logged[item][0],
+				  .epoch_wg = m->logged[item][1],
+				  .epoch_kr = m->logged[item][2]}});
 }
 
 static struct nvw_log_record barrier_record(const struct waiting *b, enum nvw_log_kind kind)
 {
 	return (struct nvw_log_record){.kind = kind,
-		.barrier = {.site = 1, .kernel = 1, .scope = b->scope,
-			.work_item = b->scope == NVW_KERNEL ? 0 : b->scope == NVW_WORKGROUP ? b->item / GROUP * GROUP : b->item,
-			.group = b->scope == NVW_KERNEL ? 0 : b->item / GROUP, .lanes = b->scope == NVW_WORKITEM}};
+		.barrier = {.site = 1,
+			.kernel = 1,
+			.scope = b->scope,
+			.work_item = b->scope == NVW_KERNEL    ? 0 :
+				     b->scope == NVW_WORKGROUP ? b->item / GROUP * GROUP :
+								 b->item,
+			.group = b->scope == NVW_KERNEL ? 0 : b->item / GROUP,
+			.lanes = b->scope == NVW_WORKITEM}};
 }
 
 /* All members arrive together; those that wait at another barrier cannot. */
@@ -291,9 +315,11 @@ static int make_run(uint64_t seed, unsigned narrow_by, struct history *h)
 
 	*h = (struct history){.narrow_by = narrow_by};
 	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
-	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
-	append(&m, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			   .launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}});
+	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
+			   .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
+	append(&m,
+		(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+			.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}});
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		make_step(&m);
 	}
@@ -311,7 +337,8 @@ static const struct event *store_of(const struct history *h, unsigned s)
 /* a persists before b, by equations 1 to 3 or because they are to one word. */
 static bool is_ordered(const struct event *a, const struct event *b)
 {
-	return (a->word == b->word && a->store < b->store) || (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
+	return (a->word == b->word && a->store < b->store) ||
+	       (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
 	       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) || a->epoch[2] < b->epoch[2];
 }
 
@@ -428,7 +455,8 @@ static void permit_buffered(const struct history *h)
 
 				told = told && ((set >> a & 1) ||
 						       !((s->item == e->item && s->epoch[0] < e->epoch[0]) ||
-							       (s->item / GROUP == e->item / GROUP && s->epoch[1] < e->epoch[1]) ||
+							       (s->item / GROUP == e->item / GROUP &&
+								       s->epoch[1] < e->epoch[1]) ||
 							       s->epoch[2] < e->epoch[2]));
 			}
 			acks |= (uint32_t)told << k;
@@ -442,8 +470,8 @@ static void permit_buffered(const struct history *h)
 /* ---- Against the explorer ----------------------------------------------------------------------------------------- */
 
 /* Notes the state. Several processes never run at once here. */
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	struct state s = {0};
 
@@ -464,7 +492,10 @@ static void explore(int fd, enum ct_model model, unsigned by, struct ct_result *
 {
 	static const uint8_t initial[POOL_BYTES];
 	const struct ct_exploration e = {
-		.rules = {.model = model, .narrow_file = by ? "r.c" : NULL, .narrow_line = 7, .narrow_by = by},
+		.rules = {.model = model,
+			.narrow_file = by ? "r.c" : NULL,
+			.narrow_line = 7,
+			.narrow_by = by},
 		.log_fd = fd,
 		.initial = initial,
 		.bytes = POOL_BYTES,
@@ -494,14 +525,14 @@ static void compare(enum ct_model model, unsigned by, void (*permit)(const struc
 			/* Buffered: an earlier crash may have had fewer acknowledgements than the stores would allow. */
 			if (model == CT_MODEL_BUFFERED ? !has_at_least(&permitted, &explored->state[i]) :
 							 !has(&permitted, &explored->state[i])) {
-				fail_msg("%s, seed %llu: a state was explored that the axioms forbid", ct_model_info(model)->name,
-					(unsigned long long)seed);
+				fail_msg("%s, seed %llu: a state was explored that the axioms forbid",
+					ct_model_info(model)->name, (unsigned long long)seed);
 			}
 		}
 		for (unsigned i = 0; i < permitted.count; i++) {
 			if (!has_at_least(explored, &permitted.state[i])) {
-				fail_msg("%s, seed %llu: a permitted state was not explored", ct_model_info(model)->name,
-					(unsigned long long)seed);
+				fail_msg("%s, seed %llu: a permitted state was not explored",
+					ct_model_info(model)->name, (unsigned long long)seed);
 			}
 		}
 		close(fd);
@@ -542,7 +573,8 @@ static void models_are_contained_in_each_other(void **state)
 	static struct set smaller;
 
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
-		static const enum ct_model chain[] = {CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+		static const enum ct_model chain[] = {
+			CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 		static struct ct_result result;
 		static struct history h;
 		const int fd = make_run(seed, 0, &h);

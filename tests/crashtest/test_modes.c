@@ -92,7 +92,8 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		if (word(pool, 8 * op) || !word(pool, VALUES + 8 * op)) {
 			continue;
 		}
-		if (mutation_now == COUNTING_RECOVERY && !counted++ && nvw_pool_write(pool, POOL_BYTES - 8, &again, 8)) {
+		if (mutation_now == COUNTING_RECOVERY && !counted++ &&
+			nvw_pool_write(pool, POOL_BYTES - 8, &again, 8)) {
 			return NVW_E_STOPPED;
 		}
 		if (nvw_pool_write(pool, VALUES + 8 * op, &zero, 8)) {
@@ -102,7 +103,8 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	return mutation_now == BAD_RECOVERY ? nvw_pool_write(pool, POOL_BYTES - 8, &again, 8) : 0;
 }
 
-static int check(void *context, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
+static int check(
+	void *context, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	const struct plan *plan = context;
 	int verdict = 0;
@@ -218,7 +220,8 @@ static void a_recovery_that_writes_again_is_found(void **state)
 static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(void **state)
 {
 	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
-	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = COUNTING_RECOVERY};
+	const struct ct_subject subject = {
+		.workload = &workload, .config = &config, .mutation = COUNTING_RECOVERY};
 	struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
 	static struct ct_result r;
 
@@ -228,8 +231,8 @@ static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(v
 	options.nested = true;
 	assert_int_equal(ct_run(&subject, &options, &r), 0);
 	assert_false(r.consistent);
-	assert_string_equal(
-		r.finding[0].text, "recovery that was crashed before its write 2 ends in another pool than one that was not");
+	assert_string_equal(r.finding[0].text,
+		"recovery that was crashed before its write 2 ends in another pool than one that was not");
 	ct_result_free(&r);
 }
 

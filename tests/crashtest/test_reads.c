@@ -33,11 +33,12 @@ static int make_log(void)
 	struct nvw_log_writer *w;
 
 	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
-	struct nvw_log_record r = {.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
 
 	assert_int_equal(nvw_log_append(w, &r), 0);
-	r = (struct nvw_log_record){
-		.kind = NVW_LOG_LAUNCH, .launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
+	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+		.launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
 	assert_int_equal(nvw_log_append(w, &r), 0);
 	for (unsigned i = 0; i < WORDS; i++) {
 		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,
@@ -91,8 +92,8 @@ static uint64_t look(const void *state, unsigned i)
 	return ct_image_word(image, place(i));
 }
 
-static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const uint64_t *const seed = context;
 
@@ -116,7 +117,11 @@ static void verdicts_are_those_of_going_through_every_state(void **state)
 			.judge = judge,
 			.context = (void *)(uintptr_t)&seed,
 			.tells_reads = true,
-			.options = {.states = BUDGET, .seed = seed, .jobs = 1, .timeout_ms = 10000, .unexplained = seed % 8 != 0},
+			.options = {.states = BUDGET,
+				.seed = seed,
+				.jobs = 1,
+				.timeout_ms = 10000,
+				.unexplained = seed % 8 != 0},
 		};
 
 		if (ct_explore(&e, NULL, &result)) {

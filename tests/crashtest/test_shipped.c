@@ -40,11 +40,12 @@ static const struct shipped {
   btree_delete = {
 	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
 
-static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, enum ct_model model, uint64_t states,
-	int mutation, const char *setting)
+static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, enum ct_model model,
+	uint64_t states, int mutation, const char *setting)
 {
 	static struct ct_result result;
-	const struct ct_options options = {.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2};
+	const struct ct_options options = {
+		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2};
 	struct emu_config config;
 	struct nvw_options *values;
 	int r;
@@ -120,8 +121,8 @@ static void judge_trial(void *context, const struct ct_trial *t)
 	unsigned *const mutations = context;
 
 	if (!t->as_expected) {
-		fail_msg("%s by %s in \"%s\": %s", t->mutation ? t->mutation : "no mutation", t->way, t->options,
-			t->mutation ? "nothing was found" : t->text);
+		fail_msg("%s by %s in \"%s\": %s", t->mutation ? t->mutation : "no mutation", t->way,
+			t->options, t->mutation ? "nothing was found" : t->text);
 	}
 	*mutations += t->mutation != NULL;
 }
@@ -174,10 +175,13 @@ static void findings_name_the_barrier_that_was_taken_away(void **state)
 		enum ct_cause_kind kind;
 		const char *needed, *text;
 	} cases[] = {
-		{"publish-before-data", "epoch", CT_CAUSE_MISSING, "work-item", "no persist barrier lies between"},
-		{"complete-before-updates", "epoch", CT_CAUSE_MISSING, "work-group", "no persist barrier lies between"},
+		{"publish-before-data", "epoch", CT_CAUSE_MISSING, "work-item",
+			"no persist barrier lies between"},
+		{"complete-before-updates", "epoch", CT_CAUSE_MISSING, "work-group",
+			"no persist barrier lies between"},
 		{"narrow-scope", "buffered-epoch", CT_CAUSE_NARROW, "work-group", "has work-item scope"},
-		{"ack-before-barrier", "epoch", CT_CAUSE_REVERSED, "", "was acknowledged before its stores were made"},
+		{"ack-before-barrier", "epoch", CT_CAUSE_REVERSED, "",
+			"was acknowledged before its stores were made"},
 	};
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -200,7 +204,8 @@ static void findings_name_the_barrier_that_was_taken_away(void **state)
 						 strstr(c->text, cases[i].text));
 		}
 		if (!found) {
-			fail_msg("%s: %s", cases[i].mutation, r.finding_count ? r.finding[0].cause.text : "nothing was found");
+			fail_msg("%s: %s", cases[i].mutation,
+				r.finding_count ? r.finding[0].cause.text : "nothing was found");
 		}
 	}
 }
@@ -212,7 +217,8 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_kills),
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
-		cmocka_unit_test(every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
+		cmocka_unit_test(
+			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
 		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
 		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
 	};

@@ -95,7 +95,8 @@ static unsigned make_ops(uint64_t seed, struct op *op)
 
 			o->kind = STORE;
 			o->bytes = sizes[nvw_random_below(&r, 7)];
-			o->off = (unsigned)nvw_random_below(&r, 3) * 64 + (unsigned)nvw_random_below(&r, 3) * o->bytes;
+			o->off = (unsigned)nvw_random_below(&r, 3) * 64 +
+				 (unsigned)nvw_random_below(&r, 3) * o->bytes;
 			for (unsigned i = 0; i < o->bytes; i++) {
 				o->value[i] = (uint8_t)(n * 16 + i + 1);
 			}
@@ -212,7 +213,8 @@ static void combine(const struct op *op, const struct piece *piece, unsigned pie
 		const unsigned line = piece[i].off / 64;
 
 		if (met[line]++ < level[line]) {
-			memcpy(image + piece[i].off, op[piece[i].op].value + (piece[i].off - op[piece[i].op].off), piece[i].bytes);
+			memcpy(image + piece[i].off,
+				op[piece[i].op].value + (piece[i].off - op[piece[i].op].off), piece[i].bytes);
 		}
 	}
 	add(&expected, image);
@@ -254,8 +256,8 @@ static void permit_x86(struct op *op, unsigned n)
 
 /* ---- Against the explorer ------------------------------------------------------------------------------------------ */
 
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	*phase = CT_PHASE_CHECK;
 	memcpy(explored->image[explored->count++], image->ro, BYTES);
@@ -298,7 +300,8 @@ static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned 
 		assert_int_equal(result.instants, result.instants_exhausted);
 		for (unsigned i = 0; i < explored->count; i++) {
 			if (!has(&expected, explored->image[i])) {
-				fail_msg("seed %llu: an impossible image was tested", (unsigned long long)seed);
+				fail_msg("seed %llu: an impossible image was tested",
+					(unsigned long long)seed);
 			}
 		}
 		for (unsigned i = 0; i < expected.count; i++) {
@@ -325,7 +328,8 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
 {
 	static struct ct_result result;
 	const uint8_t initial[BYTES] = {0};
-	const struct ct_foreign foreign = {.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
+	const struct ct_foreign foreign = {
+		.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
 	const struct ct_options options = {.model = model, .seed = 1, .jobs = 1};
 
 	write_file(foreign.store_log, log, strlen(log));
@@ -338,13 +342,15 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
 }
 
 #define REGISTER "START|REGISTER_FILE;/pool;0x1000;0x100;0x0|"
-#define FLAG_WITHOUT_DATA "sh -c 'test \"$(od -An -tu1 -j64 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'"
+#define FLAG_WITHOUT_DATA \
+	"sh -c 'test \"$(od -An -tu1 -j64 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'"
 
 /* Store data, store flag, flush data, fence, flush flag, fence: the flag may be evicted before the data is flushed. */
 static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **state)
 {
-	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x40|FENCE|FLUSH;0x1040;0x40|"
-					   "FENCE|STOP";
+	static const char log[] = REGISTER
+		"STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x40|FENCE|FLUSH;0x1040;0x40|"
+		"FENCE|STOP";
 
 	assert_false(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_X86));
 	assert_true(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_PMREORDER));
@@ -352,8 +358,9 @@ static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **st
 
 static void stores_that_are_flushed_and_fenced_in_order_raise_no_alarm(void **state)
 {
-	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STORE;0x1040;0x1;0x8|FLUSH;0x1040;0x40|"
-					   "FENCE|STOP";
+	static const char log[] = REGISTER
+		"STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STORE;0x1040;0x1;0x8|FLUSH;0x1040;0x40|"
+		"FENCE|STOP";
 
 	assert_true(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_X86));
 }
@@ -361,8 +368,10 @@ static void stores_that_are_flushed_and_fenced_in_order_raise_no_alarm(void **st
 /* pmreorder's engine swaps them; a cache line does not. */
 static void two_stores_of_one_line_are_not_swapped(void **state)
 {
-	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1008;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
-	static const char check[] = "sh -c 'test \"$(od -An -tu1 -j8 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'";
+	static const char log[] =
+		REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1008;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
+	static const char check[] =
+		"sh -c 'test \"$(od -An -tu1 -j8 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'";
 
 	assert_true(is_consistent(log, check, CT_MODEL_X86));
 	assert_false(is_consistent(log, check, CT_MODEL_PMREORDER));
@@ -371,8 +380,9 @@ static void two_stores_of_one_line_are_not_swapped(void **state)
 /* It fails on every file that it has written to before. */
 static void a_checker_that_writes_does_not_reach_the_next_state(void **state)
 {
-	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|STORE;0x1080;0x1;0x8|FLUSH;0x1000;0xc0|FENCE|"
-					   "STOP";
+	static const char log[] = REGISTER
+		"STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|STORE;0x1080;0x1;0x8|FLUSH;0x1000;0xc0|FENCE|"
+		"STOP";
 	static const char writes[] = "sh -c 'test \"$(od -An -tu1 -j200 -N1 $0)\" -eq 0 || exit 1; "
 				     "printf x | dd of=$0 bs=1 seek=200 conv=notrunc 2>/dev/null'";
 	static const char truncates[] = "sh -c 'test \"$(wc -c <$0)\" -eq 256 || exit 1; echo >$0'";
@@ -387,7 +397,8 @@ static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
 {
 	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
 	static struct ct_result result;
-	const struct ct_foreign foreign = {.store_log = in_dir("log"), .image = in_dir("pool"), .command = "sleep 100;:"};
+	const struct ct_foreign foreign = {
+		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "sleep 100;:"};
 	const struct ct_options options = {.seed = 1, .jobs = 1, .timeout_ms = 50};
 
 	assert_false(is_consistent(log, "sh -c 'kill -SEGV $$'", CT_MODEL_X86));
@@ -406,7 +417,8 @@ static void refuse(const char *log, const char *expected_message)
 
 	write_file(in_dir("bad"), log, strlen(log));
 	assert_true(ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0);
-	if (strstr(nvw_error_message(), expected_message) == NULL || strstr(nvw_error_message(), "bad") == NULL) {
+	if (strstr(nvw_error_message(), expected_message) == NULL ||
+		strstr(nvw_error_message(), "bad") == NULL) {
 		fail_msg("\"%s\" does not say \"%s\"", nvw_error_message(), expected_message);
 	}
 	close(fd);
@@ -432,7 +444,8 @@ static void damaged_and_foreign_logs_are_refused_with_their_offset(void **state)
 /* Any change of a byte gives a log that reads, or a message; never a crash. */
 static void logs_with_flipped_bits_are_read_or_refused(void **state)
 {
-	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
+	static const char log[] =
+		REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
 	struct nvw_random r = {1};
 
 	for (unsigned i = 0; i < 3000; i++) {
@@ -442,7 +455,8 @@ static void logs_with_flipped_bits_are_read_or_refused(void **state)
 
 		memcpy(copy, log, sizeof log);
 		copy[nvw_random_below(&r, sizeof log - 1)] ^= (char)(1 << nvw_random_below(&r, 7));
-		write_file(in_dir("bad"), copy, nvw_random_below(&r, 4) ? sizeof log - 1 : nvw_random_below(&r, sizeof log));
+		write_file(in_dir("bad"), copy,
+			nvw_random_below(&r, 4) ? sizeof log - 1 : nvw_random_below(&r, sizeof log));
 		if (ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0) {
 			assert_non_null(strstr(nvw_error_message(), "bad"));
 		}
