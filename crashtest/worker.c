@@ -113,7 +113,7 @@ static uint64_t symmetric_key(struct range *r)
 	const struct ct_medium *m = r->medium;
 	uint64_t key = m->instant;
 
-	if (ct_array_grow(&r->pattern, m->work_items, sizeof(uint64_t))) {
+	if (m->work_items == 0 || ct_array_grow(&r->pattern, m->work_items, sizeof(uint64_t))) {
 		return 0;
 	}
 	uint64_t *const pattern = r->pattern.at;
@@ -138,7 +138,7 @@ static bool is_symmetric(struct range *r)
 {
 	const enum ct_model model = r->medium->rules.model;
 
-	return r->e->options.symmetric &&
+	return r->e->options.symmetric && r->medium->work_items > 0 &&
 	       (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
 	       !is_new(r->shared, symmetric_key(r));
 }

@@ -52,6 +52,7 @@ struct event {
 };
 
 struct history {
+	unsigned unit;      /* bytes that persist together: 8 or 64 */
 	unsigned narrow_by; /* every barrier is taken for one narrower by so many steps */
 	unsigned events;
 	struct event event[STEPS_MAX * 4];
@@ -329,15 +330,20 @@ static int make_run(uint64_t seed, unsigned narrow_by, struct history *h)
 
 /* ---- The axioms, pair by pair ----------------------------------------------------------------------------------- */
 
+static bool same_unit(const struct history *h, const struct event *a, const struct event *b)
+{
+	return place(a->word) / h->unit == place(b->word) / h->unit;
+}
+
 static const struct event *store_of(const struct history *h, unsigned s)
 {
 	return &h->event[h->store_at[s]];
 }
 
-/* a persists before b, by equations 1 to 3 or because they are to one word. */
-static bool is_ordered(const struct event *a, const struct event *b)
+/* a persists before b, by equations 1 to 3 or because they are to one unit. */
+static bool is_ordered(const struct history *h, const struct event *a, const struct event *b)
 {
-	return (a->word == b->word && a->store < b->store) ||
+	return (same_unit(h, a, b) && a->store < b->store) ||
 	       (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
 	       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) || a->epoch[2] < b->epoch[2];
 }
@@ -358,7 +364,7 @@ static bool is_word_closed(const struct history *h, uint32_t set)
 {
 	for (unsigned b = 0; b < h->stores; b++) {
 		for (unsigned a = 0; a < b && set >> b & 1; a++) {
-			if (store_of(h, a)->word == store_of(h, b)->word && !(set >> a & 1)) {
+			if (same_unit(h, store_of(h, a), store_of(h, b)) && !(set >> a & 1)) {
 				return false;
 			}
 		}
@@ -371,7 +377,7 @@ static uint32_t close_words(const struct history *h, uint32_t set)
 {
 	for (unsigned b = 0; b < h->stores; b++) {
 		for (unsigned a = 0; a < b && set >> b & 1; a++) {
-			set |= (uint32_t)(store_of(h, a)->word == store_of(h, b)->word) << a;
+			set |= (uint32_t)(same_unit(h, store_of(h, a), store_of(h, b))) << a;
 		}
 	}
 	return set;
@@ -443,7 +449,7 @@ static void permit_buffered(const struct history *h)
 		for (unsigned b = 0; b < h->stores && closed; b++) {
 			for (unsigned a = 0; a < h->stores && closed; a++) {
 				closed = !(set >> b & 1) || (set >> a & 1) || a == b ||
-					 !is_ordered(store_of(h, a), store_of(h, b));
+					 !is_ordered(h, store_of(h, a), store_of(h, b));
 			}
 		}
 		for (unsigned k = 0; k < h->acks && closed; k++) {
@@ -488,11 +494,12 @@ static int note(void *context, struct ct_image *image, const struct nvw_acks *ac
 	return 0;
 }
 
-static void explore(int fd, enum ct_model model, unsigned by, struct ct_result *ret_result)
+static void explore(int fd, enum ct_model model, unsigned by, unsigned unit, struct ct_result *ret_result)
 {
 	static const uint8_t initial[POOL_BYTES];
 	const struct ct_exploration e = {
 		.rules = {.model = model,
+			.unit_bytes = unit,
 			.narrow_file = by ? "r.c" : NULL,
 			.narrow_line = 7,
 			.narrow_by = by},
@@ -510,16 +517,17 @@ static void explore(int fd, enum ct_model model, unsigned by, struct ct_result *
 	ct_result_free(ret_result);
 }
 
-static void compare(enum ct_model model, unsigned by, void (*permit)(const struct history *h))
+static void compare(enum ct_model model, unsigned by, unsigned unit, void (*permit)(const struct history *h))
 {
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
 		static struct ct_result result;
 		static struct history h;
 		const int fd = make_run(seed, by, &h);
 
+		h.unit = unit;
 		permitted.count = 0;
 		permit(&h);
-		explore(fd, model, by, &result);
+		explore(fd, model, by, unit, &result);
 		assert_int_equal(result.instants, result.instants_exhausted);
 		for (unsigned i = 0; i < explored->count; i++) {
 			/* Buffered: an earlier crash may have had fewer acknowledgements than the stores would allow. */
@@ -541,29 +549,36 @@ static void compare(enum ct_model model, unsigned by, void (*permit)(const struc
 
 static void strict_states_are_the_prefixes_of_visibility_order(void **state)
 {
-	compare(CT_MODEL_STRICT, 0, permit_strict);
+	compare(CT_MODEL_STRICT, 0, 8, permit_strict);
 }
 
 static void epoch_states_are_those_that_no_completed_barrier_forbids(void **state)
 {
-	compare(CT_MODEL_EPOCH, 0, permit_epoch);
+	compare(CT_MODEL_EPOCH, 0, 8, permit_epoch);
 }
 
 static void buffered_states_are_those_that_equations_1_to_3_permit(void **state)
 {
-	compare(CT_MODEL_BUFFERED, 0, permit_buffered);
+	compare(CT_MODEL_BUFFERED, 0, 8, permit_buffered);
 }
 
 static void eadr_states_are_what_was_visible(void **state)
 {
-	compare(CT_MODEL_EADR, 0, permit_eadr);
+	compare(CT_MODEL_EADR, 0, 8, permit_eadr);
+}
+
+static void a_line_that_persists_as_a_whole_keeps_the_order_of_its_stores(void **state)
+{
+	compare(CT_MODEL_EPOCH, 0, 64, permit_epoch);
+	compare(CT_MODEL_BUFFERED, 0, 64, permit_buffered);
+	compare(CT_MODEL_STRICT, 0, 64, permit_strict);
 }
 
 static void a_narrowed_barrier_orders_as_the_narrower_one_would(void **state)
 {
 	for (unsigned by = 1; by <= 3; by++) {
-		compare(CT_MODEL_EPOCH, by, permit_epoch);
-		compare(CT_MODEL_BUFFERED, by, permit_buffered);
+		compare(CT_MODEL_EPOCH, by, 8, permit_epoch);
+		compare(CT_MODEL_BUFFERED, by, 8, permit_buffered);
 	}
 }
 
@@ -581,7 +596,7 @@ static void models_are_contained_in_each_other(void **state)
 
 		smaller.count = 0;
 		for (unsigned i = 0; i < 4; i++) {
-			explore(fd, chain[i], 0, &result);
+			explore(fd, chain[i], 0, 8, &result);
 			for (unsigned k = 0; k < smaller.count; k++) {
 				assert_true(has_at_least(explored, &smaller.state[k]));
 			}
@@ -604,6 +619,7 @@ int main(void)
 		cmocka_unit_test(epoch_states_are_those_that_no_completed_barrier_forbids),
 		cmocka_unit_test(buffered_states_are_those_that_equations_1_to_3_permit),
 		cmocka_unit_test(eadr_states_are_what_was_visible),
+		cmocka_unit_test(a_line_that_persists_as_a_whole_keeps_the_order_of_its_stores),
 		cmocka_unit_test(a_narrowed_barrier_orders_as_the_narrower_one_would),
 		cmocka_unit_test(models_are_contained_in_each_other),
 	};
