@@ -41,7 +41,11 @@ static void begin(struct rig *rig, uint64_t seed, const char *const *settings, b
 	rig->config.seed = seed;
 	rig_ok(emu_config_set(&rig->config, "persist.check=on"));
 	for (; settings && *settings; settings++) {
-		rig_ok(emu_config_set(&rig->config, *settings));
+		if (!strncmp(*settings, "protocol=", 9)) {
+			snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", *settings + 9);
+		} else {
+			rig_ok(emu_config_set(&rig->config, *settings));
+		}
 	}
 	temporary(rig->pool_path, sizeof rig->pool_path, "pool");
 	rig_ok(nvw_pool_create(rig->pool_path, &params, &rig->pool));

@@ -15,6 +15,7 @@
 
 #include <config.h>
 #include <crashtest/crash.h>
+#include <emu.h>
 
 #include "core/options.h"
 
@@ -40,6 +41,8 @@ static const struct shipped {
   btree_delete = {
 	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
 
+static const char *protocol = "vi";
+
 static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, enum ct_model model,
 	uint64_t states, int mutation, const char *setting)
 {
@@ -52,6 +55,7 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 
 	emu_config_default(&config);
 	config.seed = 1;
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_int_equal(setting ? emu_config_set(&config, setting) : 0, 0);
 	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
 	for (unsigned i = 0; s->options[i][0]; i++) {
@@ -112,6 +116,23 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
 		expect(&btree, CT_OBSERVED, 2000, -1, settings[i], true);
 	}
+}
+
+static void shipped_structures_survive_under_every_protocol(void **state)
+{
+	const char *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+		static const struct shipped *const all[] = {&kv_resize, &kv_group, &btree, &btree_kernel};
+
+		for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+			expect(all[k], CT_OBSERVED, 1000, -1, NULL, true);
+			expect(all[k], CT_PERMITTED, 1000, -1, NULL, true);
+		}
+		expect(&btree, CT_OBSERVED, 1000, -1, "persist.model=buffered-epoch", true);
+		expect(&kv, CT_KILL, 5, -1, NULL, true);
+	}
+	protocol = "vi";
 }
 
 /* ---- The self-test ------------------------------------------------------------------------------------------ */
@@ -216,6 +237,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_every_observed_state),
 		cmocka_unit_test(shipped_structures_survive_kills),
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
+		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),

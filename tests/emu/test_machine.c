@@ -394,6 +394,10 @@ static void a_work_item_always_sees_its_own_stores(void **state)
 {
 	static const char *const shapes[][6] = {
 		{NULL},
+		{"protocol=gd", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"protocol=gd", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
+		{"protocol=gh", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"protocol=gh", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
 		{"l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
 		{"l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
 		{"network.topology=mesh", "l2.banks=3", "dram.channels=3", NULL},

@@ -91,6 +91,118 @@ static void vi_does_what_the_papers_say(void **state)
 		"flush local L1; flush L2; ST x at L2");
 }
 
+/* sinclair15 3: all synchronization at the L2; with HRF, that of local scope in the L1, without actions. */
+static void gd_and_gh_do_what_the_paper_says(void **state)
+{
+	static const enum nvw_scope scopes[] = {
+		NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
+
+	for (unsigned i = 0; i < 4; i++) {
+		const bool local = scopes[i] <= NVW_SCOPE_WORKGROUP;
+
+		assert_string_equal(
+			steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]), "LD x at L2; invalidate local L1");
+		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]), "flush local L1; ST x at L2");
+		assert_string_equal(steps_text("gd", COH_RMW, COH_ACQ_REL, scopes[i]),
+			"flush local L1; RMW x at L2; invalidate local L1");
+		assert_string_equal(steps_text("gh", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]),
+			local ? "LD x at L1" : "LD x at L2; invalidate local L1");
+		assert_string_equal(steps_text("gh", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]),
+			local ? "ST x at L1" : "flush local L1; ST x at L2");
+		assert_string_equal(steps_text("gh", COH_RMW, COH_ACQ_REL, scopes[i]),
+			local ? "RMW x at L1" : "flush local L1; RMW x at L2; invalidate local L1");
+	}
+}
+
+enum { ROUNDS = 40 };
+
+struct passing {
+	uint64_t *data, *flag, *stale; /* on lines of their own */
+	enum nvw_scope scope;
+};
+
+/* Work-item 0 of each of two groups, on two CUs: data and flag go to and fro. */
+static void pass_on(const void *args)
+{
+	const struct passing *const p = args;
+	const uint64_t me = nvw_group_id();
+
+	for (uint64_t round = 0; nvw_local_id() == 0 && round < ROUNDS; round++) {
+		while (nvw_atomic_load(p->flag, NVW_ACQUIRE, p->scope) != 2 * round + me) {
+		}
+		if (nvw_load(p->data) != 2 * round + me) {
+			nvw_store(p->stale, 1);
+		}
+		nvw_store(p->data, 2 * round + me + 1);
+		nvw_atomic_store(p->flag, 2 * round + me + 1, NVW_RELEASE, p->scope);
+	}
+}
+
+static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
+{
+	char setting[32];
+	const char *const settings[] = {setting, NULL};
+	struct passing p = {.scope = scope};
+	struct emu_stats stats;
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	p.data = nvw_alloc(rig.machine, 64);
+	p.flag = nvw_alloc(rig.machine, 64);
+	p.stale = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "pass_on", pass_on, &p, 128, 64));
+	assert_int_equal(rig_visible(&rig, p.stale), 0);
+	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).l1_atomics, 0);
+	}
+}
+
+/* Under gd a narrow scope is no scope: the same program is right with it. */
+static void gd_knows_no_scopes(void **state)
+{
+	assert_int_equal(passed_on("gd", NVW_SCOPE_WORKGROUP).l1_atomics, 0);
+}
+
+/* Every work-item adds with work-group scope; the groups count for themselves. */
+static void add_locally(const void *args)
+{
+	const struct passing *const p = args;
+
+	nvw_atomic_add(&p->data[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_WORKGROUP);
+}
+
+static void local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd(void **state)
+{
+	static const char *const names[] = {"gh", "gd"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char setting[32];
+		const char *const settings[] = {setting, NULL};
+		struct passing p = {0};
+		struct rig rig;
+
+		snprintf(setting, sizeof setting, "protocol=%s", names[i]);
+		rig_begin(&rig, 0, settings);
+		p.data = nvw_alloc(rig.machine, 4 * 64);
+		rig_ok(nvw_launch(rig.machine, "add_locally", add_locally, &p, 256, 64));
+		for (unsigned group = 0; group < 4; group++) {
+			assert_int_equal(rig_visible(&rig, &p.data[8 * group]), 64);
+		}
+		assert_int_equal(emu_statistics(rig.machine)->l1_atomics == 0, i);
+		assert_int_equal(emu_statistics(rig.machine)->l2_atomics == 0, !i);
+		rig_end(&rig);
+	}
+}
+
 struct broken {
 	uint64_t *a;
 };
@@ -142,6 +254,10 @@ int main(void)
 		cmocka_unit_test(every_row_can_be_reached),
 		cmocka_unit_test(actions_carry_the_names_of_the_papers),
 		cmocka_unit_test(vi_does_what_the_papers_say),
+		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
+		cmocka_unit_test(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
+		cmocka_unit_test(gd_knows_no_scopes),
+		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),
 		cmocka_unit_test(broken_invariants_are_found),
 	};
 

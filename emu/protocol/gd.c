@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GD: conventional GPU coherence under data-race-free consistency (sinclair15 3 and 4, GPU-D).
+ *
+ *	(1) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
+ *	(2) Synchronization is performed at the L2; an acquire invalidates the L1; a release waits until everything that
+ *	    its CU has stored is written through.
+ *	(3) So nothing in an L1 is reused across synchronization, also of one work-group (sinclair15 3).
+ *
+ * Deviation: the paper's L2 is shared with CPU cores; here the host looks at memory between kernels.
+ */
+#include "gpu_lines.h"
+
+static const struct coh_row rows[] = {
+	{ON(LOAD),		ANY_ORDER,				ALL,	{ld_l1}},
+	{ON(STORE),		ANY_ORDER,				ALL,	{st_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	ALL,	{ld_l2}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				ALL,	{ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				ALL,	{flush_l1, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	ALL,	{st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				ALL,	{flush_l1, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				ALL,	{flush_l1, st_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELAXED),				ALL,	{rmw_l2}},
+	{ON(RMW),		ORDER(ACQUIRE),				ALL,	{rmw_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),				ALL,	{flush_l1, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),				ALL,	{flush_l1, rmw_l2, invalidate_l1}},
+	{0, 0, 0, {NULL}},
+};
+
+const struct coh_protocol coh_gd = {
+	.name = "gd",
+	.citation = "sinclair15 3, 4",
+	.summary = "GPU coherence, DRF: no scopes, synchronization at the L2, self-invalidation, coalescing writethrough",
+	.l1_states = states,
+	.l2_states = states,
+	.l1_state_count = STATES,
+	.l2_state_count = STATES,
+	.l1 = &l1[0][0],
+	.l2 = &l2[0][0],
+	.rows = rows,
+	.kernel_begin = {invalidate_l1},
+	.kernel_end = {flush_l1},
+	.broken_invariant = broken_invariant,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What conventional GPU coherence does to lines (sinclair15 3): no ownership, no invalidations by writers, valid bits
+ * alone. A store's bytes wait in the L1 until the next release or until the store buffer is full, and are written
+ * through to the L2, which all CUs share and which includes nothing. The store buffer is the L1's S-FIFO: it names
+ * lines, so that stores to one line coalesce.
+ *
+ *	I  not here          V  here, clean          D  here, some bytes wait to be written through
+ *
+ * Included by the protocols that differ in synchronization alone.
+ */
+#ifndef EMU_PROTOCOL_GPU_LINES_H
+#define EMU_PROTOCOL_GPU_LINES_H
+
+#include "tables.h"
+
+enum { I, V, D, STATES };
+
+static const char *const states[] = {"I", "V", "D"};
+
+static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
+	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			INVALIDATE		EVICT				RECALL */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I, drop),			NEVER},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty), GO(V),		GO(I, drop_clean),	GO(I, drop),			NEVER},
+	[D] = {GO(D),		GO(D, fetch),	GO(D),		GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	NEVER},
+};
+
+static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
+	/*	 READ_HIT	READ_MISS	WRITE			FLUSH			EVICT */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I, drop)},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(I, drop)},
+	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
+};
+
+/* Dirty bytes are valid, and in D, at both levels. */
+static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	if (below && (below->dirty & ~below->valid)) {
+		return "a dirty byte of the L2 is not valid";
+	}
+	if (below && below->dirty && below->state != D) {
+		return "a dirty line of the L2 is not in D";
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+
+		if (line && (line->dirty & ~line->valid)) {
+			return "a dirty byte of an L1 is not valid";
+		}
+		if (line && line->dirty && line->state != D) {
+			return "a dirty line of an L1 is not in D";
+		}
+	}
+	return NULL;
+}
+
+#endif
