@@ -206,6 +206,20 @@ static void remove_dir(const char *name)
 	rmdir(path);
 }
 
+static void every_shipped_machine_runs_every_protocol(void **state)
+{
+	static const char *const machines[] = {"gope18", "alsop16", "sinclair15"};
+	static const char *const protocols[] = {"vi", "gd", "gh"};
+
+	for (unsigned i = 0; i < 9; i++) {
+		char words[128], names[64];
+
+		snprintf(words, sizeof words, "run kv --count=300 --machine=%s --protocol=%s", machines[i / 3], protocols[i % 3]);
+		snprintf(names, sizeof names, "kv on %s, protocol %s", machines[i / 3], protocols[i % 3]);
+		expect(words, 0, names, "");
+	}
+}
+
 static void a_wrong_machine_file_is_refused_with_its_line(void **state)
 {
 	write_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
@@ -608,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_input_is_refused_with_a_message_that_helps),
 		cmocka_unit_test(every_command_explains_itself),
+		cmocka_unit_test(every_shipped_machine_runs_every_protocol),
 		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
 		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
 		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),

@@ -172,6 +172,47 @@ static void gd_knows_no_scopes(void **state)
 	assert_int_equal(passed_on("gd", NVW_SCOPE_WORKGROUP).l1_atomics, 0);
 }
 
+/* Two CUs store to different words of one line; what one has read of it before, it must not read again after an acquire. */
+static void share_falsely(const void *args)
+{
+	const struct passing *const p = args;
+
+	if (nvw_local_id() == 0 && nvw_group_id() == 0) {
+		(void)nvw_load(&p->data[1]);
+		nvw_store(&p->data[0], 5); /* dirty, and the whole line is valid */
+		nvw_atomic_store(&p->flag[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		while (nvw_atomic_load(&p->flag[8], NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
+		}
+		nvw_store(p->stale, nvw_load(&p->data[1]) != 7 || nvw_load(&p->data[0]) != 5);
+	} else if (nvw_local_id() == 0) {
+		while (nvw_atomic_load(&p->flag[0], NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
+		}
+		nvw_store(&p->data[1], 7);
+		nvw_atomic_store(&p->flag[8], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	}
+}
+
+static void an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		char setting[32];
+		const char *const settings[] = {setting, NULL};
+		struct passing p = {0};
+		struct rig rig;
+
+		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
+		rig_begin(&rig, 0, settings);
+		p.data = nvw_alloc(rig.machine, 64);
+		p.flag = nvw_alloc(rig.machine, 128);
+		p.stale = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "share_falsely", share_falsely, &p, 128, 64));
+		assert_int_equal(rig_visible(&rig, p.stale), 0);
+		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
+		assert_int_equal(rig_visible(&rig, &p.data[1]), 7);
+		rig_end(&rig);
+	}
+}
+
 /* Every work-item adds with work-group scope; the groups count for themselves. */
 static void add_locally(const void *args)
 {
@@ -256,6 +297,7 @@ int main(void)
 		cmocka_unit_test(vi_does_what_the_papers_say),
 		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
 		cmocka_unit_test(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
+		cmocka_unit_test(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol),
 		cmocka_unit_test(gd_knows_no_scopes),
 		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),
 		cmocka_unit_test(broken_invariants_are_found),
