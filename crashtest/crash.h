@@ -17,14 +17,17 @@
  *           recovers and checks the file. What is tested is what a user's machine would go through.
  * observed  the run is logged once (nvw/persist_log.h); one pass over the log visits its instants and
  *           tests the states that it could have left.
+ * permitted the same pass, but the states are those that a persistency model (model.h) lets the logged stores
+ *           leave, whatever this machine's timing was.
  *
  * Guarantees
- *   (1) Sound: every state that is reported could have been left by this run under the rules above.
+ *   (1) Sound: every state that is reported could have been left by this run under the rules above, or in permitted mode
+ *       breaks none of the model's axioms.
  *   (2) Complete when small: an instant with no more states than its share of the budget is tested
  *       exhaustively; the result says how many instants were and how many states were possible.
  *   (3) Unbiased in time: the budget is shared out evenly over the instants that need it. Within an instant,
  *       half of the sampled states are uniform over all, half have a density of their own, from nearly
- *       nothing durable to nearly everything.
+ *       nothing durable to nearly everything. (Buffered epoch persistency: see states.h.)
  *   (4) Instants that cannot add a state are skipped: since acknowledgements only add obligations, of all
  *       instants between two completions the last one is tested.
  *   (5) Equal states (bytes and acknowledgements, by a 64-bit hash) are tested once and counted.
@@ -33,6 +36,8 @@
  *   (7) Deterministic: the same inputs and seed test the same states and give the same findings, whatever
  *       the number of jobs. (Under buffered epoch persistency and for store logs a state may be tested once by
  *       each of two jobs: then it counts as two distinct ones.)
+ *   (8) A state stands for others of its instant only if recovery and check looked at none of the bytes in which
+ *       they differ (reads.h); such instants may cost as much again as their share.
  */
 #ifndef CRASHTEST_CRASH_H
 #define CRASHTEST_CRASH_H
