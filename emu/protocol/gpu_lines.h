@@ -35,25 +35,7 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 /* Dirty bytes are valid, and in D, at both levels. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-
-	if (below && (below->dirty & ~below->valid)) {
-		return "a dirty byte of the L2 is not valid";
-	}
-	if (below && below->dirty && below->state != D) {
-		return "a dirty line of the L2 is not in D";
-	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
-
-		if (line && (line->dirty & ~line->valid)) {
-			return "a dirty byte of an L1 is not valid";
-		}
-		if (line && line->dirty && line->state != D) {
-			return "a dirty line of an L1 is not in D";
-		}
-	}
-	return NULL;
+	return coh_broken_dirty(m, id, D);
 }
 
 #endif

@@ -443,3 +443,28 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 	}
 	return last;
 }
+
+/* ---- Invariants that protocols share ----------------------------------------------------------------------- */
+
+const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	if (below && (below->dirty & ~below->valid)) {
+		return "a dirty byte of the L2 is not valid";
+	}
+	if (below && below->dirty && below->state != dirty) {
+		return "a dirty line of the L2 is not in its dirty state";
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+
+		if (line && (line->dirty & ~line->valid)) {
+			return "a dirty byte of an L1 is not valid";
+		}
+		if (line && line->dirty && line->state != dirty) {
+			return "a dirty line of an L1 is not in its dirty state";
+		}
+	}
+	return NULL;
+}

@@ -215,6 +215,9 @@ void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t);
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
+/* For broken_invariant: NULL if, at both levels, the line's dirty bytes are valid and it is in state dirty, the same
+ * at both; else what is wrong. */
+const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
 
