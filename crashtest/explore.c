@@ -121,7 +121,9 @@ static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t firs
 		error = ct_medium_create(
 			e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
 	}
-	w->first = w->shared->instant = first;
+	if (!error) {
+		w->first = w->shared->instant = first;
+	}
 	return error;
 }
 
@@ -200,7 +202,13 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	s->failing++;
 	ct_groups_add(&s->groups, &f);
 	s->phase = CT_PHASE_IDLE;
-	s->next = w->next_draw = s->draw + 1;
+	if (s->draw >=
+		CT_DRAW_LEAF) { /* the rest of the tree is not accounted for: the instant begins anew without it */
+		s->no_tree = s->instant;
+		s->next = w->next_draw = 0;
+	} else {
+		s->next = w->next_draw = s->draw + 1;
+	}
 	if (++w->deaths >= DEATHS_MAX) {
 		x->result->gave_up = true;
 		return 0;

@@ -255,7 +255,9 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (error) {
 			return error;
 		}
-		if (draw == 0 && try_tree(r, draws)) {
+		const uint64_t symmetric = r->shared->symmetric;
+
+		if (draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
 			r->shared->unread += states_spared(r, draws);
 			r->here->unread += (uint32_t)states_spared(r, draws);
@@ -271,7 +273,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (r->shared->stop) {
 			return 0;
 		}
-		r->here->exhausted = r->here->exhausted || ct_plan_exhausts(r->plan, m->instant);
+		r->here->exhausted = r->here->exhausted || (ct_plan_exhausts(r->plan, m->instant) &&
+								   r->shared->symmetric == symmetric);
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;

@@ -19,6 +19,7 @@ struct ct_shared {
 	volatile uint64_t sequence; /* counts the states begun: stands still while one hangs */
 	volatile uint64_t instant, draw, time_ps;
 	volatile uint64_t next;                 /* draw of instant that comes next, when none is being tested */
+	volatile uint64_t no_tree;              /* instant in whose tree a worker died: its states are drawn instead */
 	volatile uint32_t stop, hold, held;     /* asked to end, to wait; waits */
 	volatile uint32_t phase;
 	volatile uint32_t finished;

@@ -114,7 +114,8 @@ struct nvw_workload {
 
 	/*
 	 * Checks a recovered pool: every invariant of the structure, that acknowledged operations are there,
-	 * that others are whole or absent, that nothing leaks. Reads only. Returns 0, or
+	 * that others are whole or absent, that nothing leaks. Reads only, and only what it asks nvw_pool_at() or
+	 * nvw_pool_word() for: the crash tester prunes by what they return. Returns 0, or
 	 * NVW_E_INCONSISTENT after at least one nvw_violation().
 	 * acks is NULL when a tool checks a pool whose plan is unknown (plan is NULL too then): structure
 	 * invariants only.

@@ -5,6 +5,7 @@
  * Whether any state fails is known by going through all of them.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,9 +142,55 @@ static void verdicts_are_those_of_going_through_every_state(void **state)
 	close(fd);
 }
 
+/* Word 0 alone decides, but for the states that have it: of these some kill, others fail. */
+static int judge_that_dies(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (look(image, 0) == 0) {
+		return 0;
+	}
+	if (look(image, 1) == 0 && look(image, 2) == 0 && look(image, 3) == 0) {
+		raise(SIGKILL);
+	}
+	return look(image, 1) ? nvw_violation(findings, 0, "behind a state that kills") : 0;
+}
+
+static void a_death_in_a_tree_loses_no_state(void **state)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static struct ct_result result;
+	const int fd = make_log();
+	const struct ct_exploration e = {
+		.rules = {.model = CT_MODEL_EPOCH},
+		.log_fd = fd,
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = judge_that_dies,
+		.tells_reads = true,
+		.options = {.states = BUDGET, .seed = 1, .jobs = 1, .timeout_ms = 10000, .unexplained = true},
+	};
+	bool killed = false, failed = false;
+
+	if (ct_explore(&e, NULL, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	for (unsigned i = 0; i < result.finding_count; i++) {
+		killed = killed || result.finding[i].signal == SIGKILL;
+		failed = failed || !strcmp(result.finding[i].text, "behind a state that kills");
+	}
+	assert_true(killed);
+	assert_true(failed);
+	assert_int_equal(result.instants_exhausted, 0);
+	assert_true(result.states_distinct >= BUDGET / 2);
+	ct_result_free(&result);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_death_in_a_tree_loses_no_state),
 		cmocka_unit_test(verdicts_are_those_of_going_through_every_state),
 	};
 
