@@ -117,14 +117,17 @@ static int measured_part(struct run *run)
 static int check(struct run *run, const char **ret_verdict)
 {
 	const struct nvw_workload *const w = run->session->workload;
-	int r;
+	int r = 0;
 
 	*ret_verdict = "not checked";
-	if (!w->check || !run->pool || nvw_machine_is_volatile(run->machine)) {
-		return 0;
+	if (w->verify) {
+		r = w->verify(run->plan, run->machine, &run->findings);
+		*ret_verdict = r == NVW_E_INCONSISTENT ? "WRONG" : "verified";
 	}
-	r = w->check(run->plan, run->pool, &run->acks, &run->findings);
-	*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+	if (r == 0 && w->check && run->pool && !nvw_machine_is_volatile(run->machine)) {
+		r = w->check(run->plan, run->pool, &run->acks, &run->findings);
+		*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+	}
 	return r;
 }
 

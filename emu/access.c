@@ -130,7 +130,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	struct requests q;
 	emu_time done = t;
 
-	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_SYSTEM) {
+	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_REMOTE_SYSTEM) {
 		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size,
 			"has a memory order or a scope that does not exist");
 		return t;

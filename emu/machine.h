@@ -236,7 +236,7 @@ struct nvw_machine {
 	bool is_volatile; /* DRAM-only: NVRAM addresses are served as DRAM */
 
 	const struct coh_protocol *protocol;
-	const struct coh_row *rows[5][4][4]; /* by instruction, order, scope */
+	const struct coh_row *rows[6][4][6]; /* by instruction, order, scope */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_network network;

@@ -274,6 +274,7 @@ static enum coh_instruction instruction_of(unsigned kind)
 {
 	static const enum coh_instruction of[] = {
 		[NVW__LOAD] = COH_LOAD,
+		[NVW__LOAD_READ_ONLY] = COH_LOAD_READ_ONLY,
 		[NVW__STORE] = COH_STORE,
 		[NVW__ATOMIC_LOAD] = COH_ATOMIC_LOAD,
 		[NVW__ATOMIC_STORE] = COH_ATOMIC_STORE,

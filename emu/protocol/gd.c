@@ -12,7 +12,7 @@
 #include "gpu_lines.h"
 
 static const struct coh_row rows[] = {
-	{ON(LOAD),		ANY_ORDER,				ALL,	{ld_l1}},
+	{ON_ANY_LOAD,		ANY_ORDER,				ALL,	{ld_l1}},
 	{ON(STORE),		ANY_ORDER,				ALL,	{st_l1}},
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	ALL,	{ld_l2}},
 	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				ALL,	{ld_l2, invalidate_l1}},

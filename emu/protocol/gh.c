@@ -14,7 +14,7 @@
 #include "gpu_lines.h"
 
 static const struct coh_row rows[] = {
-	{ON(LOAD),		ANY_ORDER,				ALL,	{ld_l1}},
+	{ON_ANY_LOAD,		ANY_ORDER,				ALL,	{ld_l1}},
 	{ON(STORE),		ANY_ORDER,				ALL,	{st_l1}},
 	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,	{ld_l1}},
 	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,	{st_l1}},

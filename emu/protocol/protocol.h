@@ -24,6 +24,7 @@
 
 #define COH_INSTRUCTIONS(X)                                                                        \
 	X(LOAD, "load")                                                                            \
+	X(LOAD_READ_ONLY, "read-only load")                                                        \
 	X(STORE, "store")                                                                          \
 	X(ATOMIC_LOAD, "atomic load")                                                              \
 	X(ATOMIC_STORE, "atomic store")                                                            \
@@ -36,7 +37,7 @@ enum coh_instruction {
 	COH_INSTRUCTION_COUNT
 };
 
-enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 4 };
+enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 6 };
 
 /* Actions on behalf of an instruction, named as in the papers. */
 #define COH_ACTIONS(X)                                                                             \

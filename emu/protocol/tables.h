@@ -18,11 +18,13 @@
 
 /* Synchronization tables */
 #define ON(instruction) (1u << COH_##instruction)
+#define ON_ANY_LOAD     (ON(LOAD) | ON(LOAD_READ_ONLY))
 #define ORDER(order)    (1u << COH_##order)
 #define ANY_ORDER       (ORDER(RELAXED) | ORDER(ACQUIRE) | ORDER(RELEASE) | ORDER(ACQ_REL))
 #define SCOPE(scope)    (1u << NVW_SCOPE_##scope)
 #define NEAR            (SCOPE(WORKITEM) | SCOPE(WORKGROUP))
-#define FAR             (SCOPE(AGENT) | SCOPE(SYSTEM))
+#define REMOTE          (SCOPE(REMOTE_AGENT) | SCOPE(REMOTE_SYSTEM))
+#define FAR             (SCOPE(AGENT) | SCOPE(SYSTEM) | REMOTE)
 #define ALL             (NEAR | FAR)
 
 #define ld_l1         coh_ld_l1

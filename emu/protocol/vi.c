@@ -30,27 +30,30 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(I, recall, write_back, drop)},
 };
 
+#define AGENT  (SCOPE(AGENT) | SCOPE(REMOTE_AGENT))
+#define SYSTEM (SCOPE(SYSTEM) | SCOPE(REMOTE_SYSTEM))
+
 static const struct coh_row rows[] = {
-	{ON(LOAD),		ANY_ORDER,				ALL,		{ld_l1}},
+	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}},
 	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
 	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,		{st_l1}},
 	{ON(RMW),		ANY_ORDER,				NEAR,		{rmw_l1}},
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	FAR,		{ld_l2}},
 	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				FAR,		{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				SCOPE(AGENT),	{flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				SCOPE(SYSTEM),	{flush_l1, flush_l2, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				AGENT,	{flush_l1, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				SYSTEM,	{flush_l1, flush_l2, ld_l2, invalidate_l1}},
 	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	FAR,		{st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				SCOPE(AGENT),	{flush_l1, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				SCOPE(SYSTEM),	{flush_l1, flush_l2, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				SCOPE(AGENT),	{flush_l1, st_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				SCOPE(SYSTEM),	{flush_l1, flush_l2, st_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				AGENT,	{flush_l1, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				SYSTEM,	{flush_l1, flush_l2, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				AGENT,	{flush_l1, st_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				SYSTEM,	{flush_l1, flush_l2, st_l2, invalidate_l1}},
 	{ON(RMW),		ORDER(RELAXED),				FAR,		{rmw_l2}},
 	{ON(RMW),		ORDER(ACQUIRE),				FAR,		{rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				SCOPE(AGENT),	{flush_l1, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				SCOPE(AGENT),	{flush_l1, rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				SCOPE(SYSTEM),	{flush_l1, flush_l2, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				SCOPE(SYSTEM),	{flush_l1, flush_l2, rmw_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),				AGENT,	{flush_l1, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),				AGENT,	{flush_l1, rmw_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),				SYSTEM,	{flush_l1, flush_l2, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),				SYSTEM,	{flush_l1, flush_l2, rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
 

@@ -36,8 +36,22 @@
 /* Memory order of an atomic. */
 enum nvw_order { NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL, NVW_SEQ_CST };
 
-/* Synchronization scope of an atomic: who is to see what it orders (HRF scopes, gope18 2.3 and 3). */
-enum nvw_scope { NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM };
+/*
+ * Synchronization scope of an atomic: who is to see what it orders (HRF scopes, gope18 2.3 and 3).
+ *
+ * The remote scopes are those of remote-scope promotion (alsop16 II.D): a remote acquire also synchronizes with
+ * releases of work-group scope, and a remote release with acquires of it, of whatever work-group. A thief takes a
+ * task so from a queue whose owner synchronizes with work-group scope. A protocol without scopes has no need
+ * of them, and one with scopes alone (vi, gh) takes them for the scope without "remote", which promises less.
+ */
+enum nvw_scope {
+	NVW_SCOPE_WORKITEM,
+	NVW_SCOPE_WORKGROUP,
+	NVW_SCOPE_AGENT,
+	NVW_SCOPE_SYSTEM,
+	NVW_SCOPE_REMOTE_AGENT,
+	NVW_SCOPE_REMOTE_SYSTEM,
+};
 
 /* Execution group, the scope of a barrier and of a persist barrier (gope18 5). */
 enum nvw_group { NVW_WORKITEM, NVW_WORKGROUP, NVW_KERNEL };
@@ -64,6 +78,21 @@ uint64_t nvw_group_count(void); /* work-groups in the kernel */
 			__typeof__(*(p)) nvw__v;                                                   \
 			uint64_t nvw__raw;                                                         \
 		} nvw__u = {.nvw__raw = nvw__op(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p), 0, 0)}; \
+		nvw__u.nvw__v;                                                                     \
+	})
+
+/*
+ * A load of data that nobody writes while the kernel runs (the read-only region of sinclair15 3). A protocol may
+ * keep such data across acquires; others treat it as nvw_load(). Reading so what some work-item writes is a race.
+ */
+#define nvw_load_read_only(p)                                                                      \
+	({                                                                                         \
+		NVW__SITE(nvw__site);                                                              \
+		union {                                                                            \
+			__typeof__(*(p)) nvw__v;                                                   \
+			uint64_t nvw__raw;                                                         \
+		} nvw__u = {.nvw__raw = nvw__op(                                                   \
+				    &nvw__site, NVW__OP(LOAD_READ_ONLY, *(p), 0, 0), (p), 0, 0)};  \
 		nvw__u.nvw__v;                                                                     \
 	})
 
@@ -147,6 +176,7 @@ struct nvw_site {
 
 #define NVW__KINDS(X)                                                                              \
 	X(LOAD, "load")                                                                            \
+	X(LOAD_READ_ONLY, "read-only load")                                                        \
 	X(STORE, "store")                                                                          \
 	X(ATOMIC_LOAD, "atomic load")                                                              \
 	X(ATOMIC_STORE, "atomic store")                                                            \

@@ -107,6 +107,13 @@ struct nvw_workload {
 	int (*run)(void *plan, struct nvw_machine *machine);
 
 	/*
+	 * Compares what an orderly run has left in device memory with a result that the host computes by itself, one
+	 * step after the other. Called after run() by nvwave run, for workloads without NVRAM too. Returns 0, or
+	 * NVW_E_INCONSISTENT after at least one nvw_violation() (off 0). Optional.
+	 */
+	int (*verify)(void *plan, struct nvw_machine *machine, struct nvw_findings *findings);
+
+	/*
 	 * The structure's own recovery, after the generic one (nvw/recovery.h): on durable bytes alone, by
 	 * nvw_pool_write(). Must be idempotent and may be interrupted at any write. Optional.
 	 */
