@@ -82,17 +82,26 @@ struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id)
 	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
 }
 
+static bool is_kept(const struct emu_cache *cache, uint32_t i)
+{
+	return cache->stamps[i] == UINT32_MAX ||
+	       (cache->registered_last && cache->stamps[i] && cache->lines[i].registered);
+}
+
 /* Unused lines have stamp 0, so they go first. */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
 {
 	const uint32_t start = set_start(cache, id);
-	const uint32_t *const stamps = cache->stamps + start;
-	uint32_t oldest = 0;
+	uint32_t best = start;
 
-	for (uint32_t way = 1; way < cache->ways; way++) {
-		oldest = stamps[way] < stamps[oldest] ? way : oldest;
+	for (uint32_t i = start + 1; i < start + cache->ways; i++) {
+		const bool kept = is_kept(cache, i), best_kept = is_kept(cache, best);
+
+		if (kept == best_kept ? cache->stamps[i] < cache->stamps[best] : best_kept) {
+			best = i;
+		}
 	}
-	return &cache->lines[start + oldest];
+	return &cache->lines[best];
 }
 
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
@@ -111,7 +120,7 @@ void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_i
 
 	cache->tags[i] = id;
 	cache->stamps[i] = id == EMU_NO_LINE ? 0 : next_stamp(cache);
-	line->valid = line->dirty = 0;
+	line->valid = line->dirty = line->registered = 0;
 	line->generation = cache->generation;
 	line->state = 0;
 	line->in_sfifo = false;

@@ -27,6 +27,16 @@ static const char *const domains[] = {
 	EMU_DOMAINS(X)
 #undef X
 		NULL};
+static const char *const banks[] = {
+#define X(name, text) text,
+	EMU_BANKS(X)
+#undef X
+		NULL};
+static const char *const replacements[] = {
+#define X(name, text) text,
+	EMU_REPLACEMENTS(X)
+#undef X
+		NULL};
 static const char *const models[] = {
 #define X(name, text) text,
 	EMU_MODELS(X)
@@ -34,7 +44,7 @@ static const char *const models[] = {
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_domain, ENUM_model };
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_domain, ENUM_model };
 
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
@@ -57,6 +67,8 @@ static const char *const *words_of(enum type type)
 {
 	static const char *const *const words[] = {[BOOL] = switches,
 		[ENUM_topology] = topologies,
+		[ENUM_banks] = banks,
+		[ENUM_replacement] = replacements,
 		[ENUM_domain] = domains,
 		[ENUM_model] = models};
 
@@ -147,6 +159,8 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 		return nvw_parse_rate(text, field(c, key));
 	case BOOL:
 	case ENUM_topology:
+	case ENUM_banks:
+	case ENUM_replacement:
 	case ENUM_domain:
 	case ENUM_model:
 		break;
@@ -321,6 +335,8 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 		return nvw_format_rate(value, buffer);
 	case BOOL:
 	case ENUM_topology:
+	case ENUM_banks:
+	case ENUM_replacement:
 	case ENUM_domain:
 	case ENUM_model:
 		break;

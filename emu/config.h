@@ -14,11 +14,19 @@
 #include <nvw/pool.h>
 
 #define EMU_TOPOLOGIES(X) X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
+#define EMU_BANKS(X)        X(apart, "apart") X(beside, "beside")
+#define EMU_REPLACEMENTS(X) X(auto, "auto") X(lru, "lru") X(registered_last, "registered-last")
 #define EMU_DOMAINS(X)    X(device, "device") X(adr, "adr") X(eadr, "eadr")
 #define EMU_MODELS(X)     X(epoch, "epoch") X(buffered, "buffered-epoch")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
+#undef X
+#define X(name, text) EMU_BANKS_##name,
+enum emu_banks { EMU_BANKS(X) };
+#undef X
+#define X(name, text) EMU_REPLACEMENT_##name,
+enum emu_replacement { EMU_REPLACEMENTS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
@@ -32,7 +40,8 @@ enum { EMU_AUTO = 2 };
 
 struct emu_cache_config {
 	uint64_t size, ways;
-	uint64_t latency, occupancy;
+	uint64_t latency, occupancy, probe;
+	uint64_t replacement;
 	uint64_t sfifo, nvw_fifo;
 };
 
@@ -49,7 +58,7 @@ struct emu_config {
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt;
 	struct emu_cache_config l1, l2;
 	uint64_t l2_banks;
-	uint64_t topology, columns, hop, flit;
+	uint64_t topology, columns, bank_nodes, hop, flit;
 	uint64_t dram_size;
 	struct emu_memory_config dram, nvram;
 	uint64_t atomicity, domain, model;

@@ -2,8 +2,9 @@
 /*
  * The host's side of device memory: allocation, copies that see the caches, acknowledgements.
  *
- * Between kernels the L1s hold nothing that the L2 or memory does not have (a kernel ends with a release on
- * every CU), so the host looks into the L2, the writes under way and memory.
+ * Between kernels the L1s hold nothing that the L2 or memory does not have or know of (a kernel ends with a release
+ * on every CU), so the host looks into the L2, the L1s that it names for registered bytes, the writes under way
+ * and memory.
  */
 #include <unistd.h>
 
@@ -104,6 +105,7 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 		cached = emu_cache_peek(&m->l2.cache, id);
 		if (cached) {
 			emu_copy_masked(line, cached->data, cached->valid);
+			coh_registry_peek(m, id, line);
 		}
 		memcpy(out, line + offset, piece);
 		out += piece;
@@ -113,7 +115,7 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 	return r;
 }
 
-/* The L2's copy of a line learns what the host writes. */
+/* The caches' copy of a line learns what the host writes. */
 static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
 {
 	struct emu_line *const cached = emu_cache_peek(&m->l2.cache, id);
@@ -121,8 +123,12 @@ static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, co
 	if (cached) {
 		const uint64_t mask = (n == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << offset;
 
-		memcpy(cached->data + offset, from, n);
-		cached->valid |= mask;
+		uint8_t data[EMU_LINE];
+
+		memcpy(data + offset, from, n);
+		coh_registry_update(m, id, data, mask);
+		emu_copy_masked(cached->data, data, mask & ~cached->registered);
+		cached->valid |= mask & ~cached->registered;
 		cached->dirty &= ~mask;
 	}
 }

@@ -9,6 +9,12 @@
 #include "protocol/protocol.h"
 #include "record.h"
 
+static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)
+{
+	return replacement == EMU_REPLACEMENT_auto ? m->protocol->registered_last :
+						     replacement == EMU_REPLACEMENT_registered_last;
+}
+
 static int caches_init(struct nvw_machine *m)
 {
 	int r = 0;
@@ -24,10 +30,12 @@ static int caches_init(struct nvw_machine *m)
 
 		cu->id = i;
 		r = emu_cache_init(&cu->l1, &m->config.l1);
+		cu->l1.registered_last = is_registered_last(m, m->config.l1.replacement);
 		r = r ? r : emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo);
 		r = r ? r : emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo);
 	}
 	r = r ? r : emu_cache_init(&m->l2.cache, &m->config.l2);
+	m->l2.cache.registered_last = is_registered_last(m, m->config.l2.replacement);
 	r = r ? r : emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo);
 	return r ? r : emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
 }
@@ -56,10 +64,12 @@ static int protocol_init(struct nvw_machine *m)
 	}
 	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
 		for (unsigned order = 0; order < COH_ORDERS; order++) {
-			for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
-				m->rows[instruction][order][scope] =
-					coh_row_find(m->protocol, instruction, order, scope);
-				assert(m->rows[instruction][order][scope]);
+			for (unsigned n = 0; n < COH_SCOPES * COH_PLACES; n++) {
+				const unsigned scope = n / COH_PLACES, place = n % COH_PLACES;
+
+				m->rows[instruction][order][scope][place] =
+					coh_row_find(m->protocol, instruction, order, scope, place);
+				assert(m->rows[instruction][order][scope][place]);
 			}
 		}
 	}

@@ -51,20 +51,28 @@ static inline nvw_off emu_line_off(emu_line_id id)
  */
 struct emu_line {
 	uint64_t valid, dirty;
+	uint64_t registered; /* L1: bytes of which this is the only copy; L2: bytes that an L1 has so (registry.c) */
 	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
 	uint8_t state;       /* of the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
-	uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
-	uint8_t data[EMU_LINE];
+	union {
+		uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
+		struct {
+			uint64_t read_only; /* L1: bytes that an acquire leaves alone */
+			emu_time granted;   /* L1: when the latest registration arrives */
+		};
+	};
+	uint8_t data[EMU_LINE]; /* L2: of a registered byte, the CU that has it (alsop16 II.E) */
 } __attribute__((aligned(64)));
 
 struct emu_cache {
 	uint32_t sets, ways;
 	uint32_t clock; /* LRU stamps count from here */
 	uint32_t generation;
+	bool registered_last; /* replacement: lines with registered bytes go last */
 	emu_line_id *tags; /* sets * ways */
 	uint32_t *stamps;
 	struct emu_line *lines;
@@ -82,6 +90,7 @@ struct emu_cu {
 	unsigned id;
 	emu_time issue_free; /* the next wavefront instruction can issue */
 	emu_time l1_free;    /* the L1's port */
+	emu_time rmw_free;   /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
@@ -97,7 +106,7 @@ struct emu_l2 {
 
 /* ---- Network and memory ---------------------------------------------------------------------------- */
 
-enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_WRITE, EMU_MESSAGE_ATOMIC, EMU_MESSAGE_CONTROL };
+enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_REGISTER, EMU_MESSAGE_WRITE, EMU_MESSAGE_ATOMIC, EMU_MESSAGE_CONTROL };
 
 struct emu_network {
 	uint32_t nodes, columns, rows;
@@ -236,7 +245,7 @@ struct nvw_machine {
 	bool is_volatile; /* DRAM-only: NVRAM addresses are served as DRAM */
 
 	const struct coh_protocol *protocol;
-	const struct coh_row *rows[6][4][6]; /* by instruction, order, scope */
+	const struct coh_row *rows[6][4][6][4]; /* by instruction, order, scope, place */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_network network;
@@ -265,7 +274,8 @@ void emu_cache_finish(struct emu_cache *cache);
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
 /* As find, without touching the replacement order. */
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
-/* The line that id would replace: an unused one, else the least recently used of its set. */
+/* The line that id would replace: an unused one, else the least recently used of its set, as far as possible
+ * one without registered bytes if the cache asks for that (alsop16 III.C.2). */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
 /* The line is on its way out: it will not be chosen again before it is given to somebody. */
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);

@@ -18,6 +18,9 @@ int emu_network_init(struct nvw_machine *m)
 	struct emu_network *const n = &m->network;
 
 	n->nodes = (uint32_t)(m->config.cus + m->config.l2_banks);
+	if (m->config.bank_nodes == EMU_BANKS_beside) {
+		n->nodes = (uint32_t)(m->config.cus > m->config.l2_banks ? m->config.cus : m->config.l2_banks);
+	}
 	n->columns = (uint32_t)m->config.columns;
 	while (m->config.columns == 0 && n->columns * n->columns < n->nodes) {
 		n->columns++;
@@ -41,6 +44,9 @@ uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
 
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
 {
+	if (m->config.bank_nodes == EMU_BANKS_beside) {
+		return (uint32_t)(bank * (uint64_t)m->network.nodes / m->config.l2_banks); /* evenly spread */
+	}
 	return (uint32_t)m->config.cus + bank;
 }
 
@@ -88,9 +94,17 @@ emu_time emu_network_send(
 	const emu_time occupancy = flits * n->flit_ps;
 	uint64_t *const by_class[] = {
 		[EMU_MESSAGE_READ] = &m->stats.net_flits_read,
+		[EMU_MESSAGE_REGISTER] = &m->stats.net_flits_register,
 		[EMU_MESSAGE_WRITE] = &m->stats.net_flits_write,
 		[EMU_MESSAGE_ATOMIC] = &m->stats.net_flits_atomic,
 		[EMU_MESSAGE_CONTROL] = &m->stats.net_flits_control,
+	};
+	uint64_t *const hops_by_class[] = {
+		[EMU_MESSAGE_READ] = &m->stats.net_hops_read,
+		[EMU_MESSAGE_REGISTER] = &m->stats.net_hops_register,
+		[EMU_MESSAGE_WRITE] = &m->stats.net_hops_write,
+		[EMU_MESSAGE_ATOMIC] = &m->stats.net_hops_atomic,
+		[EMU_MESSAGE_CONTROL] = &m->stats.net_hops_control,
 	};
 	uint32_t hops = 1;
 
@@ -105,5 +119,6 @@ emu_time emu_network_send(
 	m->stats.net_flits += flits;
 	m->stats.net_flit_hops += (uint64_t)flits * hops;
 	*by_class[what] += flits;
+	*hops_by_class[what] += (uint64_t)flits * hops;
 	return t;
 }

@@ -431,7 +431,7 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
 	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
 		m->stats.epoch_conflicts++;
-		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_FLUSH, COH_BY_ACCESS, *t) :
+		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_ACCESS, *t) :
 			  coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
 	}
 }

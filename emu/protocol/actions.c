@@ -35,6 +35,21 @@ static emu_time l1_port(const struct coh_request *r, emu_time t)
 	return emu_reserve(&r->cu->l1_free, t, r->m->config.l1.occupancy);
 }
 
+/* What a line has registered may still be on its way: its CU's work-items wait for it together. */
+static emu_time wait_for_grant(const struct nvw_machine *m, const struct emu_line *line, emu_time t)
+{
+	return m->protocol->registration ? emu_later(t, line->granted) : t;
+}
+
+/* A store is about to change the line. */
+static emu_time l1_write(const struct coh_request *r, struct emu_line *line, emu_time t)
+{
+	const bool own = line->registered && !(r->bytes & ~line->registered);
+
+	return coh_l1_event_on(r->m, r->cu, line, r->line, own ? COH_L1_STORE_OWN : COH_L1_STORE, COH_BY_ACCESS, r->bytes,
+		own ? wait_for_grant(r->m, line, t) : t);
+}
+
 /* The line with the bytes of the request, fetched if need be. */
 static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 {
@@ -43,19 +58,26 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 
 	if (line && (line->valid & r->bytes) == r->bytes) {
 		m->stats.l1_load_hits++;
-		*t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, *t);
+		*t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, *t));
+		m->stats.l1_read_only_hits += (line->read_only & r->bytes) == r->bytes;
 	} else {
 		m->stats.l1_load_misses++;
 		line = line ? line : coh_l1_obtain(m, r->cu, r->line, t);
-		*t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, *t);
+		*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, r->bytes, *t);
 	}
 	return line;
 }
 
 emu_time coh_ld_l1(const struct coh_request *r, emu_time t)
 {
+	struct emu_line *line;
+
 	t = l1_port(r, t) + r->m->config.l1.latency;
-	coh_lanes_load(r, l1_read(r, &t));
+	line = l1_read(r, &t);
+	coh_lanes_load(r, line);
+	if (r->kind == NVW__LOAD_READ_ONLY && r->m->protocol->keeps_read_only) {
+		line->read_only |= r->bytes & ~(line->dirty | line->registered);
+	}
 	return t;
 }
 
@@ -73,7 +95,7 @@ emu_time coh_st_l1(const struct coh_request *r, emu_time t)
 		coh_l2_include(m, r->cu, r->line, t);
 	}
 	mark(r, line);
-	coh_l1_event(m, r->cu, line, r->line, COH_L1_STORE, COH_BY_ACCESS, t);
+	t = l1_write(r, line, t);
 	coh_lanes_store(r, line);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
 	return t;
@@ -84,13 +106,14 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	t = emu_reserve(&r->cu->l1_free, t, coh_lanes_serial(r) * m->config.l1.occupancy) +
+	t = emu_reserve(&r->cu->l1_free, emu_later(t, r->cu->rmw_free),
+		    coh_lanes_serial(r) * m->config.l1.occupancy) +
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
 	prepare(r, r->cu, &t);
 	line = l1_read(r, &t);
 	mark(r, line);
-	coh_l1_event(m, r->cu, line, r->line, COH_L1_STORE, COH_BY_ACCESS, t);
+	t = l1_write(r, line, t);
 	coh_lanes_rmw(r, line);
 	settle(r, line);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
@@ -98,6 +121,16 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 }
 
 /* ---- At the L2 ----------------------------------------------------------------------------- */
+
+static bool is_atomic(const struct coh_request *r)
+{
+	return r->kind >= NVW__ATOMIC_LOAD;
+}
+
+static enum emu_message message_of(const struct coh_request *r)
+{
+	return is_atomic(r) ? EMU_MESSAGE_ATOMIC : r->kind == NVW__STORE ? EMU_MESSAGE_WRITE : EMU_MESSAGE_READ;
+}
 
 /* The request's way to the bank, with the local L1's copy ahead of it: a work-item sees its own stores. */
 static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occupancy, emu_time t)
@@ -107,19 +140,21 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 
 	t = l1_port(r, t) + m->config.l1.occupancy;
 	line = coh_l1_find(m, r->cu, r->line);
-	if (line) {
+	/* A line that is registered for other bytes stays where it is: data beside an atomic (alsop16 III.C.1). */
+	if (line && !(line->registered && !(line->registered & r->bytes))) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
-	m->stats.l2_atomics++;
+	m->stats.l2_atomics += is_atomic(r);
 	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes,
-		EMU_MESSAGE_ATOMIC, t);
-	return coh_l2_access(m, r->line, occupancy, t);
+		message_of(r), t);
+	t = coh_l2_access(m, r->line, occupancy, t);
+	return coh_registry_take(m, NULL, r->line, r->bytes, t);
 }
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
 {
 	return emu_network_send(r->m, coh_bank_node(r->m, r->line), emu_network_cu_node(r->m, r->cu->id),
-		bytes, EMU_MESSAGE_ATOMIC, t);
+		bytes, message_of(r), t);
 }
 
 static uint32_t touched(const struct coh_request *r)
@@ -141,9 +176,9 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 	struct nvw_machine *const m = r->m;
 
 	mark(r, line);
-	coh_l2_event(m, line, r->line, COH_L2_WRITE, COH_BY_ATOMIC, t);
 	change(r, line);
 	settle(r, line);
+	coh_l2_event(m, line, r->line, is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
 	coh_dirtied_l2(m, r->line, &t);
 	return t;
 }
@@ -172,10 +207,21 @@ emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
 
 /* ---- Whole caches -------------------------------------------------------------------------- */
 
+/* Kernels begin and end without an instruction. */
+static bool is_of_kernel(const struct coh_request *r)
+{
+	return !r->wf;
+}
+
+static uint64_t *flush_cause(const struct coh_request *r)
+{
+	return is_of_kernel(r) ? &r->m->stats.flushes_kernel : &r->m->stats.flushes_release;
+}
+
 emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
-	const emu_time taken = coh_drain_l1(m, r->cu, &r->cu->sfifo, 0, COH_BY_RELEASE, t);
+	const emu_time taken = coh_flush_whole_l1(m, r->cu, flush_cause(r), t);
 
 	if (taken == t) {
 		return t;
@@ -184,23 +230,159 @@ emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
+/* A registration is its own acknowledgement: nothing more to wait for. */
+emu_time coh_register_stores(const struct coh_request *r, emu_time t)
+{
+	return coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
+}
+
 emu_time coh_flush_l2(const struct coh_request *r, emu_time t)
 {
 	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
 }
 
-emu_time coh_invalidate_l1(const struct coh_request *r, emu_time t)
+static void invalidate(struct emu_cu *cu, uint64_t *cause)
 {
-	struct emu_cache *const l1 = &r->cu->l1;
+	struct emu_cache *const l1 = &cu->l1;
 
-	r->m->stats.l1_invalidations++;
+	++*cause;
 	if (++l1->generation == 0) {
 		/* Lines that nobody met since the count began may not take it for their own again. */
 		for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
 			l1->lines[i].generation = UINT32_MAX;
 		}
 	}
+}
+
+/* Of a protocol that registers atomics alone, it is their registration that invalidates. */
+emu_time coh_invalidate_l1(const struct coh_request *r, emu_time t)
+{
+	struct emu_stats *const s = &r->m->stats;
+	const bool lazy = r->m->protocol->registration == COH_REGISTERS_ATOMICS;
+
+	invalidate(r->cu, is_of_kernel(r) ? &s->invalidations_kernel :
+			  lazy            ? &s->invalidations_atomic_in :
+					    &s->invalidations_acquire);
 	return l1_port(r, t) + r->m->config.l1.occupancy;
+}
+
+emu_time coh_invalidate_unregistered(const struct coh_request *r, emu_time t)
+{
+	return coh_invalidate_l1(r, t);
+}
+
+emu_time coh_forget_read_only(const struct coh_request *r, emu_time t)
+{
+	struct emu_cache *const l1 = &r->cu->l1;
+
+	for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
+		l1->lines[i].read_only = 0;
+	}
+	return t;
+}
+
+/* ---- Every L1 (alsop16 II.D) ---------------------------------------------------------------- */
+
+/* A message to every CU but the sender's, who all do something; returns when the last has answered. The sender does
+ * it too, without a message. */
+static emu_time broadcast(const struct coh_request *r, emu_time (*act)(struct nvw_machine *, struct emu_cu *, emu_time),
+	emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	const uint32_t here = emu_network_cu_node(m, r->cu->id);
+	emu_time last = act(m, r->cu, t);
+
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const uint32_t there = emu_network_cu_node(m, i);
+		emu_time at;
+
+		if (i == r->cu->id) {
+			continue;
+		}
+		at = act(m, &m->cus[i], emu_network_send(m, here, there, 0, EMU_MESSAGE_CONTROL, t));
+		last = emu_later(last, emu_network_send(m, there, here, 0, EMU_MESSAGE_CONTROL, at));
+	}
+	return last;
+}
+
+static emu_time flush_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
+{
+	const emu_time taken = coh_flush_whole_l1(m, cu, &m->stats.flushes_remote, t);
+
+	return taken == t ? t : taken + m->config.l2.latency;
+}
+
+static emu_time invalidate_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
+{
+	invalidate(cu, &m->stats.invalidations_remote);
+	return emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+}
+
+static emu_time lock_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
+{
+	return emu_later(t, cu->rmw_free);
+}
+
+static emu_time unlock_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
+{
+	cu->rmw_free = emu_later(cu->rmw_free, t);
+	return t;
+}
+
+emu_time coh_flush_all_l1s(const struct coh_request *r, emu_time t)
+{
+	return broadcast(r, flush_one, t);
+}
+
+emu_time coh_invalidate_all_l1s(const struct coh_request *r, emu_time t)
+{
+	return broadcast(r, invalidate_one, t);
+}
+
+/* The transaction is carried out whole: nothing can come between lock and unlock. What the lock costs others is that
+ * their read-modify-writes begin after the unlock has reached them. */
+emu_time coh_lock_rmws(const struct coh_request *r, emu_time t)
+{
+	return broadcast(r, lock_one, t);
+}
+
+emu_time coh_unlock_rmws(const struct coh_request *r, emu_time t)
+{
+	broadcast(r, unlock_one, t);
+	return t;
+}
+
+/* ---- Registration (registry.c) --------------------------------------------------------------- */
+
+emu_time coh_register_l1(const struct coh_request *r, emu_time t)
+{
+	struct emu_line *line;
+
+	t = l1_port(r, t) + r->m->config.l1.latency;
+	prepare(r, r->cu, &t);
+	line = coh_l1_obtain(r->m, r->cu, r->line, &t);
+	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
+}
+
+/* The request goes to the L2, which forwards it to the L1 that has the line. */
+emu_time coh_flush_remote_l1(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	const uint32_t bank = coh_bank_node(m, r->line);
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, r->line);
+	struct emu_cu *const owner = below ? coh_registry_owner(m, below, UINT64_MAX) : NULL;
+
+	if (!owner) {
+		return t;
+	}
+	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), bank, 0, EMU_MESSAGE_CONTROL, t);
+	t = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_CONTROL, t);
+	return coh_flush_whole_l1(m, owner, &m->stats.flushes_atomic_out, t);
+}
+
+emu_time coh_return_to_l2(const struct coh_request *r, emu_time t)
+{
+	return coh_registry_take(r->m, NULL, r->line, UINT64_MAX, t);
 }
 
 /* ---- The synchronization table ------------------------------------------------------------- */
@@ -243,12 +425,18 @@ const char *coh_line_action_name(coh_line_action action)
 	return NULL;
 }
 
+static bool names(uint32_t bits, unsigned bit)
+{
+	return bits == 0 || bits >> bit & 1;
+}
+
 const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
-	unsigned order, enum nvw_scope scope)
+	unsigned order, enum nvw_scope scope, enum coh_place place)
 {
 	for (const struct coh_row *row = protocol->rows; row->instructions; row++) {
 		if (row->instructions >> instruction & 1 && row->orders >> order & 1 &&
-			row->scopes >> scope & 1) {
+			names(row->where & ((1u << COH_SCOPES) - 1), scope) &&
+			names(row->where >> COH_PLACE_SHIFT, place)) {
 			return row;
 		}
 	}
@@ -291,6 +479,19 @@ static enum coh_instruction instruction_of(unsigned kind)
 	return of[kind];
 }
 
+/* Where synchronization hits (alsop16 Table 6). Without registration the row says: the L1 or the L2. */
+static void count_synchronization(const struct coh_request *r, enum nvw_scope scope, enum coh_place place)
+{
+	struct nvw_machine *const m = r->m;
+	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][scope][place]->steps;
+	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
+
+	m->stats.sync_ops++;
+	++*(at_l1                        ? &m->stats.sync_l1 :
+		place == COH_PLACE_REMOTE ? &m->stats.sync_remote :
+					   &m->stats.sync_l2);
+}
+
 emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
 {
 	static const unsigned orders[] = {
@@ -301,7 +502,16 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
-	t = run(r, r->m->rows[instruction_of(r->kind)][orders[order]][scope]->steps, t);
+	const enum coh_instruction instruction = instruction_of(r->kind);
+	enum coh_place place = COH_PLACE_L2;
+
+	if (r->m->protocol->registration) {
+		place = coh_registry_place(r->m, r->cu, r->line, r->bytes);
+	}
+	if (is_atomic(r)) {
+		count_synchronization(r, scope, place);
+	}
+	t = run(r, r->m->rows[instruction][orders[order]][scope][place]->steps, t);
 #ifdef EMU_DEBUG
 	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
 

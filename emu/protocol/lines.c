@@ -32,12 +32,18 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 	return e->t;
 }
 
+emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
+{
+	struct coh_event e = {.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event]);
+}
+
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, emu_time t)
 {
-	struct coh_event e = {.m = m, .cu = cu, .line = line, .id = id, .reason = reason, .t = t};
-
-	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event]);
+	return coh_l1_event_on(m, cu, line, id, event, reason, line->dirty, t);
 }
 
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
@@ -62,6 +68,11 @@ struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_
 	return line;
 }
 
+static bool is_registered_atomic(const struct nvw_machine *m, const struct emu_line *line)
+{
+	return line->registered && m->protocol->registration == COH_REGISTERS_ATOMICS;
+}
+
 struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
 {
 	struct emu_line *line = coh_l1_find(m, cu, id);
@@ -73,6 +84,7 @@ struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_lin
 		old = emu_cache_tag(&cu->l1, line);
 		if (old != EMU_NO_LINE) {
 			m->stats.l1_evictions++;
+			m->stats.sync_evictions += is_registered_atomic(m, line);
 			*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
 		}
 		emu_cache_assign(&cu->l1, line, id);
@@ -80,22 +92,49 @@ struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_lin
 	return line;
 }
 
+static uint32_t length(const struct emu_fifo *fifo)
+{
+	return fifo->tail - fifo->head;
+}
+
+/* Replacing a registered atomic flushes the L1 that has it (alsop16 III.C.2). What that writes needs room in the
+ * L2 as well: it goes first, and the choice is made again. True if there was anything to flush. */
+static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, emu_time *t)
+{
+	struct emu_cu *const owner =
+		is_registered_atomic(m, victim) ? coh_registry_owner(m, victim, UINT64_MAX) : NULL;
+
+	if (!owner || !length(&owner->sfifo)) {
+		return false;
+	}
+	*t = coh_flush_whole_l1(m, owner, &m->stats.flushes_atomic_out, *t);
+	return true;
+}
+
+/* A line of the L2 for id, which is not there; made room for. */
+static struct emu_line *replace_in_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
+{
+	struct emu_line *const line = emu_cache_victim(&m->l2.cache, id);
+	const emu_line_id old = emu_cache_tag(&m->l2.cache, line);
+
+	if (old != EMU_NO_LINE) {
+		m->stats.l2_evictions++;
+		emu_cache_pin(&m->l2.cache, line);
+		*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
+	}
+	emu_cache_assign(&m->l2.cache, line, id);
+	return line;
+}
+
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t)
 {
-	struct emu_line *line = emu_cache_find(&m->l2.cache, id);
+	struct emu_line *line;
 
-	if (!line) {
-		emu_line_id old;
-
-		line = emu_cache_victim(&m->l2.cache, id);
-		old = emu_cache_tag(&m->l2.cache, line);
-		if (old != EMU_NO_LINE) {
-			m->stats.l2_evictions++;
-			emu_cache_pin(&m->l2.cache, line);
-			*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
-		}
-		emu_cache_assign(&m->l2.cache, line, id);
-	}
+	do {
+		line = emu_cache_find(&m->l2.cache, id);
+	} while (!line && flush_owner(m, emu_cache_victim(&m->l2.cache, id), t));
+	line = line ? line : replace_in_l2(m, id, t);
+	bytes &= ~line->registered;
 	if (!bytes) {
 		return line;
 	}
@@ -126,30 +165,60 @@ void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, em
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 
+/* Bytes that the event asks for and that other L1s have registered: each answers with what it has of the line. */
+static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *below, emu_time t)
+{
+	struct nvw_machine *const m = e->m;
+	const uint32_t to = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
+	emu_time last = t;
+	struct emu_cu *owner;
+
+	while ((owner = coh_registry_owner(m, below, e->bytes & ~e->line->valid))) {
+		const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
+		const uint32_t node = emu_network_cu_node(m, owner->id);
+		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
+		emu_time at = emu_network_send(m, bank, node, 0, EMU_MESSAGE_READ, t);
+
+		at = emu_reserve(&owner->l1_free, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = emu_network_send(m, node, to, (uint32_t)__builtin_popcountll(got), EMU_MESSAGE_READ, at);
+		emu_copy_masked(e->line->data, line->data, got);
+		e->line->valid |= got;
+		m->stats.l1_remote_reads++;
+		last = emu_later(last, at);
+	}
+	return last;
+}
+
 static void fetch_from_l2(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	const uint32_t cu = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
 	struct emu_line *below;
+	emu_time remote;
 
 	e->t = emu_network_send(m, cu, bank, 0, EMU_MESSAGE_READ, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
 	below = coh_l2_obtain(m, e->id, UINT64_MAX, &e->t);
 	set_sharer(below, e->cu);
-	emu_copy_masked(e->line->data, below->data, ~e->line->valid);
-	e->t = emu_network_send(m, bank, cu, EMU_LINE, EMU_MESSAGE_READ, e->t);
+	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
+	e->line->valid |= below->valid;
+	remote = fetch_from_owners(e, below, e->t);
+	e->t = remote > e->t ? remote : emu_network_send(m, bank, cu, EMU_LINE, EMU_MESSAGE_READ, e->t);
 }
 
 static void fetch_from_memory(struct coh_event *e)
 {
-	if (e->line->valid) {
+	struct emu_line *const line = e->line;
+
+	if (line->valid | line->registered) {
 		uint8_t data[EMU_LINE];
 
 		e->t = emu_memory_read(e->m, e->id, data, e->t);
-		emu_copy_masked(e->line->data, data, ~e->line->valid);
+		emu_copy_masked(line->data, data, ~(line->valid | line->registered));
 	} else {
-		e->t = emu_memory_read(e->m, e->id, e->line->data, e->t);
+		e->t = emu_memory_read(e->m, e->id, line->data, e->t);
 	}
+	line->valid = ~line->registered;
 }
 
 void coh_line_fetch(struct coh_event *e)
@@ -159,7 +228,6 @@ void coh_line_fetch(struct coh_event *e)
 	} else {
 		fetch_from_memory(e);
 	}
-	e->line->valid = UINT64_MAX;
 }
 
 static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
@@ -172,9 +240,22 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 		[COH_BY_PERSIST] = &m->stats.l1_flush_persist,
 		[COH_BY_ATOMIC] = &m->stats.l1_flush_atomic,
 		[COH_BY_RECALL] = &m->stats.l1_recalls,
+		[COH_BY_REVOKE] = &m->stats.l1_flush_revoke,
 	};
 
 	++*by_reason[reason];
+}
+
+void coh_merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line)
+{
+	const uint64_t bytes = line->dirty | line->registered;
+
+	emu_copy_masked(below->data, line->data, bytes);
+	below->valid |= bytes;
+	below->dirty |= line->dirty;
+	below->registered &= ~bytes;
+	line->dirty = line->registered = 0;
+	record_move(m, below, line);
 }
 
 static void write_back_to_l2(struct coh_event *e)
@@ -182,6 +263,7 @@ static void write_back_to_l2(struct coh_event *e)
 	struct nvw_machine *const m = e->m;
 	struct emu_line *const line = e->line;
 	struct emu_line *below;
+	enum coh_l2_event event;
 	uint64_t bytes;
 	emu_time t;
 
@@ -190,7 +272,10 @@ static void write_back_to_l2(struct coh_event *e)
 		 */
 		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
 	}
-	bytes = line->dirty;
+	if (line->registered) {
+		coh_settle_nvram(e);
+	}
+	bytes = line->dirty | line->registered;
 	if (!bytes) {
 		return;
 	}
@@ -199,20 +284,18 @@ static void write_back_to_l2(struct coh_event *e)
 	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
 		(uint32_t)__builtin_popcountll(bytes), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
+	t = coh_registry_take(m, e->cu, e->id, bytes, t);
 	below = coh_l2_obtain(m, e->id, 0, &t);
 	if (m->buffered) {
 		emu_buffered_merge(m, below, e->id, line->tag, &t);
 		line->tag = 0;
 	}
-	coh_l2_event(m, below, e->id, COH_L2_WRITE, e->reason, t);
-	emu_copy_masked(below->data, line->data, bytes);
-	below->valid |= bytes;
-	below->dirty |= bytes;
-	line->dirty = 0;
-	record_move(m, below, line);
 	if (m->protocol->inclusive && line->valid) {
 		set_sharer(below, e->cu);
 	}
+	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
+	coh_merge_into_l2(m, below, line);
+	coh_l2_event(m, below, e->id, event, e->reason, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);
 }
@@ -228,6 +311,7 @@ static void write_back_to_memory(struct coh_event *e)
 		[COH_BY_PERSIST] = &m->stats.l2_writeback_persist,
 		[COH_BY_ATOMIC] = &m->stats.l2_writeback_release,
 		[COH_BY_RECALL] = &m->stats.l2_writeback_evict,
+		[COH_BY_REVOKE] = &m->stats.l2_writeback_release,
 	};
 
 	++*by_reason[e->reason];
@@ -236,12 +320,9 @@ static void write_back_to_memory(struct coh_event *e)
 
 void coh_line_write_back(struct coh_event *e)
 {
-	if (!e->line->dirty) {
-		return;
-	}
-	if (e->cu) {
+	if (e->cu && (e->line->dirty | e->line->registered)) {
 		write_back_to_l2(e);
-	} else {
+	} else if (e->line->dirty) {
 		write_back_to_memory(e);
 	}
 }
@@ -257,6 +338,18 @@ void coh_line_note_dirty(struct coh_event *e)
 void coh_line_drop_clean(struct coh_event *e)
 {
 	e->line->valid = e->line->dirty;
+}
+
+void coh_line_drop_unregistered(struct coh_event *e)
+{
+	e->line->valid &= e->line->dirty | e->line->registered | e->line->read_only;
+}
+
+void coh_line_flush_cache(struct coh_event *e)
+{
+	if (length(&e->cu->sfifo)) {
+		e->t = coh_flush_whole_l1(e->m, e->cu, &e->m->stats.flushes_atomic_out, e->t);
+	}
 }
 
 void coh_line_drop(struct coh_event *e)
@@ -281,10 +374,11 @@ static emu_time recall_from(
 	const uint32_t bank = coh_bank_node(m, id), node = emu_network_cu_node(m, cu->id);
 	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
-	if (!line) {
+	if (!line || !(m->protocol->inclusive || line->registered)) {
 		return t;
 	}
 	m->stats.l1_recalls++;
+	m->stats.sync_evictions += is_registered_atomic(m, line);
 	if (m->buffered && line->dirty && !m->recalling && m->config.l2.ways > 1) {
 		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
 		m->recalling = true;
@@ -293,20 +387,16 @@ static emu_time recall_from(
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
 	t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.latency;
-	t = emu_network_send(
-		m, node, bank, (uint32_t)__builtin_popcountll(line->dirty), EMU_MESSAGE_CONTROL, t);
-	if (line->dirty) {
+	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty | line->registered),
+		EMU_MESSAGE_CONTROL, t);
+	if (line->dirty && m->protocol->inclusive) {
 		if (m->buffered) {
 			emu_buffered_merge(m, below, id, line->tag, &t);
 			line->tag = 0;
 		}
-		emu_copy_masked(below->data, line->data, line->dirty);
-		below->valid |= line->dirty;
-		below->dirty |= line->dirty;
-		line->dirty = 0;
-		record_move(m, below, line);
+		coh_merge_into_l2(m, below, line);
 	}
-	coh_l1_event(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, t);
+	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, line->registered, t);
 	return t;
 }
 
@@ -327,11 +417,6 @@ void coh_line_recall(struct coh_event *e)
 
 /* ---- FIFOs --------------------------------------------------------------------------------- */
 
-static uint32_t length(const struct emu_fifo *fifo)
-{
-	return fifo->tail - fifo->head;
-}
-
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t)
 {
@@ -349,10 +434,17 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 		}
 		if (line->dirty) {
 			t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
-			last = emu_later(last, coh_l1_event(m, cu, line, id, COH_L1_FLUSH, reason, t));
+			last = emu_later(last, coh_l1_event(m, cu, line, id,
+						       reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH, reason, t));
 		}
 	}
 	return last;
+}
+
+emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t)
+{
+	++*cause;
+	return coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t);
 }
 
 emu_time coh_drain_l2(
@@ -428,7 +520,7 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 			struct emu_line *const line = &cu->l1.lines[k];
 
 			if (line->dirty && emu_is_nvram(cu->l1.tags[k])) {
-				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_FLUSH,
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_PERSIST,
 							       COH_BY_PERSIST, t));
 			}
 		}

@@ -49,7 +49,17 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(rmw_l2, "RMW x at L2")                                                                   \
 	X(flush_l1, "flush local L1")                                                              \
 	X(invalidate_l1, "invalidate local L1")                                                    \
-	X(flush_l2, "flush L2")
+	X(flush_l2, "flush L2")                                                                    \
+	X(flush_all_l1s, "flush all L1s (broadcast)")                                              \
+	X(invalidate_all_l1s, "invalidate all L1s (broadcast)")                                    \
+	X(lock_rmws, "lock all RMWs")                                                              \
+	X(unlock_rmws, "unlock all RMWs")                                                          \
+	X(register_stores, "register all dirty stores of the local L1")                            \
+	X(register_l1, "registration and data to the requesting L1")                               \
+	X(flush_remote_l1, "flush remote L1")                                                      \
+	X(return_to_l2, "registration and data to the L2")                                         \
+	X(invalidate_unregistered, "invalidate local L1 (non-registered)")                         \
+	X(forget_read_only, "forget what is read-only")
 
 /* One instruction of a wavefront on one line. */
 struct coh_request {
@@ -74,9 +84,22 @@ const char *coh_action_name(coh_action action);
 
 enum { COH_STEPS_MAX = 8 };
 
-/* A row of the synchronization table: the first that fits is used. */
+/* Where the bytes of an instruction are registered (the "prior location" of alsop16 Table 3). */
+enum coh_place {
+	COH_PLACE_L1,     /* in the local L1 */
+	COH_PLACE_BESIDE, /* other bytes of the line are, and the protocol registers atomics alone */
+	COH_PLACE_L2,     /* nowhere: in the L2 or in memory */
+	COH_PLACE_REMOTE, /* in another L1 */
+	COH_PLACES
+};
+enum { COH_PLACE_SHIFT = 8 };
+
+/*
+ * A row of the synchronization table: the first that fits is used. where holds scopes (bits 0 to 5) and places
+ * (bits 8 to 11), one column as in alsop16 Table 3; a row that names none of a kind fits all of it.
+ */
 struct coh_row {
-	uint32_t instructions, orders, scopes; /* bit sets */
+	uint32_t instructions, orders, where; /* bit sets */
 	coh_action steps[COH_STEPS_MAX];       /* ends with NULL */
 };
 
@@ -87,16 +110,23 @@ struct coh_row {
 	X(LOAD_MISS, "load, bytes missing")                                                        \
 	X(STORE, "store")                                                                          \
 	X(FLUSH, "flush")                                                                          \
+	X(PERSIST, "persist")                                                                      \
 	X(INVALIDATE, "invalidate")                                                                \
 	X(EVICT, "replace")                                                                        \
-	X(RECALL, "recall by the L2")
+	X(RECALL, "recall by the L2")                                                              \
+	X(STORE_OWN, "store, bytes registered here")                                               \
+	X(REGISTER, "register")                                                                    \
+	X(REVOKE, "bytes registered elsewhere")
 
 #define COH_L2_EVENTS(X)                                                                           \
 	X(READ_HIT, "read, bytes here")                                                            \
 	X(READ_MISS, "read, bytes missing")                                                        \
-	X(WRITE, "write by an L1 or an atomic")                                                    \
+	X(WRITE, "written by an L1")                                                               \
+	X(ATOMIC, "written by an atomic")                                                          \
 	X(FLUSH, "flush")                                                                          \
-	X(EVICT, "replace")
+	X(EVICT, "replace")                                                                        \
+	X(REGISTER, "registered by an L1")                                                         \
+	X(RETURN, "registered bytes come back")
 
 #define X(name, text) COH_L1_##name,
 enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
@@ -112,10 +142,15 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(note_dirty, "append to the S-FIFO")                                                      \
 	X(drop_clean, "forget the clean bytes")                                                    \
 	X(drop, "forget the line")                                                                 \
-	X(recall, "recall the line from the L1s")
+	X(recall, "recall the line from the L1s")                                                  \
+	X(drop_unregistered, "forget what is neither dirty, registered nor read-only")             \
+	X(register, "register the bytes")                                                          \
+	X(write_through, "write the dirty bytes to memory and keep them")                          \
+	X(yield, "give the registered bytes back to the L2")                                       \
+	X(flush_cache, "flush the L1")
 
 /* Why a line moves, for the statistics. */
-enum coh_reason { COH_BY_ACCESS, COH_BY_RELEASE, COH_BY_SFIFO, COH_BY_EVICT, COH_BY_PERSIST, COH_BY_ATOMIC, COH_BY_RECALL };
+enum coh_reason { COH_BY_ACCESS, COH_BY_RELEASE, COH_BY_SFIFO, COH_BY_EVICT, COH_BY_PERSIST, COH_BY_ATOMIC, COH_BY_RECALL, COH_BY_REVOKE };
 
 /* A line under an event. */
 struct coh_event {
@@ -123,6 +158,7 @@ struct coh_event {
 	struct emu_cu *cu; /* NULL: the line is in the L2 */
 	struct emu_line *line;
 	emu_line_id id;
+	uint64_t bytes; /* that the event is about: of a load, a registration, a revocation */
 	enum coh_reason reason;
 	emu_time t; /* moved on by the actions */
 };
@@ -156,6 +192,14 @@ struct coh_protocol {
 	const struct coh_cell *l2;
 
 	bool inclusive; /* guarantee (3) */
+	enum coh_registration {
+		COH_REGISTERS_NOTHING,
+		COH_REGISTERS_BYTES,  /* what is stored, byte for byte (the words of sinclair15 3, footnote 1) */
+		COH_REGISTERS_LINES,  /* the lines of what is stored (alsop16 IV.B) */
+		COH_REGISTERS_ATOMICS /* atomics alone; their line changes hands as a whole (alsop16 III) */
+	} registration;
+	bool registered_last; /* the replacement that the paper evaluates */
+	bool keeps_read_only; /* acquires leave read-only data alone (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */
 	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
@@ -169,7 +213,7 @@ const struct coh_protocol *coh_protocol_find(const char *name);
 
 /* The row for an instruction; NULL if the table has none (a mistake in the table; a test looks). */
 const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
-	unsigned order, enum nvw_scope scope);
+	unsigned order, enum nvw_scope scope, enum coh_place place);
 
 /* Of one lane after the other: read its bytes of data; write them to line; read, modify and write them.
  * The writers mark the bytes valid and dirty and record stores to NVRAM (lanes.c). */
@@ -189,6 +233,9 @@ emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_actio
 /* Applies an event of the L1's or the L2's grid to a line; returns when its actions are done. */
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, emu_time t);
+/* The same about some bytes of the line. */
+emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t);
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
 	enum coh_reason reason, emu_time t);
 
@@ -216,10 +263,35 @@ void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t);
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
+/* The dirty bytes of an L1's line, and the registered ones, become the L2's. */
+void coh_merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line);
 /* For broken_invariant: NULL if, at both levels, the line's dirty bytes are valid and it is in state dirty, the same
  * at both; else what is wrong. */
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
+/* Flushes a whole L1 at t, because of cause; returns when the L2 has taken the last line. */
+emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t);
+/* Sends what is dirty of a line of NVRAM, in an L1 that has registered bytes of it, on its way to the device (registry.c). */
+void coh_settle_nvram(struct coh_event *event);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
+
+/* ---- Services of registry.c ------------------------------------------------------------------------------- */
+
+enum coh_place coh_registry_place(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes);
+/* The L1 that has registered the first of these bytes of the L2's line; NULL if none has. */
+struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes);
+/* The bytes of the L2's line that the CU has registered. */
+uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu);
+/*
+ * Takes the bytes back from every L1 but cu's (NULL: from every L1) that has registered some of them; at t the
+ * request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
+ */
+emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t);
+/* Copies what L1s have registered of the line over to: what a host's look at the line must see. */
+void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+/* The host has written these bytes: an L1 that has registered some learns of it. */
+void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
+/* For broken_invariant of a protocol that registers: one L1 at most has a byte, and L1s and L2 agree. */
+const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id);
 
 #endif

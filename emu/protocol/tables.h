@@ -16,6 +16,12 @@
 #define drop       coh_line_drop
 #define recall     coh_line_recall
 
+#define drop_unregistered coh_line_drop_unregistered
+#define take              coh_line_register
+#define write_through     coh_line_write_through
+#define yield             coh_line_yield
+#define flush_cache       coh_line_flush_cache
+
 /* Synchronization tables */
 #define ON(instruction) (1u << COH_##instruction)
 #define ON_ANY_LOAD     (ON(LOAD) | ON(LOAD_READ_ONLY))
@@ -27,6 +33,15 @@
 #define FAR             (SCOPE(AGENT) | SCOPE(SYSTEM) | REMOTE)
 #define ALL             (NEAR | FAR)
 
+/* ... and places, in the same column (alsop16 Table 3) */
+#define PLACE(place) (1u << (COH_PLACE_##place + COH_PLACE_SHIFT))
+#define AT_L1        PLACE(L1)
+#define BESIDE       PLACE(BESIDE)
+#define LOCAL        (AT_L1 | BESIDE)
+#define AT_L2        PLACE(L2)
+#define AT_REMOTE    PLACE(REMOTE)
+#define ELSEWHERE    (BESIDE | AT_L2 | AT_REMOTE)
+
 #define ld_l1         coh_ld_l1
 #define st_l1         coh_st_l1
 #define rmw_l1        coh_rmw_l1
@@ -36,5 +51,17 @@
 #define flush_l1      coh_flush_l1
 #define flush_l2      coh_flush_l2
 #define invalidate_l1 coh_invalidate_l1
+
+#define flush_all_l1s      coh_flush_all_l1s
+#define invalidate_all_l1s coh_invalidate_all_l1s
+#define lock_rmws          coh_lock_rmws
+#define unlock_rmws        coh_unlock_rmws
+
+#define register_stores         coh_register_stores
+#define register_l1             coh_register_l1
+#define flush_remote_l1         coh_flush_remote_l1
+#define return_to_l2            coh_return_to_l2
+#define invalidate_unregistered coh_invalidate_unregistered
+#define forget_read_only        coh_forget_read_only
 
 #endif

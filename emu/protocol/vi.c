@@ -17,17 +17,17 @@ enum { I, V, D, STATES };
 static const char *const states[] = {"I", "V", "D"};
 
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			INVALIDATE		EVICT				RECALL */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I, drop),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty), GO(V),		GO(I, drop_clean),	GO(I, drop),			GO(I, drop)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),		GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	GO(I, write_back, drop)},
+	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I),			GO(I, drop),			GO(I, drop)},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty), GO(V),		GO(V),			GO(I, drop_clean),	GO(I, drop),			GO(I, drop)},
+	[D] = {GO(D),		GO(D, fetch),	GO(D),		GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	GO(I, write_back, drop)},
 };
 
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE			FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I, recall, write_back, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(I, recall, write_back, drop)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(I, recall, write_back, drop)},
+	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			GO(I, recall, write_back, drop)},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, recall, write_back, drop)},
+	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, recall, write_back, drop)},
 };
 
 #define AGENT  (SCOPE(AGENT) | SCOPE(REMOTE_AGENT))

@@ -7,16 +7,20 @@
 
 #include "protocol/protocol.h"
 
-static void every_instruction_order_and_scope_has_a_row(void **state)
+enum { SITUATIONS = COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES };
+
+/* The row of situation n: every instruction, order, scope and place. */
+static const struct coh_row *row_in(const struct coh_protocol *p, unsigned n)
+{
+	return coh_row_find(p, n / (COH_ORDERS * COH_SCOPES * COH_PLACES), n / (COH_SCOPES * COH_PLACES) % COH_ORDERS,
+		n / COH_PLACES % COH_SCOPES, n % COH_PLACES);
+}
+
+static void every_instruction_order_scope_and_place_has_a_row(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
-			for (unsigned order = 0; order < COH_ORDERS; order++) {
-				for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
-					assert_non_null(
-						coh_row_find(coh_protocols[i], instruction, order, scope));
-				}
-			}
+		for (unsigned n = 0; n < SITUATIONS; n++) {
+			assert_non_null(row_in(coh_protocols[i], n));
 		}
 	}
 }
@@ -27,10 +31,8 @@ static void every_row_can_be_reached(void **state)
 		for (const struct coh_row *row = coh_protocols[i]->rows; row->instructions; row++) {
 			bool reached = false;
 
-			for (unsigned n = 0; n < COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES; n++) {
-				reached = reached ||
-					  coh_row_find(coh_protocols[i], n / (COH_ORDERS * COH_SCOPES),
-						  n / COH_SCOPES % COH_ORDERS, n % COH_SCOPES) == row;
+			for (unsigned n = 0; n < SITUATIONS; n++) {
+				reached = reached || row_in(coh_protocols[i], n) == row;
 			}
 			assert_true(reached);
 		}
@@ -57,19 +59,121 @@ static void actions_carry_the_names_of_the_papers(void **state)
 }
 
 /* The steps of a row as one text. */
-static const char *steps_text(
-	const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope)
+static const char *steps_at(const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope,
+	enum coh_place place)
 {
-	static char text[256];
-	const struct coh_row *const row =
-		coh_row_find(coh_protocol_find(protocol), instruction, order, scope);
+	static char texts[2][256]; /* two may be compared */
+	static unsigned turn;
+	char *const text = texts[turn ^= 1];
+	const size_t room = sizeof texts[0];
+	const struct coh_row *const row = coh_row_find(coh_protocol_find(protocol), instruction, order, scope, place);
 
 	text[0] = 0;
 	for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", s ? "; " : "",
+		snprintf(text + strlen(text), room - strlen(text), "%s%s", s ? "; " : "",
 			coh_action_name(row->steps[s]));
 	}
 	return text;
+}
+
+static const char *steps_text(
+	const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope)
+{
+	return steps_at(protocol, instruction, order, scope, COH_PLACE_L2);
+}
+
+/* alsop16 Table 3, row by row, typed from the paper. Where it prints "ST x L1" for hLRC's RMW it means the RMW. */
+static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
+{
+	enum { LD = COH_ATOMIC_LOAD, ST = COH_ATOMIC_STORE, RMW = COH_RMW };
+	enum { ACQ = COH_ACQUIRE, REL = COH_RELEASE, BOTH = COH_ACQ_REL };
+	enum { WG = NVW_SCOPE_WORKGROUP, AGENT = NVW_SCOPE_AGENT, FAR = NVW_SCOPE_REMOTE_AGENT };
+	enum { L1 = COH_PLACE_L1, L2 = COH_PLACE_L2, L1_OF_ANOTHER = COH_PLACE_REMOTE };
+#define REGISTER  "registration and data to the requesting L1; "
+#define STORES    "register all dirty stores of the local L1; "
+#define SELECTIVE "; invalidate local L1 (non-registered)"
+#define FLUSH_ALL "flush all L1s (broadcast); "
+#define INV_ALL   "invalidate all L1s (broadcast)"
+	static const struct {
+		const char *protocol;
+		int instruction, order, scope, place;
+		const char *actions;
+	} table[] = {
+		{"rsp", LD, ACQ, WG, L2, "LD x at L1"},
+		{"rsp", LD, ACQ, AGENT, L2, "LD x at L2; invalidate local L1"},
+		{"rsp", LD, ACQ, FAR, L2, "LD x at L2; flush all L1s (broadcast); invalidate local L1"},
+		{"rsp", ST, REL, WG, L2, "ST x at L1"},
+		{"rsp", ST, REL, AGENT, L2, "flush local L1; ST x at L2"},
+		{"rsp", ST, REL, FAR, L2, "lock all RMWs; " FLUSH_ALL INV_ALL "; ST x at L2; " INV_ALL "; unlock all RMWs"},
+		{"rsp", RMW, BOTH, WG, L2, "RMW x at L1"},
+		{"rsp", RMW, BOTH, AGENT, L2, "flush local L1; RMW x at L2; invalidate local L1"},
+		{"rsp", RMW, BOTH, FAR, L2, "lock all RMWs; " FLUSH_ALL INV_ALL "; RMW x at L2; " FLUSH_ALL INV_ALL "; unlock all RMWs"},
+		{"denovo-b", LD, ACQ, AGENT, L1, "LD x at L1" SELECTIVE},
+		{"denovo-b", LD, ACQ, AGENT, L2, REGISTER "LD x at L1" SELECTIVE},
+		{"denovo-b", LD, ACQ, AGENT, L1_OF_ANOTHER, REGISTER "LD x at L1" SELECTIVE},
+		{"denovo-b", ST, REL, AGENT, L1, STORES "ST x at L1"},
+		{"denovo-b", ST, REL, AGENT, L2, STORES REGISTER "ST x at L1"},
+		{"denovo-b", ST, REL, AGENT, L1_OF_ANOTHER, STORES REGISTER "ST x at L1"},
+		{"denovo-b", RMW, BOTH, AGENT, L1, STORES "RMW x at L1" SELECTIVE},
+		{"denovo-b", RMW, BOTH, AGENT, L2, STORES REGISTER "RMW x at L1" SELECTIVE},
+		{"denovo-b", RMW, BOTH, AGENT, L1_OF_ANOTHER, STORES REGISTER "RMW x at L1" SELECTIVE},
+		{"hlrc", LD, ACQ, AGENT, L1, "LD x at L1"},
+		{"hlrc", LD, ACQ, AGENT, L2, REGISTER "LD x at L1; invalidate local L1"},
+		{"hlrc", LD, ACQ, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "LD x at L1; invalidate local L1"},
+		{"hlrc", ST, REL, AGENT, L1, "ST x at L1"},
+		{"hlrc", ST, REL, AGENT, L2, REGISTER "ST x at L1; invalidate local L1"},
+		{"hlrc", ST, REL, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "ST x at L1; invalidate local L1"},
+		{"hlrc", RMW, BOTH, AGENT, L1, "RMW x at L1"},
+		{"hlrc", RMW, BOTH, AGENT, L2, REGISTER "RMW x at L1; invalidate local L1"},
+		{"hlrc", RMW, BOTH, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "RMW x at L1; invalidate local L1"},
+	};
+#undef REGISTER
+#undef STORES
+#undef SELECTIVE
+#undef FLUSH_ALL
+#undef INV_ALL
+	static const char *const without_scopes[] = {"denovo-b", "dd", "dd+ro", "hlrc"};
+
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		assert_string_equal(steps_at(table[i].protocol, table[i].instruction, table[i].order, table[i].scope, table[i].place),
+			table[i].actions);
+	}
+	/* In a model without scopes, a scope changes nothing; and the members of a family share the table. */
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		for (unsigned k = 0; k < 4; k++) {
+			const bool same_family = !strcmp(table[i].protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
+
+			for (unsigned scope = 0; same_family && strcmp(table[i].protocol, "rsp") && scope < COH_SCOPES; scope++) {
+				assert_string_equal(steps_at(without_scopes[k], table[i].instruction, table[i].order, scope, table[i].place),
+					table[i].actions);
+			}
+		}
+	}
+}
+
+/* alsop16 V.C: work-group scope as hlrc; agent scope at the L2, with explicit coherence actions. */
+static void hlrc_scoped_does_what_the_paper_says(void **state)
+{
+	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, COH_PLACE_L1), "RMW x at L1");
+	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, COH_PLACE_L2),
+		"flush local L1; RMW x at L2; invalidate local L1");
+	assert_string_equal(steps_at("hlrc-scoped", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT, COH_PLACE_REMOTE),
+		"flush local L1; flush remote L1; registration and data to the L2; ST x at L2");
+	assert_string_equal(steps_at("hlrc-scoped", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT, COH_PLACE_L1),
+		"LD x at L2; invalidate local L1");
+}
+
+/* sinclair15 3: under HRF, local synchronization does nothing but the access; data beside an atomic of hLRC are at the L2. */
+static void dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines(void **state)
+{
+	for (unsigned place = 0; place < COH_PLACES; place++) {
+		assert_string_equal(steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, place), "RMW x at L1");
+		assert_string_equal(steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, place),
+			steps_at("dd", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, place));
+	}
+	assert_string_equal(steps_at("hlrc", COH_LOAD, COH_RELAXED, 0, COH_PLACE_BESIDE), "LD x at L2");
+	assert_string_equal(steps_at("hlrc", COH_STORE, COH_RELAXED, 0, COH_PLACE_BESIDE), "ST x at L2");
+	assert_string_equal(steps_at("hlrc", COH_LOAD, COH_RELAXED, 0, COH_PLACE_L1), "LD x at L1");
 }
 
 /* The rows of alsop16 Table 3 that a protocol with HRF scopes shares with RSP, and gope18 3 for system scope.
@@ -159,10 +263,16 @@ static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 	return stats;
 }
 
+/* Ownership brings global synchronization to the L1. */
+static bool at_l1(const char *protocol)
+{
+	return coh_protocol_find(protocol)->registration && strcmp(protocol, "hlrc-scoped");
+}
+
 static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).l1_atomics, 0);
+		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).sync_l1 != 0, at_l1(coh_protocols[i]->name));
 	}
 }
 
@@ -291,9 +401,12 @@ static void broken_invariants_are_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_instruction_order_and_scope_has_a_row),
+		cmocka_unit_test(every_instruction_order_scope_and_place_has_a_row),
 		cmocka_unit_test(every_row_can_be_reached),
 		cmocka_unit_test(actions_carry_the_names_of_the_papers),
+		cmocka_unit_test(rsp_denovo_and_hlrc_do_what_table_3_says),
+		cmocka_unit_test(hlrc_scoped_does_what_the_paper_says),
+		cmocka_unit_test(dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
 		cmocka_unit_test(vi_does_what_the_papers_say),
 		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
 		cmocka_unit_test(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DD+RO: DD with selective invalidation of read-only regions (sinclair15 3, 4.2 and 5.3).
+ *
+ *	(1) As DD; and what a kernel loads as read-only (nvw_load_read_only) stays in the L1 across acquires.
+ *	(2) Read-only is a property of a kernel: its beginning forgets it, for the host may have written since.
+ */
+#include "denovo.h"
+
+static const struct coh_row rows[] = {
+	DENOVO_DATA,
+	DENOVO_SYNCHRONIZATION(ALL),
+	{0, 0, 0, {NULL}},
+};
+
+const struct coh_protocol coh_dd_ro = {
+	.name = "dd+ro",
+	.citation = "sinclair15 3, 4",
+	.summary = "dd, and acquires leave read-only data alone",
+	DENOVO_PROTOCOL,
+	.registration = COH_REGISTERS_BYTES,
+	.keeps_read_only = true,
+	.kernel_begin = {forget_read_only, invalidate_unregistered},
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DeNovo-B: DeNovo that registers whole lines and has no regions (alsop16 II.E, IV.B).
+ *
+ *	(1) As denovo.h, with a line as the grain: a store registers its line, and gets the rest of its bytes.
+ *	(2) False sharing moves lines to and fro; no store is lost by it.
+ */
+#include "denovo.h"
+
+static const struct coh_row rows[] = {
+	DENOVO_DATA,
+	DENOVO_SYNCHRONIZATION(ALL),
+	{0, 0, 0, {NULL}},
+};
+
+const struct coh_protocol coh_denovo_b = {
+	.name = "denovo-b",
+	.citation = "alsop16 II.E, IV.B, Table 3",
+	.summary = "DeNovo by lines: ownership of written lines and of atomics, no scopes",
+	DENOVO_PROTOCOL,
+	.registration = COH_REGISTERS_LINES,
+	.kernel_begin = {invalidate_unregistered},
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DH: DeNovo under HRF-Indirect consistency (sinclair15 3 and 5.3, DeNovo-H).
+ *
+ *	(1) Synchronization of work-group scope is performed in the L1 as it is: it registers, invalidates and flushes
+ *	    nothing; what it stores is registered by the next global release of its CU, as data are.
+ *	(2) Synchronization of agent and of system scope is as under DD.
+ *	(3) HRF-Indirect: a global release registers all that its CU has stored, also what its work-group has only learned of.
+ */
+#include "denovo.h"
+
+static const struct coh_row rows[] = {
+	DENOVO_DATA,
+	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
+	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,		{st_l1}},
+	{ON(RMW),		ANY_ORDER,				NEAR,		{rmw_l1}},
+	DENOVO_SYNCHRONIZATION(FAR),
+	{0, 0, 0, {NULL}},
+};
+
+const struct coh_protocol coh_dh = {
+	.name = "dh",
+	.citation = "sinclair15 3, 4",
+	.summary = "DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
+	DENOVO_PROTOCOL,
+	.registration = COH_REGISTERS_BYTES,
+	.kernel_begin = {invalidate_unregistered},
+};

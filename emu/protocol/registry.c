@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registration: which L1 has the only copy of which bytes (sinclair15 3, alsop16 II.E).
+ *
+ * The L2 is the registry. A byte is in the L2 (or below), or one L1 has registered it; then the L2 has no data for
+ * it and keeps the CU's number in the data's place. Requests are served in the order in which they reach the
+ * L2: a request for bytes that an L1 is still waiting for is forwarded to it and waits there until it has had them
+ * (DeNovoSync0's distributed queue); what comes from that CU's own work-items meanwhile is served first.
+ *
+ * Guarantees
+ *	(1) A byte is registered in one L1 at most.
+ *	(2) The L2 has a line for every registered byte (inclusion); replacing it takes the registration back.
+ *	(3) Dirty bytes of NVRAM never change hands: they are written to the device's queue first. So the store records
+ *	    that travel with a line's dirty bytes stay together, and a line that is revoked in the middle of an epoch
+ *	    keeps its order. The papers have no NVRAM; dirty bytes of DRAM do change hands.
+ */
+#include "protocol.h"
+
+#include "../record.h"
+
+uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
+{
+	uint64_t owned = 0;
+
+	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+
+		owned |= (uint64_t)(below->data[byte] == cu->id) << byte;
+	}
+	return owned;
+}
+
+struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes)
+{
+	const uint64_t registered = below->registered & bytes;
+
+	return registered ? &m->cus[below->data[__builtin_ctzll(registered)]] : NULL;
+}
+
+enum coh_place coh_registry_place(
+	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
+{
+	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *below;
+	uint64_t elsewhere;
+
+	if (line && line->registered) {
+		if (!(bytes & ~line->registered)) {
+			return COH_PLACE_L1;
+		}
+		if (m->protocol->registration == COH_REGISTERS_ATOMICS) {
+			return COH_PLACE_BESIDE;
+		}
+	}
+	below = emu_cache_peek(&m->l2.cache, id);
+	if (!below) {
+		return COH_PLACE_L2;
+	}
+	elsewhere = below->registered & ~(line ? line->registered : 0);
+	if (m->protocol->registration == COH_REGISTERS_BYTES) {
+		elsewhere &= bytes;
+	}
+	return elsewhere ? COH_PLACE_REMOTE : COH_PLACE_L2;
+}
+
+/* ---- Changing hands ------------------------------------------------------------------------ */
+
+/* What a request for some bytes of an L1's line takes of it. */
+static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
+{
+	return m->protocol->registration == COH_REGISTERS_BYTES ? bytes : UINT64_MAX;
+}
+
+emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
+{
+	const uint32_t bank = coh_bank_node(m, id), to = cu ? emu_network_cu_node(m, cu->id) : bank;
+	emu_time last = t;
+
+	for (; m->protocol->registration;) {
+		/* Looked up anew each time: what an L1 writes meanwhile may replace the line in the L2. */
+		const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+		const uint64_t own = below && cu ? coh_registry_owned(below, cu) : 0;
+		struct emu_cu *const owner = below ? coh_registry_owner(m, below, bytes & ~own) : NULL;
+		struct emu_line *line;
+		uint64_t mask;
+		emu_time at;
+
+		if (!owner) {
+			return last;
+		}
+		line = emu_cache_peek(&owner->l1, id);
+		mask = coh_registry_owned(below, owner) & taken_with(m, bytes);
+		m->stats.l1_revocations++;
+		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
+		at = emu_reserve(&owner->l1_free, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
+		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to, (uint32_t)__builtin_popcountll(mask),
+			EMU_MESSAGE_REGISTER, at);
+		last = emu_later(last, at);
+	}
+	return t;
+}
+
+/* What the registry says of bytes that an L1 gets, and their bytes: need of them come from the L2's line. */
+static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, struct emu_line *line,
+	emu_line_id id, uint64_t mask, uint64_t need)
+{
+	if ((below->dirty & mask) && emu_is_persistent(m, id)) {
+		coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, m->now); /* guarantee (3) */
+	}
+	emu_copy_masked(line->data, below->data, need);
+	line->dirty |= below->dirty & need;
+	line->valid |= mask;
+	line->registered |= mask;
+	below->dirty &= ~mask;
+	below->valid &= ~mask;
+	below->registered |= mask;
+	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		below->data[__builtin_ctzll(rest)] = (uint8_t)cu->id;
+	}
+	coh_l2_event(m, below, id, COH_L2_REGISTER, COH_BY_ACCESS, m->now);
+}
+
+void coh_line_register(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	struct emu_line *const line = e->line;
+	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
+	const uint64_t grain = m->protocol->registration == COH_REGISTERS_LINES ? UINT64_MAX : e->bytes;
+	uint64_t mask = grain & ~line->registered, need;
+	emu_time at, taken;
+	struct emu_line *below;
+
+	if (!mask) {
+		return;
+	}
+	m->stats.l1_registrations++;
+	at = emu_network_send(m, node, bank, 0, EMU_MESSAGE_REGISTER, e->t);
+	at = coh_l2_access(m, e->id, m->config.l2.occupancy, at);
+	taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
+	need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
+	below = coh_l2_obtain(m, e->id, need, &at);
+	hand_over(m, e->cu, below, line, e->id, mask, need);
+	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need), EMU_MESSAGE_REGISTER, at);
+	e->t = line->granted = emu_later(at, taken);
+}
+
+void coh_line_write_through(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	emu_time t;
+
+	if (m->buffered && e->reason != COH_BY_PERSIST) {
+		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
+	}
+	if (!e->line->dirty) {
+		return;
+	}
+	assert(!(e->line->dirty & ~e->line->registered));
+	m->stats.l2_writes++;
+	m->stats.l2_writeback_persist++;
+	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
+	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
+		(uint32_t)__builtin_popcountll(e->line->dirty), EMU_MESSAGE_WRITE, e->t);
+	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
+	e->t = emu_later(e->t, emu_memory_write(m, e->id, e->line, t));
+}
+
+/* Guarantee (3): nothing dirty is left of a line of NVRAM that is about to change hands. */
+void coh_settle_nvram(struct coh_event *e)
+{
+	struct coh_event stores = *e;
+
+	if (e->line->dirty && emu_is_persistent(e->m, e->id)) {
+		stores.bytes = e->line->dirty;
+		coh_line_register(&stores);
+		coh_line_write_through(&stores);
+		e->t = stores.t;
+	}
+}
+
+void coh_line_yield(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	struct emu_line *const line = e->line;
+	struct emu_line *below;
+	uint64_t mask;
+
+	coh_settle_nvram(e);
+	below = emu_cache_peek(&m->l2.cache, e->id);
+	mask = e->bytes & line->registered;
+	if (!below || !mask) {
+		return; /* the L2 has replaced its line meanwhile, and taken all back */
+	}
+	emu_copy_masked(below->data, line->data, mask);
+	below->valid |= mask;
+	below->registered &= ~mask;
+	below->dirty |= line->dirty & mask;
+	line->valid &= ~mask;
+	line->registered &= ~mask;
+	line->dirty &= ~mask;
+	line->read_only &= ~mask;
+	coh_l2_event(m, below, e->id, COH_L2_RETURN, e->reason, e->t);
+	coh_dirtied_l2(m, e->id, &e->t);
+}
+
+/* ---- The host's look ----------------------------------------------------------------------- */
+
+void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	for (uint64_t rest = below ? below->registered : 0; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+
+		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
+	}
+}
+
+void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	for (uint64_t rest = below ? below->registered & mask : 0; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
+
+		line->data[byte] = data[byte];
+		line->dirty &= ~(UINT64_C(1) << byte);
+	}
+}
+
+/* ---- Invariants ---------------------------------------------------------------------------- */
+
+const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	uint64_t known = 0;
+
+	if (below && (below->dirty & ~below->valid)) {
+		return "a dirty byte of the L2 is not valid";
+	}
+	if (below && (below->valid & below->registered)) {
+		return "a registered byte has data in the L2";
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+
+		if (!line) {
+			continue;
+		}
+		if ((line->dirty | line->registered) & ~line->valid) {
+			return "a dirty or registered byte of an L1 is not valid";
+		}
+		if (line->registered & known) {
+			return "a byte is registered in two L1s";
+		}
+		if (line->registered && (!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
+			return "the L2 does not know who has registered a byte (inclusion)";
+		}
+		known |= line->registered;
+	}
+	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" : NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RSP: write-through caches with HRF scopes and remote-scope promotion (alsop16 II.D, Table 3; the actions are those of
+ * Wickerson et al., on whom it builds). Without remote operations it is alsop16's baseline (IV).
+ *
+ *	(1) Synchronization of work-group scope stays in the L1; of agent scope it is performed at the L2, an acquire
+ *	    invalidates the L1, a release first flushes it.
+ *	(2) A remote operation does not know with whose L1 it synchronizes: it flushes, or invalidates, all of them.
+ *	(3) A remote store or read-modify-write locks the read-modify-writes of every CU meanwhile.
+ *	(4) The L2 writes through to memory; what an L1 writes leaves no copy in the L2 (alsop16 V.A), what an atomic at the
+ *	    L2 writes stays.
+ *
+ * Deviations: the store buffer is the L1's S-FIFO, whose entries coalesce. System scope is agent scope: the CPU looks
+ * at memory, which is written through. "All L1s" has the local one among them.
+ */
+#include "gpu_lines.h"
+
+#define AGENT_OR_SYSTEM (SCOPE(AGENT) | SCOPE(SYSTEM))
+
+static const struct coh_cell rsp_l2[STATES][COH_L2_EVENT_COUNT] = {
+	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT */
+	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(I),			GO(I, drop)},
+	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(V),			GO(I, drop)},
+	[D] = {NEVER,		NEVER,		NEVER,				NEVER,			NEVER,			NEVER},
+};
+
+static const struct coh_row rows[] = {
+	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},
+	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}},
+	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
+	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,		{st_l1}},
+	{ON(RMW),		ANY_ORDER,				NEAR,		{rmw_l1}},
+
+	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	AGENT_OR_SYSTEM, {ld_l2}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				AGENT_OR_SYSTEM, {ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	AGENT_OR_SYSTEM, {st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				AGENT_OR_SYSTEM, {flush_l1, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, st_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELAXED),				AGENT_OR_SYSTEM, {rmw_l2}},
+	{ON(RMW),		ORDER(ACQUIRE),				AGENT_OR_SYSTEM, {rmw_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),				AGENT_OR_SYSTEM, {flush_l1, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, rmw_l2, invalidate_l1}},
+
+	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE) | ORDER(ACQUIRE), REMOTE, {ld_l2, flush_all_l1s, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				REMOTE,		{flush_all_l1s, invalidate_all_l1s, ld_l2, flush_all_l1s, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ANY_ORDER,				REMOTE,		{lock_rmws, flush_all_l1s, invalidate_all_l1s, st_l2,
+												invalidate_all_l1s, unlock_rmws}},
+	{ON(RMW),		ANY_ORDER,				REMOTE,		{lock_rmws, flush_all_l1s, invalidate_all_l1s, rmw_l2,
+												flush_all_l1s, invalidate_all_l1s, unlock_rmws}},
+	{0, 0, 0, {NULL}},
+};
+
+/* As of the other GPU protocols; and nothing waits in the L2. */
+static const char *rsp_broken_invariant(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	return below && below->dirty ? "the L2 has not written a byte through" : broken_invariant(m, id);
+}
+
+const struct coh_protocol coh_rsp = {
+	.name = "rsp",
+	.citation = "alsop16 II.D, Table 3",
+	.summary = "write-through, HRF scopes and remote-scope promotion by broadcast; alsop16's baseline",
+	.l1_states = states,
+	.l2_states = states,
+	.l1_state_count = STATES,
+	.l2_state_count = STATES,
+	.l1 = &l1[0][0],
+	.l2 = &rsp_l2[0][0],
+	.rows = rows,
+	.kernel_begin = {invalidate_l1},
+	.kernel_end = {flush_l1},
+	.broken_invariant = rsp_broken_invariant,
+};
