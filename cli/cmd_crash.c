@@ -8,6 +8,8 @@
 #include "crash_command.h"
 #include "session.h"
 
+#include <emu.h>
+
 static const char own_help[] =
 	"  --mode                   kill (SIGKILL and recovery in new processes), observed (what this run's timing could leave) or\n"
 	"                           permitted (what the persistency model lets its stores leave) [observed]\n"
@@ -36,22 +38,24 @@ static int own(const char *arg, void *context)
 	return crash_option(arg, context);
 }
 
-/* The command line again, for the report. */
-static char *command_text(int argc, char **argv)
+/* The command line again, for the report; under one protocol of --protocol=each, with its name. */
+static char *command_text(int argc, char **argv, const char *protocol)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
 
 	for (int i = 0; f && i < argc; i++) {
-		fprintf(f, "%s%s", i ? " " : "nvwave ", argv[i]);
+		const bool each = protocol && !strcmp(argv[i], "--protocol=each");
+
+		fprintf(f, "%s%s%s", i ? " " : "nvwave ", each ? "--protocol=" : argv[i], each ? protocol : "");
 	}
 	return f && fclose(f) == 0 ? text : NULL;
 }
 
 static int crash(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
 {
-	char *const command = command_text(argc, argv);
+	char *const command = command_text(argc, argv, s->config.protocol);
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = s->options,
 		.options_text = s->options_text,
@@ -76,9 +80,37 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 	return status;
 }
 
+/* The worst of the reports under every protocol; of JSON, one array of them. */
+static int crash_under_each(struct cli_session *s, struct crash_request *request, int argc, char **argv)
+{
+	unsigned protocols = 0, clean = 0;
+	const char *name, *citation, *summary;
+	int worst = STATUS_CLEAN;
+
+	if (request->html || request->options.save || request->options.resume || request->options.shards) {
+		nvw_fail(NVW_E_USAGE, "--protocol=each makes a report a protocol: --html, --save, --resume and --shard want one protocol");
+		return cli_fail();
+	}
+	for (; emu_protocol_info(protocols, &name, &citation, &summary) && worst != STATUS_INPUT; protocols++) {
+		int status;
+
+		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", name);
+		fputs(s->json ? (protocols ? "," : "[") : (protocols ? "\n" : ""), stdout);
+		status = crash(s, request, argc, argv);
+		clean += status == STATUS_CLEAN;
+		worst = status > worst ? status : worst;
+	}
+	if (s->json) {
+		fputs("]\n", stdout);
+	} else if (worst != STATUS_INPUT) {
+		printf("\n%s: consistent under %u of %u protocols\n", s->workload->name, clean, protocols);
+	}
+	return worst;
+}
+
 static int store_log(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
 {
-	char *const command = command_text(argc, argv);
+	char *const command = command_text(argc, argv, NULL);
 	int status;
 
 	if (s->workload) {
@@ -127,6 +159,8 @@ int cmd_crash(int argc, char **argv)
 		status = store_log(&session, &request, argc, argv);
 	} else if (request.self_test) {
 		status = self_test(&session, &request);
+	} else if (session.each_protocol) {
+		status = crash_under_each(&session, &request, argc, argv);
 	} else {
 		status = crash(&session, &request, argc, argv);
 	}

@@ -220,6 +220,9 @@ int cmd_run(int argc, char **argv)
 		cli_session_end(&session);
 		return STATUS_CLEAN;
 	}
+	if (r == 0 && session.each_protocol) {
+		r = nvw_fail(NVW_E_USAGE, "a run is under one protocol: --protocol=each belongs to nvwave crash");
+	}
 	r = r ? r : dump_machine(&session);
 	r = r ? r : execute(&run, &verdict);
 	if (r == 0 || r == NVW_E_INCONSISTENT) {

@@ -84,6 +84,10 @@ static int take_protocol(struct cli_session *s, const char *value)
 	const char *names[65], *citation, *summary, *near;
 	unsigned n = 0;
 
+	s->each_protocol = !strcmp(value, "each");
+	if (s->each_protocol) {
+		return 0;
+	}
 	for (; n < 64 && emu_protocol_info(n, &names[n], &citation, &summary); n++) {
 		if (!strcmp(names[n], value)) {
 			snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
@@ -152,7 +156,7 @@ static const struct {
 } shared[] = {
 	{"machine", take_machine, "a shipped machine or a machine file [gope18]"},
 	{"set", take_set, "section.key=value: overrides a key of the machine; may be repeated"},
-	{"protocol", take_protocol, "coherence protocol [vi]"},
+	{"protocol", take_protocol, "coherence protocol, or each (nvwave crash) [vi]"},
 	{"seed", take_seed, "of scheduling, of the workload and of the injector [1]"},
 	{"mutate", take_mutation, "switches a seeded bug of the workload on (nvwave list mutations)"},
 	{"pool", take_pool, "the pool's file, which is created and kept [a temporary one]"},

@@ -15,6 +15,7 @@ struct cli_session {
 	int mutation;                                 /* -1: none */
 	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
 	bool json, help;
+	bool each_protocol; /* --protocol=each: one after the other (nvwave crash) */
 	bool without_workload; /* --self-test: of all; --store-log: of none */
 	char **words; /* the command line, as --name=value */
 	unsigned word_count;

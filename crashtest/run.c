@@ -28,7 +28,9 @@ static int make_initial(struct ct_bench *b)
 	struct nvw_pool_params params = {0};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = b->subject->workload->pool(b->plan, &params);
+	int error = b->subject->workload->pool ? b->subject->workload->pool(b->plan, &params) :
+						 nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check",
+							 b->subject->workload->name);
 
 	if (error) {
 		return error;

@@ -55,6 +55,23 @@ void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *
  */
 void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t line, unsigned by);
 
+/*
+ * From now on the order of instructions is choose()'s and not time's: whenever several wavefronts could go next, it is
+ * given how many (at least 2; always in the same order for the same choices so far) and returns which, from 0. Simulated
+ * time only grows. Litmus tests go through every order with it. NULL: time again.
+ */
+void emu_set_scheduler(struct nvw_machine *machine, unsigned (*choose)(void *context, unsigned count), void *context);
+
+/*
+ * Plants a fault in the machine's coherence protocol: the action, named as in its tables ("invalidate local L1",
+ * "write the dirty bytes to the next level"), is left out wherever the tables ask for it. What tests a protocol is
+ * tested so. NVW_E_USAGE for a name that no table has.
+ */
+NVW_CHECKED int emu_plant_fault(struct nvw_machine *machine, const char *action);
+
+/* Action i that the protocol's tables name; NULL past the last. */
+const char *emu_protocol_action(const char *protocol, unsigned i);
+
 /* ---- Statistics ------------------------------------------------------------------------------------ */
 
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */

@@ -232,11 +232,14 @@ static void event_push(struct nvw_machine *m, struct emu_event event)
 	x->events[i] = event;
 }
 
-static struct emu_event event_pop(struct emu_exec *x)
+/* Takes event i out of the heap. */
+static struct emu_event event_take(struct emu_exec *x, uint32_t i)
 {
-	const struct emu_event first = x->events[0], last = x->events[--x->event_count];
-	uint32_t i = 0;
+	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
 
+	for (; i && before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
+		x->events[i] = x->events[(i - 1) / 4];
+	}
 	for (;;) {
 		const uint32_t child = 4 * i + 1;
 		uint32_t least = child;
@@ -256,7 +259,7 @@ static struct emu_event event_pop(struct emu_exec *x)
 		i = least;
 	}
 	x->events[i] = last;
-	return first;
+	return taken;
 }
 
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
@@ -430,6 +433,48 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	}
 }
 
+void emu_set_scheduler(struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
+{
+	m->scheduler.choose = choose;
+	m->scheduler.context = context;
+}
+
+/* How many events come before event i in the order of what they are: the memory system's by time, then the
+ * wavefronts by age. */
+static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
+{
+	const struct emu_event *const e = &x->events[i];
+	uint32_t rank = 0;
+
+	for (uint32_t k = 0; k < x->event_count; k++) {
+		const struct emu_event *const other = &x->events[k];
+
+		rank += e->wavefront ? !other->wavefront || other->wavefront->age < e->wavefront->age ||
+					       (other->wavefront == e->wavefront && k < i) :
+				       !other->wavefront && before(other, e);
+	}
+	return rank;
+}
+
+/* The event that goes next when somebody else than time decides. What the memory system owes goes first. */
+static struct emu_event event_choose(struct nvw_machine *m)
+{
+	struct emu_exec *const x = &m->exec;
+	uint32_t chosen = 0, owed = 0, i = 0;
+
+	for (uint32_t k = 0; k < x->event_count; k++) {
+		owed += !x->events[k].wavefront;
+	}
+	if (!owed && x->event_count > 1) {
+		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);
+		assert(chosen < x->event_count);
+	}
+	while (rank_of(x, i) != chosen) {
+		i++;
+	}
+	return event_take(x, i);
+}
+
 static void cut_power(struct nvw_machine *m)
 {
 	emu_nvram_complete(m, m->cut.time_ps);
@@ -449,7 +494,8 @@ int emu_run_events(struct nvw_machine *m)
 			cut_power(m);
 			return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
 		}
-		event = event_pop(x);
+		event = m->scheduler.choose ? event_choose(m) : event_take(x, 0);
+		event.time = emu_later(event.time, m->now);
 		if (event.time >= m->nvram.next_done) {
 			emu_nvram_complete(m, event.time);
 		}

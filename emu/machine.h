@@ -106,6 +106,9 @@ struct emu_l2 {
 
 /* ---- Network and memory ---------------------------------------------------------------------------- */
 
+struct coh_request;
+struct coh_event;
+
 enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_REGISTER, EMU_MESSAGE_WRITE, EMU_MESSAGE_ATOMIC, EMU_MESSAGE_CONTROL };
 
 struct emu_network {
@@ -261,6 +264,15 @@ struct nvw_machine {
 		uint32_t line;
 		unsigned by;
 	} narrow;
+
+	struct {
+		unsigned (*choose)(void *context, unsigned count); /* NULL: time decides */
+		void *context;
+	} scheduler;
+	struct {
+		emu_time (*action)(const struct coh_request *request, emu_time t); /* a coh_action; NULL: none */
+		void (*line)(struct coh_event *event);                             /* a coh_line_action */
+	} fault; /* left out */
 
 	struct emu_stats stats;
 	emu_time measured_from;

@@ -446,9 +446,67 @@ const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh
 static emu_time run(const struct coh_request *r, const coh_action *steps, emu_time t)
 {
 	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
-		t = steps[i](r, t);
+		if (steps[i] != r->m->fault.action) {
+			t = steps[i](r, t);
+		}
 	}
 	return t;
+}
+
+int emu_plant_fault(struct nvw_machine *m, const char *action)
+{
+	m->fault.action = NULL;
+	m->fault.line = NULL;
+	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
+		m->fault.action = strcmp(actions[i].name, action) ? m->fault.action : actions[i].action;
+	}
+	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
+		m->fault.line = strcmp(line_actions[i].name, action) ? m->fault.line : line_actions[i].action;
+	}
+	return m->fault.action || m->fault.line ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "no protocol's table has an action \"%s\"", action);
+}
+
+static bool rows_name(const struct coh_protocol *p, coh_action action)
+{
+	for (const struct coh_row *row = p->rows; row->instructions; row++) {
+		for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
+			if (row->steps[s] == action) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool cells_name(const struct coh_cell *cells, unsigned count, coh_line_action action)
+{
+	for (unsigned n = 0; n < 3 * count; n++) {
+		if (cells[n / 3].actions[n % 3] == action) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *emu_protocol_action(const char *protocol, unsigned wanted)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	for (unsigned i = 0; p && i < sizeof actions / sizeof *actions; i++) {
+		if (rows_name(p, actions[i].action) && wanted-- == 0) {
+			return actions[i].name;
+		}
+	}
+	for (unsigned i = 0; p && i < sizeof line_actions / sizeof *line_actions; i++) {
+		if ((cells_name(p->l1, p->l1_state_count * COH_L1_EVENT_COUNT, line_actions[i].action) ||
+			    cells_name(p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
+			wanted-- == 0) {
+			return line_actions[i].name;
+		}
+	}
+	return NULL;
 }
 
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t)

@@ -26,7 +26,9 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 {
 	assert(cell->possible);
 	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
-		cell->actions[i](e);
+		if (cell->actions[i] != e->m->fault.line) {
+			cell->actions[i](e);
+		}
 	}
 	e->line->state = cell->next;
 	return e->t;

@@ -157,7 +157,11 @@ void coh_line_write_through(struct coh_event *e)
 	if (!e->line->dirty) {
 		return;
 	}
-	assert(!(e->line->dirty & ~e->line->registered));
+	if ((e->line->dirty & ~e->line->registered) && !m->error) {
+		m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: bytes go to the NVRAM that are not registered",
+			m->protocol->name, e->id);
+		return;
+	}
 	m->stats.l2_writes++;
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
