@@ -179,8 +179,20 @@ const struct emu_stat_info *emu_stat_table(unsigned *ret_count)
 	return table;
 }
 
+static void add_up_energy(struct emu_stats *s)
+{
+	enum { FJ_A_PJ = 1000 };
+
+	s->energy_core = s->energy_l1 = s->energy_l2 = s->energy_network = 0;
+	s->energy_dram = s->energy_nvram = s->energy_nvw_fifo = 0;
+#define ENERGY(component, counted, femtojoules, source) s->energy_##component += s->counted * UINT64_C(femtojoules) / FJ_A_PJ;
+#include "energy.def"
+#undef ENERGY
+}
+
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
 	m->stats.sim_time_ps = m->now - m->measured_from;
+	add_up_energy(&m->stats);
 	return &m->stats;
 }

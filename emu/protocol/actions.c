@@ -32,7 +32,7 @@ static void settle(const struct coh_request *r, struct emu_line *line)
 
 static emu_time l1_port(const struct coh_request *r, emu_time t)
 {
-	return emu_reserve(&r->cu->l1_free, t, r->m->config.l1.occupancy);
+	return coh_l1_port(r->m, r->cu, t, r->m->config.l1.occupancy);
 }
 
 /* What a line has registered may still be on its way: its CU's work-items wait for it together. */
@@ -106,7 +106,7 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	t = emu_reserve(&r->cu->l1_free, emu_later(t, r->cu->rmw_free),
+	t = coh_l1_port(r->m, r->cu, emu_later(t, r->cu->rmw_free),
 		    coh_lanes_serial(r) * m->config.l1.occupancy) +
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
@@ -315,7 +315,7 @@ static emu_time flush_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 static emu_time invalidate_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
 	invalidate(cu, &m->stats.invalidations_remote);
-	return emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+	return coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
 }
 
 static emu_time lock_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)

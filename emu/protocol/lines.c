@@ -14,8 +14,15 @@ uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 	return emu_network_bank_node(m, (id & ~EMU_NVRAM) % m->l2.banks);
 }
 
+emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
+{
+	m->stats.l1_accesses++;
+	return emu_reserve(&cu->l1_free, t, occupancy);
+}
+
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
+	m->stats.l2_accesses++;
 	return emu_reserve(&m->l2.bank_free[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) +
 	       m->config.l2.latency;
 }
@@ -181,7 +188,7 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
 		emu_time at = emu_network_send(m, bank, node, 0, EMU_MESSAGE_READ, t);
 
-		at = emu_reserve(&owner->l1_free, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
 		at = emu_network_send(m, node, to, (uint32_t)__builtin_popcountll(got), EMU_MESSAGE_READ, at);
 		emu_copy_masked(e->line->data, line->data, got);
 		e->line->valid |= got;
@@ -200,7 +207,10 @@ static void fetch_from_l2(struct coh_event *e)
 
 	e->t = emu_network_send(m, cu, bank, 0, EMU_MESSAGE_READ, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
-	below = coh_l2_obtain(m, e->id, UINT64_MAX, &e->t);
+	below = coh_l2_obtain(m, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
+	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
+		coh_l2_obtain(m, e->id, UINT64_MAX, &e->t); /* if all comes from other L1s, nobody waits for the rest */
+	}
 	set_sharer(below, e->cu);
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
 	e->line->valid |= below->valid;
@@ -388,7 +398,7 @@ static emu_time recall_from(
 		m->recalling = false;
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
-	t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.latency;
+	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.latency;
 	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty | line->registered),
 		EMU_MESSAGE_CONTROL, t);
 	if (line->dirty && m->protocol->inclusive) {
@@ -435,7 +445,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 			line->in_sfifo = false;
 		}
 		if (line->dirty) {
-			t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
 			last = emu_later(last, coh_l1_event(m, cu, line, id,
 						       reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH, reason, t));
 		}

@@ -249,6 +249,8 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 /* A request at the line's bank: arrives at t, holds the bank for occupancy; returns when it is looked up. */
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
+/* A look-up in the CU's L1 from t on, which holds its port for occupancy; returns when it begins. */
+emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
 
 /*

@@ -92,7 +92,7 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 		mask = coh_registry_owned(below, owner) & taken_with(m, bytes);
 		m->stats.l1_revocations++;
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
-		at = emu_reserve(&owner->l1_free, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to, (uint32_t)__builtin_popcountll(mask),
 			EMU_MESSAGE_REGISTER, at);

@@ -618,6 +618,72 @@ static void ten_seeds_give_more_than_one_interleaving(void **state)
 	assert_true(different > 1);
 }
 
+/* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
+
+struct distance {
+	uint64_t *line;
+	uint64_t reader, writer; /* work-groups, each on the CU of its number */
+};
+
+static void read_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->reader) {
+		(void)nvw_load(d->line);
+	}
+}
+
+static void write_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->writer) {
+		nvw_store(d->line, 1);
+	}
+}
+
+/* Cycles of one load by CU reader of the line of a bank; first written, and under dd registered, by writer. */
+static double load_cycles(struct nvw_machine *m, struct distance *d, bool written)
+{
+	const double cycle = 1e12 / 700e6;
+	uint64_t before;
+
+	rig_ok(nvw_launch(m, written ? "write_line" : "read_line", written ? write_line : read_line, d, 15, 1));
+	before = emu_statistics(m)->load_ps;
+	rig_ok(nvw_launch(m, "read_line", read_line, d, 15, 1));
+	return (double)(emu_statistics(m)->load_ps - before) / cycle;
+}
+
+static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **state)
+{
+	double least[2] = {1e9, 1e9}, most[2] = {0, 0};
+	struct nvw_machine *m;
+	struct emu_config config;
+	uint64_t *lines;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_load(&config, "sinclair15"));
+	snprintf(config.protocol, sizeof config.protocol, "dd");
+	rig_ok(emu_create(&config, NULL, NULL, &m));
+	lines = nvw_alloc(m, 16 * 64 * 15 * 15 * 2);
+	for (unsigned n = 0; n < 15 * 15 * 16; n++) {
+		const bool remote = n / 16 % 15 != n / 240;
+		struct distance d = {.line = lines + (size_t)8 * n, .reader = n / 240, .writer = n / 16 % 15};
+		const double cycles = load_cycles(m, &d, remote);
+
+		least[remote] = cycles < least[remote] ? cycles : least[remote];
+		most[remote] = cycles > most[remote] ? cycles : most[remote];
+	}
+	emu_destroy(m);
+	assert_float_equal(least[0], 29, 1);
+	assert_float_equal(most[0], 61, 1);
+	/* The table's 83 are three times across the mesh; no way from reader to bank to writer and back has more than 12
+	 * hops, which makes 67; and reader and writer are a hop apart at least. */
+	assert_float_equal(least[1], 35 + 2 * 3.81 * 0.7, 1);
+	assert_float_equal(most[1], 67, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -639,6 +705,7 @@ int main(void)
 		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
+		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
