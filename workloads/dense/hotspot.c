@@ -50,12 +50,12 @@ static void hotspot_step(const void *args)
 	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 	const uint64_t row = id / a->columns, column = id % a->columns;
-	const float *const from = a->from + id;
 
 	if (row >= a->rows) {
 		return;
 	}
 
+	const float *const from = a->from + id;
 	const float here = nvw_load(from);
 	const float north = row > 0 ? nvw_load(from - a->columns) : here;
 	const float south = row + 1 < a->rows ? nvw_load(from + a->columns) : here;
