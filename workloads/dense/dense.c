@@ -33,11 +33,12 @@ static int read_sizes(struct dense_plan *p, const struct nvw_options *options)
 
 	for (unsigned i = 0; strcmp(row->name, "group-size") != 0; i++, row++) {
 		const uint64_t least = p->kernel->least[i] == 0 ? 1 : p->kernel->least[i];
+		const uint64_t most = p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i];
 
 		p->size[i] = nvw_option_u64(options, row->name);
-		if (p->size[i] < least || p->size[i] > DENSE_SIZE_MAX) {
-			return nvw_fail(NVW_E_USAGE, "%s: --%s: expected %" PRIu64 " to %d, found %" PRIu64,
-				p->kernel->name, row->name, least, DENSE_SIZE_MAX, p->size[i]);
+		if (p->size[i] < least || p->size[i] > most) {
+			return nvw_fail(NVW_E_USAGE, "%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+				p->kernel->name, row->name, least, most, p->size[i]);
 		}
 	}
 	if (group_size == 0 || group_size > GROUP_SIZE_MAX) {

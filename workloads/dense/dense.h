@@ -14,6 +14,7 @@
 #include <nvw/random.h>
 #include <nvw/workload.h>
 
+/* Products of three sizes, in bytes, fit into 64 bits. */
 enum { DENSE_SIZES = 4, DENSE_ARRAYS = 6, DENSE_SIZE_MAX = 1 << 20 };
 
 enum dense_type { DENSE_INT32, DENSE_FLOAT, DENSE_DOUBLE };
@@ -45,7 +46,8 @@ struct dense_plan {
 struct dense_kernel {
 	const char *name;
 	const struct nvw_option *options;       /* sizes of 1 to DENSE_SIZE_MAX, then DENSE_OPTIONS_END */
-	uint64_t least[DENSE_SIZES];            /* a size's least value, where it is not 1 */
+	uint64_t least[DENSE_SIZES];            /* a size's least value, where it is not 1, */
+	uint64_t most[DENSE_SIZES];             /* and its greatest, where it is not DENSE_SIZE_MAX */
 	void (*shape)(struct dense_plan *p);    /* dense_array() for each array */
 	void (*fill)(struct dense_plan *p);     /* the inputs, from p->random */
 	int (*run)(struct dense_plan *p);       /* the launches */

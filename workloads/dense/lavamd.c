@@ -148,6 +148,13 @@ static void expect(struct dense_plan *p)
 }
 
 static const struct dense_kernel kernel = {
-	.name = "lavamd", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+	.name = "lavamd",
+	.options = options,
+	.most = {[BOXES] = 1024},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+};
 
 DENSE_WORKLOAD(lavamd, "forces between particles of neighbouring boxes");
