@@ -110,7 +110,8 @@ static void run_and_verify(struct test *t)
 {
 	run(t);
 	if (verify(t) != 0) {
-		fail_msg("%s: %s", t->workload->name, t->findings.count ? t->findings.finding[0].text : nvw_error_message());
+		fail_msg("%s: %s", t->workload->name,
+			t->findings.count ? t->findings.finding[0].text : nvw_error_message());
 	}
 }
 
@@ -205,7 +206,7 @@ static void a_flipped_bit_in_any_array_is_a_violation(void **state)
 		struct test t = begin(kernels[k].workload, kernels[k].sizes, "gd");
 
 		run_and_verify(&t);
-		for (unsigned i = 0; i < DENSE_ARRAYS && t.plan->array[i].name; i++) {
+		for (unsigned i = 0; i < t.plan->arrays; i++) {
 			const struct dense_array *const a = &t.plan->array[i];
 			uint8_t *const last = (uint8_t *)a->device + bytes_of(a) - 4;
 			uint8_t byte;
@@ -228,7 +229,7 @@ static void a_flipped_bit_in_any_array_is_a_violation(void **state)
 
 static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan *b)
 {
-	for (unsigned i = 0; i < DENSE_ARRAYS && a->array[i].name; i++) {
+	for (unsigned i = 0; i < a->arrays; i++) {
 		if (memcmp(a->array[i].input, b->array[i].input, bytes_of(&a->array[i])) != 0) {
 			return false;
 		}
@@ -515,6 +516,22 @@ static void lavamd_forces_cancel(void **state)
 	end(&t);
 }
 
+static void lavamd_potential_is_gaussian(void **state)
+{
+	struct test t = begin(&nvw_workload_lavamd, "size=1 particles=2", "gd");
+	double *const places = input(&t, "places"), *const charges = input(&t, "charges"), *forces;
+
+	memcpy(places, (double[]){0, 0, 0, 0, 2, 1, 2, 4.5}, 8 * sizeof *places); /* 3 apart */
+	memcpy(charges, (double[]){0.25, 0.5}, 2 * sizeof *charges);
+	run_and_verify(&t);
+	forces = result(&t, "forces");
+	assert_close(forces[0], -2 * 0.5 * exp(-4.5), 1e-12);
+	assert_close(forces[3], 0.25 + 0.5 * exp(-4.5), 1e-12);
+	assert_close(forces[7], 0.5 + 0.25 * exp(-4.5), 1e-12);
+	free(forces);
+	end(&t);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -534,6 +551,7 @@ int main(void)
 		cmocka_unit_test(nn_measures_distances),
 		cmocka_unit_test(srad_smooths_and_keeps_the_brightness),
 		cmocka_unit_test(lavamd_forces_cancel),
+		cmocka_unit_test(lavamd_potential_is_gaussian),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,8 @@ static void backprop_adjust(const void *args)
 		return;
 	}
 
-	const float unit = nvw_load_read_only(&a->units[id / HIDDEN]), error = nvw_load(&a->errors[id % HIDDEN]);
+	const float unit = nvw_load_read_only(&a->units[id / HIDDEN]);
+	const float error = nvw_load(&a->errors[id % HIDDEN]);
 	const struct weight old = {nvw_load(&a->weights[id]), nvw_load(&a->momenta[id])};
 	const struct weight new = adjust(old, unit, error);
 

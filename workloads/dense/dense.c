@@ -14,7 +14,10 @@ enum { GROUP_SIZE_MAX = 1024, ELEMENT_TEXT = 32 };
 static size_t element_bytes(enum dense_type type)
 {
 	static const size_t bytes[] = {
-		[DENSE_INT32] = sizeof(int32_t), [DENSE_FLOAT] = sizeof(float), [DENSE_DOUBLE] = sizeof(double)};
+		[DENSE_INT32] = sizeof(int32_t),
+		[DENSE_FLOAT] = sizeof(float),
+		[DENSE_DOUBLE] = sizeof(double),
+	};
 
 	return bytes[type];
 }
@@ -37,7 +40,8 @@ static int read_sizes(struct dense_plan *p, const struct nvw_options *options)
 
 		p->size[i] = nvw_option_u64(options, row->name);
 		if (p->size[i] < least || p->size[i] > most) {
-			return nvw_fail(NVW_E_USAGE, "%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			return nvw_fail(NVW_E_USAGE,
+				"%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
 				p->kernel->name, row->name, least, most, p->size[i]);
 		}
 	}
@@ -53,19 +57,21 @@ void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_
 	uint64_t count)
 {
 	p->array[i] = (struct dense_array){.name = name, .type = type, .use = use, .count = count};
+	p->arrays = i + 1 > p->arrays ? i + 1 : p->arrays;
 }
 
 static int allocate_inputs(struct dense_plan *p)
 {
-	for (struct dense_array *a = p->array; a < p->array + DENSE_ARRAYS && a->name; a++) {
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		if (array_bytes(a) > ARRAY_BYTES_MAX) {
-			return nvw_fail(NVW_E_USAGE, "%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
+			return nvw_fail(NVW_E_USAGE,
+				"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
 				p->kernel->name, a->name, a->count);
 		}
 		a->input = calloc(a->count, element_bytes(a->type));
 		if (!a->input) {
-			return nvw_fail(NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements", p->kernel->name,
-				a->name, a->count);
+			return nvw_fail(NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
+				p->kernel->name, a->name, a->count);
 		}
 	}
 	return 0;
@@ -100,7 +106,7 @@ void dense_dispose(void *plan)
 {
 	struct dense_plan *const p = plan;
 
-	for (unsigned i = 0; p && i < DENSE_ARRAYS; i++) {
+	for (unsigned i = 0; p && i < p->arrays; i++) {
 		free(p->array[i].input);
 	}
 	free(p);
@@ -138,10 +144,11 @@ static int copy_in(struct dense_plan *p)
 {
 	int r = 0;
 
-	for (struct dense_array *a = p->array; r == 0 && a < p->array + DENSE_ARRAYS && a->name; a++) {
+	for (struct dense_array *a = p->array; r == 0 && a < p->array + p->arrays; a++) {
 		a->device = nvw_alloc(p->machine, array_bytes(a));
 		r = a->device ? nvw_write(p->machine, a->device, a->input, array_bytes(a)) :
-				nvw_fail(NVW_E_MEMORY, "%s: expected %" PRIu64 " bytes of DRAM for %s (machine key dram.size)",
+				nvw_fail(NVW_E_MEMORY,
+					"%s: expected %" PRIu64 " bytes of DRAM for %s (machine key dram.size)",
 					p->kernel->name, array_bytes(a), a->name);
 	}
 	return r;
@@ -171,12 +178,14 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	uint64_t bytes[2] = {0};
 	int r;
 
-	for (const struct dense_array *a = p->array; a < p->array + DENSE_ARRAYS && a->name; a++) {
+	for (const struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		bytes[a->use] += array_bytes(a);
 	}
 	r = nvw_describe_u64(description, "launches", p->launches, "", "kernels, one after the other");
-	r = r ? r : nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B", "of arrays that no launch writes");
-	r = r ? r : nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN], "B", "of the other arrays");
+	r = r ? r : nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
+			    "of arrays that no launch writes");
+	r = r ? r : nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN], "B",
+			    "of the other arrays");
 	return r || !p->kernel->report ? r : p->kernel->report(p, description);
 }
 
@@ -205,18 +214,21 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 	const size_t bytes = element_bytes(a->type);
 	const char *const expected = a->expected;
 	char is[ELEMENT_TEXT], should_be[ELEMENT_TEXT];
-	uint64_t first = 0, different = 0;
+	uint64_t first = 0, wrong = 0;
 
 	for (uint64_t k = a->count; k-- > 0;) {
 		if (memcmp(found + k * bytes, expected + k * bytes, bytes) != 0) {
 			first = k;
-			different++;
+			wrong++;
 		}
 	}
-	return different == 0 ? 0 :
-				nvw_violation(findings, 0, "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64 " elements are wrong",
-					a->name, first, element_text(a, found + first * bytes, is),
-					element_text(a, expected + first * bytes, should_be), different, a->count);
+	if (wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong", a->name, first,
+		element_text(a, found + first * bytes, is), element_text(a, expected + first * bytes, should_be),
+		a->count, wrong);
 }
 
 /* Compares every array; what no launch may write is to be as it was. */
@@ -224,7 +236,7 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 {
 	int verdict = 0;
 
-	for (struct dense_array *a = p->array; a < p->array + DENSE_ARRAYS && a->name; a++) {
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		char *const found = malloc(array_bytes(a));
 		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
 				nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
@@ -241,7 +253,7 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 
 static int allocate_expected(struct dense_plan *p)
 {
-	for (struct dense_array *a = p->array; a < p->array + DENSE_ARRAYS && a->name; a++) {
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		a->expected = malloc(array_bytes(a));
 		if (!a->expected) {
 			return nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
@@ -260,7 +272,7 @@ int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *f
 		p->kernel->expect(p);
 		r = compare_all(p, machine, findings);
 	}
-	for (unsigned i = 0; i < DENSE_ARRAYS; i++) {
+	for (unsigned i = 0; i < p->arrays; i++) {
 		free(p->array[i].expected);
 		p->array[i].expected = NULL;
 	}

@@ -40,6 +40,7 @@ struct dense_plan {
 	unsigned group_size;
 	uint64_t size[DENSE_SIZES]; /* the values of the kernel's options, in their order */
 	struct dense_array array[DENSE_ARRAYS];
+	unsigned arrays; /* of them in use, from 0 */
 	uint64_t launches;
 };
 

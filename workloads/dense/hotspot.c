@@ -6,7 +6,8 @@
 #include "dense.h"
 
 enum { ROWS, COLUMNS, ITERATIONS };
-enum { POWER, EVEN, ODD }; /* a step reads the temperatures of even steps and writes those of odd ones, or back */
+/* Temperatures before even steps and before odd ones: a step reads one and writes the other. */
+enum { POWER, EVEN, ODD };
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the grid"},

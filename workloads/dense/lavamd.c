@@ -10,7 +10,7 @@
 enum { BOXES, PARTICLES };
 enum { PLACES, CHARGES, FORCES };
 
-/* A place: x, y, z and their squares' sum halved; a force: x, y, z and the potential. Box after box. */
+/* A place: x, y, z and half the sum of their squares; a force: x, y, z and the potential. Box after box. */
 enum { X, Y, Z, W, VECTOR };
 
 static const struct nvw_option options[] = {
@@ -43,15 +43,17 @@ static void fill(struct dense_plan *p)
 }
 
 /* Adds to force what a charge there does here. The potential falls off as a Gaussian of the distance. */
-static inline void interact(double force[VECTOR], const double here[VECTOR], const double there[VECTOR], double charge)
+static inline void interact(double force[VECTOR], const double here[VECTOR], const double there[VECTOR],
+	double charge)
 {
-	const double narrowness = 0.5; /* twice the square of alpha = 0.5 */
+	const double narrowness = 0.5;
 	const double dot = here[X] * there[X] + here[Y] * there[Y] + here[Z] * there[Z];
-	const double potential = exp(-narrowness * 2 * (here[W] + there[W] - dot));
+	const double distance_squared = 2 * (here[W] + there[W] - dot);
+	const double potential = charge * exp(-narrowness * distance_squared);
 
-	force[W] += charge * potential;
+	force[W] += potential;
 	for (unsigned i = X; i <= Z; i++) {
-		force[i] += charge * 2 * potential * (here[i] - there[i]);
+		force[i] += 2 * narrowness * potential * (here[i] - there[i]);
 	}
 }
 
@@ -141,7 +143,8 @@ static void expect(struct dense_plan *p)
 	for (uint64_t i = 0; i < particle_count(p); i++) {
 		for (uint64_t j = 0; j < particle_count(p); j++) {
 			if (touches(i / particles, j / particles, p->size[BOXES])) {
-				interact(forces + VECTOR * i, places + VECTOR * i, places + VECTOR * j, charges[j]);
+				interact(forces + VECTOR * i, places + VECTOR * i, places + VECTOR * j,
+					charges[j]);
 			}
 		}
 	}

@@ -7,7 +7,8 @@
 #include "dense.h"
 
 enum { SIZE };
-enum { SIMILARITY, SCORES }; /* size x size; (size + 1) x (size + 1): row and column 0 are the empty prefixes */
+/* size x size; (size + 1) x (size + 1), row and column 0 are those of the empty prefixes. */
+enum { SIMILARITY, SCORES };
 enum { LETTERS = 24, GAP = 10 };
 
 static const struct nvw_option options[] = {
@@ -42,7 +43,8 @@ static unsigned letter(uint64_t sequence, uint64_t place)
 
 static void fill(struct dense_plan *p)
 {
-	const uint64_t n = p->size[SIZE], first = nvw_random_u64(&p->random), second = nvw_random_u64(&p->random);
+	const uint64_t n = p->size[SIZE];
+	const uint64_t first = nvw_random_u64(&p->random), second = nvw_random_u64(&p->random);
 	int32_t *const similarity = p->array[SIMILARITY].input, *const scores = p->array[SCORES].input;
 	int32_t alphabet[LETTERS][LETTERS];
 
@@ -81,10 +83,11 @@ static void nw_diagonal(const void *args)
 
 	const uint64_t row = a->first_row + nvw_global_id(), column = a->diagonal - row, line = a->size + 1;
 	int32_t *const score = a->scores + row * line + column;
-	const int32_t both = nvw_load(score - line - 1), above = nvw_load(score - line), left = nvw_load(score - 1);
+	const int32_t both = nvw_load(score - line - 1), above = nvw_load(score - line);
+	const int32_t left = nvw_load(score - 1);
+	const int32_t similarity = nvw_load_read_only(&a->similarity[(row - 1) * a->size + column - 1]);
 
-	nvw_store(score, best(both, above, left,
-				 nvw_load_read_only(&a->similarity[(row - 1) * a->size + column - 1])));
+	nvw_store(score, best(both, above, left, similarity));
 }
 
 static int run(struct dense_plan *p)
@@ -115,7 +118,8 @@ static void expect(struct dense_plan *p)
 		int32_t *const line = scores + y * (n + 1), *const before = line - (n + 1);
 
 		for (uint64_t x = 1; x <= n; x++) {
-			line[x] = best(before[x - 1], before[x], line[x - 1], similarity[(y - 1) * n + x - 1]);
+			line[x] = best(before[x - 1], before[x], line[x - 1],
+				similarity[(y - 1) * n + x - 1]);
 		}
 	}
 }

@@ -82,9 +82,9 @@ static float speckle_of(const float *image, uint64_t rows, uint64_t columns)
 		}
 	}
 
-	const double mean = sum / (double)(height * width), variance = squares / (double)(height * width) - mean * mean;
+	const double pixels = (double)(height * width), mean = sum / pixels;
 
-	return (float)(variance / (mean * mean));
+	return (float)((squares / pixels - mean * mean) / (mean * mean));
 }
 
 /* ---- The GPU --------------------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
 #include "dense.h"
 
 enum { ROWS, COLUMNS, DEPTH, ITERATIONS };
-enum { EVEN, ODD }; /* the grid before even steps and before odd ones; columns are contiguous, then rows, then planes */
+/* The grid before even steps and before odd ones: plane after plane, row after row. */
+enum { EVEN, ODD };
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
@@ -36,7 +37,8 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-static inline float step(float here, float west, float east, float north, float south, float over, float under)
+static inline float step(float here, float west, float east, float north, float south, float over,
+	float under)
 {
 	return (west + east + north + south + over + under) * (1.0f / 36) - here * (1.0f / 6);
 }
@@ -80,7 +82,8 @@ static int run(struct dense_plan *p)
 			.columns = p->size[COLUMNS],
 			.depth = p->size[DEPTH]};
 
-		r = dense_launch(p, stencil_step, &args, (args.rows - 2) * (args.columns - 2) * (args.depth - 2));
+		r = dense_launch(p, stencil_step, &args,
+			(args.rows - 2) * (args.columns - 2) * (args.depth - 2));
 	}
 	return r;
 }
