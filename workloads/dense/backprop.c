@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * backprop: one training step of a perceptron with one hidden layer and one output. The first launch sums the
- * weighted inputs in parts; the host finishes the sums, computes the output, its error and that of the hidden
- * units; the second launch adjusts the weights between input and hidden layer.
+ * backprop: one training step of a perceptron with one hidden layer and one output. The first launch sums
+ * the weighted inputs in parts; the host finishes the sums, computes the output, its error and that of the
+ * hidden units; the second launch adjusts the weights between input and hidden layer.
  */
 #include "dense.h"
 
@@ -71,7 +71,7 @@ static float sigmoid(float x)
 	return 1 / (1 + expf(-x));
 }
 
-/* The host's part: from the parts of the sums to the errors of the hidden units; trains the output's weights. */
+/* The host's part: from parts of sums to the errors of hidden units; trains the output's weights too. */
 static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1], float errors[HIDDEN])
 {
 	const float target = 0.1f, rate = 0.3f;
@@ -184,8 +184,8 @@ static void expect(struct dense_plan *p)
 	}
 	middle(parts, part_count(p), p->array[OUTPUT].expected, errors);
 	for (uint64_t i = 0; i < unit_count(p) * HIDDEN; i++) {
-		const struct weight new =
-			adjust((struct weight){weights[i], momenta[i]}, units[i / HIDDEN], errors[i % HIDDEN]);
+		const struct weight old = {weights[i], momenta[i]};
+		const struct weight new = adjust(old, units[i / HIDDEN], errors[i % HIDDEN]);
 
 		weights[i] = new.weight;
 		momenta[i] = new.momentum;

@@ -147,8 +147,7 @@ static int copy_in(struct dense_plan *p)
 	for (struct dense_array *a = p->array; r == 0 && a < p->array + p->arrays; a++) {
 		a->device = nvw_alloc(p->machine, array_bytes(a));
 		r = a->device ? nvw_write(p->machine, a->device, a->input, array_bytes(a)) :
-				nvw_fail(NVW_E_MEMORY,
-					"%s: expected %" PRIu64 " bytes of DRAM for %s (machine key dram.size)",
+				nvw_fail(NVW_E_MEMORY, "%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s",
 					p->kernel->name, array_bytes(a), a->name);
 	}
 	return r;
@@ -226,9 +225,9 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 		return 0;
 	}
 	return nvw_violation(findings, 0,
-		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong", a->name, first,
-		element_text(a, found + first * bytes, is), element_text(a, expected + first * bytes, should_be),
-		a->count, wrong);
+		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong",
+		a->name, first, element_text(a, found + first * bytes, is),
+		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
 /* Compares every array; what no launch may write is to be as it was. */
@@ -239,7 +238,8 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		char *const found = malloc(array_bytes(a));
 		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
-				nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+				nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name,
+					a->name);
 
 		r = r ? r : compare(a, found, findings);
 		free(found);

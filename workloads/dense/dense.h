@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernels without synchronization (sinclair15 5.4.1, Table 4) have in common: dense arrays that are
- * filled on the host, copied to device memory, changed by a few launches in a row, and compared with what the
- * host computes one element after the other. A kernel's file holds its sizes, its arrays and the computation.
+ * What the kernels without synchronization (sinclair15 5.4.1, Table 4) have in common: dense arrays that
+ * are filled on the host, copied to device memory, changed by a few launches in a row, and compared with
+ * what the host computes one element after the other. A kernel's file holds its sizes, its arrays and the
+ * computation.
  *
- * Within a launch no work-item reads what another one writes; launches alone order. Every element is computed by
- * one work-item in the order of the sequential version, so results are compared bit by bit, floats too.
+ * Within a launch no work-item reads what another one writes; launches alone order. Every element is
+ * computed by one work-item in the order of the sequential version, so results are compared bit by bit,
+ * floats too.
  */
 #ifndef WORKLOADS_DENSE_DENSE_H
 #define WORKLOADS_DENSE_DENSE_H
@@ -87,7 +89,8 @@ void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
 
 /* run(): launches function once for each of work_items. */
-#define dense_launch(p, function, args, work_items) dense_launch_named(p, #function, function, args, work_items)
+#define dense_launch(p, function, args, work_items) \
+	dense_launch_named(p, #function, function, args, work_items)
 NVW_CHECKED int dense_launch_named(struct dense_plan *p, const char *name, nvw_kernel function,
 	const void *args, uint64_t work_items);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hotspot: temperatures of a chip from the power that its parts take, a grid that steps in time. The temperature
- * of a cell follows its power, its four neighbours (at the rim: itself) and the air above it.
+ * hotspot: temperatures of a chip from the power that its parts take, a grid that steps in time. The
+ * temperature of a cell follows its power, its four neighbours (at the rim: itself) and the air above it.
  */
 #include "dense.h"
 
@@ -31,7 +31,7 @@ static void fill(struct dense_plan *p)
 	dense_fill_real(p, EVEN, 323, 343); /* K */
 }
 
-/* The cell's temperature after one step; conductances in W/K, the step divided by the heat capacity in K/J. */
+/* The cell's temperature after one step; conductances in W/K, step over heat capacity in K/J. */
 static inline float step(float power, float here, float north, float south, float west, float east)
 {
 	const float along = 0.1f, up = 0.0025f, air = 353, warming = 2;
@@ -87,9 +87,9 @@ static void expect(struct dense_plan *p)
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
 	const float *const power = p->array[POWER].expected;
 
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
-		const float *const from = p->array[i % 2 ? ODD : EVEN].expected;
-		float *const to = p->array[i % 2 ? EVEN : ODD].expected;
+	for (uint64_t t = 0; t < p->size[ITERATIONS]; t++) {
+		const float *const from = p->array[t % 2 ? ODD : EVEN].expected;
+		float *const to = p->array[t % 2 ? EVEN : ODD].expected;
 
 		for (uint64_t y = 0; y < rows; y++) {
 			const float *const line = from + y * columns;
@@ -97,8 +97,10 @@ static void expect(struct dense_plan *p)
 			const float *const below = y < rows - 1 ? line + columns : line;
 
 			for (uint64_t x = 0; x < columns; x++) {
-				to[y * columns + x] = step(power[y * columns + x], line[x], above[x], below[x],
-					line[x ? x - 1 : 0], line[x < columns - 1 ? x + 1 : x]);
+				const float west = line[x ? x - 1 : 0], east = line[x < columns - 1 ? x + 1 : x];
+				const uint64_t i = y * columns + x;
+
+				to[i] = step(power[i], line[x], above[x], below[x], west, east);
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lavamd: forces between particles in a space of boxes. A particle interacts with all particles of its own box and
- * of the up to 26 boxes around it, itself included; boxes are visited in ascending order.
+ * lavamd: forces between particles in a space of boxes. A particle interacts with all particles of its own
+ * box and of the up to 26 boxes around it, itself included; boxes are visited in ascending order.
  */
 #include "dense.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lud: decomposition of a matrix in place, A = L x U without pivoting, in blocks. Three launches a step: the block
- * on the diagonal, the blocks to its right and below it, and all blocks right of and below those.
+ * lud: decomposition of a matrix in place, A = L x U without pivoting, in blocks. Three launches a step:
+ * the block on the diagonal, the blocks to its right and below it, and all blocks right of and below those.
  *
- * Every element is reduced by its products one by one, from the first to the last, in whatever launch: so the result
- * is that of the elimination column by column, bit by bit.
+ * Every element is reduced by its products one by one, from the first to the last, in whatever launch: so
+ * the result is that of the elimination column by column, bit by bit.
  */
 #include "dense.h"
 

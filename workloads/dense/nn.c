@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nn: nearest neighbour. The GPU computes the distance of every record, a place on a map, from one place; the host
- * then looks for the least.
+ * nn: nearest neighbour. The GPU computes the distance of every record, a place on a map, from one place;
+ * the host then looks for the least.
  */
 #include "dense.h"
 

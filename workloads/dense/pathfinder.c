@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pathfinder: the cheapest way down a grid of weights that goes one row down and at most one column aside at a
- * step. Row by row: a cell costs its weight and the least of the three cells above it.
+ * pathfinder: the cheapest way down a grid of weights that goes one row down and at most one column aside
+ * at a step. Row by row: a cell costs its weight and the least of the three cells above it.
  */
 #include "dense.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sgemm: product = left x right, matrices of floats. A work-item computes TALL x WIDE elements in registers, so that
- * what it loads serves WIDE or TALL times: rows below each other, and columns far apart, so that neighbours among the
- * work-items load neighbouring elements.
+ * sgemm: product = left x right, matrices of floats. A work-item computes TILE x TILE elements in
+ * registers, so that what it loads serves TILE times: rows below each other, and columns far apart, so that
+ * neighbours among the work-items load neighbouring elements.
  */
 #include "dense.h"
 
 enum { ROWS, COLUMNS, INNER };
 enum { LEFT, RIGHT, PRODUCT }; /* rows x inner, inner x columns, rows x columns */
-enum { TALL = 8, WIDE = 4 };
+enum { TILE = 8 };
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "1024", NULL, "of the product"},
@@ -34,23 +34,21 @@ struct args {
 	const float *left, *right;
 	float *product;
 	uint64_t rows, columns, inner;
-	uint64_t tile_rows, tile_columns; /* ceilings of rows / TALL and columns / WIDE */
+	uint64_t tile_rows, tile_columns; /* ceilings of rows / TILE and columns / TILE */
 };
 
-/* Rows and columns of a work-item's tile. Past the matrix they are loaded as its last ones, and not stored. */
+/* Rows and columns of a work-item's tile. Past the matrix its last ones are loaded, and nothing is stored. */
 struct tile {
-	uint64_t row[TALL], column[WIDE];
+	uint64_t row[TILE], column[TILE];
 };
 
 static inline struct tile tile_of(const struct args *a, uint64_t id)
 {
 	struct tile t;
 
-	for (unsigned i = 0; i < TALL; i++) {
-		t.row[i] = id / a->tile_columns * TALL + i;
-	}
-	for (unsigned j = 0; j < WIDE; j++) {
-		t.column[j] = id % a->tile_columns + j * a->tile_columns;
+	for (unsigned i = 0; i < TILE; i++) {
+		t.row[i] = id / a->tile_columns * TILE + i;
+		t.column[i] = id % a->tile_columns + i * a->tile_columns;
 	}
 	return t;
 }
@@ -61,17 +59,17 @@ static inline uint64_t within(uint64_t i, uint64_t count)
 }
 
 /* Adds the products of term k to the sums. */
-static inline void add_term(const struct args *a, const struct tile *t, uint64_t k, float sum[TALL][WIDE])
+static inline void add_term(const struct args *a, const struct tile *t, uint64_t k, float sum[TILE][TILE])
 {
-	float right[WIDE];
+	float right[TILE];
 
-	for (unsigned j = 0; j < WIDE; j++) {
+	for (unsigned j = 0; j < TILE; j++) {
 		right[j] = nvw_load_read_only(&a->right[k * a->columns + within(t->column[j], a->columns)]);
 	}
-	for (unsigned i = 0; i < TALL; i++) {
+	for (unsigned i = 0; i < TILE; i++) {
 		const float left = nvw_load_read_only(&a->left[within(t->row[i], a->rows) * a->inner + k]);
 
-		for (unsigned j = 0; j < WIDE; j++) {
+		for (unsigned j = 0; j < TILE; j++) {
 			sum[i][j] += left * right[j];
 		}
 	}
@@ -82,7 +80,7 @@ static void sgemm_tile(const void *args)
 	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 	const struct tile t = tile_of(a, id);
-	float sum[TALL][WIDE] = {{0}};
+	float sum[TILE][TILE] = {{0}};
 
 	if (id >= a->tile_rows * a->tile_columns) {
 		return;
@@ -90,8 +88,8 @@ static void sgemm_tile(const void *args)
 	for (uint64_t k = 0; k < a->inner; k++) {
 		add_term(a, &t, k, sum);
 	}
-	for (unsigned i = 0; i < TALL; i++) {
-		for (unsigned j = 0; j < WIDE; j++) {
+	for (unsigned i = 0; i < TILE; i++) {
+		for (unsigned j = 0; j < TILE; j++) {
 			if (t.row[i] < a->rows && t.column[j] < a->columns) {
 				nvw_store(&a->product[t.row[i] * a->columns + t.column[j]], sum[i][j]);
 			}
@@ -107,8 +105,8 @@ static int run(struct dense_plan *p)
 		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS],
 		.inner = p->size[INNER],
-		.tile_rows = (p->size[ROWS] + TALL - 1) / TALL,
-		.tile_columns = (p->size[COLUMNS] + WIDE - 1) / WIDE};
+		.tile_rows = (p->size[ROWS] + TILE - 1) / TILE,
+		.tile_columns = (p->size[COLUMNS] + TILE - 1) / TILE};
 
 	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srad: speckle reducing anisotropic diffusion of an image (Yu and Acton), two launches an iteration. The first computes
- * the differences of every pixel to its neighbours and a diffusion coefficient, small where they say that there is an
- * edge; the second moves the pixel by them. Between iterations the host measures the speckle of a part of the image
- * that is taken to be homogeneous, its upper left quarter.
+ * srad: speckle reducing anisotropic diffusion of an image (Yu and Acton), two launches an iteration. The
+ * first computes the differences of every pixel to its neighbours and a diffusion coefficient, small where
+ * they say that there is an edge; the second moves the pixel by them. Between iterations the host measures
+ * the speckle of a part of the image that is taken to be homogeneous, its upper left quarter.
  */
 #include "dense.h"
 
@@ -46,7 +46,7 @@ struct differences {
 	float north, south, west, east;
 };
 
-/* The diffusion coefficient of a pixel; speckle is the squared coefficient of variation where nothing but noise is. */
+/* The diffusion coefficient; speckle is the squared coefficient of variation where nothing but noise is. */
 static inline float coefficient(float pixel, struct differences d, float speckle)
 {
 	const float squares = d.north * d.north + d.south * d.south + d.west * d.west + d.east * d.east;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stencil: heat on a grid of three dimensions, seven points: a point becomes a weighted sum of itself and of its six
- * neighbours. Points at the rim keep their value.
+ * stencil: heat on a grid of three dimensions, seven points: a point becomes a weighted sum of itself and
+ * of its six neighbours. Points at the rim keep their value.
  */
 #include "dense.h"
 
