@@ -142,15 +142,22 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 
 static int copy_in(struct dense_plan *p)
 {
-	int r = 0;
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		const uint64_t bytes = array_bytes(a);
+		int r;
 
-	for (struct dense_array *a = p->array; r == 0 && a < p->array + p->arrays; a++) {
-		a->device = nvw_alloc(p->machine, array_bytes(a));
-		r = a->device ? nvw_write(p->machine, a->device, a->input, array_bytes(a)) :
-				nvw_fail(NVW_E_MEMORY, "%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s",
-					p->kernel->name, array_bytes(a), a->name);
+		a->device = nvw_alloc(p->machine, bytes);
+		if (!a->device) {
+			return nvw_fail(NVW_E_MEMORY,
+				"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name,
+				bytes, a->name);
+		}
+		r = nvw_write(p->machine, a->device, a->input, bytes);
+		if (r != 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 int dense_run(void *plan, struct nvw_machine *machine)

@@ -97,7 +97,8 @@ static void expect(struct dense_plan *p)
 			const float *const below = y < rows - 1 ? line + columns : line;
 
 			for (uint64_t x = 0; x < columns; x++) {
-				const float west = line[x ? x - 1 : 0], east = line[x < columns - 1 ? x + 1 : x];
+				const float west = line[x ? x - 1 : 0];
+				const float east = line[x < columns - 1 ? x + 1 : x];
 				const uint64_t i = y * columns + x;
 
 				to[i] = step(power[i], line[x], above[x], below[x], west, east);
