@@ -86,8 +86,8 @@ static int report(struct dense_plan *p, struct nvw_description *description)
 		nearest = distances[i] < distances[nearest] ? i : nearest;
 	}
 	r = r ? r : nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
-	r = r ? r : nvw_describe_real(description, "distance", (double)distances[nearest], "",
-			    "of the nearest record, in degrees");
+	r = r ? r : nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
+			    "of the nearest record");
 	free(distances);
 	return r;
 }
