@@ -492,6 +492,29 @@ static void srad_smooths_and_keeps_the_brightness(void **state)
 	end(&t);
 }
 
+/* The transposed image has the transposed coefficients, but for the order of sums. */
+static void srad_treats_directions_alike(void **state)
+{
+	enum { N = 32 };
+	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=1", "gd");
+	float image[N * N], *const turned = input(&t, "image"), *before, *after;
+
+	run(&t);
+	before = result(&t, "coefficients");
+	memcpy(image, turned, sizeof image);
+	for (unsigned i = 0; i < N * N; i++) {
+		turned[i] = image[i % N * N + i / N];
+	}
+	run_and_verify(&t);
+	after = result(&t, "coefficients");
+	for (unsigned i = 0; i < N * N; i++) {
+		assert_close(after[i], before[i % N * N + i / N], 1e-4);
+	}
+	free(before);
+	free(after);
+	end(&t);
+}
+
 /* Actio and reactio: weighted with the charges that they act on, forces cancel. */
 static void lavamd_forces_cancel(void **state)
 {
@@ -550,6 +573,7 @@ int main(void)
 		cmocka_unit_test(hotspot_spreads_heat_evenly),
 		cmocka_unit_test(nn_measures_distances),
 		cmocka_unit_test(srad_smooths_and_keeps_the_brightness),
+		cmocka_unit_test(srad_treats_directions_alike),
 		cmocka_unit_test(lavamd_forces_cancel),
 		cmocka_unit_test(lavamd_potential_is_gaussian),
 	};
