@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels without synchronization on the emulated machine: they compute what the host computes, under
+ * every protocol and at sizes that fill no work-group and no block; and what both compute is what is asked
+ * for, by properties that neither of them knows.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <emu.h>
+
+#include "check/check.h"
+#include "core/options.h"
+#include "workloads/dense/dense.h"
+
+/* Each with sizes that are multiples of nothing. */
+#define KERNELS(X)                                                                                 \
+	X(backprop, "size=213")                                                                    \
+	X(pathfinder, "rows=7 columns=301")                                                        \
+	X(lud, "size=53")                                                                          \
+	X(nw, "size=37")                                                                           \
+	X(sgemm, "rows=37 columns=51 inner=23")                                                    \
+	X(stencil, "rows=13 columns=19 depth=5 iterations=3")                                      \
+	X(hotspot, "rows=23 columns=31 iterations=3")                                              \
+	X(nn, "size=1013")                                                                         \
+	X(srad, "rows=23 columns=31 iterations=3")                                                 \
+	X(lavamd, "size=3 particles=5")
+
+#define X(name, sizes) extern const struct nvw_workload nvw_workload_##name;
+KERNELS(X)
+#undef X
+
+static const struct kernel {
+	const struct nvw_workload *workload;
+	const char *sizes;
+} kernels[] = {
+#define X(name, sizes) {&nvw_workload_##name, sizes},
+	KERNELS(X)
+#undef X
+};
+
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+struct test {
+	const struct nvw_workload *workload;
+	struct dense_plan *plan;
+	struct nvw_machine *machine;
+	struct nvw_findings findings;
+};
+
+static int prepare(const struct nvw_workload *w, const char *sizes, uint64_t seed, void **ret_plan)
+{
+	struct nvw_options *options;
+	char text[128], *rest = text, *word;
+	int r;
+
+	snprintf(text, sizeof text, "%s", sizes);
+	assert_int_equal(nvw__options_create(w->options, &options), 0);
+	while ((word = strsep(&rest, " "))) {
+		char *const equals = strchr(word, '=');
+
+		*equals = 0;
+		assert_int_equal(nvw__options_set(options, word, equals + 1), 0);
+	}
+	r = w->prepare(options, seed, -1, ret_plan);
+	nvw__options_free(options);
+	return r;
+}
+
+static struct test begin(const struct nvw_workload *w, const char *sizes, const char *protocol)
+{
+	struct test t = {.workload = w};
+	struct emu_config config;
+	void *plan;
+
+	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, "sinclair15"), 0);
+	config.seed = 1;
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	if (prepare(w, sizes, 1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
+		fail_msg("%s: %s", w->name, nvw_error_message());
+	}
+	t.plan = plan;
+	return t;
+}
+
+static void run(struct test *t)
+{
+	if (t->workload->run(t->plan, t->machine) != 0) {
+		fail_msg("%s: %s", t->workload->name, nvw_error_message());
+	}
+}
+
+static int verify(struct test *t)
+{
+	nvw__findings_clear(&t->findings);
+	return t->workload->verify(t->plan, t->machine, &t->findings);
+}
+
+static void run_and_verify(struct test *t)
+{
+	run(t);
+	if (verify(t) != 0) {
+		fail_msg("%s: %s", t->workload->name,
+			t->findings.count ? t->findings.finding[0].text : nvw_error_message());
+	}
+}
+
+static uint64_t bytes_of(const struct dense_array *a)
+{
+	return a->count * (a->type == DENSE_DOUBLE ? 8 : 4);
+}
+
+static const struct dense_array *array_of(const struct test *t, const char *name)
+{
+	const struct dense_array *a = t->plan->array;
+
+	while (strcmp(a->name, name) != 0) {
+		a++;
+	}
+	return a;
+}
+
+/* An array before the run, to look at and to change. */
+static void *input(const struct test *t, const char *array)
+{
+	return array_of(t, array)->input;
+}
+
+/* A copy of what the device made of it, freed by the caller. */
+static void *result(const struct test *t, const char *array)
+{
+	const struct dense_array *const a = array_of(t, array);
+	void *const copy = malloc(bytes_of(a));
+
+	assert_non_null(copy);
+	assert_int_equal(nvw_read(t->machine, copy, a->device, bytes_of(a)), 0);
+	return copy;
+}
+
+static void end(struct test *t)
+{
+	t->workload->dispose(t->plan);
+	emu_destroy(t->machine);
+}
+
+/* ---- Device and host ------------------------------------------------------------------------------- */
+
+static void kernels_compute_under_every_protocol_what_the_host_computes(void **state)
+{
+	const char *protocol, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+		for (unsigned k = 0; k < KERNELS; k++) {
+			struct test t = begin(kernels[k].workload, kernels[k].sizes, protocol);
+
+			run_and_verify(&t);
+			end(&t);
+		}
+	}
+}
+
+static void results_do_not_depend_on_the_size_of_work_groups(void **state)
+{
+	for (unsigned k = 0; k < KERNELS; k++) {
+		static const char *const group_sizes[] = {"1", "7", "1024"};
+
+		for (unsigned i = 0; i < 3; i++) {
+			char sizes[128];
+			struct test t;
+
+			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernels[k].sizes, group_sizes[i]);
+			t = begin(kernels[k].workload, sizes, "gd");
+			run_and_verify(&t);
+			end(&t);
+		}
+	}
+}
+
+static void smallest_sizes_work(void **state)
+{
+	static const char *const sizes[KERNELS] = {"size=1", "rows=1 columns=1", "size=1", "size=1",
+		"rows=1 columns=1 inner=1", "rows=3 columns=3 depth=3", "rows=1 columns=1", "size=1",
+		"rows=3 columns=3", "size=1 particles=1"};
+
+	for (unsigned k = 0; k < KERNELS; k++) {
+		struct test t = begin(kernels[k].workload, sizes[k], "gd");
+
+		run_and_verify(&t);
+		end(&t);
+	}
+}
+
+static void a_flipped_bit_in_any_array_is_a_violation(void **state)
+{
+	for (unsigned k = 0; k < KERNELS; k++) {
+		struct test t = begin(kernels[k].workload, kernels[k].sizes, "gd");
+
+		run_and_verify(&t);
+		for (unsigned i = 0; i < t.plan->arrays; i++) {
+			const struct dense_array *const a = &t.plan->array[i];
+			uint8_t *const last = (uint8_t *)a->device + bytes_of(a) - 4;
+			uint8_t byte;
+
+			assert_int_equal(nvw_read(t.machine, &byte, last, 1), 0);
+			byte ^= 1;
+			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
+			assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
+			assert_int_equal(t.findings.count, 1);
+			assert_non_null(strstr(t.findings.finding[0].text, a->name));
+			byte ^= 1;
+			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
+		}
+		assert_int_equal(verify(&t), 0);
+		end(&t);
+	}
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------------- */
+
+static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan *b)
+{
+	for (unsigned i = 0; i < a->arrays; i++) {
+		if (memcmp(a->array[i].input, b->array[i].input, bytes_of(&a->array[i])) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void inputs_follow_from_the_seed(void **state)
+{
+	for (unsigned k = 0; k < KERNELS; k++) {
+		const struct nvw_workload *const w = kernels[k].workload;
+		void *first, *again, *other;
+
+		assert_int_equal(prepare(w, kernels[k].sizes, 1, &first), 0);
+		assert_int_equal(prepare(w, kernels[k].sizes, 1, &again), 0);
+		assert_int_equal(prepare(w, kernels[k].sizes, 2, &other), 0);
+		assert_true(has_same_inputs(first, again));
+		assert_false(has_same_inputs(first, other));
+		w->dispose(first);
+		w->dispose(again);
+		w->dispose(other);
+	}
+}
+
+static void sizes_out_of_range_are_refused_by_name(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *sizes, *says;
+	} bad[] = {
+		{&nvw_workload_nn, "size=0", "nn: --size: expected 1 to 1048576, found 0"},
+		{&nvw_workload_nn, "size=2M", "nn: --size: expected 1 to 1048576, found 2000000"},
+		{&nvw_workload_nn, "group-size=0", "nn: --group-size: expected 1 to 1024 work-items"},
+		{&nvw_workload_stencil, "depth=2", "stencil: --depth: expected 3 to 1048576, found 2"},
+		{&nvw_workload_lavamd, "size=1025", "lavamd: --size: expected 1 to 1024, found 1025"},
+		{&nvw_workload_lavamd, "size=1024 particles=1M", "lavamd: expected arrays of at most 1 GiB"},
+		{&nvw_workload_srad, "rows=1M columns=1M", "srad: expected arrays of at most 1 GiB"},
+	};
+
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		void *plan;
+
+		assert_int_equal(prepare(bad[i].workload, bad[i].sizes, 1, &plan), NVW_E_USAGE);
+		assert_memory_equal(nvw_error_message(), bad[i].says, strlen(bad[i].says));
+	}
+}
+
+/* ---- What is computed ------------------------------------------------------------------------------ */
+
+static void assert_close(double found, double expected, double tolerance)
+{
+	if (!(fabs(found - expected) <= tolerance)) {
+		fail_msg("found %.9g, expected %.9g within %g", found, expected, tolerance);
+	}
+}
+
+/* The loss of backprop's perceptron, in double, of weights as they were. */
+static double loss_of(const struct test *t, const float *weights)
+{
+	const float *const units = input(t, "units"), *const output = input(t, "output weights");
+	double sum = output[16];
+
+	for (unsigned j = 0; j < 16; j++) {
+		double hidden = 0;
+
+		for (uint64_t i = 0; i < t->plan->array[0].count; i++) {
+			hidden += (double)units[i] * weights[16 * i + j];
+		}
+		sum += output[j] / (1 + exp(-hidden));
+	}
+	return pow(0.1 - 1 / (1 + exp(-sum)), 2) / 2;
+}
+
+static void backprop_goes_down_the_gradient(void **state)
+{
+	struct test t = begin(&nvw_workload_backprop, "size=40", "gd");
+	float *const before = input(&t, "weights"), *after;
+
+	run_and_verify(&t);
+	after = result(&t, "weights");
+	for (unsigned i = 0; i < 41 * 16; i += 29) {
+		const float weight = before[i], step = 1.0f / 64;
+		double slope;
+
+		before[i] = weight + step;
+		slope = loss_of(&t, before);
+		before[i] = weight - step;
+		slope = (slope - loss_of(&t, before)) / (2 * (double)step);
+		before[i] = weight;
+		assert_close(after[i] - weight, -0.3 * slope, 1e-3 * fabs(slope) + 1e-7);
+	}
+	free(after);
+	end(&t);
+}
+
+static void pathfinder_finds_the_cheapest_way(void **state)
+{
+	static const int32_t weights[] = {
+		3, 1, 9, 9, 2, //
+		9, 9, 5, 1, 9, //
+		9, 0, 9, 9, 9};
+	static const int32_t costs[] = {10 + 9, 6 + 0, 3 + 9, 3 + 9, 3 + 9}; /* after 10 10 6 3 11 */
+	struct test t = begin(&nvw_workload_pathfinder, "rows=3 columns=5", "gd");
+	int32_t *even;
+
+	memcpy(input(&t, "weights"), weights, sizeof weights);
+	memcpy(input(&t, "even"), weights, 5 * sizeof *weights);
+	run_and_verify(&t);
+	even = result(&t, "even");
+	assert_memory_equal(even, costs, sizeof costs);
+	free(even);
+	end(&t);
+}
+
+static void lud_factors_multiply_to_the_matrix(void **state)
+{
+	enum { N = 53 };
+	struct test t = begin(&nvw_workload_lud, "size=53", "gd");
+	const float *const a = input(&t, "matrix");
+	float *lu;
+
+	run_and_verify(&t);
+	lu = result(&t, "matrix");
+	for (unsigned i = 0; i < N; i++) {
+		for (unsigned j = 0; j < N; j++) {
+			double sum = i <= j ? lu[i * N + j] : 0; /* the diagonal of L is 1 */
+
+			for (unsigned k = 0; k < i && k <= j; k++) {
+				sum += (double)lu[i * N + k] * lu[k * N + j];
+			}
+			assert_close(sum, a[i * N + j], 1e-4);
+		}
+	}
+	free(lu);
+	end(&t);
+}
+
+/* The second sequence has lost a letter of the first: three are alike, and a gap. */
+static void nw_aligns_across_a_gap(void **state)
+{
+	static const char *const first = "ABCD", *const second = "ACDE";
+	struct test t = begin(&nvw_workload_nw, "size=4", "gd");
+	int32_t *const similarity = input(&t, "similarity"), *scores;
+
+	for (unsigned i = 0; i < 16; i++) {
+		similarity[i] = first[i / 4] == second[i % 4] ? 20 : -20;
+	}
+	run_and_verify(&t);
+	scores = result(&t, "scores");
+	assert_int_equal(scores[4 * 5 + 3], 3 * 20 - 10);
+	assert_int_equal(scores[4 * 5 + 4], 3 * 20 - 2 * 10);
+	free(scores);
+	end(&t);
+}
+
+static void sgemm_by_a_shifted_unit_matrix_shifts_columns(void **state)
+{
+	enum { ROWS = 37, COLUMNS = 51, INNER = 23 };
+	struct test t = begin(&nvw_workload_sgemm, "rows=37 columns=51 inner=23", "gd");
+	const float *const left = input(&t, "left");
+	float *const right = input(&t, "right"), *product;
+
+	for (unsigned i = 0; i < INNER * COLUMNS; i++) {
+		right[i] = i % COLUMNS == i / COLUMNS + 3;
+	}
+	run_and_verify(&t);
+	product = result(&t, "product");
+	for (unsigned y = 0; y < ROWS; y++) {
+		for (unsigned x = 0; x < COLUMNS; x++) {
+			const bool is_inside = x >= 3 && x - 3 < INNER;
+
+			assert_true(product[y * COLUMNS + x] == (is_inside ? left[y * INNER + x - 3] : 0));
+		}
+	}
+	free(product);
+	end(&t);
+}
+
+/* x*x + 2*y*y + 3*z*z curves by 12 everywhere: a step leaves 12 / 36 of it inside, and the rim alone. */
+static void stencil_measures_curvature(void **state)
+{
+	enum { ROWS = 5, COLUMNS = 7, DEPTH = 4 };
+	struct test t = begin(&nvw_workload_stencil, "rows=5 columns=7 depth=4 iterations=1", "gd");
+	float *const even = input(&t, "even"), *const odd = input(&t, "odd"), *after;
+
+	for (unsigned i = 0; i < ROWS * COLUMNS * DEPTH; i++) {
+		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
+
+		even[i] = odd[i] = (float)(x * x + 2 * y * y + 3 * z * z);
+	}
+	run_and_verify(&t);
+	after = result(&t, "odd");
+	for (unsigned i = 0; i < ROWS * COLUMNS * DEPTH; i++) {
+		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
+		const bool is_inside = x % (COLUMNS - 1) && y % (ROWS - 1) && z % (DEPTH - 1);
+
+		assert_close(after[i], is_inside ? 12.0 / 36 : even[i], 1e-4);
+	}
+	free(after);
+	end(&t);
+}
+
+/* Without power and at the temperature of the air nothing happens; heat spreads to four neighbours alike. */
+static void hotspot_spreads_heat_evenly(void **state)
+{
+	enum { N = 5, MIDDLE = 12 };
+	struct test t = begin(&nvw_workload_hotspot, "rows=5 columns=5 iterations=1", "gd");
+	float *const power = input(&t, "power"), *const even = input(&t, "even"), *after;
+
+	for (unsigned i = 0; i < N * N; i++) {
+		power[i] = 0;
+		even[i] = i == MIDDLE ? 363 : 353;
+	}
+	run_and_verify(&t);
+	after = result(&t, "odd");
+	for (unsigned i = 0; i < N * N; i++) {
+		const unsigned away = i < MIDDLE ? MIDDLE - i : i - MIDDLE;
+		const bool is_beside = away == 1 || away == N;
+
+		/* To a neighbour goes 2 * 0.1 of the 10 K; the air takes 2 * 0.0025. */
+		assert_close(after[i], i == MIDDLE ? 363 - 8 - 0.05 : is_beside ? 355 : 353, 1e-3);
+	}
+	free(after);
+	end(&t);
+}
+
+static void nn_measures_distances(void **state)
+{
+	struct test t = begin(&nvw_workload_nn, "size=3", "gd");
+	float *const places = input(&t, "places"), *distances;
+
+	memcpy(places, (float[]){30, 90, 33, 94, 18, 85}, 6 * sizeof *places);
+	run_and_verify(&t);
+	distances = result(&t, "distances");
+	assert_true(distances[0] == 0 && distances[1] == 5 && distances[2] == 13);
+	free(distances);
+	end(&t);
+}
+
+/* Diffusion moves brightness between neighbours: the sum stays, the variance shrinks. */
+static void srad_smooths_and_keeps_the_brightness(void **state)
+{
+	enum { PIXELS = 32 * 32 };
+	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=4", "gd");
+	const float *const before = input(&t, "image");
+	double sum[2] = {0}, squares[2] = {0};
+	float *after;
+
+	run_and_verify(&t);
+	after = result(&t, "image");
+	for (unsigned i = 0; i < PIXELS; i++) {
+		sum[0] += before[i];
+		sum[1] += after[i];
+		squares[0] += before[i] * before[i];
+		squares[1] += after[i] * after[i];
+	}
+	assert_close(sum[1], sum[0], 1e-4 * sum[0]);
+	assert_true(squares[1] - sum[1] * sum[1] / PIXELS < 0.7 * (squares[0] - sum[0] * sum[0] / PIXELS));
+	free(after);
+	end(&t);
+}
+
+/* The transposed image has the transposed coefficients, but for the order of sums. */
+static void srad_treats_directions_alike(void **state)
+{
+	enum { N = 32 };
+	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=1", "gd");
+	float image[N * N], *const turned = input(&t, "image"), *before, *after;
+
+	run(&t);
+	before = result(&t, "coefficients");
+	memcpy(image, turned, sizeof image);
+	for (unsigned i = 0; i < N * N; i++) {
+		turned[i] = image[i % N * N + i / N];
+	}
+	run_and_verify(&t);
+	after = result(&t, "coefficients");
+	for (unsigned i = 0; i < N * N; i++) {
+		assert_close(after[i], before[i % N * N + i / N], 1e-4);
+	}
+	free(before);
+	free(after);
+	end(&t);
+}
+
+/* Actio and reactio: weighted with the charges that they act on, forces cancel. */
+static void lavamd_forces_cancel(void **state)
+{
+	enum { PARTICLES = 3 * 3 * 3 * 4 };
+	struct test t = begin(&nvw_workload_lavamd, "size=3 particles=4", "gd");
+	const double *const charges = input(&t, "charges");
+	double *forces, sum[3] = {0}, most = 0;
+
+	run_and_verify(&t);
+	forces = result(&t, "forces");
+	for (unsigned i = 0; i < PARTICLES; i++) {
+		for (unsigned k = 0; k < 3; k++) {
+			sum[k] += charges[i] * forces[4 * i + k];
+			most = fmax(most, fabs(forces[4 * i + k]));
+		}
+	}
+	assert_true(most > 0.1);
+	for (unsigned k = 0; k < 3; k++) {
+		assert_close(sum[k], 0, 1e-10);
+	}
+	free(forces);
+	end(&t);
+}
+
+static void lavamd_potential_is_gaussian(void **state)
+{
+	struct test t = begin(&nvw_workload_lavamd, "size=1 particles=2", "gd");
+	double *const places = input(&t, "places"), *const charges = input(&t, "charges"), *forces;
+
+	memcpy(places, (double[]){0, 0, 0, 0, 2, 1, 2, 4.5}, 8 * sizeof *places); /* 3 apart */
+	memcpy(charges, (double[]){0.25, 0.5}, 2 * sizeof *charges);
+	run_and_verify(&t);
+	forces = result(&t, "forces");
+	assert_close(forces[0], -2 * 0.5 * exp(-4.5), 1e-12);
+	assert_close(forces[3], 0.25 + 0.5 * exp(-4.5), 1e-12);
+	assert_close(forces[7], 0.5 + 0.25 * exp(-4.5), 1e-12);
+	free(forces);
+	end(&t);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernels_compute_under_every_protocol_what_the_host_computes),
+		cmocka_unit_test(results_do_not_depend_on_the_size_of_work_groups),
+		cmocka_unit_test(smallest_sizes_work),
+		cmocka_unit_test(a_flipped_bit_in_any_array_is_a_violation),
+		cmocka_unit_test(inputs_follow_from_the_seed),
+		cmocka_unit_test(sizes_out_of_range_are_refused_by_name),
+		cmocka_unit_test(backprop_goes_down_the_gradient),
+		cmocka_unit_test(pathfinder_finds_the_cheapest_way),
+		cmocka_unit_test(lud_factors_multiply_to_the_matrix),
+		cmocka_unit_test(nw_aligns_across_a_gap),
+		cmocka_unit_test(sgemm_by_a_shifted_unit_matrix_shifts_columns),
+		cmocka_unit_test(stencil_measures_curvature),
+		cmocka_unit_test(hotspot_spreads_heat_evenly),
+		cmocka_unit_test(nn_measures_distances),
+		cmocka_unit_test(srad_smooths_and_keeps_the_brightness),
+		cmocka_unit_test(srad_treats_directions_alike),
+		cmocka_unit_test(lavamd_forces_cancel),
+		cmocka_unit_test(lavamd_potential_is_gaussian),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * backprop: one training step of a perceptron with one hidden layer and one output. The first launch sums
+ * the weighted inputs in parts; the host finishes the sums, computes the output, its error and that of the
+ * hidden units; the second launch adjusts the weights between input and hidden layer.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { INPUTS };
+enum { UNITS, WEIGHTS, MOMENTA, PARTS, OUTPUT, ERRORS };
+enum { HIDDEN = 16, PART = 16 }; /* hidden units; input units of a part of a sum */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "8192", NULL, "units of the input layer"},
+	DENSE_OPTIONS_END,
+};
+
+/* Unit 0 of the input layer is the bias, always 1; so is weight HIDDEN of the output. */
+static uint64_t unit_count(const struct dense_plan *p)
+{
+	return p->size[INPUTS] + 1;
+}
+
+static uint64_t part_count(const struct dense_plan *p)
+{
+	return (unit_count(p) + PART - 1) / PART;
+}
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t units = unit_count(p);
+
+	dense_array(p, UNITS, "units", DENSE_FLOAT, DENSE_READ_ONLY, units);
+	dense_array(p, WEIGHTS, "weights", DENSE_FLOAT, DENSE_WRITTEN, units * HIDDEN);
+	dense_array(p, MOMENTA, "momenta", DENSE_FLOAT, DENSE_WRITTEN, units * HIDDEN);
+	dense_array(p, PARTS, "parts", DENSE_FLOAT, DENSE_WRITTEN, part_count(p) * HIDDEN);
+	dense_array(p, OUTPUT, "output weights", DENSE_FLOAT, DENSE_WRITTEN, HIDDEN + 1);
+	dense_array(p, ERRORS, "errors", DENSE_FLOAT, DENSE_WRITTEN, HIDDEN);
+}
+
+/* Weights that keep the sums of any number of inputs where the sigmoid is not flat. */
+static void fill(struct dense_plan *p)
+{
+	const double most = 1 / sqrt((double)unit_count(p));
+
+	dense_fill_real(p, UNITS, 0, 1);
+	((float *)p->array[UNITS].input)[0] = 1;
+	dense_fill_real(p, WEIGHTS, -most, most);
+	dense_fill_real(p, OUTPUT, -1, 1);
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+struct weight {
+	float weight, momentum;
+};
+
+static inline struct weight adjust(struct weight w, float unit, float error)
+{
+	const float rate = 0.3f, inertia = 0.3f;
+	const float change = rate * error * unit + inertia * w.momentum;
+
+	return (struct weight){w.weight + change, change};
+}
+
+static float sigmoid(float x)
+{
+	return 1 / (1 + expf(-x));
+}
+
+/* The host's part: from parts of sums to the errors of hidden units; trains the output's weights too. */
+static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1], float errors[HIDDEN])
+{
+	const float target = 0.1f, rate = 0.3f;
+	float hidden[HIDDEN], sum = output[HIDDEN];
+
+	for (unsigned j = 0; j < HIDDEN; j++) {
+		hidden[j] = 0;
+		for (uint64_t i = 0; i < count; i++) {
+			hidden[j] += parts[i * HIDDEN + j];
+		}
+		hidden[j] = sigmoid(hidden[j]);
+		sum += hidden[j] * output[j];
+	}
+
+	const float out = sigmoid(sum), error = out * (1 - out) * (target - out);
+
+	for (unsigned j = 0; j < HIDDEN; j++) {
+		errors[j] = hidden[j] * (1 - hidden[j]) * error * output[j];
+		output[j] += rate * error * hidden[j];
+	}
+	output[HIDDEN] += rate * error;
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const float *units, *errors;
+	float *weights, *momenta, *parts;
+	uint64_t unit_count, part_count;
+};
+
+/* Part id / HIDDEN of the sum of hidden unit id % HIDDEN. */
+static void backprop_forward(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), first = id / HIDDEN * PART;
+	const uint64_t end = first + PART < a->unit_count ? first + PART : a->unit_count;
+	float sum = 0;
+
+	if (id >= a->part_count * HIDDEN) {
+		return;
+	}
+	for (uint64_t i = first; i < end; i++) {
+		sum += nvw_load_read_only(&a->units[i]) * nvw_load(&a->weights[i * HIDDEN + id % HIDDEN]);
+	}
+	nvw_store(&a->parts[id], sum);
+}
+
+static void backprop_adjust(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id >= a->unit_count * HIDDEN) {
+		return;
+	}
+
+	const float unit = nvw_load_read_only(&a->units[id / HIDDEN]);
+	const float error = nvw_load(&a->errors[id % HIDDEN]);
+	const struct weight old = {nvw_load(&a->weights[id]), nvw_load(&a->momenta[id])};
+	const struct weight new = adjust(old, unit, error);
+
+	nvw_store(&a->weights[id], new.weight);
+	nvw_store(&a->momenta[id], new.momentum);
+}
+
+static int middle_on_device(struct dense_plan *p)
+{
+	const uint64_t bytes = part_count(p) * HIDDEN * sizeof(float);
+	float *const parts = malloc(bytes);
+	float output[HIDDEN + 1], errors[HIDDEN];
+	int r = parts ? nvw_read(p->machine, parts, p->array[PARTS].device, bytes) :
+			nvw_fail(NVW_E_MEMORY, "backprop: no memory for the sums");
+
+	r = r ? r : nvw_read(p->machine, output, p->array[OUTPUT].device, sizeof(output));
+	if (r == 0) {
+		middle(parts, part_count(p), output, errors);
+		r = nvw_write(p->machine, p->array[OUTPUT].device, output, sizeof(output));
+	}
+	r = r ? r : nvw_write(p->machine, p->array[ERRORS].device, errors, sizeof(errors));
+	free(parts);
+	return r;
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.units = p->array[UNITS].device,
+		.errors = p->array[ERRORS].device,
+		.weights = p->array[WEIGHTS].device,
+		.momenta = p->array[MOMENTA].device,
+		.parts = p->array[PARTS].device,
+		.unit_count = unit_count(p),
+		.part_count = part_count(p)};
+	int r = dense_launch(p, backprop_forward, &args, args.part_count * HIDDEN);
+
+	r = r ? r : middle_on_device(p);
+	return r ? r : dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);
+}
+
+static void expect(struct dense_plan *p)
+{
+	const float *const units = p->array[UNITS].expected;
+	float *const weights = p->array[WEIGHTS].expected, *const momenta = p->array[MOMENTA].expected;
+	float *const parts = p->array[PARTS].expected, *const errors = p->array[ERRORS].expected;
+
+	for (uint64_t i = 0; i < unit_count(p); i++) {
+		for (unsigned j = 0; j < HIDDEN; j++) {
+			parts[i / PART * HIDDEN + j] += units[i] * weights[i * HIDDEN + j];
+		}
+	}
+	middle(parts, part_count(p), p->array[OUTPUT].expected, errors);
+	for (uint64_t i = 0; i < unit_count(p) * HIDDEN; i++) {
+		const struct weight old = {weights[i], momenta[i]};
+		const struct weight new = adjust(old, units[i / HIDDEN], errors[i % HIDDEN]);
+
+		weights[i] = new.weight;
+		momenta[i] = new.momentum;
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "backprop", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(backprop, "one training step of a perceptron with 16 hidden units");

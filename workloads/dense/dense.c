@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hooks of the dense kernels. See dense.h. */
+#include "dense.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP_SIZE_MAX = 1024, ELEMENT_TEXT = 32 };
+
+#define ARRAY_BYTES_MAX (UINT64_C(1) << 30)
+
+static size_t element_bytes(enum dense_type type)
+{
+	static const size_t bytes[] = {
+		[DENSE_INT32] = sizeof(int32_t),
+		[DENSE_FLOAT] = sizeof(float),
+		[DENSE_DOUBLE] = sizeof(double),
+	};
+
+	return bytes[type];
+}
+
+static uint64_t array_bytes(const struct dense_array *a)
+{
+	return a->count * element_bytes(a->type);
+}
+
+/* ---- The plan -------------------------------------------------------------------------------------- */
+
+static int read_sizes(struct dense_plan *p, const struct nvw_options *options)
+{
+	const struct nvw_option *row = p->kernel->options;
+	const uint64_t group_size = nvw_option_u64(options, "group-size");
+
+	for (unsigned i = 0; strcmp(row->name, "group-size") != 0; i++, row++) {
+		const uint64_t least = p->kernel->least[i] == 0 ? 1 : p->kernel->least[i];
+		const uint64_t most = p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i];
+
+		p->size[i] = nvw_option_u64(options, row->name);
+		if (p->size[i] < least || p->size[i] > most) {
+			return nvw_fail(NVW_E_USAGE,
+				"%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+				p->kernel->name, row->name, least, most, p->size[i]);
+		}
+	}
+	if (group_size == 0 || group_size > GROUP_SIZE_MAX) {
+		return nvw_fail(NVW_E_USAGE, "%s: --group-size: expected 1 to %d work-items, found %" PRIu64,
+			p->kernel->name, GROUP_SIZE_MAX, group_size);
+	}
+	p->group_size = (unsigned)group_size;
+	return 0;
+}
+
+void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
+	uint64_t count)
+{
+	p->array[i] = (struct dense_array){.name = name, .type = type, .use = use, .count = count};
+	p->arrays = i + 1 > p->arrays ? i + 1 : p->arrays;
+}
+
+static int allocate_inputs(struct dense_plan *p)
+{
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		if (array_bytes(a) > ARRAY_BYTES_MAX) {
+			return nvw_fail(NVW_E_USAGE,
+				"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
+				p->kernel->name, a->name, a->count);
+		}
+		a->input = calloc(a->count, element_bytes(a->type));
+		if (!a->input) {
+			return nvw_fail(NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
+				p->kernel->name, a->name, a->count);
+		}
+	}
+	return 0;
+}
+
+int dense_prepare(const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed,
+	void **ret_plan)
+{
+	struct dense_plan *const p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
+	}
+	p->kernel = kernel;
+	p->random.state = seed;
+	r = read_sizes(p, options);
+	if (r == 0) {
+		kernel->shape(p);
+		r = allocate_inputs(p);
+	}
+	if (r != 0) {
+		dense_dispose(p);
+		return r;
+	}
+	kernel->fill(p);
+	*ret_plan = p;
+	return 0;
+}
+
+void dense_dispose(void *plan)
+{
+	struct dense_plan *const p = plan;
+
+	for (unsigned i = 0; p && i < p->arrays; i++) {
+		free(p->array[i].input);
+	}
+	free(p);
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------------- */
+
+void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high)
+{
+	const struct dense_array *const a = &p->array[i];
+
+	for (uint64_t k = 0; k < a->count; k++) {
+		const double x = low + (high - low) * nvw_random_real(&p->random);
+
+		if (a->type == DENSE_FLOAT) {
+			((float *)a->input)[k] = (float)x;
+		} else {
+			((double *)a->input)[k] = x;
+		}
+	}
+}
+
+void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
+{
+	int32_t *const input = p->array[i].input;
+
+	for (uint64_t k = 0; k < p->array[i].count; k++) {
+		input[k] = low + (int32_t)nvw_random_below(&p->random, (uint64_t)(high - low));
+	}
+}
+
+/* ---- The run --------------------------------------------------------------------------------------- */
+
+static int copy_in(struct dense_plan *p)
+{
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		const uint64_t bytes = array_bytes(a);
+		int r;
+
+		a->device = nvw_alloc(p->machine, bytes);
+		if (!a->device) {
+			return nvw_fail(NVW_E_MEMORY,
+				"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name,
+				bytes, a->name);
+		}
+		r = nvw_write(p->machine, a->device, a->input, bytes);
+		if (r != 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+int dense_run(void *plan, struct nvw_machine *machine)
+{
+	struct dense_plan *const p = plan;
+	int r;
+
+	p->machine = machine;
+	p->launches = 0;
+	r = copy_in(p);
+	return r ? r : p->kernel->run(p);
+}
+
+int dense_launch_named(struct dense_plan *p, const char *name, nvw_kernel function, const void *args,
+	uint64_t work_items)
+{
+	p->launches++;
+	return nvw_launch(p->machine, name, function, args, work_items, p->group_size);
+}
+
+int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	struct dense_plan *const p = plan;
+	uint64_t bytes[2] = {0};
+	int r;
+
+	for (const struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		bytes[a->use] += array_bytes(a);
+	}
+	r = nvw_describe_u64(description, "launches", p->launches, "", "kernels, one after the other");
+	r = r ? r : nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
+			    "of arrays that no launch writes");
+	r = r ? r : nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN], "B",
+			    "of the other arrays");
+	return r || !p->kernel->report ? r : p->kernel->report(p, description);
+}
+
+/* ---- The check ------------------------------------------------------------------------------------- */
+
+static const char *element_text(const struct dense_array *a, const char *element, char text[ELEMENT_TEXT])
+{
+	union {
+		int32_t i;
+		float f;
+		double d;
+	} u;
+
+	memcpy(&u, element, element_bytes(a->type));
+	if (a->type == DENSE_INT32) {
+		snprintf(text, ELEMENT_TEXT, "%" PRId32, u.i);
+	} else {
+		snprintf(text, ELEMENT_TEXT, "%.17g", a->type == DENSE_FLOAT ? (double)u.f : u.d);
+	}
+	return text;
+}
+
+/* Bit by bit: the order of every computation is the same on both sides (dense.h). */
+static int compare(const struct dense_array *a, const char *found, struct nvw_findings *findings)
+{
+	const size_t bytes = element_bytes(a->type);
+	const char *const expected = a->expected;
+	char is[ELEMENT_TEXT], should_be[ELEMENT_TEXT];
+	uint64_t first = 0, wrong = 0;
+
+	for (uint64_t k = a->count; k-- > 0;) {
+		if (memcmp(found + k * bytes, expected + k * bytes, bytes) != 0) {
+			first = k;
+			wrong++;
+		}
+	}
+	if (wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong",
+		a->name, first, element_text(a, found + first * bytes, is),
+		element_text(a, expected + first * bytes, should_be), a->count, wrong);
+}
+
+/* Compares every array; what no launch may write is to be as it was. */
+static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	int verdict = 0;
+
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		char *const found = malloc(array_bytes(a));
+		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
+				nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name,
+					a->name);
+
+		r = r ? r : compare(a, found, findings);
+		free(found);
+		if (r != 0 && r != NVW_E_INCONSISTENT) {
+			return r;
+		}
+		verdict = r ? r : verdict;
+	}
+	return verdict;
+}
+
+static int allocate_expected(struct dense_plan *p)
+{
+	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		a->expected = malloc(array_bytes(a));
+		if (!a->expected) {
+			return nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+		}
+		memcpy(a->expected, a->input, array_bytes(a));
+	}
+	return 0;
+}
+
+int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	struct dense_plan *const p = plan;
+	int r = allocate_expected(p);
+
+	if (r == 0) {
+		p->kernel->expect(p);
+		r = compare_all(p, machine, findings);
+	}
+	for (unsigned i = 0; i < p->arrays; i++) {
+		free(p->array[i].expected);
+		p->array[i].expected = NULL;
+	}
+	return r;
+}

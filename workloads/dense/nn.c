@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nn: nearest neighbour. The GPU computes the distance of every record, a place on a map, from one place;
+ * the host then looks for the least.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { RECORDS };
+enum { PLACES, DISTANCES }; /* of a record: latitude and longitude in degrees, distance in degrees */
+
+static const float here_latitude = 30, here_longitude = 90;
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "171k", NULL, "records"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, PLACES, "places", DENSE_FLOAT, DENSE_READ_ONLY, 2 * p->size[RECORDS]);
+	dense_array(p, DISTANCES, "distances", DENSE_FLOAT, DENSE_WRITTEN, p->size[RECORDS]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, PLACES, 0, 180);
+}
+
+static inline float distance(float latitude, float longitude)
+{
+	const float north = latitude - here_latitude, east = longitude - here_longitude;
+
+	return sqrtf(north * north + east * east);
+}
+
+struct args {
+	const float *places;
+	float *distances;
+	uint64_t records;
+};
+
+static void nn_distance(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < a->records) {
+		const float latitude = nvw_load_read_only(&a->places[2 * id]);
+
+		nvw_store(&a->distances[id], distance(latitude, nvw_load_read_only(&a->places[2 * id + 1])));
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.places = p->array[PLACES].device,
+		.distances = p->array[DISTANCES].device,
+		.records = p->size[RECORDS]};
+
+	return dense_launch(p, nn_distance, &args, args.records);
+}
+
+static void expect(struct dense_plan *p)
+{
+	const float *const places = p->array[PLACES].expected;
+	float *const distances = p->array[DISTANCES].expected;
+
+	for (uint64_t i = 0; i < p->size[RECORDS]; i++) {
+		distances[i] = distance(places[2 * i], places[2 * i + 1]);
+	}
+}
+
+static int report(struct dense_plan *p, struct nvw_description *description)
+{
+	const uint64_t records = p->size[RECORDS];
+	float *const distances = calloc(records, sizeof(*distances));
+	uint64_t nearest = 0;
+	int r = distances ? nvw_read(p->machine, distances, p->array[DISTANCES].device,
+				    records * sizeof(*distances)) :
+			    nvw_fail(NVW_E_MEMORY, "nn: no memory for the distances");
+
+	for (uint64_t i = 1; r == 0 && i < records; i++) {
+		nearest = distances[i] < distances[nearest] ? i : nearest;
+	}
+	r = r ? r : nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
+	r = r ? r : nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
+			    "of the nearest record");
+	free(distances);
+	return r;
+}
+
+static const struct dense_kernel kernel = {.name = "nn",
+	.options = options,
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+	.report = report};
+
+DENSE_WORKLOAD(nn, "distances of records from a place, for the nearest neighbour");

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nw: Needleman and Wunsch's alignment of two sequences. The score of a pair of prefixes is the best of:
+ * both go on, which earns the similarity of their next letters, or one does and pays for a gap. Scores of a
+ * diagonal depend on the two diagonals before it: a launch a diagonal.
+ */
+#include "dense.h"
+
+enum { SIZE };
+/* size x size; (size + 1) x (size + 1), row and column 0 are those of the empty prefixes. */
+enum { SIMILARITY, SCORES };
+enum { LETTERS = 24, GAP = 10 };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "512", NULL, "letters of either sequence"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE];
+
+	dense_array(p, SIMILARITY, "similarity", DENSE_INT32, DENSE_READ_ONLY, n * n);
+	dense_array(p, SCORES, "scores", DENSE_INT32, DENSE_WRITTEN, (n + 1) * (n + 1));
+}
+
+/* Similarities of letters, symmetric: of different ones -4 to 3, of equal ones 4 to 11. */
+static void draw_alphabet(struct nvw_random *random, int32_t alphabet[LETTERS][LETTERS])
+{
+	for (unsigned i = 0; i < LETTERS; i++) {
+		for (unsigned j = 0; j < i; j++) {
+			alphabet[i][j] = alphabet[j][i] = (int32_t)nvw_random_below(random, 8) - 4;
+		}
+		alphabet[i][i] = (int32_t)nvw_random_below(random, 8) + 4;
+	}
+}
+
+/* The letter of a place follows from sequence and place alone. */
+static unsigned letter(uint64_t sequence, uint64_t place)
+{
+	return (unsigned)(nvw_mix64(sequence + place) % LETTERS);
+}
+
+static void fill(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE];
+	const uint64_t first = nvw_random_u64(&p->random), second = nvw_random_u64(&p->random);
+	int32_t *const similarity = p->array[SIMILARITY].input, *const scores = p->array[SCORES].input;
+	int32_t alphabet[LETTERS][LETTERS];
+
+	draw_alphabet(&p->random, alphabet);
+	for (uint64_t y = 0; y < n; y++) {
+		for (uint64_t x = 0; x < n; x++) {
+			similarity[y * n + x] = alphabet[letter(first, y)][letter(second, x)];
+		}
+	}
+	for (uint64_t i = 1; i <= n; i++) {
+		scores[i] = scores[i * (n + 1)] = -(int32_t)i * GAP;
+	}
+}
+
+static inline int32_t best(int32_t both, int32_t above, int32_t left, int32_t similarity)
+{
+	const int32_t gap = (above > left ? above : left) - GAP;
+
+	return both + similarity > gap ? both + similarity : gap;
+}
+
+/* The cells (first_row + i, diagonal - first_row - i) for i < cells; rows and columns from 1. */
+struct args {
+	const int32_t *similarity;
+	int32_t *scores;
+	uint64_t size, diagonal, first_row, cells;
+};
+
+static void nw_diagonal(const void *args)
+{
+	const struct args *const a = args;
+
+	if (nvw_global_id() >= a->cells) {
+		return;
+	}
+
+	const uint64_t row = a->first_row + nvw_global_id(), column = a->diagonal - row, line = a->size + 1;
+	int32_t *const score = a->scores + row * line + column;
+	const int32_t both = nvw_load(score - line - 1), above = nvw_load(score - line);
+	const int32_t left = nvw_load(score - 1);
+	const int32_t similarity = nvw_load_read_only(&a->similarity[(row - 1) * a->size + column - 1]);
+
+	nvw_store(score, best(both, above, left, similarity));
+}
+
+static int run(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE];
+	int r = 0;
+
+	for (uint64_t diagonal = 2; r == 0 && diagonal <= 2 * n; diagonal++) {
+		const struct args args = {.similarity = p->array[SIMILARITY].device,
+			.scores = p->array[SCORES].device,
+			.size = n,
+			.diagonal = diagonal,
+			.first_row = diagonal > n ? diagonal - n : 1,
+			.cells = diagonal > n ? 2 * n - diagonal + 1 : diagonal - 1};
+
+		r = dense_launch(p, nw_diagonal, &args, args.cells);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE];
+	const int32_t *const similarity = p->array[SIMILARITY].expected;
+	int32_t *const scores = p->array[SCORES].expected;
+
+	for (uint64_t y = 1; y <= n; y++) {
+		int32_t *const line = scores + y * (n + 1), *const before = line - (n + 1);
+
+		for (uint64_t x = 1; x <= n; x++) {
+			line[x] = best(before[x - 1], before[x], line[x - 1],
+				similarity[(y - 1) * n + x - 1]);
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "nw", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(nw, "alignment scores of two sequences, diagonal by diagonal (Needleman-Wunsch)");

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pathfinder: the cheapest way down a grid of weights that goes one row down and at most one column aside
+ * at a step. Row by row: a cell costs its weight and the least of the three cells above it.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS };
+enum { WEIGHTS, EVEN, ODD }; /* costs of the even rows and of the odd ones, a row at a time */
+
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "10", NULL, "of the grid, a launch each after the first"},
+	{"columns", NVW_OPTION_COUNT, "100k", NULL, "of the grid"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->size[ROWS] * p->size[COLUMNS]);
+	dense_array(p, EVEN, "even", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
+	dense_array(p, ODD, "odd", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	const int32_t *const weights = p->array[WEIGHTS].input;
+	int32_t *const costs = p->array[EVEN].input;
+
+	dense_fill_int(p, WEIGHTS, 0, 10);
+	for (uint64_t x = 0; x < p->size[COLUMNS]; x++) {
+		costs[x] = weights[x];
+	}
+}
+
+static inline int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+struct args {
+	const int32_t *weights, *above; /* of the row; costs of the one before */
+	int32_t *costs;
+	uint64_t columns;
+};
+
+static void pathfinder_row(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id >= a->columns) {
+		return;
+	}
+
+	int32_t cheapest = nvw_load(&a->above[id]);
+
+	if (id > 0) {
+		cheapest = least(cheapest, nvw_load(&a->above[id - 1]));
+	}
+	if (id + 1 < a->columns) {
+		cheapest = least(cheapest, nvw_load(&a->above[id + 1]));
+	}
+	nvw_store(&a->costs[id], cheapest + nvw_load_read_only(&a->weights[id]));
+}
+
+static int run(struct dense_plan *p)
+{
+	const int32_t *const weights = p->array[WEIGHTS].device;
+	int r = 0;
+
+	for (uint64_t row = 1; r == 0 && row < p->size[ROWS]; row++) {
+		const struct args args = {.weights = weights + row * p->size[COLUMNS],
+			.above = p->array[row % 2 ? EVEN : ODD].device,
+			.costs = p->array[row % 2 ? ODD : EVEN].device,
+			.columns = p->size[COLUMNS]};
+
+		r = dense_launch(p, pathfinder_row, &args, args.columns);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const int32_t *weights = p->array[WEIGHTS].expected;
+	const uint64_t last = p->size[COLUMNS] - 1;
+
+	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
+		const int32_t *const above = p->array[row % 2 ? EVEN : ODD].expected;
+		int32_t *const costs = p->array[row % 2 ? ODD : EVEN].expected;
+
+		weights += p->size[COLUMNS];
+		for (uint64_t x = 0; x <= last; x++) {
+			const int32_t left = above[x ? x - 1 : 0], right = above[x < last ? x + 1 : last];
+
+			costs[x] = weights[x] + least(above[x], least(left, right));
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "pathfinder", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(pathfinder, "the cheapest way down a grid of weights, row by row");

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sgemm: product = left x right, matrices of floats. A work-item computes TILE x TILE elements in
+ * registers, so that what it loads serves TILE times: rows below each other, and columns far apart, so that
+ * neighbours among the work-items load neighbouring elements.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, INNER };
+enum { LEFT, RIGHT, PRODUCT }; /* rows x inner, inner x columns, rows x columns */
+enum { TILE = 4 };
+
+/* Half of Parboil's "medium" in each direction, an eighth of its work (docs/dense.md). */
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the product"},
+	{"columns", NVW_OPTION_COUNT, "528", NULL, "of the product"},
+	{"inner", NVW_OPTION_COUNT, "496", NULL, "terms of every sum"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, LEFT, "left", DENSE_FLOAT, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
+	dense_array(p, RIGHT, "right", DENSE_FLOAT, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
+	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, LEFT, -1, 1);
+	dense_fill_real(p, RIGHT, -1, 1);
+}
+
+struct args {
+	const float *left, *right;
+	float *product;
+	uint64_t rows, columns, inner;
+	uint64_t tile_rows, tile_columns; /* ceilings of rows / TILE and columns / TILE */
+};
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Row and column i of a work-item's tile. Past the matrix its last ones are loaded, and nothing is stored. */
+static inline uint64_t row_of(const struct args *a, uint64_t id, unsigned i)
+{
+	return id / a->tile_columns * TILE + i;
+}
+
+static inline uint64_t column_of(const struct args *a, uint64_t id, unsigned i)
+{
+	return id % a->tile_columns + i * a->tile_columns;
+}
+
+/* Adds the products of term k to the sums. */
+static inline void add_term(const struct args *a, uint64_t id, uint64_t k, float sum[TILE][TILE])
+{
+	float right[TILE];
+
+	for (unsigned j = 0; j < TILE; j++) {
+		const uint64_t column = least(column_of(a, id, j), a->columns - 1);
+
+		right[j] = nvw_load_read_only(&a->right[k * a->columns + column]);
+	}
+	for (unsigned i = 0; i < TILE; i++) {
+		const uint64_t row = least(row_of(a, id, i), a->rows - 1);
+		const float left = nvw_load_read_only(&a->left[row * a->inner + k]);
+
+		for (unsigned j = 0; j < TILE; j++) {
+			sum[i][j] += left * right[j];
+		}
+	}
+}
+
+static void store_tile(const struct args *a, uint64_t id, float sum[TILE][TILE])
+{
+	for (unsigned i = 0; i < TILE && row_of(a, id, i) < a->rows; i++) {
+		for (unsigned j = 0; j < TILE && column_of(a, id, j) < a->columns; j++) {
+			const uint64_t element = row_of(a, id, i) * a->columns + column_of(a, id, j);
+
+			nvw_store(&a->product[element], sum[i][j]);
+		}
+	}
+}
+
+static void sgemm_tile(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+	float sum[TILE][TILE] = {{0}};
+
+	if (id >= a->tile_rows * a->tile_columns) {
+		return;
+	}
+	for (uint64_t k = 0; k < a->inner; k++) {
+		add_term(a, id, k, sum);
+	}
+	store_tile(a, id, sum);
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.left = p->array[LEFT].device,
+		.right = p->array[RIGHT].device,
+		.product = p->array[PRODUCT].device,
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS],
+		.inner = p->size[INNER],
+		.tile_rows = (p->size[ROWS] + TILE - 1) / TILE,
+		.tile_columns = (p->size[COLUMNS] + TILE - 1) / TILE};
+
+	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
+}
+
+/* Term by term over a whole row of the product: every sum still has its terms in order. */
+static void expect(struct dense_plan *p)
+{
+	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
+	const float *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
+	float *const product = p->array[PRODUCT].expected;
+
+	for (uint64_t y = 0; y < p->size[ROWS]; y++) {
+		for (uint64_t k = 0; k < inner; k++) {
+			for (uint64_t x = 0; x < columns; x++) {
+				product[y * columns + x] += left[y * inner + k] * right[k * columns + x];
+			}
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "sgemm", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(sgemm, "product of two matrices of floats");

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * srad: speckle reducing anisotropic diffusion of an image (Yu and Acton), two launches an iteration. The
+ * first computes the differences of every pixel to its neighbours and a diffusion coefficient, small where
+ * they say that there is an edge; the second moves the pixel by them. Between iterations the host measures
+ * the speckle of a part of the image that is taken to be homogeneous, its upper left quarter.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS, COLUMNS, ITERATIONS };
+enum { IMAGE, COEFFICIENTS, NORTH, SOUTH, WEST, EAST }; /* the last four: neighbour minus pixel */
+
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "256", NULL, "of the image"},
+	{"columns", NVW_OPTION_COUNT, "256", NULL, "of the image"},
+	{"iterations", NVW_OPTION_COUNT, "2", NULL, "two launches each"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	static const char *const names[] = {"image", "coefficients", "north", "south", "west", "east"};
+
+	for (unsigned i = IMAGE; i <= EAST; i++) {
+		dense_array(p, i, names[i], DENSE_FLOAT, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
+	}
+}
+
+/* An image whose brightness was a logarithm. */
+static void fill(struct dense_plan *p)
+{
+	float *const image = p->array[IMAGE].input;
+
+	dense_fill_real(p, IMAGE, 0, 1);
+	for (uint64_t i = 0; i < p->array[IMAGE].count; i++) {
+		image[i] = expf(image[i]);
+	}
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+struct differences {
+	float north, south, west, east;
+};
+
+/* The diffusion coefficient; speckle is the squared coefficient of variation where nothing but noise is. */
+static inline float coefficient(float pixel, struct differences d, float speckle)
+{
+	const float squares = d.north * d.north + d.south * d.south + d.west * d.west + d.east * d.east;
+	const float gradient = squares / (pixel * pixel);
+	const float laplacian = (d.north + d.south + d.west + d.east) / pixel;
+	const float scale = 1 + 0.25f * laplacian;
+	const float variation = (0.5f * gradient - 0.0625f * laplacian * laplacian) / (scale * scale);
+	const float c = 1 / (1 + (variation - speckle) / (speckle * (1 + speckle)));
+
+	return c < 0 ? 0 : c > 1 ? 1 : c;
+}
+
+/* The pixel after a step; its own coefficient is that of its north and west sides. */
+static inline float diffuse(float pixel, struct differences d, float own, float south, float east)
+{
+	const float rate = 0.5f;
+
+	return pixel + 0.25f * rate * (own * d.north + south * d.south + own * d.west + east * d.east);
+}
+
+/* The host's part of an iteration. */
+static float speckle_of(const float *image, uint64_t rows, uint64_t columns)
+{
+	const uint64_t height = (rows + 1) / 2, width = (columns + 1) / 2;
+	double sum = 0, squares = 0;
+
+	for (uint64_t y = 0; y < height; y++) {
+		for (uint64_t x = 0; x < width; x++) {
+			const double pixel = image[y * columns + x];
+
+			sum += pixel;
+			squares += pixel * pixel;
+		}
+	}
+
+	const double pixels = (double)(height * width), mean = sum / pixels;
+
+	return (float)((squares / pixels - mean * mean) / (mean * mean));
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	float *image, *coefficients, *north, *south, *west, *east;
+	uint64_t rows, columns;
+	float speckle;
+};
+
+static void srad_coefficients(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+
+	if (row >= a->rows) {
+		return;
+	}
+
+	const float *const image = a->image + id;
+	const float pixel = nvw_load(image);
+	const struct differences d = {
+		.north = (row > 0 ? nvw_load(image - a->columns) : pixel) - pixel,
+		.south = (row + 1 < a->rows ? nvw_load(image + a->columns) : pixel) - pixel,
+		.west = (column > 0 ? nvw_load(image - 1) : pixel) - pixel,
+		.east = (column + 1 < a->columns ? nvw_load(image + 1) : pixel) - pixel,
+	};
+
+	nvw_store(&a->north[id], d.north);
+	nvw_store(&a->south[id], d.south);
+	nvw_store(&a->west[id], d.west);
+	nvw_store(&a->east[id], d.east);
+	nvw_store(&a->coefficients[id], coefficient(pixel, d, a->speckle));
+}
+
+static void srad_diffuse(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+
+	if (row >= a->rows) {
+		return;
+	}
+
+	const float own = nvw_load(&a->coefficients[id]);
+	const float south = row + 1 < a->rows ? nvw_load(&a->coefficients[id + a->columns]) : own;
+	const float east = column + 1 < a->columns ? nvw_load(&a->coefficients[id + 1]) : own;
+	const struct differences d = {
+		.north = nvw_load(&a->north[id]),
+		.south = nvw_load(&a->south[id]),
+		.west = nvw_load(&a->west[id]),
+		.east = nvw_load(&a->east[id]),
+	};
+
+	nvw_store(&a->image[id], diffuse(nvw_load(&a->image[id]), d, own, south, east));
+}
+
+static int iterate(struct dense_plan *p, struct args *args, float *image)
+{
+	const uint64_t pixels = args->rows * args->columns;
+	int r = nvw_read(p->machine, image, args->image, pixels * sizeof(*image));
+
+	if (r == 0) {
+		args->speckle = speckle_of(image, args->rows, args->columns);
+		r = dense_launch(p, srad_coefficients, args, pixels);
+	}
+	return r ? r : dense_launch(p, srad_diffuse, args, pixels);
+}
+
+static int run(struct dense_plan *p)
+{
+	float *const image = calloc(p->array[IMAGE].count, sizeof(*image)); /* the host's copy */
+	struct args args = {.image = p->array[IMAGE].device,
+		.coefficients = p->array[COEFFICIENTS].device,
+		.north = p->array[NORTH].device,
+		.south = p->array[SOUTH].device,
+		.west = p->array[WEST].device,
+		.east = p->array[EAST].device,
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS]};
+	int r = image ? 0 : nvw_fail(NVW_E_MEMORY, "srad: no memory for the image");
+
+	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
+		r = iterate(p, &args, image);
+	}
+	free(image);
+	return r;
+}
+
+/* ---- The host -------------------------------------------------------------------------------------- */
+
+static void expect_coefficients(struct dense_plan *p)
+{
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
+	const float *const image = p->array[IMAGE].expected;
+	const float speckle = speckle_of(image, rows, columns);
+
+	for (uint64_t y = 0; y < rows; y++) {
+		const float *const line = image + y * columns;
+		const float *const above = y ? line - columns : line;
+		const float *const below = y < rows - 1 ? line + columns : line;
+
+		for (uint64_t x = 0; x < columns; x++) {
+			const struct differences d = {above[x] - line[x], below[x] - line[x],
+				line[x ? x - 1 : 0] - line[x], line[x < columns - 1 ? x + 1 : x] - line[x]};
+			const uint64_t i = y * columns + x;
+
+			((float *)p->array[NORTH].expected)[i] = d.north;
+			((float *)p->array[SOUTH].expected)[i] = d.south;
+			((float *)p->array[WEST].expected)[i] = d.west;
+			((float *)p->array[EAST].expected)[i] = d.east;
+			((float *)p->array[COEFFICIENTS].expected)[i] = coefficient(line[x], d, speckle);
+		}
+	}
+}
+
+static void expect_diffuse(struct dense_plan *p)
+{
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
+	const float *const north = p->array[NORTH].expected, *const south = p->array[SOUTH].expected;
+	const float *const west = p->array[WEST].expected, *const east = p->array[EAST].expected;
+	const float *const c = p->array[COEFFICIENTS].expected;
+	float *const image = p->array[IMAGE].expected;
+
+	for (uint64_t y = 0, i = 0; y < rows; y++) {
+		for (uint64_t x = 0; x < columns; x++, i++) {
+			const struct differences d = {north[i], south[i], west[i], east[i]};
+
+			image[i] = diffuse(image[i], d, c[i], c[y < rows - 1 ? i + columns : i],
+				c[x < columns - 1 ? i + 1 : i]);
+		}
+	}
+}
+
+static void expect(struct dense_plan *p)
+{
+	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+		expect_coefficients(p);
+		expect_diffuse(p);
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "srad",
+	.options = options,
+	.least = {[ROWS] = 3, [COLUMNS] = 3}, /* the quarter has a variance */
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+};
+
+DENSE_WORKLOAD(srad, "speckle reducing anisotropic diffusion of an image");

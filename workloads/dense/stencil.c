@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stencil: heat on a grid of three dimensions, seven points: a point becomes a weighted sum of itself and
+ * of its six neighbours. Points at the rim keep their value.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, DEPTH, ITERATIONS };
+/* The grid before even steps and before odd ones: plane after plane, row after row. */
+enum { EVEN, ODD };
+
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
+	{"columns", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
+	{"depth", NVW_OPTION_COUNT, "4", NULL, "planes"},
+	{"iterations", NVW_OPTION_COUNT, "4", NULL, "steps, a launch each"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t points = p->size[ROWS] * p->size[COLUMNS] * p->size[DEPTH];
+
+	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, points);
+	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, points);
+}
+
+/* Both grids start alike, so that either has the rim. */
+static void fill(struct dense_plan *p)
+{
+	const float *const even = p->array[EVEN].input;
+	float *const odd = p->array[ODD].input;
+
+	dense_fill_real(p, EVEN, 0, 1);
+	for (uint64_t i = 0; i < p->array[EVEN].count; i++) {
+		odd[i] = even[i];
+	}
+}
+
+static inline float step(float here, float west, float east, float north, float south, float over,
+	float under)
+{
+	return (west + east + north + south + over + under) * (1.0f / 36) - here * (1.0f / 6);
+}
+
+struct args {
+	const float *from;
+	float *to;
+	uint64_t rows, columns, depth;
+};
+
+static void stencil_step(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t inner_rows = a->rows - 2, inner_columns = a->columns - 2;
+	const uint64_t id = nvw_global_id();
+	const uint64_t x = 1 + id % inner_columns;
+	const uint64_t y = 1 + id / inner_columns % inner_rows;
+	const uint64_t z = 1 + id / inner_columns / inner_rows;
+
+	if (z + 1 >= a->depth) {
+		return;
+	}
+
+	const uint64_t plane = a->rows * a->columns, i = z * plane + y * a->columns + x;
+	const float *const from = a->from + i;
+	const float here = nvw_load(from), west = nvw_load(from - 1), east = nvw_load(from + 1);
+	const float north = nvw_load(from - a->columns), south = nvw_load(from + a->columns);
+	const float over = nvw_load(from - plane), under = nvw_load(from + plane);
+
+	nvw_store(&a->to[i], step(here, west, east, north, south, over, under));
+}
+
+static int run(struct dense_plan *p)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
+		const struct args args = {.from = p->array[i % 2 ? ODD : EVEN].device,
+			.to = p->array[i % 2 ? EVEN : ODD].device,
+			.rows = p->size[ROWS],
+			.columns = p->size[COLUMNS],
+			.depth = p->size[DEPTH]};
+
+		r = dense_launch(p, stencil_step, &args,
+			(args.rows - 2) * (args.columns - 2) * (args.depth - 2));
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
+
+	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+		const float *const from = p->array[i % 2 ? ODD : EVEN].expected;
+		float *const to = p->array[i % 2 ? EVEN : ODD].expected;
+
+		for (uint64_t z = 1; z < p->size[DEPTH] - 1; z++) {
+			for (uint64_t y = 1; y < rows - 1; y++) {
+				for (uint64_t x = 1; x < columns - 1; x++) {
+					const float *const f = from + z * plane + y * columns + x;
+
+					to[f - from] = step(*f, f[-1], f[1], *(f - columns), f[columns],
+						*(f - plane), f[plane]);
+				}
+			}
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "stencil",
+	.options = options,
+	.least = {[ROWS] = 3, [COLUMNS] = 3, [DEPTH] = 3},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(stencil, "seven-point stencil on a grid of three dimensions");
