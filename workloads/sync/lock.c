@@ -35,7 +35,7 @@ uint32_t lock_acquire(const struct lock *lock, uint32_t *idle)
 {
 	uint32_t ticket = 0;
 
-	if (lock->orders.is_lockless) {
+	if (lock->is_open) {
 		return 0;
 	}
 	if (lock->places == 0) {
@@ -50,7 +50,7 @@ uint32_t lock_acquire(const struct lock *lock, uint32_t *idle)
 
 void lock_release(const struct lock *lock, uint32_t ticket)
 {
-	if (lock->orders.is_lockless) {
+	if (lock->is_open) {
 		return;
 	}
 	if (lock->places == 0) {

@@ -29,6 +29,7 @@ struct lock {
 	uint32_t places;      /* in the ring: at least as many as ever wait */
 	uint32_t backoff_max; /* cycles */
 	struct sync_orders orders;
+	bool is_open; /* a seeded bug: nobody waits */
 };
 
 /* Size of a lock at which so many work-groups meet. */

@@ -9,7 +9,7 @@
 
 #include "lock.h"
 
-enum { MUTEX_NARROW_SCOPE = SYNC_MUTATIONS };
+enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
 
 static const char *const sharings[] = {"global", "local", NULL};
 
@@ -23,10 +23,10 @@ static const struct nvw_option options[] = {
 };
 
 static const struct nvw_mutation mutations[] = {
-	[SYNC_NO_ACQUIRE] = {"no-acquire", "the lock is taken by relaxed atomics", "verify", "kind=fetch-add"},
-	[SYNC_RELAXED_RELEASE] = {"relaxed-release", "the lock is released by a relaxed store", "verify", "kind=fetch-add"},
-	[SYNC_NO_LOCK] = {"no-lock", "nobody takes the lock", "verify", NULL},
-	[MUTEX_NARROW_SCOPE] = {"narrow-scope", "a lock of all CUs is taken at local scope", "verify", "kind=spin"},
+	[NO_ACQUIRE] = {"no-acquire", "the lock is taken by relaxed atomics", "verify", NULL},
+	[RELAXED_RELEASE] = {"relaxed-release", "the lock is released by a relaxed store", "verify", NULL},
+	[NO_LOCK] = {"no-lock", "nobody takes the lock", "verify", NULL},
+	[NARROW_SCOPE] = {"narrow-scope", "a lock of all CUs is taken at local scope", "verify", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -84,7 +84,7 @@ static void mutex_kernel(const void *args)
 static int read_options(const struct nvw_options *given, int mutation, struct plan *p)
 {
 	struct args *const a = &p->args;
-	int error = sync_read_place_options(given, mutation, &p->shape);
+	int error = sync_read_place_options(given, &p->shape);
 
 	error = error ? error : sync_read_work_options(given, &p->shape);
 	if (error) {
@@ -95,9 +95,10 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		if (p->shape.local == NVW_SCOPE_WORKGROUP && nvw_option_given(given, "scope")) {
 			return nvw_fail(NVW_E_USAGE, "--scope=local: the lock of all CUs needs --scope=global");
 		}
-		p->shape.local = mutation == MUTEX_NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
-	} else if (mutation == MUTEX_NARROW_SCOPE) {
-		return nvw_fail(NVW_E_USAGE, "mutation narrow-scope shows with --sharing=global only");
+		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
+	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
+		/* Within a CU, all see one L1, whatever they say. */
+		return nvw_fail(NVW_E_USAGE, "mutation %s shows with --sharing=global only", mutations[mutation].name);
 	}
 	a->iterations = p->shape.iterations;
 	a->accesses = p->shape.accesses;
@@ -105,7 +106,8 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		.kind = (enum lock_kind)nvw_option_choice(given, "kind"),
 		.scope = p->shape.local,
 		.backoff_max = (uint32_t)nvw_option_u64(given, "backoff-max"),
-		.orders = sync_orders(mutation),
+		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
+		.is_open = mutation == NO_LOCK,
 	};
 	return 0;
 }

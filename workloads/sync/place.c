@@ -16,7 +16,7 @@ static int check_range(const char *option, uint64_t value, uint64_t least, uint6
 			       least, most, value);
 }
 
-int sync_read_place_options(const struct nvw_options *options, int mutation, struct sync_shape *ret_shape)
+int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape)
 {
 	const uint64_t group_size = nvw_option_u64(options, "group-size");
 	int error;
@@ -25,7 +25,6 @@ int sync_read_place_options(const struct nvw_options *options, int mutation, str
 		.groups_per_cu = nvw_option_u64(options, "groups-per-cu"),
 		.group_size = (unsigned)group_size,
 		.local = nvw_option_choice(options, "scope") == 0 ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT,
-		.mutation = mutation,
 	};
 	error = check_range("group-size", group_size, 1, 1024);
 	return error ? error : check_range("groups-per-cu", ret_shape->groups_per_cu, 1, 1024);
@@ -42,15 +41,12 @@ int sync_read_work_options(const struct nvw_options *options, struct sync_shape 
 	return error ? error : check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
 }
 
-struct sync_orders sync_orders(int mutation)
+struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
 {
-	const bool no_acquire = mutation == SYNC_NO_ACQUIRE, no_release = mutation == SYNC_RELAXED_RELEASE;
-
 	return (struct sync_orders){
-		.acquire = no_acquire ? NVW_RELAXED : NVW_ACQUIRE,
-		.release = no_release ? NVW_RELAXED : NVW_RELEASE,
-		.both = no_acquire ? NVW_RELEASE : no_release ? NVW_ACQUIRE : NVW_ACQ_REL,
-		.is_lockless = mutation == SYNC_NO_LOCK,
+		.acquire = is_acquire_relaxed ? NVW_RELAXED : NVW_ACQUIRE,
+		.release = is_release_relaxed ? NVW_RELAXED : NVW_RELEASE,
+		.both = is_acquire_relaxed ? NVW_RELEASE : is_release_relaxed ? NVW_ACQUIRE : NVW_ACQ_REL,
 	};
 }
 

@@ -18,9 +18,6 @@
 
 enum { SYNC_ACCESSES_MAX = 64, SYNC_LINE_WORDS = 16 };
 
-/* Seeded bugs that every one of these has, first in its table in this order. */
-enum sync_mutation { SYNC_UNMUTATED = -1, SYNC_NO_ACQUIRE, SYNC_RELAXED_RELEASE, SYNC_NO_LOCK, SYNC_MUTATIONS };
-
 extern const char *const sync_scopes[];
 
 /* Rows of an option table. */
@@ -37,19 +34,17 @@ struct sync_shape {
 	uint64_t groups_per_cu, iterations;
 	unsigned accesses, group_size;
 	enum nvw_scope local; /* for synchronization within a CU */
-	int mutation;
 };
 
-NVW_CHECKED int sync_read_place_options(const struct nvw_options *options, int mutation, struct sync_shape *ret_shape);
+NVW_CHECKED int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape);
 NVW_CHECKED int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape);
 
-/* How to synchronize: the orders that the paper has, or those of a seeded bug. */
+/* Orders of synchronization: as the paper has them, or relaxed by a seeded bug. */
 struct sync_orders {
 	enum nvw_order acquire, release, both;
-	bool is_lockless;
 };
 
-struct sync_orders sync_orders(int mutation);
+struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed);
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
