@@ -28,7 +28,7 @@ static const struct nvw_option options[] = {
 };
 
 static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify", NULL},
+	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify", "accesses=1"},
 	[RELAXED_RELEASE] = {"relaxed-release", "work-groups join the global barrier by a relaxed atomic", "verify", NULL},
 	[NO_BARRIER] = {"no-barrier", "CUs do not wait for each other", "verify", NULL},
 	{NULL, NULL, NULL, NULL},

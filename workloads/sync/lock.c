@@ -23,7 +23,8 @@ static void spin(const struct lock *lock, uint32_t *idle)
 {
 	uint32_t cycles = 1;
 
-	while (nvw_atomic_exchange(lock->words, 1, lock->orders.acquire, lock->scope) != 0) {
+	for (uint64_t i = 0; i < lock->patience &&
+		nvw_atomic_exchange(lock->words, 1, lock->orders.acquire, lock->scope) != 0; i++) {
 		if (lock->kind == LOCK_SPIN_BACKOFF) {
 			sync_back_off(idle, cycles);
 			cycles = 2 * cycles < lock->backoff_max ? 2 * cycles : lock->backoff_max;
@@ -31,28 +32,27 @@ static void spin(const struct lock *lock, uint32_t *idle)
 	}
 }
 
-uint32_t lock_acquire(const struct lock *lock, uint32_t *idle)
+static uint32_t queue_up(const struct lock *lock)
 {
-	uint32_t ticket = 0;
+	const uint32_t ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
 
-	if (lock->is_open) {
-		return 0;
-	}
-	if (lock->places == 0) {
-		spin(lock, idle);
-	} else {
-		ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
-		while (nvw_atomic_load(place_of(lock, ticket), lock->orders.acquire, lock->scope) != ticket) {
-		}
+	for (uint64_t i = 0; i < lock->patience &&
+		nvw_atomic_load(place_of(lock, ticket), lock->orders.acquire, lock->scope) != ticket; i++) {
 	}
 	return ticket;
 }
 
+uint32_t lock_acquire(const struct lock *lock, uint32_t *idle)
+{
+	if (lock->patience != 0 && lock->places != 0) {
+		return queue_up(lock);
+	}
+	spin(lock, idle);
+	return 0;
+}
+
 void lock_release(const struct lock *lock, uint32_t ticket)
 {
-	if (lock->is_open) {
-		return;
-	}
 	if (lock->places == 0) {
 		nvw_atomic_store(lock->words, 0, lock->orders.release, lock->scope);
 	} else {

@@ -29,7 +29,9 @@ struct lock {
 	uint32_t places;      /* in the ring: at least as many as ever wait */
 	uint32_t backoff_max; /* cycles */
 	struct sync_orders orders;
-	bool is_open; /* a seeded bug: nobody waits */
+	/* Times that a work-item asks before it goes on without the lock: UINT64_MAX, or less for a seeded bug that could
+	 * lose the lock, 0 for one that does not ask at all. */
+	uint64_t patience;
 };
 
 /* Size of a lock at which so many work-groups meet. */

@@ -107,7 +107,7 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		.scope = p->shape.local,
 		.backoff_max = (uint32_t)nvw_option_u64(given, "backoff-max"),
 		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
-		.is_open = mutation == NO_LOCK,
+		.patience = mutation == NO_LOCK ? 0 : mutation == NARROW_SCOPE ? 10000 : UINT64_MAX,
 	};
 	return 0;
 }
