@@ -355,7 +355,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	p->args.global = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
 	p->args.mutation = (enum mutation)mutation;
 	p->args.global_capacity = (uint32_t)p->nodes;
-	p->args.patience = 16 * p->nodes;
+	p->args.patience = 4 * p->nodes;
 	*ret_plan = p;
 	return 0;
 }
