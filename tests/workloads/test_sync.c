@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sinclair15's synchronization benchmarks on the emulated machine: they are right under every protocol, and what they
- * verify notices every seeded bug.
+ * sinclair15's synchronization benchmarks on the emulated machine: they are right under every protocol, and
+ * what they verify notices every seeded bug.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +19,18 @@
 #include "check/check.h"
 #include "core/options.h"
 
-extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier, nvw_workload_uts;
+extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier,
+	nvw_workload_uts;
 
 static const struct nvw_workload *const workloads[] = {
 	&nvw_workload_mutex, &nvw_workload_semaphore, &nvw_workload_tree_barrier, &nvw_workload_uts};
 
 static const char *const protocols[] = {"vi", "gd", "gh"};
 
-enum { WORKLOADS = sizeof(workloads) / sizeof(*workloads), PROTOCOLS = sizeof(protocols) / sizeof(*protocols) };
+enum {
+	WORKLOADS = sizeof(workloads) / sizeof(*workloads),
+	PROTOCOLS = sizeof(protocols) / sizeof(*protocols)
+};
 
 struct setting {
 	const char *protocol;
@@ -53,7 +57,8 @@ static struct nvw_options *parse(const struct nvw_workload *w, const char *text)
 	return options;
 }
 
-static int run_on(const struct nvw_workload *w, void *plan, const struct setting *s, struct nvw_findings *findings)
+static int run_on(
+	const struct nvw_workload *w, void *plan, const struct setting *s, struct nvw_findings *findings)
 {
 	struct nvw_machine *machine = NULL;
 	struct emu_config config;
@@ -74,7 +79,8 @@ static int run_on(const struct nvw_workload *w, void *plan, const struct setting
 }
 
 /* What prepare, run or verify said. */
-static int run(const struct nvw_workload *w, const char *text, const struct setting *s, struct nvw_findings *ret_findings)
+static int run(const struct nvw_workload *w, const char *text, const struct setting *s,
+	struct nvw_findings *ret_findings)
 {
 	struct nvw_options *const options = parse(w, text);
 	void *plan = NULL;
@@ -116,7 +122,8 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 		for (unsigned k = 0; k < sizeof(sharings) / sizeof(*sharings); k++) {
 			char text[128];
 
-			snprintf(text, sizeof(text), "iterations=15 accesses=3 kind=%s sharing=%s", kinds[i], sharings[k]);
+			snprintf(text, sizeof(text), "iterations=15 accesses=3 kind=%s sharing=%s", kinds[i],
+				sharings[k]);
 			expect_right(&nvw_workload_mutex, text);
 		}
 	}
@@ -134,7 +141,8 @@ static void data_go_round_from_barrier_to_barrier(void **state)
 {
 	expect_right(&nvw_workload_tree_barrier, "iterations=30 accesses=2");
 	expect_right(&nvw_workload_tree_barrier, "iterations=30 accesses=2 exchange=local");
-	expect_right(&nvw_workload_tree_barrier, "iterations=30 accesses=2 exchange=local scope=global group-size=7");
+	expect_right(&nvw_workload_tree_barrier,
+		"iterations=30 accesses=2 exchange=local scope=global group-size=7");
 	expect_right(&nvw_workload_tree_barrier, "iterations=10 exchange=local groups-per-cu=1");
 }
 
@@ -157,7 +165,8 @@ static void every_seeded_bug_is_noticed(void **state)
 			const char *const text = w->mutations[m].options;
 			struct nvw_findings findings;
 
-			if (run(w, text ? text : "", &s, &findings) != NVW_E_INCONSISTENT || findings.kept == 0) {
+			if (run(w, text ? text : "", &s, &findings) != NVW_E_INCONSISTENT ||
+				findings.kept == 0) {
 				fail_msg("%s: %s was not noticed", w->name, w->mutations[m].name);
 			}
 		}
@@ -194,6 +203,7 @@ static void bad_options_are_refused(void **state)
 		{&nvw_workload_semaphore, "group-size=512", "has room for 2", -1},
 		{&nvw_workload_tree_barrier, "iterations=65536", "--iterations: expected 1 to 65535", -1},
 		{&nvw_workload_uts, "nodes=63", "--nodes: expected 64", -1},
+		{&nvw_workload_semaphore, "backoff-max=0", "--backoff-max: expected 1", -1},
 		{&nvw_workload_uts, "queue=0", "--queue: expected 1", -1},
 	};
 
@@ -203,7 +213,8 @@ static void bad_options_are_refused(void **state)
 
 		if (run(bad[i].workload, bad[i].text, &s, &findings) != NVW_E_USAGE ||
 			strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].text, bad[i].part, nvw_error_message());
+			fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].text, bad[i].part,
+				nvw_error_message());
 		}
 	}
 }

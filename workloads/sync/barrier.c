@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree-barrier: TB_LG and TBEX_LG of sinclair15 Table 4. In an iteration each work-group loads and stores data that no
- * other one has then. The work-groups of a CU join a local barrier, the last of them joins the global one for all.
+ * tree-barrier: TB_LG and TBEX_LG of sinclair15 Table 4. In an iteration each work-group loads and stores
+ * data that no other one has then. The work-groups of a CU join a local barrier, the last of them joins the
+ * global one for all.
  *
  * Data are exchanged by turns, not by copying: the blocks of data go round, and after the global barrier each
- * work-group goes on with the block that one of the next CU had. With --exchange=local each iteration has a second
- * half, of as many accesses: the work-groups of a CU join a local barrier and go on with each other's blocks before
- * they join the tree.
+ * work-group goes on with the block that one of the next CU had. With --exchange=local each iteration has a
+ * second half, of as many accesses: the work-groups of a CU join a local barrier and go on with each other's
+ * blocks before they join the tree.
  *
- * A datum x becomes 31 x + position + iteration, so that what is left tells who changed it, when, and in which order.
+ * A datum x becomes 31 x + position + iteration, so that what is left tells who changed it, when, and in
+ * which order.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,15 +23,18 @@ enum exchange { EXCHANGE_OFF, EXCHANGE_LOCAL };
 static const char *const exchanges[] = {"off", "local", NULL};
 
 static const struct nvw_option options[] = {
-	{"exchange", NVW_OPTION_CHOICE, "off", exchanges, "within the CU before the global barrier (TBEX_LG), or not (TB_LG)"},
+	{"exchange", NVW_OPTION_CHOICE, "off", exchanges,
+		"within the CU before the global barrier (TBEX_LG), or not (TB_LG)"},
 	SYNC_WORK_OPTIONS,
 	SYNC_PLACE_OPTIONS,
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
 static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify", "accesses=1"},
-	[RELAXED_RELEASE] = {"relaxed-release", "work-groups join the global barrier by a relaxed atomic", "verify", NULL},
+	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify",
+		"accesses=1"},
+	[RELAXED_RELEASE] = {"relaxed-release", "work-groups join the global barrier by a relaxed atomic",
+		"verify", NULL},
 	[NO_BARRIER] = {"no-barrier", "CUs do not wait for each other", "verify", NULL},
 	{NULL, NULL, NULL, NULL},
 };
@@ -64,8 +69,8 @@ struct plan {
 /* ---- Positions -------------------------------------------------------------------------------------- */
 
 /*
- * Work-groups stand in a ring: first the first of each CU, then the second of each, and so on, so that the next one
- * is mostly on another CU. How many of CU other are before number n of CU cu:
+ * Work-groups stand in a ring: first the first of each CU, then the second of each, and so on, so that the
+ * next one is mostly on another CU. How many of CU other are before number n of CU cu:
  */
 static uint32_t before(unsigned other, uint32_t groups_there, unsigned cu, uint32_t n)
 {
@@ -129,7 +134,8 @@ static void join_global(const struct args *a, const struct member *me, uint32_t 
 	}
 }
 
-/* The last of a CU has acquired what the others released to it, and its release passes that on (HRF-Indirect). */
+/* The last of a CU has acquired what the others released to it, and its release passes that on
+ * (HRF-Indirect). */
 static void join_tree(const struct args *a, const struct member *me, uint32_t round)
 {
 	nvw_barrier(NVW_WORKGROUP);
@@ -149,7 +155,8 @@ static void join_tree(const struct args *a, const struct member *me, uint32_t ro
 /* Works on the block that stands at a position in this iteration. */
 static void work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
 {
-	uint32_t *const block = a->data + (at + iteration) % a->places.groups * a->block_words + nvw_local_id();
+	uint32_t *const block =
+		a->data + (at + iteration) % a->places.groups * a->block_words + nvw_local_id();
 
 	for (unsigned i = 0; i < a->accesses; i++) {
 		uint32_t *const datum = block + i * nvw_group_size();
@@ -228,17 +235,19 @@ static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned 
 }
 
 /* What one work-group does in an iteration's half, to the one datum that stands for its block. */
-static void expect_work(const struct args *a, const uint32_t *groups_on, bool is_exchanged, uint32_t iteration, unsigned cu,
-	uint32_t n, uint32_t *blocks)
+static void expect_work(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
+	uint32_t iteration, unsigned cu, uint32_t n, uint32_t *blocks)
 {
 	const uint32_t me = position(groups_on, a->places.cu_count, cu, n);
-	const uint32_t at = is_exchanged ? position(groups_on, a->places.cu_count, cu, (n + 1) % groups_on[cu]) : me;
+	const uint32_t at =
+		is_exchanged ? position(groups_on, a->places.cu_count, cu, (n + 1) % groups_on[cu]) : me;
 	uint32_t *const block = &blocks[(at + iteration) % a->places.groups];
 
 	*block = changed(*block, me, iteration);
 }
 
-static void expect_half(const struct args *a, const uint32_t *groups_on, bool is_exchanged, uint32_t iteration, uint32_t *blocks)
+static void expect_half(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
+	uint32_t iteration, uint32_t *blocks)
 {
 	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
 		for (uint32_t n = 0; n < groups_on[cu]; n++) {
@@ -261,7 +270,8 @@ static void expect(const struct args *a, const uint32_t *groups_on, uint32_t *bl
 static int verify_block(const struct args *a, struct nvw_machine *machine, uint64_t block, uint32_t expected,
 	uint32_t *data, struct nvw_findings *findings)
 {
-	const int error = nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data));
+	const int error =
+		nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data));
 	uint64_t wrong = 0, last = 0;
 
 	for (uint64_t i = 0; error == 0 && i < a->block_words; i++) {
@@ -272,13 +282,13 @@ static int verify_block(const struct args *a, struct nvw_machine *machine, uint6
 	}
 	return wrong == 0 ? error :
 			    nvw_violation(findings, 0,
-				    "block %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64 " is %#" PRIx32
-				    ", expected %#" PRIx32,
+				    "block %" PRIu64 ": %" PRIu64 " of %" PRIu64
+				    " data are wrong; datum %" PRIu64 " is %#" PRIx32 ", expected %#" PRIx32,
 				    block, wrong, a->block_words, last, data[last], expected);
 }
 
-static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint32_t *groups_on, uint32_t *blocks, uint32_t *data,
-	struct nvw_findings *findings)
+static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint32_t *groups_on,
+	uint32_t *blocks, uint32_t *data, struct nvw_findings *findings)
 {
 	int error = 0;
 
@@ -316,7 +326,8 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 {
 	const struct plan *const p = plan;
 
-	return nvw_describe_real(description, "iteration_ns", (double)p->ps / 1e3 / (double)p->args.iterations, "ns",
+	return nvw_describe_real(description, "iteration_ns",
+		(double)p->ps / 1e3 / (double)p->args.iterations, "ns",
 		"simulated time of the kernel for each barrier of all CUs");
 }
 
@@ -324,7 +335,7 @@ extern const struct nvw_workload nvw_workload_tree_barrier;
 
 const struct nvw_workload nvw_workload_tree_barrier = {
 	.name = "tree-barrier",
-	.summary = "sinclair15's tree barriers (TB_LG, TBEX_LG): local ones joined by a global one, data exchanged between CUs",
+	.summary = "sinclair15's tree barriers (TB_LG, TBEX_LG): local ones and a global one, data exchanged",
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,

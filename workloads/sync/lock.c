@@ -21,10 +21,11 @@ static uint32_t *place_of(const struct lock *lock, uint32_t ticket)
 
 static void spin(const struct lock *lock, uint32_t *idle)
 {
+	const enum nvw_order order = lock->orders.acquire;
 	uint32_t cycles = 1;
+	uint64_t patience = lock->patience;
 
-	for (uint64_t i = 0; i < lock->patience &&
-		nvw_atomic_exchange(lock->words, 1, lock->orders.acquire, lock->scope) != 0; i++) {
+	while (patience-- > 0 && nvw_atomic_exchange(lock->words, 1, order, lock->scope) != 0) {
 		if (lock->kind == LOCK_SPIN_BACKOFF) {
 			sync_back_off(idle, cycles);
 			cycles = 2 * cycles < lock->backoff_max ? 2 * cycles : lock->backoff_max;
@@ -35,9 +36,10 @@ static void spin(const struct lock *lock, uint32_t *idle)
 static uint32_t queue_up(const struct lock *lock)
 {
 	const uint32_t ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
+	uint32_t *const place = place_of(lock, ticket);
+	uint64_t patience = lock->patience;
 
-	for (uint64_t i = 0; i < lock->patience &&
-		nvw_atomic_load(place_of(lock, ticket), lock->orders.acquire, lock->scope) != ticket; i++) {
+	while (patience-- > 0 && nvw_atomic_load(place, lock->orders.acquire, lock->scope) != ticket) {
 	}
 	return ticket;
 }

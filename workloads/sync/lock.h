@@ -3,14 +3,15 @@
  * The mutexes of sinclair15 Table 4, after their names there.
  *
  *	FA            a ticket lock: fetch-and-add takes a ticket, all wait at one word for their number
- *	sleep         a queue in a ring buffer: a ticket is a place in the ring, each waits at a word of its own
+ *	sleep         a queue in a ring buffer: a ticket is a place in it, each waits at a word of its own
  *	spin          exchange until the lock was free
  *	spin+backoff  as spin, and waits twice as long after each failure
  *
- * FA is a ring of one place: a place holds the ticket that may enter there, and a release writes the next ticket to the
- * next place. Whoever waits asks with acquire each time: the paper has no relaxed atomics.
+ * FA is a ring of one place: a place holds the ticket that may enter there, and a release writes the next
+ * ticket to the next place. Whoever waits asks with acquire each time: the paper has no relaxed atomics.
  *
- * Called by one work-item of a work-group: in a wavefront, lanes that wait would wait for the lane that owns the lock.
+ * Called by one work-item of a work-group: in a wavefront, lanes that wait would wait for the lane that owns
+ * the lock.
  */
 #ifndef WORKLOADS_SYNC_LOCK_H
 #define WORKLOADS_SYNC_LOCK_H
@@ -29,8 +30,8 @@ struct lock {
 	uint32_t places;      /* in the ring: at least as many as ever wait */
 	uint32_t backoff_max; /* cycles */
 	struct sync_orders orders;
-	/* Times that a work-item asks before it goes on without the lock: UINT64_MAX, or less for a seeded bug that could
-	 * lose the lock, 0 for one that does not ask at all. */
+	/* Times that a work-item asks before it goes on without the lock: UINT64_MAX, or less for a seeded
+	 * bug that could lose the lock, 0 for one that does not ask at all. */
 	uint64_t patience;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. A critical section adds one to each of its data, of
- * which each work-item loads and stores --accesses. All work-groups have one lock and its data (global), or those of
- * their CU (local).
+ * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. A critical section adds one to each of
+ * its data, of which each work-item loads and stores --accesses. All work-groups have one lock and its data
+ * (global), or those of their CU (local).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ static const char *const sharings[] = {"global", "local", NULL};
 
 static const struct nvw_option options[] = {
 	{"kind", NVW_OPTION_CHOICE, "spin", lock_kinds, "of the mutex: FAM, SLM, SPM, SPMBO of sinclair15"},
-	{"sharing", NVW_OPTION_CHOICE, "global", sharings, "one lock and its data for all (_G), or for each CU (_L)"},
+	{"sharing", NVW_OPTION_CHOICE, "global", sharings,
+		"one lock and its data for all (_G), or for each CU (_L)"},
 	SYNC_WORK_OPTIONS,
 	SYNC_PLACE_OPTIONS,
 	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of spin-backoff, in cycles"},
@@ -84,30 +85,36 @@ static void mutex_kernel(const void *args)
 static int read_options(const struct nvw_options *given, int mutation, struct plan *p)
 {
 	struct args *const a = &p->args;
+	uint32_t backoff_max = 0;
 	int error = sync_read_place_options(given, &p->shape);
 
 	error = error ? error : sync_read_work_options(given, &p->shape);
+	error = error ? error : sync_read_backoff(given, &backoff_max);
 	if (error) {
 		return error;
 	}
 	a->is_local = nvw_option_choice(given, "sharing") == 1;
 	if (!a->is_local) {
 		if (p->shape.local == NVW_SCOPE_WORKGROUP && nvw_option_given(given, "scope")) {
-			return nvw_fail(NVW_E_USAGE, "--scope=local: the lock of all CUs needs --scope=global");
+			return nvw_fail(
+				NVW_E_USAGE, "--scope=local: the lock of all CUs needs --scope=global");
 		}
 		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
 	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
 		/* Within a CU, all see one L1, whatever they say. */
-		return nvw_fail(NVW_E_USAGE, "mutation %s shows with --sharing=global only", mutations[mutation].name);
+		return nvw_fail(NVW_E_USAGE, "mutation %s shows with --sharing=global only",
+			mutations[mutation].name);
 	}
 	a->iterations = p->shape.iterations;
 	a->accesses = p->shape.accesses;
 	a->lock = (struct lock){
 		.kind = (enum lock_kind)nvw_option_choice(given, "kind"),
 		.scope = p->shape.local,
-		.backoff_max = (uint32_t)nvw_option_u64(given, "backoff-max"),
+		.backoff_max = backoff_max,
 		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
-		.patience = mutation == NO_LOCK ? 0 : mutation == NARROW_SCOPE ? 10000 : UINT64_MAX,
+		.patience = mutation == NO_LOCK      ? 0 :
+			    mutation == NARROW_SCOPE ? 10000 :
+						       UINT64_MAX,
 	};
 	return 0;
 }
@@ -115,7 +122,8 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
-	const int error = p ? read_options(given, mutation, p) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	const int error =
+		p ? read_options(given, mutation, p) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	if (error) {
 		free(p);
@@ -166,18 +174,21 @@ static int verify_domain(const struct args *a, struct nvw_machine *machine, uint
 	uint64_t expected, wrong = 0, first = 0;
 	int error = expect(a, machine, domain, &expected);
 
-	error = error ? error : nvw_read(machine, data, a->data + domain * a->data_words, a->data_words * sizeof(*data));
+	error = error ? error :
+			nvw_read(machine, data, a->data + domain * a->data_words,
+				a->data_words * sizeof(*data));
 	for (uint64_t i = a->data_words; error == 0 && i-- > 0;) {
 		if (data[i] != expected) {
 			wrong++;
 			first = i;
 		}
 	}
-	return wrong == 0 ? error :
-			    nvw_violation(findings, 0,
-				    "lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
-				    " counts %" PRIu32 " critical sections, expected %" PRIu64,
-				    domain, wrong, a->data_words, first, data[first], expected);
+	return wrong == 0 ?
+		       error :
+		       nvw_violation(findings, 0,
+			       "lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
+			       " counts %" PRIu32 " critical sections, expected %" PRIu64,
+			       domain, wrong, a->data_words, first, data[first], expected);
 }
 
 static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
@@ -199,17 +210,19 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 {
 	const struct plan *const p = plan;
 	const uint64_t sections = p->args.places.groups * p->args.iterations;
-	const int error = nvw_describe_u64(description, "critical_sections", sections, "", "of all work-groups together");
+	const int error = nvw_describe_u64(
+		description, "critical_sections", sections, "", "of all work-groups together");
 
-	return error ? error : nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections, "ns",
-				       "simulated time of the kernel for each critical section");
+	return error ? error :
+		       nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections,
+			       "ns", "simulated time of the kernel for each critical section");
 }
 
 extern const struct nvw_workload nvw_workload_mutex;
 
 const struct nvw_workload nvw_workload_mutex = {
 	.name = "mutex",
-	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections of work-groups, global or local",
+	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or of a CU",
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,

@@ -8,12 +8,12 @@ const char *const sync_scopes[] = {"local", "global", NULL};
 
 /* ---- Options --------------------------------------------------------------------------------------- */
 
-static int check_range(const char *option, uint64_t value, uint64_t least, uint64_t most)
+int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most)
 {
 	return value >= least && value <= most ?
 		       0 :
-		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, option,
-			       least, most, value);
+		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			       option, least, most, value);
 }
 
 int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape)
@@ -26,8 +26,8 @@ int sync_read_place_options(const struct nvw_options *options, struct sync_shape
 		.group_size = (unsigned)group_size,
 		.local = nvw_option_choice(options, "scope") == 0 ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT,
 	};
-	error = check_range("group-size", group_size, 1, 1024);
-	return error ? error : check_range("groups-per-cu", ret_shape->groups_per_cu, 1, 1024);
+	error = sync_check_range("group-size", group_size, 1, 1024);
+	return error ? error : sync_check_range("groups-per-cu", ret_shape->groups_per_cu, 1, 1024);
 }
 
 int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape)
@@ -37,8 +37,16 @@ int sync_read_work_options(const struct nvw_options *options, struct sync_shape 
 
 	shape->iterations = nvw_option_u64(options, "iterations");
 	shape->accesses = (unsigned)accesses;
-	error = check_range("iterations", shape->iterations, 1, UINT16_MAX);
-	return error ? error : check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
+	error = sync_check_range("iterations", shape->iterations, 1, UINT16_MAX);
+	return error ? error : sync_check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
+}
+
+int sync_read_backoff(const struct nvw_options *options, uint32_t *ret_cycles)
+{
+	const uint64_t cycles = nvw_option_u64(options, "backoff-max");
+
+	*ret_cycles = (uint32_t)cycles;
+	return sync_check_range("backoff-max", cycles, 1, 1 << 20);
 }
 
 struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
@@ -46,21 +54,26 @@ struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
 	return (struct sync_orders){
 		.acquire = is_acquire_relaxed ? NVW_RELAXED : NVW_ACQUIRE,
 		.release = is_release_relaxed ? NVW_RELAXED : NVW_RELEASE,
-		.both = is_acquire_relaxed ? NVW_RELEASE : is_release_relaxed ? NVW_ACQUIRE : NVW_ACQ_REL,
+		.both = is_acquire_relaxed ? NVW_RELEASE :
+			is_release_relaxed ? NVW_ACQUIRE :
+					     NVW_ACQ_REL,
 	};
 }
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
-int sync_make_places(struct nvw_machine *machine, const struct sync_shape *shape, struct sync_places *ret_places)
+int sync_make_places(
+	struct nvw_machine *machine, const struct sync_shape *shape, struct sync_places *ret_places)
 {
 	const unsigned cus = nvw_compute_units(machine), width = nvw_wavefront_width(machine);
-	const uint64_t fit = nvw_resident_work_items(machine) / cus / width / ((shape->group_size + width - 1) / width);
+	const uint64_t fit =
+		nvw_resident_work_items(machine) / cus / width / ((shape->group_size + width - 1) / width);
 	const uint64_t groups = shape->groups_per_cu * cus;
 
 	if (shape->groups_per_cu > fit) {
 		return nvw_fail(NVW_E_USAGE,
-			"--groups-per-cu: %" PRIu64 " work-groups of %u work-items wait for each other, a CU of this machine has room for %" PRIu64,
+			"--groups-per-cu: %" PRIu64
+			" work-groups of %u work-items wait for each other, a CU has room for %" PRIu64,
 			shape->groups_per_cu, shape->group_size, fit);
 	}
 	*ret_places = (struct sync_places){
@@ -90,7 +103,8 @@ struct sync_place sync_take_place(const struct sync_places *places)
 	struct sync_place place;
 
 	if (nvw_local_id() == 0) {
-		nvw_store(mine, cu << 16 | nvw_atomic_add(&places->cus[cu].groups, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT));
+		nvw_store(mine,
+			cu << 16 | nvw_atomic_add(&places->cus[cu].groups, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT));
 	}
 	nvw_barrier(NVW_KERNEL);
 	place = place_from(places, nvw_load(mine));
@@ -98,12 +112,14 @@ struct sync_place sync_take_place(const struct sync_places *places)
 	return place;
 }
 
-int sync_groups_on(struct nvw_machine *machine, const struct sync_places *places, unsigned cu, uint32_t *ret_groups)
+int sync_groups_on(
+	struct nvw_machine *machine, const struct sync_places *places, unsigned cu, uint32_t *ret_groups)
 {
 	return nvw_read(machine, ret_groups, &places->cus[cu].groups, sizeof(*ret_groups));
 }
 
-int sync_place_of(struct nvw_machine *machine, const struct sync_places *places, uint64_t group, struct sync_place *ret_place)
+int sync_place_of(struct nvw_machine *machine, const struct sync_places *places, uint64_t group,
+	struct sync_place *ret_place)
 {
 	uint32_t word = 0;
 	int error = nvw_read(machine, &word, &places->of_group[group], sizeof(word));
@@ -116,7 +132,8 @@ int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, con
 	const char *name, nvw_kernel kernel, const void *args, uint64_t *ret_ps)
 {
 	const uint64_t began = nvw_time_ps(machine);
-	const int error = nvw_launch(machine, name, kernel, args, places->groups * shape->group_size, shape->group_size);
+	const int error = nvw_launch(
+		machine, name, kernel, args, places->groups * shape->group_size, shape->group_size);
 
 	*ret_ps = nvw_time_ps(machine) - began;
 	return error;

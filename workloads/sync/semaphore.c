@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * semaphore: SS_L and SSBO_L of sinclair15 Table 4, a reader-writer format. The first work-group of a CU writes, the
- * others read a part each of the CU's data: with two readers, half of it. A reader takes one of the semaphore, the
- * writer all of it, and moves each part to the right by one: it stores all elements but the first of a part.
+ * semaphore: SS_L and SSBO_L of sinclair15 Table 4, a reader-writer format. The first work-group of a CU
+ * writes, the others read a part each of the CU's data: with two readers, half of it. A reader takes one of
+ * the semaphore, the writer all of it, and moves each part to the right by one: it stores all elements but
+ * the first of a part.
  *
- * Element j of a part is j at first, so after v turns of the writer it must be max(0, j - v). The semaphore's upper half
- * counts the writer's turns: whoever takes it learns which data it must see, at no further access.
+ * Element j of a part is j at first, so after v turns of the writer it must be max(0, j - v). The semaphore's
+ * upper half counts the writer's turns: whoever takes it learns which data it must see, at no further access.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static const struct nvw_option options[] = {
 
 static const struct nvw_mutation mutations[] = {
 	[NO_LOCK] = {"no-lock", "nobody waits for the semaphore", "verify", NULL},
-	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one of the semaphore, not all of it", "verify", NULL},
+	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one of the semaphore, not all of it",
+		"verify", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -70,7 +72,8 @@ static uint32_t take(const struct args *a, uint32_t *semaphore, uint32_t units, 
 		const uint32_t word = nvw_atomic_load(semaphore, NVW_ACQUIRE, a->scope);
 
 		if (a->mutation == NO_LOCK || ((word & UNITS_MASK) >= units &&
-			nvw_atomic_compare_exchange(semaphore, word, word - units, NVW_ACQUIRE, a->scope) == word)) {
+						      nvw_atomic_compare_exchange(semaphore, word,
+							      word - units, NVW_ACQUIRE, a->scope) == word)) {
 			return word >> UNITS_BITS;
 		}
 		if (a->kind == SPIN_BACKOFF) {
@@ -82,7 +85,8 @@ static uint32_t take(const struct args *a, uint32_t *semaphore, uint32_t units, 
 
 static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t turns)
 {
-	nvw_atomic_add(semaphore, (a->mutation == NO_LOCK ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE, a->scope);
+	nvw_atomic_add(semaphore, (a->mutation == NO_LOCK ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE,
+		a->scope);
 }
 
 /* All of the group have loaded before any of them stores. */
@@ -123,8 +127,8 @@ static void write_turn(const struct args *a, uint32_t *semaphore, uint32_t *data
 }
 
 /*
- * How far the part has moved, by the work-item's elements; they must agree. Counted up to the first element of the last
- * access, so that all work-items can tell: theirs in that access is further right.
+ * How far the part has moved, by the work-item's elements; they must agree. Counted up to the first element
+ * of the last access, so that all work-items can tell: theirs in that access is further right.
  */
 static uint32_t read_part(const struct args *a, const uint32_t *part, struct seen *seen)
 {
@@ -142,7 +146,8 @@ static uint32_t read_part(const struct args *a, const uint32_t *part, struct see
 	return moved < most ? moved : most;
 }
 
-static void read_turn(const struct args *a, uint32_t *semaphore, const uint32_t *part, uint32_t *idle, struct seen *seen)
+static void read_turn(
+	const struct args *a, uint32_t *semaphore, const uint32_t *part, uint32_t *idle, struct seen *seen)
 {
 	const uint32_t most = (a->accesses - 1) * nvw_group_size();
 	uint32_t turns = 0, moved;
@@ -172,7 +177,8 @@ static void semaphore_kernel(const void *args)
 		if (place.number == 0) {
 			write_turn(a, semaphore, data, place.idle);
 		} else {
-			read_turn(a, semaphore, data + (place.number - 1) % a->parts * a->part_words, place.idle, &seen);
+			read_turn(a, semaphore, data + (place.number - 1) % a->parts * a->part_words,
+				place.idle, &seen);
 		}
 	}
 	nvw_store(&a->seen[nvw_global_id()].hash, seen.hash);
@@ -184,10 +190,12 @@ static void semaphore_kernel(const void *args)
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
+	uint32_t backoff_max = 0;
 	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	error = error ? error : sync_read_place_options(given, &p->shape);
 	error = error ? error : sync_read_work_options(given, &p->shape);
+	error = error ? error : sync_read_backoff(given, &backoff_max);
 	if (error) {
 		free(p);
 		return error;
@@ -199,7 +207,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.part_words = (uint64_t)p->shape.accesses * p->shape.group_size,
 		.iterations = p->shape.iterations,
 		.parts = p->shape.groups_per_cu > 1 ? (uint32_t)p->shape.groups_per_cu - 1 : 1,
-		.backoff_max = (uint32_t)nvw_option_u64(given, "backoff-max"),
+		.backoff_max = backoff_max,
 		.accesses = p->shape.accesses,
 	};
 	*ret_plan = p;
@@ -227,7 +235,9 @@ static int start(const struct args *a, struct nvw_machine *machine)
 	}
 	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
 		error = nvw_write(machine, a->data + cu * cu_words, data, cu_words * sizeof(*data));
-		error = error ? error : nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts, sizeof(a->parts));
+		error = error ? error :
+				nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts,
+					sizeof(a->parts));
 	}
 	free(data);
 	return error;
@@ -249,11 +259,13 @@ static int run(void *plan, struct nvw_machine *machine)
 		return NVW_E_MEMORY;
 	}
 	error = start(a, machine);
-	return error ? error : sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
+	return error ? error :
+		       sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
 }
 
 /* What the writer of a CU left. */
-static int verify_data(const struct args *a, struct nvw_machine *machine, unsigned cu, struct nvw_findings *findings)
+static int verify_data(
+	const struct args *a, struct nvw_machine *machine, unsigned cu, struct nvw_findings *findings)
 {
 	const uint64_t words = a->parts * a->part_words;
 	uint32_t *const data = calloc(2 * words, sizeof(*data)), groups = 0, word = 0;
@@ -271,12 +283,15 @@ static int verify_data(const struct args *a, struct nvw_machine *machine, unsign
 			i++;
 		}
 		if (i < words) {
-			error = nvw_violation(findings, 0, "CU %u: element %" PRIu64 " of part %" PRIu64 " is %" PRIu32 ", expected %" PRIu32,
+			error = nvw_violation(findings, 0,
+				"CU %u: element %" PRIu64 " of part %" PRIu64 " is %" PRIu32
+				", expected %" PRIu32,
 				cu, i % a->part_words, i / a->part_words, data[i], data[words + i]);
 		}
 		if (word != (turns << UNITS_BITS | a->parts)) {
 			error = nvw_violation(findings, 0,
-				"CU %u: the semaphore has %" PRIu32 " units after %" PRIu32 " turns, expected %" PRIu32 " after %" PRIu32,
+				"CU %u: the semaphore has %" PRIu32 " units after %" PRIu32
+				" turns, expected %" PRIu32 " after %" PRIu32,
 				cu, word & UNITS_MASK, word >> UNITS_BITS, a->parts, turns);
 		}
 	}
@@ -285,7 +300,8 @@ static int verify_data(const struct args *a, struct nvw_machine *machine, unsign
 }
 
 /* What the work-items of a reader saw: no wrong element, and all the same. */
-static int verify_reader(const struct plan *p, struct nvw_machine *machine, uint64_t group, struct nvw_findings *findings)
+static int verify_reader(
+	const struct plan *p, struct nvw_machine *machine, uint64_t group, struct nvw_findings *findings)
 {
 	const struct args *const a = &p->args;
 	const unsigned size = p->shape.group_size;
@@ -303,10 +319,12 @@ static int verify_reader(const struct plan *p, struct nvw_machine *machine, uint
 		wrong += seen[i].wrong;
 		torn += seen[i].hash != seen[0].hash;
 	}
-	return wrong + torn == 0 ? 0 :
-				   nvw_violation(findings, 0,
-					   "reader %u of CU %u: %" PRIu64 " wrong or stale elements; %u work-items saw other turns than the first",
-					   place.number, place.cu, wrong, torn);
+	return wrong + torn == 0 ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "reader %u of CU %u: %" PRIu64
+			       " wrong or stale elements; %u work-items saw other turns than the first",
+			       place.number, place.cu, wrong, torn);
 }
 
 static int worse(int error, int found)
@@ -319,7 +337,8 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 	const struct plan *const p = plan;
 	int error = 0;
 
-	for (unsigned cu = 0; (error == 0 || error == NVW_E_INCONSISTENT) && cu < p->args.places.cu_count; cu++) {
+	for (unsigned cu = 0; (error == 0 || error == NVW_E_INCONSISTENT) && cu < p->args.places.cu_count;
+		cu++) {
 		error = worse(error, verify_data(&p->args, machine, cu, findings));
 	}
 	for (uint64_t g = 0; (error == 0 || error == NVW_E_INCONSISTENT) && g < p->args.places.groups; g++) {
@@ -332,10 +351,12 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 {
 	const struct plan *const p = plan;
 	const uint64_t sections = p->args.places.groups * p->args.iterations;
-	const int error = nvw_describe_u64(description, "critical_sections", sections, "", "of readers and writers together");
+	const int error = nvw_describe_u64(
+		description, "critical_sections", sections, "", "of readers and writers together");
 
-	return error ? error : nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections, "ns",
-				       "simulated time of the kernel for each critical section");
+	return error ? error :
+		       nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections,
+			       "ns", "simulated time of the kernel for each critical section");
 }
 
 extern const struct nvw_workload nvw_workload_semaphore;

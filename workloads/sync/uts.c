@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * uts: unbalanced tree search (sinclair15 5.4.2). Work-groups visit the nodes of a tree that nobody has seen before: a
- * node is a hash, its children follow from it. Each CU has a queue with local synchronization; a work-group whose queue
- * is empty pulls from the global one, and pushes there what the local one has no room for.
+ * uts: unbalanced tree search (sinclair15 5.4.2). Work-groups visit the nodes of a tree that nobody has seen
+ * before: a node is a hash, its children follow from it. Each CU has a queue with local synchronization; a
+ * work-group whose queue is empty pulls from the global one, and pushes there what the local one has no room
+ * for.
  *
- * The tree is binomial: the root has nodes / 64 children, every other node 4 with a probability of 63/256 (a table of
- * 256 numbers of children, read-only data), else none. On average such a tree has the nodes asked for, but the sizes of
- * subtrees differ by orders of magnitude; the host tries roots until one has the nodes asked for, give or take 1/32.
+ * The tree is binomial: the root has nodes / 64 children, every other node 4 with a probability of 63/256 (a
+ * table of 256 numbers of children, read-only data), else none. On average such a tree has the nodes asked
+ * for, but the sizes of subtrees differ by orders of magnitude; the host tries roots until one has the nodes
+ * asked for, give or take 1/32.
  *
- * A queue's count is an atomic, because work-groups without work look at it without the lock. A work-group that has
- * found both queues empty counts itself as idle, and as busy again before it takes what has come meanwhile. Whoever is
- * busy may push, but becomes idle only after it has seen both queues empty, so when all are idle nothing is left.
+ * A queue's count is an atomic, because work-groups without work look at it without the lock. A work-group
+ * that has found both queues empty counts itself as idle, and as busy again before it takes what has come
+ * meanwhile. Whoever is busy may push, but becomes idle only after it has seen both queues empty, so when all
+ * are idle nothing is left.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,10 +33,13 @@ static const struct nvw_option options[] = {
 };
 
 static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "the lock of the global queue is taken by relaxed atomics", "verify", NULL},
-	[RELAXED_RELEASE] = {"relaxed-release", "the lock of the global queue is released by a relaxed store", "verify", NULL},
+	[NO_ACQUIRE] = {"no-acquire", "the lock of the global queue is taken by relaxed atomics", "verify",
+		NULL},
+	[RELAXED_RELEASE] = {"relaxed-release", "the lock of the global queue is released by a relaxed store",
+		"verify", NULL},
 	[NO_LOCK] = {"no-lock", "nobody takes the locks of the local queues", "verify", NULL},
-	[NARROW_SCOPE] = {"narrow-scope", "the lock of the global queue is taken at local scope", "verify", NULL},
+	[NARROW_SCOPE] = {"narrow-scope", "the lock of the global queue is taken at local scope", "verify",
+		NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -63,7 +69,7 @@ struct mailbox {
 struct result {
 	uint64_t sum; /* of the nodes' hashes */
 	uint64_t visited;
-	uint64_t pushed[2]; /* nodes, by the first work-item for its group: to the local, to the global queue */
+	uint64_t pushed[2]; /* nodes, to the local and to the global queue, by the group's first work-item */
 };
 
 struct args {
@@ -80,7 +86,7 @@ struct args {
 	struct result *results;
 	uint64_t root;
 	uint32_t root_children;
-	uint64_t patience; /* a work-group gives up after so long: a seeded bug may have lost or multiplied nodes */
+	uint64_t patience; /* times after which a work-group gives up: seeded bugs lose and multiply nodes */
 };
 
 struct plan {
@@ -110,16 +116,20 @@ struct worker {
 	uint64_t polls; /* by the first work-item, for nodes to come */
 };
 
-static struct queue queue_of(const struct args *a, struct queue_words *words, uint64_t *nodes, bool is_global, uint32_t sharers)
+static struct queue queue_of(
+	const struct args *a, struct queue_words *words, uint64_t *nodes, bool is_global, uint32_t sharers)
 {
 	return (struct queue){
-		.lock = {
-			.words = words->lock,
-			.kind = LOCK_SPIN,
-			.scope = is_global ? a->global : a->local,
-			.orders = is_global ? a->global_orders : sync_orders(false, false),
-			.patience = a->mutation == NO_LOCK && !is_global ? 0 : a->mutation == NARROW_SCOPE ? 10000 : UINT64_MAX,
-		},
+		.lock =
+			{
+				.words = words->lock,
+				.kind = LOCK_SPIN,
+				.scope = is_global ? a->global : a->local,
+				.orders = is_global ? a->global_orders : sync_orders(false, false),
+				.patience = a->mutation == NO_LOCK && !is_global ? 0 :
+					    a->mutation == NARROW_SCOPE          ? 10000 :
+										   UINT64_MAX,
+			},
 		.count = words->count,
 		.nodes = nodes,
 		.capacity = is_global ? a->global_capacity : a->local_capacity,
@@ -179,7 +189,8 @@ static bool make_room(struct worker *w, const struct queue *q, uint32_t children
 static void push(struct worker *w, uint32_t children)
 {
 	uint32_t *const counter = &w->mail->children;
-	const uint32_t before = children == 0 ? 0 : nvw_atomic_add(counter, children, NVW_RELAXED, w->args->local);
+	const uint32_t before =
+		children == 0 ? 0 : nvw_atomic_add(counter, children, NVW_RELAXED, w->args->local);
 
 	nvw_barrier(NVW_WORKGROUP);
 
@@ -216,7 +227,8 @@ static void visit(struct worker *w, uint32_t count)
 	uint32_t children = 0;
 
 	if (nvw_local_id() < count) {
-		children = w->node == a->root ? a->root_children : nvw_load_read_only(a->table + (w->node >> 56));
+		children = w->node == a->root ? a->root_children :
+						nvw_load_read_only(a->table + (w->node >> 56));
 		w->result.visited++;
 		w->result.sum += w->node;
 	}
@@ -257,11 +269,12 @@ static bool await_together(struct worker *w)
 static void uts_kernel(const void *args)
 {
 	const struct args *const a = args;
-	struct worker w = {.args = a, .place = sync_take_place(&a->places), .mail = a->mailboxes + nvw_group_id()};
+	struct worker w = {
+		.args = a, .place = sync_take_place(&a->places), .mail = a->mailboxes + nvw_group_id()};
 	struct result *const result = a->results + nvw_global_id();
 
-	w.local = queue_of(a, a->local_words + w.place.cu, a->local_nodes + (uint64_t)w.place.cu * a->local_capacity, false,
-		w.place.neighbours);
+	w.local = queue_of(a, a->local_words + w.place.cu,
+		a->local_nodes + (uint64_t)w.place.cu * a->local_capacity, false, w.place.neighbours);
 	w.global = queue_of(a, a->global_words, a->global_nodes, true, (uint32_t)a->places.groups);
 	do {
 		uint32_t count;
@@ -281,7 +294,8 @@ static void uts_kernel(const void *args)
 /* ---- The tree on the host --------------------------------------------------------------------------- */
 
 /* Counts the nodes below a root and adds their hashes, one after the other; stops above most. */
-static uint64_t traverse(const struct plan *p, uint64_t root, uint64_t most, uint64_t *stack, uint64_t *ret_sum)
+static uint64_t traverse(
+	const struct plan *p, uint64_t root, uint64_t most, uint64_t *stack, uint64_t *ret_sum)
 {
 	uint64_t visited = 0, held = 1;
 
@@ -303,7 +317,7 @@ static uint64_t traverse(const struct plan *p, uint64_t root, uint64_t most, uin
 static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
 {
 	const uint64_t most = wanted + wanted / TOLERANCE, least = wanted - wanted / TOLERANCE;
-	/* At most one level of siblings waits for each node on the way down, and that is no longer than what is visited. */
+	/* A node that is visited leaves at most its children behind. */
 	uint64_t *const stack = calloc(BRANCHES * (most + 1) + p->args.root_children, sizeof(*stack));
 	struct nvw_random random = {seed};
 
@@ -317,7 +331,8 @@ static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
 	free(stack);
 	return p->nodes >= least && p->nodes <= most ?
 		       0 :
-		       nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX, wanted);
+		       nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX,
+			       wanted);
 }
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
@@ -325,12 +340,11 @@ static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
 static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan *p)
 {
 	const uint64_t wanted = nvw_option_u64(given, "nodes"), queue = nvw_option_u64(given, "queue");
+	int error = sync_check_range("nodes", wanted, SUBTREE, 1 << 24);
 
-	if (wanted < SUBTREE || wanted > 1 << 24) {
-		return nvw_fail(NVW_E_USAGE, "--nodes: expected %d to %d, found %" PRIu64, SUBTREE, 1 << 24, wanted);
-	}
-	if (queue < 1 || queue > 1 << 20) {
-		return nvw_fail(NVW_E_USAGE, "--queue: expected 1 to %d, found %" PRIu64, 1 << 20, queue);
+	error = error ? error : sync_check_range("queue", queue, 1, 1 << 20);
+	if (error) {
+		return error;
 	}
 	for (unsigned i = 0; i < TABLE; i++) {
 		p->table[i] = i < TABLE_PARENTS ? BRANCHES : 0;
@@ -343,7 +357,8 @@ static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
-	int error = p ? sync_read_place_options(given, &p->shape) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	int error = p ? sync_read_place_options(given, &p->shape) :
+			nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	error = error ? error : plan_tree(given, seed, p);
 	if (error) {
@@ -373,8 +388,8 @@ static int allocate(struct plan *p, struct nvw_machine *machine)
 	a->table = nvw_alloc(machine, sizeof(p->table));
 	a->mailboxes = nvw_alloc(machine, a->places.groups * sizeof(*a->mailboxes));
 	a->results = nvw_alloc(machine, a->places.groups * p->shape.group_size * sizeof(*a->results));
-	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle && a->table && a->mailboxes &&
-			       a->results ?
+	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle &&
+			       a->table && a->mailboxes && a->results ?
 		       0 :
 		       NVW_E_MEMORY;
 }
@@ -416,14 +431,15 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 	const struct plan *const p = plan;
 
 	if (p->total.visited != p->nodes) {
-		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, the tree has %" PRIu64, p->total.visited,
-			p->nodes);
+		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, the tree has %" PRIu64,
+			p->total.visited, p->nodes);
 	}
-	return p->total.sum == p->sum ? 0 :
-					nvw_violation(findings, 0,
-						"as many nodes were visited as the tree has, but others: the sum of their hashes is %#" PRIx64
-						", expected %#" PRIx64,
-						p->total.sum, p->sum);
+	return p->total.sum == p->sum ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "as many nodes were visited as there are, but others: their sum is %#" PRIx64
+			       ", expected %#" PRIx64,
+			       p->total.sum, p->sum);
 }
 
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
@@ -431,17 +447,22 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 	const struct plan *const p = plan;
 	int error = nvw_describe_u64(description, "nodes", p->nodes, "", "of the tree");
 
-	error = error ? error : nvw_describe_u64(description, "pushed_local", p->total.pushed[0], "nodes", "to the CUs' queues");
-	error = error ? error : nvw_describe_u64(description, "pushed_global", p->total.pushed[1], "nodes", "to the global queue");
-	return error ? error : nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->nodes, "ns",
-				       "simulated time of the kernel for each node");
+	error = error ? error :
+			nvw_describe_u64(description, "pushed_local", p->total.pushed[0], "nodes",
+				"to the CUs' queues");
+	error = error ? error :
+			nvw_describe_u64(description, "pushed_global", p->total.pushed[1], "nodes",
+				"to the global queue");
+	return error ? error :
+		       nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->nodes, "ns",
+			       "simulated time of the kernel for each node");
 }
 
 extern const struct nvw_workload nvw_workload_uts;
 
 const struct nvw_workload nvw_workload_uts = {
 	.name = "uts",
-	.summary = "unbalanced tree search (sinclair15, UTS): a queue for each CU, a global one for what is too much or missing",
+	.summary = "unbalanced tree search (sinclair15, UTS): a local queue for each CU and a global one",
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,
