@@ -156,7 +156,7 @@ static void join_tree(const struct args *a, const struct member *me, uint32_t ro
 static void work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
 {
 	uint32_t *const block =
-		a->data + (at + iteration) % a->places.groups * a->block_words + nvw_local_id();
+		a->data + (at + iteration) % a->places.group_count * a->block_words + nvw_local_id();
 
 	for (unsigned i = 0; i < a->accesses; i++) {
 		uint32_t *const datum = block + i * nvw_group_size();
@@ -217,7 +217,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	}
 	a->barriers = nvw_alloc(machine, a->places.cu_count * sizeof(*a->barriers));
 	a->arrived = nvw_alloc(machine, sizeof(*a->arrived));
-	a->data = nvw_alloc(machine, a->places.groups * a->block_words * sizeof(*a->data));
+	a->data = nvw_alloc(machine, a->places.group_count * a->block_words * sizeof(*a->data));
 	if (!a->barriers || !a->arrived || !a->data) {
 		return NVW_E_MEMORY;
 	}
@@ -241,7 +241,7 @@ static void expect_work(const struct args *a, const uint32_t *groups_on, bool is
 	const uint32_t me = position(groups_on, a->places.cu_count, cu, n);
 	const uint32_t at =
 		is_exchanged ? position(groups_on, a->places.cu_count, cu, (n + 1) % groups_on[cu]) : me;
-	uint32_t *const block = &blocks[(at + iteration) % a->places.groups];
+	uint32_t *const block = &blocks[(at + iteration) % a->places.group_count];
 
 	*block = changed(*block, me, iteration);
 }
@@ -298,7 +298,7 @@ static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint
 	if (error == 0) {
 		expect(a, groups_on, blocks);
 	}
-	for (uint64_t b = 0; (error == 0 || error == NVW_E_INCONSISTENT) && b < a->places.groups; b++) {
+	for (uint64_t b = 0; (error == 0 || error == NVW_E_INCONSISTENT) && b < a->places.group_count; b++) {
 		const int found = verify_block(a, machine, b, blocks[b], data, findings);
 
 		error = found ? found : error;
@@ -310,7 +310,7 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 {
 	const struct args *const a = &((const struct plan *)plan)->args;
 	uint32_t *const groups_on = calloc(a->places.cu_count, sizeof(*groups_on));
-	uint32_t *const blocks = calloc(a->places.groups, sizeof(*blocks));
+	uint32_t *const blocks = calloc(a->places.group_count, sizeof(*blocks));
 	uint32_t *const data = calloc(a->block_words, sizeof(*data));
 	const int error = groups_on && blocks && data ?
 				  verify_blocks(a, machine, groups_on, blocks, data, findings) :

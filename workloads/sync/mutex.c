@@ -147,8 +147,8 @@ static int run(void *plan, struct nvw_machine *machine)
 	if (error) {
 		return error;
 	}
-	a->lock.places = lock_places(a->lock.kind, a->places.groups);
-	a->lock_words = lock_words(a->lock.kind, a->places.groups);
+	a->lock.places = lock_places(a->lock.kind, a->places.group_count);
+	a->lock_words = lock_words(a->lock.kind, a->places.group_count);
 	a->data_words = (uint64_t)a->accesses * p->shape.group_size;
 	a->lock.words = nvw_alloc(machine, domains(a) * a->lock_words * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, domains(a) * a->data_words * sizeof(uint32_t));
@@ -161,7 +161,7 @@ static int run(void *plan, struct nvw_machine *machine)
 /* Critical sections that a domain should have had. */
 static int expect(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint64_t *ret_sections)
 {
-	uint32_t groups = (uint32_t)a->places.groups;
+	uint32_t groups = (uint32_t)a->places.group_count;
 	const int error = a->is_local ? sync_groups_on(machine, &a->places, (unsigned)domain, &groups) : 0;
 
 	*ret_sections = groups * a->iterations;
@@ -209,7 +209,7 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
-	const uint64_t sections = p->args.places.groups * p->args.iterations;
+	const uint64_t sections = p->args.places.group_count * p->args.iterations;
 	const int error = nvw_describe_u64(
 		description, "critical_sections", sections, "", "of all work-groups together");
 

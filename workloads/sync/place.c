@@ -78,27 +78,25 @@ int sync_make_places(
 	}
 	*ret_places = (struct sync_places){
 		.cus = nvw_alloc(machine, cus * sizeof(struct sync_cu)),
-		.of_group = nvw_alloc(machine, groups * sizeof(uint32_t)),
+		.groups = nvw_alloc(machine, groups * sizeof(struct sync_group)),
 		.cu_count = cus,
-		.groups = groups,
+		.group_count = groups,
 	};
-	return ret_places->cus && ret_places->of_group ? 0 : NVW_E_MEMORY;
+	return ret_places->cus && ret_places->groups ? 0 : NVW_E_MEMORY;
 }
 
-static struct sync_place place_from(const struct sync_places *places, uint32_t word)
+static struct sync_place place_from(const struct sync_places *places, uint64_t group, uint32_t word)
 {
-	const unsigned cu = word >> 16, number = word & UINT16_MAX;
-
 	return (struct sync_place){
-		.cu = cu,
-		.number = number,
-		.idle = &places->cus[cu].idle[number % (SYNC_LINE_WORDS - 1)],
+		.cu = word >> 16,
+		.number = word & UINT16_MAX,
+		.idle = &places->groups[group].idle,
 	};
 }
 
 struct sync_place sync_take_place(const struct sync_places *places)
 {
-	uint32_t *const mine = places->of_group + nvw_group_id();
+	uint32_t *const mine = &places->groups[nvw_group_id()].place;
 	const unsigned cu = nvw_cu_id();
 	struct sync_place place;
 
@@ -107,7 +105,7 @@ struct sync_place sync_take_place(const struct sync_places *places)
 			cu << 16 | nvw_atomic_add(&places->cus[cu].groups, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT));
 	}
 	nvw_barrier(NVW_KERNEL);
-	place = place_from(places, nvw_load(mine));
+	place = place_from(places, nvw_group_id(), nvw_load(mine));
 	place.neighbours = nvw_load(&places->cus[cu].groups);
 	return place;
 }
@@ -122,9 +120,9 @@ int sync_place_of(struct nvw_machine *machine, const struct sync_places *places,
 	struct sync_place *ret_place)
 {
 	uint32_t word = 0;
-	int error = nvw_read(machine, &word, &places->of_group[group], sizeof(word));
+	int error = nvw_read(machine, &word, &places->groups[group].place, sizeof(word));
 
-	*ret_place = place_from(places, word);
+	*ret_place = place_from(places, group, word);
 	return error ? error : sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
 }
 
@@ -133,7 +131,7 @@ int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, con
 {
 	const uint64_t began = nvw_time_ps(machine);
 	const int error = nvw_launch(
-		machine, name, kernel, args, places->groups * shape->group_size, shape->group_size);
+		machine, name, kernel, args, places->group_count * shape->group_size, shape->group_size);
 
 	*ret_ps = nvw_time_ps(machine) - began;
 	return error;

@@ -57,18 +57,23 @@ struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
-/* A CU as its work-groups know it: a line of device memory. */
+/* What a CU's work-groups share, and what is a work-group's own: a line of device memory each. */
 struct sync_cu {
-	uint32_t groups;                    /* that run here */
-	uint32_t idle[SYNC_LINE_WORDS - 1]; /* what a work-group writes to while it backs off */
+	uint32_t groups; /* that run here */
+	uint32_t unused[SYNC_LINE_WORDS - 1];
+};
+struct sync_group {
+	uint32_t place; /* its CU << 16 | its number there */
+	uint32_t idle;  /* what it writes to while it backs off */
+	uint32_t unused[SYNC_LINE_WORDS - 2];
 };
 
 /* Device memory. */
 struct sync_places {
 	struct sync_cu *cus;
-	uint32_t *of_group; /* each work-group's CU << 16 | its number there */
+	struct sync_group *groups;
 	unsigned cu_count;
-	uint64_t groups;
+	uint64_t group_count;
 };
 
 /* Where a work-group is. */

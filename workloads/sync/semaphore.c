@@ -254,7 +254,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	}
 	a->semaphores = nvw_alloc(machine, a->places.cu_count * SYNC_LINE_WORDS * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, a->places.cu_count * a->parts * a->part_words * sizeof(uint32_t));
-	a->seen = nvw_alloc(machine, a->places.groups * p->shape.group_size * sizeof(struct seen));
+	a->seen = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(struct seen));
 	if (!a->semaphores || !a->data || !a->seen) {
 		return NVW_E_MEMORY;
 	}
@@ -341,7 +341,8 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 		cu++) {
 		error = worse(error, verify_data(&p->args, machine, cu, findings));
 	}
-	for (uint64_t g = 0; (error == 0 || error == NVW_E_INCONSISTENT) && g < p->args.places.groups; g++) {
+	for (uint64_t g = 0; (error == 0 || error == NVW_E_INCONSISTENT) && g < p->args.places.group_count;
+		g++) {
 		error = worse(error, verify_reader(p, machine, g, findings));
 	}
 	return error;
@@ -350,7 +351,7 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
-	const uint64_t sections = p->args.places.groups * p->args.iterations;
+	const uint64_t sections = p->args.places.group_count * p->args.iterations;
 	const int error = nvw_describe_u64(
 		description, "critical_sections", sections, "", "of readers and writers together");
 

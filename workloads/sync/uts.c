@@ -241,7 +241,7 @@ static bool await(struct worker *w)
 	const struct args *const a = w->args;
 	uint32_t idle = 1 + nvw_atomic_add(a->idle, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 
-	while (idle < a->places.groups && w->taken < a->patience && ++w->polls < a->patience) {
+	while (idle < a->places.group_count && w->taken < a->patience && ++w->polls < a->patience) {
 		if (nvw_atomic_load(w->local.count, NVW_ACQUIRE, w->local.lock.scope) != 0 ||
 			nvw_atomic_load(w->global.count, NVW_ACQUIRE, w->global.lock.scope) != 0) {
 			nvw_atomic_sub(a->idle, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
@@ -275,7 +275,7 @@ static void uts_kernel(const void *args)
 
 	w.local = queue_of(a, a->local_words + w.place.cu,
 		a->local_nodes + (uint64_t)w.place.cu * a->local_capacity, false, w.place.neighbours);
-	w.global = queue_of(a, a->global_words, a->global_nodes, true, (uint32_t)a->places.groups);
+	w.global = queue_of(a, a->global_words, a->global_nodes, true, (uint32_t)a->places.group_count);
 	do {
 		uint32_t count;
 
@@ -386,8 +386,8 @@ static int allocate(struct plan *p, struct nvw_machine *machine)
 	a->global_nodes = nvw_alloc(machine, (uint64_t)a->global_capacity * sizeof(*a->global_nodes));
 	a->idle = nvw_alloc(machine, sizeof(*a->idle));
 	a->table = nvw_alloc(machine, sizeof(p->table));
-	a->mailboxes = nvw_alloc(machine, a->places.groups * sizeof(*a->mailboxes));
-	a->results = nvw_alloc(machine, a->places.groups * p->shape.group_size * sizeof(*a->results));
+	a->mailboxes = nvw_alloc(machine, a->places.group_count * sizeof(*a->mailboxes));
+	a->results = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(*a->results));
 	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle &&
 			       a->table && a->mailboxes && a->results ?
 		       0 :
@@ -399,7 +399,7 @@ static int sum_results(struct plan *p, struct nvw_machine *machine)
 	int error = 0;
 
 	p->total = (struct result){0};
-	for (uint64_t i = 0; error == 0 && i < p->args.places.groups * p->shape.group_size; i++) {
+	for (uint64_t i = 0; error == 0 && i < p->args.places.group_count * p->shape.group_size; i++) {
 		struct result r = {0};
 
 		error = nvw_read(machine, &r, p->args.results + i, sizeof(r));
