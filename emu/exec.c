@@ -72,6 +72,11 @@ uint64_t nvw_group_count(void)
 	return now.machine->exec.groups;
 }
 
+unsigned nvw_cu_id(void)
+{
+	return now.wavefront->group->slot->cu->id;
+}
+
 /* ---- Fibers -------------------------------------------------------------------------------- */
 
 /* The stack of a lane. Tops are staggered, or all stacks would fall into the same sets of the host's

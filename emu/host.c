@@ -223,6 +223,11 @@ unsigned nvw_wavefront_width(const struct nvw_machine *m)
 	return (unsigned)m->config.wavefront_width;
 }
 
+unsigned nvw_compute_units(const struct nvw_machine *m)
+{
+	return (unsigned)m->config.cus;
+}
+
 uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 {
 	return m->config.cus * m->config.wavefronts_per_cu * m->config.wavefront_width;

@@ -69,6 +69,7 @@ bool nvw_machine_is_volatile(const struct nvw_machine *machine);
 uint64_t nvw_time_ps(const struct nvw_machine *machine);
 unsigned nvw_wavefront_width(const struct nvw_machine *machine);
 uint64_t nvw_resident_work_items(const struct nvw_machine *machine); /* how many run at a time at most */
+unsigned nvw_compute_units(const struct nvw_machine *machine);
 
 /* Marks the end of the workload's set-up: simulated time and statistics count from here. */
 void nvw_begin_measurement(struct nvw_machine *machine);

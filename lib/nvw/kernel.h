@@ -63,6 +63,7 @@ unsigned nvw_local_id(void);    /* of this work-item in its work-group, from 0 *
 uint64_t nvw_group_id(void);    /* of its work-group in the kernel, from 0 */
 unsigned nvw_group_size(void);  /* work-items in a work-group */
 uint64_t nvw_group_count(void); /* work-groups in the kernel */
+unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from beginning to end, from 0 */
 
 /* ---- Loads and stores ---------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include <nvw/random.h>
 
-enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, DRAM = 16 << 20, OPS = 1 << 20 };
+enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
 
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
@@ -382,6 +382,12 @@ unsigned nvw_group_size(void)
 	return (unsigned)group_size;
 }
 
+/* Spread unevenly: nothing may depend on how many work-groups a CU gets. */
+unsigned nvw_cu_id(void)
+{
+	return (unsigned)(nvw_mix64(nvw_group_id() + 1) % CUS);
+}
+
 static uint64_t mask_of(unsigned bytes)
 {
 	return bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
@@ -397,6 +403,8 @@ static uint64_t operate(enum nvw__kind kind, uint64_t old, const struct nvw__req
 		return r->value;
 	case NVW__ADD:
 		return old + r->value;
+	case NVW__SUB:
+		return old - r->value;
 	case NVW__OR:
 		return old | r->value;
 	case NVW__COMPARE_EXCHANGE:
@@ -569,6 +577,21 @@ int nvw_persist(struct nvw_machine *m)
 uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 {
 	return 512;
+}
+
+unsigned nvw_compute_units(const struct nvw_machine *m)
+{
+	return CUS;
+}
+
+unsigned nvw_wavefront_width(const struct nvw_machine *m)
+{
+	return 32;
+}
+
+uint64_t nvw_time_ps(const struct nvw_machine *m)
+{
+	return 0;
 }
 
 /* ---- Judgement ------------------------------------------------------------------------------------ */

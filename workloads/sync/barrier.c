@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree-barrier: TB_LG and TBEX_LG of sinclair15 Table 4. In an iteration each work-group loads and stores
+ * data that no other one has then. The work-groups of a CU join a local barrier, the last of them joins the
+ * global one for all.
+ *
+ * Data are exchanged by turns, not by copying: the blocks of data go round, and after the global barrier each
+ * work-group goes on with the block that one of the next CU had. With --exchange=local each iteration has a
+ * second half, of as many accesses: the work-groups of a CU join a local barrier and go on with each other's
+ * blocks before they join the tree.
+ *
+ * A datum x becomes 31 x + position + iteration, so that what is left tells who changed it, when, and in
+ * which order.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "place.h"
+
+enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_BARRIER };
+enum exchange { EXCHANGE_OFF, EXCHANGE_LOCAL };
+
+static const char *const exchanges[] = {"off", "local", NULL};
+
+static const struct nvw_option options[] = {
+	{"exchange", NVW_OPTION_CHOICE, "off", exchanges,
+		"within the CU before the global barrier (TBEX_LG), or not (TB_LG)"},
+	SYNC_WORK_OPTIONS,
+	SYNC_PLACE_OPTIONS,
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+static const struct nvw_mutation mutations[] = {
+	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify",
+		"accesses=1"},
+	[RELAXED_RELEASE] = {"relaxed-release", "work-groups join the global barrier by a relaxed atomic",
+		"verify", NULL},
+	[NO_BARRIER] = {"no-barrier", "CUs do not wait for each other", "verify", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* The barriers of a CU: each word on a line of its own, counting up. */
+struct cu_barrier {
+	uint32_t met[SYNC_LINE_WORDS];      /* work-groups at the exchange within the CU */
+	uint32_t arrived[SYNC_LINE_WORDS];  /* at the tree */
+	uint32_t released[SYNC_LINE_WORDS]; /* times that the tree has let the CU go on */
+};
+
+struct args {
+	struct sync_places places;
+	struct sync_orders global; /* orders of the global barrier */
+	enum nvw_scope local;
+	enum mutation mutation;
+	enum exchange exchange;
+	struct cu_barrier *barriers;
+	uint32_t *arrived; /* CUs at the global barrier, all iterations together */
+	uint32_t *data;    /* [block][access][work-item] */
+	uint64_t block_words;
+	uint32_t iterations;
+	unsigned accesses;
+};
+
+struct plan {
+	struct sync_shape shape;
+	struct args args;
+	uint64_t ps;
+};
+
+/* ---- Positions -------------------------------------------------------------------------------------- */
+
+/*
+ * Work-groups stand in a ring: first the first of each CU, then the second of each, and so on, so that the
+ * next one is mostly on another CU. How many of CU other are before number n of CU cu:
+ */
+static uint32_t before(unsigned other, uint32_t groups_there, unsigned cu, uint32_t n)
+{
+	const uint32_t earlier = n + (other < cu);
+
+	return groups_there < earlier ? groups_there : earlier;
+}
+
+static uint32_t changed(uint32_t datum, uint32_t position, uint32_t iteration)
+{
+	return 31 * datum + position + iteration;
+}
+
+/* ---- Kernel ---------------------------------------------------------------------------------------- */
+
+/* What a work-group knows of itself. */
+struct member {
+	struct sync_place place;
+	struct cu_barrier *barrier;
+	uint32_t position, next_position; /* in the ring; of the next work-group on the CU */
+	uint32_t cus;                     /* that run a work-group */
+};
+
+static struct member become_member(const struct args *a)
+{
+	struct member me = {.place = sync_take_place(&a->places)};
+	const uint32_t next = (me.place.number + 1) % me.place.neighbours;
+
+	me.barrier = a->barriers + me.place.cu;
+	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
+		const uint32_t groups = nvw_load(&a->places.cus[cu].groups);
+
+		me.position += before(cu, groups, me.place.cu, me.place.number);
+		me.next_position += before(cu, groups, me.place.cu, next);
+		me.cus += groups != 0;
+	}
+	return me;
+}
+
+static void wait_for(uint32_t *word, uint32_t count, enum nvw_order order, enum nvw_scope scope)
+{
+	while (nvw_atomic_load(word, order, scope) < count) {
+	}
+}
+
+static void join_local(const struct args *a, const struct member *me, uint32_t round)
+{
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0) {
+		nvw_atomic_add(me->barrier->met, 1, NVW_RELEASE, a->local);
+		wait_for(me->barrier->met, round * me->place.neighbours, NVW_ACQUIRE, a->local);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void join_global(const struct args *a, const struct member *me, uint32_t round)
+{
+	nvw_atomic_add(a->arrived, 1, a->global.release, NVW_SCOPE_AGENT);
+	if (a->mutation != NO_BARRIER) {
+		wait_for(a->arrived, round * me->cus, a->global.acquire, NVW_SCOPE_AGENT);
+	}
+}
+
+/* The last of a CU has acquired what the others released to it, and its release passes that on
+ * (HRF-Indirect). */
+static void join_tree(const struct args *a, const struct member *me, uint32_t round)
+{
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0) {
+		const uint32_t earlier = nvw_atomic_add(me->barrier->arrived, 1, NVW_ACQ_REL, a->local);
+
+		if (earlier + 1 == round * me->place.neighbours) {
+			join_global(a, me, round);
+			nvw_atomic_store(me->barrier->released, round, NVW_RELEASE, a->local);
+		} else {
+			wait_for(me->barrier->released, round, NVW_ACQUIRE, a->local);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+/* Works on the block that stands at a position in this iteration. */
+static void work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
+{
+	uint32_t *const block =
+		a->data + (at + iteration) % a->places.group_count * a->block_words + nvw_local_id();
+
+	for (unsigned i = 0; i < a->accesses; i++) {
+		uint32_t *const datum = block + i * nvw_group_size();
+
+		nvw_store(datum, changed(nvw_load(datum), me->position, iteration));
+	}
+}
+
+static void barrier_kernel(const void *args)
+{
+	const struct args *const a = args;
+	const struct member me = become_member(a);
+
+	for (uint32_t i = 0; i < a->iterations; i++) {
+		work(a, &me, me.position, i);
+		if (a->exchange == EXCHANGE_LOCAL) {
+			join_local(a, &me, i + 1);
+			work(a, &me, me.next_position, i);
+		}
+		join_tree(a, &me, i + 1);
+	}
+}
+
+/* ---- Host ------------------------------------------------------------------------------------------ */
+
+static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *const p = calloc(1, sizeof(*p));
+	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+
+	error = error ? error : sync_read_place_options(given, &p->shape);
+	error = error ? error : sync_read_work_options(given, &p->shape);
+	if (error) {
+		free(p);
+		return error;
+	}
+	p->args = (struct args){
+		.global = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
+		.local = p->shape.local,
+		.mutation = (enum mutation)mutation,
+		.exchange = (enum exchange)nvw_option_choice(given, "exchange"),
+		.block_words = (uint64_t)p->shape.accesses * p->shape.group_size,
+		.iterations = (uint32_t)p->shape.iterations,
+		.accesses = p->shape.accesses,
+	};
+	*ret_plan = p;
+	return 0;
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	struct plan *const p = plan;
+	struct args *const a = &p->args;
+	const int error = sync_make_places(machine, &p->shape, &a->places);
+
+	if (error) {
+		return error;
+	}
+	a->barriers = nvw_alloc(machine, a->places.cu_count * sizeof(*a->barriers));
+	a->arrived = nvw_alloc(machine, sizeof(*a->arrived));
+	a->data = nvw_alloc(machine, a->places.group_count * a->block_words * sizeof(*a->data));
+	if (!a->barriers || !a->arrived || !a->data) {
+		return NVW_E_MEMORY;
+	}
+	return sync_launch(machine, &p->shape, &a->places, "tree_barrier", barrier_kernel, a, &p->ps);
+}
+
+static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned cu, uint32_t n)
+{
+	uint32_t at = 0;
+
+	for (unsigned other = 0; other < cu_count; other++) {
+		at += before(other, groups_on[other], cu, n);
+	}
+	return at;
+}
+
+/* What one work-group does in an iteration's half, to the one datum that stands for its block. */
+static void expect_work(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
+	uint32_t iteration, unsigned cu, uint32_t n, uint32_t *blocks)
+{
+	const uint32_t me = position(groups_on, a->places.cu_count, cu, n);
+	const uint32_t at =
+		is_exchanged ? position(groups_on, a->places.cu_count, cu, (n + 1) % groups_on[cu]) : me;
+	uint32_t *const block = &blocks[(at + iteration) % a->places.group_count];
+
+	*block = changed(*block, me, iteration);
+}
+
+static void expect_half(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
+	uint32_t iteration, uint32_t *blocks)
+{
+	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
+		for (uint32_t n = 0; n < groups_on[cu]; n++) {
+			expect_work(a, groups_on, is_exchanged, iteration, cu, n, blocks);
+		}
+	}
+}
+
+/* All data of a block begin as 0 and have the same history. */
+static void expect(const struct args *a, const uint32_t *groups_on, uint32_t *blocks)
+{
+	for (uint32_t i = 0; i < a->iterations; i++) {
+		expect_half(a, groups_on, false, i, blocks);
+		if (a->exchange == EXCHANGE_LOCAL) {
+			expect_half(a, groups_on, true, i, blocks);
+		}
+	}
+}
+
+static int verify_block(const struct args *a, struct nvw_machine *machine, uint64_t block, uint32_t expected,
+	uint32_t *data, struct nvw_findings *findings)
+{
+	const int error =
+		nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data));
+	uint64_t wrong = 0, last = 0;
+
+	for (uint64_t i = 0; error == 0 && i < a->block_words; i++) {
+		if (data[i] != expected) {
+			wrong++;
+			last = i;
+		}
+	}
+	return wrong == 0 ? error :
+			    nvw_violation(findings, 0,
+				    "block %" PRIu64 ": %" PRIu64 " of %" PRIu64
+				    " data are wrong; datum %" PRIu64 " is %#" PRIx32 ", expected %#" PRIx32,
+				    block, wrong, a->block_words, last, data[last], expected);
+}
+
+static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint32_t *groups_on,
+	uint32_t *blocks, uint32_t *data, struct nvw_findings *findings)
+{
+	int error = 0;
+
+	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
+		error = sync_groups_on(machine, &a->places, cu, &groups_on[cu]);
+	}
+	if (error == 0) {
+		expect(a, groups_on, blocks);
+	}
+	for (uint64_t b = 0; (error == 0 || error == NVW_E_INCONSISTENT) && b < a->places.group_count; b++) {
+		const int found = verify_block(a, machine, b, blocks[b], data, findings);
+
+		error = found ? found : error;
+	}
+	return error;
+}
+
+static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	const struct args *const a = &((const struct plan *)plan)->args;
+	uint32_t *const groups_on = calloc(a->places.cu_count, sizeof(*groups_on));
+	uint32_t *const blocks = calloc(a->places.group_count, sizeof(*blocks));
+	uint32_t *const data = calloc(a->block_words, sizeof(*data));
+	const int error = groups_on && blocks && data ?
+				  verify_blocks(a, machine, groups_on, blocks, data, findings) :
+				  nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+
+	free(groups_on);
+	free(blocks);
+	free(data);
+	return error;
+}
+
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct plan *const p = plan;
+
+	return nvw_describe_real(description, "iteration_ns",
+		(double)p->ps / 1e3 / (double)p->args.iterations, "ns",
+		"simulated time of the kernel for each barrier of all CUs");
+}
+
+extern const struct nvw_workload nvw_workload_tree_barrier;
+
+const struct nvw_workload nvw_workload_tree_barrier = {
+	.name = "tree-barrier",
+	.summary = "sinclair15's tree barriers (TB_LG, TBEX_LG): local ones and a global one, data exchanged",
+	.options = options,
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.run = run,
+	.verify = verify,
+	.report = report,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. A critical section adds one to each of
+ * its data, of which each work-item loads and stores --accesses. All work-groups have one lock and its data
+ * (global), or those of their CU (local).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lock.h"
+
+enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
+
+static const char *const sharings[] = {"global", "local", NULL};
+
+static const struct nvw_option options[] = {
+	{"kind", NVW_OPTION_CHOICE, "spin", lock_kinds, "of the mutex: FAM, SLM, SPM, SPMBO of sinclair15"},
+	{"sharing", NVW_OPTION_CHOICE, "global", sharings,
+		"one lock and its data for all (_G), or for each CU (_L)"},
+	SYNC_WORK_OPTIONS,
+	SYNC_PLACE_OPTIONS,
+	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of spin-backoff, in cycles"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+static const struct nvw_mutation mutations[] = {
+	[NO_ACQUIRE] = {"no-acquire", "the lock is taken by relaxed atomics", "verify", NULL},
+	[RELAXED_RELEASE] = {"relaxed-release", "the lock is released by a relaxed store", "verify", NULL},
+	[NO_LOCK] = {"no-lock", "nobody takes the lock", "verify", NULL},
+	[NARROW_SCOPE] = {"narrow-scope", "a lock of all CUs is taken at local scope", "verify", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+struct args {
+	struct sync_places places;
+	struct lock lock; /* of domain 0; the others follow */
+	uint64_t lock_words;
+	uint32_t *data; /* [domain][access][work-item] */
+	uint64_t data_words, iterations;
+	unsigned accesses;
+	bool is_local;
+};
+
+struct plan {
+	struct sync_shape shape;
+	struct args args;
+	uint64_t ps;
+};
+
+/* ---- Kernel ---------------------------------------------------------------------------------------- */
+
+static void work(const struct args *a, uint32_t *data)
+{
+	for (unsigned i = 0; i < a->accesses; i++) {
+		uint32_t *const word = data + i * nvw_group_size() + nvw_local_id();
+
+		nvw_store(word, nvw_load(word) + 1);
+	}
+}
+
+static void mutex_kernel(const void *args)
+{
+	const struct args *const a = args;
+	const struct sync_place place = sync_take_place(&a->places);
+	const unsigned domain = a->is_local ? place.cu : 0;
+	struct lock lock = a->lock;
+	uint32_t ticket = 0;
+
+	lock.words += domain * a->lock_words;
+	for (uint64_t i = 0; i < a->iterations; i++) {
+		if (nvw_local_id() == 0) {
+			ticket = lock_acquire(&lock, place.idle);
+		}
+		nvw_barrier(NVW_WORKGROUP);
+		work(a, a->data + domain * a->data_words);
+		nvw_barrier(NVW_WORKGROUP);
+		if (nvw_local_id() == 0) {
+			lock_release(&lock, ticket);
+		}
+	}
+}
+
+/* ---- Host ------------------------------------------------------------------------------------------ */
+
+static int read_options(const struct nvw_options *given, int mutation, struct plan *p)
+{
+	struct args *const a = &p->args;
+	uint32_t backoff_max = 0;
+	int error = sync_read_place_options(given, &p->shape);
+
+	error = error ? error : sync_read_work_options(given, &p->shape);
+	error = error ? error : sync_read_backoff(given, &backoff_max);
+	if (error) {
+		return error;
+	}
+	a->is_local = nvw_option_choice(given, "sharing") == 1;
+	if (!a->is_local) {
+		if (p->shape.local == NVW_SCOPE_WORKGROUP && nvw_option_given(given, "scope")) {
+			return nvw_fail(
+				NVW_E_USAGE, "--scope=local: the lock of all CUs needs --scope=global");
+		}
+		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
+	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
+		/* Within a CU, all see one L1, whatever they say. */
+		return nvw_fail(NVW_E_USAGE, "mutation %s shows with --sharing=global only",
+			mutations[mutation].name);
+	}
+	a->iterations = p->shape.iterations;
+	a->accesses = p->shape.accesses;
+	a->lock = (struct lock){
+		.kind = (enum lock_kind)nvw_option_choice(given, "kind"),
+		.scope = p->shape.local,
+		.backoff_max = backoff_max,
+		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
+		.patience = mutation == NO_LOCK      ? 0 :
+			    mutation == NARROW_SCOPE ? 10000 :
+						       UINT64_MAX,
+	};
+	return 0;
+}
+
+static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *const p = calloc(1, sizeof(*p));
+	const int error =
+		p ? read_options(given, mutation, p) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+
+	if (error) {
+		free(p);
+		return error;
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+static uint64_t domains(const struct args *a)
+{
+	return a->is_local ? a->places.cu_count : 1;
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	struct plan *const p = plan;
+	struct args *const a = &p->args;
+	const int error = sync_make_places(machine, &p->shape, &a->places);
+
+	if (error) {
+		return error;
+	}
+	a->lock.places = lock_places(a->lock.kind, a->places.group_count);
+	a->lock_words = lock_words(a->lock.kind, a->places.group_count);
+	a->data_words = (uint64_t)a->accesses * p->shape.group_size;
+	a->lock.words = nvw_alloc(machine, domains(a) * a->lock_words * sizeof(uint32_t));
+	a->data = nvw_alloc(machine, domains(a) * a->data_words * sizeof(uint32_t));
+	if (!a->lock.words || !a->data) {
+		return NVW_E_MEMORY;
+	}
+	return sync_launch(machine, &p->shape, &a->places, "mutex", mutex_kernel, a, &p->ps);
+}
+
+/* Critical sections that a domain should have had. */
+static int expect(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint64_t *ret_sections)
+{
+	uint32_t groups = (uint32_t)a->places.group_count;
+	const int error = a->is_local ? sync_groups_on(machine, &a->places, (unsigned)domain, &groups) : 0;
+
+	*ret_sections = groups * a->iterations;
+	return error;
+}
+
+static int verify_domain(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint32_t *data,
+	struct nvw_findings *findings)
+{
+	uint64_t expected, wrong = 0, first = 0;
+	int error = expect(a, machine, domain, &expected);
+
+	error = error ? error :
+			nvw_read(machine, data, a->data + domain * a->data_words,
+				a->data_words * sizeof(*data));
+	for (uint64_t i = a->data_words; error == 0 && i-- > 0;) {
+		if (data[i] != expected) {
+			wrong++;
+			first = i;
+		}
+	}
+	return wrong == 0 ?
+		       error :
+		       nvw_violation(findings, 0,
+			       "lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
+			       " counts %" PRIu32 " critical sections, expected %" PRIu64,
+			       domain, wrong, a->data_words, first, data[first], expected);
+}
+
+static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	const struct args *const a = &((const struct plan *)plan)->args;
+	uint32_t *const data = calloc(a->data_words, sizeof(*data));
+	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+
+	for (uint64_t d = 0; (error == 0 || error == NVW_E_INCONSISTENT) && d < domains(a); d++) {
+		const int found = verify_domain(a, machine, d, data, findings);
+
+		error = found ? found : error;
+	}
+	free(data);
+	return error;
+}
+
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct plan *const p = plan;
+	const uint64_t sections = p->args.places.group_count * p->args.iterations;
+	const int error = nvw_describe_u64(
+		description, "critical_sections", sections, "", "of all work-groups together");
+
+	return error ? error :
+		       nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections,
+			       "ns", "simulated time of the kernel for each critical section");
+}
+
+extern const struct nvw_workload nvw_workload_mutex;
+
+const struct nvw_workload nvw_workload_mutex = {
+	.name = "mutex",
+	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or of a CU",
+	.options = options,
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.run = run,
+	.verify = verify,
+	.report = report,
+};

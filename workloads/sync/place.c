@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Common options, and work-groups that find out where they are (place.h). */
+#include "place.h"
+
+#include <inttypes.h>
+
+const char *const sync_scopes[] = {"local", "global", NULL};
+
+/* ---- Options --------------------------------------------------------------------------------------- */
+
+int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most)
+{
+	return value >= least && value <= most ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			       option, least, most, value);
+}
+
+int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape)
+{
+	const uint64_t group_size = nvw_option_u64(options, "group-size");
+	int error;
+
+	*ret_shape = (struct sync_shape){
+		.groups_per_cu = nvw_option_u64(options, "groups-per-cu"),
+		.group_size = (unsigned)group_size,
+		.local = nvw_option_choice(options, "scope") == 0 ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT,
+	};
+	error = sync_check_range("group-size", group_size, 1, 1024);
+	return error ? error : sync_check_range("groups-per-cu", ret_shape->groups_per_cu, 1, 1024);
+}
+
+int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape)
+{
+	const uint64_t accesses = nvw_option_u64(options, "accesses");
+	int error;
+
+	shape->iterations = nvw_option_u64(options, "iterations");
+	shape->accesses = (unsigned)accesses;
+	error = sync_check_range("iterations", shape->iterations, 1, UINT16_MAX);
+	return error ? error : sync_check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
+}
+
+int sync_read_backoff(const struct nvw_options *options, uint32_t *ret_cycles)
+{
+	const uint64_t cycles = nvw_option_u64(options, "backoff-max");
+
+	*ret_cycles = (uint32_t)cycles;
+	return sync_check_range("backoff-max", cycles, 1, 1 << 20);
+}
+
+struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
+{
+	return (struct sync_orders){
+		.acquire = is_acquire_relaxed ? NVW_RELAXED : NVW_ACQUIRE,
+		.release = is_release_relaxed ? NVW_RELAXED : NVW_RELEASE,
+		.both = is_acquire_relaxed ? NVW_RELEASE :
+			is_release_relaxed ? NVW_ACQUIRE :
+					     NVW_ACQ_REL,
+	};
+}
+
+/* ---- Places ---------------------------------------------------------------------------------------- */
+
+int sync_make_places(
+	struct nvw_machine *machine, const struct sync_shape *shape, struct sync_places *ret_places)
+{
+	const unsigned cus = nvw_compute_units(machine), width = nvw_wavefront_width(machine);
+	const uint64_t fit =
+		nvw_resident_work_items(machine) / cus / width / ((shape->group_size + width - 1) / width);
+	const uint64_t groups = shape->groups_per_cu * cus;
+
+	if (shape->groups_per_cu > fit) {
+		return nvw_fail(NVW_E_USAGE,
+			"--groups-per-cu: %" PRIu64
+			" work-groups of %u work-items wait for each other, a CU has room for %" PRIu64,
+			shape->groups_per_cu, shape->group_size, fit);
+	}
+	*ret_places = (struct sync_places){
+		.cus = nvw_alloc(machine, cus * sizeof(struct sync_cu)),
+		.groups = nvw_alloc(machine, groups * sizeof(struct sync_group)),
+		.cu_count = cus,
+		.group_count = groups,
+	};
+	return ret_places->cus && ret_places->groups ? 0 : NVW_E_MEMORY;
+}
+
+static struct sync_place place_from(const struct sync_places *places, uint64_t group, uint32_t word)
+{
+	return (struct sync_place){
+		.cu = word >> 16,
+		.number = word & UINT16_MAX,
+		.idle = &places->groups[group].idle,
+	};
+}
+
+struct sync_place sync_take_place(const struct sync_places *places)
+{
+	uint32_t *const mine = &places->groups[nvw_group_id()].place;
+	const unsigned cu = nvw_cu_id();
+	struct sync_place place;
+
+	if (nvw_local_id() == 0) {
+		nvw_store(mine,
+			cu << 16 | nvw_atomic_add(&places->cus[cu].groups, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT));
+	}
+	nvw_barrier(NVW_KERNEL);
+	place = place_from(places, nvw_group_id(), nvw_load(mine));
+	place.neighbours = nvw_load(&places->cus[cu].groups);
+	return place;
+}
+
+int sync_groups_on(
+	struct nvw_machine *machine, const struct sync_places *places, unsigned cu, uint32_t *ret_groups)
+{
+	return nvw_read(machine, ret_groups, &places->cus[cu].groups, sizeof(*ret_groups));
+}
+
+int sync_place_of(struct nvw_machine *machine, const struct sync_places *places, uint64_t group,
+	struct sync_place *ret_place)
+{
+	uint32_t word = 0;
+	int error = nvw_read(machine, &word, &places->groups[group].place, sizeof(word));
+
+	*ret_place = place_from(places, group, word);
+	return error ? error : sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
+}
+
+int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, const struct sync_places *places,
+	const char *name, nvw_kernel kernel, const void *args, uint64_t *ret_ps)
+{
+	const uint64_t began = nvw_time_ps(machine);
+	const int error = nvw_launch(
+		machine, name, kernel, args, places->group_count * shape->group_size, shape->group_size);
+
+	*ret_ps = nvw_time_ps(machine) - began;
+	return error;
+}
+
+void sync_back_off(uint32_t *idle, uint32_t cycles)
+{
+	for (uint32_t i = 0; i < cycles; i++) {
+		nvw_store(idle, i);
+	}
+}

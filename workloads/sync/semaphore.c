@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * semaphore: SS_L and SSBO_L of sinclair15 Table 4, a reader-writer format. The first work-group of a CU
+ * writes, the others read a part each of the CU's data: with two readers, half of it. A reader takes one of
+ * the semaphore, the writer all of it, and moves each part to the right by one: it stores all elements but
+ * the first of a part.
+ *
+ * Element j of a part is j at first, so after v turns of the writer it must be max(0, j - v). The semaphore's
+ * upper half counts the writer's turns: whoever takes it learns which data it must see, at no further access.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "place.h"
+
+enum mutation { UNMUTATED = -1, NO_LOCK, WRITER_TAKES_ONE };
+enum kind { SPIN, SPIN_BACKOFF };
+
+static const char *const kinds[] = {"spin", "spin-backoff", NULL};
+
+static const struct nvw_option options[] = {
+	{"kind", NVW_OPTION_CHOICE, "spin", kinds, "of the semaphore: SS_L, SSBO_L of sinclair15"},
+	SYNC_WORK_OPTIONS,
+	SYNC_PLACE_OPTIONS,
+	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of spin-backoff, in cycles"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+static const struct nvw_mutation mutations[] = {
+	[NO_LOCK] = {"no-lock", "nobody waits for the semaphore", "verify", NULL},
+	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one of the semaphore, not all of it",
+		"verify", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* The semaphore's word: free units, and the writer's turns above them. */
+enum { UNITS_BITS = 16, UNITS_MASK = (1 << UNITS_BITS) - 1 };
+
+/* What a reader's work-item saw: a hash over the turns of all iterations, and elements that were wrong. */
+struct seen {
+	uint32_t hash, wrong;
+};
+
+struct args {
+	struct sync_places places;
+	enum nvw_scope scope;
+	enum kind kind;
+	enum mutation mutation;
+	uint32_t *semaphores; /* each CU's, on a line of its own */
+	uint32_t *data;       /* [CU][part][access][work-item] */
+	struct seen *seen;    /* [work-item of the kernel] */
+	uint64_t part_words, iterations;
+	uint32_t parts; /* also the units of a free semaphore */
+	uint32_t backoff_max;
+	unsigned accesses;
+};
+
+struct plan {
+	struct sync_shape shape;
+	struct args args;
+	uint64_t ps;
+};
+
+/* ---- Kernel ---------------------------------------------------------------------------------------- */
+
+/* Takes units as soon as there are so many; returns the writer's turns so far. */
+static uint32_t take(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t *idle)
+{
+	uint32_t cycles = 1;
+
+	for (;;) {
+		const uint32_t word = nvw_atomic_load(semaphore, NVW_ACQUIRE, a->scope);
+
+		if (a->mutation == NO_LOCK || ((word & UNITS_MASK) >= units &&
+						      nvw_atomic_compare_exchange(semaphore, word,
+							      word - units, NVW_ACQUIRE, a->scope) == word)) {
+			return word >> UNITS_BITS;
+		}
+		if (a->kind == SPIN_BACKOFF) {
+			sync_back_off(idle, cycles);
+			cycles = 2 * cycles < a->backoff_max ? 2 * cycles : a->backoff_max;
+		}
+	}
+}
+
+static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t turns)
+{
+	nvw_atomic_add(semaphore, (a->mutation == NO_LOCK ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE,
+		a->scope);
+}
+
+/* All of the group have loaded before any of them stores. */
+static void move_part(const struct args *a, uint32_t *part)
+{
+	uint32_t left[SYNC_ACCESSES_MAX];
+
+	for (unsigned i = 0; i < a->accesses; i++) {
+		const unsigned j = i * nvw_group_size() + nvw_local_id();
+
+		left[i] = j == 0 ? 0 : nvw_load(part + j - 1);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (unsigned i = 0; i < a->accesses; i++) {
+		const unsigned j = i * nvw_group_size() + nvw_local_id();
+
+		if (j != 0) {
+			nvw_store(part + j, left[i]);
+		}
+	}
+}
+
+static void write_turn(const struct args *a, uint32_t *semaphore, uint32_t *data, uint32_t *idle)
+{
+	const uint32_t units = a->mutation == WRITER_TAKES_ONE ? 1 : a->parts;
+
+	if (nvw_local_id() == 0) {
+		take(a, semaphore, units, idle);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint32_t p = 0; p < a->parts; p++) {
+		move_part(a, data + p * a->part_words);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0) {
+		give(a, semaphore, units, 1);
+	}
+}
+
+/*
+ * How far the part has moved, by the work-item's elements; they must agree. Counted up to the first element
+ * of the last access, so that all work-items can tell: theirs in that access is further right.
+ */
+static uint32_t read_part(const struct args *a, const uint32_t *part, struct seen *seen)
+{
+	const uint32_t most = (a->accesses - 1) * nvw_group_size();
+	uint32_t moved = 0;
+
+	for (unsigned i = a->accesses; i-- > 0;) {
+		const uint32_t j = i * nvw_group_size() + nvw_local_id(), value = nvw_load(part + j);
+
+		if (i == a->accesses - 1) {
+			moved = j - value;
+		}
+		seen->wrong += value != (j > moved ? j - moved : 0);
+	}
+	return moved < most ? moved : most;
+}
+
+static void read_turn(
+	const struct args *a, uint32_t *semaphore, const uint32_t *part, uint32_t *idle, struct seen *seen)
+{
+	const uint32_t most = (a->accesses - 1) * nvw_group_size();
+	uint32_t turns = 0, moved;
+
+	if (nvw_local_id() == 0) {
+		turns = take(a, semaphore, 1, idle);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	moved = read_part(a, part, seen);
+	seen->hash = 31 * seen->hash + moved;
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0) {
+		seen->wrong += moved != (turns < most ? turns : most);
+		give(a, semaphore, 1, 0);
+	}
+}
+
+static void semaphore_kernel(const void *args)
+{
+	const struct args *const a = args;
+	const struct sync_place place = sync_take_place(&a->places);
+	uint32_t *const semaphore = a->semaphores + place.cu * SYNC_LINE_WORDS;
+	uint32_t *const data = a->data + place.cu * a->parts * a->part_words;
+	struct seen seen = {0, 0};
+
+	for (uint64_t i = 0; i < a->iterations; i++) {
+		if (place.number == 0) {
+			write_turn(a, semaphore, data, place.idle);
+		} else {
+			read_turn(a, semaphore, data + (place.number - 1) % a->parts * a->part_words,
+				place.idle, &seen);
+		}
+	}
+	nvw_store(&a->seen[nvw_global_id()].hash, seen.hash);
+	nvw_store(&a->seen[nvw_global_id()].wrong, seen.wrong);
+}
+
+/* ---- Host ------------------------------------------------------------------------------------------ */
+
+static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *const p = calloc(1, sizeof(*p));
+	uint32_t backoff_max = 0;
+	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+
+	error = error ? error : sync_read_place_options(given, &p->shape);
+	error = error ? error : sync_read_work_options(given, &p->shape);
+	error = error ? error : sync_read_backoff(given, &backoff_max);
+	if (error) {
+		free(p);
+		return error;
+	}
+	p->args = (struct args){
+		.scope = p->shape.local,
+		.kind = (enum kind)nvw_option_choice(given, "kind"),
+		.mutation = (enum mutation)mutation,
+		.part_words = (uint64_t)p->shape.accesses * p->shape.group_size,
+		.iterations = p->shape.iterations,
+		.parts = p->shape.groups_per_cu > 1 ? (uint32_t)p->shape.groups_per_cu - 1 : 1,
+		.backoff_max = backoff_max,
+		.accesses = p->shape.accesses,
+	};
+	*ret_plan = p;
+	return 0;
+}
+
+/* A CU's data after so many turns of the writer, or only a part of them. */
+static void fill(const struct args *a, uint64_t turns, uint32_t *data)
+{
+	for (uint64_t i = 0; i < a->parts * a->part_words; i++) {
+		const uint64_t j = i % a->part_words;
+
+		data[i] = (uint32_t)(j > turns ? j - turns : 0);
+	}
+}
+
+static int start(const struct args *a, struct nvw_machine *machine)
+{
+	const uint64_t cu_words = a->parts * a->part_words;
+	uint32_t *const data = calloc(cu_words, sizeof(*data));
+	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a CU's data");
+
+	if (error == 0) {
+		fill(a, 0, data);
+	}
+	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
+		error = nvw_write(machine, a->data + cu * cu_words, data, cu_words * sizeof(*data));
+		error = error ? error :
+				nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts,
+					sizeof(a->parts));
+	}
+	free(data);
+	return error;
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	struct plan *const p = plan;
+	struct args *const a = &p->args;
+	int error = sync_make_places(machine, &p->shape, &a->places);
+
+	if (error) {
+		return error;
+	}
+	a->semaphores = nvw_alloc(machine, a->places.cu_count * SYNC_LINE_WORDS * sizeof(uint32_t));
+	a->data = nvw_alloc(machine, a->places.cu_count * a->parts * a->part_words * sizeof(uint32_t));
+	a->seen = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(struct seen));
+	if (!a->semaphores || !a->data || !a->seen) {
+		return NVW_E_MEMORY;
+	}
+	error = start(a, machine);
+	return error ? error :
+		       sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
+}
+
+/* What the writer of a CU left. */
+static int verify_data(
+	const struct args *a, struct nvw_machine *machine, unsigned cu, struct nvw_findings *findings)
+{
+	const uint64_t words = a->parts * a->part_words;
+	uint32_t *const data = calloc(2 * words, sizeof(*data)), groups = 0, word = 0;
+	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+	uint64_t i = 0;
+
+	error = error ? error : sync_groups_on(machine, &a->places, cu, &groups);
+	error = error ? error : nvw_read(machine, data, a->data + cu * words, words * sizeof(*data));
+	error = error ? error : nvw_read(machine, &word, a->semaphores + cu * SYNC_LINE_WORDS, sizeof(word));
+	if (error == 0) {
+		const uint32_t turns = groups == 0 ? 0 : (uint32_t)a->iterations;
+
+		fill(a, turns, data + words);
+		while (i < words && data[i] == data[words + i]) {
+			i++;
+		}
+		if (i < words) {
+			error = nvw_violation(findings, 0,
+				"CU %u: element %" PRIu64 " of part %" PRIu64 " is %" PRIu32
+				", expected %" PRIu32,
+				cu, i % a->part_words, i / a->part_words, data[i], data[words + i]);
+		}
+		if (word != (turns << UNITS_BITS | a->parts)) {
+			error = nvw_violation(findings, 0,
+				"CU %u: the semaphore has %" PRIu32 " units after %" PRIu32
+				" turns, expected %" PRIu32 " after %" PRIu32,
+				cu, word & UNITS_MASK, word >> UNITS_BITS, a->parts, turns);
+		}
+	}
+	free(data);
+	return error;
+}
+
+/* What the work-items of a reader saw: no wrong element, and all the same. */
+static int verify_reader(
+	const struct plan *p, struct nvw_machine *machine, uint64_t group, struct nvw_findings *findings)
+{
+	const struct args *const a = &p->args;
+	const unsigned size = p->shape.group_size;
+	struct seen seen[1024];
+	struct sync_place place;
+	uint64_t wrong = 0;
+	unsigned torn = 0;
+	int error = sync_place_of(machine, &a->places, group, &place);
+
+	error = error ? error : nvw_read(machine, seen, a->seen + group * size, size * sizeof(*seen));
+	if (error || place.number == 0) {
+		return error;
+	}
+	for (unsigned i = 0; i < size; i++) {
+		wrong += seen[i].wrong;
+		torn += seen[i].hash != seen[0].hash;
+	}
+	return wrong + torn == 0 ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "reader %u of CU %u: %" PRIu64
+			       " wrong or stale elements; %u work-items saw other turns than the first",
+			       place.number, place.cu, wrong, torn);
+}
+
+static int worse(int error, int found)
+{
+	return found ? found : error;
+}
+
+static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	const struct plan *const p = plan;
+	int error = 0;
+
+	for (unsigned cu = 0; (error == 0 || error == NVW_E_INCONSISTENT) && cu < p->args.places.cu_count;
+		cu++) {
+		error = worse(error, verify_data(&p->args, machine, cu, findings));
+	}
+	for (uint64_t g = 0; (error == 0 || error == NVW_E_INCONSISTENT) && g < p->args.places.group_count;
+		g++) {
+		error = worse(error, verify_reader(p, machine, g, findings));
+	}
+	return error;
+}
+
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct plan *const p = plan;
+	const uint64_t sections = p->args.places.group_count * p->args.iterations;
+	const int error = nvw_describe_u64(
+		description, "critical_sections", sections, "", "of readers and writers together");
+
+	return error ? error :
+		       nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections,
+			       "ns", "simulated time of the kernel for each critical section");
+}
+
+extern const struct nvw_workload nvw_workload_semaphore;
+
+const struct nvw_workload nvw_workload_semaphore = {
+	.name = "semaphore",
+	.summary = "sinclair15's semaphores (SS_L, SSBO_L): on each CU one writer work-group and the readers",
+	.options = options,
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.run = run,
+	.verify = verify,
+	.report = report,
+};

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uts: unbalanced tree search (sinclair15 5.4.2). Work-groups visit the nodes of a tree that nobody has seen
+ * before: a node is a hash, its children follow from it. Each CU has a queue with local synchronization; a
+ * work-group whose queue is empty pulls from the global one, and pushes there what the local one has no room
+ * for.
+ *
+ * The tree is binomial: the root has nodes / 64 children, every other node 4 with a probability of 63/256 (a
+ * table of 256 numbers of children, read-only data), else none. On average such a tree has the nodes asked
+ * for, but the sizes of subtrees differ by orders of magnitude; the host tries roots until one has the nodes
+ * asked for, give or take 1/32.
+ *
+ * A queue's count is an atomic, because work-groups without work look at it without the lock. A work-group
+ * that has found both queues empty counts itself as idle, and as busy again before it takes what has come
+ * meanwhile. Whoever is busy may push, but becomes idle only after it has seen both queues empty, so when all
+ * are idle nothing is left.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <nvw/random.h>
+
+#include "lock.h"
+
+enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
+enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 32, ROOTS_MAX = 1 << 20 };
+
+static const struct nvw_option options[] = {
+	{"nodes", NVW_OPTION_COUNT, "16384", NULL, "of the tree, give or take 1/32"},
+	{"queue", NVW_OPTION_COUNT, "64", NULL, "nodes that a CU's queue has room for"},
+	SYNC_PLACE_OPTIONS,
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+static const struct nvw_mutation mutations[] = {
+	[NO_ACQUIRE] = {"no-acquire", "the lock of the global queue is taken by relaxed atomics", "verify",
+		NULL},
+	[RELAXED_RELEASE] = {"relaxed-release", "the lock of the global queue is released by a relaxed store",
+		"verify", NULL},
+	[NO_LOCK] = {"no-lock", "nobody takes the locks of the local queues", "verify", NULL},
+	[NARROW_SCOPE] = {"narrow-scope", "the lock of the global queue is taken at local scope", "verify",
+		NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* A queue's words on lines of their own. It is a stack, so that what was pushed last is still in the L1. */
+struct queue_words {
+	uint32_t lock[SYNC_LINE_WORDS];
+	uint32_t count[SYNC_LINE_WORDS];
+};
+
+struct queue {
+	struct lock lock;
+	uint32_t *count;
+	uint64_t *nodes;
+	uint32_t capacity;
+	uint32_t sharers; /* work-groups that want a share of it */
+};
+
+/* How the work-items of a work-group tell each other: a line for each. */
+struct mailbox {
+	uint32_t children;     /* that the group is about to push, counted by atomics */
+	uint32_t first, count; /* the nodes in the queue that are taken, or room for the children */
+	uint32_t is_global;
+	uint32_t unused[SYNC_LINE_WORDS - 4];
+};
+
+/* What a work-item did. */
+struct result {
+	uint64_t sum; /* of the nodes' hashes */
+	uint64_t visited;
+	uint64_t pushed[2]; /* nodes, to the local and to the global queue, by the group's first work-item */
+};
+
+struct args {
+	struct sync_places places;
+	struct sync_orders global_orders;
+	enum nvw_scope local, global;
+	enum mutation mutation;
+	struct queue_words *local_words, *global_words;
+	uint64_t *local_nodes, *global_nodes;
+	uint32_t local_capacity, global_capacity;
+	uint32_t *idle;  /* work-groups that have found no work */
+	uint32_t *table; /* children of a node, by its upper 8 bits */
+	struct mailbox *mailboxes;
+	struct result *results;
+	uint64_t root;
+	uint32_t root_children;
+	uint64_t patience; /* times after which a work-group gives up: seeded bugs lose and multiply nodes */
+};
+
+struct plan {
+	struct sync_shape shape;
+	uint64_t nodes, sum; /* as the host counts them */
+	uint32_t table[TABLE];
+	struct args args;
+	uint64_t ps;
+	struct result total;
+};
+
+static uint64_t child_of(uint64_t node, uint32_t i)
+{
+	return nvw_mix64(node + (i + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* ---- Kernel ---------------------------------------------------------------------------------------- */
+
+struct worker {
+	const struct args *args;
+	struct sync_place place;
+	struct queue local, global;
+	struct mailbox *mail;
+	struct result result;
+	uint64_t node;  /* of this work-item */
+	uint64_t taken; /* times that the group took nodes */
+	uint64_t polls; /* by the first work-item, for nodes to come */
+};
+
+static struct queue queue_of(
+	const struct args *a, struct queue_words *words, uint64_t *nodes, bool is_global, uint32_t sharers)
+{
+	return (struct queue){
+		.lock =
+			{
+				.words = words->lock,
+				.kind = LOCK_SPIN,
+				.scope = is_global ? a->global : a->local,
+				.orders = is_global ? a->global_orders : sync_orders(false, false),
+				.patience = a->mutation == NO_LOCK && !is_global ? 0 :
+					    a->mutation == NARROW_SCOPE          ? 10000 :
+										   UINT64_MAX,
+			},
+		.count = words->count,
+		.nodes = nodes,
+		.capacity = is_global ? a->global_capacity : a->local_capacity,
+		.sharers = sharers,
+	};
+}
+
+/* Takes up to a node for each work-item and leaves others their share; returns how many. */
+static uint32_t take(struct worker *w, const struct queue *q)
+{
+	const unsigned id = nvw_local_id();
+	uint32_t count;
+
+	if (id == 0) {
+		lock_acquire(&q->lock, w->place.idle);
+
+		const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
+		const uint32_t share = (held + q->sharers - 1) / q->sharers;
+
+		count = share < nvw_group_size() ? share : nvw_group_size();
+		nvw_atomic_store(q->count, held - count, NVW_RELAXED, q->lock.scope);
+		nvw_store(&w->mail->first, held - count);
+		nvw_store(&w->mail->count, count);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	count = nvw_load(&w->mail->count);
+	if (id < count) {
+		w->node = nvw_load(q->nodes + nvw_load(&w->mail->first) + id);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	if (id == 0) {
+		lock_release(&q->lock, 0);
+	}
+	return count;
+}
+
+/* With room for the children the queue stays locked. */
+static bool make_room(struct worker *w, const struct queue *q, uint32_t children, bool is_global)
+{
+	lock_acquire(&q->lock, w->place.idle);
+
+	const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
+
+	if (held > q->capacity || children > q->capacity - held) {
+		lock_release(&q->lock, 0);
+		return false;
+	}
+	nvw_atomic_store(q->count, held + children, NVW_RELAXED, q->lock.scope);
+	nvw_store(&w->mail->first, held);
+	nvw_store(&w->mail->count, children);
+	nvw_store(&w->mail->is_global, is_global);
+	w->result.pushed[is_global] += children;
+	return true;
+}
+
+/* Pushes the children of all work-items' nodes together. */
+static void push(struct worker *w, uint32_t children)
+{
+	uint32_t *const counter = &w->mail->children;
+	const uint32_t before =
+		children == 0 ? 0 : nvw_atomic_add(counter, children, NVW_RELAXED, w->args->local);
+
+	nvw_barrier(NVW_WORKGROUP);
+
+	const uint32_t total = nvw_atomic_load(counter, NVW_RELAXED, w->args->local);
+
+	nvw_barrier(NVW_WORKGROUP);
+	if (total == 0) {
+		return;
+	}
+	if (nvw_local_id() == 0) {
+		nvw_atomic_store(counter, 0, NVW_RELAXED, w->args->local);
+		if (!make_room(w, &w->local, total, false) && !make_room(w, &w->global, total, true)) {
+			nvw_store(&w->mail->count, 0); /* more nodes than there are */
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+
+	const uint32_t room = nvw_load(&w->mail->count);
+	const struct queue *const q = nvw_load(&w->mail->is_global) ? &w->global : &w->local;
+	uint64_t *const to = q->nodes + nvw_load(&w->mail->first) + before;
+
+	for (uint32_t i = 0; i < children && room != 0; i++) {
+		nvw_store(to + i, child_of(w->node, i));
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0 && room != 0) {
+		lock_release(&q->lock, 0);
+	}
+}
+
+static void visit(struct worker *w, uint32_t count)
+{
+	const struct args *const a = w->args;
+	uint32_t children = 0;
+
+	if (nvw_local_id() < count) {
+		children = w->node == a->root ? a->root_children :
+						nvw_load_read_only(a->table + (w->node >> 56));
+		w->result.visited++;
+		w->result.sum += w->node;
+	}
+	push(w, children);
+}
+
+/* Waits until a queue has nodes, or nobody is left who could push any: false. */
+static bool await(struct worker *w)
+{
+	const struct args *const a = w->args;
+	uint32_t idle = 1 + nvw_atomic_add(a->idle, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	while (idle < a->places.group_count && w->taken < a->patience && ++w->polls < a->patience) {
+		if (nvw_atomic_load(w->local.count, NVW_ACQUIRE, w->local.lock.scope) != 0 ||
+			nvw_atomic_load(w->global.count, NVW_ACQUIRE, w->global.lock.scope) != 0) {
+			nvw_atomic_sub(a->idle, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+			return true;
+		}
+		idle = nvw_atomic_load(a->idle, NVW_ACQUIRE, NVW_SCOPE_AGENT);
+	}
+	return false;
+}
+
+/* The first work-item waits for its group. */
+static bool await_together(struct worker *w)
+{
+	bool is_found;
+
+	if (nvw_local_id() == 0) {
+		nvw_store(&w->mail->count, await(w));
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	is_found = nvw_load(&w->mail->count) != 0;
+	nvw_barrier(NVW_WORKGROUP);
+	return is_found;
+}
+
+static void uts_kernel(const void *args)
+{
+	const struct args *const a = args;
+	struct worker w = {
+		.args = a, .place = sync_take_place(&a->places), .mail = a->mailboxes + nvw_group_id()};
+	struct result *const result = a->results + nvw_global_id();
+
+	w.local = queue_of(a, a->local_words + w.place.cu,
+		a->local_nodes + (uint64_t)w.place.cu * a->local_capacity, false, w.place.neighbours);
+	w.global = queue_of(a, a->global_words, a->global_nodes, true, (uint32_t)a->places.group_count);
+	do {
+		uint32_t count;
+
+		while (w.taken < a->patience &&
+			((count = take(&w, &w.local)) != 0 || (count = take(&w, &w.global)) != 0)) {
+			visit(&w, count);
+			w.taken++;
+		}
+	} while (await_together(&w));
+	nvw_store(&result->sum, w.result.sum);
+	nvw_store(&result->visited, w.result.visited);
+	nvw_store(&result->pushed[0], w.result.pushed[0]);
+	nvw_store(&result->pushed[1], w.result.pushed[1]);
+}
+
+/* ---- The tree on the host --------------------------------------------------------------------------- */
+
+/* Counts the nodes below a root and adds their hashes, one after the other; stops above most. */
+static uint64_t traverse(
+	const struct plan *p, uint64_t root, uint64_t most, uint64_t *stack, uint64_t *ret_sum)
+{
+	uint64_t visited = 0, held = 1;
+
+	*ret_sum = 0;
+	stack[0] = root;
+	while (held != 0 && visited <= most) {
+		const uint64_t node = stack[--held];
+		const uint32_t children = node == root ? p->args.root_children : p->table[node >> 56];
+
+		visited++;
+		*ret_sum += node;
+		for (uint32_t i = 0; i < children; i++) {
+			stack[held++] = child_of(node, i);
+		}
+	}
+	return visited;
+}
+
+static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
+{
+	const uint64_t most = wanted + wanted / TOLERANCE, least = wanted - wanted / TOLERANCE;
+	/* A node that is visited leaves at most its children behind. */
+	uint64_t *const stack = calloc(BRANCHES * (most + 1) + p->args.root_children, sizeof(*stack));
+	struct nvw_random random = {seed};
+
+	if (stack == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a tree of %" PRIu64 " nodes", wanted);
+	}
+	for (unsigned i = 0; i < ROOTS_MAX && (p->nodes < least || p->nodes > most); i++) {
+		p->args.root = nvw_random_u64(&random);
+		p->nodes = traverse(p, p->args.root, most, stack, &p->sum);
+	}
+	free(stack);
+	return p->nodes >= least && p->nodes <= most ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX,
+			       wanted);
+}
+
+/* ---- Host ------------------------------------------------------------------------------------------ */
+
+static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan *p)
+{
+	const uint64_t wanted = nvw_option_u64(given, "nodes"), queue = nvw_option_u64(given, "queue");
+	int error = sync_check_range("nodes", wanted, SUBTREE, 1 << 24);
+
+	error = error ? error : sync_check_range("queue", queue, 1, 1 << 20);
+	if (error) {
+		return error;
+	}
+	for (unsigned i = 0; i < TABLE; i++) {
+		p->table[i] = i < TABLE_PARENTS ? BRANCHES : 0;
+	}
+	p->args.root_children = (uint32_t)(wanted / SUBTREE);
+	p->args.local_capacity = (uint32_t)queue;
+	return find_tree(p, wanted, seed);
+}
+
+static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *const p = calloc(1, sizeof(*p));
+	int error = p ? sync_read_place_options(given, &p->shape) :
+			nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+
+	error = error ? error : plan_tree(given, seed, p);
+	if (error) {
+		free(p);
+		return error;
+	}
+	p->args.global_orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE);
+	p->args.local = p->shape.local;
+	p->args.global = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
+	p->args.mutation = (enum mutation)mutation;
+	p->args.global_capacity = (uint32_t)p->nodes;
+	p->args.patience = 4 * p->nodes;
+	*ret_plan = p;
+	return 0;
+}
+
+static int allocate(struct plan *p, struct nvw_machine *machine)
+{
+	struct args *const a = &p->args;
+	const unsigned cus = a->places.cu_count;
+
+	a->local_words = nvw_alloc(machine, cus * sizeof(*a->local_words));
+	a->global_words = nvw_alloc(machine, sizeof(*a->global_words));
+	a->local_nodes = nvw_alloc(machine, (uint64_t)cus * a->local_capacity * sizeof(*a->local_nodes));
+	a->global_nodes = nvw_alloc(machine, (uint64_t)a->global_capacity * sizeof(*a->global_nodes));
+	a->idle = nvw_alloc(machine, sizeof(*a->idle));
+	a->table = nvw_alloc(machine, sizeof(p->table));
+	a->mailboxes = nvw_alloc(machine, a->places.group_count * sizeof(*a->mailboxes));
+	a->results = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(*a->results));
+	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle &&
+			       a->table && a->mailboxes && a->results ?
+		       0 :
+		       NVW_E_MEMORY;
+}
+
+static int sum_results(struct plan *p, struct nvw_machine *machine)
+{
+	int error = 0;
+
+	p->total = (struct result){0};
+	for (uint64_t i = 0; error == 0 && i < p->args.places.group_count * p->shape.group_size; i++) {
+		struct result r = {0};
+
+		error = nvw_read(machine, &r, p->args.results + i, sizeof(r));
+		p->total.sum += r.sum;
+		p->total.visited += r.visited;
+		p->total.pushed[0] += r.pushed[0];
+		p->total.pushed[1] += r.pushed[1];
+	}
+	return error;
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	static const uint32_t one = 1;
+	struct plan *const p = plan;
+	struct args *const a = &p->args;
+	int error = sync_make_places(machine, &p->shape, &a->places);
+
+	error = error ? error : allocate(p, machine);
+	error = error ? error : nvw_write(machine, a->table, p->table, sizeof(p->table));
+	error = error ? error : nvw_write(machine, a->global_nodes, &a->root, sizeof(a->root));
+	error = error ? error : nvw_write(machine, a->global_words->count, &one, sizeof(one));
+	error = error ? error : sync_launch(machine, &p->shape, &a->places, "uts", uts_kernel, a, &p->ps);
+	return error ? error : sum_results(p, machine);
+}
+
+static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	const struct plan *const p = plan;
+
+	if (p->total.visited != p->nodes) {
+		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, the tree has %" PRIu64,
+			p->total.visited, p->nodes);
+	}
+	return p->total.sum == p->sum ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "as many nodes were visited as there are, but others: their sum is %#" PRIx64
+			       ", expected %#" PRIx64,
+			       p->total.sum, p->sum);
+}
+
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct plan *const p = plan;
+	int error = nvw_describe_u64(description, "nodes", p->nodes, "", "of the tree");
+
+	error = error ? error :
+			nvw_describe_u64(description, "pushed_local", p->total.pushed[0], "nodes",
+				"to the CUs' queues");
+	error = error ? error :
+			nvw_describe_u64(description, "pushed_global", p->total.pushed[1], "nodes",
+				"to the global queue");
+	return error ? error :
+		       nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->nodes, "ns",
+			       "simulated time of the kernel for each node");
+}
+
+extern const struct nvw_workload nvw_workload_uts;
+
+const struct nvw_workload nvw_workload_uts = {
+	.name = "uts",
+	.summary = "unbalanced tree search (sinclair15, UTS): a local queue for each CU and a global one",
+	.options = options,
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.run = run,
+	.verify = verify,
+	.report = report,
+};
