@@ -21,8 +21,8 @@ static int caches_init(struct nvw_machine *m)
 
 	m->cus = calloc(m->config.cus, sizeof *m->cus);
 	m->l2.banks = (uint32_t)m->config.l2_banks;
-	m->l2.bank_free = calloc(m->l2.banks, sizeof *m->l2.bank_free);
-	if (!m->cus || !m->l2.bank_free) {
+	m->l2.bank = calloc(m->l2.banks, sizeof *m->l2.bank);
+	if (!m->cus || !m->l2.bank) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %llu CUs", (unsigned long long)m->config.cus);
 	}
 	for (unsigned i = 0; i < m->config.cus && r == 0; i++) {
@@ -50,7 +50,7 @@ static void caches_finish(struct nvw_machine *m)
 	emu_cache_finish(&m->l2.cache);
 	emu_fifo_finish(&m->l2.sfifo);
 	emu_fifo_finish(&m->l2.nvw_fifo);
-	free(m->l2.bank_free);
+	free(m->l2.bank);
 	free(m->cus);
 }
 

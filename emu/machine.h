@@ -86,10 +86,19 @@ struct emu_fifo {
 	emu_line_id *ring;
 };
 
+/* When something that serves one at a time is taken (resource.c): intervals, ascending and apart. */
+enum { EMU_BOOKINGS = 7 };
+struct emu_resource {
+	uint32_t count;
+	struct {
+		emu_time from, to;
+	} busy[EMU_BOOKINGS + 1];
+};
+
 struct emu_cu {
 	unsigned id;
 	emu_time issue_free; /* the next wavefront instruction can issue */
-	emu_time l1_free;    /* the L1's port */
+	struct emu_resource l1_port;
 	emu_time rmw_free;   /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
@@ -100,7 +109,7 @@ struct emu_l2 {
 	struct emu_cache cache;
 	struct emu_fifo sfifo;
 	struct emu_fifo nvw_fifo;
-	emu_time *bank_free;
+	struct emu_resource *bank;
 	uint32_t banks;
 };
 
@@ -114,11 +123,12 @@ enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_REGISTER, EMU_MESSAGE_WRITE, EM
 struct emu_network {
 	uint32_t nodes, columns, rows;
 	emu_time flit_ps;
-	emu_time *link_free; /* crossbar: in and out port of each node; grids: four links and the ports */
+	struct emu_resource *link; /* crossbar: in and out port of each node; grids: four links and the ports */
 };
 
 struct emu_channels {
-	emu_time *read_free, *write_free; /* reads go first: the two share no queue */
+	struct emu_resource *read; /* reads go first: the two share no queue */
+	emu_time *write_free;      /* first come, first served */
 	emu_time read_ps, write_ps;        /* latencies */
 	emu_time line_ps;                  /* time that a line occupies a channel */
 	emu_time queue_ps;                 /* how far ahead of the device the write queue may run */
@@ -455,7 +465,21 @@ static inline emu_time emu_later(emu_time a, emu_time b)
 	return a > b ? a : b;
 }
 
-/* Reserves a resource from t on for occupancy; returns when it starts. */
+/* Books the resource for occupancy, at t or as soon after it as there is a gap; returns when it starts. Nobody
+ * will ask for a time before now any more. */
+emu_time emu_book_between(struct emu_resource *r, emu_time now, emu_time t, emu_time occupancy);
+static inline emu_time emu_book(struct emu_resource *r, emu_time now, emu_time t, emu_time occupancy)
+{
+	if (!r->count) {
+		r->busy[0].from = t;
+		r->busy[0].to = t + occupancy;
+		r->count = occupancy != 0;
+		return t;
+	}
+	return emu_book_between(r, now, t, occupancy);
+}
+
+/* The same, first come, first served. */
 static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occupancy)
 {
 	const emu_time start = emu_later(t, *free_at);

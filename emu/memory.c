@@ -17,9 +17,9 @@ static int channels_init(struct emu_channels *c, const struct emu_memory_config 
 	c->write_ps = config->write;
 	c->line_ps = (emu_time)(EMU_LINE * 1e12 / (double)config->bandwidth + 0.5);
 	c->queue_ps = config->queue * c->line_ps;
-	c->read_free = calloc(c->count, sizeof *c->read_free);
+	c->read = calloc(c->count, sizeof *c->read);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
-	return c->read_free && c->write_free ? 0 :
+	return c->read && c->write_free ? 0 :
 					       nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
@@ -32,9 +32,9 @@ int emu_memory_init(struct nvw_machine *m)
 
 void emu_memory_finish(struct nvw_machine *m)
 {
-	free(m->dram_channels.read_free);
+	free(m->dram_channels.read);
 	free(m->dram_channels.write_free);
-	free(m->nvram_channels.read_free);
+	free(m->nvram_channels.read);
 	free(m->nvram_channels.write_free);
 }
 
@@ -43,9 +43,10 @@ static uint32_t channel_of(const struct emu_channels *c, emu_line_id id)
 	return (id & ~EMU_NVRAM) % c->count;
 }
 
-static emu_time channel_read(struct emu_channels *c, emu_line_id id, emu_time t, uint64_t *wait_ps)
+static emu_time channel_read(
+	const struct nvw_machine *m, struct emu_channels *c, emu_line_id id, emu_time t, uint64_t *wait_ps)
 {
-	const emu_time start = emu_reserve(&c->read_free[channel_of(c, id)], t, c->line_ps);
+	const emu_time start = emu_book(&c->read[channel_of(c, id)], m->now, t, c->line_ps);
 
 	*wait_ps += start - t;
 	return start + c->read_ps;
@@ -94,10 +95,10 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 	emu_memory_peek(m, id, to);
 	if (emu_is_persistent(m, id)) {
 		m->stats.nvram_reads++;
-		return channel_read(&m->nvram_channels, id, t, &m->stats.nvram_read_wait_ps);
+		return channel_read(m, &m->nvram_channels, id, t, &m->stats.nvram_read_wait_ps);
 	}
 	m->stats.dram_reads++;
-	return channel_read(controller_of(m, id), id, t, &wait_ps);
+	return channel_read(m, controller_of(m, id), id, t, &wait_ps);
 }
 
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)

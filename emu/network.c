@@ -27,14 +27,13 @@ int emu_network_init(struct nvw_machine *m)
 	}
 	n->rows = (n->nodes + n->columns - 1) / n->columns;
 	n->flit_ps = m->cycle_ps;
-	n->link_free =
-		calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link_free);
-	return n->link_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
+	n->link = calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link);
+	return n->link ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
 }
 
 void emu_network_finish(struct nvw_machine *m)
 {
-	free(m->network.link_free);
+	free(m->network.link);
 }
 
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
@@ -78,7 +77,7 @@ static emu_time walk(
 		} else {
 			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
 		}
-		t = emu_reserve(&n->link_free[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) +
+		t = emu_book(&n->link[(size_t)n->nodes * PORTS + node * LINKS + link], m->now, t, occupancy) +
 		    m->config.hop;
 		hops++;
 	}
@@ -108,13 +107,13 @@ emu_time emu_network_send(
 	};
 	uint32_t hops = 1;
 
-	t = emu_reserve(&n->link_free[from * PORTS], t, occupancy);
+	t = emu_book(&n->link[from * PORTS], m->now, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		t += m->config.hop;
 	} else {
 		t = walk(m, from, to, occupancy, t, &hops);
 	}
-	t = emu_reserve(&n->link_free[to * PORTS + 1], t, occupancy) + occupancy;
+	t = emu_book(&n->link[to * PORTS + 1], m->now, t, occupancy) + occupancy;
 	m->stats.net_messages++;
 	m->stats.net_flits += flits;
 	m->stats.net_flit_hops += (uint64_t)flits * hops;

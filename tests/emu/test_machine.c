@@ -618,6 +618,54 @@ static void ten_seeds_give_more_than_one_interleaving(void **state)
 	assert_true(different > 1);
 }
 
+/* ---- Bookings ------------------------------------------------------------------------------------------- */
+
+/* Against a map of every instant. Few bookings lie ahead at a time, so no gap is given up. */
+static void a_booking_takes_the_first_gap_that_is_long_enough_and_overlaps_no_other(void **state)
+{
+	enum { INSTANTS = 4096, ROUNDS = 2000 };
+	static bool busy[2 * INSTANTS];
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct nvw_random random = {nvw_mix64(seed)};
+		struct emu_resource r = {0};
+
+		memset(busy, 0, sizeof busy);
+		for (emu_time now = 0; now < INSTANTS; now += nvw_random_below(&random, 6)) {
+			const emu_time t = now + nvw_random_below(&random, 20), length = 1 + nvw_random_below(&random, 3);
+			const emu_time start = emu_book(&r, now, t, length);
+			emu_time expected = t;
+
+			for (emu_time free = 0; free < length;) {
+				free = busy[expected + free] ? (expected += free + 1, 0) : free + 1;
+			}
+			assert_int_equal(start, expected);
+			memset(busy + start, true, length);
+			if (r.count == EMU_BOOKINGS) {
+				now += 40; /* let them pass */
+			}
+		}
+	}
+}
+
+static void when_too_many_bookings_lie_ahead_none_overlap_all_the_same(void **state)
+{
+	static bool busy[100000];
+	struct nvw_random random = {1};
+	struct emu_resource r = {0};
+
+	for (unsigned i = 0; i < 2000; i++) {
+		const emu_time t = nvw_random_below(&random, 1000), length = 1 + nvw_random_below(&random, 5);
+		const emu_time start = emu_book(&r, 0, t, length);
+
+		assert_true(start >= t && start + length < sizeof busy);
+		for (emu_time k = start; k < start + length; k++) {
+			assert_false(busy[k]);
+			busy[k] = true;
+		}
+	}
+}
+
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
 
 struct distance {
@@ -705,6 +753,8 @@ int main(void)
 		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
+		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_and_overlaps_no_other),
+		cmocka_unit_test(when_too_many_bookings_lie_ahead_none_overlap_all_the_same),
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 	};
 
