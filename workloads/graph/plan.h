@@ -48,7 +48,7 @@ struct graph_plan {
 
 enum { GRAPH_WEIGHT_MAX = 100 };
 
-#define GRAPH_WEIGHT_FUNCTION "w(u,v) = 1 + splitmix64(min(u,v) << 32 | max(u,v)) % 100"
+#define GRAPH_WEIGHT_FUNCTION "w(u,v) = 1 + mix64(min(u,v) << 32 | max(u,v)) % 100"
 
 static inline uint32_t graph_weight(uint32_t u, uint32_t v)
 {

@@ -32,64 +32,69 @@ static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t ele
 	return device;
 }
 
-/* Fills a host array of n elements of 4 bytes by make(), and copies it to the device. */
-static uint32_t *make_words(struct run *r, uint64_t n, void (*make)(const struct graph_plan *p, uint32_t *words),
-	int *error)
+/* The same for an array that make() fills; element is the size of what it writes. */
+static void *make_array(struct run *r, uint64_t n, uint64_t element,
+	void (*make)(const struct graph_plan *p, void *array), int *error)
 {
-	uint32_t *const words = *error == 0 ? calloc(n + 1, sizeof(*words)) : NULL;
-	uint32_t *device = NULL;
+	void *const array = *error == 0 ? calloc(n + 1, element) : NULL;
+	void *device = NULL;
 
-	if (*error == 0 && words == NULL) {
-		*error = nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " words", n);
+	if (*error == 0 && array == NULL) {
+		*error = nvw_fail(NVW_E_MEMORY, "graph: no memory for an array of %" PRIu64, n);
 	}
-	if (words) {
-		make(r->plan, words);
-		device = to_device(r, words, n, sizeof(*words), error);
+	if (array) {
+		make(r->plan, array);
+		device = to_device(r, array, n, element, error);
 	}
-	free(words);
+	free(array);
 	return device;
 }
 
-static void make_weights(const struct graph_plan *p, uint32_t *words)
+static void make_weights(const struct graph_plan *p, void *array)
 {
 	const struct graph *const g = &p->graph;
+	uint32_t *const weights = array;
 
 	for (uint32_t v = 0; v < g->nodes; v++) {
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
-			words[i] = graph_weight(v, g->column[i]);
+			weights[i] = graph_weight(v, g->column[i]);
 		}
 	}
 }
 
-static void make_priorities(const struct graph_plan *p, uint32_t *words)
+static void make_distances(const struct graph_plan *p, void *array)
 {
+	uint32_t *const distances = array;
+
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
-		words[v] = graph_priority(p->seed, v);
+		distances[v] = v == p->source ? 0 : GRAPH_FAR;
 	}
 }
 
-static void make_distances(const struct graph_plan *p, uint32_t *words)
+static void make_priorities(const struct graph_plan *p, void *array)
 {
+	uint32_t *const priorities = array;
+
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
-		words[v] = v == p->source ? 0 : GRAPH_FAR;
+		priorities[v] = graph_priority(p->seed, v);
 	}
 }
 
-/* Every rank is 1; shares and ranks are 8 bytes, two words. */
-static void make_shares(const struct graph_plan *p, uint32_t *words)
+static void make_ranks(const struct graph_plan *p, void *array)
 {
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
-		const uint64_t share = graph_share(GRAPH_RANK_ONE, graph_degree(&p->graph, v));
+	uint64_t *const ranks = array;
 
-		words[2 * (uint64_t)v] = (uint32_t)share;
-		words[2 * (uint64_t)v + 1] = (uint32_t)(share >> 32);
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		ranks[v] = GRAPH_RANK_ONE;
 	}
 }
 
-static void make_ranks(const struct graph_plan *p, uint32_t *words)
+static void make_shares(const struct graph_plan *p, void *array)
 {
+	uint64_t *const shares = array;
+
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
-		words[2 * (uint64_t)v + 1] = 1;
+		shares[v] = graph_share(GRAPH_RANK_ONE, graph_degree(&p->graph, v));
 	}
 }
 
@@ -100,19 +105,19 @@ static void make_values(struct run *r, int *error)
 
 	switch (r->plan->algorithm) {
 	case GRAPH_SSSP:
-		a->weight = make_words(r, r->plan->graph.arcs, make_weights, error);
-		a->now = make_words(r, nodes, make_distances, error);
-		a->next = to_device(r, NULL, nodes, 4, error);
+		a->weight = make_array(r, r->plan->graph.arcs, sizeof(*a->weight), make_weights, error);
+		a->now = make_array(r, nodes, sizeof(uint32_t), make_distances, error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint32_t), error);
 		break;
 	case GRAPH_COLOR:
-		a->priority = make_words(r, nodes, make_priorities, error);
-		a->now = to_device(r, NULL, nodes, 4, error);
-		a->next = to_device(r, NULL, nodes, 4, error);
+		a->priority = make_array(r, nodes, sizeof(*a->priority), make_priorities, error);
+		a->now = to_device(r, NULL, nodes, sizeof(uint32_t), error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint32_t), error);
 		break;
 	case GRAPH_PAGERANK:
-		a->rank = (uint64_t *)make_words(r, 2 * nodes, make_ranks, error);
-		a->now = make_words(r, 2 * nodes, make_shares, error);
-		a->next = to_device(r, NULL, nodes, 8, error);
+		a->rank = make_array(r, nodes, sizeof(*a->rank), make_ranks, error);
+		a->now = make_array(r, nodes, sizeof(uint64_t), make_shares, error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint64_t), error);
 		break;
 	}
 }
@@ -133,8 +138,8 @@ static int start(struct run *r)
 		.own = p->scenario->own,
 		.steal = p->scenario->steal,
 	};
-	a->row = to_device(r, p->graph.row, (uint64_t)p->graph.nodes + 1, 4, &error);
-	a->column = to_device(r, p->graph.column, p->graph.arcs, 4, &error);
+	a->row = to_device(r, p->graph.row, (uint64_t)p->graph.nodes + 1, sizeof(*a->row), &error);
+	a->column = to_device(r, p->graph.column, p->graph.arcs, sizeof(*a->column), &error);
 	make_values(r, &error);
 	a->queues = to_device(r, NULL, p->queues, sizeof(*a->queues), &error);
 	a->left = to_device(r, NULL, p->queues, a->left_stride, &error);

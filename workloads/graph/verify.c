@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan.h"
 
@@ -239,19 +238,23 @@ static int judge_colors(const struct graph_plan *p, const uint64_t *found, struc
 static int fetch(const struct graph_plan *p, struct nvw_machine *machine, uint64_t *values)
 {
 	const uint64_t nodes = p->graph.nodes;
-	uint32_t *const narrow = (uint32_t *)(values + nodes) - nodes; /* the upper half of the array */
 
 	if (p->algorithm == GRAPH_PAGERANK) {
 		return nvw_read(machine, values, p->result, nodes * sizeof(*values));
 	}
 
+	uint32_t *const narrow = malloc(nodes * sizeof(*narrow));
+
+	if (narrow == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " values", nodes);
+	}
+
 	const int error = nvw_read(machine, narrow, p->result, nodes * sizeof(*narrow));
 
 	for (uint64_t v = 0; v < nodes && error == 0; v++) {
-		const uint32_t value = narrow[v];
-
-		values[v] = value;
+		values[v] = narrow[v];
 	}
+	free(narrow);
 	return error;
 }
 
