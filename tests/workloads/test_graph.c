@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sssp, color and pagerank: on a machine that interleaves work-items at random (ideal.h) everything is as the host computes
- * it and no task is lost or taken twice; the judge notices if it is not.
+ * sssp, color and pagerank: on a machine that interleaves work-items at random (ideal.h) everything is as the
+ * host computes it and no task is lost or taken twice; the judge notices if it is not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,8 +81,9 @@ static void every_scenario_gives_the_same_results_in_any_interleaving(void **sta
 
 	for (unsigned i = 0; i < 7 * ALGORITHMS; i++) {
 		struct graph_plan *const p = verified(i % ALGORITHMS,
-			OPTIONS({"scenario", scenarios[i / ALGORITHMS]}, {"graph", i % 2 ? "rmat:7:4" : "road:100"},
-				{"queues", "6"}, {"group-size", "8"}, {"chunk", "3"}, {"max-iterations", "5"}),
+			OPTIONS({"scenario", scenarios[i / ALGORITHMS]},
+				{"graph", i % 2 ? "rmat:7:4" : "road:100"}, {"queues", "6"},
+				{"group-size", "8"}, {"chunk", "3"}, {"max-iterations", "5"}),
 			i);
 
 		assert_int_equal(p->tasks, p->popped + p->stolen);
@@ -95,8 +96,8 @@ static void every_scenario_gives_the_same_results_in_any_interleaving(void **sta
 
 static void shapes_of_queues_groups_and_tasks_do_not_matter(void **state)
 {
-	static const char *const shapes[][3] = {{"1", "1", "0"}, {"1", "64", "1"}, {"7", "5", "200"}, {"100", "2", "0"},
-		{"3", "70", "9"}, {"200", "3", "2"}};
+	static const char *const shapes[][3] = {{"1", "1", "0"}, {"1", "64", "1"}, {"7", "5", "200"},
+		{"100", "2", "0"}, {"3", "70", "9"}, {"200", "3", "2"}};
 
 	for (unsigned i = 0; i < 6 * ALGORITHMS; i++) {
 		const char *const *const shape = shapes[i / ALGORITHMS];
@@ -119,10 +120,22 @@ static void shortest_paths_end_as_dijkstra_says(void **state)
 	graph_dispose(p);
 }
 
+/* Node 68 of a chain alone changes in the first iteration when distances are from node 69. */
+static void one_work_item_that_finds_more_to_do_is_enough(void **state)
+{
+	struct graph_plan *const p = verified(GRAPH_SSSP,
+		OPTIONS({"graph", "grid:1x70"}, {"source", "69"}, {"queues", "1"}, {"group-size", "70"}), 1);
+
+	assert_int_equal(p->iterations, 70);
+	graph_dispose(p);
+}
+
 static void a_coloring_ends_with_every_node_colored(void **state)
 {
 	struct graph_plan *const p = verified(GRAPH_COLOR,
-		OPTIONS({"graph", "rmat:7:4"}, {"queues", "4"}, {"group-size", "8"}, {"scenario", "steal-only"}), 1);
+		OPTIONS({"graph", "rmat:7:4"}, {"queues", "4"}, {"group-size", "8"},
+			{"scenario", "steal-only"}),
+		1);
 
 	assert_true(p->is_done && p->iterations > 3);
 	graph_dispose(p);
@@ -142,7 +155,8 @@ static void page_rank_stops_when_ranks_move_less_than_epsilon(void **state)
 /* On a ring every node has rank 1 from the start. */
 static void page_rank_of_a_regular_graph_is_one(void **state)
 {
-	struct graph_plan *const p = verified(GRAPH_PAGERANK, OPTIONS({"graph", "grid:2x2"}, {"queues", "2"}, {"group-size", "2"}), 1);
+	struct graph_plan *const p = verified(
+		GRAPH_PAGERANK, OPTIONS({"graph", "grid:2x2"}, {"queues", "2"}, {"group-size", "2"}), 1);
 	struct nvw_machine *const m = run(p, 1);
 	uint64_t ranks[4];
 
@@ -164,7 +178,8 @@ static void nodes_that_cannot_be_reached_stay_far(void **state)
 	assert_int_equal(write(fd, "p tw 4 1\n1 3\n", 13), 13);
 	assert_int_equal(close(fd), 0);
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
-		struct graph_plan *const p = prepare(a, OPTIONS({"graph", path}, {"queues", "2"}, {"group-size", "2"}), 1);
+		struct graph_plan *const p =
+			prepare(a, OPTIONS({"graph", path}, {"queues", "2"}, {"group-size", "2"}), 1);
 		struct nvw_machine *const m = run(p, 1);
 
 		assert_verified(p, m);
@@ -206,7 +221,8 @@ static void every_node_is_in_one_task(void **state)
 			for (uint64_t q = 0; q < queues; q++) {
 				assert_int_equal(graph_first(nodes, queues, q), end);
 				end = graph_first(nodes, queues, q + 1);
-				assert_true(graph_tasks(nodes, queues, 4, q) * 4 >= end - graph_first(nodes, queues, q));
+				assert_true(graph_tasks(nodes, queues, 4, q) * 4 >=
+					    end - graph_first(nodes, queues, q));
 				assert_true(end - graph_first(nodes, queues, q) <= nodes / queues + 1);
 			}
 			assert_int_equal(end, nodes);
@@ -216,8 +232,8 @@ static void every_node_is_in_one_task(void **state)
 
 /* ---- The judge ------------------------------------------------------------------------------------- */
 
-static void expect_violation(enum graph_algorithm a, void (*damage)(struct graph_plan *p, struct nvw_machine *m),
-	const char *part)
+static void expect_violation(
+	enum graph_algorithm a, void (*damage)(struct graph_plan *p, struct nvw_machine *m), const char *part)
 {
 	struct graph_plan *const p =
 		prepare(a, OPTIONS({"graph", "grid:6x6"}, {"queues", "2"}, {"group-size", "8"}), 1);
@@ -237,7 +253,8 @@ static void expect_violation(enum graph_algorithm a, void (*damage)(struct graph
 /* The last byte of the values. */
 static void change_value(struct graph_plan *p, struct nvw_machine *m)
 {
-	uint8_t *const value = (uint8_t *)(uintptr_t)p->result + 35 * (p->algorithm == GRAPH_PAGERANK ? 8 : 4);
+	uint8_t *const value =
+		(uint8_t *)(uintptr_t)p->result + 35 * (p->algorithm == GRAPH_PAGERANK ? 8 : 4);
 
 	*value ^= 1;
 }
@@ -294,8 +311,8 @@ static void bad_options_are_refused(void **state)
 		const int error = a->prepare(ideal_options(a->options, OPTIONS(bad[i].option)), 1, -1, &plan);
 
 		if (error == 0 || plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name, bad[i].option.value, error,
-				bad[i].part, nvw_error_message());
+			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name,
+				bad[i].option.value, error, bad[i].part, nvw_error_message());
 		}
 	}
 }
@@ -306,6 +323,7 @@ int main(void)
 		cmocka_unit_test(every_scenario_gives_the_same_results_in_any_interleaving),
 		cmocka_unit_test(shapes_of_queues_groups_and_tasks_do_not_matter),
 		cmocka_unit_test(shortest_paths_end_as_dijkstra_says),
+		cmocka_unit_test(one_work_item_that_finds_more_to_do_is_enough),
 		cmocka_unit_test(a_coloring_ends_with_every_node_colored),
 		cmocka_unit_test(page_rank_stops_when_ranks_move_less_than_epsilon),
 		cmocka_unit_test(page_rank_of_a_regular_graph_is_one),

@@ -168,7 +168,8 @@ static void metis_rows_may_be_blank_and_weighted(void **state)
 
 static void matrices_of_every_field_and_symmetry_are_read(void **state)
 {
-	put("a.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 1 0\n");
+	put("a.mtx",
+		"%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 1 0\n");
 	expect_rows("0:1,2 1:0 2:0");
 	put("b", "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n3 3 2\n2 1\n3 2\n");
 	put("b.mtx", "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n3 3 2\n2 1\n3 2\n");
@@ -217,7 +218,8 @@ static void compressed_files_are_read_as_what_is_in_them(void **state)
 
 static void malformed_lines_are_named_with_what_was_expected(void **state)
 {
-	refused("a.gr", "p tw 3 1\n1 4\n", "a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 4\"");
+	refused("a.gr", "p tw 3 1\n1 4\n",
+		"a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 4\"");
 	refused("a.gr", "p tw 3 1\n0 1\n", ":2: ");
 	refused("a.gr", "p tw 3 1\n1 2 3 4\n", ":2: ");
 	refused("a.gr", "p tw 3 1\n1\n", ":2: ");
@@ -234,9 +236,12 @@ static void malformed_lines_are_named_with_what_was_expected(void **state)
 	refused("a.graph", "2\n", ":1: ");
 	refused("a.graph", "%\n\n", "found none");
 	refused("a.graph", "1 0\n\n1\n", ":3: expected nothing after the line of node 1");
-	refused("a.mtx", "%%MatrixMarket matrix array real general\n", ":1: expected \"%%MatrixMarket matrix coordinate\"");
-	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n", ":2: expected \"ROWS COLUMNS ENTRIES\" of a square");
-	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", ":3: expected row and column from 1 to 2 and 1 values");
+	refused("a.mtx", "%%MatrixMarket matrix array real general\n",
+		":1: expected \"%%MatrixMarket matrix coordinate\"");
+	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n",
+		":2: expected \"ROWS COLUMNS ENTRIES\" of a square");
+	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n",
+		":3: expected row and column from 1 to 2 and 1 values");
 	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1,x\n", ":3: ");
 	refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n", "found none");
 	refused("a.txt", "1 2\n3\n", ":2: expected an edge \"u v\" of two numbers, found \"3\"");
@@ -253,7 +258,8 @@ static void counts_that_do_not_agree_are_refused(void **state)
 	refused("a.graph", "3 1\n2\n1\n", "expected 3 lines of nodes, as line 1 says, found 2");
 	refused("a.graph", "3 2\n2\n1\n\n", "expected 2 edges, as line 1 says, found 1");
 	refused("a.graph", "2 0\n2\n\n", "expected 0 edges");
-	refused("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n", "expected 2 entries, as line 2 says, found 1");
+	refused("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n",
+		"expected 2 entries, as line 2 says, found 1");
 }
 
 static void absent_empty_and_truncated_files_are_refused(void **state)
@@ -270,7 +276,8 @@ static void absent_empty_and_truncated_files_are_refused(void **state)
 static void no_bytes_break_a_reader(void **state)
 {
 	static const char *const names[] = {"x.gr", "x.graph", "x.mtx", "x.txt"};
-	static const char *const seeds[] = {"p sp 4 3\na 1 2 3\na 2 3 4\na 4 1 1\n", "3 2 11\n1 2 5\n1 1 5 3 6\n1 2 6\n",
+	static const char *const seeds[] = {"p sp 4 3\na 1 2 3\na 2 3 4\na 4 1 1\n",
+		"3 2 11\n1 2 5\n1 1 5 3 6\n1 2 6\n",
 		"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 .5\n3 1 1\n", "1 2\n3 4\n5 1\n"};
 	static const char letters[] = "0123456789 \n\t\r%#pcae.-x\0\xff";
 	struct nvw_random random = {11};
@@ -284,7 +291,8 @@ static void no_bytes_break_a_reader(void **state)
 
 		memcpy(text, seed, n);
 		for (uint64_t changes = nvw_random_below(&random, 4); changes > 0; changes--) {
-			text[nvw_random_below(&random, n)] = letters[nvw_random_below(&random, sizeof(letters) - 1)];
+			text[nvw_random_below(&random, n)] =
+				letters[nvw_random_below(&random, sizeof(letters) - 1)];
 		}
 		put_bytes(names[i % 4], text, n);
 		if (graph_make(path, 1, &g) == 0) {
@@ -337,7 +345,8 @@ static void rmat_has_hubs(void **state)
 /* How many nodes can be reached from node 0, and in how many steps. */
 static uint32_t reach(const struct graph *g, uint32_t *ret_steps)
 {
-	uint32_t *const queue = malloc(g->nodes * sizeof(*queue)), *const steps = calloc(g->nodes, sizeof(*steps));
+	uint32_t *const queue = malloc(g->nodes * sizeof(*queue)), *const steps =
+									   calloc(g->nodes, sizeof(*steps));
 	uint32_t begin = 0, end = 0;
 
 	queue[end++] = 0;
@@ -402,7 +411,8 @@ static void the_same_seed_makes_the_same_graph(void **state)
 
 		assert_int_equal(a.arcs, b.arcs);
 		assert_memory_equal(a.column, b.column, a.arcs * sizeof(*a.column));
-		assert_true((a.arcs == c.arcs && memcmp(a.column, c.column, a.arcs * sizeof(*a.column)) == 0) == (i == 2));
+		assert_true((a.arcs == c.arcs &&
+				    memcmp(a.column, c.column, a.arcs * sizeof(*a.column)) == 0) == (i == 2));
 		graph_free(&a);
 		graph_free(&b);
 		graph_free(&c);
@@ -411,9 +421,9 @@ static void the_same_seed_makes_the_same_graph(void **state)
 
 static void bad_generators_are_refused(void **state)
 {
-	static const char *const bad[] = {"grid:", "grid:0x4", "grid:4", "grid:4x", "grid:4x4x", "grid:9999x9999999",
-		"grid:-1x4", "rmat:", "rmat:0", "rmat:26", "rmat:4:", "rmat:4:0", "rmat:4x", "road:", "road:11",
-		"road:33554433", "road:99999999999999999999"};
+	static const char *const bad[] = {"grid:", "grid:0x4", "grid:4", "grid:4x", "grid:4x4x",
+		"grid:9999x9999999", "grid:-1x4", "rmat:", "rmat:0", "rmat:26", "rmat:4:", "rmat:4:0",
+		"rmat:4x", "road:", "road:11", "road:33554433", "road:99999999999999999999"};
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		char part[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole input files in memory, plain or compressed by anything that libarchive knows (gzip, xz, zstd, bzip2 ...). */
+/* Whole input files in memory, plain or compressed by anything that libarchive knows (gzip, xz, zstd ...). */
 #ifndef WORKLOADS_COMMON_BYTES_H
 #define WORKLOADS_COMMON_BYTES_H
 

@@ -51,9 +51,10 @@ static void place_arcs(const struct graph_edges *edges, uint32_t *row, uint32_t 
 	}
 }
 
-/* Appends every node, in ascending order, to the rows of its neighbours: rows as long as before, but sorted, since
- * arcs come in both directions. begin[v] and end[v] bound the old row of v. */
-static void transpose(uint32_t nodes, const uint32_t *end, const uint32_t *old, uint32_t *row, uint32_t *column)
+/* Appends every node, in ascending order, to the rows of its neighbours: rows as long as before, but sorted,
+ * since arcs come in both directions. end[v] is where the old row of v ends. */
+static void transpose(
+	uint32_t nodes, const uint32_t *end, const uint32_t *old, uint32_t *row, uint32_t *column)
 {
 	for (uint32_t v = 0, i = 0; v < nodes; v++) {
 		for (; i < end[v]; i++) {
@@ -110,8 +111,8 @@ int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *r
 	}
 	free(end);
 	free(unsorted);
-	return g.row ? 0
-		     : nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
+	return g.row ? 0 :
+		       nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
 			       nodes, edges->count);
 }
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Graphs on the host, in compressed sparse rows: the neighbours of node v, ascending, are column[row[v]] to
- * column[row[v + 1] - 1]. Undirected (every edge is there in both directions), no self loops, no parallel edges.
+ * column[row[v + 1] - 1]. Undirected (an edge is there in both directions), no self loops, no parallel edges.
  *
- * A graph is named by a generator, which makes the same graph from the same name and seed everywhere,
+ * A graph is named by a generator, which makes the same graph of the same name and seed everywhere,
  *
- *	grid:WxH           W x H nodes, row after row, each with the four around it (ecology1 is grid:1000x1000)
- *	rmat:SCALE[:F]     2^SCALE nodes, F times as many edges [16], R-MAT with a=.57 b=.19 c=.19; hubs come first
- *	road:N             N nodes as in road maps: planar, connected, mean degree about 2.5, long chains, wide
+ *	grid:WxH         W x H nodes, row after row, each with the four around it (ecology1: grid:1000x1000)
+ *	rmat:SCALE[:F]   2^SCALE nodes, F [16] times as many edges: R-MAT, a=.57 b=.19 c=.19; hubs come first
+ *	road:N           N nodes as in road maps: planar, connected, mean degree about 2.5, chains, wide
  *
  * or by a file, plain or compressed by anything that libarchive knows:
  *
- *	Matrix Market      it begins with "%%MatrixMarket"; coordinate, square, values ignored
- *	DIMACS, PACE       its first line that is no comment begins with "p": "p sp N M", then "a u v weight"; "p tw N M", then "u v"
- *	METIS              its name ends in .graph or .metis (and .gz, .xz ...): "N M [fmt [ncon]]", then a line a node
- *	edge list          any other: "u v [weight]" lines, # or % comments; any numbers, renumbered as they appear
+ *	Matrix Market    it begins with "%%MatrixMarket", or is called .mtx: coordinate, square
+ *	DIMACS, PACE     its first line that is no comment begins with "p", or it is called .gr: "p sp N M" and
+ *	                 "a u v weight", or "p tw N M" and "u v"
+ *	METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line a node
+ *	edge list        any other: "u v [weight]", # or % comments; any numbers, renumbered as they appear
  *
- * Weights in files are read over: workloads have weight functions of their own.
+ * An ending may be followed by that of a compressor. Weights and values in files are read over: workloads have
+ * weight functions of their own.
  */
 #ifndef WORKLOADS_GRAPH_GRAPH_H
 #define WORKLOADS_GRAPH_GRAPH_H
@@ -25,7 +27,8 @@
 
 #include <nvw/pool.h>
 
-#define GRAPH_HELP "grid:WxH, rmat:SCALE[:EDGEFACTOR], road:N, or a file (DIMACS, METIS, Matrix Market, edge list)"
+#define GRAPH_HELP \
+	"grid:WxH, rmat:SCALE[:EDGEFACTOR], road:N, or a file (DIMACS, METIS, Matrix Market, edge list)"
 
 enum { GRAPH_NODES_MAX = 1 << 25, GRAPH_EDGES_MAX = 1 << 28 };
 

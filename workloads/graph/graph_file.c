@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graphs from files (graph.h). Every reader walks over lines and fields of the whole content in memory; nothing is
- * allocated by what a header claims except rows for its nodes, which are bounded.
+ * Graphs from files (graph.h). Every reader walks over lines and fields of the whole content in memory. Nothing
+ * is allocated because a header claims so, except rows for its nodes, which are bounded.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -124,23 +124,21 @@ __attribute__((format(printf, 2, 3))) static int malformed(const struct scanner 
 		found[n] = s->line[n] < ' ' ? ' ' : s->line[n];
 	}
 	found[n] = 0;
-	return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected %s, found \"%s%s\"", s->path, s->number, expected,
-		found, n < length ? "..." : "");
+	return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected %s, found \"%s%s\"", s->path, s->number,
+		expected, found, n < length ? "..." : "");
 }
 
 /* The file ended and what its header announced is not what was there. */
 static int miscounted(const struct scanner *s, const char *what, uint64_t expected, uint64_t found)
 {
-	return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " %s, as line %" PRIu64 " says, found %" PRIu64, s->path,
-		expected, what, s->header, found);
+	return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " %s, as line %" PRIu64 " says, found %" PRIu64,
+		s->path, expected, what, s->header, found);
 }
 
 /* The number of nodes, in a header. */
 static int check_nodes(const struct scanner *s, uint64_t nodes)
 {
-	return nodes >= 1 && nodes <= GRAPH_NODES_MAX ?
-		       0 :
-		       malformed(s, "1 to %d nodes", GRAPH_NODES_MAX);
+	return nodes >= 1 && nodes <= GRAPH_NODES_MAX ? 0 : malformed(s, "1 to %d nodes", GRAPH_NODES_MAX);
 }
 
 /* A node of 1 to nodes, returned from 0. */
@@ -171,7 +169,8 @@ static bool next_dimacs_line(struct scanner *s)
 static int read_dimacs_header(struct scanner *s, uint64_t *ret_nodes, uint64_t *ret_lines)
 {
 	if (!next_dimacs_line(s)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a line \"p WORD NODES EDGES\", found none", s->path);
+		return nvw_fail(
+			NVW_E_INPUT, "%s: expected a line \"p WORD NODES EDGES\", found none", s->path);
 	}
 	s->header = s->number;
 	if (!take_word(s, "p") || at_line_end(s)) {
@@ -197,7 +196,8 @@ static int read_dimacs(struct scanner *s, struct graph_edges *edges, uint64_t *r
 		}
 		if (!take_node(s, *ret_nodes, &u) || !take_node(s, *ret_nodes, &v) ||
 			(!at_line_end(s) && (!take_value(s) || !at_line_end(s)))) {
-			return malformed(s, "\"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to %" PRIu64,
+			return malformed(s,
+				"\"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to %" PRIu64,
 				*ret_nodes);
 		}
 		error = graph_add_edge(edges, u, v);
@@ -229,7 +229,8 @@ static bool take_metis_format(struct scanner *s, struct metis_layout *layout)
 {
 	uint64_t format = 0, constraints = 1;
 
-	if (!at_line_end(s) && (!take_number(s, &format) || (!at_line_end(s) && !take_number(s, &constraints)))) {
+	if (!at_line_end(s) &&
+		(!take_number(s, &format) || (!at_line_end(s) && !take_number(s, &constraints)))) {
 		return false;
 	}
 	if (format > 111 || format % 10 > 1 || format / 10 % 10 > 1 || constraints > GRAPH_NODES_MAX) {
@@ -244,12 +245,13 @@ static int read_metis_header(struct scanner *s, struct metis_layout *layout)
 {
 	do {
 		if (!next_metis_line(s)) {
-			return nvw_fail(NVW_E_INPUT, "%s: expected a line \"NODES EDGES [fmt [ncon]]\", found none",
-				s->path);
+			return nvw_fail(NVW_E_INPUT,
+				"%s: expected a line \"NODES EDGES [fmt [ncon]]\", found none", s->path);
 		}
 	} while (at_line_end(s));
 	s->header = s->number;
-	if (!take_number(s, &layout->nodes) || !take_number(s, &layout->edges) || !take_metis_format(s, layout)) {
+	if (!take_number(s, &layout->nodes) || !take_number(s, &layout->edges) ||
+		!take_metis_format(s, layout)) {
 		return malformed(s, "\"NODES EDGES [fmt [ncon]]\", fmt of three digits 0 or 1");
 	}
 	return check_nodes(s, layout->nodes);
@@ -262,7 +264,8 @@ static int read_metis_node(struct scanner *s, const struct metis_layout *layout,
 
 	for (uint64_t i = 0; i < layout->before; i++) {
 		if (!take_value(s)) {
-			return malformed(s, "%" PRIu64 " sizes and weights of node %" PRIu32, layout->before, v + 1);
+			return malformed(
+				s, "%" PRIu64 " sizes and weights of node %" PRIu32, layout->before, v + 1);
 		}
 	}
 	for (; error == 0 && !at_line_end(s); ++*arcs) {
@@ -325,7 +328,8 @@ static int read_matrix_type(struct scanner *s, unsigned *ret_values)
 	if (!next_line(s) || !take_word(s, MATRIX_MARKET) || !take_word(s, "matrix") ||
 		!take_word(s, "coordinate") || !take_one_of(s, fields, &field) ||
 		!take_one_of(s, symmetries, &symmetry) || !at_line_end(s)) {
-		return malformed(s, "\"%s matrix coordinate\", pattern, real, integer or complex, general or a symmetry",
+		return malformed(s,
+			"\"%s matrix coordinate\", pattern, real, integer or complex, general or a symmetry",
 			MATRIX_MARKET);
 	}
 	*ret_values = values[field];
@@ -347,7 +351,8 @@ static int read_matrix_size(struct scanner *s, uint64_t *ret_nodes, uint64_t *re
 	uint64_t columns;
 
 	if (!next_matrix_line(s)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a line \"ROWS COLUMNS ENTRIES\", found none", s->path);
+		return nvw_fail(
+			NVW_E_INPUT, "%s: expected a line \"ROWS COLUMNS ENTRIES\", found none", s->path);
 	}
 	s->header = s->number;
 	if (!take_number(s, ret_nodes) || !take_number(s, &columns) || !take_number(s, ret_entries) ||
@@ -372,7 +377,8 @@ static int read_matrix(struct scanner *s, struct graph_edges *edges, uint64_t *r
 			is_good = is_good && take_value(s);
 		}
 		if (!is_good || !at_line_end(s)) {
-			return malformed(s, "row and column from 1 to %" PRIu64 " and %u values", *ret_nodes, values);
+			return malformed(
+				s, "row and column from 1 to %" PRIu64 " and %u values", *ret_nodes, values);
 		}
 		error = graph_add_edge(edges, u, v);
 	}
@@ -386,7 +392,7 @@ struct renumbering {
 	struct {
 		uint64_t id;
 		uint32_t node; /* from 1; 0: free */
-	} *slots;
+	} * slots;
 	uint64_t room; /* a power of two */
 	uint32_t nodes;
 };
@@ -445,7 +451,8 @@ static int read_edge(struct scanner *s, struct renumbering *r, struct graph_edge
 	uint64_t from, to;
 	uint32_t u = 0, v = 0;
 
-	if (!take_number(s, &from) || !take_number(s, &to) || (!at_line_end(s) && (!take_value(s) || !at_line_end(s)))) {
+	if (!take_number(s, &from) || !take_number(s, &to) ||
+		(!at_line_end(s) && (!take_value(s) || !at_line_end(s)))) {
 		return malformed(s, "an edge \"u v\" of two numbers");
 	}
 
@@ -468,8 +475,8 @@ static int read_edge_list(struct scanner *s, struct graph_edges *edges, uint64_t
 	free(r.slots);
 	*ret_nodes = r.nodes;
 	return error == 0 && r.nodes == 0 ?
-		       nvw_fail(NVW_E_INPUT, "%s: expected edges \"u v\", found none in %" PRIu64 " lines", s->path,
-			       s->number) :
+		       nvw_fail(NVW_E_INPUT, "%s: expected edges \"u v\", found none in %" PRIu64 " lines",
+			       s->path, s->number) :
 		       error;
 }
 
@@ -485,7 +492,8 @@ static bool begins_with_p(struct scanner s)
 /* path ends in ending, or in ending and that of a compressor. */
 static bool has_ending(const char *path, const char *ending)
 {
-	static const char *const compressed[] = {"", ".gz", ".xz", ".zst", ".bz2", ".lz4", ".lzma", ".Z", NULL};
+	static const char *const compressed[] = {
+		"", ".gz", ".xz", ".zst", ".bz2", ".lz4", ".lzma", ".Z", NULL};
 	const size_t length = strlen(path), n = strlen(ending);
 
 	for (unsigned i = 0; compressed[i]; i++) {

@@ -80,7 +80,8 @@ static int make_rmat(const char *at, struct made *m)
 
 	if (!parse_number(&at, 1, RMAT_SCALE_MAX, &scale) ||
 		(*at == ':' && (++at, !parse_number(&at, 1, RMAT_FACTOR_MAX, &factor))) || *at != 0) {
-		return nvw_fail(NVW_E_USAGE, "expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
+		return nvw_fail(NVW_E_USAGE,
+			"expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
 			RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
 	}
 	m->nodes = UINT32_C(1) << scale;
@@ -93,10 +94,10 @@ static int make_rmat(const char *at, struct made *m)
 /* ---- road ------------------------------------------------------------------------------------------ */
 
 /*
- * Crossings are a third of the nodes and lie on a grid. Each is joined to the one on its left or the one above, by
- * chance, which is a tree; of the other neighbouring pairs seven in ten are joined too. The remaining nodes lie on these
- * roads: all ways to share them out are as likely, so that the lengths of chains are nearly geometric. That is a mean
- * degree of 2 + 2 * 0.7 / 3 = 2.47; USA-road-d.BAY has 2.47.
+ * Crossings are a third of the nodes and lie on a grid. Each is joined to the one on its left or the one above,
+ * by chance, which makes a tree; of the other neighbouring pairs seven in ten are joined too. The remaining
+ * nodes lie on these roads: all ways to share them out are as likely, so that the lengths of chains are nearly
+ * geometric. That is a mean degree of 2 + 2 * 0.7 / 3 = 2.47; USA-road-d.BAY has 2.47.
  */
 enum { ROAD_LEAST = 12, ROAD_LEFT = 1, ROAD_UP = 2 };
 
@@ -174,7 +175,8 @@ static int make_road(const char *at, struct made *m)
 	int error = 0;
 
 	if (!parse_number(&at, ROAD_LEAST, GRAPH_NODES_MAX, &nodes) || *at != 0) {
-		return nvw_fail(NVW_E_USAGE, "expected road:N of %d to %d nodes", ROAD_LEAST, GRAPH_NODES_MAX);
+		return nvw_fail(
+			NVW_E_USAGE, "expected road:N of %d to %d nodes", ROAD_LEAST, GRAPH_NODES_MAX);
 	}
 	r.width = root(nodes / 3);
 	r.crossings = nodes / 3 / r.width * r.width;

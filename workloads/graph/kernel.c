@@ -3,10 +3,11 @@
  * Graph kernels on task queues with stealing (alsop16 IV.A): one launch is one iteration over all nodes.
  *
  * Who shares what
- *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scope of the scenario; a
- *     thief's first look is an acquire. A stale look does no harm, for head only grows: the compare-exchange fails and tells.
- *   - task, within the group: two words in turns, a work-group barrier between store and loads. A word is written again two
- *     turns later, when all have passed the barrier in between.
+ *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scope that
+ *     the scenario says; a thief's first look is an acquire. A stale look does no harm, for head only grows:
+ *     the compare-exchange fails and tells.
+ *   - task, within the group: two words in turns, a work-group barrier between store and loads. A word is
+ *     written again two turns later, when all have passed the barrier in between.
  *   - next: a node belongs to one task, a task is taken once; whoever reads it does so in the next launch.
  *   - row, column, weight, priority and tail are not written while a kernel runs.
  */
@@ -47,14 +48,15 @@ static void turn_to(const struct graph_args *a, struct taker *t)
 			    t->tail - graph_tasks(a->nodes, a->queue_count, a->chunk, q);
 }
 
-/* The next task of the queue that t has turned to, 0 if there is none left. Lock-free: who fails lost to one who did not. */
+/* The next task of the queue that t has turned to, 0 if there is none left. Lock-free: a compare-exchange fails
+ * because another one has not. */
 static uint64_t take(const struct graph_args *a, struct taker *t)
 {
 	const uint64_t q = queue_number(a, t);
 
 	while (t->head < t->tail) {
-		const uint64_t head = nvw_atomic_compare_exchange(&a->queues[q].head, t->head, t->head + 1,
-			NVW_ACQ_REL, t->away ? a->steal : a->own);
+		const uint64_t head = nvw_atomic_compare_exchange(
+			&a->queues[q].head, t->head, t->head + 1, NVW_ACQ_REL, t->away ? a->steal : a->own);
 
 		if (head == t->head) {
 			t->head++;
@@ -65,7 +67,7 @@ static uint64_t take(const struct graph_args *a, struct taker *t)
 	return 0;
 }
 
-/* From the own queue, then from the others in turn; nothing is added to a queue, so an empty one is done with. */
+/* From the own queue, then from the others in turn. Nothing is added to a queue: an empty one is done with. */
 static uint64_t next_task(const struct graph_args *a, struct taker *t)
 {
 	while (t->away < a->reach) {
@@ -112,8 +114,8 @@ static void tell(const struct graph_args *a, const struct taker *t, bool is_left
 }
 
 /* Task after task; visit() makes the next value of a node, and says whether there is more to do. */
-static inline __attribute__((always_inline)) void iterate(const struct graph_args *a,
-	bool (*visit)(const struct graph_args *a, uint64_t v))
+static inline __attribute__((always_inline)) void iterate(
+	const struct graph_args *a, bool (*visit)(const struct graph_args *a, uint64_t v))
 {
 	struct taker t = {.own = nvw_group_id()};
 	const unsigned id = nvw_local_id(), size = nvw_group_size();

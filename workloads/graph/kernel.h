@@ -8,17 +8,18 @@
 #include "plan.h"
 
 /*
- * A queue of tasks, which are numbered from 0 over all iterations: head is the next to take, tail the end. So an iteration
- * begins where the last one ended, and nobody has to put head back. Three lines a queue, each of its own (alsop16
- * III.C.1): 128 queues are the 24 KB that its atomics touch (V.B). counts are not synchronized with.
+ * A queue of tasks, which are numbered from 0 over all iterations: head is the next to take, tail the end. So
+ * an iteration begins where the last one ended, and nobody has to put head back. Each word that is synchronized
+ * with has a line of its own (alsop16 III.C.1); three lines a queue are the 24 KB of V.B for 128 queues.
  */
 struct graph_queue {
-	_Alignas(64) uint64_t head;    /* taken by owner and thieves, by compare-exchange alone */
-	_Alignas(64) uint64_t tail;    /* put forward by the host before each launch */
-	_Alignas(64) uint64_t task[2]; /* of the owner: how its first work-item tells the others their task, in turns */
+	_Alignas(64) uint64_t head; /* taken by owner and thieves, by compare-exchange alone */
+	_Alignas(64) uint64_t tail; /* put forward by the host before each launch */
+	_Alignas(64) uint64_t
+		task[2]; /* of the owner: how its first work-item tells the others their task, in turns */
 	_Alignas(64) struct graph_counts {
-		uint64_t popped, stolen, attempts; /* of the last launch */
-	} counts;
+		uint64_t popped, stolen, attempts;
+	} counts; /* of the owner in the last launch, for the host */
 };
 
 struct graph_args {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one a node, from which each
- * iteration makes the next array (Jacobi). Nothing is read that the same iteration writes, so the values depend
- * neither on the order of tasks nor on who carried them out, and the host can compute them exactly.
+ * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one a node, from which
+ * each iteration makes the next array (Jacobi). Nothing is read that the same iteration writes, so the values
+ * depend neither on the order of tasks nor on who carried them out, and the host can compute them exactly.
  */
 #ifndef WORKLOADS_GRAPH_PLAN_H
 #define WORKLOADS_GRAPH_PLAN_H
@@ -57,7 +57,7 @@ static inline uint32_t graph_weight(uint32_t u, uint32_t v)
 	return 1 + (uint32_t)(nvw_mix64(low << 32 | high) % GRAPH_WEIGHT_MAX);
 }
 
-/* color: 0 is none yet. Of two neighbours the one with the larger priority goes first, the number decides ties. */
+/* color: 0 is none yet. Of two neighbours the larger priority goes first, and the larger number of equal ones. */
 static inline uint32_t graph_priority(uint64_t seed, uint32_t v)
 {
 	return (uint32_t)nvw_mix64(nvw_mix64(seed) + v);
@@ -69,9 +69,9 @@ static inline bool graph_goes_first(uint32_t priority_u, uint32_t u, uint32_t pr
 }
 
 /*
- * pagerank: numbers of 2^-32, scaled so that the mean rank is 1 (and their sum, below 2^57, fits 17 times). Integers, because
- * a sum of floating-point numbers depends on its order. Damping is 17/20; rounded down. What isolated nodes hold
- * flows nowhere.
+ * pagerank: multiples of 2^-32, scaled so that the mean rank is 1; the sum of all is below 2^57, and 17 times
+ * it fits. Integers, because a sum of floating-point numbers depends on its order. Damping is 17/20, rounded down.
+ * What isolated nodes hold flows nowhere.
  */
 #define GRAPH_RANK_ONE (UINT64_C(1) << 32)
 

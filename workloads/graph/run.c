@@ -11,19 +11,21 @@ struct run {
 	struct graph_plan *plan;
 	struct nvw_machine *machine;
 	struct graph_args args;
-	uint64_t *tails;             /* of the queues, as the host has put them forward */
+	uint64_t *tails; /* of the queues, as the host has put them forward */
 };
 
 /* ---- Arrays ---------------------------------------------------------------------------------------- */
 
-/* Device memory for n elements of element bytes, filled from the host's array if there is one; NULL with an error set. */
+/* Device memory for n elements of element bytes, filled from the host's array if there is one. NULL if *error
+ * is set, before or now. */
 static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t element, int *error)
 {
 	void *const device = *error == 0 ? nvw_alloc(r->machine, n * element + 1) : NULL;
 
 	if (*error == 0 && device == NULL) {
-		*error = nvw_fail(NVW_E_MEMORY, "graph: the machine's DRAM (dram.size) is too small for %" PRIu64
-						" nodes and %" PRIu64 " edges",
+		*error = nvw_fail(NVW_E_MEMORY,
+			"graph: the machine's DRAM (dram.size) is too small for %" PRIu64
+			" nodes and %" PRIu64 " edges",
 			(uint64_t)r->plan->graph.nodes, (uint64_t)r->plan->graph.arcs / 2);
 	}
 	if (*error == 0 && from && n != 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The judge of a graph run: every task carried out once, and every value exactly what the host computes by the same
- * iterations, one node after the other. What those must end in is asked in another way where there is one: distances by
- * Dijkstra's algorithm, colours by looking at each edge.
+ * The judge of a graph run: every task taken once, and every value exactly what the host computes by the same
+ * iterations, one node after the other. What those must end in is asked in another way where there is one:
+ * distances by Dijkstra's algorithm, colours by a look at each edge.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool rank(struct reference *r, uint32_t v)
 /* True if the last iteration left nothing to do. */
 static bool compute(struct reference *r)
 {
-	static bool (*const visits[])(struct reference *r, uint32_t v) = {
+	static bool (*const visits[])(struct reference * r, uint32_t v) = {
 		[GRAPH_SSSP] = relax,
 		[GRAPH_COLOR] = color,
 		[GRAPH_PAGERANK] = rank,
@@ -173,13 +173,13 @@ static int compare(const struct graph_plan *p, const char *what, const char *com
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
 		if (found[v] != expected[v] && wrong++ < SHOWN) {
 			(void)nvw_violation(findings, 0,
-				"%s of node %" PRIu32 ": expected %" PRIu64 ", as %s says, found %" PRIu64, what, v,
-				expected[v], computed, found[v]);
+				"%s of node %" PRIu32 ": expected %" PRIu64 ", as %s says, found %" PRIu64,
+				what, v, expected[v], computed, found[v]);
 		}
 	}
 	return wrong == 0 ? 0 :
-			    nvw_violation(findings, 0, "%s of %" PRIu64 " of %" PRIu32 " nodes are wrong", what, wrong,
-				    p->graph.nodes);
+			    nvw_violation(findings, 0, "%s of %" PRIu64 " of %" PRIu32 " nodes are wrong",
+				    what, wrong, p->graph.nodes);
 }
 
 static int judge_tasks(const struct graph_plan *p, struct nvw_findings *findings)
@@ -200,11 +200,12 @@ static int judge_iterations(const struct reference *r, bool is_done, struct nvw_
 		       0 :
 		       nvw_violation(findings, 0,
 			       "iterations: expected %" PRIu64 " (%s), found %" PRIu64 " (%s)", r->iteration,
-			       is_done ? "done" : "not done", p->iterations, p->is_done ? "done" : "not done");
+			       is_done ? "done" : "not done", p->iterations,
+			       p->is_done ? "done" : "not done");
 }
 
-static int judge_distances(const struct graph_plan *p, const uint64_t *found, uint64_t *scratch,
-	struct nvw_findings *findings)
+static int judge_distances(
+	const struct graph_plan *p, const uint64_t *found, uint64_t *scratch, struct nvw_findings *findings)
 {
 	struct heap h = {malloc(((uint64_t)p->graph.arcs + 1) * sizeof(*h.entries)), 0};
 	int error;
@@ -226,7 +227,8 @@ static int judge_colors(const struct graph_plan *p, const uint64_t *found, struc
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 			if (found[v] == found[g->column[i]]) {
 				return nvw_violation(findings, 0,
-					"nodes %" PRIu32 " and %" PRIu32 " are neighbours and both have colour %" PRIu64,
+					"nodes %" PRIu32 " and %" PRIu32
+					" are neighbours and both have colour %" PRIu64,
 					v, g->column[i], found[v]);
 			}
 		}
@@ -258,7 +260,8 @@ static int fetch(const struct graph_plan *p, struct nvw_machine *machine, uint64
 	return error;
 }
 
-static int judge(struct reference *r, struct nvw_machine *machine, uint64_t *found, struct nvw_findings *findings)
+static int judge(
+	struct reference *r, struct nvw_machine *machine, uint64_t *found, struct nvw_findings *findings)
 {
 	static const char *const what[] = {
 		[GRAPH_SSSP] = "distance",
@@ -280,7 +283,8 @@ static int judge(struct reference *r, struct nvw_machine *machine, uint64_t *fou
 	if (worst == 0 && is_done && p->algorithm == GRAPH_SSSP) {
 		return judge_distances(p, found, r->next, findings);
 	}
-	return worst == 0 && is_done && p->algorithm == GRAPH_COLOR ? judge_colors(p, found, findings) : worst;
+	return worst == 0 && is_done && p->algorithm == GRAPH_COLOR ? judge_colors(p, found, findings) :
+								      worst;
 }
 
 int graph_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)

@@ -27,17 +27,18 @@ static const char *const scenario_names[] = {
 
 /* ---- Options --------------------------------------------------------------------------------------- */
 
-#define COMMON_OPTIONS(iterations)                                                                                   \
-	{"graph", NVW_OPTION_STRING, "grid:64x64", NULL, GRAPH_HELP},                                                \
-	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                                  \
-		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B)"},                           \
-	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                                  \
-	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                                    \
-	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"},           \
-	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},                   \
+/* clang-format off */
+#define COMMON_OPTIONS(iterations)                                                                        \
+	{"graph", NVW_OPTION_STRING, "grid:64x64", NULL, GRAPH_HELP},                                     \
+	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                       \
+		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B)"},                \
+	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                       \
+	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                         \
+	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
+	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \
 	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "kernel launches at most [0: until done]"}
-
 #define OPTIONS_END {NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
+/* clang-format on */
 
 const struct nvw_option graph_sssp_options[] = {
 	COMMON_OPTIONS("0"),
@@ -63,8 +64,8 @@ static int take_count(const struct nvw_options *options, const char *name, uint6
 	*ret_value = nvw_option_u64(options, name);
 	return *ret_value >= least && *ret_value <= most ?
 		       0 :
-		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, name, least,
-			       most, *ret_value);
+		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			       name, least, most, *ret_value);
 }
 
 static int take_common(const struct nvw_options *options, struct graph_plan *p)
@@ -103,11 +104,13 @@ static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 		return nvw_fail(NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g", epsilon);
 	}
 	p->epsilon = (uint64_t)(epsilon * (double)GRAPH_RANK_ONE);
-	return p->max_iterations ? 0 : nvw_fail(NVW_E_USAGE, "--max-iterations: expected 1 or more for pagerank, found 0");
+	return p->max_iterations ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--max-iterations: expected 1 or more for pagerank, found 0");
 }
 
-static int prepare(const struct nvw_options *options, uint64_t seed, enum graph_algorithm algorithm,
-	void **ret_plan)
+static int prepare(
+	const struct nvw_options *options, uint64_t seed, enum graph_algorithm algorithm, void **ret_plan)
 {
 	struct graph_plan *const p = calloc(1, sizeof(*p));
 	int error;
@@ -176,37 +179,43 @@ int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		const char *unit, *meaning;
 	} rows[] = {
 		{"graph.nodes", p->graph.nodes, "count", "nodes"},
-		{"graph.edges", p->graph.arcs / 2, "count", "undirected edges, without self loops and repetitions"},
-		{"graph.largest_degree", largest_degree(&p->graph), "count", "neighbours of the node that has most"},
+		{"graph.edges", p->graph.arcs / 2, "count",
+			"undirected edges, without self loops and repetitions"},
+		{"graph.largest_degree", largest_degree(&p->graph), "count",
+			"neighbours of the node that has most"},
 		{"graph.iterations", p->iterations, "count", "kernel launches, each over all nodes"},
 		{"graph.done", p->is_done, "bool", "the last iteration left nothing to do"},
-		{"graph.tasks_popped", p->popped, "count", "tasks that work-groups took from their own queue"},
+		{"graph.tasks_popped", p->popped, "count",
+			"tasks that work-groups took from their own queue"},
 		{"graph.tasks_stolen", p->stolen, "count", "tasks that they took from another's"},
-		{"graph.steal_attempts", p->attempts, "count", "looks into another's queue, with or without a task"},
+		{"graph.steal_attempts", p->attempts, "count",
+			"looks into another's queue, with or without a task"},
 	};
 	int error = nvw_describe_text(description, "graph.scenario", p->scenario->name, "alsop16 IV.B");
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows) && error == 0; i++) {
-		error = nvw_describe_u64(description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
+		error = nvw_describe_u64(
+			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
 	}
-	return error || p->algorithm != GRAPH_SSSP ? error :
-						     nvw_describe_text(description, "graph.weights",
-							     GRAPH_WEIGHT_FUNCTION, "weight of an edge");
+	if (error == 0 && p->algorithm == GRAPH_SSSP) {
+		error = nvw_describe_text(description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");
+	}
+	return error;
 }
 
 /* ---- The workloads --------------------------------------------------------------------------------- */
 
-#define GRAPH_WORKLOAD(algorithm, what)                                   \
-	extern const struct nvw_workload nvw_workload_##algorithm;        \
-	const struct nvw_workload nvw_workload_##algorithm = {            \
-		.name = #algorithm,                                       \
+#define GRAPH_WORKLOAD(algorithm, what)                                    \
+	extern const struct nvw_workload nvw_workload_##algorithm;         \
+	const struct nvw_workload nvw_workload_##algorithm = {             \
+		.name = #algorithm,                                        \
 		.summary = what " on task queues with stealing (alsop16)", \
-		.options = graph_##algorithm##_options,                   \
-		.prepare = graph_prepare_##algorithm,                     \
-		.dispose = graph_dispose,                                 \
-		.run = graph_run,                                         \
-		.verify = graph_verify,                                   \
-		.report = graph_report,                                   \
+		.options = graph_##algorithm##_options,                    \
+		.prepare = graph_prepare_##algorithm,                      \
+		.dispose = graph_dispose,                                  \
+		.run = graph_run,                                          \
+		.verify = graph_verify,                                    \
+		.report = graph_report,                                    \
 	}
 
 GRAPH_WORKLOAD(sssp, "single-source shortest paths of a graph");
