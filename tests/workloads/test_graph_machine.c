@@ -56,6 +56,7 @@ static bool run(enum graph_algorithm a, const char *scenario, const char *protoc
 	struct emu_config config;
 	int error;
 
+	emu_config_default(&config);
 	assert_int_equal(emu_config_load(&config, "alsop16"), 0);
 	assert_int_equal(emu_config_set(&config, "gpu.cus=8"), 0);
 	snprintf(config.protocol, sizeof(config.protocol), "%s", protocol);
