@@ -105,6 +105,11 @@ uint64_t nvw_option_u64(const struct nvw_options *o, const char *name)
 	return strtoull(nvw_option_string(o, name), NULL, 0);
 }
 
+double nvw_option_real(const struct nvw_options *o, const char *name)
+{
+	return strtod(nvw_option_string(o, name), NULL);
+}
+
 unsigned nvw_option_choice(const struct nvw_options *o, const char *name)
 {
 	unsigned i = 0;
@@ -642,6 +647,11 @@ int nvw_describe_u64(struct nvw_description *d, const char *name, uint64_t value
 
 int nvw_describe_real(struct nvw_description *d, const char *name, double value, const char *unit,
 	const char *meaning)
+{
+	return 0;
+}
+
+int nvw_describe_text(struct nvw_description *d, const char *name, const char *value, const char *meaning)
 {
 	return 0;
 }

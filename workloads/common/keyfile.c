@@ -1,118 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files (keyfile.h). Decompression is libarchive's: every filter, and the file as one raw entry. */
+/* Key files (keyfile.h). */
 #include "keyfile.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { BLOCK_BYTES = 64 * 1024, TEXT_PROBE_BYTES = 4096, SHOWN_CHARS = 40 };
+#include "bytes.h"
 
-/* ---- Content -------------------------------------------------------------------------------------- */
-
-struct content {
-	char *bytes;
-	uint64_t used, room;
-};
-
-static int content_reserve(struct content *c, uint64_t more)
-{
-	if (c->room - c->used > more) {
-		return 0;
-	}
-
-	const uint64_t room = 2 * (c->used + more) + 1;
-	char *const bytes = realloc(c->bytes, room);
-
-	if (bytes == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " bytes of input", room);
-	}
-	c->bytes = bytes;
-	c->room = room;
-	return 0;
-}
-
-static int read_all(struct archive *a, const char *path, struct content *c)
-{
-	for (;;) {
-		const int error = content_reserve(c, BLOCK_BYTES);
-
-		if (error != 0) {
-			return error;
-		}
-
-		const la_ssize_t n = archive_read_data(a, c->bytes + c->used, BLOCK_BYTES);
-
-		if (n < 0) {
-			return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
-		}
-		if (n == 0) {
-			c->bytes[c->used] = 0;
-			return 0;
-		}
-		c->used += (uint64_t)n;
-	}
-}
-
-static int read_archive(struct archive *a, const char *path, struct content *c)
-{
-	struct archive_entry *entry;
-
-	if (archive_read_support_filter_all(a) < ARCHIVE_WARN ||
-		archive_read_support_format_raw(a) != ARCHIVE_OK ||
-		archive_read_support_format_empty(a) != ARCHIVE_OK ||
-		archive_read_open_filename(a, path, BLOCK_BYTES) != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
-	}
-
-	const int header = archive_read_next_header(a, &entry);
-
-	if (header == ARCHIVE_EOF) {
-		return nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
-	}
-	if (header != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
-	}
-	return read_all(a, path, c);
-}
-
-int keyfile_slurp(const char *path, char **ret_content, uint64_t *ret_bytes)
-{
-	struct stat st;
-
-	/* libarchive's own messages for these two name no cause. */
-	if (stat(path, &st) != 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	}
-	if (S_ISDIR(st.st_mode)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a file, found a folder", path);
-	}
-
-	struct archive *const a = archive_read_new();
-
-	if (a == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to read %s", path);
-	}
-
-	struct content c = {0};
-	int error = read_archive(a, path, &c);
-
-	archive_read_free(a);
-	if (error == 0 && c.used == 0) {
-		error = nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
-	}
-	if (error != 0) {
-		free(c.bytes);
-		return error;
-	}
-	*ret_content = c.bytes;
-	*ret_bytes = c.used;
-	return 0;
-}
+enum { TEXT_PROBE_BYTES = 4096, SHOWN_CHARS = 40 };
 
 /* ---- Binary --------------------------------------------------------------------------------------- */
 
@@ -297,7 +193,7 @@ int keyfile_read(const char *path, unsigned column, uint64_t **ret_keys, uint64_
 	const bool is_text = !is_binary && strip_prefix(&path, "text:");
 	uint64_t bytes, count = 0;
 	char *content;
-	int error = keyfile_slurp(path, &content, &bytes);
+	int error = bytes_slurp(path, &content, &bytes);
 
 	if (error != 0) {
 		return error;

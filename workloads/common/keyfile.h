@@ -26,10 +26,4 @@
  */
 NVW_CHECKED int keyfile_read(const char *path, unsigned column, uint64_t **ret_keys, uint64_t *ret_count);
 
-/*
- * The decompressed content of path, with a 0 after its last byte; *ret_bytes does not count the 0. The
- * caller frees it. Errors as above.
- */
-NVW_CHECKED int keyfile_slurp(const char *path, char **ret_content, uint64_t *ret_bytes);
-
 #endif

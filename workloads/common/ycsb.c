@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keyfile.h"
+#include "bytes.h"
 
 /* ---- The six mixes -------------------------------------------------------------------------------- */
 
@@ -221,7 +221,7 @@ int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 	struct ycsb y = {COMMON, .share = {[YCSB_READ] = 0.95, [YCSB_UPDATE] = 0.05}};
 	uint64_t bytes;
 	char *content;
-	int error = keyfile_slurp(name_or_path, &content, &bytes);
+	int error = bytes_slurp(name_or_path, &content, &bytes);
 
 	if (error != 0) {
 		return error;

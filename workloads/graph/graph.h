@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Graphs on the host, in compressed sparse rows: the neighbours of node v, ascending, are column[row[v]] to
+ * column[row[v + 1] - 1]. Undirected (an edge is there in both directions), no self loops, no parallel edges.
+ *
+ * A graph is named by a generator, which makes the same graph of the same name and seed everywhere,
+ *
+ *	grid:WxH         W x H nodes, row after row, each with the four around it (ecology1: grid:1000x1000)
+ *	rmat:SCALE[:F]   2^SCALE nodes, F [16] times as many edges: R-MAT, a=.57 b=.19 c=.19; hubs come first
+ *	road:N           N nodes as in road maps: planar, connected, mean degree about 2.5, chains, wide
+ *
+ * or by a file, plain or compressed by anything that libarchive knows:
+ *
+ *	Matrix Market    it begins with "%%MatrixMarket", or is called .mtx: coordinate, square
+ *	DIMACS, PACE     its first line that is no comment begins with "p", or it is called .gr: "p sp N M" and
+ *	                 "a u v weight", or "p tw N M" and "u v"
+ *	METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line a node
+ *	edge list        any other: "u v [weight]", # or % comments; any numbers, renumbered as they appear
+ *
+ * An ending may be followed by that of a compressor. Weights and values in files are read over: workloads have
+ * weight functions of their own.
+ */
+#ifndef WORKLOADS_GRAPH_GRAPH_H
+#define WORKLOADS_GRAPH_GRAPH_H
+
+#include <stdint.h>
+
+#include <nvw/pool.h>
+
+#define GRAPH_HELP \
+	"grid:WxH, rmat:SCALE[:EDGEFACTOR], road:N, or a file (DIMACS, METIS, Matrix Market, edge list)"
+
+enum { GRAPH_NODES_MAX = 1 << 25, GRAPH_EDGES_MAX = 1 << 28 };
+
+struct graph {
+	uint32_t nodes;
+	uint32_t arcs;    /* twice the edges */
+	uint32_t *row;    /* [nodes + 1] */
+	uint32_t *column; /* [arcs] */
+};
+
+/*
+ * The graph that source names; graph_free() gives it back. NVW_E_USAGE for a generator that is not understood,
+ * NVW_E_INPUT with file and line for a malformed file, NVW_E_MEMORY.
+ */
+NVW_CHECKED int graph_make(const char *source, uint64_t seed, struct graph *ret_graph);
+NVW_CHECKED int graph_read(const char *path, struct graph *ret_graph);
+void graph_free(struct graph *graph);
+
+static inline uint32_t graph_degree(const struct graph *g, uint32_t v)
+{
+	return g->row[v + 1] - g->row[v];
+}
+
+/* ---- What readers and generators collect ----------------------------------------------------------- */
+
+struct graph_edges {
+	uint64_t *pairs; /* u << 32 | v, in any order and direction */
+	uint64_t count, room;
+};
+
+/* A self loop is dropped. NVW_E_INPUT for more than GRAPH_EDGES_MAX, NVW_E_MEMORY. */
+NVW_CHECKED int graph_add_edge(struct graph_edges *edges, uint32_t u, uint32_t v);
+
+/* Parallel edges become one. The edges stay the caller's to free(edges->pairs). */
+NVW_CHECKED int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *ret_graph);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs from generators (graph.h): a table of them, everything else is a file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/random.h>
+
+#include "graph.h"
+
+struct made {
+	struct graph_edges edges;
+	uint32_t nodes;
+	uint64_t seed;
+};
+
+/* A decimal number at *at that is least to most; moves *at behind it. */
+static bool parse_number(const char **at, uint64_t least, uint64_t most, uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(*at, &end, 10);
+	if (**at < '0' || **at > '9' || errno != 0 || *ret_number < least || *ret_number > most) {
+		return false;
+	}
+	*at = end;
+	return true;
+}
+
+/* ---- grid ------------------------------------------------------------------------------------------ */
+
+static int make_grid(const char *at, struct made *m)
+{
+	uint64_t width, height;
+
+	if (!parse_number(&at, 1, GRAPH_NODES_MAX, &width) || *at++ != 'x' ||
+		!parse_number(&at, 1, GRAPH_NODES_MAX / width, &height) || *at != 0) {
+		return nvw_fail(NVW_E_USAGE, "expected grid:WxH of at most %d nodes", GRAPH_NODES_MAX);
+	}
+	m->nodes = (uint32_t)(width * height);
+
+	int error = 0;
+
+	for (uint32_t v = 0; v < m->nodes && error == 0; v++) {
+		error = (v + 1) % width ? graph_add_edge(&m->edges, v, v + 1) : 0;
+		if (error == 0 && v + width < m->nodes) {
+			error = graph_add_edge(&m->edges, v, v + (uint32_t)width);
+		}
+	}
+	return error;
+}
+
+/* ---- rmat ------------------------------------------------------------------------------------------ */
+
+enum { RMAT_SCALE_MAX = 25, RMAT_FACTOR = 16, RMAT_FACTOR_MAX = 1024 };
+
+/* An edge falls into one of four quadrants of the matrix, then into one of that one's, and so on. */
+static int add_rmat_edge(struct made *m, struct nvw_random *random, uint64_t scale)
+{
+	const double a = .57, b = .19, c = .19;
+	uint32_t u = 0, v = 0;
+
+	for (uint64_t bit = 0; bit < scale; bit++) {
+		const double r = nvw_random_real(random);
+
+		u = 2 * u + (r >= a + b);
+		v = 2 * v + ((r >= a && r < a + b) || r >= a + b + c);
+	}
+	return graph_add_edge(&m->edges, u, v);
+}
+
+static int make_rmat(const char *at, struct made *m)
+{
+	struct nvw_random random = {m->seed};
+	uint64_t scale, factor = RMAT_FACTOR;
+	int error = 0;
+
+	if (!parse_number(&at, 1, RMAT_SCALE_MAX, &scale) ||
+		(*at == ':' && (++at, !parse_number(&at, 1, RMAT_FACTOR_MAX, &factor))) || *at != 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
+			RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
+	}
+	m->nodes = UINT32_C(1) << scale;
+	for (uint64_t i = 0; i < factor * m->nodes && error == 0; i++) {
+		error = add_rmat_edge(m, &random, scale);
+	}
+	return error;
+}
+
+/* ---- road ------------------------------------------------------------------------------------------ */
+
+/*
+ * Crossings are a third of the nodes and lie on a grid. Each is joined to the one on its left or the one above,
+ * by chance, which makes a tree; of the other neighbouring pairs seven in ten are joined too. The remaining
+ * nodes lie on these roads: all ways to share them out are as likely, so that the lengths of chains are nearly
+ * geometric. That is a mean degree of 2 + 2 * 0.7 / 3 = 2.47; USA-road-d.BAY has 2.47.
+ */
+enum { ROAD_LEAST = 12, ROAD_LEFT = 1, ROAD_UP = 2 };
+
+struct road {
+	struct made *made;
+	struct nvw_random random;
+	uint64_t seed;
+	uint64_t width, crossings;
+	uint64_t roads, between; /* to build, and nodes to lay on them */
+	uint32_t *node;          /* of each crossing of the last row */
+};
+
+/* To which of its neighbours crossing c is joined. */
+static unsigned road_joins(const struct road *r, uint64_t c)
+{
+	const uint64_t chance = nvw_mix64(r->seed + c);
+	const bool has_left = c % r->width != 0, has_up = c >= r->width;
+	const unsigned tree = !has_up || (has_left && chance % 2) ? ROAD_LEFT : ROAD_UP;
+	const unsigned both = (chance >> 8) % 10 < 7 ? ROAD_LEFT | ROAD_UP : tree;
+
+	return both & ((has_left ? ROAD_LEFT : 0) | (has_up ? ROAD_UP : 0));
+}
+
+/* How many nodes the next road has between its ends: a walk over what is left, nodes and ends of roads. */
+static uint64_t draw_between(struct road *r)
+{
+	uint64_t n = 0;
+
+	if (--r->roads == 0) {
+		n = r->between;
+	}
+	while (n < r->between && nvw_random_below(&r->random, r->between - n + r->roads) >= r->roads) {
+		n++;
+	}
+	r->between -= n;
+	return n;
+}
+
+static int build_road(struct road *r, uint32_t from, uint32_t to)
+{
+	int error = 0;
+
+	for (uint64_t n = draw_between(r); n > 0 && error == 0; n--) {
+		error = graph_add_edge(&r->made->edges, from, r->made->nodes);
+		from = r->made->nodes++;
+	}
+	return error ? error : graph_add_edge(&r->made->edges, from, to);
+}
+
+static int build_crossing(struct road *r, uint64_t c)
+{
+	uint32_t *const column = &r->node[c % r->width];
+	const uint32_t above = *column, here = r->made->nodes++;
+	const unsigned joins = road_joins(r, c);
+	int error = joins & ROAD_LEFT ? build_road(r, column[-1], here) : 0;
+
+	*column = here;
+	return error == 0 && joins & ROAD_UP ? build_road(r, above, here) : error;
+}
+
+static uint64_t root(uint64_t x)
+{
+	uint64_t r = 1;
+
+	while ((r + 1) * (r + 1) <= x) {
+		r++;
+	}
+	return r;
+}
+
+static int make_road(const char *at, struct made *m)
+{
+	struct road r = {.made = m, .seed = nvw_mix64(m->seed), .random = {m->seed}};
+	uint64_t nodes;
+	int error = 0;
+
+	if (!parse_number(&at, ROAD_LEAST, GRAPH_NODES_MAX, &nodes) || *at != 0) {
+		return nvw_fail(
+			NVW_E_USAGE, "expected road:N of %d to %d nodes", ROAD_LEAST, GRAPH_NODES_MAX);
+	}
+	r.width = root(nodes / 3);
+	r.crossings = nodes / 3 / r.width * r.width;
+	r.between = nodes - r.crossings;
+	for (uint64_t c = 0; c < r.crossings; c++) {
+		r.roads += (unsigned)__builtin_popcount(road_joins(&r, c));
+	}
+	r.node = calloc(r.width, sizeof(*r.node));
+	if (r.node == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " crossings", r.width);
+	}
+	for (uint64_t c = 0; c < r.crossings && error == 0; c++) {
+		error = build_crossing(&r, c);
+	}
+	free(r.node);
+	return error;
+}
+
+/* ---- Which of them --------------------------------------------------------------------------------- */
+
+static const struct generator {
+	const char *prefix;
+	int (*make)(const char *parameters, struct made *m);
+} generators[] = {
+	{"grid:", make_grid},
+	{"rmat:", make_rmat},
+	{"road:", make_road},
+};
+
+static int generate(const struct generator *g, const char *source, uint64_t seed, struct graph *ret_graph)
+{
+	struct made m = {.seed = seed};
+	int error = g->make(source + strlen(g->prefix), &m);
+
+	if (error == NVW_E_USAGE) {
+		char expected[160];
+
+		snprintf(expected, sizeof(expected), "%s", nvw_error_message());
+		error = nvw_fail(error, "--graph: %s, found \"%s\"", expected, source);
+	}
+	error = error ? error : graph_build(&m.edges, m.nodes, ret_graph);
+	free(m.edges.pairs);
+	return error;
+}
+
+int graph_make(const char *source, uint64_t seed, struct graph *ret_graph)
+{
+	for (unsigned i = 0; i < sizeof(generators) / sizeof(*generators); i++) {
+		if (strncmp(source, generators[i].prefix, strlen(generators[i].prefix)) == 0) {
+			return generate(&generators[i], source, seed, ret_graph);
+		}
+	}
+	return graph_read(source, ret_graph);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Graph kernels on task queues with stealing (alsop16 IV.A): one launch is one iteration over all nodes.
+ *
+ * Who shares what
+ *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scope that
+ *     the scenario says; a thief's first look is an acquire. A stale look does no harm, for head only grows:
+ *     the compare-exchange fails and tells.
+ *   - task, within the group: two words in turns, a work-group barrier between store and loads. A word is
+ *     written again two turns later, when all have passed the barrier in between.
+ *   - next: a node belongs to one task, a task is taken once; whoever reads it does so in the next launch.
+ *   - row, column, weight, priority and tail are not written while a kernel runs.
+ */
+#include "kernel.h"
+
+/* ---- Tasks ----------------------------------------------------------------------------------------- */
+
+/* Registers of a group's first work-item. */
+struct taker {
+	uint64_t own;        /* queue of the group */
+	uint64_t away;       /* the queue that it takes from now: so many after its own */
+	uint64_t head, tail; /* of that queue, as last seen */
+	struct graph_counts counts;
+};
+
+static uint64_t queue_number(const struct graph_args *a, const struct taker *t)
+{
+	return (t->own + t->away) % a->queue_count;
+}
+
+/* Task number i of queue q as first node << 32 | end; never 0. */
+static uint64_t task_word(const struct graph_args *a, uint64_t q, uint64_t i)
+{
+	const uint64_t tasks = graph_tasks(a->nodes, a->queue_count, a->chunk, q);
+	const uint64_t first = graph_first(a->nodes, a->queue_count, q) + i % tasks * a->chunk;
+	const uint64_t end = graph_first(a->nodes, a->queue_count, q + 1);
+
+	return first << 32 | (end - first < a->chunk ? end : first + a->chunk);
+}
+
+/* Turns to a queue. The own one still is as the host left it, or a compare-exchange will tell. */
+static void turn_to(const struct graph_args *a, struct taker *t)
+{
+	const uint64_t q = queue_number(a, t);
+
+	t->tail = nvw_load_read_only(&a->queues[q].tail);
+	t->head = t->away ? nvw_atomic_load(&a->queues[q].head, NVW_ACQUIRE, a->steal) :
+			    t->tail - graph_tasks(a->nodes, a->queue_count, a->chunk, q);
+}
+
+/* The next task of the queue that t has turned to, 0 if there is none left. Lock-free: a compare-exchange fails
+ * because another one has not. */
+static uint64_t take(const struct graph_args *a, struct taker *t)
+{
+	const uint64_t q = queue_number(a, t);
+
+	while (t->head < t->tail) {
+		const uint64_t head = nvw_atomic_compare_exchange(
+			&a->queues[q].head, t->head, t->head + 1, NVW_ACQ_REL, t->away ? a->steal : a->own);
+
+		if (head == t->head) {
+			t->head++;
+			return task_word(a, q, head);
+		}
+		t->head = head;
+	}
+	return 0;
+}
+
+/* From the own queue, then from the others in turn. Nothing is added to a queue: an empty one is done with. */
+static uint64_t next_task(const struct graph_args *a, struct taker *t)
+{
+	while (t->away < a->reach) {
+		const uint64_t task = take(a, t);
+
+		t->counts.attempts += t->away != 0;
+		if (task) {
+			t->counts.popped += t->away == 0;
+			t->counts.stolen += t->away != 0;
+			return task;
+		}
+		if (++t->away < a->reach) {
+			turn_to(a, t);
+		}
+	}
+	return 0;
+}
+
+/* ---- An iteration ---------------------------------------------------------------------------------- */
+
+/* Says that there is more to do, if one of the group found so: at most one atomic a group. */
+static void tell(const struct graph_args *a, const struct taker *t, bool is_left)
+{
+	uint8_t *const left = a->left + nvw_group_id() * a->left_stride;
+	bool is_any = false;
+
+	nvw_store(&left[nvw_local_id()], is_left);
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() != 0) {
+		return;
+	}
+	for (uint64_t i = 0; i < a->left_stride && !is_any; i += 8) {
+		is_any = nvw_load((uint64_t *)(left + i)) != 0;
+	}
+	if (is_any) {
+		nvw_atomic_store(a->changed, a->iteration, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+
+	struct graph_counts *const counts = &a->queues[t->own].counts;
+
+	nvw_store(&counts->popped, t->counts.popped);
+	nvw_store(&counts->stolen, t->counts.stolen);
+	nvw_store(&counts->attempts, t->counts.attempts);
+}
+
+/* Task after task; visit() makes the next value of a node, and says whether there is more to do. */
+static inline __attribute__((always_inline)) void iterate(
+	const struct graph_args *a, bool (*visit)(const struct graph_args *a, uint64_t v))
+{
+	struct taker t = {.own = nvw_group_id()};
+	const unsigned id = nvw_local_id(), size = nvw_group_size();
+	bool is_left = false;
+
+	if (id == 0) {
+		turn_to(a, &t);
+	}
+	for (unsigned turn = 0;; turn ^= 1) {
+		uint64_t *const word = &a->queues[t.own].task[turn];
+
+		if (id == 0) {
+			nvw_store(word, next_task(a, &t));
+		}
+		nvw_barrier(NVW_WORKGROUP);
+
+		const uint64_t task = nvw_load(word), end = task & UINT32_MAX;
+
+		if (task == 0) {
+			break;
+		}
+		for (uint64_t v = (task >> 32) + id; v < end; v += size) {
+			is_left |= visit(a, v);
+		}
+	}
+	tell(a, &t, is_left);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------------- */
+
+static inline bool visit_sssp(const struct graph_args *a, uint64_t v)
+{
+	const uint32_t *const now = a->now;
+	const uint32_t was = nvw_load(&now[v]), end = nvw_load_read_only(&a->row[v + 1]);
+	uint32_t best = was;
+
+	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->column[i]);
+		const uint32_t before = nvw_load(&now[u]);
+
+		if (before != GRAPH_FAR) {
+			const uint32_t over_u = before + nvw_load_read_only(&a->weight[i]);
+
+			best = over_u < best ? over_u : best;
+		}
+	}
+	nvw_store((uint32_t *)a->next + v, best);
+	return best != was;
+}
+
+/* Is v before all of its neighbours that have no colour? */
+static inline bool is_first(const struct graph_args *a, uint64_t v)
+{
+	const uint32_t *const now = a->now;
+	const uint32_t end = nvw_load_read_only(&a->row[v + 1]), own = nvw_load_read_only(&a->priority[v]);
+
+	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->column[i]);
+
+		if (nvw_load(&now[u]) == 0 &&
+			graph_goes_first(nvw_load_read_only(&a->priority[u]), u, own, (uint32_t)v)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static inline bool visit_color(const struct graph_args *a, uint64_t v)
+{
+	uint32_t color = nvw_load((const uint32_t *)a->now + v);
+
+	if (color == 0 && is_first(a, v)) {
+		color = (uint32_t)a->iteration;
+	}
+	nvw_store((uint32_t *)a->next + v, color);
+	return color == 0;
+}
+
+static inline bool visit_pagerank(const struct graph_args *a, uint64_t v)
+{
+	const uint64_t *const now = a->now;
+	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
+	uint64_t sum = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		sum += nvw_load(&now[nvw_load_read_only(&a->column[i])]);
+	}
+
+	const uint64_t rank = graph_rank(sum), was = nvw_load(&a->rank[v]);
+
+	nvw_store(&a->rank[v], rank);
+	nvw_store((uint64_t *)a->next + v, graph_share(rank, end - begin));
+	return graph_distance(rank, was) > a->epsilon;
+}
+
+void graph_sssp(const void *args)
+{
+	iterate(args, visit_sssp);
+}
+
+void graph_color(const void *args)
+{
+	iterate(args, visit_color);
+}
+
+void graph_pagerank(const void *args)
+{
+	iterate(args, visit_pagerank);
+}

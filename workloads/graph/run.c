@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host side of a graph run: arrays to the device, then iterations, each one launch. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "kernel.h"
+
+enum { LINE_BYTES = 64 };
+
+struct run {
+	struct graph_plan *plan;
+	struct nvw_machine *machine;
+	struct graph_args args;
+	uint64_t *tails; /* of the queues, as the host has put them forward */
+};
+
+/* ---- Arrays ---------------------------------------------------------------------------------------- */
+
+/* Device memory for n elements of element bytes, filled from the host's array if there is one. NULL if *error
+ * is set, before or now. */
+static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t element, int *error)
+{
+	void *const device = *error == 0 ? nvw_alloc(r->machine, n * element + 1) : NULL;
+
+	if (*error == 0 && device == NULL) {
+		*error = nvw_fail(NVW_E_MEMORY,
+			"graph: the machine's DRAM (dram.size) is too small for %" PRIu64
+			" nodes and %" PRIu64 " edges",
+			(uint64_t)r->plan->graph.nodes, (uint64_t)r->plan->graph.arcs / 2);
+	}
+	if (*error == 0 && from && n != 0) {
+		*error = nvw_write(r->machine, device, from, n * element);
+	}
+	return device;
+}
+
+/* The same for an array that make() fills; element is the size of what it writes. */
+static void *make_array(struct run *r, uint64_t n, uint64_t element,
+	void (*make)(const struct graph_plan *p, void *array), int *error)
+{
+	void *const array = *error == 0 ? calloc(n + 1, element) : NULL;
+	void *device = NULL;
+
+	if (*error == 0 && array == NULL) {
+		*error = nvw_fail(NVW_E_MEMORY, "graph: no memory for an array of %" PRIu64, n);
+	}
+	if (array) {
+		make(r->plan, array);
+		device = to_device(r, array, n, element, error);
+	}
+	free(array);
+	return device;
+}
+
+static void make_weights(const struct graph_plan *p, void *array)
+{
+	const struct graph *const g = &p->graph;
+	uint32_t *const weights = array;
+
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			weights[i] = graph_weight(v, g->column[i]);
+		}
+	}
+}
+
+static void make_distances(const struct graph_plan *p, void *array)
+{
+	uint32_t *const distances = array;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		distances[v] = v == p->source ? 0 : GRAPH_FAR;
+	}
+}
+
+static void make_priorities(const struct graph_plan *p, void *array)
+{
+	uint32_t *const priorities = array;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		priorities[v] = graph_priority(p->seed, v);
+	}
+}
+
+static void make_ranks(const struct graph_plan *p, void *array)
+{
+	uint64_t *const ranks = array;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		ranks[v] = GRAPH_RANK_ONE;
+	}
+}
+
+static void make_shares(const struct graph_plan *p, void *array)
+{
+	uint64_t *const shares = array;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		shares[v] = graph_share(GRAPH_RANK_ONE, graph_degree(&p->graph, v));
+	}
+}
+
+static void make_values(struct run *r, int *error)
+{
+	struct graph_args *const a = &r->args;
+	const uint64_t nodes = r->plan->graph.nodes;
+
+	switch (r->plan->algorithm) {
+	case GRAPH_SSSP:
+		a->weight = make_array(r, r->plan->graph.arcs, sizeof(*a->weight), make_weights, error);
+		a->now = make_array(r, nodes, sizeof(uint32_t), make_distances, error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint32_t), error);
+		break;
+	case GRAPH_COLOR:
+		a->priority = make_array(r, nodes, sizeof(*a->priority), make_priorities, error);
+		a->now = to_device(r, NULL, nodes, sizeof(uint32_t), error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint32_t), error);
+		break;
+	case GRAPH_PAGERANK:
+		a->rank = make_array(r, nodes, sizeof(*a->rank), make_ranks, error);
+		a->now = make_array(r, nodes, sizeof(uint64_t), make_shares, error);
+		a->next = to_device(r, NULL, nodes, sizeof(uint64_t), error);
+		break;
+	}
+}
+
+static int start(struct run *r)
+{
+	const struct graph_plan *const p = r->plan;
+	struct graph_args *const a = &r->args;
+	int error = 0;
+
+	*a = (struct graph_args){
+		.nodes = p->graph.nodes,
+		.queue_count = p->queues,
+		.chunk = p->chunk,
+		.reach = p->scenario->steals ? 1 + p->victims : 1,
+		.left_stride = (p->group_size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES,
+		.epsilon = p->epsilon,
+		.own = p->scenario->own,
+		.steal = p->scenario->steal,
+	};
+	a->row = to_device(r, p->graph.row, (uint64_t)p->graph.nodes + 1, sizeof(*a->row), &error);
+	a->column = to_device(r, p->graph.column, p->graph.arcs, sizeof(*a->column), &error);
+	make_values(r, &error);
+	a->queues = to_device(r, NULL, p->queues, sizeof(*a->queues), &error);
+	a->left = to_device(r, NULL, p->queues, a->left_stride, &error);
+	a->changed = to_device(r, NULL, 1, sizeof(*a->changed), &error);
+	r->tails = calloc(p->queues, sizeof(*r->tails));
+	if (error == 0 && r->tails == NULL) {
+		error = nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " queues", p->queues);
+	}
+	return error;
+}
+
+/* ---- Iterations ------------------------------------------------------------------------------------ */
+
+/* All nodes are tasks in every iteration. */
+static int push_tasks(struct run *r)
+{
+	struct graph_plan *const p = r->plan;
+	int error = 0;
+
+	for (uint64_t q = 0; q < p->queues && error == 0; q++) {
+		const uint64_t tasks = graph_tasks(p->graph.nodes, p->queues, p->chunk, q);
+
+		p->tasks += tasks;
+		r->tails[q] += tasks;
+		error = nvw_write(r->machine, &r->args.queues[q].tail, &r->tails[q], sizeof(r->tails[q]));
+	}
+	return error;
+}
+
+static int add_counts(struct run *r)
+{
+	struct graph_plan *const p = r->plan;
+	struct graph_counts counts;
+	int error = 0;
+
+	for (uint64_t q = 0; q < p->queues && error == 0; q++) {
+		error = nvw_read(r->machine, &counts, &r->args.queues[q].counts, sizeof(counts));
+		if (error == 0) {
+			p->popped += counts.popped;
+			p->stolen += counts.stolen;
+			p->attempts += counts.attempts;
+		}
+	}
+	return error;
+}
+
+static int iterate(struct run *r)
+{
+	static const struct {
+		const char *name;
+		nvw_kernel kernel;
+	} kernels[] = {
+		[GRAPH_SSSP] = {"graph_sssp", graph_sssp},
+		[GRAPH_COLOR] = {"graph_color", graph_color},
+		[GRAPH_PAGERANK] = {"graph_pagerank", graph_pagerank},
+	};
+	struct graph_plan *const p = r->plan;
+	struct graph_args *const a = &r->args;
+	const void *const now = a->now;
+	uint64_t changed;
+	int error = push_tasks(r);
+
+	a->iteration = ++p->iterations;
+	error = error ? error :
+			nvw_launch(r->machine, kernels[p->algorithm].name, kernels[p->algorithm].kernel, a,
+				p->queues * p->group_size, p->group_size);
+	error = error ? error : add_counts(r);
+	error = error ? error : nvw_read(r->machine, &changed, a->changed, sizeof(changed));
+	if (error == 0) {
+		p->is_done = changed != a->iteration;
+		a->now = a->next;
+		a->next = (void *)(uintptr_t)now;
+	}
+	return error;
+}
+
+int graph_run(void *plan, struct nvw_machine *machine)
+{
+	struct graph_plan *const p = plan;
+	struct run r = {.plan = p, .machine = machine};
+	int error = start(&r);
+
+	p->iterations = p->tasks = p->popped = p->stolen = p->attempts = 0;
+	p->is_done = false;
+	while (error == 0 && !p->is_done && (p->max_iterations == 0 || p->iterations < p->max_iterations)) {
+		error = iterate(&r);
+	}
+	p->result = p->algorithm == GRAPH_PAGERANK ? r.args.rank : r.args.now;
+	free(r.tails);
+	return error;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The judge of a graph run: every task taken once, and every value exactly what the host computes by the same
+ * iterations, one node after the other. What those must end in is asked in another way where there is one:
+ * distances by Dijkstra's algorithm, colours by a look at each edge.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+enum { SHOWN = 4 };
+
+/* Arrays of one value a node, wide enough for all algorithms. */
+struct reference {
+	const struct graph_plan *plan;
+	uint64_t iteration;
+	uint64_t *now, *next; /* distances, colours, shares */
+	uint64_t *rank;
+};
+
+/* ---- The same iterations --------------------------------------------------------------------------- */
+
+static uint64_t initial(const struct graph_plan *p, uint32_t v)
+{
+	switch (p->algorithm) {
+	case GRAPH_SSSP:
+		return v == p->source ? 0 : GRAPH_FAR;
+	case GRAPH_PAGERANK:
+		return graph_share(GRAPH_RANK_ONE, graph_degree(&p->graph, v));
+	default:
+		return 0;
+	}
+}
+
+static bool relax(struct reference *r, uint32_t v)
+{
+	const struct graph *const g = &r->plan->graph;
+	uint64_t best = r->now[v];
+
+	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		const uint64_t before = r->now[g->column[i]], over_u = before + graph_weight(v, g->column[i]);
+
+		best = before != GRAPH_FAR && over_u < best ? over_u : best;
+	}
+	r->next[v] = best;
+	return best != r->now[v];
+}
+
+static bool color(struct reference *r, uint32_t v)
+{
+	const struct graph *const g = &r->plan->graph;
+	const uint64_t seed = r->plan->seed;
+	bool is_first = true;
+
+	for (uint32_t i = g->row[v]; i < g->row[v + 1] && is_first; i++) {
+		const uint32_t u = g->column[i];
+
+		is_first = r->now[u] != 0 ||
+			   !graph_goes_first(graph_priority(seed, u), u, graph_priority(seed, v), v);
+	}
+	r->next[v] = r->now[v] ? r->now[v] : is_first ? r->iteration : 0;
+	return r->next[v] == 0;
+}
+
+static bool rank(struct reference *r, uint32_t v)
+{
+	const struct graph *const g = &r->plan->graph;
+	const uint64_t was = r->rank[v];
+	uint64_t sum = 0;
+
+	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		sum += r->now[g->column[i]];
+	}
+	r->rank[v] = graph_rank(sum);
+	r->next[v] = graph_share(r->rank[v], graph_degree(g, v));
+	return graph_distance(r->rank[v], was) > r->plan->epsilon;
+}
+
+/* True if the last iteration left nothing to do. */
+static bool compute(struct reference *r)
+{
+	static bool (*const visits[])(struct reference * r, uint32_t v) = {
+		[GRAPH_SSSP] = relax,
+		[GRAPH_COLOR] = color,
+		[GRAPH_PAGERANK] = rank,
+	};
+	const struct graph_plan *const p = r->plan;
+	bool is_left = true;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		r->now[v] = initial(p, v);
+		r->rank[v] = GRAPH_RANK_ONE;
+	}
+	while (is_left && (p->max_iterations == 0 || r->iteration < p->max_iterations)) {
+		uint64_t *const now = r->now;
+
+		is_left = false;
+		r->iteration++;
+		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+			is_left |= visits[p->algorithm](r, v);
+		}
+		r->now = r->next;
+		r->next = now;
+	}
+	return !is_left;
+}
+
+/* ---- Another way ----------------------------------------------------------------------------------- */
+
+/* A binary heap of distance << 32 | node; each arc adds one entry at most. */
+struct heap {
+	uint64_t *entries, count;
+};
+
+static void push(struct heap *h, uint64_t entry)
+{
+	uint64_t i = h->count++;
+
+	for (; i > 0 && h->entries[(i - 1) / 2] > entry; i = (i - 1) / 2) {
+		h->entries[i] = h->entries[(i - 1) / 2];
+	}
+	h->entries[i] = entry;
+}
+
+static uint64_t pop(struct heap *h)
+{
+	const uint64_t least = h->entries[0], last = h->entries[--h->count];
+	uint64_t i = 0;
+
+	for (uint64_t child; (child = 2 * i + 1) < h->count; i = child) {
+		child += child + 1 < h->count && h->entries[child + 1] < h->entries[child];
+		if (h->entries[child] >= last) {
+			break;
+		}
+		h->entries[i] = h->entries[child];
+	}
+	h->entries[i] = last;
+	return least;
+}
+
+static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *distance)
+{
+	const struct graph *const g = &p->graph;
+
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		distance[v] = GRAPH_FAR;
+	}
+	distance[p->source] = 0;
+	push(h, p->source);
+	while (h->count) {
+		const uint64_t entry = pop(h), v = entry & UINT32_MAX;
+
+		for (uint32_t i = g->row[v]; i < g->row[v + 1] && entry >> 32 == distance[v]; i++) {
+			const uint32_t u = g->column[i];
+			const uint64_t over_v = distance[v] + graph_weight((uint32_t)v, u);
+
+			if (over_v < distance[u]) {
+				distance[u] = over_v;
+				push(h, over_v << 32 | u);
+			}
+		}
+	}
+}
+
+/* ---- Judgement ------------------------------------------------------------------------------------- */
+
+static int compare(const struct graph_plan *p, const char *what, const char *computed, const uint64_t *found,
+	const uint64_t *expected, struct nvw_findings *findings)
+{
+	uint64_t wrong = 0;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		if (found[v] != expected[v] && wrong++ < SHOWN) {
+			(void)nvw_violation(findings, 0,
+				"%s of node %" PRIu32 ": expected %" PRIu64 ", as %s says, found %" PRIu64,
+				what, v, expected[v], computed, found[v]);
+		}
+	}
+	return wrong == 0 ? 0 :
+			    nvw_violation(findings, 0, "%s of %" PRIu64 " of %" PRIu32 " nodes are wrong",
+				    what, wrong, p->graph.nodes);
+}
+
+static int judge_tasks(const struct graph_plan *p, struct nvw_findings *findings)
+{
+	return p->popped + p->stolen == p->tasks ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "tasks: expected each of %" PRIu64 " to be taken once, found %" PRIu64
+			       " popped and %" PRIu64 " stolen",
+			       p->tasks, p->popped, p->stolen);
+}
+
+static int judge_iterations(const struct reference *r, bool is_done, struct nvw_findings *findings)
+{
+	const struct graph_plan *const p = r->plan;
+
+	return p->iterations == r->iteration && p->is_done == is_done ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "iterations: expected %" PRIu64 " (%s), found %" PRIu64 " (%s)", r->iteration,
+			       is_done ? "done" : "not done", p->iterations,
+			       p->is_done ? "done" : "not done");
+}
+
+static int judge_distances(
+	const struct graph_plan *p, const uint64_t *found, uint64_t *scratch, struct nvw_findings *findings)
+{
+	struct heap h = {malloc(((uint64_t)p->graph.arcs + 1) * sizeof(*h.entries)), 0};
+	int error;
+
+	if (h.entries == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory to compute distances");
+	}
+	dijkstra(p, &h, scratch);
+	error = compare(p, "distance", "Dijkstra's algorithm", found, scratch, findings);
+	free(h.entries);
+	return error;
+}
+
+static int judge_colors(const struct graph_plan *p, const uint64_t *found, struct nvw_findings *findings)
+{
+	const struct graph *const g = &p->graph;
+
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			if (found[v] == found[g->column[i]]) {
+				return nvw_violation(findings, 0,
+					"nodes %" PRIu32 " and %" PRIu32
+					" are neighbours and both have colour %" PRIu64,
+					v, g->column[i], found[v]);
+			}
+		}
+	}
+	return 0;
+}
+
+/* The device's values, widened. */
+static int fetch(const struct graph_plan *p, struct nvw_machine *machine, uint64_t *values)
+{
+	const uint64_t nodes = p->graph.nodes;
+
+	if (p->algorithm == GRAPH_PAGERANK) {
+		return nvw_read(machine, values, p->result, nodes * sizeof(*values));
+	}
+
+	uint32_t *const narrow = malloc(nodes * sizeof(*narrow));
+
+	if (narrow == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " values", nodes);
+	}
+
+	const int error = nvw_read(machine, narrow, p->result, nodes * sizeof(*narrow));
+
+	for (uint64_t v = 0; v < nodes && error == 0; v++) {
+		values[v] = narrow[v];
+	}
+	free(narrow);
+	return error;
+}
+
+static int judge(
+	struct reference *r, struct nvw_machine *machine, uint64_t *found, struct nvw_findings *findings)
+{
+	static const char *const what[] = {
+		[GRAPH_SSSP] = "distance",
+		[GRAPH_COLOR] = "colour",
+		[GRAPH_PAGERANK] = "rank",
+	};
+	const struct graph_plan *const p = r->plan;
+	const bool is_done = compute(r);
+	const uint64_t *const expected = p->algorithm == GRAPH_PAGERANK ? r->rank : r->now;
+	int error = fetch(p, machine, found), worst = judge_tasks(p, findings);
+
+	if (error) {
+		return error;
+	}
+	error = judge_iterations(r, is_done, findings);
+	worst = worst ? worst : error;
+	error = compare(p, what[p->algorithm], "the host", found, expected, findings);
+	worst = worst ? worst : error;
+	if (worst == 0 && is_done && p->algorithm == GRAPH_SSSP) {
+		return judge_distances(p, found, r->next, findings);
+	}
+	return worst == 0 && is_done && p->algorithm == GRAPH_COLOR ? judge_colors(p, found, findings) :
+								      worst;
+}
+
+int graph_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+{
+	const struct graph_plan *const p = plan;
+	const uint64_t nodes = p->graph.nodes;
+	uint64_t *const arrays = calloc(4 * nodes, sizeof(*arrays));
+	struct reference r = {p, 0, arrays, arrays + nodes, arrays + 2 * nodes};
+
+	if (arrays == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory to compute what is right");
+	}
+
+	const int error = judge(&r, machine, arrays + 3 * nodes, findings);
+
+	free(arrays);
+	return error;
+}

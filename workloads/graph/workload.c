@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sssp, color and pagerank as workloads: options, plans, figures. docs/graph.md explains them. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+enum { QUEUES_MAX = 1 << 16, GROUP_MAX = 1024 };
+
+/* ---- Scenarios ------------------------------------------------------------------------------------- */
+
+enum { SCENARIOS = 7 };
+
+/* alsop16 IV.B and V.C. The last three need a protocol that has no use for scopes, or takes them as hints. */
+static const struct graph_scenario scenarios[SCENARIOS] = {
+	{"baseline", false, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
+	{"scope-only", false, NVW_SCOPE_WORKGROUP, NVW_SCOPE_WORKGROUP},
+	{"steal-only", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
+	{"rsp", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_REMOTE_AGENT},
+	{"denovo-b", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
+	{"hlrc", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
+	{"hlrc-scoped", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT},
+};
+
+static const char *const scenario_names[] = {
+	"baseline", "scope-only", "steal-only", "rsp", "denovo-b", "hlrc", "hlrc-scoped", NULL};
+
+/* ---- Options --------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define COMMON_OPTIONS(iterations)                                                                        \
+	{"graph", NVW_OPTION_STRING, "grid:64x64", NULL, GRAPH_HELP},                                     \
+	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                       \
+		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B)"},                \
+	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                       \
+	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                         \
+	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
+	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \
+	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "kernel launches at most [0: until done]"}
+#define OPTIONS_END {NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
+/* clang-format on */
+
+const struct nvw_option graph_sssp_options[] = {
+	COMMON_OPTIONS("0"),
+	{"source", NVW_OPTION_COUNT, "0", NULL, "node that distances are from, counted from 0"},
+	OPTIONS_END,
+};
+
+const struct nvw_option graph_color_options[] = {
+	COMMON_OPTIONS("0"),
+	OPTIONS_END,
+};
+
+const struct nvw_option graph_pagerank_options[] = {
+	COMMON_OPTIONS("20"),
+	{"epsilon", NVW_OPTION_REAL, "0", NULL, "done when no rank moves by more; the mean rank is 1"},
+	OPTIONS_END,
+};
+
+/* A count option that has to lie between least and most. */
+static int take_count(const struct nvw_options *options, const char *name, uint64_t least, uint64_t most,
+	uint64_t *ret_value)
+{
+	*ret_value = nvw_option_u64(options, name);
+	return *ret_value >= least && *ret_value <= most ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			       name, least, most, *ret_value);
+}
+
+static int take_common(const struct nvw_options *options, struct graph_plan *p)
+{
+	uint64_t group_size = 0;
+	int error = take_count(options, "queues", 1, QUEUES_MAX, &p->queues);
+
+	error = error ? error : take_count(options, "group-size", 1, GROUP_MAX, &group_size);
+	error = error ? error : take_count(options, "chunk", 0, GRAPH_NODES_MAX, &p->chunk);
+	error = error ? error : take_count(options, "max-iterations", 0, UINT32_MAX, &p->max_iterations);
+	p->victims = nvw_option_u64(options, "victims");
+	if (p->victims == 0 || p->victims >= p->queues) {
+		p->victims = p->queues - 1;
+	}
+	p->group_size = (unsigned)group_size;
+	p->chunk = p->chunk ? p->chunk : group_size;
+	p->scenario = &scenarios[nvw_option_choice(options, "scenario")];
+	return error ? error : graph_make(nvw_option_string(options, "graph"), p->seed, &p->graph);
+}
+
+static int take_source(const struct nvw_options *options, struct graph_plan *p)
+{
+	uint64_t source;
+	const int error = take_count(options, "source", 0, p->graph.nodes - 1, &source);
+
+	p->source = (uint32_t)source;
+	return error;
+}
+
+/* Rounding may move ranks for ever, so there is no "until done" without a bound. */
+static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
+{
+	const double epsilon = nvw_option_real(options, "epsilon");
+
+	if (!(epsilon >= 0 && epsilon <= 1)) {
+		return nvw_fail(NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g", epsilon);
+	}
+	p->epsilon = (uint64_t)(epsilon * (double)GRAPH_RANK_ONE);
+	return p->max_iterations ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--max-iterations: expected 1 or more for pagerank, found 0");
+}
+
+static int prepare(
+	const struct nvw_options *options, uint64_t seed, enum graph_algorithm algorithm, void **ret_plan)
+{
+	struct graph_plan *const p = calloc(1, sizeof(*p));
+	int error;
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	}
+	p->algorithm = algorithm;
+	p->seed = seed;
+	error = take_common(options, p);
+	if (error == 0 && algorithm == GRAPH_SSSP) {
+		error = take_source(options, p);
+	}
+	if (error == 0 && algorithm == GRAPH_PAGERANK) {
+		error = take_epsilon(options, p);
+	}
+	if (error) {
+		graph_dispose(p);
+		return error;
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+int graph_prepare_sssp(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	return prepare(options, seed, GRAPH_SSSP, ret_plan);
+}
+
+int graph_prepare_color(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	return prepare(options, seed, GRAPH_COLOR, ret_plan);
+}
+
+int graph_prepare_pagerank(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	return prepare(options, seed, GRAPH_PAGERANK, ret_plan);
+}
+
+void graph_dispose(void *plan)
+{
+	struct graph_plan *const p = plan;
+
+	graph_free(&p->graph);
+	free(p);
+}
+
+/* ---- Figures --------------------------------------------------------------------------------------- */
+
+static uint32_t largest_degree(const struct graph *g)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		largest = graph_degree(g, v) > largest ? graph_degree(g, v) : largest;
+	}
+	return largest;
+}
+
+int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+{
+	const struct graph_plan *const p = plan;
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *unit, *meaning;
+	} rows[] = {
+		{"graph.nodes", p->graph.nodes, "count", "nodes"},
+		{"graph.edges", p->graph.arcs / 2, "count",
+			"undirected edges, without self loops and repetitions"},
+		{"graph.largest_degree", largest_degree(&p->graph), "count",
+			"neighbours of the node that has most"},
+		{"graph.iterations", p->iterations, "count", "kernel launches, each over all nodes"},
+		{"graph.done", p->is_done, "bool", "the last iteration left nothing to do"},
+		{"graph.tasks_popped", p->popped, "count",
+			"tasks that work-groups took from their own queue"},
+		{"graph.tasks_stolen", p->stolen, "count", "tasks that they took from another's"},
+		{"graph.steal_attempts", p->attempts, "count",
+			"looks into another's queue, with or without a task"},
+	};
+	int error = nvw_describe_text(description, "graph.scenario", p->scenario->name, "alsop16 IV.B");
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows) && error == 0; i++) {
+		error = nvw_describe_u64(
+			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
+	}
+	if (error == 0 && p->algorithm == GRAPH_SSSP) {
+		error = nvw_describe_text(description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");
+	}
+	return error;
+}
+
+/* ---- The workloads --------------------------------------------------------------------------------- */
+
+#define GRAPH_WORKLOAD(algorithm, what)                                    \
+	extern const struct nvw_workload nvw_workload_##algorithm;         \
+	const struct nvw_workload nvw_workload_##algorithm = {             \
+		.name = #algorithm,                                        \
+		.summary = what " on task queues with stealing (alsop16)", \
+		.options = graph_##algorithm##_options,                    \
+		.prepare = graph_prepare_##algorithm,                      \
+		.dispose = graph_dispose,                                  \
+		.run = graph_run,                                          \
+		.verify = graph_verify,                                    \
+		.report = graph_report,                                    \
+	}
+
+GRAPH_WORKLOAD(sssp, "single-source shortest paths of a graph");
+GRAPH_WORKLOAD(color, "graph coloring");
+GRAPH_WORKLOAD(pagerank, "page rank of a graph");
