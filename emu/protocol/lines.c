@@ -444,7 +444,10 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 		if (fifo == &cu->sfifo) {
 			line->in_sfifo = false;
 		}
-		if (line->dirty) {
+		if (!line->dirty && fifo == &cu->sfifo) {
+			/* An atomic that stored nothing left it in its dirty state: the next store must be noted again. */
+			coh_l1_event(m, cu, line, id, COH_L1_FLUSH, reason, t);
+		} else if (line->dirty) {
 			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
 			last = emu_later(last, coh_l1_event(m, cu, line, id,
 						       reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH, reason, t));
@@ -474,7 +477,9 @@ emu_time coh_drain_l2(
 		if (fifo == &m->l2.sfifo) {
 			line->in_sfifo = false;
 		}
-		if (line->dirty) {
+		if (!line->dirty && fifo == &m->l2.sfifo) {
+			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
+		} else if (line->dirty) {
 			const emu_time start =
 				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
 

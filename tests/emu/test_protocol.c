@@ -354,6 +354,43 @@ static void local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_un
 	}
 }
 
+/* A compare-exchange that fails leaves a line that looks stored to; a flush passes; then one succeeds. */
+static void fail_then_succeed(const void *args)
+{
+	const struct passing *const p = args;
+	const enum nvw_scope group = NVW_SCOPE_WORKGROUP, agent = NVW_SCOPE_AGENT;
+
+	if (nvw_group_id() == 0) {
+		nvw_atomic_compare_exchange(p->data, 7, 8, NVW_RELAXED, group);
+		nvw_atomic_store(&p->flag[0], 1, NVW_RELEASE, agent);
+		nvw_atomic_compare_exchange(p->data, 0, 5, NVW_RELAXED, group);
+		nvw_atomic_store(&p->flag[8], 1, NVW_RELEASE, agent);
+	} else {
+		while (nvw_atomic_load(&p->flag[8], NVW_ACQUIRE, agent) == 0) {
+		}
+		nvw_store(p->stale, nvw_load(p->data) != 5);
+	}
+}
+
+static void a_store_after_a_failed_compare_exchange_is_released_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		char setting[32];
+		const char *const settings[] = {setting, NULL};
+		struct passing p = {0};
+		struct rig rig;
+
+		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
+		rig_begin(&rig, 0, settings);
+		p.data = nvw_alloc(rig.machine, 64);
+		p.flag = nvw_alloc(rig.machine, 128);
+		p.stale = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "fail_then_succeed", fail_then_succeed, &p, 2, 1));
+		assert_int_equal(rig_visible(&rig, p.stale), 0);
+		rig_end(&rig);
+	}
+}
+
 struct broken {
 	uint64_t *a;
 };
@@ -413,6 +450,7 @@ int main(void)
 		cmocka_unit_test(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol),
 		cmocka_unit_test(gd_knows_no_scopes),
 		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),
+		cmocka_unit_test(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol),
 		cmocka_unit_test(broken_invariants_are_found),
 	};
 
