@@ -87,7 +87,7 @@ struct emu_fifo {
 };
 
 /* When something that serves one at a time is taken (resource.c): intervals, ascending and apart. */
-enum { EMU_BOOKINGS = 7 };
+enum { EMU_BOOKINGS = 15 };
 struct emu_resource {
 	uint32_t count;
 	struct {
@@ -341,6 +341,11 @@ void emu_network_finish(struct nvw_machine *m);
 /* A message of data bytes (0 for control) from node to node, sent at t; returns its arrival. */
 emu_time emu_network_send(struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes,
 	enum emu_message what, emu_time t);
+/*
+ * One control message from a node to the nodes of all CUs, which the network copies where their ways part (a tree of
+ * columns on a grid): every link carries it once. ret_arrivals has room for every CU, also the sender's own.
+ */
+void emu_network_broadcast(struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 

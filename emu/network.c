@@ -85,12 +85,13 @@ static emu_time walk(
 	return t;
 }
 
-emu_time emu_network_send(
-	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
+static uint32_t flits_of(const struct nvw_machine *m, uint32_t bytes)
 {
-	struct emu_network *const n = &m->network;
-	const uint32_t flits = (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
-	const emu_time occupancy = flits * n->flit_ps;
+	return (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
+}
+
+static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, uint32_t hops)
+{
 	uint64_t *const by_class[] = {
 		[EMU_MESSAGE_READ] = &m->stats.net_flits_read,
 		[EMU_MESSAGE_REGISTER] = &m->stats.net_flits_register,
@@ -105,6 +106,20 @@ emu_time emu_network_send(
 		[EMU_MESSAGE_ATOMIC] = &m->stats.net_hops_atomic,
 		[EMU_MESSAGE_CONTROL] = &m->stats.net_hops_control,
 	};
+
+	m->stats.net_messages++;
+	m->stats.net_flits += flits;
+	m->stats.net_flit_hops += (uint64_t)flits * hops;
+	*by_class[what] += flits;
+	*hops_by_class[what] += (uint64_t)flits * hops;
+}
+
+emu_time emu_network_send(
+	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
+{
+	struct emu_network *const n = &m->network;
+	const uint32_t flits = flits_of(m, bytes);
+	const emu_time occupancy = flits * n->flit_ps;
 	uint32_t hops = 1;
 
 	t = emu_book(&n->link[from * PORTS], m->now, t, occupancy);
@@ -114,10 +129,63 @@ emu_time emu_network_send(
 		t = walk(m, from, to, occupancy, t, &hops);
 	}
 	t = emu_book(&n->link[to * PORTS + 1], m->now, t, occupancy) + occupancy;
-	m->stats.net_messages++;
-	m->stats.net_flits += flits;
-	m->stats.net_flit_hops += (uint64_t)flits * hops;
-	*by_class[what] += flits;
-	*hops_by_class[what] += (uint64_t)flits * hops;
+	count(m, what, flits, hops);
 	return t;
+}
+
+/* Both ways from a node along its column, or along its row: arrived[] is at each node when the message's head is. */
+static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_t nodes, emu_time occupancy, emu_time *arrived,
+	uint32_t *hops)
+{
+	struct emu_network *const n = &m->network;
+
+	for (unsigned back = 0; back < 2; back++) {
+		const enum link link = along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH);
+		const uint32_t stride = along_row ? 1 : n->columns, row = from / n->columns;
+
+		for (uint32_t at = from;;) {
+			const uint32_t next = back ? at - stride : at + stride;
+
+			if (next >= nodes || (along_row && next / n->columns != row)) {
+				break;
+			}
+			arrived[next] = emu_book(&n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link], m->now,
+						arrived[at], occupancy) +
+					m->config.hop;
+			++*hops;
+			at = next;
+		}
+	}
+}
+
+void emu_network_broadcast(struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals)
+{
+	enum { NODES_MAX = EMU_CUS_MAX + 1024 };
+	struct emu_network *const n = &m->network;
+	const uint32_t flits = flits_of(m, 0), places = n->columns * n->rows;
+	const emu_time occupancy = flits * n->flit_ps;
+	emu_time arrived[2 * NODES_MAX];
+	uint32_t hops = 0;
+
+	t = emu_book(&n->link[from * PORTS], m->now, t, occupancy);
+	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
+		for (uint32_t i = 0; i < n->nodes; i++) {
+			arrived[i] = t + m->config.hop;
+		}
+		hops = 1;
+	} else {
+		const uint32_t first = from / n->columns * n->columns;
+
+		arrived[from] = t;
+		spread(m, from, true, places, occupancy, arrived, &hops);
+		for (uint32_t x = 0; x < n->columns; x++) {
+			spread(m, first + x, false, places, occupancy, arrived, &hops);
+		}
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const uint32_t node = emu_network_cu_node(m, i);
+
+		ret_arrivals[i] = node == from ? t : emu_book(&n->link[node * PORTS + 1], m->now, arrived[node], occupancy) + occupancy;
+	}
+	count(m, what, flits, hops);
 }

@@ -283,15 +283,15 @@ emu_time coh_forget_read_only(const struct coh_request *r, emu_time t)
 
 /* ---- Every L1 (alsop16 II.D) ---------------------------------------------------------------- */
 
-/* A message to every CU but the sender's, who all do something; returns when the last has answered. The sender does
- * it too, without a message. */
+/* A message to every CU, who all do something; returns when the last has answered. The sender needs no answer. */
 static emu_time broadcast(const struct coh_request *r, emu_time (*act)(struct nvw_machine *, struct emu_cu *, emu_time),
 	emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	const uint32_t here = emu_network_cu_node(m, r->cu->id);
-	emu_time last = act(m, r->cu, t);
+	emu_time last = act(m, r->cu, t), arrivals[EMU_CUS_MAX];
 
+	emu_network_broadcast(m, here, EMU_MESSAGE_CONTROL, t, arrivals);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const uint32_t there = emu_network_cu_node(m, i);
 		emu_time at;
@@ -299,7 +299,7 @@ static emu_time broadcast(const struct coh_request *r, emu_time (*act)(struct nv
 		if (i == r->cu->id) {
 			continue;
 		}
-		at = act(m, &m->cus[i], emu_network_send(m, here, there, 0, EMU_MESSAGE_CONTROL, t));
+		at = act(m, &m->cus[i], arrivals[i]);
 		last = emu_later(last, emu_network_send(m, there, here, 0, EMU_MESSAGE_CONTROL, at));
 	}
 	return last;

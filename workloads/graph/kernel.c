@@ -20,6 +20,7 @@ struct taker {
 	uint64_t own;        /* queue of the group */
 	uint64_t away;       /* the queue that it takes from now: so many after its own */
 	uint64_t head, tail; /* of that queue, as last seen */
+	uint64_t held, held_end; /* tasks of that queue that are taken already */
 	struct graph_counts counts;
 };
 
@@ -54,12 +55,18 @@ static uint64_t take(const struct graph_args *a, struct taker *t)
 {
 	const uint64_t q = queue_number(a, t);
 
+	if (t->held < t->held_end) {
+		return task_word(a, q, t->held++);
+	}
 	while (t->head < t->tail) {
+		const uint64_t count = t->away && a->steals_half ? (t->tail - t->head + 1) / 2 : 1;
 		const uint64_t head = nvw_atomic_compare_exchange(
-			&a->queues[q].head, t->head, t->head + 1, NVW_ACQ_REL, t->away ? a->steal : a->own);
+			&a->queues[q].head, t->head, t->head + count, NVW_ACQ_REL, t->away ? a->steal : a->own);
 
 		if (head == t->head) {
-			t->head++;
+			t->head += count;
+			t->held = head + 1;
+			t->held_end = head + count;
 			return task_word(a, q, head);
 		}
 		t->head = head;
@@ -71,9 +78,10 @@ static uint64_t take(const struct graph_args *a, struct taker *t)
 static uint64_t next_task(const struct graph_args *a, struct taker *t)
 {
 	while (t->away < a->reach) {
+		const bool is_held = t->held < t->held_end;
 		const uint64_t task = take(a, t);
 
-		t->counts.attempts += t->away != 0;
+		t->counts.attempts += t->away != 0 && !is_held;
 		if (task) {
 			t->counts.popped += t->away == 0;
 			t->counts.stolen += t->away != 0;

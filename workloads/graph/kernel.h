@@ -36,6 +36,7 @@ struct graph_args {
 	uint64_t nodes, queue_count, chunk;
 	uint64_t reach; /* queues that a work-group looks into, its own first */
 	uint64_t left_stride;
+	bool steals_half; /* of what is left in a queue, at once */
 	uint64_t epsilon;
 	enum nvw_scope own, steal;
 };

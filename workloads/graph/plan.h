@@ -30,6 +30,7 @@ struct graph_plan {
 	unsigned group_size;     /* work-items */
 	uint64_t chunk;          /* nodes a task */
 	uint64_t victims;        /* other queues that a thief looks into before it gives up */
+	bool steals_half;        /* a thief takes half of what is left, not one task */
 	uint64_t max_iterations; /* 0: until done */
 	uint64_t epsilon;        /* pagerank: a rank that moves by no more is done */
 	uint32_t source;         /* sssp */

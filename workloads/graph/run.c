@@ -137,6 +137,7 @@ static int start(struct run *r)
 		.reach = p->scenario->steals ? 1 + p->victims : 1,
 		.left_stride = (p->group_size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES,
 		.epsilon = p->epsilon,
+		.steals_half = p->steals_half,
 		.own = p->scenario->own,
 		.steal = p->scenario->steal,
 	};

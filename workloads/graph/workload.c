@@ -25,6 +25,8 @@ static const struct graph_scenario scenarios[SCENARIOS] = {
 static const char *const scenario_names[] = {
 	"baseline", "scope-only", "steal-only", "rsp", "denovo-b", "hlrc", "hlrc-scoped", NULL};
 
+static const char *const steals[] = {"one", "half", NULL};
+
 /* ---- Options --------------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -35,6 +37,7 @@ static const char *const scenario_names[] = {
 	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                       \
 	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                         \
 	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
+	{"steal", NVW_OPTION_CHOICE, "one", steals, "tasks that a thief takes at once: one, or half of what is left"}, \
 	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \
 	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "kernel launches at most [0: until done]"}
 #define OPTIONS_END {NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
@@ -77,6 +80,7 @@ static int take_common(const struct nvw_options *options, struct graph_plan *p)
 	error = error ? error : take_count(options, "chunk", 0, GRAPH_NODES_MAX, &p->chunk);
 	error = error ? error : take_count(options, "max-iterations", 0, UINT32_MAX, &p->max_iterations);
 	p->victims = nvw_option_u64(options, "victims");
+	p->steals_half = nvw_option_choice(options, "steal") == 1;
 	if (p->victims == 0 || p->victims >= p->queues) {
 		p->victims = p->queues - 1;
 	}
