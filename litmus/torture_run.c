@@ -459,7 +459,7 @@ static int execute(struct run *run)
 			const unsigned end = kernel_end(p, i + 1);
 
 			r = launch(run, i + 1, end);
-			run->kernel++;
+			run->kernel += r == 0 && !run->failed;
 			i = end;
 		} else {
 			r = p->steps[i].removed ? 0 : host_stores(run, &p->steps[i]);

@@ -422,6 +422,7 @@ void coh_line_recall(struct coh_event *e)
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t)
 {
+	const enum coh_l1_event event = reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH;
 	emu_time last = t;
 	emu_line_id id;
 
@@ -436,8 +437,10 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 		}
 		if (line->dirty) {
 			t = emu_reserve(&cu->l1_free, t, m->config.l1.occupancy) + m->config.l1.occupancy;
-			last = emu_later(last, coh_l1_event(m, cu, line, id,
-						       reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH, reason, t));
+			last = emu_later(last, coh_l1_event(m, cu, line, id, event, reason, t));
+		} else {
+			/* An atomic that stored nothing: the line waits for nothing, and the next store queues up again. */
+			coh_l1_event(m, cu, line, id, event, reason, t);
 		}
 	}
 	return last;
@@ -469,6 +472,8 @@ emu_time coh_drain_l2(
 				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
 
 			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
+		} else {
+			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
 		}
 	}
 	return last;

@@ -128,7 +128,7 @@ void coh_line_register(struct coh_event *e)
 	struct emu_line *const line = e->line;
 	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
 	const uint64_t grain = m->protocol->registration == COH_REGISTERS_LINES ? UINT64_MAX : e->bytes;
-	uint64_t mask = grain & ~line->registered, need;
+	uint64_t mask = e->bytes ? grain & ~line->registered : 0, need;
 	emu_time at, taken;
 	struct emu_line *below;
 
