@@ -24,13 +24,18 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 
 static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 {
+	const unsigned before = e->line->state;
+
 	assert(cell->possible);
 	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
 		if (cell->actions[i] != e->m->fault.line) {
 			cell->actions[i](e);
 		}
 	}
-	e->line->state = cell->next;
+	/* A line that was to stay as it is may have been written back meanwhile, for room that an action needed. */
+	if (cell->next != before) {
+		e->line->state = cell->next;
+	}
 	return e->t;
 }
 
