@@ -564,6 +564,10 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 	enum coh_place place = COH_PLACE_L2;
 
 	if (r->m->protocol->registration) {
+		if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
+			/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
+			prepare(r, r->cu, &t);
+		}
 		place = coh_registry_place(r->m, r->cu, r->line, r->bytes);
 	}
 	if (is_atomic(r)) {
