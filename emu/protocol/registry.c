@@ -193,7 +193,8 @@ void coh_line_yield(struct coh_event *e)
 
 	coh_settle_nvram(e);
 	below = emu_cache_peek(&m->l2.cache, e->id);
-	mask = e->bytes & line->registered;
+	/* Settling may have registered bytes that waited; a recall takes these too. */
+	mask = (e->reason == COH_BY_RECALL ? UINT64_MAX : e->bytes) & line->registered;
 	if (!below || !mask) {
 		return; /* the L2 has replaced its line meanwhile, and taken all back */
 	}
