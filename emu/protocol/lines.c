@@ -31,13 +31,18 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 
 static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 {
+	const unsigned before = e->line->state;
+
 	assert(cell->possible);
 	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
 		if (cell->actions[i] != e->m->fault.line) {
 			cell->actions[i](e);
 		}
 	}
-	e->line->state = cell->next;
+	/* A line that was to stay as it is may have been written back meanwhile, for room that an action needed. */
+	if (cell->next != before) {
+		e->line->state = cell->next;
+	}
 	return e->t;
 }
 
@@ -432,6 +437,7 @@ void coh_line_recall(struct coh_event *e)
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t)
 {
+	const enum coh_l1_event event = reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH;
 	emu_time last = t;
 	emu_line_id id;
 
@@ -444,13 +450,12 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 		if (fifo == &cu->sfifo) {
 			line->in_sfifo = false;
 		}
-		if (!line->dirty && fifo == &cu->sfifo) {
-			/* An atomic that stored nothing left it in its dirty state: the next store must be noted again. */
-			coh_l1_event(m, cu, line, id, COH_L1_FLUSH, reason, t);
-		} else if (line->dirty) {
+		if (line->dirty) {
 			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
-			last = emu_later(last, coh_l1_event(m, cu, line, id,
-						       reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH, reason, t));
+			last = emu_later(last, coh_l1_event(m, cu, line, id, event, reason, t));
+		} else {
+			/* An atomic that stored nothing: the line waits for nothing, and the next store queues up again. */
+			coh_l1_event(m, cu, line, id, event, reason, t);
 		}
 	}
 	return last;
@@ -477,13 +482,13 @@ emu_time coh_drain_l2(
 		if (fifo == &m->l2.sfifo) {
 			line->in_sfifo = false;
 		}
-		if (!line->dirty && fifo == &m->l2.sfifo) {
-			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
-		} else if (line->dirty) {
+		if (line->dirty) {
 			const emu_time start =
 				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
 
 			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
+		} else {
+			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
 		}
 	}
 	return last;

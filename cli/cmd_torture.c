@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave torture: random programs without data races under coherence protocols, and faults planted in the protocols. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <litmus/torture.h>
+
+#include "commands.h"
+#include "core/units.h"
+#include "session.h"
+
+enum { SETTINGS_MAX = 32, PROGRAMS = 200, FAULT_PROGRAMS = 100 };
+
+struct torture_command {
+	struct torture_options options;
+	const char *settings[SETTINGS_MAX + 1];
+	unsigned setting_count;
+	bool json, help, faults, each;
+	json_t *report; /* a row for each run */
+	bool failed;
+};
+
+static void print_help(void)
+{
+	printf("nvwave torture [options]\n\n"
+	       "Runs random programs without data races and compares every load with the one right value.\n\n"
+	       "  --protocol=NAME|each      coherence protocol [each]\n"
+	       "  --programs=N              how many programs, 0 for no limit [%d; with --faults %d]\n"
+	       "  --seconds=S               no program begins later, under each protocol [no limit]\n"
+	       "  --seed=N                  of the first program; the others follow [1]\n"
+	       "  --set=section.key=value   over the drawn machines; may be repeated\n"
+	       "  --fault=ACTION            leave an action of the protocol out\n"
+	       "  --faults                  leave each action out, one after the other: is it noticed?\n"
+	       "  --output-format=normal|json\n",
+		PROGRAMS, FAULT_PROGRAMS);
+}
+
+/* ---- The command line ---------------------------------------------------------------------- */
+
+static int take_setting(struct torture_command *c, const char *value)
+{
+	if (c->setting_count == SETTINGS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "--set: at most %d of them", SETTINGS_MAX);
+	}
+	c->settings[c->setting_count++] = value;
+	return 0;
+}
+
+static int take_protocol(struct torture_command *c, const char *value)
+{
+	const char *name, *citation, *summary;
+
+	c->each = !strcmp(value, "each");
+	c->options.protocol = value;
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		if (c->each || !strcmp(name, value)) {
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "--protocol: no coherence protocol is called \"%s\"; see nvwave list protocols", value);
+}
+
+/* The value of option name in the arguments from *i on: "--name=value" or "--name value"; NULL if it is another. */
+static const char *value_of(const char *name, int argc, char **argv, int *i)
+{
+	const size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n)) {
+		return NULL;
+	}
+	if (argv[*i][n] == '=') {
+		return argv[*i] + n + 1;
+	}
+	return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static int take(struct torture_command *c, int argc, char **argv, int *i)
+{
+	const char *value;
+	int r = cli_output_format(argv[*i], &c->json);
+
+	if (r) {
+		return r < 0 ? r : 0;
+	}
+	if (!strcmp(argv[*i], "--help")) {
+		c->help = true;
+		return 0;
+	}
+	if (!strcmp(argv[*i], "--faults")) {
+		c->faults = true;
+		return 0;
+	}
+	if ((value = value_of("--protocol", argc, argv, i))) {
+		return take_protocol(c, value);
+	}
+	if ((value = value_of("--programs", argc, argv, i))) {
+		return nvw_parse_count(value, &c->options.programs);
+	}
+	if ((value = value_of("--seconds", argc, argv, i))) {
+		return nvw_parse_real(value, &c->options.seconds);
+	}
+	if ((value = value_of("--seed", argc, argv, i))) {
+		return nvw_parse_count(value, &c->options.seed);
+	}
+	if ((value = value_of("--set", argc, argv, i))) {
+		return take_setting(c, value);
+	}
+	if ((value = value_of("--fault", argc, argv, i))) {
+		c->options.fault = value;
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "torture: \"%s\" is not understood; see nvwave torture --help", argv[*i]);
+}
+
+static int parse(struct torture_command *c, int argc, char **argv)
+{
+	bool counted = false;
+	int r = take_protocol(c, "each");
+
+	c->options.seed = 1;
+	c->options.settings = c->settings;
+	for (int i = 1; r == 0 && i < argc; i++) {
+		counted = counted || !strncmp(argv[i], "--programs", 10);
+		r = take(c, argc, argv, &i);
+	}
+	if (r == 0 && c->faults && c->options.fault) {
+		r = nvw_fail(NVW_E_USAGE, "torture: --faults leaves out every action, --fault=%s one", c->options.fault);
+	}
+	if (!counted) {
+		c->options.programs = c->faults ? FAULT_PROGRAMS : c->options.seconds > 0 ? 0 : PROGRAMS;
+	}
+	return r;
+}
+
+/* ---- Programs ------------------------------------------------------------------------------ */
+
+static void print_repetition(const struct torture_command *c, const struct torture_result *result)
+{
+	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol, (unsigned long long)result->seed);
+	for (unsigned i = 0; i < c->setting_count; i++) {
+		printf(" --set=%s", c->settings[i]);
+	}
+	if (c->options.fault) {
+		printf(" --fault=\"%s\"", c->options.fault);
+	}
+	putchar('\n');
+}
+
+static void print_result(const struct torture_command *c, const struct torture_result *result)
+{
+	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol, (unsigned long long)result->programs,
+		(unsigned long long)result->operations, result->failed ? "FAILED" : "every load was right");
+	if (result->failed) {
+		printf("  seed %llu: %s\n", (unsigned long long)result->seed, result->text);
+		print_repetition(c, result);
+		printf("  of its %u steps %u are enough:\n%s", result->steps, result->steps_left, result->listing);
+	}
+	fflush(stdout);
+}
+
+static json_t *describe(const struct torture_command *c, const struct torture_result *result)
+{
+	json_t *const row = json_pack("{s:s, s:I, s:I, s:b}", "protocol", c->options.protocol, "programs",
+		(json_int_t)result->programs, "operations", (json_int_t)result->operations, "failed", result->failed);
+
+	if (c->options.fault) {
+		json_object_set_new(row, "fault", json_string(c->options.fault));
+	}
+	if (result->failed) {
+		json_object_set_new(row, "seed", json_integer((json_int_t)result->seed));
+		json_object_set_new(row, "what", json_string(result->text));
+	}
+	if (result->failed && *result->listing) {
+		json_object_set_new(row, "steps", json_integer(result->steps));
+		json_object_set_new(row, "steps_left", json_integer(result->steps_left));
+		json_object_set_new(row, "program", json_string(result->listing));
+	}
+	return row;
+}
+
+static int run_programs(struct torture_command *c)
+{
+	static struct torture_result result;
+	int r;
+
+	c->options.shrink = true;
+	r = torture_run(&c->options, &result);
+	if (r < 0) {
+		return r;
+	}
+	c->failed = c->failed || result.failed;
+	if (c->json) {
+		json_array_append_new(c->report, describe(c, &result));
+	} else {
+		print_result(c, &result);
+	}
+	return 0;
+}
+
+/* ---- Faults -------------------------------------------------------------------------------- */
+
+static void print_fault(const struct torture_command *c, const struct torture_result *result, const char *unnoticed)
+{
+	printf("%-11s  %-48s  ", c->options.protocol, c->options.fault);
+	if (result->failed) {
+		printf("found after %llu: %s\n", (unsigned long long)result->programs, result->text);
+	} else {
+		printf("survived %llu%s%s\n", (unsigned long long)result->programs, unnoticed ? ": " : ", WHICH IT SHOULD NOT",
+			unnoticed ? unnoticed : "");
+	}
+	fflush(stdout);
+}
+
+/* Leaves out every action that the protocol's tables name. What is not found has to be known as unnoticeable. */
+static int run_faults(struct torture_command *c)
+{
+	static struct torture_result result;
+	unsigned found = 0;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && (c->options.fault = emu_protocol_action(c->options.protocol, i)); i++) {
+		const char *const unnoticed = torture_unnoticed(c->options.protocol, c->options.fault);
+
+		r = torture_run(&c->options, &result);
+		if (r < 0) {
+			break;
+		}
+		found += result.failed;
+		c->failed = c->failed || (!result.failed && !unnoticed);
+		if (c->json) {
+			json_t *const row = describe(c, &result);
+
+			json_object_set_new(row, "unnoticed", unnoticed ? json_string(unnoticed) : json_null());
+			json_array_append_new(c->report, row);
+		} else {
+			print_fault(c, &result, unnoticed);
+		}
+	}
+	c->options.fault = NULL;
+	c->failed = c->failed || !found;
+	return r;
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
+
+static int run(struct torture_command *c)
+{
+	int (*const of_protocol)(struct torture_command *) = c->faults ? run_faults : run_programs;
+	const char *name, *citation, *summary;
+	int r = 0;
+
+	if (!c->each) {
+		return of_protocol(c);
+	}
+	for (unsigned i = 0; r == 0 && emu_protocol_info(i, &name, &citation, &summary); i++) {
+		c->options.protocol = name;
+		r = of_protocol(c);
+	}
+	return r;
+}
+
+int cmd_torture(int argc, char **argv)
+{
+	struct torture_command c = {0};
+	int r = parse(&c, argc, argv);
+
+	if (r == 0 && c.help) {
+		print_help();
+		return STATUS_CLEAN;
+	}
+	c.report = json_array();
+	r = r ? r : run(&c);
+	if (r == 0 && c.json) {
+		json_dumpf(c.report, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(c.report);
+	if (r == 0 && fflush(stdout) != 0) {
+		r = nvw_fail_errno("cannot write the report");
+	}
+	return r < 0 ? cli_fail() : c.failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many programs, one after the other, in a process that may die; shrinking. See torture.h. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "torture.h"
+#include "torture_program.h"
+
+enum { HEAP_BYTES = 64 << 10, HANGS_AFTER_SECONDS = 20, SHRINK_TRIALS = 400 };
+
+/* What a process tells its parent, also when it dies. */
+struct progress {
+	uint64_t programs, operations;
+	uint64_t seed; /* under way */
+	int outcome;   /* of torture_run_program(), or an error */
+	char text[TORTURE_TEXT];
+};
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A pool without a name: nothing can leave it behind. */
+static int create_pool(struct nvw_pool **ret_pool)
+{
+	const struct nvw_pool_params params = {.heap_bytes = HEAP_BYTES, .layout = "torture"};
+	char path[4096];
+	int r;
+
+	snprintf(path, sizeof path, "%s/nvwave-torture-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+	r = nvw_pool_create(path, &params, ret_pool);
+	if (r == 0) {
+		unlink(path);
+	}
+	return r;
+}
+
+/* ---- In the process ------------------------------------------------------------------------ */
+
+static void begin_process(bool quiet)
+{
+	const struct rlimit no_core = {0, 0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(SIGALRM, SIG_DFL);
+	if (quiet && !freopen("/dev/null", "w", stderr)) {
+		_exit(1);
+	}
+}
+
+/* Runs one program that is there already. */
+static void run_one(const struct torture_program *program, const char *fault, struct nvw_pool *pool, struct progress *progress)
+{
+	uint64_t operations = 0;
+
+	alarm(HANGS_AFTER_SECONDS);
+	progress->outcome = torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &operations);
+	if (progress->outcome < 0) {
+		snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
+	}
+	progress->operations += operations;
+	progress->programs++;
+}
+
+static void run_many(const struct torture_options *o, struct nvw_pool *pool, struct progress *progress)
+{
+	const double end = o->seconds > 0 ? seconds_now() + o->seconds : 0;
+	struct torture_program *const program = malloc(sizeof *program);
+
+	for (uint64_t i = 0; program && progress->outcome == 0 && (!o->programs || i < o->programs); i++) {
+		if (i && end > 0 && seconds_now() >= end) {
+			break;
+		}
+		progress->seed = o->seed + i;
+		progress->outcome = torture_generate(program, o->protocol, progress->seed, o->settings);
+		if (progress->outcome < 0) {
+			snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
+		} else {
+			run_one(program, o->fault, pool, progress);
+		}
+	}
+	free(program);
+}
+
+/* ---- Around it ----------------------------------------------------------------------------- */
+
+static void describe_death(int status, struct progress *progress)
+{
+	progress->outcome = 1;
+	progress->programs++;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+		snprintf(progress->text, sizeof progress->text, "the machine does not come back (%d s)", HANGS_AFTER_SECONDS);
+	} else if (WIFSIGNALED(status)) {
+		snprintf(progress->text, sizeof progress->text, "the machine died: %s", strsignal(WTERMSIG(status)));
+	} else {
+		snprintf(progress->text, sizeof progress->text, "the machine ended with status %d", WEXITSTATUS(status));
+	}
+}
+
+/* Runs program, or (NULL) many, in a process of its own. What it prints as it dies is kept back if quiet. */
+static int in_process(const struct torture_options *o, const struct torture_program *program, bool quiet,
+	struct progress *progress)
+{
+	struct nvw_pool *pool = NULL;
+	int status = 0, r;
+	pid_t pid;
+
+	*progress = (struct progress){.seed = o->seed};
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		return nvw_fail_errno("torture: no process");
+	}
+	if (pid == 0) {
+		begin_process(quiet);
+		r = create_pool(&pool);
+		if (r < 0) {
+			progress->outcome = r;
+			snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
+			_exit(0);
+		}
+		if (program) {
+			run_one(program, o->fault, pool, progress);
+		} else {
+			run_many(o, pool, progress);
+		}
+		nvw_pool_close(pool);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		describe_death(status, progress);
+	}
+	return progress->outcome < 0 ? nvw_fail(progress->outcome, "%s", progress->text) : 0;
+}
+
+/* ---- Shrinking ----------------------------------------------------------------------------- */
+
+static unsigned steps_of(const struct torture_program *p)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < p->step_count; i++) {
+		count += !p->steps[i].removed;
+	}
+	return count;
+}
+
+/* Barriers and launches keep races out; everything else can go. */
+static bool can_go(const struct torture_step *step)
+{
+	return step->kind == TORTURE_ACCESS || step->kind == TORTURE_HOST || (step->kind == TORTURE_MEET && step->persist);
+}
+
+/* Leaves out count steps from first on, if the program then still fails. */
+static int try_without(const struct torture_options *o, struct torture_program *p, unsigned first, unsigned count,
+	struct progress *progress)
+{
+	struct torture_step before[TORTURE_STEPS_MAX];
+	bool changed = false;
+	int r;
+
+	memcpy(before, p->steps, sizeof before);
+	for (unsigned i = first; i < first + count && i < p->step_count; i++) {
+		if (can_go(&p->steps[i]) && !p->steps[i].removed) {
+			p->steps[i].removed = changed = true;
+		}
+	}
+	if (!changed) {
+		return 0;
+	}
+	torture_link(p);
+	r = in_process(o, p, true, progress);
+	if (r == 0 && progress->outcome == 0) {
+		memcpy(p->steps, before, sizeof before);
+		torture_link(p);
+	}
+	return r;
+}
+
+static int shrink(const struct torture_options *o, struct torture_program *p, struct progress *progress, char *text)
+{
+	unsigned trials = 0;
+	int r = 0;
+
+	for (unsigned count = p->step_count / 2; count && r == 0; count /= 2) {
+		for (unsigned first = 0; r == 0 && first < p->step_count && trials < SHRINK_TRIALS; first += count, trials++) {
+			r = try_without(o, p, first, count, progress);
+			if (r == 0 && progress->outcome == 1) {
+				snprintf(text, TORTURE_TEXT, "%s", progress->text);
+			}
+		}
+	}
+	return r;
+}
+
+static int look_closer(const struct torture_options *o, struct progress *progress, struct torture_result *result)
+{
+	struct torture_program *const p = malloc(sizeof *p);
+	FILE *to;
+	int r;
+
+	if (!p) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a program");
+	}
+	r = torture_generate(p, o->protocol, result->seed, o->settings);
+	result->steps = steps_of(p);
+	r = r ? r : shrink(o, p, progress, result->text);
+	result->steps_left = steps_of(p);
+	to = fmemopen(result->listing, sizeof result->listing, "w");
+	if (to) {
+		torture_print(p, to);
+		fclose(to);
+		result->listing[sizeof result->listing - 1] = 0;
+	}
+	free(p);
+	return r;
+}
+
+int torture_run(const struct torture_options *o, struct torture_result *result)
+{
+	struct progress *const progress =
+		mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int r;
+
+	memset(result, 0, sizeof *result);
+	if (progress == MAP_FAILED) {
+		return nvw_fail_errno("torture: no memory to share");
+	}
+	r = in_process(o, NULL, o->fault != NULL, progress);
+	result->programs = progress->programs;
+	result->operations = progress->operations;
+	if (r == 0 && progress->outcome) {
+		result->failed = true;
+		result->seed = progress->seed;
+		memcpy(result->text, progress->text, sizeof result->text);
+		r = o->shrink ? look_closer(o, progress, result) : 0;
+	}
+	munmap(progress, sizeof *progress);
+	return r;
+}
+
+const char *torture_unnoticed(const char *protocol, const char *action)
+{
+	static const struct {
+		const char *protocol; /* NULL: of any */
+		const char *action, *why;
+	} known[] = {
+		{"vi", "flush L2", "nobody looks below the L2 but the device, which persist barriers reach in their own way"},
+		{"vi", "recall the line from the L1s",
+			"an L1 needs no copy in the L2 to write back and to invalidate; debug builds miss the inclusion"},
+		{"rsp", "lock all RMWs", "transactions are carried out whole: the lock is time"},
+		{"rsp", "unlock all RMWs", "transactions are carried out whole: the lock is time"},
+		{"denovo-b", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dd", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dd+ro", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dh", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{NULL, "flush remote L1", "the L1 that loses the registration flushes itself again (its grid)"},
+		{NULL, "registration and data to the L2", "an access at the L2 takes the registration back by itself"},
+	};
+
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+		if (!strcmp(known[i].action, action) && (!known[i].protocol || !strcmp(known[i].protocol, protocol))) {
+			return known[i].why;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Generation: machine, variables, steps. See torture_program.h for why the programs have no races. */
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <nvw/random.h>
+
+#include "torture_program.h"
+
+struct generator {
+	struct torture_program *p;
+	struct nvw_random random;
+	uint64_t used[TORTURE_LINES_MAX]; /* bytes of each line that a variable has */
+	bool apart;                       /* synchronization variables have lines of their own */
+	unsigned sync_lines;
+	unsigned first_set, sets; /* of this phase */
+	int owner[TORTURE_DATA_MAX]; /* PHASED: work-item, FREE or READERS */
+};
+
+enum { FREE = -1, READERS = -2 };
+
+static unsigned below(struct generator *g, unsigned bound)
+{
+	return (unsigned)nvw_random_below(&g->random, bound);
+}
+
+static bool chance(struct generator *g, unsigned percent)
+{
+	return below(g, 100) < percent;
+}
+
+/* ---- The machine --------------------------------------------------------------------------- */
+
+struct torture_promises torture_promises_of(const char *protocol)
+{
+	static const struct {
+		const char *name;
+		struct torture_promises promises;
+	} some[] = {
+		{"vi", {.scopes = true, .buffered = true}},
+		{"gd", {.remote = true, .buffered = true}},
+		{"gh", {.scopes = true, .buffered = true}},
+		{"dh", {.scopes = true}},
+		{"rsp", {.scopes = true, .remote = true, .buffered = true}},
+	};
+
+	for (unsigned i = 0; i < sizeof some / sizeof *some; i++) {
+		if (!strcmp(some[i].name, protocol)) {
+			return some[i].promises;
+		}
+	}
+	return (struct torture_promises){.remote = true}; /* every scope synchronizes all */
+}
+
+__attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, const char *format, ...)
+{
+	const size_t n = strlen(p->machine);
+	char setting[64];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(setting, sizeof setting, format, arguments);
+	va_end(arguments);
+	snprintf(p->machine + n, sizeof p->machine - n, "%s%s", n ? " " : "", setting);
+	return emu_config_set(&p->config, setting);
+}
+
+/* Small caches and FIFOs: what is rare on a real machine has to happen often. */
+static int draw_machine(struct generator *g)
+{
+	static const char *const models[] = {"epoch", "buffered-epoch"};
+	static const char *const domains[] = {"device", "device", "adr", "eadr"};
+	static const char *const topologies[] = {"crossbar", "mesh", "torus"};
+	static const char *const replacements[] = {"auto", "lru", "registered-last"};
+	struct torture_program *const p = g->p;
+	bool buffered;
+	int r;
+
+	p->machine[0] = 0;
+	p->config.seed = chance(g, 75) ? nvw_random_u64(&g->random) >> 32 : 0;
+	r = set(p, "gpu.cus=%u", 1 + below(g, 6));
+	r = r ? r : set(p, "gpu.wavefront_width=%u", chance(g, 80) ? 1 + below(g, 4) : 8);
+	r = r ? r : set(p, "l1.size=%uB", 256u << below(g, 4));
+	r = r ? r : set(p, "l1.ways=%u", 1u << below(g, 3));
+	r = r ? r : set(p, "l1.sfifo=%u", 1 + below(g, 8));
+	r = r ? r : set(p, "l1.nvw_fifo=%u", 1 + below(g, 8));
+	r = r ? r : set(p, "l1.replacement=%s", replacements[below(g, 3)]);
+	r = r ? r : set(p, "l2.size=%uB", 1024u << below(g, 5));
+	r = r ? r : set(p, "l2.ways=%u", 1u << below(g, 3));
+	r = r ? r : set(p, "l2.banks=%u", 1u << below(g, 3));
+	r = r ? r : set(p, "l2.sfifo=%u", 1 + below(g, 8));
+	r = r ? r : set(p, "l2.nvw_fifo=%u", 1 + below(g, 8));
+	r = r ? r : set(p, "l2.replacement=%s", replacements[below(g, 3)]);
+	r = r ? r : set(p, "network.topology=%s", topologies[below(g, 3)]);
+	r = r ? r : set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside");
+	r = r ? r : set(p, "nvram.domain=%s", domains[below(g, 4)]);
+	r = r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
+	buffered = chance(g, 50) && p->promises.buffered && p->config.l2.ways > 1;
+	r = r ? r : set(p, "persist.model=%s", models[buffered]);
+	r = r ? r : set(p, "persist.check=on");
+	return r ? r : set(p, "dram.size=1MiB");
+}
+
+/* How many work-groups, and whether all of them are resident. */
+static int draw_groups(struct generator *g)
+{
+	struct torture_program *const p = g->p;
+	const unsigned cus = (unsigned)p->config.cus, width = (unsigned)p->config.wavefront_width;
+	unsigned wavefronts;
+
+	p->groups = 1 + below(g, chance(g, 30) ? 4 * cus : cus + 2);
+	p->groups = p->groups > TORTURE_GROUPS_MAX ? TORTURE_GROUPS_MAX : p->groups;
+	p->group_size = 1 + below(g, TORTURE_GROUP_SIZE_MAX);
+	wavefronts = (p->group_size + width - 1) / width;
+	p->crowded = p->groups > cus && chance(g, 20);
+	p->schedule = below(g, 3);
+	return set(p, "gpu.wavefronts_per_cu=%u", p->crowded ? wavefronts : wavefronts * ((p->groups + cus - 1) / cus));
+}
+
+/* ---- Variables ----------------------------------------------------------------------------- */
+
+/* Lines far apart fall into the same sets of the caches. */
+static void draw_lines(struct generator *g)
+{
+	static const unsigned strides[] = {1, 1, 4, 16, 64};
+	struct torture_program *const p = g->p;
+	const unsigned stride = strides[below(g, 5)], nvram = below(g, 101);
+
+	g->apart = chance(g, 50);
+	g->sync_lines = 3 + below(g, 4);
+	p->line_count = g->sync_lines + 1 + below(g, 8);
+	for (unsigned i = 0; i < p->line_count; i++) {
+		p->lines[i] = (struct torture_line){.is_nvram = chance(g, nvram), .number = i * stride};
+	}
+}
+
+/* A place for a variable in a line from..to-1, from a random one on; false if there is none. */
+static bool place(struct generator *g, unsigned from, unsigned to, unsigned size)
+{
+	struct torture_program *const p = g->p;
+	const unsigned places = (to - from) * (64 / size), start = below(g, places);
+
+	for (unsigned i = 0; i < places; i++) {
+		const unsigned n = (start + i) % places, line = from + n / (64 / size), offset = n % (64 / size) * size;
+		const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
+
+		if (!(g->used[line] & mask)) {
+			g->used[line] |= mask;
+			p->variables[p->variable_count++] = (struct torture_variable){
+				.line = (uint8_t)line, .offset = (uint8_t)offset, .size = (uint8_t)size};
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint8_t place_sync(struct generator *g, unsigned least_size)
+{
+	struct torture_program *const p = g->p;
+	const bool placed = place(g, 0, g->apart ? g->sync_lines : p->line_count, least_size << below(g, 2)) ||
+			    place(g, 0, p->line_count, least_size);
+
+	assert(placed);
+	return (uint8_t)(p->variable_count - 1);
+}
+
+static void draw_variables(struct generator *g)
+{
+	struct torture_program *const p = g->p;
+	const unsigned wanted = 4 + below(g, TORTURE_DATA_MAX - 4);
+
+	draw_lines(g);
+	for (unsigned i = 0; i < wanted; i++) {
+		/* Half of the bytes of the other lines stay free for synchronization variables. */
+		const unsigned first = g->apart || chance(g, 70) ? g->sync_lines : 0;
+
+		if (p->variable_count < 8 * (p->line_count - 1) || g->apart) {
+			place(g, first, p->line_count, 1u << below(g, 4));
+		}
+	}
+	p->data_count = p->variable_count;
+	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
+		p->lock[slot] = place_sync(g, 1u << below(g, 3));
+		p->turn[slot] = place_sync(g, 2);
+		p->ticket[slot] = place_sync(g, 2);
+		for (unsigned group = 0; group < p->groups; group++) {
+			p->local_turn[slot][group] = place_sync(g, 2);
+		}
+	}
+}
+
+/* ---- Orders and scopes --------------------------------------------------------------------- */
+
+/* A scope that is at least as wide. Where scopes mean nothing, any. */
+static uint8_t scope_of(struct generator *g, enum nvw_scope least)
+{
+	static const uint8_t wider[] = {
+		NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM, NVW_SCOPE_REMOTE_AGENT, NVW_SCOPE_REMOTE_SYSTEM};
+
+	if (!g->p->promises.scopes) {
+		return (uint8_t)(chance(g, 50) ? least : below(g, NVW_SCOPE_REMOTE_SYSTEM + 1));
+	}
+	if (least == NVW_SCOPE_REMOTE_AGENT) {
+		return chance(g, 80) ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_REMOTE_SYSTEM;
+	}
+	return chance(g, 80) ? (uint8_t)least : wider[below(g, 5)];
+}
+
+static uint8_t order_of(struct generator *g, enum nvw_order least)
+{
+	return (uint8_t)(chance(g, 70) ? least : chance(g, 50) ? NVW_ACQ_REL : NVW_SEQ_CST);
+}
+
+static unsigned group_of(const struct torture_program *p, unsigned work_item)
+{
+	return work_item / p->group_size;
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+static struct torture_step *add_step(struct generator *g, enum torture_step_kind kind)
+{
+	struct torture_program *const p = g->p;
+	struct torture_step *const step = &p->steps[p->step_count++];
+
+	assert(p->step_count <= TORTURE_STEPS_MAX);
+	*step = (struct torture_step){.kind = kind,
+		.group = TORTURE_NONE,
+		.set = TORTURE_NONE,
+		.first_op = p->op_count,
+		.acquire.variable = TORTURE_NONE,
+		.release.variable = TORTURE_NONE};
+	return step;
+}
+
+static void add_op(struct generator *g, struct torture_step *step, unsigned kind, unsigned variable)
+{
+	struct torture_program *const p = g->p;
+
+	assert(p->op_count < TORTURE_OPS_MAX);
+	p->ops[p->op_count++] = (struct torture_op){.kind = (uint8_t)kind,
+		.variable = (uint8_t)variable,
+		.order = (uint8_t)below(g, NVW_SEQ_CST + 1),
+		.scope = (uint8_t)below(g, NVW_SCOPE_REMOTE_SYSTEM + 1),
+		.value = nvw_random_u64(&g->random)};
+	step->op_count++;
+}
+
+/* Sets by random styles, and the data dealt to them. A kernel's read-only data stay so in all of its phases. */
+static void deal(struct generator *g, bool *read_only, bool new_kernel)
+{
+	struct torture_program *const p = g->p;
+
+	if (new_kernel) {
+		for (unsigned i = 0; i < p->data_count; i++) {
+			read_only[i] = false;
+		}
+		for (unsigned i = 0, n = chance(g, 60) ? p->data_count / 4 : 0; i < n; i++) {
+			read_only[below(g, p->data_count)] = true;
+		}
+	}
+	g->first_set = p->set_count;
+	g->sets = 2 + below(g, TORTURE_SLOTS - 1);
+	for (unsigned slot = 0; slot < g->sets; slot++) {
+		struct torture_set *const s = &p->sets[p->set_count++];
+
+		*s = (struct torture_set){.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
+		if (s->style == TORTURE_STEAL && !p->promises.remote) {
+			s->style = TORTURE_LOCK;
+		}
+		if (slot == 0) {
+			s->style = TORTURE_READ_ONLY;
+		} else if (s->style == TORTURE_STEAL || chance(g, 40) || (s->style == TORTURE_TURN && p->crowded)) {
+			s->group = (int)below(g, p->groups);
+		}
+	}
+	for (unsigned i = 0; i < p->data_count; i++) {
+		struct torture_set *const s = &p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
+
+		s->variables[s->count++] = (uint8_t)i;
+		g->owner[i] = FREE;
+	}
+}
+
+static bool is_store(unsigned kind)
+{
+	return kind != NVW__LOAD && kind != NVW__LOAD_READ_ONLY && kind != NVW__ATOMIC_LOAD;
+}
+
+static unsigned draw_kind(struct generator *g)
+{
+	const unsigned n = below(g, 100);
+
+	return n < 44 ? NVW__LOAD : n < 86 ? NVW__STORE : n < 92 ? NVW__P_BARRIER : NVW__ATOMIC_LOAD + below(g, 10);
+}
+
+/* PHASED: may the work-item do this to the variable? Then it is its own, or the readers', until the barrier. */
+static bool claim(struct generator *g, unsigned variable, unsigned work_item, unsigned kind)
+{
+	int *const owner = &g->owner[variable];
+
+	if (*owner == (int)work_item) {
+		return true;
+	}
+	if (is_store(kind) ? *owner != FREE : *owner >= 0) {
+		return false;
+	}
+	/* An atomic load may register what it reads, but it stores nothing. */
+	*owner = is_store(kind) ? (int)work_item : READERS;
+	return true;
+}
+
+static void add_ops(struct generator *g, struct torture_step *step, const struct torture_set *s)
+{
+	for (unsigned n = 1 + below(g, 4); n; n--) {
+		const unsigned variable = s->variables[below(g, s->count)];
+		unsigned kind = draw_kind(g);
+
+		if (s->style == TORTURE_READ_ONLY) {
+			kind = chance(g, 75) ? NVW__LOAD_READ_ONLY : NVW__LOAD;
+		}
+		if (kind == NVW__P_BARRIER || s->style != TORTURE_PHASED || claim(g, variable, step->work_item, kind)) {
+			add_op(g, step, kind, variable);
+		}
+	}
+}
+
+/* How the lock of a set is taken and given back by a group. */
+static void draw_lock(struct generator *g, struct torture_step *step, const struct torture_set *s)
+{
+	const bool is_owner = s->group == (int)group_of(g->p, step->work_item);
+	const enum nvw_scope least = is_owner                    ? NVW_SCOPE_WORKGROUP :
+				     s->style == TORTURE_STEAL ? NVW_SCOPE_REMOTE_AGENT :
+								   NVW_SCOPE_AGENT;
+
+	step->acquire = (struct torture_sync){.variable = g->p->lock[s->slot],
+		.how = (uint8_t)below(g, 4),
+		.order = order_of(g, NVW_ACQUIRE),
+		.scope = scope_of(g, least)};
+	step->release = (struct torture_sync){.variable = g->p->lock[s->slot],
+		.how = (uint8_t)below(g, 4),
+		.order = order_of(g, NVW_RELEASE),
+		.scope = scope_of(g, least)};
+}
+
+/* A work-item works on a set of this phase that is open to it. */
+static void add_access(struct generator *g)
+{
+	struct torture_program *const p = g->p;
+	const unsigned work_item = below(g, p->groups * p->group_size), set = g->first_set + below(g, g->sets);
+	struct torture_set *const s = &p->sets[set];
+	struct torture_step *step;
+
+	if (!s->count || (s->style != TORTURE_STEAL && s->group >= 0 && s->group != (int)group_of(p, work_item))) {
+		return;
+	}
+	if (s->style == TORTURE_TICKET && s->tickets_before == s->count) {
+		return; /* all are given out; tickets_before counts them until torture_link() */
+	}
+	step = add_step(g, TORTURE_ACCESS);
+	step->set = (int)set;
+	step->work_item = work_item;
+	add_ops(g, step, s);
+	if (!step->op_count) {
+		p->step_count--;
+		return;
+	}
+	s->tickets_before += s->style == TORTURE_TICKET;
+	if (s->style == TORTURE_LOCK || s->style == TORTURE_STEAL) {
+		draw_lock(g, step, s);
+	} else if (s->style == TORTURE_TURN || s->style == TORTURE_TICKET) {
+		/* Variables, tags and least scopes follow in torture_link(). */
+		step->acquire = (struct torture_sync){.variable = TORTURE_NONE, .how = (uint8_t)below(g, 3),
+			.order = order_of(g, NVW_ACQUIRE), .scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
+		step->release = (struct torture_sync){.variable = TORTURE_NONE, .how = (uint8_t)below(g, 2),
+			.order = order_of(g, NVW_RELEASE), .scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
+	}
+}
+
+static void add_meeting(struct generator *g)
+{
+	struct torture_program *const p = g->p;
+	struct torture_step *const step = add_step(g, TORTURE_MEET);
+
+	step->persist = chance(g, 50);
+	step->group = step->persist && chance(g, 25) ? TORTURE_NONE : (int)below(g, p->groups);
+	/* A persist barrier orders what persists; it makes nothing visible. */
+	for (unsigned set = g->first_set; !step->persist && set < p->set_count; set++) {
+		const struct torture_set *const s = &p->sets[set];
+
+		for (unsigned i = 0; s->style == TORTURE_PHASED && s->group == step->group && i < s->count; i++) {
+			g->owner[s->variables[i]] = FREE;
+		}
+	}
+}
+
+static void add_host_stores(struct generator *g)
+{
+	struct torture_step *const step = add_step(g, TORTURE_HOST);
+
+	for (unsigned n = 1 + below(g, 8); n; n--) {
+		add_op(g, step, NVW__STORE, below(g, g->p->data_count));
+	}
+}
+
+static void draw_steps(struct generator *g)
+{
+	const unsigned phases = 1 + below(g, TORTURE_PHASES_MAX), steps = 10 + below(g, 50);
+	bool read_only[TORTURE_DATA_MAX] = {false};
+
+	for (unsigned phase = 0; phase < phases; phase++) {
+		const bool new_kernel = phase == 0 || chance(g, 50);
+
+		if (new_kernel) {
+			if (chance(g, 75)) {
+				add_host_stores(g);
+			}
+			add_step(g, TORTURE_LAUNCH);
+		} else {
+			add_step(g, TORTURE_MEET);
+		}
+		deal(g, read_only, new_kernel);
+		for (unsigned n = steps; n; n--) {
+			if (chance(g, 7)) {
+				add_meeting(g);
+			} else {
+				add_access(g);
+			}
+		}
+	}
+}
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+static uint8_t at_least(const struct torture_program *p, uint8_t scope, enum nvw_scope least)
+{
+	return p->promises.scopes && scope < least ? (uint8_t)least : scope;
+}
+
+/* b comes after a in a set whose steps take turns: the first of the next work-item waits for a word of the last. */
+static void link_turn(struct torture_program *p, struct torture_step *a, struct torture_step *b)
+{
+	const unsigned slot = p->sets[b->set].slot, group = group_of(p, a->work_item);
+	const bool local = group == group_of(p, b->work_item);
+
+	if (a->work_item == b->work_item) {
+		return;
+	}
+	a->release.variable = b->acquire.variable = local ? p->local_turn[slot][group] : p->turn[slot];
+	a->release.tag = b->acquire.tag = (uint16_t)(a - p->steps + 1);
+	if (!local) {
+		a->release.scope = at_least(p, a->release.scope, NVW_SCOPE_AGENT);
+		b->acquire.scope = at_least(p, b->acquire.scope, NVW_SCOPE_AGENT);
+	}
+}
+
+void torture_link(struct torture_program *p)
+{
+	struct torture_step *last[TORTURE_PHASES_MAX * TORTURE_SLOTS] = {NULL};
+	uint32_t tickets[TORTURE_SLOTS] = {0};
+
+	for (unsigned i = 0, set = 0; i < p->step_count; i++) {
+		struct torture_step *const step = &p->steps[i];
+		struct torture_set *const s = step->set < 0 ? NULL : &p->sets[step->set];
+
+		/* Sets come in the order of their phases. */
+		for (; s && (int)set <= step->set; set++) {
+			p->sets[set].tickets_before = tickets[p->sets[set].slot];
+		}
+		if (!s || step->removed) {
+			continue;
+		}
+		if (s->style == TORTURE_TICKET) {
+			step->acquire.variable = p->ticket[s->slot];
+			step->acquire.scope =
+				s->group < 0 ? at_least(p, step->acquire.scope, NVW_SCOPE_AGENT) : step->acquire.scope;
+			tickets[s->slot]++;
+		} else if (s->style == TORTURE_TURN) {
+			step->acquire.variable = step->release.variable = TORTURE_NONE;
+			if (last[step->set]) {
+				link_turn(p, last[step->set], step);
+			}
+			last[step->set] = step;
+		}
+	}
+}
+
+int torture_generate(struct torture_program *p, const char *protocol, uint64_t seed, const char *const *settings)
+{
+	struct generator g = {.p = p, .random = {nvw_mix64(seed ^ 0x6d616368696e65)}};
+	int r;
+
+	memset(p, 0, sizeof *p);
+	p->seed = seed;
+	p->promises = torture_promises_of(protocol);
+	emu_config_default(&p->config);
+	snprintf(p->config.protocol, sizeof p->config.protocol, "%s", protocol);
+	r = draw_machine(&g);
+	for (; r == 0 && settings && *settings; settings++) {
+		r = emu_config_set(&p->config, *settings);
+	}
+	r = r ? r : emu_config_check(&p->config);
+	r = r ? r : draw_groups(&g);
+	if (r < 0) {
+		return r;
+	}
+	g.random.state = nvw_mix64(seed ^ 0x70726f6772616d);
+	draw_variables(&g);
+	draw_steps(&g);
+	torture_link(p);
+	return 0;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+const char *torture_variable_name(const struct torture_program *p, unsigned variable, char buffer[24])
+{
+	enum { TEXT = 24 };
+
+	snprintf(buffer, TEXT, "d%u", variable);
+	for (unsigned slot = 0; variable >= p->data_count && slot < TORTURE_SLOTS; slot++) {
+		if (variable == p->lock[slot] || variable == p->turn[slot] || variable == p->ticket[slot]) {
+			snprintf(buffer, TEXT, "%s%u", variable == p->lock[slot] ? "lock" : variable == p->turn[slot] ? "turn" : "ticket", slot);
+		}
+		for (unsigned group = 0; group < p->groups; group++) {
+			if (variable == p->local_turn[slot][group]) {
+				snprintf(buffer, TEXT, "turn%u.%u", slot, group);
+			}
+		}
+	}
+	return buffer;
+}
+
+static const char *const kinds[] = {
+#define X(name, text) text,
+	NVW__KINDS(X)
+#undef X
+};
+static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+static const char *const scopes[] = {"work-item", "work-group", "agent", "system", "remote agent", "remote system"};
+static const char *const styles[] = {
+#define X(name, text) text,
+	TORTURE_STYLES(X)
+#undef X
+};
+
+static void print_sync(const struct torture_program *p, const char *what, const struct torture_sync *sync, FILE *to)
+{
+	char name[24];
+
+	if (sync->variable >= 0) {
+		fprintf(to, " %s %s (%s, %s, %u);", what, torture_variable_name(p, (unsigned)sync->variable, name),
+			orders[sync->order], scopes[sync->scope], sync->how);
+	}
+}
+
+static void print_op(const struct torture_program *p, const struct torture_step *step, const struct torture_op *op, FILE *to)
+{
+	const bool has_ticket = step->set >= 0 && p->sets[step->set].style == TORTURE_TICKET;
+	char name[24];
+
+	if (op->kind == NVW__P_BARRIER) {
+		fprintf(to, " persist barrier;");
+		return;
+	}
+	fprintf(to, " %s %s", kinds[op->kind], has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
+	if (op->kind >= NVW__ATOMIC_LOAD) {
+		fprintf(to, " (%s, %s)", orders[op->order], scopes[op->scope]);
+	}
+	putc(';', to);
+}
+
+static void print_step(const struct torture_program *p, unsigned i, FILE *to)
+{
+	const struct torture_step *const step = &p->steps[i];
+
+	fprintf(to, "  %3u ", i);
+	if (step->kind == TORTURE_LAUNCH) {
+		fprintf(to, "launch: %u work-groups of %u", p->groups, p->group_size);
+	} else if (step->kind == TORTURE_HOST) {
+		fprintf(to, "host:");
+	} else if (step->kind == TORTURE_MEET) {
+		fprintf(to, "%s of %s", step->persist ? "persist barrier" : "barrier", step->group < 0 ? "the kernel" : "work-group");
+		fprintf(to, step->group < 0 ? "" : " %d", step->group);
+	} else {
+		fprintf(to, "work-item %u of group %u, %s:", step->work_item, group_of(p, step->work_item),
+			styles[p->sets[step->set].style]);
+	}
+	print_sync(p, "acquire", &step->acquire, to);
+	for (unsigned k = 0; k < step->op_count; k++) {
+		print_op(p, step, &p->ops[step->first_op + k], to);
+	}
+	print_sync(p, "release", &step->release, to);
+	putc('\n', to);
+}
+
+void torture_print(const struct torture_program *p, FILE *to)
+{
+	char name[24];
+
+	fprintf(to, "  machine: %s, seed %llu, schedule %u\n  lines:", p->machine, (unsigned long long)p->config.seed, p->schedule);
+	for (unsigned line = 0; line < p->line_count; line++) {
+		fprintf(to, "%s %s %u", line ? ";" : "", p->lines[line].is_nvram ? "NVRAM" : "DRAM", p->lines[line].number);
+		for (unsigned i = 0; i < p->variable_count; i++) {
+			const struct torture_variable *const v = &p->variables[i];
+
+			if (v->line == line) {
+				fprintf(to, " %s@%u:%u", torture_variable_name(p, i, name), v->offset, v->size);
+			}
+		}
+	}
+	putc('\n', to);
+	for (unsigned i = 0; i < p->step_count; i++) {
+		if (!p->steps[i].removed) {
+			print_step(p, i, to);
+		}
+	}
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program on a machine, beside the oracle.
+ *
+ * The oracle is an array in the host's memory: what each variable has to hold. A work-item changes it where it may
+ * change the variable, between acquire and release; the emulator runs on one thread of the host, so that nothing
+ * of it can be stale. Every load, every result of an atomic, and after each kernel every byte of the program's lines
+ * (also those of no variable, which stay zero) is compared with it; and the durable bytes after nvw_persist().
+ *
+ * The kernel ends early after the first difference, and when it has done more than any program does.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+#include <nvw/random.h>
+
+#include "torture_program.h"
+
+enum { OPERATIONS_MAX = 600000, NOBODY = -1 };
+
+struct run {
+	const struct torture_program *p;
+	struct nvw_machine *machine;
+	struct nvw_pool *pool;
+	char *at[TORTURE_LINES_MAX]; /* device addresses */
+	uint64_t expected[TORTURE_VARIABLES_MAX];
+	int holder[TORTURE_SLOTS]; /* of each lock */
+	unsigned first_step, end_step; /* of the kernel that runs */
+	unsigned kernel;
+	struct nvw_random random; /* the scheduler's */
+	unsigned chosen;
+	uint64_t operations;
+	bool failed;
+	char *text;
+	size_t text_bytes;
+};
+
+__attribute__((format(printf, 2, 3))) static void report(struct run *run, const char *format, ...)
+{
+	va_list arguments;
+
+	if (run->failed) {
+		return;
+	}
+	run->failed = true;
+	va_start(arguments, format);
+	vsnprintf(run->text, run->text_bytes, format, arguments);
+	va_end(arguments);
+}
+
+/* ---- Instructions of every size ------------------------------------------------------------ */
+
+#define BY_SIZE(bytes, USE) \
+	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : (bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
+
+#define ATOMIC(type)                                                                                         \
+	static uint64_t atomic_##type(                                                                        \
+		type *p, unsigned kind, type v, type expected, enum nvw_order order, enum nvw_scope scope)    \
+	{                                                                                                      \
+		switch (kind) {                                                                                \
+		case NVW__ATOMIC_STORE:                                                                        \
+			nvw_atomic_store(p, v, order, scope);                                                  \
+			return expected;                                                                       \
+		case NVW__EXCHANGE:                                                                            \
+			return nvw_atomic_exchange(p, v, order, scope);                                        \
+		case NVW__ADD:                                                                                 \
+			return nvw_atomic_add(p, v, order, scope);                                             \
+		case NVW__SUB:                                                                                 \
+			return nvw_atomic_sub(p, v, order, scope);                                             \
+		case NVW__AND:                                                                                 \
+			return nvw_atomic_and(p, v, order, scope);                                             \
+		case NVW__OR:                                                                                  \
+			return nvw_atomic_or(p, v, order, scope);                                              \
+		case NVW__MIN:                                                                                 \
+			return nvw_atomic_min(p, v, order, scope);                                             \
+		case NVW__MAX:                                                                                 \
+			return nvw_atomic_max(p, v, order, scope);                                             \
+		case NVW__COMPARE_EXCHANGE:                                                                    \
+			return nvw_atomic_compare_exchange(p, expected, v, order, scope);                      \
+		default:                                                                                       \
+			return nvw_atomic_load(p, order, scope);                                               \
+		}                                                                                              \
+	}
+ATOMIC(uint64_t)
+ATOMIC(uint32_t)
+ATOMIC(uint16_t)
+ATOMIC(uint8_t)
+#undef ATOMIC
+
+static void *address_of(const struct run *run, unsigned variable)
+{
+	const struct torture_variable *const v = &run->p->variables[variable];
+
+	return run->at[v->line] + v->offset;
+}
+
+static uint64_t truncated(const struct run *run, unsigned variable, uint64_t value)
+{
+	const unsigned size = run->p->variables[variable].size;
+
+	return size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1);
+}
+
+/* A memory operation is about to happen; false if the run is over. */
+static bool go_on(struct run *run)
+{
+	if (++run->operations > OPERATIONS_MAX) {
+		report(run, "kernel %u does not end: %d operations", run->kernel, OPERATIONS_MAX);
+	}
+	return !run->failed;
+}
+
+static uint64_t atomic(struct run *run, unsigned kind, unsigned variable, uint64_t v, uint64_t expected,
+	unsigned order, unsigned scope)
+{
+	void *const at = address_of(run, variable);
+
+	if (!go_on(run)) {
+		return expected;
+	}
+#define USE(type) atomic_##type(at, kind, (type)v, (type)expected, (enum nvw_order)order, (enum nvw_scope)scope)
+	return BY_SIZE(run->p->variables[variable].size, USE);
+#undef USE
+}
+
+/* What an atomic leaves behind. */
+static uint64_t result_of(unsigned kind, uint64_t before, uint64_t v)
+{
+	switch (kind) {
+	case NVW__ADD:
+		return before + v;
+	case NVW__SUB:
+		return before - v;
+	case NVW__AND:
+		return before & v;
+	case NVW__OR:
+		return before | v;
+	case NVW__MIN:
+		return before < v ? before : v;
+	case NVW__MAX:
+		return before > v ? before : v;
+	case NVW__ATOMIC_LOAD:
+		return before;
+	default:
+		return v;
+	}
+}
+
+/* ---- A step's operations ------------------------------------------------------------------- */
+
+static void compare(struct run *run, unsigned step, const char *what, unsigned variable, uint64_t got, uint64_t expected)
+{
+	char name[24];
+
+	if (got != expected) {
+		report(run, "step %u, work-item %llu: %s of %s gave %#llx, expected %#llx", step,
+			(unsigned long long)nvw_global_id(), what, torture_variable_name(run->p, variable, name),
+			(unsigned long long)got, (unsigned long long)expected);
+	}
+}
+
+static void load(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
+{
+	void *const at = address_of(run, variable);
+	uint64_t got;
+
+#define READ_ONLY(type) nvw_load_read_only((type *)at)
+#define LOAD(type)      nvw_load((type *)at)
+	got = op->kind == NVW__LOAD_READ_ONLY ? BY_SIZE(run->p->variables[variable].size, READ_ONLY) :
+						BY_SIZE(run->p->variables[variable].size, LOAD);
+#undef READ_ONLY
+#undef LOAD
+	compare(run, step, op->kind == NVW__LOAD ? "a load" : "a read-only load", variable, got, run->expected[variable]);
+}
+
+static void store(struct run *run, const struct torture_op *op, unsigned variable)
+{
+	void *const at = address_of(run, variable);
+
+	run->expected[variable] = truncated(run, variable, op->value);
+#define STORE(type) nvw_store((type *)at, (type)op->value)
+	BY_SIZE(run->p->variables[variable].size, STORE);
+#undef STORE
+}
+
+static void atomic_on_data(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
+{
+	const uint64_t before = run->expected[variable], v = truncated(run, variable, op->value);
+	/* Every second compare-exchange fails, unless the value happens to be there. */
+	const uint64_t wanted = op->kind == NVW__COMPARE_EXCHANGE && op->value & 1 ? v : before;
+	const uint64_t after = wanted == before ? result_of(op->kind, before, v) : before;
+
+	run->expected[variable] = truncated(run, variable, after);
+	compare(run, step, "an atomic", variable, atomic(run, op->kind, variable, v, wanted, op->order, op->scope), before);
+}
+
+static void operate(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
+{
+	if (!go_on(run)) {
+		return;
+	}
+	if (op->kind == NVW__P_BARRIER) {
+		nvw_p_barrier_wi();
+	} else if (op->kind == NVW__LOAD || op->kind == NVW__LOAD_READ_ONLY) {
+		load(run, step, op, variable);
+	} else if (op->kind == NVW__STORE) {
+		store(run, op, variable);
+	} else {
+		atomic_on_data(run, step, op, variable);
+	}
+}
+
+/* ---- Synchronization ----------------------------------------------------------------------- */
+
+static void take_lock(struct run *run, unsigned step, const struct torture_sync *sync, unsigned slot)
+{
+	static const unsigned kinds[] = {NVW__COMPARE_EXCHANGE, NVW__EXCHANGE, NVW__OR, NVW__COMPARE_EXCHANGE};
+	const unsigned lock = (unsigned)sync->variable;
+	uint64_t got;
+
+	do {
+		/* Look first, the fourth way. */
+		while (sync->how == 3 && atomic(run, NVW__ATOMIC_LOAD, lock, 0, 0, NVW_RELAXED, sync->scope) && !run->failed) {
+		}
+		got = atomic(run, kinds[sync->how], lock, 1, 0, sync->order, sync->scope);
+	} while (got == 1 && !run->failed);
+	if (got) {
+		compare(run, step, "the lock", lock, got, 0);
+	}
+	if (run->holder[slot] != NOBODY) {
+		report(run, "step %u, work-item %llu: takes lock%u, which work-item %d holds", step,
+			(unsigned long long)nvw_global_id(), slot, run->holder[slot]);
+	}
+	run->holder[slot] = (int)nvw_global_id();
+	run->expected[lock] = 1;
+}
+
+static void release_lock(struct run *run, unsigned step, const struct torture_sync *sync, unsigned slot)
+{
+	static const unsigned kinds[] = {NVW__ATOMIC_STORE, NVW__EXCHANGE, NVW__AND, NVW__SUB};
+	const unsigned lock = (unsigned)sync->variable;
+
+	run->holder[slot] = NOBODY;
+	run->expected[lock] = 0;
+	atomic(run, kinds[sync->how], lock, sync->how == 3, 1, sync->order, sync->scope);
+}
+
+static void await_turn(struct run *run, const struct torture_sync *sync)
+{
+	const unsigned turn = (unsigned)sync->variable;
+	const unsigned kind = sync->how == 1 ? NVW__OR : NVW__ATOMIC_LOAD;
+	const unsigned order = sync->how == 2 ? NVW_RELAXED : sync->order;
+
+	while (atomic(run, kind, turn, 0, sync->tag, order, sync->scope) != sync->tag && !run->failed) {
+	}
+	if (sync->how == 2) {
+		atomic(run, NVW__ATOMIC_LOAD, turn, 0, sync->tag, sync->order, sync->scope);
+	}
+}
+
+static void pass_turn(struct run *run, const struct torture_sync *sync)
+{
+	run->expected[sync->variable] = sync->tag;
+	atomic(run, sync->how ? NVW__EXCHANGE : NVW__ATOMIC_STORE, (unsigned)sync->variable, sync->tag, 0, sync->order,
+		sync->scope);
+}
+
+/* The variable that a fetch-and-add gives the step. */
+static unsigned take_ticket(struct run *run, unsigned step, const struct torture_set *s, const struct torture_sync *sync)
+{
+	const unsigned ticket = (unsigned)sync->variable;
+	const uint64_t got = atomic(run, NVW__ADD, ticket, 1, s->tickets_before, sync->how ? NVW_RELAXED : sync->order, sync->scope);
+
+	run->expected[ticket]++;
+	if (got - s->tickets_before >= s->count) {
+		report(run, "step %u, work-item %llu: ticket%u gave %llu, expected %u to %u", step,
+			(unsigned long long)nvw_global_id(), s->slot, (unsigned long long)got, s->tickets_before,
+			s->tickets_before + s->count - 1);
+		return s->variables[0];
+	}
+	return s->variables[got - s->tickets_before];
+}
+
+static void access_set(struct run *run, unsigned number)
+{
+	const struct torture_step *const step = &run->p->steps[number];
+	const struct torture_set *const s = &run->p->sets[step->set];
+	const bool has_lock = s->style == TORTURE_LOCK || s->style == TORTURE_STEAL;
+	int own = TORTURE_NONE;
+
+	if (has_lock) {
+		take_lock(run, number, &step->acquire, s->slot);
+	} else if (s->style == TORTURE_TICKET) {
+		own = (int)take_ticket(run, number, s, &step->acquire);
+	} else if (step->acquire.variable >= 0) {
+		await_turn(run, &step->acquire);
+	}
+	for (unsigned i = 0; i < step->op_count; i++) {
+		const struct torture_op *const op = &run->p->ops[step->first_op + i];
+
+		operate(run, number, op, own < 0 ? op->variable : (unsigned)own);
+	}
+	if (has_lock) {
+		release_lock(run, number, &step->release, s->slot);
+	} else if (step->release.variable >= 0) {
+		pass_turn(run, &step->release);
+	}
+}
+
+/* Under buffered epoch persistency a persist barrier is no meeting: those who have passed it must not store before the
+ * others have come to it (nvw_p_barrier). */
+static void meet(const struct run *run, const struct torture_step *step)
+{
+	const enum nvw_group group = step->group < 0 ? NVW_KERNEL : NVW_WORKGROUP;
+
+	if (!step->persist || run->p->config.model == EMU_MODEL_buffered) {
+		nvw_barrier(group);
+	}
+	if (step->persist) {
+		nvw_p_barrier(group);
+	}
+}
+
+static void work_item(const void *args)
+{
+	struct run *const run = *(struct run *const *)args;
+	const struct torture_program *const p = run->p;
+
+	for (unsigned i = run->first_step; i < run->end_step && !run->failed; i++) {
+		const struct torture_step *const step = &p->steps[i];
+
+		if (step->removed) {
+			continue;
+		}
+		if (step->kind == TORTURE_ACCESS && step->work_item == nvw_global_id()) {
+			access_set(run, i);
+		} else if (step->kind == TORTURE_MEET && (step->group < 0 || step->group == (int)nvw_group_id())) {
+			meet(run, step);
+		}
+	}
+}
+
+/* ---- The host ------------------------------------------------------------------------------ */
+
+/* What a line has to hold. */
+static void image_of(const struct run *run, unsigned line, uint8_t image[64])
+{
+	memset(image, 0, 64);
+	for (unsigned i = 0; i < run->p->variable_count; i++) {
+		const struct torture_variable *const v = &run->p->variables[i];
+
+		if (v->line == line) {
+			memcpy(image + v->offset, &run->expected[i], v->size);
+		}
+	}
+}
+
+static void compare_line(struct run *run, unsigned line, const char *what, const uint8_t *got)
+{
+	uint8_t image[64];
+	unsigned byte = 0;
+
+	image_of(run, line, image);
+	while (byte < 64 && got[byte] == image[byte]) {
+		byte++;
+	}
+	if (byte == 64) {
+		return;
+	}
+	for (unsigned i = 0; i < run->p->variable_count; i++) {
+		const struct torture_variable *const v = &run->p->variables[i];
+		uint64_t value = 0;
+		char name[24];
+
+		if (v->line == line && byte >= v->offset && byte < v->offset + (unsigned)v->size) {
+			memcpy(&value, got + v->offset, v->size);
+			report(run, "after kernel %u %s of %s is %#llx, expected %#llx", run->kernel, what,
+				torture_variable_name(run->p, i, name), (unsigned long long)value,
+				(unsigned long long)run->expected[i]);
+		}
+	}
+	report(run, "after kernel %u %s of byte %u of line %u, which nobody stored, is %#x", run->kernel, what, byte, line, got[byte]);
+}
+
+static int compare_visible(struct run *run)
+{
+	for (unsigned line = 0; line < run->p->line_count; line++) {
+		uint8_t got[64];
+		const int r = nvw_read(run->machine, got, run->at[line], sizeof got);
+
+		if (r < 0) {
+			return r;
+		}
+		compare_line(run, line, "the visible value", got);
+	}
+	return 0;
+}
+
+static int compare_durable(struct run *run)
+{
+	const int r = nvw_persist(run->machine);
+
+	for (unsigned line = 0; r == 0 && line < run->p->line_count; line++) {
+		if (run->p->lines[line].is_nvram) {
+			compare_line(run, line, "the durable value", (const uint8_t *)run->at[line]);
+		}
+	}
+	return r;
+}
+
+static int host_stores(struct run *run, const struct torture_step *step)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < step->op_count; i++) {
+		const struct torture_op *const op = &run->p->ops[step->first_op + i];
+		const uint64_t value = truncated(run, op->variable, op->value);
+
+		run->expected[op->variable] = value;
+		r = nvw_write(run->machine, address_of(run, op->variable), &value, run->p->variables[op->variable].size);
+	}
+	return r;
+}
+
+/* The steps up to the next launch or the host's next stores; returns the first that is left. */
+static unsigned kernel_end(const struct torture_program *p, unsigned first)
+{
+	while (first < p->step_count && p->steps[first].kind != TORTURE_LAUNCH && p->steps[first].kind != TORTURE_HOST) {
+		first++;
+	}
+	return first;
+}
+
+static int launch(struct run *run, unsigned first, unsigned end)
+{
+	struct run *const args[] = {run};
+	const struct torture_program *const p = run->p;
+	int r;
+
+	run->first_step = first;
+	run->end_step = end;
+	r = nvw_launch(run->machine, "torture", work_item, args, (uint64_t)p->groups * p->group_size, p->group_size);
+	if (run->failed) {
+		return 0; /* others may have waited for the work-items that gave up */
+	}
+	r = r ? r : compare_visible(run);
+	/* Not after every kernel: it writes all back. */
+	return r == 0 && (end == p->step_count || run->kernel % 2) ? compare_durable(run) : r;
+}
+
+static int execute(struct run *run)
+{
+	const struct torture_program *const p = run->p;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && !run->failed && i < p->step_count;) {
+		if (p->steps[i].kind == TORTURE_LAUNCH) {
+			const unsigned end = kernel_end(p, i + 1);
+
+			r = launch(run, i + 1, end);
+			run->kernel += r == 0 && !run->failed;
+			i = end;
+		} else {
+			r = p->steps[i].removed ? 0 : host_stores(run, &p->steps[i]);
+			i++;
+		}
+	}
+	return r;
+}
+
+/* The same wavefront again, three times of four, or any. */
+static unsigned choose(void *context, unsigned count)
+{
+	struct run *const run = context;
+
+	if (run->p->schedule != 2 || nvw_random_below(&run->random, 4) == 0 || run->chosen >= count) {
+		run->chosen = (unsigned)nvw_random_below(&run->random, count);
+	}
+	return run->chosen;
+}
+
+static int set_up(struct run *run)
+{
+	const struct torture_program *const p = run->p;
+	char *const nvram = (char *)(uintptr_t)nvw_nvram_base(run->machine) + nvw_pool_geometry(run->pool)->chunks;
+	char *const dram = nvw_alloc(run->machine, 64 * (p->lines[p->line_count - 1].number + 1));
+	static const uint8_t zero[64];
+	int r = dram ? 0 : NVW_E_MEMORY;
+
+	for (unsigned i = 0; r == 0 && i < p->line_count; i++) {
+		run->at[i] = (p->lines[i].is_nvram ? nvram : dram) + 64 * p->lines[i].number;
+		r = nvw_write(run->machine, run->at[i], zero, sizeof zero);
+	}
+	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
+		run->holder[slot] = NOBODY;
+	}
+	if (r == 0 && p->schedule) {
+		emu_set_scheduler(run->machine, choose, run);
+	}
+	return r;
+}
+
+static bool is_finding(int r)
+{
+	return r == NVW_E_KERNEL || r == NVW_E_DEADLOCK || r == NVW_E_MODEL;
+}
+
+int torture_run_program(const struct torture_program *program, struct nvw_pool *pool, const char *fault, char *text,
+	size_t text_bytes, uint64_t *ret_operations)
+{
+	struct run run = {.p = program,
+		.pool = pool,
+		.random = {nvw_mix64(program->seed)},
+		.text = text,
+		.text_bytes = text_bytes};
+	int r = emu_create(&program->config, pool, NULL, &run.machine);
+
+	r = r ? r : set_up(&run);
+	if (r == 0 && fault) {
+		r = emu_plant_fault(run.machine, fault);
+	}
+	r = r ? r : execute(&run);
+	if (is_finding(r)) {
+		report(&run, "kernel %u: %s", run.kernel, nvw_error_message());
+	}
+	emu_destroy(run.machine);
+	*ret_operations = run.operations;
+	return run.failed ? 1 : r < 0 ? r : 0;
+}
