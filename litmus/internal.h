@@ -42,17 +42,20 @@ enum { LITMUS_STEPS = 512 };
 /* A depth-first search by replay; flat, so that it can lie in memory shared with a child process. */
 struct litmus_search {
 	struct nvw_random random;
-	bool is_random;                             /* sample instead of going on in order */
+	uint64_t budget, done; /* executions */
+	bool is_random;        /* sample instead of going on in order: for the second half of the budget */
+	bool is_complete;      /* there is no other schedule */
 	uint16_t at, length;
 	uint8_t choice[LITMUS_STEPS], count[LITMUS_STEPS];
 	uint16_t turns;
 	int8_t turn[LITMUS_STEPS];                  /* which thread went, for the witness; -1: an idle work-item */
 };
+void litmus_search_start(struct litmus_search *search, uint64_t budget, uint64_t seed);
 /* The next of count choices of this execution. */
 unsigned litmus_search_choose(struct litmus_search *search, unsigned count);
 /* Begins an execution. */
 void litmus_search_begin(struct litmus_search *search);
-/* Goes on to the next schedule; false if that was the last. */
+/* Goes on to the next schedule; false if that was the last one, or the budget is used up. */
 bool litmus_search_next(struct litmus_search *search);
 /* "P0 P1 P1": the turns of the latest execution. */
 void litmus_search_text(const struct litmus_search *search, char *text, size_t room);
@@ -98,8 +101,19 @@ NVW_CHECKED int litmus_execution_run(struct litmus_execution *x, struct nvw_mach
 /* Final registers and memory into x->state. */
 NVW_CHECKED int litmus_execution_read(struct litmus_execution *x, struct nvw_machine *machine);
 
-/* Counts a final state in the report. */
+/* Where variable v lies in the range of DRAM or NVRAM that the test has. */
+unsigned litmus_variable_offset(const struct litmus_situation *situation, unsigned v);
+/* The line of kernel.c that has the persist barrier, for those who narrow it. */
+extern const unsigned litmus_persist_barrier_line;
+
+/* ---- Reports (report.c) -------------------------------------------------------------------------------------------------- */
+
+void litmus_report_begin(struct litmus_report *report, const struct litmus_test *test, const char *protocol);
+void litmus_report_witness(struct litmus_report *report, const struct litmus_situation *situation,
+	const struct litmus_search *search);
+/* Counts a final state. */
 void litmus_report_count(struct litmus_report *report, const struct litmus_state *state);
+/* By text, for the caller's eyes. */
 void litmus_report_sort(struct litmus_report *report);
 
 #endif

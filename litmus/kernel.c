@@ -140,6 +140,12 @@ static bool is_skipped(const struct litmus_op *op, const int64_t *registers)
 				 value_of(registers, op->guard.value));
 }
 
+static void persist_barrier(enum nvw_group group)
+{
+	nvw_p_barrier(group);
+}
+const unsigned litmus_persist_barrier_line = __LINE__ - 2;
+
 static uint64_t perform(const struct litmus_execution *x, const struct litmus_op *op, uint64_t a, uint64_t b)
 {
 	uint64_t *const p = x->variable[op->variable];
@@ -168,10 +174,10 @@ static uint64_t perform(const struct litmus_execution *x, const struct litmus_op
 		nvw_barrier(NVW_WORKGROUP);
 		return 0;
 	case LITMUS_PERSIST_BARRIER:
-		nvw_p_barrier(op->group);
+		persist_barrier(op->group);
 		return 0;
 	case LITMUS_DRAIN:
-		nvw_p_barrier_wi();
+		persist_barrier(NVW_WORKITEM);
 		return 0;
 	case LITMUS_FLUSH:
 		return 0;
@@ -251,12 +257,11 @@ static unsigned choose(void *context, unsigned count)
 
 /* ---- One execution ------------------------------------------------------------------------------------------------ */
 
-/* Where variable v lies in the range of DRAM or NVRAM. */
-static uint64_t *place(const struct litmus_execution *x, char *base, unsigned v)
+unsigned litmus_variable_offset(const struct litmus_situation *s, unsigned v)
 {
-	const unsigned words = x->situation.shares_lines ? 2 : 1;
+	const unsigned words = s->shares_lines ? 2 : 1;
 
-	return (uint64_t *)(void *)(base + v / words * 64 + v % words * 8);
+	return v / words * 64 + v % words * 8;
 }
 
 int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
@@ -279,7 +284,8 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 		const struct litmus_variable *const variable = &x->test->variable[v];
 		int error = 0;
 
-		x->variable[v] = place(x, pool && variable->is_nvram ? nvram : dram, v);
+		x->variable[v] = (uint64_t *)(void *)((pool && variable->is_nvram ? nvram : dram) +
+						       litmus_variable_offset(&x->situation, v));
 		if (variable->initial || pool) {
 			error = nvw_write(m, x->variable[v], &variable->initial, sizeof variable->initial);
 		}

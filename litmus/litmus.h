@@ -174,6 +174,7 @@ struct litmus_options {
 	uint64_t schedules;  /* budget of a situation; 0 chooses 10000, of a persist test 60 */
 	uint64_t seed;
 	const char *fault;   /* planted (emu_plant_fault); NULL: none */
+	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by so many steps */
 	bool stop_when_seen; /* the outcome is all that is asked for: counts are then those of a part */
 };
 

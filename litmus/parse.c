@@ -423,7 +423,7 @@ static int take_thread(struct litmus_reader *r)
 {
 	struct litmus_test *const test = r->test;
 	struct litmus_thread *const t = &test->thread[test->thread_count];
-	unsigned number;
+	unsigned number = 0;
 	int error;
 
 	if (test->thread_count == LITMUS_THREADS) {
@@ -649,6 +649,7 @@ int litmus_complete(struct litmus_reader *r)
 {
 	struct litmus_test *const t = r->test;
 	const bool is_persist = litmus_is_persist(t);
+	unsigned under = 0;
 
 	for (unsigned i = 0; i < t->term_count; i++) {
 		if (is_persist && (t->term[i].kind == LITMUS_TERM_REGISTER || t->term[i].kind == LITMUS_TERM_MEMORY)) {
@@ -659,6 +660,16 @@ int litmus_complete(struct litmus_reader *r)
 		if (t->term[i].kind == LITMUS_TERM_NVRAM) {
 			t->variable[t->term[i].index].is_nvram = true;
 		}
+	}
+	for (unsigned i = 0; i < LITMUS_PERSISTENCY_COUNT; i++) {
+		under += t->under[i] != LITMUS_UNSAID;
+	}
+	if (under && !is_persist) {
+		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM (nvm:)",
+			r->file, t->line, t->name);
+	}
+	if (!under && is_persist) {
+		t->under[LITMUS_EPOCH] = t->verdict;
 	}
 	if (!t->thread_count || !t->term_count || !t->verdict) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,

@@ -9,6 +9,15 @@
 
 #include "internal.h"
 
+void litmus_search_start(struct litmus_search *s, uint64_t budget, uint64_t seed)
+{
+	s->random.state = nvw_mix64(seed);
+	s->budget = budget;
+	s->done = 0;
+	s->is_random = s->is_complete = false;
+	s->length = 0;
+}
+
 void litmus_search_begin(struct litmus_search *s)
 {
 	s->at = s->turns = 0;
@@ -34,16 +43,21 @@ unsigned litmus_search_choose(struct litmus_search *s, unsigned count)
 	return s->choice[i];
 }
 
+/* If half of the budget does not suffice, the other half goes to schedules at random. */
 bool litmus_search_next(struct litmus_search *s)
 {
+	s->done++;
 	while (!s->is_random && s->length && s->choice[s->length - 1] + 1 == s->count[s->length - 1]) {
 		s->length--;
 	}
-	if (s->is_random || !s->length) {
-		return s->is_random;
+	if (!s->is_random) {
+		s->is_complete = !s->length;
+		s->is_random = s->length && s->done >= (s->budget + 1) / 2;
 	}
-	s->choice[s->length - 1]++;
-	return true;
+	if (s->length) {
+		s->choice[s->length - 1]++;
+	}
+	return !s->is_complete && s->done < s->budget;
 }
 
 void litmus_search_text(const struct litmus_search *s, char *text, size_t room)

@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -20,65 +19,7 @@ struct runner {
 	struct nvw_pool *pool; /* NULL if the test needs no NVRAM */
 };
 
-/* ---- Reports ---------------------------------------------------------------------------------------------------- */
-
-void litmus_report_count(struct litmus_report *report, const struct litmus_state *state)
-{
-	const bool holds = litmus_holds(report->test, state);
-	char text[2 * LITMUS_TEXT];
-	unsigned i = 0;
-
-	litmus_state_text(report->test, state, text, sizeof text);
-	report->seen += holds;
-	while (i < report->outcome_count && strcmp(report->outcome[i].text, text)) {
-		i++;
-	}
-	if (i == LITMUS_OUTCOMES) { /* the last place is for all others */
-		i--;
-		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "(others)");
-	} else if (i == report->outcome_count) {
-		report->outcome_count++;
-		memcpy(report->outcome[i].text, text, sizeof text);
-	}
-	report->outcome[i].holds |= holds;
-	report->outcome[i].count++;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct litmus_outcome *)a)->text, ((const struct litmus_outcome *)b)->text);
-}
-
-void litmus_report_sort(struct litmus_report *report)
-{
-	qsort(report->outcome, report->outcome_count, sizeof *report->outcome, by_text);
-}
-
-const char *litmus_report_verdict(const struct litmus_report *r)
-{
-	if (!r->is_claimed) {
-		return r->seen ? "not claimed, seen" : "not claimed, never seen";
-	}
-	if (r->said == LITMUS_FORBIDDEN) {
-		return r->seen ? "FORBIDDEN SEEN" : "ok";
-	}
-	return r->seen ? "allowed, seen" : "allowed, never seen";
-}
-
-bool litmus_has_failed(const struct litmus_report *r)
-{
-	return r->is_claimed && r->said == LITMUS_FORBIDDEN && r->seen;
-}
-
 /* ---- Executions --------------------------------------------------------------------------------------------------- */
-
-static void keep_witness(struct runner *run)
-{
-	char schedule[LITMUS_TEXT];
-
-	litmus_search_text(&run->search, schedule, sizeof schedule);
-	snprintf(run->report->witness, sizeof run->report->witness, "%s: %s", run->execution.situation.name, schedule);
-}
 
 static int execute_on(struct runner *run, struct nvw_machine *m)
 {
@@ -93,11 +34,9 @@ static int execute_on(struct runner *run, struct nvw_machine *m)
 	}
 	error = error ? error : litmus_execution_read(x, m);
 	if (!error) {
-		const uint64_t before = run->report->seen;
-
 		litmus_report_count(run->report, &x->state);
-		if (!before && run->report->seen) {
-			keep_witness(run);
+		if (litmus_holds(run->test, &x->state) && !run->report->seen++) {
+			litmus_report_witness(run->report, &x->situation, &run->search);
 		}
 	}
 	return error;
@@ -122,26 +61,17 @@ static bool has_enough(const struct runner *run)
 	return run->options->stop_when_seen && run->report->seen;
 }
 
-/* Half of the budget in order; if that does not suffice, the other half at random. */
 static int go_through_schedules(struct runner *run)
 {
-	const uint64_t budget = run->options->schedules ? run->options->schedules : SCHEDULES;
 	struct emu_config config;
-	uint64_t n = 0;
-	bool more = true;
-	int error = 0;
+	int error;
 
 	litmus_machine(run->test, &run->execution.situation, run->options->protocol, &config);
-	run->search = (struct litmus_search){.random.state = nvw_mix64(run->options->seed)};
-	for (; n < budget && more && !error && !has_enough(run); n++) {
-		if (n == (budget + 1) / 2) {
-			run->search.is_random = true;
-			run->report->is_exhaustive = false;
-		}
+	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES, run->options->seed);
+	do {
 		error = execute(run, &config);
-		more = litmus_search_next(&run->search);
-	}
-	run->report->is_exhaustive &= !more;
+	} while (!error && !has_enough(run) && litmus_search_next(&run->search));
+	run->report->is_exhaustive &= run->search.is_complete;
 	return error;
 }
 
@@ -195,9 +125,7 @@ int litmus_run_visibility(const struct litmus_test *test, const struct litmus_op
 	struct runner *const run = calloc(1, sizeof *run);
 	int error = run ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
 
-	*report = (struct litmus_report){.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
-	snprintf(report->protocol, sizeof report->protocol, "%s", options->protocol);
-	report->is_claimed = litmus_claimed(test, options->protocol, &report->why);
+	litmus_report_begin(report, test, options->protocol);
 	if (!error && needs_nvram(test)) {
 		error = make_pool(&run->pool);
 	}
