@@ -139,6 +139,7 @@ static int go_through_situations(struct bench *b)
 		struct litmus_situation situation;
 	} list[] = {
 		{CT_PERMITTED, {.name = "permitted"}},
+		{CT_PERMITTED, {.name = "permitted, store buffers of one line", .drains = true}},
 		{CT_OBSERVED, {.name = "observed"}},
 		{CT_OBSERVED, {.name = "observed, store buffers of one line", .drains = true}},
 		{CT_OBSERVED, {.name = "observed, two variables a line", .shares_lines = true}},
