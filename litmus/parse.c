@@ -601,11 +601,7 @@ int litmus_take_init(struct litmus_reader *r)
 		if (error) {
 			return error;
 		}
-		accept(r, ",");
-		accept(r, ";");
-		while (*r->at == ' ' || *r->at == '\t') {
-			r->at++;
-		}
+		r->at += strspn(r->at, " \t,;");
 	} while (is_word(*r->at));
 	return 0;
 }
