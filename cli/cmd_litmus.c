@@ -71,7 +71,7 @@ static void print(const struct litmus_report *r, bool brief)
 		printf("               and %u other final states\n", r->outcome_count - OUTCOMES_SHOWN);
 	}
 	if (r->unfinished) {
-		printf("    %10" PRIu64 "  does not end\n", r->unfinished);
+		printf("    %10" PRIu64 "  no end: a deadlock, or an order that contradicts itself\n", r->unfinished);
 	}
 	if (*r->witness) {
 		printf("  seen first with %s\n", r->witness);
