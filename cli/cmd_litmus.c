@@ -25,7 +25,6 @@ static const char help[] =
 	"  --schedules=N          at most N schedules a situation [10000; of tests over NVRAM 60]\n"
 	"  --seed=N               of sampled schedules and of evictions [1]\n"
 	"  --test=NAME            only the tests whose names contain NAME\n"
-	"  --fault=ACTION         leaves an action of the protocol's tables out: what tests the tests\n"
 	"  --brief                one line a test, without the final states\n"
 	"  --output-format=X      normal or json [normal]\n";
 
@@ -237,19 +236,13 @@ static int take_only(struct command *c, const char *value)
 	return 0;
 }
 
-static int take_fault(struct command *c, const char *value)
-{
-	c->options.fault = value;
-	return 0;
-}
-
 static int take_option(struct command *c, const char *arg)
 {
 	static const struct {
 		const char *name;
 		int (*take)(struct command *command, const char *value);
 	} options[] = {{"--protocol=", take_protocol}, {"--schedules=", take_schedules}, {"--seed=", take_seed},
-		{"--test=", take_only}, {"--fault=", take_fault}};
+		{"--test=", take_only}};
 	const int format = cli_output_format(arg, &c->json);
 
 	if (format) {
