@@ -37,7 +37,7 @@ void litmus_report_count(struct litmus_report *report, const struct litmus_state
 		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "(others)");
 	} else if (i == report->outcome_count) {
 		report->outcome_count++;
-		memcpy(report->outcome[i].text, text, sizeof text);
+		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "%s", text);
 	}
 	report->outcome[i].holds |= holds;
 	report->outcome[i].count++;
