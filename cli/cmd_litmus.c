@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave litmus: which outcomes of litmus tests the protocols show, beside what the models say. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <emu.h>
+#include <litmus/litmus.h>
+
+#include "commands.h"
+#include "core/units.h"
+#include "session.h"
+
+enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 6 };
+
+static const char help[] =
+	"nvwave litmus FILE|DIR... [options]\n\n"
+	"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
+	"situations of the caches, and compares the outcomes with what the test's memory model says.\n"
+	"Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n\n"
+	"  --protocol=NAME|each   coherence protocol [vi]\n"
+	"  --schedules=N          at most N schedules a situation [10000; of tests over NVRAM 60]\n"
+	"  --seed=N               of sampled schedules and of evictions [1]\n"
+	"  --test=NAME            only the tests whose names contain NAME\n"
+	"  --brief                one line a test, without the final states\n"
+	"  --output-format=X      normal or json [normal]\n";
+
+static const char *const verdicts[VERDICTS] = {"ok", "FORBIDDEN SEEN", "allowed, seen", "allowed, never seen",
+	"not claimed, seen", "not claimed, never seen"};
+
+struct command {
+	struct litmus_options options;
+	struct litmus_list tests;
+	const char *only; /* part of the names; NULL: all */
+	const char *protocol[PROTOCOLS_MAX];
+	unsigned protocol_count;
+	uint64_t count[PROTOCOLS_MAX][VERDICTS];
+	bool json, brief, has_failed;
+	json_t *reports;
+};
+
+/* ---- Reports ------------------------------------------------------------------------------------------------------- */
+
+static void print(const struct litmus_report *r, bool brief)
+{
+	const struct litmus_test *const t = r->test;
+
+	printf("%s under %s%s%s: %s\n", t->name, r->protocol, r->persistency < 0 ? "" : ", ",
+		r->persistency < 0 ? "" : litmus_persistency_name(r->persistency), litmus_report_verdict(r));
+	if (brief) {
+		return;
+	}
+	printf("  %s by %s: %s\n", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed", *t->model ? t->model : "no model",
+		t->outcome_text);
+	if (!r->is_claimed) {
+		printf("  not claimed: %s\n", r->why);
+	}
+	printf("  %u situations, %" PRIu64 " schedules, ", r->situations, r->schedules);
+	if (r->persistency >= 0) {
+		printf("%" PRIu64 " crash states, ", r->states);
+	}
+	puts(r->is_exhaustive ? "exhaustive" : "sampled");
+	for (unsigned i = 0; i < r->outcome_count && i < OUTCOMES_SHOWN; i++) {
+		printf("  %c %10" PRIu64 "  %s\n", r->outcome[i].holds ? '*' : ' ', r->outcome[i].count, r->outcome[i].text);
+	}
+	if (r->outcome_count > OUTCOMES_SHOWN) {
+		printf("               and %u other final states\n", r->outcome_count - OUTCOMES_SHOWN);
+	}
+	if (r->unfinished) {
+		printf("    %10" PRIu64 "  no end: a deadlock, or an order that contradicts itself\n", r->unfinished);
+	}
+	if (*r->witness) {
+		printf("  seen first with %s\n", r->witness);
+	}
+}
+
+static json_t *to_json(const struct litmus_report *r)
+{
+	json_t *const outcomes = json_array();
+
+	for (unsigned i = 0; i < r->outcome_count; i++) {
+		json_array_append_new(outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
+							r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}", "test",
+		r->test->name, "file", r->test->file, "model", r->test->model, "protocol", r->protocol, "persistency",
+		r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency), "outcome", r->test->outcome_text, "said",
+		r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed", "claimed", r->is_claimed, "verdict",
+		litmus_report_verdict(r), "seen", (json_int_t)r->seen, "schedules", (json_int_t)r->schedules, "unfinished",
+		(json_int_t)r->unfinished, "states", (json_int_t)r->states, "situations", (json_int_t)r->situations,
+		"exhaustive", r->is_exhaustive, "states_seen", outcomes, "witness", r->witness);
+}
+
+static int take_report(struct command *c, unsigned protocol, const struct litmus_report *r)
+{
+	const char *const verdict = litmus_report_verdict(r);
+
+	for (unsigned v = 0; v < VERDICTS; v++) {
+		c->count[protocol][v] += !strcmp(verdict, verdicts[v]);
+	}
+	c->has_failed |= litmus_has_failed(r);
+	if (!c->json) {
+		print(r, c->brief);
+		return 0;
+	}
+	return json_array_append_new(c->reports, to_json(r)) ? nvw_fail(NVW_E_MEMORY, "no memory for the report") : 0;
+}
+
+static void print_summary(const struct command *c)
+{
+	printf("\n%-12s %6s", "protocol", "tests");
+	for (unsigned v = 0; v < VERDICTS; v++) {
+		printf("  %s", verdicts[v]);
+	}
+	putchar('\n');
+	for (unsigned p = 0; p < c->protocol_count; p++) {
+		uint64_t all = 0;
+
+		for (unsigned v = 0; v < VERDICTS; v++) {
+			all += c->count[p][v];
+		}
+		printf("%-12s %6" PRIu64, c->protocol[p], all);
+		for (unsigned v = 0; v < VERDICTS; v++) {
+			printf("  %*" PRIu64, (int)strlen(verdicts[v]), c->count[p][v]);
+		}
+		putchar('\n');
+	}
+}
+
+static int print_json(struct command *c)
+{
+	json_t *const summary = json_object(), *whole;
+	int error;
+
+	for (unsigned p = 0; p < c->protocol_count; p++) {
+		json_t *const counts = json_object();
+
+		for (unsigned v = 0; v < VERDICTS; v++) {
+			json_object_set_new(counts, verdicts[v], json_integer((json_int_t)c->count[p][v]));
+		}
+		json_object_set_new(summary, c->protocol[p], counts);
+	}
+	whole = json_pack("{s:s, s:O, s:o}", "verdict", c->has_failed ? "inconsistent" : "consistent", "tests", c->reports,
+		"summary", summary);
+	error = json_dumpf(whole, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(whole);
+	return error ? nvw_fail(NVW_E_SYSTEM, "cannot write the report") : 0;
+}
+
+/* ---- Running --------------------------------------------------------------------------------------------------------- */
+
+static int run_test(struct command *c, unsigned protocol, const struct litmus_test *test, struct litmus_report *report)
+{
+	int error = 0;
+
+	if (!litmus_is_persist(test)) {
+		error = litmus_run_visibility(test, &c->options, report);
+		return error ? error : take_report(c, protocol, report);
+	}
+	for (unsigned model = 0; model < LITMUS_PERSISTENCY_COUNT && !error; model++) {
+		if (test->under[model]) {
+			error = litmus_run_persist(test, model, &c->options, report);
+			error = error ? error : take_report(c, protocol, report);
+		}
+	}
+	return error;
+}
+
+static int run_tests(struct command *c)
+{
+	struct litmus_report *const report = calloc(1, sizeof *report);
+	unsigned chosen = 0;
+	int error = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a report");
+
+	for (unsigned p = 0; p < c->protocol_count && !error; p++) {
+		c->options.protocol = c->protocol[p];
+		for (unsigned i = 0; i < c->tests.count && !error; i++) {
+			if (!c->only || strstr(c->tests.test[i].name, c->only)) {
+				chosen++;
+				error = run_test(c, p, &c->tests.test[i], report);
+			}
+		}
+	}
+	free(report);
+	return error || chosen ? error : nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+}
+
+/* ---- The command line -------------------------------------------------------------------------------------------------- */
+
+static int take_protocol(struct command *c, const char *value)
+{
+	const char *names[PROTOCOLS_MAX + 1], *citation, *summary, *near;
+	unsigned n = 0;
+
+	while (n < PROTOCOLS_MAX && emu_protocol_info(n, &names[n], &citation, &summary)) {
+		n++;
+	}
+	names[n] = NULL;
+	c->protocol_count = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (!strcmp(value, "each") || !strcmp(value, names[i])) {
+			c->protocol[c->protocol_count++] = names[i];
+		}
+	}
+	near = nvw_nearest(value, names);
+	return c->protocol_count ? 0 : nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; %s%s%s", value,
+						near ? "did you mean " : "see nvwave list protocols", near ? near : "", near ? "?" : "");
+}
+
+static int take_number(const char *name, const char *value, uint64_t *ret)
+{
+	const int error = nvw_parse_count(value, ret);
+
+	return error ? nvw_fail(error, "--%s: %s", name, nvw_error_message()) : 0;
+}
+
+static int take_schedules(struct command *c, const char *value)
+{
+	const int error = take_number("schedules", value, &c->options.schedules);
+
+	return error || c->options.schedules ? error : nvw_fail(NVW_E_USAGE, "--schedules: at least 1");
+}
+
+static int take_seed(struct command *c, const char *value)
+{
+	return take_number("seed", value, &c->options.seed);
+}
+
+static int take_only(struct command *c, const char *value)
+{
+	c->only = value;
+	return 0;
+}
+
+static int take_option(struct command *c, const char *arg)
+{
+	static const struct {
+		const char *name;
+		int (*take)(struct command *command, const char *value);
+	} options[] = {{"--protocol=", take_protocol}, {"--schedules=", take_schedules}, {"--seed=", take_seed},
+		{"--test=", take_only}};
+	const int format = cli_output_format(arg, &c->json);
+
+	if (format) {
+		return format < 0 ? format : 0;
+	}
+	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
+		if (!strncmp(arg, options[i].name, strlen(options[i].name))) {
+			return options[i].take(c, arg + strlen(options[i].name));
+		}
+	}
+	if (strcmp(arg, "--brief")) {
+		return nvw_fail(NVW_E_USAGE, "litmus: \"%s\" is not understood (nvwave litmus --help)", arg);
+	}
+	c->brief = true;
+	return 0;
+}
+
+static int litmus(struct command *c, int argc, char **argv)
+{
+	int error = take_protocol(c, "vi");
+
+	for (int i = 1; i < argc && !error; i++) {
+		error = argv[i][0] == '-' ? take_option(c, argv[i]) : litmus_load(argv[i], &c->tests);
+	}
+	if (!error && !c->tests.count) {
+		error = nvw_fail(NVW_E_USAGE, "litmus what? .litmus files, .tsv tables, or folders of them");
+	}
+	error = error ? error : run_tests(c);
+	if (!error && c->json) {
+		error = print_json(c);
+	} else if (!error) {
+		print_summary(c);
+	}
+	return error || !fflush(stdout) ? error : nvw_fail_errno("cannot write the report");
+}
+
+int cmd_litmus(int argc, char **argv)
+{
+	struct command c = {.options.seed = 1};
+	int error;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help")) {
+			fputs(help, stdout);
+			return STATUS_CLEAN;
+		}
+	}
+	c.reports = json_array();
+	error = litmus(&c, argc, argv);
+	json_decref(c.reports);
+	litmus_list_free(&c.tests);
+	return error ? cli_fail() : c.has_failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Outcomes: evaluation, and final states as text. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "litmus.h"
+
+bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b)
+{
+	switch (relation) {
+	case LITMUS_EQ:
+		return a == b;
+	case LITMUS_NE:
+		return a != b;
+	case LITMUS_LE:
+		return a <= b;
+	case LITMUS_GE:
+		return a >= b;
+	case LITMUS_LT:
+		return a < b;
+	default:
+		return a > b;
+	}
+}
+
+static int64_t operand(const struct litmus_term *t, const struct litmus_state *s)
+{
+	switch (t->kind) {
+	case LITMUS_TERM_NUMBER:
+		return t->number;
+	case LITMUS_TERM_REGISTER:
+		return s->registers[t->thread][t->index];
+	default:
+		return s->memory[t->index];
+	}
+}
+
+bool litmus_holds(const struct litmus_test *test, const struct litmus_state *state)
+{
+	int64_t stack[LITMUS_TERMS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < test->term_count; i++) {
+		const struct litmus_term *const t = &test->term[i];
+
+		switch (t->kind) {
+		case LITMUS_TERM_RELATION:
+			n--;
+			stack[n - 1] = litmus_related(stack[n - 1], t->index, stack[n]);
+			break;
+		case LITMUS_TERM_AND:
+			n--;
+			stack[n - 1] = stack[n - 1] && stack[n];
+			break;
+		case LITMUS_TERM_OR:
+			n--;
+			stack[n - 1] = stack[n - 1] || stack[n];
+			break;
+		case LITMUS_TERM_NOT:
+			stack[n - 1] = !stack[n - 1];
+			break;
+		default:
+			stack[n++] = operand(t, state);
+		}
+	}
+	return stack[0];
+}
+
+static bool names_variable(const struct litmus_test *test, unsigned variable)
+{
+	for (unsigned i = 0; i < test->term_count; i++) {
+		if ((test->term[i].kind == LITMUS_TERM_MEMORY || test->term[i].kind == LITMUS_TERM_NVRAM) &&
+			test->term[i].index == variable) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void litmus_state_text(const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room)
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	for (unsigned t = 0; !litmus_is_persist(test) && t < test->thread_count; t++) {
+		for (unsigned r = 0; r < test->thread[t].register_count && n < room; r++) {
+			n += (size_t)snprintf(text + n, room - n, "%s%u:%s=%" PRId64, n ? " " : "", t,
+				test->thread[t].register_name[r], state->registers[t][r]);
+		}
+	}
+	for (unsigned v = 0; v < test->variable_count && n < room; v++) {
+		if (names_variable(test, v)) {
+			n += (size_t)snprintf(text + n, room - n, "%s%s=%" PRId64, n ? " " : "", test->variable[v].name,
+				state->memory[v]);
+		}
+	}
+}
+
+bool litmus_is_persist(const struct litmus_test *test)
+{
+	for (unsigned i = 0; i < test->term_count; i++) {
+		if (test->term[i].kind == LITMUS_TERM_NVRAM) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool litmus_has_op(const struct litmus_test *test, enum litmus_op_kind kind)
+{
+	for (unsigned t = 0; t < test->thread_count; t++) {
+		for (unsigned i = 0; i < test->thread[t].op_count; i++) {
+			if (test->thread[t].op[i].kind == kind) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+const char *litmus_persistency_name(enum litmus_persistency persistency)
+{
+	static const char *const names[] = {
+#define X(name, text) text,
+		LITMUS_PERSISTENCIES(X)
+#undef X
+	};
+
+	return names[persistency];
+}

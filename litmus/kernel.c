@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernel that carries out a test: each thread is a work-item, and a wavefront of its own.
+ *
+ * A work-item follows a script, in which other loads and stores stand between the operations of its thread where the
+ * situation asks for them. What only its own work-item can notice is not worth an order of its own: such a step is
+ * taken as soon as it can be, and the search goes over the orders of the operations alone.
+ *
+ * Mapping
+ *   (1) A fence is an acq_rel read-modify-write of its scope on one variable that all threads share (alsop16 III.C.3).
+ *   (2) A work-item without a thread fills up its work-group; it meets the barriers of the group's first thread.
+ *   (3) PFLUSH does nothing and PBARRIER(sys) is a persist barrier of work-item scope: what gope18 has that is nearest.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* ---- Scripts ------------------------------------------------------------------------------------------------ */
+
+static void append(struct litmus_execution *x, unsigned item, struct litmus_step step)
+{
+	if (x->script[item].count < LITMUS_SCRIPT) {
+		x->script[item].step[x->script[item].count++] = step;
+	}
+}
+
+static void warm_up(struct litmus_execution *x, unsigned item)
+{
+	for (unsigned v = 0; v < x->test->variable_count; v++) {
+		if (x->situation.warm >> v & 1) {
+			append(x, item, (struct litmus_step){.at = x->variable[v]});
+		}
+	}
+}
+
+/* Up to two accesses to lines of its own, so that others have to leave. */
+static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
+{
+	uint64_t h = nvw_mix64(x->situation.evicting + 64 * item + where);
+
+	for (unsigned n = x->situation.evicting ? h % 3 : 0; n; n--) {
+		h = nvw_mix64(h);
+		append(x, item, (struct litmus_step){
+			.at = x->others + 8 * (LITMUS_OTHER_LINES * item + h % LITMUS_OTHER_LINES), .is_store = h >> 8 & 1});
+	}
+}
+
+/* One line more in the store buffer, so that what was stored before leaves it. */
+static void push_out(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
+{
+	if (x->situation.drains && op->kind >= LITMUS_STORE && op->kind <= LITMUS_COMPARE_EXCHANGE) {
+		append(x, item, (struct litmus_step){.at = x->others + 8 * LITMUS_OTHER_LINES * item, .is_store = true});
+	}
+}
+
+static bool is_group_wide(const struct litmus_op *op)
+{
+	return op->kind == LITMUS_BARRIER || (op->kind == LITMUS_PERSIST_BARRIER && op->group != NVW_WORKITEM);
+}
+
+static void write_script(struct litmus_execution *x, unsigned item)
+{
+	const int mine = x->geometry.thread[item];
+	const int first = x->geometry.thread[item - item % x->geometry.group_size];
+	const struct litmus_thread *const t = &x->test->thread[mine < 0 ? first : mine];
+
+	x->script[item].count = 0;
+	if (mine >= 0) {
+		warm_up(x, item);
+	}
+	for (unsigned i = 0; i < t->op_count; i++) {
+		if (mine >= 0) {
+			append(x, item, (struct litmus_step){.op = &t->op[i]});
+			push_out(x, item, &t->op[i]);
+			disturb(x, item, i);
+		} else if (is_group_wide(&t->op[i]) && !t->op[i].is_guarded) {
+			append(x, item, (struct litmus_step){.op = &t->op[i]});
+		}
+	}
+}
+
+/* What the work-item does from step i on. */
+static enum litmus_next next_from(const struct litmus_execution *x, unsigned item, unsigned i)
+{
+	for (; i < x->script[item].count; i++) {
+		const struct litmus_op *const op = x->script[item].step[i].op;
+
+		if (!op) {
+			return LITMUS_NEXT_ALONE;
+		}
+		if (op->kind != LITMUS_SET && op->kind != LITMUS_FLUSH) {
+			return x->geometry.thread[item] < 0 ? LITMUS_NEXT_ALONE : LITMUS_NEXT_SHARED;
+		}
+	}
+	return LITMUS_NEXT_ALONE; /* it returns */
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------------------------- */
+
+static void go_on(struct litmus_execution *x, unsigned first, unsigned count)
+{
+	for (unsigned i = first; i < first + count; i++) {
+		if (x->next[i] == LITMUS_NEXT_WAITS) {
+			x->next[i] = LITMUS_NEXT_SHARED;
+		}
+	}
+}
+
+/* The work-item is about to wait for others; the last to come waits for nobody. */
+static void arrive(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
+{
+	const unsigned size = x->geometry.group_size, group = item / size, items = x->geometry.groups * size;
+	unsigned *const arrived = &x->arrived[group][op->kind == LITMUS_PERSIST_BARRIER];
+
+	if (!is_group_wide(op) || (op->kind == LITMUS_PERSIST_BARRIER && !x->barriers_stall)) {
+		return;
+	}
+	x->next[item] = LITMUS_NEXT_WAITS;
+	if (op->kind == LITMUS_PERSIST_BARRIER && op->group == NVW_KERNEL) {
+		if (++x->arrived_kernel == items) {
+			x->arrived_kernel = 0;
+			go_on(x, 0, items);
+		}
+	} else if (++*arrived == size) {
+		*arrived = 0;
+		go_on(x, group * size, size);
+	}
+}
+
+/* ---- The interpreter ------------------------------------------------------------------------------------------- */
+
+static int64_t value_of(const int64_t *registers, struct litmus_value v)
+{
+	return v.register_number < 0 ? v.number : registers[v.register_number];
+}
+
+static bool is_skipped(const struct litmus_op *op, const int64_t *registers)
+{
+	return op->is_guarded && !litmus_related(registers[op->guard.register_number], op->guard.relation,
+				 value_of(registers, op->guard.value));
+}
+
+static void persist_barrier(enum nvw_group group)
+{
+	nvw_p_barrier(group);
+}
+const unsigned litmus_persist_barrier_line = __LINE__ - 2;
+
+static uint64_t perform(const struct litmus_execution *x, const struct litmus_op *op, uint64_t a, uint64_t b)
+{
+	uint64_t *const p = x->variable[op->variable];
+
+	switch (op->kind) {
+	case LITMUS_LOAD:
+		return op->is_plain ? nvw_load(p) : nvw_atomic_load(p, op->order, op->scope);
+	case LITMUS_STORE:
+		if (op->is_plain) {
+			nvw_store(p, a);
+		} else {
+			nvw_atomic_store(p, a, op->order, op->scope);
+		}
+		return 0;
+	case LITMUS_ADD:
+		return nvw_atomic_add(p, a, op->order, op->scope);
+	case LITMUS_SUB:
+		return nvw_atomic_sub(p, a, op->order, op->scope);
+	case LITMUS_EXCHANGE:
+		return nvw_atomic_exchange(p, a, op->order, op->scope);
+	case LITMUS_COMPARE_EXCHANGE:
+		return nvw_atomic_compare_exchange(p, a, b, op->order, op->scope);
+	case LITMUS_FENCE:
+		return nvw_atomic_add(x->fence, 0, op->order == NVW_SEQ_CST ? NVW_SEQ_CST : NVW_ACQ_REL, op->scope);
+	case LITMUS_BARRIER:
+		nvw_barrier(NVW_WORKGROUP);
+		return 0;
+	case LITMUS_PERSIST_BARRIER:
+		persist_barrier(op->group);
+		return 0;
+	case LITMUS_DRAIN:
+		persist_barrier(NVW_WORKITEM);
+		return 0;
+	case LITMUS_FLUSH:
+		return 0;
+	default: /* LITMUS_SET */
+		return a + b;
+	}
+}
+
+static void take_step(struct litmus_execution *x, unsigned item, const struct litmus_step *s)
+{
+	const int thread = x->geometry.thread[item];
+	int64_t none[LITMUS_REGISTERS] = {0}, *const registers = thread < 0 ? none : x->state.registers[thread];
+	uint64_t result;
+
+	if (!s->op) {
+		if (s->is_store) {
+			nvw_store(s->at, 1);
+		} else {
+			(void)nvw_load(s->at);
+		}
+		return;
+	}
+	if (is_skipped(s->op, registers)) {
+		return;
+	}
+	arrive(x, item, s->op);
+	result = perform(x, s->op, (uint64_t)value_of(registers, s->op->a), (uint64_t)value_of(registers, s->op->b));
+	if (s->op->to >= 0) {
+		registers[s->op->to] = (int64_t)result;
+	}
+}
+
+static void interpret(const void *args)
+{
+	struct litmus_execution *const x = *(struct litmus_execution *const *)args;
+	const unsigned item = (unsigned)nvw_global_id();
+
+	for (unsigned i = 0; i < x->script[item].count; i++) {
+		x->next[item] = next_from(x, item, i + 1);
+		take_step(x, item, &x->script[item].step[i]);
+	}
+	x->next[item] = LITMUS_NEXT_NOTHING;
+}
+
+/* ---- Scheduling -------------------------------------------------------------------------------------------------- */
+
+static void note_turn(struct litmus_search *s, int thread)
+{
+	if (s->turns < LITMUS_STEPS) {
+		s->turn[s->turns++] = (int8_t)thread;
+	}
+}
+
+/* Wavefronts are offered in the order of their work-items. */
+static unsigned choose(void *context, unsigned count)
+{
+	struct litmus_execution *const x = context;
+	unsigned ready[LITMUS_ITEMS], n = 0, chosen;
+
+	for (unsigned i = 0; i < x->geometry.groups * x->geometry.group_size; i++) {
+		if (x->next[i] <= LITMUS_NEXT_SHARED) {
+			ready[n++] = i;
+		}
+	}
+	if (n != count) { /* a barrier opened otherwise than was thought: nothing is known of who is who */
+		return litmus_search_choose(x->search, count);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (x->next[ready[i]] == LITMUS_NEXT_ALONE) {
+			return i;
+		}
+	}
+	chosen = litmus_search_choose(x->search, count);
+	note_turn(x->search, x->geometry.thread[ready[chosen]]);
+	return chosen;
+}
+
+/* ---- One execution ------------------------------------------------------------------------------------------------ */
+
+unsigned litmus_variable_offset(const struct litmus_situation *s, unsigned v)
+{
+	const unsigned words = s->shares_lines ? 2 : 1;
+
+	return v / words * 64 + v % words * 8;
+}
+
+int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
+{
+	const unsigned items = x->geometry.groups * x->geometry.group_size;
+	char *const dram = nvw_alloc(m, (LITMUS_VARIABLES + 1 + LITMUS_OTHER_LINES * items) * 64);
+	struct nvw_pool *const pool = nvw_machine_pool(m);
+	char *const nvram = pool ? (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks : NULL;
+
+	if (!dram) {
+		return nvw_fail(NVW_E_MEMORY, "the machine's DRAM has no room for a litmus test");
+	}
+	x->fence = (uint64_t *)(void *)(dram + LITMUS_VARIABLES * 64);
+	x->others = x->fence + 8;
+	x->barriers_stall = pool && emu_machine_config(m)->model == EMU_MODEL_epoch;
+	x->arrived_kernel = 0;
+	memset(x->arrived, 0, sizeof x->arrived);
+	memset(&x->state, 0, sizeof x->state);
+	for (unsigned v = 0; v < x->test->variable_count; v++) {
+		const struct litmus_variable *const variable = &x->test->variable[v];
+		int error = 0;
+
+		x->variable[v] = (uint64_t *)(void *)((pool && variable->is_nvram ? nvram : dram) +
+						       litmus_variable_offset(&x->situation, v));
+		if (variable->initial || pool) {
+			error = nvw_write(m, x->variable[v], &variable->initial, sizeof variable->initial);
+		}
+		if (error) {
+			return error;
+		}
+	}
+	for (unsigned i = 0; i < items; i++) {
+		write_script(x, i);
+		x->next[i] = next_from(x, i, 0);
+	}
+	return 0;
+}
+
+int litmus_execution_run(struct litmus_execution *x, struct nvw_machine *m)
+{
+	if (x->search) {
+		litmus_search_begin(x->search);
+		emu_set_scheduler(m, choose, x);
+	}
+	return nvw_launch(m, "litmus", interpret, &x, x->geometry.groups * x->geometry.group_size, x->geometry.group_size);
+}
+
+int litmus_execution_read(struct litmus_execution *x, struct nvw_machine *m)
+{
+	int error = 0;
+
+	for (unsigned v = 0; v < x->test->variable_count && !error; v++) {
+		error = nvw_read(m, &x->state.memory[v], x->variable[v], sizeof x->state.memory[v]);
+	}
+	return error;
+}

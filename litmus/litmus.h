@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Litmus tests: small programs with one outcome each, of which a memory model says whether it may be seen.
+ *
+ *	parse.c load.c     text -> struct litmus_test (docs/litmus.md has the grammar)
+ *	expression.c       does a final state satisfy the outcome
+ *	kernel.c           the kernel that interprets a thread's operations
+ *	search.c           the schedules, one after the other
+ *	situation.c        where the lines are beforehand, which CUs the work-groups have
+ *	visibility.c       outcomes over registers and memory: runs the test under a protocol
+ *	persist.c          outcomes over NVRAM after a crash: hands the test to the crash tester
+ *	claims.c           which protocol claims which model
+ *
+ * Guarantees
+ *   (1) "exhaustive" is said only if every order in which the threads' operations can be issued was run, in every
+ *       situation; otherwise the report says "sampled".
+ *   (2) Deterministic: the same test, protocol, budget and seed give the same report.
+ */
+#ifndef LITMUS_LITMUS_H
+#define LITMUS_LITMUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <nvw/kernel.h>
+#include <nvw/pool.h>
+
+enum {
+	LITMUS_THREADS = 8,
+	LITMUS_OPS = 32,       /* of a thread */
+	LITMUS_VARIABLES = 16,
+	LITMUS_REGISTERS = 16, /* of a thread */
+	LITMUS_TERMS = 64,     /* of an outcome, operators and operands */
+	LITMUS_WORD = 32,      /* bytes of a register's or variable's name */
+	LITMUS_TEXT = 160,
+};
+
+/* ---- A test ------------------------------------------------------------------------------------------------ */
+
+/* A register of the thread, or (register_number < 0) a number. */
+struct litmus_value {
+	int register_number;
+	int64_t number;
+};
+
+#define LITMUS_RELATIONS(X) X(EQ, "==") X(NE, "!=") X(LE, "<=") X(GE, ">=") X(LT, "<") X(GT, ">")
+#define X(name, text) LITMUS_##name,
+enum litmus_relation { LITMUS_RELATIONS(X) LITMUS_RELATION_COUNT };
+#undef X
+
+enum litmus_op_kind {
+	LITMUS_LOAD,
+	LITMUS_STORE,
+	LITMUS_ADD,
+	LITMUS_SUB,
+	LITMUS_EXCHANGE,
+	LITMUS_COMPARE_EXCHANGE,
+	LITMUS_FENCE,
+	LITMUS_BARRIER,         /* execution barrier of the work-group */
+	LITMUS_PERSIST_BARRIER, /* gope18 5, of a scope */
+	LITMUS_SET,             /* registers alone: to = a + b */
+	LITMUS_FLUSH,           /* PFLUSH: start the write-back of a line (no instruction of gope18) */
+	LITMUS_DRAIN,           /* PBARRIER(sys): wait until what was flushed is durable (likewise) */
+};
+
+struct litmus_op {
+	enum litmus_op_kind kind;
+	bool is_plain, is_guarded;
+	enum nvw_order order;
+	enum nvw_scope scope;
+	enum nvw_group group; /* of a persist barrier */
+	unsigned variable;
+	int to;               /* register for the result; -1: none */
+	struct litmus_value a, b; /* operand or summands; of a compare-exchange: expected and desired */
+	struct {
+		int register_number;
+		enum litmus_relation relation;
+		struct litmus_value value;
+	} guard;
+};
+
+struct litmus_thread {
+	unsigned work_group, device, line;
+	unsigned op_count, register_count;
+	struct litmus_op op[LITMUS_OPS];
+	char register_name[LITMUS_REGISTERS][LITMUS_WORD];
+};
+
+struct litmus_variable {
+	char name[LITMUS_WORD];
+	int64_t initial;
+	bool is_nvram;
+};
+
+/* The outcome in postfix order. */
+struct litmus_term {
+	enum litmus_term_kind {
+		LITMUS_TERM_NUMBER,
+		LITMUS_TERM_REGISTER,
+		LITMUS_TERM_MEMORY,
+		LITMUS_TERM_NVRAM,
+		LITMUS_TERM_RELATION,
+		LITMUS_TERM_AND,
+		LITMUS_TERM_OR,
+		LITMUS_TERM_NOT,
+	} kind;
+	unsigned thread, index; /* register or variable; an enum litmus_relation */
+	int64_t number;
+};
+
+/* What the model says of the outcome; of a persist test, for each persistency model. */
+enum litmus_verdict { LITMUS_UNSAID, LITMUS_FORBIDDEN, LITMUS_ALLOWED };
+#define LITMUS_PERSISTENCIES(X) X(STRICT, "strict") X(EPOCH, "epoch") X(BUFFERED, "buffered-epoch")
+#define X(name, text) LITMUS_##name,
+enum litmus_persistency { LITMUS_PERSISTENCIES(X) LITMUS_PERSISTENCY_COUNT };
+#undef X
+const char *litmus_persistency_name(enum litmus_persistency persistency);
+
+struct litmus_test {
+	char name[LITMUS_TEXT], model[LITMUS_TEXT], outcome_text[2 * LITMUS_TEXT];
+	char file[LITMUS_TEXT];
+	unsigned line; /* where it begins */
+	bool is_racy;  /* the source says that it has a data race */
+	unsigned thread_count, variable_count, term_count;
+	struct litmus_thread thread[LITMUS_THREADS];
+	struct litmus_variable variable[LITMUS_VARIABLES];
+	struct litmus_term term[LITMUS_TERMS];
+	enum litmus_verdict verdict; /* of the first verdict line */
+	enum litmus_verdict under[LITMUS_PERSISTENCY_COUNT];
+};
+
+/* Its outcome is over NVRAM. */
+bool litmus_is_persist(const struct litmus_test *test);
+bool litmus_has_op(const struct litmus_test *test, enum litmus_op_kind kind);
+
+/* A growing list of tests. Freed by litmus_list_free(). */
+struct litmus_list {
+	struct litmus_test *test;
+	unsigned count, capacity;
+};
+
+/*
+ * Reads tests: a .litmus file, a table with a header line (.tsv), or a folder and all such files below it, in the order
+ * of their names. Appends to *list. NVW_E_INPUT with file:line, what was found and what was expected; a folder without
+ * tests is an error too.
+ */
+NVW_CHECKED int litmus_load(const char *path, struct litmus_list *list);
+/* The text of a .litmus file; name stands in messages. */
+NVW_CHECKED int litmus_parse(const char *name, const char *text, struct litmus_list *list);
+void litmus_list_free(struct litmus_list *list);
+
+/* ---- Outcomes ------------------------------------------------------------------------------------------------ */
+
+/* What an execution leaves. */
+struct litmus_state {
+	int64_t registers[LITMUS_THREADS][LITMUS_REGISTERS];
+	int64_t memory[LITMUS_VARIABLES]; /* or NVRAM, after a crash */
+};
+
+bool litmus_holds(const struct litmus_test *test, const struct litmus_state *state);
+bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b);
+/* "0:r0=1 x=2": every register, and the variables that the outcome names. */
+void litmus_state_text(const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room);
+
+/* ---- Claims ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the protocol claims the test's model, so that a forbidden outcome would be a mistake; *ret_why says why. */
+bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why);
+
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
+
+struct litmus_options {
+	const char *protocol;
+	uint64_t schedules;  /* budget of a situation; 0 chooses 10000, of a persist test 60 */
+	uint64_t seed;
+	const char *fault;   /* planted (emu_plant_fault); NULL: none */
+	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by so many steps */
+	bool stop_when_seen; /* the outcome is all that is asked for: counts are then those of a part */
+};
+
+enum { LITMUS_OUTCOMES = 64 };
+
+struct litmus_outcome {
+	char text[2 * LITMUS_TEXT];
+	bool holds;
+	uint64_t count;
+};
+
+/* A test under a protocol, a persist test also under a persistency model. */
+struct litmus_report {
+	const struct litmus_test *test;
+	char protocol[32];
+	int persistency; /* enum litmus_persistency, or -1 */
+	enum litmus_verdict said;
+	bool is_claimed;
+	const char *why;    /* it is, or is not */
+	uint64_t seen;      /* executions in which the outcome holds; of a persist test, crash states */
+	uint64_t schedules, unfinished; /* executions; those of them that ended in a deadlock */
+	uint64_t states;    /* crash states of a persist test */
+	unsigned situations;
+	bool is_exhaustive;
+	unsigned outcome_count; /* sorted by text */
+	struct litmus_outcome outcome[LITMUS_OUTCOMES];
+	char witness[2 * LITMUS_TEXT]; /* situation and schedule in which the outcome was first seen, "" if it was not */
+};
+
+/* The verdict in words; litmus_has_failed: a forbidden outcome was seen where the model is claimed. */
+const char *litmus_report_verdict(const struct litmus_report *report);
+bool litmus_has_failed(const struct litmus_report *report);
+
+/* Runs a test with an outcome over registers and memory. NVW_E_USAGE for a test that cannot be run so. */
+NVW_CHECKED int litmus_run_visibility(const struct litmus_test *test, const struct litmus_options *options,
+	struct litmus_report *ret_report);
+
+/* Runs a test with an outcome over NVRAM under one persistency model. */
+NVW_CHECKED int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
+	const struct litmus_options *options, struct litmus_report *ret_report);
+
+#endif

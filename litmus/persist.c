@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Persist tests: the crash tester runs the test as a workload whose check asks whether the outcome holds on what a crash
+ * leaves. A finding is the outcome seen.
+ *
+ * Every schedule is logged and explored under the model (permitted mode) and, for the models that the machine has, with
+ * the machine's own timing in situations in which lines leave the caches early (observed mode). Runs are processes of
+ * their own; the search and the report lie in memory that is shared with them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <crashtest/crash.h>
+
+#include "core/options.h"
+#include "internal.h"
+
+enum { SCHEDULES = 60, STATES = 2000 };
+
+/* What a hook of the workload is given: one test at a time, as one emulation at a time. */
+static struct bench {
+	struct litmus_execution execution;
+	struct litmus_search search;  /* shared */
+	struct litmus_report report;  /* shared: final states are counted where they are checked */
+	const struct litmus_options *options;
+	struct nvw_options *none;     /* the workload has no options */
+	enum litmus_persistency persistency;
+} *bench;
+
+/* ---- The workload ------------------------------------------------------------------------------------------------- */
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	*ret_plan = bench;
+	return 0;
+}
+
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	*ret_params = (struct nvw_pool_params){.layout = "litmus"};
+	return 0;
+}
+
+static int setup(void *plan, struct nvw_machine *machine)
+{
+	struct bench *const b = plan;
+	const int error = b->options->fault ? emu_plant_fault(machine, b->options->fault) : 0;
+
+	return error ? error : litmus_execution_prepare(&b->execution, machine);
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	struct bench *const b = plan;
+
+	return litmus_execution_run(&b->execution, machine);
+}
+
+static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	struct bench *const b = plan;
+	const struct litmus_test *const test = b->report.test;
+	struct litmus_state state = {0};
+
+	for (unsigned i = 0; i < test->term_count; i++) {
+		const unsigned v = test->term[i].index;
+
+		if (test->term[i].kind == LITMUS_TERM_NVRAM) {
+			state.memory[v] = (int64_t)nvw_pool_word(p, nvw_pool_geometry(p)->chunks +
+									     litmus_variable_offset(&b->execution.situation, v));
+		}
+	}
+	litmus_report_count(&b->report, &state);
+	return litmus_holds(test, &state) ? nvw_violation(findings, 0, "the outcome is seen") : 0;
+}
+
+static const struct nvw_workload workload = {
+	.name = "litmus", .prepare = prepare, .pool = pool, .setup = setup, .run = run, .check = check};
+
+/* ---- One schedule ---------------------------------------------------------------------------------------------------- */
+
+static int crash(struct bench *b, const struct emu_config *config, enum ct_mode mode)
+{
+	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	const struct ct_options options = {.mode = mode, .model = models[b->persistency], .states = STATES,
+		.seed = b->options->seed, .jobs = 1, .unexplained = true};
+	const struct ct_subject subject = {.workload = &workload, .options = b->none, .config = config, .mutation = -1,
+		.narrow_file = b->options->narrower ? "kernel.c" : NULL, .narrow_line = litmus_persist_barrier_line,
+		.narrow_by = b->options->narrower};
+	struct ct_result *const result = calloc(1, sizeof *result);
+	int error = result ? ct_run(&subject, &options, result) : nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+
+	b->report.schedules++;
+	/* Of the buffered machine, also work-items that race across a barrier without meeting (persist/buffered.c): it orders
+	 * lines, and those of one line may contradict each other. */
+	if (error == NVW_E_DEADLOCK || (error == NVW_E_KERNEL && config->model == EMU_MODEL_buffered)) {
+		b->report.unfinished++;
+		error = 0;
+	} else if (!error) {
+		if (!b->report.seen && result->states_failing) {
+			litmus_report_witness(&b->report, &b->execution.situation, &b->search);
+		}
+		b->report.seen += result->states_failing;
+		b->report.states += result->states_tested;
+		b->report.is_exhaustive &= result->instants_exhausted == result->instants;
+		ct_result_free(result);
+	}
+	free(result);
+	return error;
+}
+
+static bool has_enough(const struct bench *b)
+{
+	return b->options->stop_when_seen && b->report.seen;
+}
+
+static int go_through_schedules(struct bench *b, enum ct_mode mode)
+{
+	struct emu_config config;
+	int error = 0;
+
+	litmus_machine(b->report.test, &b->execution.situation, b->options->protocol, &config);
+	if (mode == CT_OBSERVED && b->persistency == LITMUS_BUFFERED) {
+		config.model = EMU_MODEL_buffered;
+	}
+	b->report.situations++;
+	litmus_search_start(&b->search, b->options->schedules ? b->options->schedules : SCHEDULES, b->options->seed);
+	do {
+		error = crash(b, &config, mode);
+	} while (!error && !has_enough(b) && litmus_search_next(&b->search));
+	b->report.is_exhaustive &= b->search.is_complete;
+	return error;
+}
+
+/* The model alone, then the machine, which has no strict persistency. */
+static int go_through_situations(struct bench *b)
+{
+	static const struct {
+		enum ct_mode mode;
+		struct litmus_situation situation;
+	} list[] = {
+		{CT_PERMITTED, {.name = "permitted"}},
+		{CT_PERMITTED, {.name = "permitted, store buffers of one line", .drains = true}},
+		{CT_OBSERVED, {.name = "observed"}},
+		{CT_OBSERVED, {.name = "observed, store buffers of one line", .drains = true}},
+		{CT_OBSERVED, {.name = "observed, two variables a line", .shares_lines = true}},
+		{CT_OBSERVED, {.name = "observed, evictions", .evicting = 1}},
+	};
+	int error = 0;
+
+	for (unsigned i = 0; i < sizeof list / sizeof *list && !error && !has_enough(b); i++) {
+		if (list[i].mode == CT_PERMITTED || (b->persistency != LITMUS_STRICT && !b->options->narrower)) {
+			b->execution.situation = list[i].situation;
+			error = go_through_schedules(b, list[i].mode);
+		}
+	}
+	litmus_report_sort(&b->report);
+	return error;
+}
+
+/* ---- Whole tests -------------------------------------------------------------------------------------------------------- */
+
+int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
+	const struct litmus_options *options, struct litmus_report *ret_report)
+{
+	struct bench *const b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int error;
+
+	if (b == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a litmus test");
+	}
+	bench = b;
+	b->options = options;
+	b->persistency = persistency;
+	b->execution.test = test;
+	b->execution.search = &b->search;
+	litmus_geometry(test, &b->execution.geometry);
+	litmus_report_begin(&b->report, test, options->protocol);
+	b->report.persistency = (int)persistency;
+	b->report.said = test->under[persistency] ? test->under[persistency] : test->verdict;
+	error = nvw__options_create(NULL, &b->none);
+	error = error ? error : go_through_situations(b);
+	*ret_report = b->report;
+	nvw__options_free(b->none);
+	munmap(b, sizeof *b);
+	bench = NULL;
+	return error;
+}

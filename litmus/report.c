@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What was seen of a test: final states with counts, a verdict, a witness. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+void litmus_report_begin(struct litmus_report *report, const struct litmus_test *test, const char *protocol)
+{
+	*report = (struct litmus_report){.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
+	snprintf(report->protocol, sizeof report->protocol, "%s", protocol);
+	report->is_claimed = litmus_claimed(test, protocol, &report->why);
+}
+
+void litmus_report_witness(struct litmus_report *report, const struct litmus_situation *situation,
+	const struct litmus_search *search)
+{
+	char schedule[LITMUS_TEXT];
+
+	litmus_search_text(search, schedule, sizeof schedule);
+	snprintf(report->witness, sizeof report->witness, "%s: %s", situation->name, schedule);
+}
+
+void litmus_report_count(struct litmus_report *report, const struct litmus_state *state)
+{
+	const bool holds = litmus_holds(report->test, state);
+	char text[2 * LITMUS_TEXT];
+	unsigned i = 0;
+
+	litmus_state_text(report->test, state, text, sizeof text);
+	while (i < report->outcome_count && strcmp(report->outcome[i].text, text)) {
+		i++;
+	}
+	if (i == LITMUS_OUTCOMES) { /* the last place is for all others */
+		i--;
+		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "(others)");
+	} else if (i == report->outcome_count) {
+		report->outcome_count++;
+		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "%s", text);
+	}
+	report->outcome[i].holds |= holds;
+	report->outcome[i].count++;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct litmus_outcome *)a)->text, ((const struct litmus_outcome *)b)->text);
+}
+
+void litmus_report_sort(struct litmus_report *report)
+{
+	qsort(report->outcome, report->outcome_count, sizeof *report->outcome, by_text);
+}
+
+const char *litmus_report_verdict(const struct litmus_report *r)
+{
+	if (!r->is_claimed) {
+		return r->seen ? "not claimed, seen" : "not claimed, never seen";
+	}
+	if (r->said == LITMUS_FORBIDDEN) {
+		return r->seen ? "FORBIDDEN SEEN" : "ok";
+	}
+	return r->seen ? "allowed, seen" : "allowed, never seen";
+}
+
+bool litmus_has_failed(const struct litmus_report *r)
+{
+	return r->is_claimed && r->said == LITMUS_FORBIDDEN && r->seen;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Schedules, depth first and without stored states: an execution is a sequence of choices; the next one repeats the
+ * sequence up to the last choice that has an alternative left, and takes that. An execution makes the same choices
+ * available after the same beginning, since it starts from a new machine.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+void litmus_search_start(struct litmus_search *s, uint64_t budget, uint64_t seed)
+{
+	s->random.state = nvw_mix64(seed);
+	s->budget = budget;
+	s->done = 0;
+	s->is_random = s->is_complete = false;
+	s->length = 0;
+}
+
+void litmus_search_begin(struct litmus_search *s)
+{
+	s->at = s->turns = 0;
+	if (s->is_random) {
+		s->length = 0;
+	}
+}
+
+unsigned litmus_search_choose(struct litmus_search *s, unsigned count)
+{
+	const unsigned i = s->at;
+
+	if (i == LITMUS_STEPS) { /* longer than any test is: the rest of it is not searched */
+		return 0;
+	}
+	s->at++;
+	if (i == s->length) {
+		s->choice[i] = s->is_random ? (uint8_t)nvw_random_below(&s->random, count) : 0;
+		s->count[i] = (uint8_t)count;
+		s->length++;
+	}
+	assert(s->count[i] == count);
+	return s->choice[i];
+}
+
+/* If half of the budget does not suffice, the other half goes to schedules at random. */
+bool litmus_search_next(struct litmus_search *s)
+{
+	s->done++;
+	while (!s->is_random && s->length && s->choice[s->length - 1] + 1 == s->count[s->length - 1]) {
+		s->length--;
+	}
+	if (!s->is_random) {
+		s->is_complete = !s->length;
+		s->is_random = s->length && s->done >= (s->budget + 1) / 2;
+	}
+	if (s->length) {
+		s->choice[s->length - 1]++;
+	}
+	return !s->is_complete && s->done < s->budget;
+}
+
+void litmus_search_text(const struct litmus_search *s, char *text, size_t room)
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; i < s->turns && n < room; i++) {
+		if (s->turn[i] >= 0) {
+			n += (size_t)snprintf(text + n, room - n, "%sP%d", n ? " " : "", s->turn[i]);
+		}
+	}
+}

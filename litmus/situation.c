@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Situations: what a test's outcome depends on besides the order of operations. Lines that are absent or already in the
+ * L1s, one alone of them there; work-groups on CUs of their own or on one; two variables on a line; store buffers that
+ * hold nothing back; caches of few lines in which other lines come in between.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+enum { EVICTING_SITUATIONS = 6 };
+
+static uint32_t every_variable(const struct litmus_test *test)
+{
+	return (UINT32_C(1) << test->variable_count) - 1;
+}
+
+/* Caches of few lines: which lines are there beforehand, and all else, follows from the seed. */
+static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *s)
+{
+	s->evicting = nvw_mix64(seed * EVICTING_SITUATIONS + i + 1) | 1;
+	s->warm = (uint32_t)(s->evicting >> 32) & every_variable(test);
+	s->shares_lines = i % 3 == 2;
+	snprintf(s->name, sizeof s->name, "evictions %u", i + 1);
+}
+
+/* What is in the L1s beforehand: nothing, everything, one variable. */
+static void set_warm(const struct litmus_test *test, unsigned i, struct litmus_situation *s)
+{
+	if (i < 2) {
+		s->warm = i ? every_variable(test) : 0;
+		snprintf(s->name, sizeof s->name, i ? "lines in the L1s" : "lines absent");
+	} else {
+		s->warm = UINT32_C(1) << (i - 2);
+		snprintf(s->name, sizeof s->name, "%s alone in the L1s", test->variable[i - 2].name);
+	}
+}
+
+bool litmus_situation(const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *ret)
+{
+	const uint32_t all = every_variable(test);
+	const struct litmus_situation fixed[] = {
+		{.name = "two variables a line", .shares_lines = true},
+		{.name = "two variables a line, lines in the L1s", .shares_lines = true, .warm = all},
+		{.name = "one CU", .is_one_cu = true},
+		{.name = "one CU, lines in the L1", .is_one_cu = true, .warm = all},
+	};
+	const unsigned fixed_count = sizeof fixed / sizeof *fixed;
+	const unsigned sets = test->variable_count > 1 ? 2 + test->variable_count : 2;
+
+	*ret = (struct litmus_situation){0};
+	if (i < 2 * sets) {
+		ret->drains = i >= sets;
+		set_warm(test, i % sets, ret);
+		strcat(ret->name, ret->drains ? ", store buffers of one line" : "");
+		return true;
+	}
+	i -= 2 * sets;
+	if (i < fixed_count) {
+		*ret = fixed[i];
+		return true;
+	}
+	i -= fixed_count;
+	if (i < EVICTING_SITUATIONS) {
+		evicting(test, i, seed, ret);
+		return true;
+	}
+	return false;
+}
+
+void litmus_machine(const struct litmus_test *test, const struct litmus_situation *s, const char *protocol,
+	struct emu_config *ret)
+{
+	struct litmus_geometry g;
+
+	litmus_geometry(test, &g);
+	emu_config_default(ret);
+	snprintf(ret->name, sizeof ret->name, "litmus");
+	snprintf(ret->protocol, sizeof ret->protocol, "%s", protocol);
+	ret->seed = 0; /* work-group g is on CU g */
+	ret->cus = s->is_one_cu ? 1 : g.groups;
+	ret->wavefront_width = 1; /* every thread is scheduled by itself */
+	ret->wavefronts_per_cu = s->is_one_cu ? g.groups * g.group_size : g.group_size;
+	ret->l1.size = s->evicting ? 2 * 64 : 32 * 64;
+	ret->l1.ways = s->evicting ? 2 : 32;
+	ret->l2.size = s->evicting ? 4 * 64 : 64 * 64;
+	ret->l2.ways = s->evicting ? 4 : 64;
+	ret->l2_banks = 1;
+	if (s->drains || (s->evicting >> 3 & 1)) {
+		ret->l1.sfifo = ret->l1.nvw_fifo = ret->l2.sfifo = ret->l2.nvw_fifo = 1;
+	}
+	ret->dram_size = 64 << 10;
+}
+
+/* Work-groups are numbered as they first appear. */
+void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret)
+{
+	unsigned group_of[LITMUS_THREADS], members[LITMUS_THREADS] = {0};
+
+	*ret = (struct litmus_geometry){0};
+	memset(ret->thread, -1, sizeof ret->thread);
+	for (unsigned t = 0; t < test->thread_count; t++) {
+		unsigned other = 0;
+
+		while (test->thread[other].work_group != test->thread[t].work_group ||
+			test->thread[other].device != test->thread[t].device) {
+			other++;
+		}
+		group_of[t] = other < t ? group_of[other] : ret->groups++;
+		members[group_of[t]]++;
+		ret->group_size = members[group_of[t]] > ret->group_size ? members[group_of[t]] : ret->group_size;
+	}
+	memset(members, 0, sizeof members);
+	for (unsigned t = 0; t < test->thread_count; t++) {
+		ret->thread[group_of[t] * ret->group_size + members[group_of[t]]++] = (int)t;
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Visibility tests: every schedule in every situation, each on a new machine, so that nothing is left of the one before.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { SCHEDULES = 10000 };
+
+struct runner {
+	const struct litmus_test *test;
+	const struct litmus_options *options;
+	struct litmus_report *report;
+	struct litmus_search search;
+	struct litmus_execution execution;
+	struct nvw_pool *pool; /* NULL if the test needs no NVRAM */
+};
+
+/* ---- Executions --------------------------------------------------------------------------------------------------- */
+
+static int execute_on(struct runner *run, struct nvw_machine *m)
+{
+	struct litmus_execution *const x = &run->execution;
+	int error = run->options->fault ? emu_plant_fault(m, run->options->fault) : 0;
+
+	error = error ? error : litmus_execution_prepare(x, m);
+	error = error ? error : litmus_execution_run(x, m);
+	if (error == NVW_E_DEADLOCK) {
+		run->report->unfinished++;
+		return 0;
+	}
+	error = error ? error : litmus_execution_read(x, m);
+	if (!error) {
+		litmus_report_count(run->report, &x->state);
+		if (litmus_holds(run->test, &x->state) && !run->report->seen++) {
+			litmus_report_witness(run->report, &x->situation, &run->search);
+		}
+	}
+	return error;
+}
+
+static int execute(struct runner *run, const struct emu_config *config)
+{
+	struct nvw_machine *m;
+	int error = emu_create(config, run->pool, NULL, &m);
+
+	if (error) {
+		return error;
+	}
+	error = execute_on(run, m);
+	emu_destroy(m);
+	run->report->schedules++;
+	return error;
+}
+
+static bool has_enough(const struct runner *run)
+{
+	return run->options->stop_when_seen && run->report->seen;
+}
+
+static int go_through_schedules(struct runner *run)
+{
+	struct emu_config config;
+	int error;
+
+	litmus_machine(run->test, &run->execution.situation, run->options->protocol, &config);
+	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES, run->options->seed);
+	do {
+		error = execute(run, &config);
+	} while (!error && !has_enough(run) && litmus_search_next(&run->search));
+	run->report->is_exhaustive &= run->search.is_complete;
+	return error;
+}
+
+static int go_through_situations(struct runner *run)
+{
+	int error = 0;
+
+	for (unsigned i = 0; !error && !has_enough(run) &&
+		litmus_situation(run->test, i, run->options->seed, &run->execution.situation); i++) {
+		run->report->situations++;
+		error = go_through_schedules(run);
+	}
+	litmus_report_sort(run->report);
+	return error;
+}
+
+/* ---- Whole tests ---------------------------------------------------------------------------------------------------- */
+
+static bool needs_nvram(const struct litmus_test *test)
+{
+	for (unsigned v = 0; v < test->variable_count; v++) {
+		if (test->variable[v].is_nvram) {
+			return true;
+		}
+	}
+	return litmus_has_op(test, LITMUS_PERSIST_BARRIER) || litmus_has_op(test, LITMUS_DRAIN);
+}
+
+/* A pool whose file has no name any more when this returns. */
+static int make_pool(struct nvw_pool **ret)
+{
+	const struct nvw_pool_params params = {.layout = "litmus"};
+	const char *const tmp = getenv("TMPDIR");
+	char folder[512], path[540];
+	int error;
+
+	snprintf(folder, sizeof folder, "%s/nvwave-litmus-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(folder)) {
+		return nvw_fail_errno("%s", folder);
+	}
+	snprintf(path, sizeof path, "%s/pool", folder);
+	error = nvw_pool_create(path, &params, ret);
+	unlink(path);
+	rmdir(folder);
+	return error;
+}
+
+int litmus_run_visibility(const struct litmus_test *test, const struct litmus_options *options,
+	struct litmus_report *report)
+{
+	struct runner *const run = calloc(1, sizeof *run);
+	int error = run ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
+
+	litmus_report_begin(report, test, options->protocol);
+	if (!error && needs_nvram(test)) {
+		error = make_pool(&run->pool);
+	}
+	if (!error) {
+		run->test = run->execution.test = test;
+		run->options = options;
+		run->report = report;
+		run->execution.search = &run->search;
+		litmus_geometry(test, &run->execution.geometry);
+		error = go_through_situations(run);
+	}
+	if (run) {
+		nvw_pool_close(run->pool);
+	}
+	free(run);
+	return error;
+}

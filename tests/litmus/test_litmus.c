@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Visibility: schedules are complete, shipped tests give their verdicts, faults in protocols show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <emu.h>
+#include <litmus/litmus.h>
+
+#include "common/skip.h"
+
+static struct litmus_report report;
+
+static const struct litmus_report *run_text(const char *text, const struct litmus_options *options)
+{
+	struct litmus_list list = {0};
+	static struct litmus_test test;
+
+	if (litmus_parse("t.litmus", text, &list)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	test = list.test[0];
+	litmus_list_free(&list);
+	if (litmus_run_visibility(&test, options, &report)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	return &report;
+}
+
+static struct litmus_list load(const char *file)
+{
+	struct litmus_list list = {0};
+	const char *const folder = getenv("LITMUS_TESTS");
+	char path[512];
+
+	snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", file);
+	if (litmus_load(path, &list)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	return list;
+}
+
+/* Runs the tests of a list under a protocol; returns how many forbidden outcomes of claimed models were seen. */
+static unsigned failures(const struct litmus_list *list, const struct litmus_options *options)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		if (litmus_is_persist(&list->test[i])) {
+			continue;
+		}
+		if (litmus_run_visibility(&list->test[i], options, &report)) {
+			fail_msg("%s: %s", list->test[i].name, nvw_error_message());
+		}
+		if (litmus_has_failed(&report)) {
+			printf("# %s under %s: %s\n", report.test->name, options->protocol, report.witness);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Two operations of two threads are in 6 orders, three of one and two of another in 10. */
+static void every_order_of_the_operations_is_run_once(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+
+	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		 "verdict allowed", &options);
+	assert_true(report.is_exhaustive);
+	assert_true(report.situations >= 8);
+	/* Those with evictions may take other steps before the first operation, never another number of orders. */
+	assert_int_equal(report.schedules, 6 * report.situations);
+	run_text("test t\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
+		 "outcome x==1\nverdict allowed", &options);
+	assert_int_equal(report.schedules, 10 * report.situations);
+}
+
+static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
+
+	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		 "verdict allowed", &options);
+	assert_false(report.is_exhaustive);
+	assert_int_equal(report.schedules, 5 * report.situations);
+}
+
+/* Sequential consistency of one CU: all four final states of store buffering but the weak one, which needs two CUs. */
+static void outcomes_are_counted_by_final_state(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+	uint64_t all = 0;
+
+	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) r0<-x}\n"
+		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed", &options);
+	assert_int_equal(report.outcome_count, 4);
+	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
+	assert_true(report.outcome[0].holds);
+	assert_int_equal(report.outcome[0].count, report.seen);
+	for (unsigned i = 0; i < report.outcome_count; i++) {
+		all += report.outcome[i].count;
+	}
+	assert_int_equal(all, report.schedules);
+	assert_string_equal(litmus_report_verdict(&report), "not claimed, seen");
+}
+
+static void a_barrier_that_somebody_misses_does_not_end(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+
+	run_text("test t\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed", &options);
+	assert_int_equal(report.unfinished, report.schedules);
+	assert_int_equal(report.seen, 0);
+}
+
+static void the_same_seed_gives_the_same_report(void **state)
+{
+	static struct litmus_report first;
+	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
+	const char *const text = "test t\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
+		" R(plain) r2<-x}\noutcome x==1\nverdict allowed";
+
+	first = *run_text(text, &options);
+	run_text(text, &options);
+	assert_memory_equal(&first, &report, sizeof first);
+}
+
+static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
+{
+	static const char *const files[] = {"hrf.litmus", "remote.litmus"};
+	const char *protocol, *citation, *summary;
+
+	for (unsigned f = 0; f < 2; f++) {
+		struct litmus_list list = load(files[f]);
+
+		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+			const struct litmus_options options = {.protocol = protocol, .schedules = 60, .seed = 1};
+
+			assert_int_equal(failures(&list, &options), 0);
+		}
+		litmus_list_free(&list);
+	}
+}
+
+/* What a model allows and a protocol with scopes shows: if nothing weak were ever seen, nothing would be tested. */
+static void what_scopes_leave_open_is_seen(void **state)
+{
+	static const char *const protocols[] = {"vi", "gh", "rsp"};
+	static const char *const names[] = {"hrf/work-group-scope-is-too-narrow", "hrf/plain-flag-promises-nothing",
+		"hrf/wrong-link-breaks-the-chain", "hrf/figure-4-other-work-group"};
+	struct litmus_list list = load("hrf.litmus");
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < list.count; i++) {
+		for (unsigned n = 0; n < 4; n++) {
+			for (unsigned p = 0; p < 3 && !strcmp(list.test[i].name, names[n]); p++) {
+				const struct litmus_options options = {.protocol = protocols[p], .stop_when_seen = true};
+
+				assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+				assert_string_equal(litmus_report_verdict(&report), "allowed, seen");
+				seen++;
+			}
+		}
+	}
+	assert_int_equal(seen, 12);
+	litmus_list_free(&list);
+}
+
+/* One fault, one test that notices. */
+static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void **state)
+{
+	static const char mp[] = "hrf/message-passing-agent", rmw[] = "hrf/rmw-agent-loses-nothing",
+			  wg[] = "hrf/rmw-work-group-loses-nothing";
+	static const char *const faults[][3] = {
+		{"vi", "invalidate local L1", mp}, {"vi", "flush local L1", mp}, {"vi", "append to the S-FIFO", mp},
+		{"vi", "RMW x at L2", rmw}, {"vi", "RMW x at L1", wg},
+		{"gd", "invalidate local L1", mp}, {"gd", "flush local L1", mp}, {"gd", "RMW x at L2", rmw},
+		{"gh", "invalidate local L1", mp}, {"gh", "flush local L1", mp}, {"gh", "RMW x at L1", wg},
+		{"rsp", "invalidate local L1", mp}, {"rsp", "flush local L1", mp},
+		{"rsp", "flush all L1s (broadcast)", "remote/rmw-is-atomic-with-local-ones"},
+		{"rsp", "invalidate all L1s (broadcast)", "remote/owner-sees-what-the-thief-did"},
+		{"denovo-b", "invalidate local L1 (non-registered)", mp}, {"denovo-b", "register all dirty stores of the local L1", mp},
+		{"denovo-b", "registration and data to the requesting L1", rmw},
+		{"dd", "invalidate local L1 (non-registered)", mp}, {"dd", "register all dirty stores of the local L1", mp},
+		{"dd+ro", "invalidate local L1 (non-registered)", mp}, {"dd+ro", "register all dirty stores of the local L1", mp},
+		{"dh", "invalidate local L1 (non-registered)", mp}, {"dh", "register all dirty stores of the local L1", mp},
+		{"hlrc", "invalidate local L1", mp}, {"hlrc", "registration and data to the requesting L1", rmw},
+		{"hlrc-scoped", "invalidate local L1", mp}, {"hlrc-scoped", "flush local L1", mp},
+	};
+	struct litmus_list lists[] = {load("hrf.litmus"), load("remote.litmus")};
+
+	for (unsigned f = 0; f < sizeof faults / sizeof *faults; f++) {
+		const struct litmus_options options = {.protocol = faults[f][0], .fault = faults[f][1], .stop_when_seen = true};
+		bool found = false;
+
+		for (unsigned l = 0; l < 2; l++) {
+			for (unsigned i = 0; i < lists[l].count; i++) {
+				if (!strcmp(lists[l].test[i].name, faults[f][2])) {
+					assert_int_equal(litmus_run_visibility(&lists[l].test[i], &options, &report), 0);
+					found = litmus_has_failed(&report);
+				}
+			}
+		}
+		if (!found) {
+			fail_msg("%s without \"%s\" passes %s", faults[f][0], faults[f][1], faults[f][2]);
+		}
+	}
+	litmus_list_free(&lists[0]);
+	litmus_list_free(&lists[1]);
+}
+
+static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state)
+{
+	const struct litmus_test test = {.model = "OpenCL + remote-scope promotion"}, ptx = {.model = "PTX 6.0"},
+				 tso = {.model = "x86-TSO"}, unknown = {.model = "of my own"};
+	const char *why;
+
+	assert_true(litmus_claimed(&test, "rsp", &why));
+	assert_true(litmus_claimed(&test, "hlrc-scoped", &why));
+	assert_true(litmus_claimed(&test, "dd+ro", &why));
+	assert_false(litmus_claimed(&test, "vi", &why));
+	assert_false(litmus_claimed(&test, "dh", &why));
+	assert_true(litmus_claimed(&ptx, "dh", &why));
+	assert_false(litmus_claimed(&tso, "gd", &why));
+	assert_false(litmus_claimed(&unknown, "vi", &why));
+}
+
+static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state)
+{
+	const char *const folder = getenv("SHARED_DATA"), *protocol, *citation, *summary;
+	struct litmus_list list = {0};
+	char path[512];
+
+	snprintf(path, sizeof path, "%s/litmus", folder ? folder : "../shared/data");
+	if (litmus_load(path, &list)) {
+		litmus_list_free(&list);
+		skip_test("the public litmus tests are not there: %s", nvw_error_message());
+	}
+	assert_int_equal(list.count, 80);
+	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+		const struct litmus_options options = {.protocol = protocol, .schedules = 12, .seed = 1};
+
+		assert_int_equal(failures(&list, &options), 0);
+	}
+	litmus_list_free(&list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_order_of_the_operations_is_run_once),
+		cmocka_unit_test(a_budget_that_does_not_suffice_samples_and_says_so),
+		cmocka_unit_test(outcomes_are_counted_by_final_state),
+		cmocka_unit_test(a_barrier_that_somebody_misses_does_not_end),
+		cmocka_unit_test(the_same_seed_gives_the_same_report),
+		cmocka_unit_test(shipped_tests_give_their_verdicts_under_every_protocol),
+		cmocka_unit_test(what_scopes_leave_open_is_seen),
+		cmocka_unit_test(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome),
+		cmocka_unit_test(protocols_without_the_notion_do_not_claim_remote_scopes),
+		cmocka_unit_test(public_tests_show_nothing_forbidden_where_it_is_claimed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

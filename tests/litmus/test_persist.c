@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Outcomes over NVRAM: what gope18's equations forbid is never left by a crash, what they allow is, narrower barriers show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <litmus/litmus.h>
+
+static struct litmus_report report;
+static struct litmus_list tests;
+
+static int load(void **state)
+{
+	const char *const folder = getenv("LITMUS_TESTS");
+	char path[512];
+
+	if (!access("/dev/shm", W_OK)) {
+		setenv("TMPDIR", "/dev/shm", 0); /* hundreds of pools */
+	}
+	snprintf(path, sizeof path, "%s/persist", folder ? folder : "litmus/tests");
+	return litmus_load(path, &tests);
+}
+
+static int unload(void **state)
+{
+	litmus_list_free(&tests);
+	return 0;
+}
+
+static void run(const struct litmus_test *test, enum litmus_persistency p, const struct litmus_options *options)
+{
+	if (litmus_run_persist(test, p, options, &report)) {
+		fail_msg("%s: %s", test->name, nvw_error_message());
+	}
+}
+
+static void every_test_gives_its_verdict_under_the_models_that_it_names(void **state)
+{
+	unsigned verdicts = 0;
+
+	assert_true(tests.count >= 40);
+	for (unsigned i = 0; i < tests.count; i++) {
+		for (unsigned p = 0; p < LITMUS_PERSISTENCY_COUNT; p++) {
+			const enum litmus_verdict said = tests.test[i].under[p];
+			const struct litmus_options options = {.protocol = "vi", .schedules = said == LITMUS_ALLOWED ? 20 : 3, .seed = 1,
+				.stop_when_seen = true};
+
+			if (!said) {
+				continue;
+			}
+			run(&tests.test[i], p, &options);
+			verdicts++;
+			if (strcmp(litmus_report_verdict(&report), said == LITMUS_FORBIDDEN ? "ok" : "allowed, seen")) {
+				fail_msg("%s under %s: %s (%s)", tests.test[i].name, litmus_persistency_name(p),
+					litmus_report_verdict(&report), report.witness);
+			}
+		}
+	}
+	assert_true(verdicts >= 100);
+}
+
+static const struct litmus_test *find(const char *name)
+{
+	for (unsigned i = 0; i < tests.count; i++) {
+		if (!strcmp(tests.test[i].name, name)) {
+			return &tests.test[i];
+		}
+	}
+	fail_msg("there is no test %s", name);
+	return NULL;
+}
+
+/* A machine whose barriers have a narrower scope than was asked for breaks the equation of the wider one. */
+static void barriers_of_too_narrow_a_scope_show(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned narrower;
+	} table[] = {
+		{"persist/wi-orders-own-stores", 1}, {"persist/wi-is-transitive", 1}, {"persist/wi-of-the-producer", 1},
+		{"persist/wg-orders-own-stores", 2}, {"persist/wg-orders-others-of-the-group", 1}, {"persist/wg-orders-both-ways", 1},
+		{"persist/wg-figure-4", 2}, {"persist/kr-orders-other-groups", 1}, {"persist/kr-orders-three-groups", 1},
+		{"persist/kr-orders-within-a-group", 2}, {"persist/same-word-does-not-go-back", 1},
+		{"persist/counter-never-ahead-of-its-data", 1},
+	};
+
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		const struct litmus_options options = {.protocol = "vi", .narrower = table[i].narrower, .stop_when_seen = true};
+
+		run(find(table[i].name), LITMUS_EPOCH, &options);
+		if (!litmus_has_failed(&report)) {
+			fail_msg("%s does not notice barriers that are narrower by %u", table[i].name, table[i].narrower);
+		}
+	}
+}
+
+static void the_equations_hold_under_every_family_of_protocols(void **state)
+{
+	static const char *const protocols[] = {"gd", "rsp", "denovo-b", "dd", "hlrc"};
+	static const char *const names[] = {"persist/wi-of-the-producer-agent", "persist/wg-orders-both-ways",
+		"persist/kr-orders-other-groups"};
+
+	for (unsigned p = 0; p < 5; p++) {
+		for (unsigned n = 0; n < 3; n++) {
+			const struct litmus_options options = {.protocol = protocols[p], .schedules = 3, .seed = 1};
+
+			run(find(names[n]), LITMUS_EPOCH, &options);
+			assert_string_equal(litmus_report_verdict(&report), "ok");
+			assert_true(report.states > 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest list[] = {
+		cmocka_unit_test(every_test_gives_its_verdict_under_the_models_that_it_names),
+		cmocka_unit_test(barriers_of_too_narrow_a_scope_show),
+		cmocka_unit_test(the_equations_hold_under_every_family_of_protocols),
+	};
+
+	return cmocka_run_group_tests(list, load, unload);
+}
