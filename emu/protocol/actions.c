@@ -230,10 +230,19 @@ emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
-/* A registration is its own acknowledgement: nothing more to wait for. */
+static bool is_registered_here(const struct coh_request *r)
+{
+	return !is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
+}
+
+/* A registration is its own acknowledgement: nothing more to wait for. What it replaces in the L2 may be what the
+ * instruction itself works on: the L1 gets that back before it is used. */
 emu_time coh_register_stores(const struct coh_request *r, emu_time t)
 {
-	return coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
+	const bool was_here = is_registered_here(r);
+
+	t = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
+	return was_here && !is_registered_here(r) ? coh_register_l1(r, t) : t;
 }
 
 emu_time coh_flush_l2(const struct coh_request *r, emu_time t)
@@ -564,6 +573,10 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 	enum coh_place place = COH_PLACE_L2;
 
 	if (r->m->protocol->registration) {
+		if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
+			/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
+			prepare(r, r->cu, &t);
+		}
 		place = coh_registry_place(r->m, r->cu, r->line, r->bytes);
 	}
 	if (is_atomic(r)) {
