@@ -386,6 +386,8 @@ void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
 /* After the store: an atomic that stored nothing leaves no tag behind. */
 void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
+/* part of the line's dirty bytes leaves it, with its tag; the rest keeps it too. */
+void emu_buffered_split(struct nvw_machine *m, struct emu_line *line);
 /* A write of this tag is durable. */
 void buffered_done(struct nvw_machine *m, uint32_t tag);
 /* Lays the bytes that wait for their turn over to. */

@@ -24,6 +24,7 @@ struct stream {
 struct store {
 	uint32_t next;       /* in its line's or write's chain */
 	uint32_t buckets[3]; /* of work-item, work-group, kernel */
+	uint64_t bytes; /* of the line */
 	const struct nvw_site *site;
 };
 
@@ -246,6 +247,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 		bucket_at(r, buckets[k])->outstanding++;
 	}
 	store_at(r, i)->site = site;
+	store_at(r, i)->bytes = ((UINT64_C(1) << bytes) - 1) << off % EMU_LINE;
 	chain(r, line, i, i);
 }
 
@@ -254,6 +256,20 @@ void record_move(struct nvw_machine *m, struct emu_line *to, struct emu_line *fr
 	if (from->stores) {
 		chain(m->record, to, from->stores, from->stores_tail);
 		from->stores = from->stores_tail = 0;
+	}
+}
+
+void record_split(struct nvw_machine *m, struct emu_line *to, struct emu_line *from, uint64_t bytes)
+{
+	uint32_t next, i = from->stores;
+
+	to->stores = to->stores_tail = from->stores = from->stores_tail = 0;
+	for (; i; i = next) {
+		struct store *const store = store_at(m->record, i);
+
+		next = store->next;
+		store->next = 0;
+		chain(m->record, store->bytes & ~bytes ? from : to, i, i);
 	}
 }
 

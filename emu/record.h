@@ -27,6 +27,8 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 	nvw_off off, unsigned bytes, uint64_t value);
 /* The stores of from are now carried by to (whose own come first). */
 void record_move(struct nvw_machine *m, struct emu_line *to, struct emu_line *from);
+/* Of from's stores, those of these bytes alone are now carried by to, which had none. */
+void record_split(struct nvw_machine *m, struct emu_line *to, struct emu_line *from, uint64_t bytes);
 
 void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write);
 void record_done(struct nvw_machine *m, const struct emu_nvram_write *write);

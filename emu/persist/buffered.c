@@ -455,6 +455,15 @@ void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)
 	}
 }
 
+void emu_buffered_split(struct nvw_machine *m, struct emu_line *line)
+{
+	if (!line->dirty) {
+		line->tag = 0;
+	} else if (line->tag) {
+		carry(m, line->tag);
+	}
+}
+
 void emu_buffered_merge(
 	struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t)
 {

@@ -10,9 +10,9 @@
  * Guarantees
  *	(1) A byte is registered in one L1 at most.
  *	(2) The L2 has a line for every registered byte (inclusion); replacing it takes the registration back.
- *	(3) Dirty bytes of NVRAM never change hands: they are written to the device's queue first. So the store records
- *	    that travel with a line's dirty bytes stay together, and a line that is revoked in the middle of an epoch
- *	    keeps its order. The papers have no NVRAM; dirty bytes of DRAM do change hands.
+ *	(3) Registered bytes of NVRAM that are dirty never change hands: they are written to the device's queue first, with
+ *	    the records of their stores; what only waits for its registration stays with its own. So a line that is revoked
+ *	    in the middle of an epoch keeps its order. The papers have no NVRAM; dirty bytes of DRAM do change hands.
  */
 #include "protocol.h"
 
@@ -146,41 +146,41 @@ void coh_line_register(struct coh_event *e)
 	e->t = line->granted = emu_later(at, taken);
 }
 
+/* What is dirty but not registered stays: another L1 may have a dirty byte of it that has to go first. */
 void coh_line_write_through(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
+	struct emu_line *const line = e->line;
+	struct emu_line leaving;
 	emu_time t;
 
 	if (m->buffered && e->reason != COH_BY_PERSIST) {
 		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
 	}
-	if (!e->line->dirty) {
+	if (!(line->dirty & line->registered)) {
 		return;
 	}
-	if ((e->line->dirty & ~e->line->registered) && !m->error) {
-		m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: bytes go to the NVRAM that are not registered",
-			m->protocol->name, e->id);
-		return;
+	leaving = *line;
+	leaving.dirty &= leaving.registered;
+	line->dirty &= ~leaving.dirty;
+	record_split(m, &leaving, line, leaving.dirty);
+	if (m->buffered) {
+		emu_buffered_split(m, line);
 	}
 	m->stats.l2_writes++;
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
 	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
-		(uint32_t)__builtin_popcountll(e->line->dirty), EMU_MESSAGE_WRITE, e->t);
+		(uint32_t)__builtin_popcountll(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
-	e->t = emu_later(e->t, emu_memory_write(m, e->id, e->line, t));
+	e->t = emu_later(e->t, emu_memory_write(m, e->id, &leaving, t));
 }
 
-/* Guarantee (3): nothing dirty is left of a line of NVRAM that is about to change hands. */
+/* Guarantee (3): no registered byte is dirty of a line of NVRAM that is about to change hands. */
 void coh_settle_nvram(struct coh_event *e)
 {
-	struct coh_event stores = *e;
-
-	if (e->line->dirty && emu_is_persistent(e->m, e->id)) {
-		stores.bytes = e->line->dirty;
-		coh_line_register(&stores);
-		coh_line_write_through(&stores);
-		e->t = stores.t;
+	if (emu_is_persistent(e->m, e->id)) {
+		coh_line_write_through(e);
 	}
 }
 
