@@ -127,8 +127,7 @@ static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, co
 
 		memcpy(data + offset, from, n);
 		coh_registry_update(m, id, data, mask);
-		emu_copy_masked(cached->data, data, mask & ~cached->registered);
-		cached->valid |= mask & ~cached->registered;
+		emu_copy_masked(cached->data, data, mask & cached->valid);
 		cached->dirty &= ~mask;
 	}
 }
