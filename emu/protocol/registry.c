@@ -141,6 +141,11 @@ void coh_line_register(struct coh_event *e)
 	taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
 	need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
 	below = coh_l2_obtain(m, e->id, need, &at);
+	if (mask != (grain & ~line->registered)) {
+		/* Buffered epochs: room for it was made by sending ahead what this L1 had stored, also of this line. */
+		coh_line_register(e);
+		return;
+	}
 	hand_over(m, e->cu, below, line, e->id, mask, need);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need), EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(at, taken);
@@ -165,7 +170,13 @@ void coh_line_write_through(struct coh_event *e)
 	line->dirty &= ~leaving.dirty;
 	record_split(m, &leaving, line, leaving.dirty);
 	if (m->buffered) {
+		struct emu_line *const below = emu_cache_peek(&m->l2.cache, e->id);
+
 		emu_buffered_split(m, line);
+		if (below && below->dirty) {
+			/* What came to the L2 of this line before may be of an earlier epoch: it goes first. */
+			e->t = coh_l2_event(m, below, e->id, COH_L2_FLUSH, COH_BY_PERSIST, e->t);
+		}
 	}
 	m->stats.l2_writes++;
 	m->stats.l2_writeback_persist++;
