@@ -85,7 +85,7 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 		uint64_t mask;
 		emu_time at;
 
-		if (!owner) {
+		if (!owner || m->error) {
 			return last;
 		}
 		line = emu_cache_peek(&owner->l1, id);
@@ -97,6 +97,10 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to, (uint32_t)__builtin_popcountll(mask),
 			EMU_MESSAGE_REGISTER, at);
 		last = emu_later(last, at);
+		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below && (coh_registry_owned(below, owner) & mask)) {
+			m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: an L1 does not give up what it has registered",
+				m->protocol->name, id);
+		}
 	}
 	return t;
 }
