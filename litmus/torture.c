@@ -255,5 +255,27 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 
 const char *torture_unnoticed(const char *protocol, const char *action)
 {
+	static const struct {
+		const char *protocol; /* NULL: of any */
+		const char *action, *why;
+	} known[] = {
+		{"vi", "flush L2", "nobody looks below the L2 but the device, which persist barriers reach in their own way"},
+		{"vi", "recall the line from the L1s",
+			"an L1 needs no copy in the L2 to write back and to invalidate; debug builds miss the inclusion"},
+		{"rsp", "lock all RMWs", "transactions are carried out whole: the lock is time"},
+		{"rsp", "unlock all RMWs", "transactions are carried out whole: the lock is time"},
+		{"denovo-b", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dd", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dd+ro", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{"dh", "forget the line", "lines are only forgotten to be given to another, which empties them"},
+		{NULL, "flush remote L1", "the L1 that loses the registration flushes itself again (its grid)"},
+		{NULL, "registration and data to the L2", "an access at the L2 takes the registration back by itself"},
+	};
+
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+		if (!strcmp(known[i].action, action) && (!known[i].protocol || !strcmp(known[i].protocol, protocol))) {
+			return known[i].why;
+		}
+	}
 	return NULL;
 }

@@ -37,16 +37,17 @@ struct torture_promises torture_promises_of(const char *protocol)
 	static const struct {
 		const char *name;
 		struct torture_promises promises;
-	} scoped[] = {
-		{"vi", {.scopes = true}},
-		{"gh", {.scopes = true}},
+	} some[] = {
+		{"vi", {.scopes = true, .buffered = true}},
+		{"gd", {.remote = true, .buffered = true}},
+		{"gh", {.scopes = true, .buffered = true}},
 		{"dh", {.scopes = true}},
-		{"rsp", {.scopes = true, .remote = true}},
+		{"rsp", {.scopes = true, .remote = true, .buffered = true}},
 	};
 
-	for (unsigned i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-		if (!strcmp(scoped[i].name, protocol)) {
-			return scoped[i].promises;
+	for (unsigned i = 0; i < sizeof some / sizeof *some; i++) {
+		if (!strcmp(some[i].name, protocol)) {
+			return some[i].promises;
 		}
 	}
 	return (struct torture_promises){.remote = true}; /* every scope synchronizes all */
@@ -73,6 +74,7 @@ static int draw_machine(struct generator *g)
 	static const char *const topologies[] = {"crossbar", "mesh", "torus"};
 	static const char *const replacements[] = {"auto", "lru", "registered-last"};
 	struct torture_program *const p = g->p;
+	bool buffered;
 	int r;
 
 	p->machine[0] = 0;
@@ -94,7 +96,8 @@ static int draw_machine(struct generator *g)
 	r = r ? r : set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside");
 	r = r ? r : set(p, "nvram.domain=%s", domains[below(g, 4)]);
 	r = r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
-	r = r ? r : set(p, "persist.model=%s", models[below(g, 2)]);
+	buffered = chance(g, 50) && p->promises.buffered && p->config.l2.ways > 1;
+	r = r ? r : set(p, "persist.model=%s", models[buffered]);
 	r = r ? r : set(p, "persist.check=on");
 	return r ? r : set(p, "dram.size=1MiB");
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The random tester: it is silent under the protocols as they are, and not when they are broken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <litmus/torture.h>
+#include <litmus/torture_program.h>
+
+enum { PROGRAMS = 60, FAULT_PROGRAMS = 60 };
+
+static struct torture_result result;
+
+static void run(const struct torture_options *options)
+{
+	if (torture_run(options, &result) < 0) {
+		fail_msg("%s: %s", options->protocol, nvw_error_message());
+	}
+}
+
+/* The name of protocol i, NULL past the last. */
+static const char *protocol_name(unsigned i)
+{
+	const char *name, *citation, *summary;
+
+	return emu_protocol_info(i, &name, &citation, &summary) ? name : NULL;
+}
+
+static void every_load_is_right_under_every_protocol(void **state)
+{
+	const char *protocol;
+
+	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+		run(&(struct torture_options){.protocol = protocol, .seed = 1000, .programs = PROGRAMS, .shrink = true});
+		if (result.failed) {
+			fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed, result.text, result.listing);
+		}
+		assert_int_equal(result.programs, PROGRAMS);
+		assert_true(result.operations > 100 * PROGRAMS);
+	}
+}
+
+/* The actions without which a protocol would not be one, of each of them; debug builds may notice more. */
+static void a_protocol_without_one_of_its_actions_is_found(void **state)
+{
+	static const char *const of[][2] = {
+		{"vi", "flush local L1"},
+		{"vi", "invalidate local L1"},
+		{"vi", "append to the S-FIFO"},
+		{"gd", "flush local L1"},
+		{"gd", "invalidate local L1"},
+		{"gh", "flush local L1"},
+		{"gh", "invalidate local L1"},
+		{"rsp", "invalidate local L1"},
+		{"rsp", "flush all L1s (broadcast)"},
+		{"rsp", "invalidate all L1s (broadcast)"},
+		{"denovo-b", "register all dirty stores of the local L1"},
+		{"denovo-b", "invalidate local L1 (non-registered)"},
+		{"denovo-b", "give the registered bytes back to the L2"},
+		{"dd", "register all dirty stores of the local L1"},
+		{"dd", "registration and data to the requesting L1"},
+		{"dd", "write the dirty bytes to memory and keep them"},
+		{"dd+ro", "invalidate local L1 (non-registered)"},
+		{"dd+ro", "recall the line from the L1s"},
+		{"dh", "register all dirty stores of the local L1"},
+		{"dh", "invalidate local L1 (non-registered)"},
+		{"hlrc", "invalidate local L1"},
+		{"hlrc", "registration and data to the requesting L1"},
+		{"hlrc-scoped", "flush local L1"},
+		{"hlrc-scoped", "flush the L1"},
+	};
+
+	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+		run(&(struct torture_options){.protocol = of[i][0], .seed = 1, .programs = FAULT_PROGRAMS, .fault = of[i][1]});
+		if (!result.failed) {
+			fail_msg("%s without \"%s\" passes for %s", of[i][0], of[i][1], of[i][0]);
+		}
+	}
+}
+
+static void every_protocol_has_a_fault_that_is_found(void **state)
+{
+	const char *protocol;
+
+	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+		run(&(struct torture_options){
+			.protocol = protocol, .seed = 1, .programs = FAULT_PROGRAMS, .fault = emu_protocol_action(protocol, 0)});
+		assert_true(result.failed);
+	}
+}
+
+static void a_failing_program_fails_again_by_itself_and_shrinks(void **state)
+{
+	struct torture_options options = {
+		.protocol = "vi", .seed = 1, .programs = FAULT_PROGRAMS, .fault = "invalidate local L1", .shrink = true};
+	struct torture_result first;
+
+	run(&options);
+	first = result;
+	assert_true(first.failed);
+	assert_true(first.steps_left < first.steps);
+	options.seed = first.seed;
+	options.programs = 1;
+	run(&options);
+	assert_true(result.failed);
+	assert_int_equal(result.seed, first.seed);
+	assert_string_equal(result.text, first.text);
+	assert_string_equal(result.listing, first.listing);
+}
+
+static void a_seed_is_one_program(void **state)
+{
+	struct torture_program *const a = malloc(sizeof *a), *const b = malloc(sizeof *b);
+
+	assert_true(a && b);
+	assert_int_equal(torture_generate(a, "rsp", 7, NULL), 0);
+	assert_int_equal(torture_generate(b, "rsp", 7, NULL), 0);
+	assert_memory_equal(a, b, sizeof *a);
+	assert_int_equal(torture_generate(b, "rsp", 8, NULL), 0);
+	assert_memory_not_equal(a, b, sizeof *a);
+	free(a);
+	free(b);
+}
+
+/* In this process, so that leaks of generation and run are noticed. */
+static void a_program_runs_in_the_process_that_asks(void **state)
+{
+	const struct nvw_pool_params params = {.heap_bytes = 64 << 10, .layout = "torture"};
+	struct torture_program *const program = malloc(sizeof *program);
+	struct nvw_pool *pool = NULL;
+	uint64_t operations = 0;
+	char text[TORTURE_TEXT], path[64];
+
+	assert_non_null(program);
+	snprintf(path, sizeof path, "/tmp/nvwave-test-torture-%ld.pool", (long)getpid());
+	unlink(path);
+	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	unlink(path);
+	assert_int_equal(torture_generate(program, "dd", 3, NULL), 0);
+	assert_int_equal(torture_run_program(program, pool, NULL, text, sizeof text, &operations), 0);
+	assert_true(operations > 0);
+	nvw_pool_close(pool);
+	free(program);
+}
+
+/* Of many programs, that they synchronize in every way at all. */
+static void programs_contain_every_style(void **state)
+{
+	struct torture_program *const p = malloc(sizeof *p);
+	unsigned steps[TORTURE_STYLE_COUNT] = {0}, local = 0, far = 0, meetings = 0, persist = 0;
+
+	assert_non_null(p);
+	for (unsigned seed = 0; seed < 50; seed++) {
+		assert_int_equal(torture_generate(p, "rsp", seed, NULL), 0);
+		for (unsigned i = 0; i < p->step_count; i++) {
+			const struct torture_step *const step = &p->steps[i];
+
+			meetings += step->kind == TORTURE_MEET && !step->persist;
+			persist += step->kind == TORTURE_MEET && step->persist;
+			if (step->kind != TORTURE_ACCESS) {
+				continue;
+			}
+			steps[p->sets[step->set].style]++;
+			local += step->acquire.variable >= 0 && step->acquire.scope == NVW_SCOPE_WORKGROUP;
+			far += step->acquire.variable >= 0 && step->acquire.scope == NVW_SCOPE_REMOTE_AGENT;
+		}
+	}
+	for (unsigned style = 0; style < TORTURE_STYLE_COUNT; style++) {
+		assert_true(steps[style] > 50);
+	}
+	assert_true(local > 50 && far > 50 && meetings > 50 && persist > 50);
+	free(p);
+}
+
+static void a_wrong_setting_is_said(void **state)
+{
+	const char *const settings[] = {"l1.ways=0", NULL};
+
+	assert_int_equal(torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = settings}, &result),
+		NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "l1.ways"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_load_is_right_under_every_protocol),
+		cmocka_unit_test(a_protocol_without_one_of_its_actions_is_found),
+		cmocka_unit_test(every_protocol_has_a_fault_that_is_found),
+		cmocka_unit_test(a_failing_program_fails_again_by_itself_and_shrinks),
+		cmocka_unit_test(a_seed_is_one_program),
+		cmocka_unit_test(a_program_runs_in_the_process_that_asks),
+		cmocka_unit_test(programs_contain_every_style),
+		cmocka_unit_test(a_wrong_setting_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
