@@ -427,6 +427,10 @@ int emu_config_check(const struct emu_config *c)
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
 	}
+	if (r == 0 && c->model == EMU_MODEL_buffered && c->l2.ways < 2) {
+		r = nvw_fail(NVW_E_CONFIG,
+			"l2.ways: buffered epoch persistency needs 2 at least: what goes before a line makes room beside it");
+	}
 	if (r == 0 && c->stack % 64) {
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
 	}

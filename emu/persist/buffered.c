@@ -8,7 +8,7 @@
  * equation 1 asks for.) A store of another epoch or wavefront may not mix with them; the older bytes leave
  * first (a conflict). What the L2 writes back enters a buffer and goes to the NVRAM when it may:
  *
- *	(1) after what the buffer holds of the same line (coherence order);
+ *	(1) after what the buffer holds of the same bytes (coherence order);
  *	(2) when the earlier epochs of its three streams are over: nobody can store in them any more, and
  *	    everything stored in them is durable (equations 1 to 3).
  *
@@ -54,6 +54,7 @@ struct entry {
 	uint32_t tag, stores;
 	uint32_t next;  /* in the list that it waits in, or the free list */
 	uint32_t older; /* the next in its hash chain, which begins with the newest */
+	bool behind;    /* it waits for an older one of its line */
 	uint64_t mask;
 	struct record_ack ack;
 	uint8_t data[EMU_LINE];
@@ -287,14 +288,27 @@ static void acknowledge(struct nvw_machine *m, uint32_t i)
 
 static void try_to_send(struct nvw_machine *m, uint32_t i);
 
-/* The next newer write-back of the line in the buffer, 0 if there is none. */
-static uint32_t successor_of(const struct nvw_machine *m, uint32_t i)
+/* Does it store over bytes that an older write-back in the buffer brings? Rule (1). */
+static bool is_behind(const struct nvw_machine *m, uint32_t i)
+{
+	const struct entry *const e = entry_at(m, i);
+
+	for (uint32_t k = e->older; k; k = entry_at(m, k)->older) {
+		if (entry_at(m, k)->line == e->line && (entry_at(m, k)->mask & e->mask)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The oldest write-back of the line that was behind another one and no longer is, 0 if there is none. */
+static uint32_t next_of_line(const struct nvw_machine *m, emu_line_id id)
 {
 	uint32_t found = 0;
 
-	for (uint32_t k = *newest_of(m, entry_at(m, i)->line); k != i; k = entry_at(m, k)->older) {
-		if (entry_at(m, k)->line == entry_at(m, i)->line) {
-			found = k;
+	for (uint32_t i = *newest_of(m, id); i; i = entry_at(m, i)->older) {
+		if (entry_at(m, i)->line == id && entry_at(m, i)->behind && !is_behind(m, i)) {
+			found = i;
 		}
 	}
 	return found;
@@ -314,17 +328,18 @@ static void unlink_entry(struct nvw_machine *m, uint32_t i)
 static void send(struct nvw_machine *m, uint32_t i)
 {
 	const struct entry e = *entry_at(m, i);
-	const uint32_t successor = successor_of(m, i);
+	uint32_t next;
 
 	unlink_entry(m, i);
 	free_entry(m, i);
 	emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, m->now);
-	if (successor) {
-		try_to_send(m, successor);
+	while ((next = next_of_line(m, e.line))) {
+		entry_at(m, next)->behind = false;
+		try_to_send(m, next);
 	}
 }
 
-/* The entry is the first of its line; sends it, or lets it wait for a stream. */
+/* The entry is behind none of its line; sends it, or lets it wait for a stream. */
 static void try_to_send(struct nvw_machine *m, uint32_t i)
 {
 	const uint32_t stream = blocked_by(m, tag_at(m, entry_at(m, i)->tag));
@@ -366,20 +381,10 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 	}
 }
 
-static uint32_t find_held(const struct nvw_machine *m, emu_line_id id)
-{
-	uint32_t i = *newest_of(m, id);
-
-	while (i && entry_at(m, i)->line != id) {
-		i = entry_at(m, i)->older;
-	}
-	return i;
-}
-
 emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t)
 {
-	const uint32_t before = find_held(m, id), i = new_entry(m);
+	const uint32_t i = new_entry(m);
 	struct entry *const e = entry_at(m, i);
 
 	if (m->error) {
@@ -391,7 +396,8 @@ emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *
 	line->tag = 0;
 	*newest_of(m, id) = i;
 	m->buffered->held++;
-	if (!before) {
+	e->behind = is_behind(m, i);
+	if (!e->behind) {
 		try_to_send(m, i);
 	}
 	return t;
