@@ -517,7 +517,7 @@ int emu_exec_init(struct nvw_machine *m)
 
 	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
 	x->stack_bytes = m->config.stack;
-#if defined(EMU_ASAN) || defined(EMU_TSAN)
+#if defined(EMU_ASAN) || defined(NVW__TSAN)
 	x->stack_bytes = x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
 #endif
 	/* The first stack needs something below it that an overflow may hit before it is noticed. */

@@ -29,13 +29,7 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 
 /* Thread sanitizer needs no telling: all contexts are one thread, and it keeps no stack (meson.build). Its run time works on a
  * lane's stack, which must be larger. */
-#if defined(__SANITIZE_THREAD__)
-#define EMU_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define EMU_TSAN 1
-#endif
-#endif
+#include "core/tsan.h"
 
 #ifdef EMU_ASAN
 #include <sanitizer/common_interface_defs.h>

@@ -18,15 +18,9 @@
 
 #include <nvw/random.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define READERS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define READERS_TSAN 1
-#endif
-#endif
+#include "core/tsan.h"
 
-#ifdef READERS_TSAN
+#ifdef NVW__TSAN
 #include <sanitizer/tsan_interface.h>
 #define section_ends(readers)  __tsan_release(&(readers)->grace)
 #define grace_elapsed(readers) __tsan_acquire(&(readers)->grace)
