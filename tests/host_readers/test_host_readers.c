@@ -27,6 +27,16 @@
 
 extern const struct nvw_workload nvw_workload_kv, nvw_workload_btree;
 
+#ifdef NVW__TSAN
+const char *__tsan_default_options(void);
+
+/* A report ends the process: the kill of a child would hide its exit status. */
+const char *__tsan_default_options(void)
+{
+	return "halt_on_error=1";
+}
+#endif
+
 /* ---- A run --------------------------------------------------------------------------------------------- */
 
 enum { READERS = 2, SCANS = 20 };
