@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what is missing, builds in three ways and runs the tests: optimised with gcc, debug with address and
-# undefined sanitizers (the emulator's own checks are on in it), and with clang without a warning. On Debian 12, as root.
+# Installs what is missing, builds in four ways and runs the tests: optimised with gcc, debug with address and
+# undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
+# thread sanitizer. On Debian 12, as root.
 # The last line says "N passed, N failed".
 set -eu
 cd "$(dirname "$0")"
@@ -46,6 +47,14 @@ if ninja -C build-clang >build-clang/build.log 2>&1; then
 	passed=$((passed + 1))
 else
 	tail -n 40 build-clang/build.log
+	failed=$((failed + 1))
+fi
+
+echo "== build-tsan"
+[ -f build-tsan/build.ninja ] || meson setup build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false -Dwerror=true >/dev/null
+if ninja -C build-tsan tests/test_host-readers >/dev/null && build-tsan/tests/test_host-readers; then
+	passed=$((passed + 1))
+else
 	failed=$((failed + 1))
 fi
 

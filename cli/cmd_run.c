@@ -12,7 +12,10 @@
 #include "check/check.h"
 #include "commands.h"
 #include "core/describe.h"
+#include "core/options.h"
+#include "core/units.h"
 #include "output.h"
+#include "readers/drive.h"
 #include "session.h"
 
 struct run {
@@ -23,6 +26,9 @@ struct run {
 	struct nvw_machine *machine;
 	struct nvw_acks acks;
 	int ack_error;
+	uint64_t host_readers, reader_scans; /* threads; of 100 reads */
+	struct nvw__sightings *sightings;
+	struct nvw__drive *drive; /* NULL: no host readers (yet) */
 	double seconds;
 	struct nvw_description report;
 	struct nvw_findings findings;
@@ -39,7 +45,9 @@ static double seconds_now(void)
 static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 {
 	struct run *const run = context;
-	const int r = nvw__acks_add(&run->acks, first, count);
+	int r = nvw__acks_add(&run->acks, first, count);
+
+	r = r == 0 && run->drive ? nvw__drive_acknowledged(run->drive, first, count) : r;
 
 	run->ack_error = run->ack_error ? run->ack_error : r;
 }
@@ -94,9 +102,23 @@ static int create_log(struct run *run)
 	return s->log_path ? nvw_log_create(s->log_path, &info, &run->log) : 0;
 }
 
+static int start_readers(struct run *run)
+{
+	const struct cli_session *const s = run->session;
+
+	if (!run->host_readers) {
+		return 0;
+	}
+	run->sightings = nvw__sightings_create(s->workload, run->plan, (unsigned)run->host_readers);
+	return run->sightings ? nvw__drive_start(s->workload, run->plan, run->machine, run->sightings,
+					(unsigned)run->reader_scans, s->config.seed, &run->drive) :
+				NVW_E_USAGE;
+}
+
 static int measured_part(struct run *run)
 {
 	const struct nvw_workload *const w = run->session->workload;
+	uint64_t acknowledged;
 	double begin;
 	int r = w->setup ? w->setup(run->plan, run->machine) : 0;
 
@@ -105,12 +127,19 @@ static int measured_part(struct run *run)
 		return r;
 	}
 	nvw_begin_measurement(run->machine);
+	acknowledged = run->acks.count;
+	r = start_readers(run);
+	if (r < 0) {
+		return r;
+	}
 	begin = seconds_now();
 	r = w->run(run->plan, run->machine);
 	run->seconds = seconds_now() - begin;
 	r = r ? r : nvw_persist(run->machine);
 	r = r ? r : run->ack_error;
-	return r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
+	nvw__drive_stop(run->drive);
+	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
+	return r || !run->drive ? r : nvw__drive_describe(run->drive, run->acks.count - acknowledged, &run->report);
 }
 
 /* 0, NVW_E_INCONSISTENT, or an error; *ret_verdict in words. */
@@ -127,6 +156,11 @@ static int check(struct run *run, const char **ret_verdict)
 	if (r == 0 && w->check && run->pool && !nvw_machine_is_volatile(run->machine)) {
 		r = w->check(run->plan, run->pool, &run->acks, &run->findings);
 		*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+	}
+	if (r == 0 && run->drive) {
+		r = nvw__sightings_judge(run->sightings, w, run->plan, run->pool, &run->findings);
+		*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT for host readers" :
+							 "consistent, for host readers too";
 	}
 	return r;
 }
@@ -154,6 +188,8 @@ static int execute(struct run *run, const char **ret_verdict)
 
 static void end(struct run *run)
 {
+	nvw__drive_destroy(run->drive);
+	nvw__sightings_destroy(run->sightings);
 	emu_destroy(run->machine);
 	nvw_log_abandon(run->log);
 	nvw_pool_close(run->pool);
@@ -208,15 +244,45 @@ static int dump_machine(const struct cli_session *s)
 	return r;
 }
 
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static const char own_help[] =
+	"  --host-readers           threads that look up and scan beside the kernels (kv, btree) [0]\n"
+	"  --reader-scans           of 100 of their reads, how many are scans [10]\n";
+
+static int take_number(const char *arg, const char *name, uint64_t most, uint64_t *ret)
+{
+	const size_t n = strlen(name);
+	int r;
+
+	if (strncmp(arg, name, n) || arg[n] != '=') {
+		return 0;
+	}
+	r = nvw_parse_count(arg + n + 1, ret);
+	if (r < 0 || *ret > most) {
+		return nvw_fail(NVW_E_USAGE, "%s: expected 0 to %llu, found \"%s\"", name, (unsigned long long)most,
+			arg + n + 1);
+	}
+	return 1;
+}
+
+static int take_own(const char *arg, void *context)
+{
+	struct run *const run = context;
+	const int r = take_number(arg, "--host-readers", NVW__READERS_MAX, &run->host_readers);
+
+	return r ? r : take_number(arg, "--reader-scans", 100, &run->reader_scans);
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct cli_session session;
-	struct run run = {.session = &session};
+	struct run run = {.session = &session, .reader_scans = 10};
 	const char *verdict = "not checked";
-	int r = cli_session_begin(&session, argc, argv, NULL, NULL);
+	int r = cli_session_begin(&session, argc, argv, take_own, &run);
 
 	if (r == 0 && session.help) {
-		cli_session_help("run", session.workload, "");
+		cli_session_help("run", session.workload, own_help);
 		cli_session_end(&session);
 		return STATUS_CLEAN;
 	}

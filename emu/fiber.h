@@ -27,6 +27,10 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 #endif
 #endif
 
+/* Thread sanitizer needs no telling: all contexts are one thread, and it keeps no stack (meson.build). Its run time works on a
+ * lane's stack, which must be larger. */
+#include "core/tsan.h"
+
 #ifdef EMU_ASAN
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/asan_interface.h>

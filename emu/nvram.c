@@ -148,7 +148,7 @@ void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, u
 		}
 		value = *at;
 		emu_copy_masked((uint8_t *)&value, data + 8 * word, bytes);
-		*(volatile uint64_t *)at = value;
+		__atomic_store_n(at, value, __ATOMIC_RELAXED); /* whole, for host readers and for a kill */
 		m->stats.nvram_words++;
 	}
 }

@@ -4,13 +4,15 @@
  *
  * Everything is read as the program sees it (nvw_read), after nvw_persist() has made the two the same: so a
  * block whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a DRAM-only machine,
- * where nothing becomes durable, works in the same way.
+ * where nothing becomes durable, works in the same way. By then whoever replaced a freed block has been acknowledged, so
+ * that readers on the host cannot find it any more; those that found it before are waited for.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nvw/host.h>
+#include <nvw/readers.h>
 
 #include "pool/layout.h"
 
@@ -250,6 +252,7 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 			pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
 	}
 	r = pass_begin(&p);
+	nvw_readers_wait(pmem->readers);
 	r = r ? r : collect_all(&p, class);
 	r = r ? r : publish(&p, &pmem->heap[class]);
 	pass_end(&p);
@@ -333,5 +336,6 @@ int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw
 	if (r == 0 && (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT)) {
 		return nvw_fail(NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an extent", extent);
 	}
+	nvw_readers_wait(pmem->readers);
 	return r ? r : write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
 }

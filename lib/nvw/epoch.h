@@ -49,6 +49,7 @@ struct nvw_pmem {
 	struct nvw_pool_geometry geometry;
 	uint32_t *log_used; /* in DRAM: entries used by the open epoch, one counter a stream */
 	struct nvw_heap_class heap[NVW_HEAP_CLASSES];
+	struct nvw_readers *readers; /* on the host, whom freed blocks wait for (nvw/readers.h); NULL: nobody */
 };
 
 /* Device address of an offset, and back. No check: the access itself is checked. */

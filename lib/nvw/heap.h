@@ -14,7 +14,7 @@
  *       structure that uses it knows what it can reach, and its recovery hands the rest back with
  *       nvw_heap_sweep() (nvw/recovery.h);
  *   (4) no block is handed out twice: a block freed during a kernel returns to use at the next
- *       nvw_heap_provision(), when the free is durable.
+ *       nvw_heap_provision(), when the free is durable and no host reader (nvw/readers.h) can still look at it.
  */
 #ifndef NVW_HEAP_H
 #define NVW_HEAP_H

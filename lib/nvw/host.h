@@ -8,7 +8,7 @@
  *
  * Visible and durable: nvw_read() returns the *visible* state; nvw/pool.h reads the *durable* one.
  *
- * Not thread-safe; one machine at a time exists in a process.
+ * Not thread-safe; one machine at a time exists in a process. Host threads that read beside it: nvw/readers.h.
  */
 #ifndef NVW_HOST_H
 #define NVW_HOST_H

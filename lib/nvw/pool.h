@@ -15,7 +15,7 @@
  * Caveats
  *   - A pool is open once at a time; a second open is refused with NVW_E_BUSY.
  *   - Numbers are little-endian; a pool does not move to a big-endian host.
- *   - Not thread-safe: one thread uses a pool handle at a time.
+ *   - Not thread-safe: one thread uses a pool handle at a time. Other threads may read mapped bytes as nvw/readers.h says.
  */
 #ifndef NVW_POOL_H
 #define NVW_POOL_H

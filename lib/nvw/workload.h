@@ -20,6 +20,7 @@
 
 #include <nvw/host.h>
 #include <nvw/pool.h>
+#include <nvw/readers.h>
 #include <nvw/recovery.h>
 
 /* ---- Options -------------------------------------------------------------------------------------- */
@@ -135,6 +136,9 @@ struct nvw_workload {
 
 	/* Adds the workload's own figures to the statistics of a run, after run(). Optional. */
 	int (*report)(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+	/* Look-ups and scans by host threads beside run() (nvw/readers.h). Optional. */
+	const struct nvw_serving *serving;
 };
 
 #endif

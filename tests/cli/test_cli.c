@@ -439,6 +439,38 @@ static void statistics_are_lines_between_markers(void **state)
 	assert_non_null(strstr(o->out, "\n---------- End Simulation Statistics   ----------\n"));
 }
 
+static void host_readers_are_measured_beside_the_kernels(void **state)
+{
+	static const char *const rows[] = {"gpu_operations", "gpu_rate", "lookups", "lookup_rate", "lookup_p50", "lookup_p99",
+		"lookup_p999", "scans", "scan_rate", "scan_p50", "scan_p99", "scan_p999", "grace_periods"};
+	static const char *const runs[] = {"run kv --host-readers=2 --count=600 --batch=100 --mix=put=80,delete=20",
+		"run btree --host-readers=2 --count=600 --preload=300 --batch=100 --reader-scans=50"};
+
+	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+		const struct outcome *const o = run(runs[i]);
+
+		assert_int_equal(o->status, 0);
+		assert_non_null(strstr(o->out, ": consistent, for host readers too\n"));
+		assert_non_null(strstr(o->out, "\nhost_readers.gpu_operations                   600 "));
+		for (unsigned k = 0; k < sizeof rows / sizeof *rows; k++) {
+			char line[64];
+
+			snprintf(line, sizeof line, "\nhost_readers.%s ", rows[k]);
+			assert_non_null(strstr(o->out, line));
+		}
+	}
+}
+
+static void host_readers_are_refused_where_nothing_is_served(void **state)
+{
+	expect("run sgemm --host-readers=1", 2, "", "sgemm has nothing that host readers could look up");
+	expect("run btree --persist=off --host-readers=1", 2, "", "host readers see what is durable, and here nothing is");
+	expect("run kv --host-readers=65", 2, "", "--host-readers: expected 0 to 64, found \"65\"");
+	expect("run kv --host-readers=two", 2, "", "--host-readers: expected 0 to 64, found \"two\"");
+	expect("run kv --host-readers=1 --reader-scans=101", 2, "", "--reader-scans: expected 0 to 100, found \"101\"");
+	expect("run kv --host-readers", 2, "", "--host-readers needs a value");
+}
+
 static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
 {
 	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
@@ -633,6 +665,8 @@ int main(void)
 		cmocka_unit_test(empty_and_malformed_key_files_are_refused),
 		cmocka_unit_test(json_of_run_and_crash_has_what_is_promised),
 		cmocka_unit_test(statistics_are_lines_between_markers),
+		cmocka_unit_test(host_readers_are_measured_beside_the_kernels),
+		cmocka_unit_test(host_readers_are_refused_where_nothing_is_served),
 		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
 		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
 		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),

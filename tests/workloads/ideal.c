@@ -189,6 +189,16 @@ const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool)
 	return &pool->geometry;
 }
 
+const void *nvw_pool_base(const struct nvw_pool *pool)
+{
+	return pool->bytes;
+}
+
+struct nvw_pool *nvw_machine_pool(struct nvw_machine *m)
+{
+	return &m->pool;
+}
+
 const char *nvw_pool_path(const struct nvw_pool *pool)
 {
 	return "(ideal)";

@@ -26,6 +26,7 @@ void btree_update_kernel(const void *args)
 		return;
 	}
 	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
+	btree_serve_note(a->plan, &a->host_ops[k], 1, leaf);
 	if (find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot)) {
 		a->plan->writes[0]++;
 		a->plan->found++;
@@ -78,6 +79,7 @@ void btree_delete_kernel(const void *args)
 			a->plan->absent++;
 		}
 	}
+	btree_serve_note(a->plan, &a->host_ops[k], end - k, leaf);
 	a->plan->writes[0]++;
 	nvw_store(&node->order, order);
 	if (a->persist && a->plan->mutation != BTREE_ACK_BEFORE_BARRIER) {

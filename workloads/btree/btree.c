@@ -94,6 +94,16 @@ int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	return r ? r : report_levels(p, d);
 }
 
+static const struct nvw_serving serving = {
+	.keys = btree_serve_keys,
+	.begin = btree_serve_begin,
+	.acknowledged = btree_serve_acknowledged,
+	.end = btree_serve_end,
+	.lookup = btree_serve_lookup,
+	.scan = btree_serve_scan,
+	.judge = btree_serve_judge,
+};
+
 extern const struct nvw_workload nvw_workload_btree;
 
 const struct nvw_workload nvw_workload_btree = {
@@ -112,4 +122,5 @@ const struct nvw_workload nvw_workload_btree = {
 	.check = btree_check,
 	.inspect = btree_inspect,
 	.report = btree_report,
+	.serving = &serving,
 };

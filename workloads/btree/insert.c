@@ -512,6 +512,9 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 	if (!order) {
 		return;
 	}
+	if (it->level == 0) {
+		btree_serve_note(a->plan, a->host_ops + k, end - k, off);
+	}
 	if (mutated(it, BTREE_TORN_ORDER)) {
 		const nvw_off word = off + offsetof(struct btree_node, order);
 

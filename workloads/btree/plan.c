@@ -151,6 +151,7 @@ void btree_dispose(void *plan)
 
 	if (p) {
 		btree_end_run(p);
+		btree_serve_dispose(p);
 		free(p->loaded);
 		free(p->keys);
 		free(p->by_key);

@@ -44,6 +44,7 @@ struct btree_plan {
 	uint64_t streams, log_entries, nodes; /* that the pool needs */
 
 	struct btree_run *run; /* run.c: from set-up on */
+	struct btree_serving *serving; /* serve.c: NULL if host readers are not served */
 
 	/* Figures of the run, for report(). */
 	uint64_t height, node_count, splits, found, absent, scanned, groups;
@@ -70,6 +71,21 @@ extern const struct nvw_mutation btree_mutations[];
 
 /* Frees plan->run. */
 void btree_end_run(struct btree_plan *plan);
+
+/* Host readers (serve.c). note() is for kernels: these operations change the leaf; between() is called before a launch. */
+void btree_serve_note(struct btree_plan *plan, const uint64_t *ops, uint64_t count, nvw_off leaf);
+int btree_serve_between(struct btree_plan *plan);
+struct nvw_readers *btree_serve_readers(const struct btree_plan *plan);
+void btree_serve_dispose(struct btree_plan *plan);
+int btree_serve_keys(void *plan, uint64_t *ret_keys);
+int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers);
+int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count);
+void btree_serve_end(void *plan);
+int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting);
+int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+	unsigned *ret_count);
+int btree_serve_judge(
+	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void btree_dispose(void *plan);

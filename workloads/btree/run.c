@@ -349,6 +349,7 @@ static int upload(struct btree_run *r, uint64_t n)
 	error = error ? error : nvw_write(r->machine, r->ops, r->now_ops, 8 * n);
 	r->args.n = n;
 	r->args.height = (unsigned)r->p->height;
+	r->args.host_ops = r->now_ops;
 	return error;
 }
 
@@ -409,6 +410,7 @@ static int insert_launch(struct btree_run *r)
 	}
 	n = take_parts(r, groups);
 	error = upload(r, n);
+	error = error ? error : btree_serve_between(r->p);
 	error = error ? error :
 			nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, nodes_at_most(r->p, n));
 	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
@@ -529,6 +531,7 @@ int btree_run(void *plan, struct nvw_machine *machine)
 	struct btree_run *const r = p->run;
 	int error = host_arrays(r);
 
+	r->pmem.readers = btree_serve_readers(p);
 	error = error ? error : device_arrays(r);
 	for (uint64_t at = 0; at < p->count && error == 0; at += p->batch) {
 		error = run_batch(r, at, p->count - at < p->batch ? p->count - at : p->batch);

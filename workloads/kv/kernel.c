@@ -121,6 +121,15 @@ struct change {
 	nvw_off old;   /* replaced, to free, 0: none */
 };
 
+/* Tells host readers what became of a slot, for when it is durable. */
+static void note(const struct kv_batch_args *a, const struct change *c, uint64_t index, uint64_t before,
+	uint64_t after)
+{
+	if (a->notes != NULL) {
+		a->notes[c->op] = (struct kv_note){a->table.slots + 8 * index, before, after};
+	}
+}
+
 static struct change fetch(const struct kv_batch_args *a, uint64_t id)
 {
 	struct change c = {.op = a->first_op + id};
@@ -212,6 +221,7 @@ static void publish(const struct kv_batch_args *a, struct change *c)
 			return;
 		}
 		if (claim(a, at.index, word) == 0) {
+			note(a, c, at.index, 0, word);
 			return;
 		}
 		at = probe(&a->pmem, a->table, c->key, at.index);
@@ -224,6 +234,7 @@ static void publish(const struct kv_batch_args *a, struct change *c)
 		count_live(a, 1);
 	}
 	c->old = kv_slot_entry(old);
+	note(a, c, at.index, old, word);
 }
 
 /* Seeded bug "tombstone-delete": the slot forgets its key, which may come back in another slot while this
@@ -249,6 +260,7 @@ static void retract(const struct kv_batch_args *a, struct change *c)
 				     ? forget(slot, c)
 				     : nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 
+	note(a, c, at.index, old, old | KV_DELETED);
 	if ((old & KV_DELETED) == 0) {
 		count_live(a, UINT64_MAX);
 	}

@@ -30,6 +30,7 @@ struct kv_batch_args {
 	const uint32_t *kinds; /* DRAM */
 	uint64_t *results;     /* DRAM */
 	nvw_off *blocks;       /* DRAM, work-group variant: the entry that each operation is to publish */
+	struct kv_note *notes; /* host memory, which costs no simulated time: for host readers; NULL: there are none */
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
 	enum kv_mutation mutation;

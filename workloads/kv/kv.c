@@ -52,6 +52,16 @@ const struct nvw_mutation kv_mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static const struct nvw_serving serving = {
+	.keys = kv_serve_keys,
+	.begin = kv_serve_begin,
+	.acknowledged = kv_serve_acknowledged,
+	.end = kv_serve_end,
+	.lookup = kv_serve_lookup,
+	.scan = kv_serve_scan,
+	.judge = kv_serve_judge,
+};
+
 extern const struct nvw_workload nvw_workload_kv;
 
 const struct nvw_workload nvw_workload_kv = {
@@ -70,4 +80,5 @@ const struct nvw_workload nvw_workload_kv = {
 	.check = kv_check,
 	.inspect = kv_inspect,
 	.report = kv_report,
+	.serving = &serving,
 };

@@ -39,6 +39,12 @@ struct kv_key {
 	uint32_t first, count; /* its changes: positions in kv_plan.changes, ascending by operation */
 };
 
+/* What an operation did to a slot, noted by its work-item in host memory for host readers. */
+struct kv_note {
+	nvw_off slot; /* 0: nothing */
+	uint64_t before, after;
+};
+
 struct kv_plan {
 	/* As the options say. */
 	uint64_t seed;
@@ -72,6 +78,11 @@ struct kv_plan {
 	/* Scratch of check(), so that it allocates nothing: the check that saw the key last. */
 	uint64_t *seen;
 	uint64_t checks;
+
+	/* While host readers are served (serve.c), NULL otherwise. */
+	struct nvw_readers *readers;
+	const char *medium; /* the pool's mapped bytes */
+	struct kv_note *notes; /* of each operation */
 };
 
 int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
@@ -104,5 +115,15 @@ int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *d
 int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int kv_inspect(struct nvw_pool *pool, struct nvw_description *description);
+
+/* Host readers (serve.c). */
+int kv_serve_keys(void *plan, uint64_t *ret_keys);
+int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers);
+int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count);
+void kv_serve_end(void *plan);
+int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting);
+int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+	unsigned *ret_count);
+int kv_serve_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 #endif

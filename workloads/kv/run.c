@@ -34,6 +34,8 @@ static int start(struct run *r, struct kv_plan *plan, struct nvw_machine *machin
 		return error;
 	}
 
+	r->pmem.readers = plan->readers;
+
 	const uint64_t n = plan->batch < plan->preload + plan->count ? plan->batch
 								     : plan->preload + plan->count + 1;
 
@@ -242,6 +244,7 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 		.kinds = r->kinds,
 		.results = r->results,
 		.blocks = r->blocks,
+		.notes = p->notes,
 		.first_op = first,
 		.count = count,
 		.seed = p->seed,

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The B+tree for host readers: their index has a record for each leaf, which is a copy of the words that say what is in the leaf:
+ * order, next and high. Keys and values are read from the leaf's durable bytes.
+ *
+ * The tree on the medium cannot be searched as it is: a split changes three words one by one, and until its epoch is
+ * complete, recovery puts the old ones back. When an operation is acknowledged, all that happened to its leaf is over, on the
+ * medium, and kept. Then the records of the leaves that it was split into are published, and last that of the leaf itself: this
+ * one replacement moves the upper keys and shows the new ones. So the records are a B-link list as the leaves are, and who comes
+ * to one whose high is too low goes right.
+ *
+ * Slots that a record's order names stay as they are until the next launch fills the ones that a split or a delete has freed;
+ * nvw_heap_provision() has waited for a grace period by then. A value changes in place, by one store, which is durable by
+ * itself. Leaves are never freed.
+ *
+ * Where a key's leaf is, readers learn from a sorted array of the leaves' lowest keys, made anew between kernels when there
+ * are new leaves. It may lag behind: then they go right.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "kernel.h"
+
+/* A record's words. */
+enum { ORDER, NEXT, HIGH };
+
+struct btree_serving {
+	struct nvw_readers *readers;
+	const char *medium;
+	uint64_t *keys, key_count; /* distinct, ascending: by number */
+	nvw_off *leaves;           /* of operation i: its leaf; 0: none yet */
+	bool has_new_leaves;
+};
+
+static const struct btree_node *leaf_at(const struct btree_serving *s, nvw_off off)
+{
+	return (const struct btree_node *)(const void *)(s->medium + off);
+}
+
+/* ---- Keys and their states --------------------------------------------------------------------------- */
+
+static uint64_t distinct(uint64_t *keys, uint64_t count)
+{
+	uint64_t n = 0;
+
+	qsort(keys, count, sizeof *keys, btree_compare_u64);
+	for (uint64_t i = 0; i < count; i++) {
+		if (n == 0 || keys[n - 1] != keys[i]) {
+			keys[n++] = keys[i];
+		}
+	}
+	return n;
+}
+
+static int number_keys(const struct btree_plan *p, struct btree_serving *s)
+{
+	const uint64_t count = p->loaded_count + p->count;
+
+	s->keys = malloc(8 * (count + 1));
+	if (!s->keys) {
+		return nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		s->keys[i] = i < p->loaded_count ? p->loaded[i] : p->keys[i - p->loaded_count];
+	}
+	s->key_count = distinct(s->keys, count);
+	return 0;
+}
+
+int btree_serve_keys(void *plan, uint64_t *ret_keys)
+{
+	struct btree_plan *const p = plan;
+	int error = 0;
+
+	if (!p->serving) {
+		p->serving = calloc(1, sizeof *p->serving);
+		error = p->serving ? number_keys(p, p->serving) : nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+	}
+	*ret_keys = error ? 0 : p->serving->key_count;
+	return error;
+}
+
+void btree_serve_dispose(struct btree_plan *p)
+{
+	if (p->serving) {
+		free(p->serving->keys);
+		free(p->serving->leaves);
+		free(p->serving);
+		p->serving = NULL;
+	}
+}
+
+static bool was_loaded(const struct btree_plan *p, uint64_t key)
+{
+	return bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64);
+}
+
+/* The changes of a key have an order that its value tells: loaded, then by the numbers of the operations. Where keys are
+ * deleted they are not inserted, so that absence comes last. */
+static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t value, bool present)
+{
+	if (present) {
+		return value >> 63 ? 1 : value + 1;
+	}
+	return p->op == BTREE_DELETE && was_loaded(p, key) ? 2 : 0;
+}
+
+static struct nvw_sighting sighting_of(const struct btree_plan *p, uint64_t number, uint64_t value, bool present)
+{
+	return (struct nvw_sighting){.number = number,
+		.version = version_of(p, p->serving->keys[number], value, present),
+		.state = value,
+		.present = present};
+}
+
+/* ---- The emulation's thread -------------------------------------------------------------------------- */
+
+/* Nobody else replaces records: one outlives the section. */
+static const uint64_t *find_record(const struct btree_serving *s, nvw_off leaf)
+{
+	const uint64_t *record;
+
+	nvw_reader_enter(s->readers);
+	record = nvw_reader_find(s->readers, leaf);
+	nvw_reader_leave(s->readers);
+	return record;
+}
+
+static int publish_leaf(struct btree_serving *s, nvw_off leaf)
+{
+	const struct btree_node *const node = leaf_at(s, leaf);
+	const uint64_t words[NVW_READERS_WORDS] = {[ORDER] = node->order, [NEXT] = node->next, [HIGH] = node->high};
+
+	return nvw_readers_publish(s->readers, leaf, words);
+}
+
+/* The leaf as it is now, and first those that it has been split into: up to the next one that readers know. */
+static int refresh(struct btree_serving *s, nvw_off leaf)
+{
+	const struct btree_node *const node = leaf_at(s, leaf);
+	const uint64_t *const known = find_record(s, leaf);
+	int error = 0;
+
+	if (known && known[ORDER] == node->order && known[NEXT] == node->next && known[HIGH] == node->high) {
+		return 0;
+	}
+	for (nvw_off next = node->next; error == 0 && next && !find_record(s, next); next = leaf_at(s, next)->next) {
+		error = publish_leaf(s, next);
+		s->has_new_leaves = true;
+	}
+	return error ? error : publish_leaf(s, leaf);
+}
+
+static nvw_off first_leaf(const struct btree_serving *s, const struct nvw_pool_geometry *g)
+{
+	nvw_off off = *(const uint64_t *)(const void *)(s->medium + nvw_pool_root_off(g, 0));
+
+	while (btree_level(leaf_at(s, off)->info)) {
+		off = leaf_at(s, off)->values[btree_slot(leaf_at(s, off)->order, 0)];
+	}
+	return off;
+}
+
+/* The sorted array, from the records: between kernels, when everything is acknowledged. */
+static int publish_order(struct btree_serving *s, nvw_off first)
+{
+	uint64_t *lows, *leaves, count = 0, at = 0, low = 0;
+	int error;
+
+	for (nvw_off leaf = first; leaf; leaf = find_record(s, leaf)[NEXT]) {
+		count++;
+	}
+	lows = malloc(8 * count);
+	leaves = malloc(8 * count);
+	error = lows && leaves ? 0 : nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+	for (nvw_off leaf = first; error == 0 && leaf; leaf = find_record(s, leaf)[NEXT]) {
+		lows[at] = low;
+		leaves[at++] = leaf;
+		low = find_record(s, leaf)[HIGH] + 1;
+	}
+	error = error ? error : nvw_readers_publish_order(s->readers, lows, leaves, count);
+	free(lows);
+	free(leaves);
+	s->has_new_leaves = false;
+	return error;
+}
+
+struct nvw_readers *btree_serve_readers(const struct btree_plan *p)
+{
+	return p->serving ? p->serving->readers : NULL;
+}
+
+int btree_serve_between(struct btree_plan *p)
+{
+	struct btree_serving *const s = p->serving;
+	uint64_t leaf;
+
+	if (!s || !s->readers || !s->has_new_leaves) {
+		return 0;
+	}
+	nvw_reader_enter(s->readers);
+	nvw_reader_floor(s->readers, 0, &leaf); /* the first leaf is always the same */
+	nvw_reader_leave(s->readers);
+	return publish_order(s, leaf);
+}
+
+int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
+{
+	struct btree_plan *const p = plan;
+	struct nvw_pool *const pool = nvw_machine_pool(machine);
+	struct btree_serving *const s = p->serving;
+	nvw_off first;
+	int error = 0;
+
+	s->leaves = calloc(p->count + 1, sizeof *s->leaves);
+	if (!s->leaves) {
+		return nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+	}
+	s->readers = readers;
+	s->medium = nvw_pool_base(pool);
+	first = first_leaf(s, nvw_pool_geometry(pool));
+	for (nvw_off leaf = first; error == 0 && leaf; leaf = leaf_at(s, leaf)->next) {
+		error = publish_leaf(s, leaf);
+	}
+	return error ? error : publish_order(s, first);
+}
+
+void btree_serve_end(void *plan)
+{
+	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
+
+	free(s->leaves);
+	s->leaves = NULL;
+	s->readers = NULL;
+}
+
+/* From kernels: host memory, which costs no simulated time. */
+void btree_serve_note(struct btree_plan *p, const uint64_t *ops, uint64_t count, nvw_off leaf)
+{
+	for (uint64_t i = 0; p->serving && p->serving->leaves && i < count; i++) {
+		p->serving->leaves[ops[i]] = leaf;
+	}
+}
+
+int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
+{
+	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
+	int error = 0;
+
+	for (uint64_t op = first; error == 0 && op < first + count; op++) {
+		error = s->leaves[op] ? refresh(s, s->leaves[op]) : 0;
+	}
+	return error;
+}
+
+/* ---- Readers ------------------------------------------------------------------------------------------ */
+
+/* The record of the leaf that covers key, and its place. */
+static const uint64_t *find_leaf(const struct btree_serving *s, uint64_t key, nvw_off *ret_leaf)
+{
+	const uint64_t *record;
+	nvw_off leaf = 0;
+
+	nvw_reader_floor(s->readers, key, &leaf);
+	for (record = nvw_reader_find(s->readers, leaf); record && key > record[HIGH];
+		record = nvw_reader_find(s->readers, leaf)) {
+		leaf = record[NEXT];
+	}
+	*ret_leaf = leaf;
+	return record;
+}
+
+static int no_leaf(uint64_t key)
+{
+	return nvw_fail(NVW_E_INCONSISTENT, "the leaves that host readers know end before key %" PRIu64, key);
+}
+
+/* The rank of the first key of the record that is not below key. */
+static unsigned rank_of(const struct btree_node *node, uint64_t order, uint64_t key)
+{
+	unsigned low = 0, high = btree_count(order);
+
+	while (low < high) {
+		const unsigned middle = (low + high) / 2;
+
+		if (node->keys[btree_slot(order, middle)] < key) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static uint64_t value_at(const struct btree_node *node, unsigned slot)
+{
+	return __atomic_load_n(&node->values[slot], __ATOMIC_RELAXED);
+}
+
+int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
+{
+	const struct btree_plan *const p = plan;
+	const struct btree_serving *const s = p->serving;
+	const uint64_t key = s->keys[number];
+	nvw_off leaf;
+	const uint64_t *const record = find_leaf(s, key, &leaf);
+
+	if (!record) {
+		return no_leaf(key);
+	}
+
+	const struct btree_node *const node = leaf_at(s, leaf);
+	const unsigned rank = rank_of(node, record[ORDER], key), slot = btree_slot(record[ORDER], rank);
+	const bool present = rank < btree_count(record[ORDER]) && node->keys[slot] == key;
+
+	*ret_sighting = sighting_of(p, number, present ? value_at(node, slot) : 0, present);
+	return 0;
+}
+
+int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+	unsigned *ret_count)
+{
+	const struct btree_plan *const p = plan;
+	const struct btree_serving *const s = p->serving;
+	const uint64_t from = s->keys[number];
+	unsigned found = 0;
+	nvw_off leaf;
+	const uint64_t *record = find_leaf(s, from, &leaf);
+
+	if (!record) {
+		return no_leaf(from);
+	}
+	while (record && found < limit) {
+		const struct btree_node *const node = leaf_at(s, leaf);
+		const uint64_t order = record[ORDER];
+
+		for (unsigned i = rank_of(node, order, from); i < btree_count(order) && found < limit; i++) {
+			const unsigned slot = btree_slot(order, i);
+			const uint64_t *const at =
+				bsearch(&node->keys[slot], s->keys, s->key_count, 8, btree_compare_u64);
+
+			if (!at) {
+				return nvw_fail(NVW_E_INCONSISTENT, "a scan found key %" PRIu64 ", which nobody inserts",
+					node->keys[slot]);
+			}
+			ret_sightings[found++] =
+				sighting_of(p, (uint64_t)(at - s->keys), value_at(node, slot), true);
+		}
+		leaf = record[NEXT];
+		record = nvw_reader_find(s->readers, leaf);
+	}
+	*ret_count = found;
+	return 0;
+}
+
+/* ---- After a crash ------------------------------------------------------------------------------------ */
+
+/* By the tree itself, of which recovery has made a sound one, or check() says so: a bounded walk along the leaves. */
+static bool recovered_value(const struct nvw_pool *pool, uint64_t key, uint64_t *ret_value)
+{
+	nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
+	const struct btree_node *node = nvw_pool_at(pool, off, sizeof *node);
+
+	for (uint64_t steps = nvw_pool_geometry(pool)->bytes / BTREE_NODE_BYTES; node && steps; steps--) {
+		const unsigned count = btree_count(node->order);
+		unsigned i = 0;
+
+		if (key > node->high) {
+			node = nvw_pool_at(pool, node->next, sizeof *node);
+			continue;
+		}
+		while (i < count && node->keys[btree_slot(node->order, i)] <= key) {
+			i++;
+		}
+		if (!btree_level(node->info)) {
+			*ret_value = i ? node->values[btree_slot(node->order, i - 1)] : 0;
+			return i && node->keys[btree_slot(node->order, i - 1)] == key;
+		}
+		node = nvw_pool_at(pool, node->values[btree_slot(node->order, i ? i - 1 : 0)], sizeof *node);
+	}
+	return false;
+}
+
+int btree_serve_judge(
+	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
+{
+	const struct btree_plan *const p = plan;
+	const uint64_t key = p->serving->keys[seen->number];
+	uint64_t value = 0;
+	const bool present = recovered_value(pool, key, &value);
+	const uint64_t version = version_of(p, key, value, present);
+
+	return version >= seen->version ? 0 :
+		nvw_violation(findings, 0, "key %" PRIu64 ": a host reader saw version %" PRIu64
+			", and recovery has brought version %" PRIu64 " back (%s)", key, seen->version, version,
+			present ? "present" : "absent");
+}

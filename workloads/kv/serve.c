@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kv for host readers: their index leads from a key to its entry, which is immutable until its block is used again.
+ *
+ * A kernel's work-item notes, in host memory, which slot it changed, from what to what. When the operation is
+ * acknowledged, that change is durable, or one that came after it is: the changes of a key are atomics on one word, and
+ * persist in the order in which they became visible. So the medium is asked which was the last. Only if it still shows
+ * what the change replaced it lags behind an acknowledgement; the acknowledgement is believed then, and readers see what a
+ * kernel acknowledges too early.
+ *
+ * A deleted key keeps its record, as it keeps its slot, so that its versions go on counting.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+#include "view.h"
+
+/* A record's words. */
+enum { ENTRY, STATE, VERSION }; /* entry 0: deleted */
+
+/* The state of a deleted key names the delete; a value's header never ends in 0. */
+static uint64_t state_of_delete(uint64_t op)
+{
+	return (op + 1) << 16;
+}
+
+static bool is_value(uint64_t state)
+{
+	return (state & 0xffff) != 0;
+}
+
+static const uint64_t *words_at(const struct kv_plan *p, nvw_off off)
+{
+	return (const uint64_t *)(const void *)(p->medium + off);
+}
+
+/* ---- The emulation's thread ------------------------------------------------------------------------- */
+
+int kv_serve_keys(void *plan, uint64_t *ret_keys)
+{
+	*ret_keys = ((const struct kv_plan *)plan)->key_count;
+	return 0;
+}
+
+/* The key's slot durably holds word; op changed it. */
+static int publish(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t op)
+{
+	const bool is_deleted = (word & KV_DELETED) != 0 || kv_slot_entry(word) == 0;
+	const nvw_off entry = is_deleted ? 0 : kv_slot_entry(word);
+	const uint64_t *now;
+
+	/* Nobody else replaces records: it outlives the section. */
+	nvw_reader_enter(p->readers);
+	now = nvw_reader_find(p->readers, key);
+	nvw_reader_leave(p->readers);
+	if (now != NULL ? now[ENTRY] == entry : is_deleted) {
+		return 0;
+	}
+
+	const uint64_t words[NVW_READERS_WORDS] = {
+		[ENTRY] = entry,
+		[STATE] = is_deleted ? state_of_delete(op) : words_at(p, entry)[1],
+		[VERSION] = now == NULL ? 1 : now[VERSION] + 1,
+	};
+
+	return nvw_readers_publish(p->readers, key, words);
+}
+
+static int publish_preload(struct kv_plan *p, struct nvw_pool *pool)
+{
+	struct kv_view v;
+	int error = kv_view_open(pool, &v);
+	const uint64_t slots = error != 0 || v.words == NULL ? 0 : kv_slot_count(v.table);
+
+	for (uint64_t i = 0; error == 0 && i < slots; i++) {
+		const nvw_off entry = kv_slot_entry(v.words[i]);
+
+		if (entry != 0 && (v.words[i] & KV_DELETED) == 0) {
+			error = publish(p, words_at(p, entry)[0], v.words[i], 0);
+		}
+	}
+	return error;
+}
+
+int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
+{
+	struct kv_plan *const p = plan;
+	struct nvw_pool *const pool = nvw_machine_pool(machine);
+
+	p->notes = calloc(p->preload + p->count + 1, sizeof(*p->notes));
+	if (p->notes == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "kv: no memory to serve host readers");
+	}
+	p->readers = readers;
+	p->medium = nvw_pool_base(pool);
+	return publish_preload(p, pool);
+}
+
+void kv_serve_end(void *plan)
+{
+	struct kv_plan *const p = plan;
+
+	free(p->notes);
+	p->notes = NULL;
+	p->readers = NULL;
+}
+
+int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
+{
+	struct kv_plan *const p = plan;
+	int error = 0;
+
+	for (uint64_t op = first; error == 0 && op < first + count; op++) {
+		const struct kv_note *const note = &p->notes[op];
+
+		if (note->slot != 0) {
+			const uint64_t durable =
+				__atomic_load_n(words_at(p, note->slot), __ATOMIC_RELAXED);
+
+			error = publish(p, p->keys[op], durable == note->before ? note->after : durable, op);
+		}
+	}
+	return error;
+}
+
+/* ---- Readers ---------------------------------------------------------------------------------------- */
+
+/* The durable bytes must be the whole entry that the record promises. */
+static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *record)
+{
+	const uint64_t *const entry = words_at(p, record[ENTRY]);
+	const uint64_t header = record[STATE], bytes = kv_header_value_bytes(header);
+	uint64_t check = kv_check_begin(key, bytes);
+
+	if (entry[0] != key || entry[1] != header || bytes == 0 || bytes > KV_VALUE_MAX) {
+		return nvw_fail(NVW_E_INCONSISTENT, "the entry of key %" PRIu64 " at offset %" PRIu64
+			" has been used again, or never was whole", key, record[ENTRY]);
+	}
+	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
+		check = kv_check_add(check, entry[2 + i]);
+	}
+	return kv_check_end(check, bytes) == header ? 0 :
+		nvw_fail(NVW_E_INCONSISTENT, "the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key,
+			record[ENTRY]);
+}
+
+int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
+{
+	const struct kv_plan *const p = plan;
+	const uint64_t key = p->by_key[number].key;
+	const uint64_t *const record = nvw_reader_find(p->readers, key);
+
+	*ret_sighting = (struct nvw_sighting){.number = number};
+	if (record == NULL) {
+		return 0;
+	}
+	ret_sighting->version = record[VERSION];
+	ret_sighting->state = record[STATE];
+	ret_sighting->present = record[ENTRY] != 0;
+	return ret_sighting->present ? check_entry(p, key, record) : 0;
+}
+
+/* A hash table has no order: the keys that come next in the plan's. */
+int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+	unsigned *ret_count)
+{
+	const struct kv_plan *const p = plan;
+	int error = 0;
+	unsigned n = 0;
+
+	for (; error == 0 && n < limit && number + n < p->key_count; n++) {
+		error = kv_serve_lookup(p, number + n, &ret_sightings[n]);
+	}
+	*ret_count = n;
+	return error;
+}
+
+/* ---- After a crash ---------------------------------------------------------------------------------- */
+
+/* The header of the key's entry in a recovered pool; 0: absent. */
+static uint64_t recovered_state(const struct kv_view *v, uint64_t key)
+{
+	const uint64_t hash = kv_hash(key), slots = v->words == NULL ? 0 : kv_slot_count(v->table);
+
+	for (uint64_t n = 0, i = kv_home(v->table, hash); n < slots && v->words[i] != 0;
+		n++, i = kv_next_slot(v->table, i)) {
+		const uint64_t word = v->words[i];
+		uint64_t there;
+
+		if (kv_slot_entry(word) != 0 && kv_view_key(v, kv_slot_entry(word), &there) && there == key) {
+			return (word & KV_DELETED) != 0 ? 0 : nvw_pool_word(v->pool, kv_slot_entry(word) + 8);
+		}
+	}
+	return 0;
+}
+
+/* The batch whose change left this state; -1: none, the key was never there. */
+static int64_t batch_of_state(struct kv_plan *p, const struct kv_key *k, uint64_t state)
+{
+	if (!is_value(state)) {
+		return state == 0 ? -1 : (int64_t)kv_batch_of(p, (state >> 16) - 1);
+	}
+	for (uint32_t i = k->count; i > 0; i--) {
+		const uint64_t op = p->changes[k->first + i - 1];
+
+		if ((p->kinds[op] & KV_PUT) != 0 && kv_header_of(p, op) == state) {
+			return (int64_t)kv_batch_of(p, op);
+		}
+	}
+	return -1;
+}
+
+/* Can the key have become absent in this batch or later? */
+static bool is_deleted_since(const struct kv_plan *p, const struct kv_key *k, int64_t batch)
+{
+	for (uint32_t i = k->count; i > 0; i--) {
+		const uint64_t op = p->changes[k->first + i - 1];
+
+		if ((int64_t)kv_batch_of(p, op) < batch) {
+			return false;
+		}
+		if ((p->kinds[op] & KV_DELETE) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What recovery has left must be what was seen, or of a change that may have come after it: those of one batch may come in
+ * any order. */
+int kv_serve_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
+{
+	struct kv_plan *const p = plan;
+	const struct kv_key *const k = &p->by_key[seen->number];
+	const int64_t since = batch_of_state(p, k, seen->state);
+	struct kv_view v;
+
+	if (kv_view_open(pool, &v) != 0) {
+		return nvw_violation(findings, 0, "%s", nvw_error_message());
+	}
+
+	const uint64_t found = recovered_state(&v, k->key);
+
+	if (is_value(found) ? batch_of_state(p, k, found) >= since
+			    : !is_value(seen->state) || is_deleted_since(p, k, since)) {
+		return 0;
+	}
+	return nvw_violation(findings, 0, "key %" PRIu64 ": a host reader saw %s of batch %" PRId64
+		", and recovery %s", k->key, is_value(seen->state) ? "the value" : "the delete", since,
+		is_value(found) ? "brought an older value back" : "has taken it back");
+}
