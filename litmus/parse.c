@@ -182,10 +182,10 @@ static int find_register(const struct litmus_thread *t, const char *name)
 }
 
 /* The register of that name, a new one if there is none; "_" is none at all. */
-static int take_register(struct litmus_reader *r, struct litmus_thread *t, int *ret)
+static int take_register(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
 	char name[LITMUS_WORD];
-	const int error = take_word(r, name, "a register");
+	const int error = take_word(r, name, what);
 
 	if (error) {
 		return error;
@@ -203,9 +203,9 @@ static int take_register(struct litmus_reader *r, struct litmus_thread *t, int *
 }
 
 /* A register that something could have been put into, for reading. */
-static int take_source(struct litmus_reader *r, struct litmus_thread *t, int *ret)
+static int take_source(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
-	const int error = take_register(r, t, ret);
+	const int error = take_register(r, t, what, ret);
 
 	return error || *ret >= 0 ? error : nvw_fail(NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
 }
@@ -213,7 +213,7 @@ static int take_source(struct litmus_reader *r, struct litmus_thread *t, int *re
 static int take_value(struct litmus_reader *r, struct litmus_thread *t, struct litmus_value *ret)
 {
 	ret->register_number = -1;
-	return at_number(r) ? take_number(r, &ret->number) : take_source(r, t, &ret->register_number);
+	return at_number(r) ? take_number(r, &ret->number) : take_source(r, t, "a number or a register", &ret->register_number);
 }
 
 static const char *const relations[] = {
@@ -287,7 +287,7 @@ static int take_load(struct litmus_reader *r, struct litmus_thread *t, struct li
 	int error = take_annotation(r, op, true);
 
 	op->kind = LITMUS_LOAD;
-	error = error ? error : take_register(r, t, &op->to);
+	error = error ? error : take_register(r, t, "a register", &op->to);
 	error = error ? error : expect(r, "<-");
 	return error ? error : take_variable(r, &op->variable);
 }
@@ -316,7 +316,7 @@ static int take_rmw(struct litmus_reader *r, struct litmus_thread *t, struct lit
 	}
 	op->kind = (enum litmus_op_kind)(LITMUS_ADD + i);
 	error = take_annotation(r, op, false);
-	error = error ? error : take_register(r, t, &op->to);
+	error = error ? error : take_register(r, t, "a register", &op->to);
 	error = error ? error : expect(r, "<-");
 	error = error ? error : take_variable(r, &op->variable);
 	error = error ? error : expect(r, ",");
@@ -350,7 +350,7 @@ static int take_barrier(struct litmus_reader *r, struct litmus_thread *t, struct
 /* MOV r=a, ADD r=a+b */
 static int take_set(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = take_register(r, t, &op->to);
+	int error = take_register(r, t, "a register", &op->to);
 
 	op->kind = LITMUS_SET;
 	error = error ? error : expect(r, "=");
@@ -386,7 +386,7 @@ static int take_persist_barrier(struct litmus_reader *r, struct litmus_thread *t
 
 static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = take_source(r, t, &op->guard.register_number);
+	int error = take_source(r, t, "a register", &op->guard.register_number);
 
 	op->is_guarded = true;
 	error = error ? error : take_relation(r, &op->guard.relation);

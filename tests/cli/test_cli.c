@@ -163,7 +163,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 static void every_command_explains_itself(void **state)
 {
 	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help", "recover --help",
-		"inspect --help", "log --help", "list --help"};
+		"inspect --help", "log --help", "litmus --help", "list --help"};
 
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
 		expect(commands[i], 0, "nvwave ", "");
@@ -649,6 +649,41 @@ static void a_real_key_trace_runs_as_it_is(void **state)
 	expect(words, 0, "\"kv.operations\": 135702", "");
 }
 
+/* A model that forbids what every machine does: exit status 1; a mistake in the text: 2, with its line. */
+static void litmus_tests_have_verdicts_and_exit_statuses(void **state)
+{
+	static const char *const texts[][2] = {
+		{"good.litmus", "test a\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==0\nverdict forbidden\n"},
+		{"bad.litmus", "test b\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==1\nverdict forbidden\n"},
+		{"wrong.litmus", "test c\nmodel HRF\nP0@wg0{W(plain) x=}\n"},
+	};
+	char path[3][96], words[256];
+
+	for (unsigned i = 0; i < 3; i++) {
+		FILE *f;
+
+		snprintf(path[i], sizeof path[i], "%s/%s", dir, texts[i][0]);
+		f = fopen(path[i], "w");
+		assert_non_null(f);
+		fputs(texts[i][1], f);
+		fclose(f);
+	}
+	snprintf(words, sizeof words, "litmus %s --protocol=each --brief", path[0]);
+	expect(words, 0, "a under hlrc-scoped: ok", "");
+	snprintf(words, sizeof words, "litmus %s --output-format=json", path[1]);
+	expect(words, 1, "\"verdict\": \"FORBIDDEN SEEN\"", "");
+	snprintf(words, sizeof words, "litmus %s", path[2]);
+	expect(words, 2, "", "wrong.litmus:3: expected a number or a register, found \"}\"");
+	snprintf(words, sizeof words, "litmus %s --protocol=hrlc", path[0]);
+	expect(words, 2, "", "did you mean hlrc?");
+	snprintf(words, sizeof words, "litmus %s --test=zzz", path[0]);
+	expect(words, 2, "", "no test's name contains \"zzz\"");
+	expect("litmus", 2, "", "litmus what?");
+	for (unsigned i = 0; i < 3; i++) {
+		unlink(path[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -675,6 +710,7 @@ int main(void)
 		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
+		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),
 		cmocka_unit_test(logs_are_written_and_dumped),
 		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
 	};

@@ -141,7 +141,7 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 		struct litmus_list list = load(files[f]);
 
 		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
-			const struct litmus_options options = {.protocol = protocol, .schedules = 60, .seed = 1};
+			const struct litmus_options options = {.protocol = protocol, .schedules = 24, .seed = 1};
 
 			assert_int_equal(failures(&list, &options), 0);
 		}
@@ -245,7 +245,7 @@ static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state
 	}
 	assert_int_equal(list.count, 80);
 	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
-		const struct litmus_options options = {.protocol = protocol, .schedules = 12, .seed = 1};
+		const struct litmus_options options = {.protocol = protocol, .schedules = 4, .seed = 1};
 
 		assert_int_equal(failures(&list, &options), 0);
 	}

@@ -170,8 +170,8 @@ static void bounds_are_messages_and_not_overflows(void **state)
 {
 	char *const texts[] = {
 		repeated(HEAD "P0@wg0{R(plain) r0<-x", "; R(plain) r0<-x", 40, "}" TAIL),
-		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome ", "!", 100000, "x==1\nverdict allowed"),
-		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome ", "(", 100000, "x==1\nverdict allowed"),
+		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome ", "!", 1000, "x==1\nverdict allowed"),
+		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome ", "(", 1000, "x==1\nverdict allowed"),
 		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1", " && x==1", 40, "\nverdict allowed"),
 	};
 
