@@ -147,8 +147,7 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 	m->stats.l2_atomics += is_atomic(r);
 	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes,
 		message_of(r), t);
-	t = coh_l2_access(m, r->line, occupancy, t);
-	return coh_registry_take(m, NULL, r->line, r->bytes, t);
+	return coh_l2_access(m, r->line, occupancy, t);
 }
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
@@ -165,7 +164,7 @@ static uint32_t touched(const struct coh_request *r)
 emu_time coh_ld_l2(const struct coh_request *r, emu_time t)
 {
 	t = to_l2(r, 0, r->m->config.l2.occupancy, t);
-	coh_lanes_load(r, coh_l2_obtain(r->m, r->line, r->bytes, &t));
+	coh_lanes_load(r, coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t));
 	return from_l2(r, touched(r), t);
 }
 
@@ -189,7 +188,7 @@ emu_time coh_st_l2(const struct coh_request *r, emu_time t)
 
 	t = to_l2(r, touched(r), r->m->config.l2.occupancy, t);
 	prepare(r, NULL, &t);
-	line = coh_l2_obtain(r->m, r->line, 0, &t);
+	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, 0, &t);
 	t = change_l2(r, line, coh_lanes_store, t);
 	return from_l2(r, 0, t);
 }
@@ -200,7 +199,7 @@ emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
 
 	t = to_l2(r, touched(r), coh_lanes_serial(r) * r->m->config.l2.occupancy, t);
 	prepare(r, NULL, &t);
-	line = coh_l2_obtain(r->m, r->line, r->bytes, &t);
+	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t);
 	t = change_l2(r, line, coh_lanes_rmw, t);
 	return from_l2(r, touched(r), t);
 }

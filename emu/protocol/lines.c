@@ -132,9 +132,15 @@ static struct emu_line *replace_in_l2(struct nvw_machine *m, emu_line_id id, emu
 	const emu_line_id old = emu_cache_tag(&m->l2.cache, line);
 
 	if (old != EMU_NO_LINE) {
+		struct emu_line *came;
+
 		m->stats.l2_evictions++;
 		emu_cache_pin(&m->l2.cache, line);
 		*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
+		came = emu_cache_find(&m->l2.cache, id);
+		if (came) {
+			return came; /* with what an L1 had to send ahead of the old line's bytes (buffered epochs) */
+		}
 	}
 	emu_cache_assign(&m->l2.cache, line, id);
 	return line;
@@ -301,8 +307,7 @@ static void write_back_to_l2(struct coh_event *e)
 	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
 		(uint32_t)__builtin_popcountll(bytes), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
-	t = coh_registry_take(m, e->cu, e->id, bytes, t);
-	below = coh_l2_obtain(m, e->id, 0, &t);
+	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	if (m->buffered) {
 		emu_buffered_merge(m, below, e->id, line->tag, &t);
 		line->tag = 0;

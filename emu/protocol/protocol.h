@@ -289,6 +289,9 @@ uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *c
  * request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
  */
 emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t);
+/* The same, and the L2's line, made room for, with the bytes of need. */
+struct emu_line *coh_registry_claim(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t);
 /* Copies what L1s have registered of the line over to: what a host's look at the line must see. */
 void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* The host has written these bytes: an L1 that has registered some learns of it. */

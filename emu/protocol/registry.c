@@ -105,6 +105,24 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 	return t;
 }
 
+/* Buffered epochs: making room in the L2 sends other lines ahead, and that may register bytes of this one. */
+static bool is_elsewhere(struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
+{
+	return coh_registry_owner(m, below, bytes & ~(cu ? coh_registry_owned(below, cu) : 0));
+}
+
+struct emu_line *coh_registry_claim(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t)
+{
+	struct emu_line *below;
+
+	do {
+		*t = coh_registry_take(m, cu, id, bytes, *t);
+		below = coh_l2_obtain(m, id, need, t);
+	} while (!m->error && is_elsewhere(m, cu, below, bytes));
+	return below;
+}
+
 /* What the registry says of bytes that an L1 gets, and their bytes: need of them come from the L2's line. */
 static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, struct emu_line *line,
 	emu_line_id id, uint64_t mask, uint64_t need)
@@ -132,24 +150,25 @@ void coh_line_register(struct coh_event *e)
 	struct emu_line *const line = e->line;
 	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
 	const uint64_t grain = m->protocol->registration == COH_REGISTERS_LINES ? UINT64_MAX : e->bytes;
-	uint64_t mask = e->bytes ? grain & ~line->registered : 0, need;
 	emu_time at, taken;
 	struct emu_line *below;
+	uint64_t mask, need;
 
-	if (!mask) {
+	if (!e->bytes || !(grain & ~line->registered)) {
 		return;
 	}
 	m->stats.l1_registrations++;
 	at = emu_network_send(m, node, bank, 0, EMU_MESSAGE_REGISTER, e->t);
 	at = coh_l2_access(m, e->id, m->config.l2.occupancy, at);
-	taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
-	need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
-	below = coh_l2_obtain(m, e->id, need, &at);
-	if (mask != (grain & ~line->registered)) {
-		/* Buffered epochs: room for it was made by sending ahead what this L1 had stored, also of this line. */
-		coh_line_register(e);
-		return;
-	}
+	do {
+		mask = grain & ~line->registered;
+		if (!mask) {
+			return; /* what was sent ahead of it was of this line, too */
+		}
+		taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
+		need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
+		below = coh_l2_obtain(m, e->id, need, &at);
+	} while (!m->error && (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need), EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(at, taken);
