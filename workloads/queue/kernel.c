@@ -14,21 +14,20 @@
  *			release the turn			(h)  (--release=visible: before (f))
  *	consumer	acquire the turn, read			(i)
  *			state := CLAIMED(t)			(j)
- *			persist barrier				(k)
- *			the effect: a ledger record		(l)
- *			persist barrier				(m)  keeps (3): an effect is whole
- *			the record's head, its commitment	(n)
- *			persist barrier				(o)
- *			acknowledge the effect			(p)  keeps (4)
- *			state := DONE(t)			(q)  keeps (3): by (o) not before the effect
- *			release the turn			(r)
+ *			the effect: a ledger record		(k)
+ *			persist barrier				(l)  keeps (3): an effect is whole
+ *			the record's head, its commitment	(m)
+ *			persist barrier				(n)
+ *			acknowledge the effect			(o)  keeps (4)
+ *			state := DONE(t)			(p)  keeps (3): by (n) not before the effect
+ *			release the turn			(q)
  *
  * Two orders go from one work-group to another, where no barrier reaches (equations 1 and 2 order the stores of one
  * work-item or work-group). Both go through the state word, whose stores persist in the order of visibility:
  *
- *	(e) before (n), keeps (5):	(e), then (j) on the same word, (k), (n). So the consumer's own barrier covers
+ *	(e) before (m), keeps (5):	(e), then (j) on the same word, (l), (m). So the consumer's own barrier covers
  *					what it has read, durable or not.
- *	(n) before (c) of the next lap, keeps (1):	(n), (o), (q), then (a) on the same word, (b), (c). So a
+ *	(m) before (c) of the next lap, keeps (1):	(m), (n), (p), then (a) on the same word, (b), (c). So a
  *					message is not overwritten before its effect is durable.
  *
  * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be seen, and
@@ -227,7 +226,7 @@ static void produce(const struct queue_args *a)
 static uint64_t read_message(const struct queue_args *a, const struct message *m)
 {
 	uint64_t *const words = nvw_at(&a->pmem, uint64_t, m->slot);
-	uint64_t digest = queue_digest_begin(m->ticket);
+	uint64_t digest = queue_digest_begin(m->ticket), found;
 
 	if (!m->exists) {
 		return 0;
@@ -235,7 +234,8 @@ static uint64_t read_message(const struct queue_args *a, const struct message *m
 	for (uint64_t i = 1; i <= a->plan->payload; i++) {
 		digest = queue_digest_add(digest, nvw_load(&words[i]));
 	}
-	a->plan->torn += nvw_load(&words[1 + a->plan->payload]) != digest;
+	found = nvw_load(&words[1 + a->plan->payload]);
+	a->plan->torn += found != digest; /* no other work-item runs between the load and here */
 	return digest;
 }
 
@@ -244,7 +244,7 @@ static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uin
 	return nvw_at(&a->pmem, uint64_t, queue_record(a->ledgers, a->plan->count, consumer, i));
 }
 
-/* (l): the records of the batch, from the ledger's record first on. */
+/* (k): the records of the batch, from the ledger's record first on. */
 static void write_records(
 	const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first, uint64_t digest)
 {
@@ -282,16 +282,15 @@ static void consume_batch(const struct queue_args *a, const struct message *m, u
 
 	if (bug != QUEUE_NO_CLAIM && bug != QUEUE_VISIBLE_IS_DURABLE) {
 		set_state(a, m, claimed); /* (j) */
-		order(a);		  /* (k) */
 	}
 	if (bug == QUEUE_MARK_BEFORE_EFFECT) {
 		set_state(a, m, done);
 		order(a);
 	}
-	write_records(a, m, consumer, first, digest);			   /* (l) */
-	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT);  /* (m) */
+	write_records(a, m, consumer, first, digest);			   /* (k) */
+	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT);  /* (l) */
 	if (m->exists) {
-		nvw_store(record_words(a, consumer, mine), m->ticket + 1); /* (n) */
+		nvw_store(record_words(a, consumer, mine), m->ticket + 1); /* (m) */
 	}
 	if (bug == QUEUE_EFFECT_ACK_EARLY) {
 		acknowledge_effect(a, m);
@@ -299,14 +298,14 @@ static void consume_batch(const struct queue_args *a, const struct message *m, u
 	if (bug == QUEUE_MARK_WITH_EFFECT) {
 		set_state(a, m, done);
 	}
-	order(a); /* (o) */
+	order(a); /* (n) */
 	if (bug != QUEUE_EFFECT_ACK_EARLY) {
-		acknowledge_effect(a, m); /* (p) */
+		acknowledge_effect(a, m); /* (o) */
 	}
 	if (bug != QUEUE_MARK_BEFORE_EFFECT && bug != QUEUE_MARK_WITH_EFFECT) {
-		set_state(a, m, done); /* (q) */
+		set_state(a, m, done); /* (p) */
 	}
-	give_batch(a, m, 2 * m->lap + 2); /* (r) */
+	give_batch(a, m, 2 * m->lap + 2); /* (q) */
 }
 
 static void consume(const struct queue_args *a, uint64_t consumer)
