@@ -113,9 +113,14 @@ static void give_batch(const struct queue_args *a, const struct message *m, uint
 
 /* ---- What both do --------------------------------------------------------------------------------- */
 
+/*
+ * The work-group also meets, for a persist barrier may not wait: neighbours write into one line, and who is ahead must
+ * not store there what is to persist after what others have not stored yet.
+ */
 static void order(const struct queue_args *a)
 {
 	if (a->plan->scope == QUEUE_SCOPE_WORKGROUP) {
+		nvw_barrier(NVW_WORKGROUP);
 		nvw_p_barrier_wg();
 	} else {
 		nvw_p_barrier_wi();
@@ -125,6 +130,7 @@ static void order(const struct queue_args *a)
 static void order_unless(const struct queue_args *a, enum queue_mutation missing, enum queue_mutation narrow)
 {
 	if (a->plan->mutation == narrow) {
+		nvw_barrier(NVW_WORKGROUP);
 		nvw_p_barrier_wi();
 	} else if (a->plan->mutation != missing) {
 		order(a);
@@ -253,7 +259,7 @@ static void write_records(
 
 	if (is_shared(a)) {
 		nvw_store(&digests[me], digest);
-		nvw_barrier(NVW_WORKGROUP);
+		nvw_barrier(NVW_WORKGROUP); /* the work-group knows its digests */
 	}
 	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
 		const unsigned w = is_shared(a) ? i * nvw_group_size() + me : me * QUEUE_RESULTS + i;

@@ -70,7 +70,7 @@ static int check_bounds(const struct nvw_options *options)
 		const char *name;
 		uint64_t least, most;
 	} bounds[] = {
-		{"count", 0, QUEUE_TICKETS_MAX},
+		{"count", 1, QUEUE_TICKETS_MAX},
 		{"producers", 1, 1 << 16},
 		{"consumers", 1, QUEUE_CONSUMERS_MAX},
 		{"capacity", 1, QUEUE_TICKETS_MAX},

@@ -27,7 +27,7 @@
  */
 #include "plan.h"
 
-enum { IDLE_MAX = 1 << 16, IDLE_MAX_MUTATED = 1 << 7 };
+enum { TRIES_MAX = 1 << 16, IDLE_MAX = 1 << 12, IDLE_MAX_MUTATED = 1 << 6, LOG2_LOOKS_MAX = 6, VICTIMS_MAX = 4 };
 
 #define NO_TASK UINT64_MAX
 #define STOLEN  (UINT64_C(1) << 63) /* with a task, in the word that a work-group shares */
@@ -57,7 +57,7 @@ static enum nvw_scope thief_scope(const struct steal_args *a)
 /* Who holds the lock is on the machine and waits for nothing, so this ends; a seeded bug may lose an unlock. */
 static void lock(const struct steal_args *a, struct steal_deque *d, enum nvw_scope scope)
 {
-	for (uint64_t tries = 0; tries < IDLE_MAX; tries++) {
+	for (uint64_t tries = 0; tries < TRIES_MAX; tries++) {
 		if (nvw_atomic_compare_exchange(&d->lock, 0, 1, NVW_ACQUIRE, scope) == 0) {
 			return;
 		}
@@ -125,36 +125,53 @@ static uint64_t steal(const struct steal_args *a, uint64_t victim)
 	return task;
 }
 
-static uint64_t steal_from_any(const struct steal_args *a)
+/* A round: some of the others, the next ones in the next round. */
+static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
 {
-	const uint64_t groups = nvw_group_count();
+	const uint64_t others = nvw_group_count() - 1, tries = others < VICTIMS_MAX ? others : VICTIMS_MAX;
 	uint64_t task = NO_TASK;
 
-	for (uint64_t i = 1; i < groups && task == NO_TASK; i++) {
-		task = steal(a, (nvw_group_id() + i) % groups);
+	for (uint64_t i = 0; i < tries && task == NO_TASK; i++) {
+		const uint64_t other = (round * VICTIMS_MAX + i) % others;
+
+		task = steal(a, (nvw_group_id() + 1 + other) % (others + 1));
 	}
 	return task == NO_TASK ? task : task | STOLEN;
 }
 
 /* ---- Taking a task -------------------------------------------------------------------------------- */
 
+/* Looks whether anything is left, more often from one vain round to the next: an attempt to steal disturbs its victim,
+ * and with a remote scope every CU (alsop16 II.D). */
+static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
+{
+	const uint64_t looks = UINT64_C(1) << (rounds < LOG2_LOOKS_MAX ? rounds : LOG2_LOOKS_MAX);
+	bool is_left = true;
+
+	for (uint64_t i = 0; i < looks && is_left; i++) {
+		is_left = nvw_atomic_load(a->left, NVW_RELAXED, NVW_SCOPE_AGENT) != 0;
+	}
+	return is_left;
+}
+
+/* Gives up when for long no work-group has completed a task: a seeded bug, or a protocol without remote scopes, may
+ * have lost one. */
 static uint64_t find_task(const struct steal_args *a)
 {
 	const uint64_t idle_max = a->plan->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED;
-	uint64_t task = pop(a);
+	uint64_t task = pop(a), executed = a->plan->executed, idle = 0;
 
 	if (a->plan->scenario == STEAL_SCOPED) {
 		return task;
 	}
-	for (uint64_t i = 0; task == NO_TASK; i++) {
-		if (nvw_atomic_load(a->left, NVW_RELAXED, NVW_SCOPE_AGENT) == 0) {
-			break;
-		}
-		if (i == idle_max) {
+	for (uint64_t rounds = 0; task == NO_TASK && is_anything_left(a, rounds); rounds++) {
+		idle = a->plan->executed == executed ? idle + 1 : 0;
+		executed = a->plan->executed;
+		if (idle == idle_max) {
 			a->plan->stuck++;
 			break;
 		}
-		task = steal_from_any(a);
+		task = steal_from_some(a, rounds);
 	}
 	return task;
 }
