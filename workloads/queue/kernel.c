@@ -30,9 +30,9 @@
  *	(m) before (c) of the next lap, keeps (1):	(m), (n), (p), then (a) on the same word, (b), (c). So a
  *					message is not overwritten before its effect is durable.
  *
- * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be seen, and
- * (j) tells recovery only where to look. Where they only order (buffered epoch persistency), and with
- * --release=visible, it is what makes the queue right.
+ * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be seen, (n) is
+ * complete before (q), and neither (a) nor (j) would be needed. Where barriers only order (buffered epoch persistency),
+ * and (j) with --release=visible, they are what makes the queue right.
  */
 #include "plan.h"
 
@@ -137,16 +137,14 @@ static void order_unless(const struct queue_args *a, enum queue_mutation missing
 	}
 }
 
-static void set_state(const struct queue_args *a, const struct message *m, struct queue_state s)
+static void set_state(const struct queue_args *a, const struct message *m, enum queue_phase phase)
 {
 	uint64_t *const state = nvw_at(&a->pmem, uint64_t, m->slot);
-	uint64_t word;
+	const uint64_t word = queue_state_word(phase, m->ticket);
 
 	if (!m->exists) {
 		return;
 	}
-	s.ticket = (uint32_t)m->ticket;
-	word = queue_state_word(s);
 	if (a->plan->mutation == QUEUE_TORN_STATE) {
 		nvw_store((uint32_t *)state + 1, (uint32_t)(word >> 32));
 		nvw_store((uint32_t *)state, (uint32_t)word);
@@ -190,27 +188,36 @@ static void write_message(const struct queue_args *a, const struct message *m)
 	}
 }
 
+static void acknowledge(const struct message *m, uint64_t op)
+{
+	if (m->exists) {
+		nvw_ack(op);
+	}
+}
+
 static void produce_batch(const struct queue_args *a, const struct message *m)
 {
 	const enum queue_mutation bug = a->plan->mutation;
-	const bool is_early = a->plan->release == QUEUE_VISIBLE || bug == QUEUE_VISIBLE_IS_DURABLE;
+	const bool is_early = a->plan->release == QUEUE_VISIBLE;
 
 	if (bug != QUEUE_NO_TAKE_OVER) {
-		set_state(a, m, (struct queue_state){.phase = QUEUE_WRITING}); /* (a) */
-		order(a);						       /* (b) */
+		set_state(a, m, QUEUE_WRITING); /* (a) */
+		order(a);                       /* (b) */
 	}
-	write_message(a, m);							     /* (c) */
-	order_unless(a, QUEUE_PUBLISH_BEFORE_PAYLOAD, QUEUE_NARROW_SCOPE);	     /* (d) */
-	set_state(a, m, (struct queue_state){.phase = QUEUE_FULL});		     /* (e) */
+	write_message(a, m);                                             /* (c) */
+	order_unless(a, QUEUE_PUBLISH_BEFORE_PAYLOAD, QUEUE_NARROW_SCOPE); /* (d) */
+	set_state(a, m, QUEUE_FULL);                                     /* (e) */
 	if (is_early) {
 		give_batch(a, m, 2 * m->lap + 1);
 	}
-	if (bug == QUEUE_ACK_BEFORE_BARRIER && m->exists) {
-		nvw_ack(m->ticket);
+	if (bug == QUEUE_ACK_BEFORE_BARRIER) {
+		acknowledge(m, m->ticket);
 	}
-	order(a); /* (f) */
-	if (bug != QUEUE_ACK_BEFORE_BARRIER && m->exists) {
-		nvw_ack(m->ticket); /* (g) */
+	if (bug != QUEUE_VISIBLE_IS_DURABLE) {
+		order(a); /* (f) */
+	}
+	if (bug != QUEUE_ACK_BEFORE_BARRIER && bug != QUEUE_VISIBLE_IS_DURABLE) {
+		acknowledge(m, m->ticket); /* (g) */
 	}
 	if (!is_early) {
 		give_batch(a, m, 2 * m->lap + 1); /* (h) */
@@ -272,44 +279,35 @@ static void write_records(
 	}
 }
 
-static void acknowledge_effect(const struct queue_args *a, const struct message *m)
-{
-	if (m->exists) {
-		nvw_ack(a->plan->count + m->ticket);
-	}
-}
-
 static void consume_batch(const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first)
 {
 	const enum queue_mutation bug = a->plan->mutation;
-	const uint64_t mine = first + nvw_local_id(), digest = read_message(a, m);
-	const struct queue_state claimed = {QUEUE_CLAIMED, (uint32_t)mine, (uint32_t)consumer, 0},
-				 done = {QUEUE_DONE, (uint32_t)mine, (uint32_t)consumer, 0};
+	const uint64_t digest = read_message(a, m);
 
 	if (bug != QUEUE_NO_CLAIM && bug != QUEUE_VISIBLE_IS_DURABLE) {
-		set_state(a, m, claimed); /* (j) */
+		set_state(a, m, QUEUE_CLAIMED); /* (j) */
 	}
 	if (bug == QUEUE_MARK_BEFORE_EFFECT) {
-		set_state(a, m, done);
+		set_state(a, m, QUEUE_DONE);
 		order(a);
 	}
 	write_records(a, m, consumer, first, digest);			   /* (k) */
 	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT);  /* (l) */
 	if (m->exists) {
-		nvw_store(record_words(a, consumer, mine), m->ticket + 1); /* (m) */
+		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1); /* (m) */
 	}
 	if (bug == QUEUE_EFFECT_ACK_EARLY) {
-		acknowledge_effect(a, m);
+		acknowledge(m, a->plan->count + m->ticket);
 	}
 	if (bug == QUEUE_MARK_WITH_EFFECT) {
-		set_state(a, m, done);
+		set_state(a, m, QUEUE_DONE);
 	}
 	order(a); /* (n) */
 	if (bug != QUEUE_EFFECT_ACK_EARLY) {
-		acknowledge_effect(a, m); /* (o) */
+		acknowledge(m, a->plan->count + m->ticket); /* (o) */
 	}
 	if (bug != QUEUE_MARK_BEFORE_EFFECT && bug != QUEUE_MARK_WITH_EFFECT) {
-		set_state(a, m, done); /* (p) */
+		set_state(a, m, QUEUE_DONE); /* (p) */
 	}
 	give_batch(a, m, 2 * m->lap + 2); /* (q) */
 }

@@ -11,12 +11,14 @@
  * Ledger record i of a consumer is a head, ticket + 1 of the message that it is the effect of, and three words that
  * follow from the message.
  *
+ * A message is consumed when its record's head is durable, and at no other time: recovery looks into the ledgers.
+ *
  * Everything that ever happens to a slot is told in its state word, and persists in the order in which it became
  * visible, because it is one word:
  *
  *	WRITING(t)     the slot is message t's; what lies in it is neither the old message nor yet the new one
  *	FULL(t)        the message is whole
- *	CLAIMED(t)     a consumer has it, and says where in its ledger the effect will be
+ *	CLAIMED(t)     a consumer has it
  *	DONE(t)        the effect is durable: the slot is free for ticket t + slots
  *
  * Guarantees after a crash at any point, once recovery has run
@@ -25,7 +27,7 @@
  *   (3) a message has at most one effect, in all ledgers together, and an effect is whole;
  *   (4) an effect that was acknowledged is there;
  *   (5) no effect without its message: who produces again what is not there does not have it twice;
- *   (6) no slot is CLAIMED: the message is either to be consumed again or consumed.
+ *   (6) no slot is CLAIMED, and none FULL whose message has its effect.
  */
 #ifndef WORKLOADS_QUEUE_LAYOUT_H
 #define WORKLOADS_QUEUE_LAYOUT_H
@@ -41,23 +43,20 @@ enum { QUEUE_RESULTS = 3, QUEUE_RECORD_BYTES = 8 * (1 + QUEUE_RESULTS) };
 
 enum queue_phase { QUEUE_VIRGIN, QUEUE_WRITING, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE };
 
-/* phase: bits 0-3, record in the consumer's ledger: 4-31, consumer: 32-39, ticket: 40-63. */
+/* phase: the low half, ticket: the high half. */
 struct queue_state {
 	enum queue_phase phase;
-	uint32_t record, consumer, ticket;
+	uint32_t ticket;
 };
 
-static inline uint64_t queue_state_word(struct queue_state s)
+static inline uint64_t queue_state_word(enum queue_phase phase, uint64_t ticket)
 {
-	return (uint64_t)s.phase | (uint64_t)s.record << 4 | (uint64_t)s.consumer << 32 | (uint64_t)s.ticket << 40;
+	return phase | ticket << 32;
 }
 
 static inline struct queue_state queue_state_of(uint64_t word)
 {
-	return (struct queue_state){.phase = (enum queue_phase)(word & 15),
-		.record = (uint32_t)word >> 4,
-		.consumer = (uint32_t)(word >> 32) & 0xff,
-		.ticket = (uint32_t)(word >> 40)};
+	return (struct queue_state){(enum queue_phase)(uint32_t)word, (uint32_t)(word >> 32)};
 }
 
 /* ---- Messages ------------------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
 /*
  * The durable queue: found, recovered, inspected.
  *
- * Recovery decides every claim: its record's head is durable, then so is the effect, and the slot is DONE; else nothing
- * of the effect counts, and the slot is FULL again. One word a slot, so it may stop after any. Slots that a producer
- * was WRITING stay as they are: their messages were never acknowledged.
+ * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so already. Then
+ * through the slots: what is still CLAIMED has none, and is FULL again. One word a slot, so it may stop after any. Slots
+ * that a producer was WRITING stay as they are: their messages were never acknowledged.
  */
 #include <inttypes.h>
 
@@ -55,16 +55,18 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 
 /* ---- Recovery ------------------------------------------------------------------------------------- */
 
-static int decide(const struct queue_view *v, nvw_off slot, struct queue_state s, struct nvw_recovery *report)
+/* From one of two phases to another, if message ticket is in its slot in one of them. */
+static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase from, enum queue_phase or_from,
+	enum queue_phase to, struct nvw_recovery *report)
 {
-	const nvw_off record = queue_record(v->ledgers, v->records, s.consumer, s.record);
-	const bool is_done = s.consumer < v->consumers && s.record < v->records &&
-			     nvw_pool_word(v->pool, record) == (uint64_t)s.ticket + 1;
-	const struct queue_state done = {QUEUE_DONE, s.record, s.consumer, s.ticket},
-				 full = {.phase = QUEUE_FULL, .ticket = s.ticket};
+	const nvw_off slot = queue_slot(v->ring, v->payload, ticket % v->capacity);
+	const uint64_t word = nvw_pool_word(v->pool, slot);
 
+	if (word != queue_state_word(from, ticket) && word != queue_state_word(or_from, ticket)) {
+		return 0;
+	}
 	report->structure_repairs++;
-	return nvw_pool_write_word(v->pool, slot, queue_state_word(is_done ? done : full));
+	return nvw_pool_write_word(v->pool, slot, queue_state_word(to, ticket));
 }
 
 int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report)
@@ -72,13 +74,21 @@ int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	struct queue_view v;
 	int error = queue_view_open(pool, &v);
 
-	for (uint64_t i = 0; error == 0 && v.ring != 0 && i < v.capacity; i++) {
-		const nvw_off slot = queue_slot(v.ring, v.payload, i);
-		const struct queue_state s = queue_state_of(nvw_pool_word(pool, slot));
+	if (error != 0 || v.ring == 0) {
+		return error;
+	}
+	for (uint64_t i = 0; error == 0 && i < v.consumers * v.records; i++) {
+		const uint64_t head = nvw_pool_word(
+			pool, queue_record(v.ledgers, v.records, i / v.records, i % v.records));
 
-		if (s.phase == QUEUE_CLAIMED) {
-			error = decide(&v, slot, s, report);
+		if (head != 0) {
+			error = change(&v, head - 1, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE, report);
 		}
+	}
+	for (uint64_t i = 0; error == 0 && i < v.capacity; i++) {
+		const struct queue_state s = queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+
+		error = change(&v, s.ticket, QUEUE_CLAIMED, QUEUE_CLAIMED, QUEUE_FULL, report);
 	}
 	return error;
 }
@@ -96,7 +106,7 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		[QUEUE_CLAIMED] = {"queue.slots_claimed", "messages with a consumer, before recovery"},
 		[QUEUE_DONE] = {"queue.slots_free", "slots whose message is consumed"},
 	};
-	uint64_t slots[16] = {0}, effects = 0;
+	uint64_t slots[QUEUE_DONE + 1] = {0}, effects = 0;
 	struct queue_view v;
 	int error = queue_view_open(pool, &v);
 
@@ -104,7 +114,11 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		return error;
 	}
 	for (uint64_t i = 0; i < v.capacity; i++) {
-		slots[nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)) & 15]++;
+		const struct queue_state s = queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+
+		if (s.phase <= QUEUE_DONE) {
+			slots[s.phase]++;
+		}
 	}
 	for (uint64_t i = 0; i < v.consumers * v.records; i++) {
 		effects += nvw_pool_word(pool, queue_record(v.ledgers, v.records, i / v.records,
