@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queue on the ideal machine (ideal.h): every message has one effect in any interleaving, every state that memory
- * passes through recovers, and the oracle notices what it must.
+ * The queue on the ideal machine (ideal.h): every message has one effect in any interleaving, every state
+ * that memory passes through recovers, and the oracle notices what it must.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,14 +96,16 @@ static struct cutter run(const struct ideal_option *given, uint64_t seed, int mu
 
 static void every_message_has_one_effect_in_any_interleaving(void **state)
 {
-	static const char *const scopes[] = {"workitem", "workgroup"}, *const releases[] = {"durable", "visible"},
-				 *const counts[] = {"1", "8", "37", "96"}, *const placements[] = {"apart", "together"};
+	static const char *const scopes[] = {"workitem", "workgroup"},
+				 *const releases[] = {"durable", "visible"},
+				 *const counts[] = {"1", "8", "37", "96"},
+				 *const placements[] = {"apart", "together"};
 
 	for (unsigned seed = 1; seed <= 16; seed++) {
 		run(OPTIONS({"count", counts[seed % 4]}, {"producers", seed % 3 ? "3" : "1"},
-			    {"consumers", seed % 5 ? "2" : "4"}, {"capacity", "16"}, {"group-size", "8"}, {"payload", "5"},
-			    {"scope", scopes[seed / 2 % 2]}, {"release", releases[seed / 4 % 2]},
-			    {"placement", placements[seed % 2]}),
+			    {"consumers", seed % 5 ? "2" : "4"}, {"capacity", "16"}, {"group-size", "8"},
+			    {"payload", "5"}, {"scope", scopes[seed / 2 % 2]},
+			    {"release", releases[seed / 4 % 2]}, {"placement", placements[seed % 2]}),
 			seed, QUEUE_UNMUTATED, 0);
 	}
 }
@@ -124,7 +126,8 @@ static void every_state_of_memory_recovers(void **state)
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
 static void bugs_that_need_no_reordering_are_found(void **state)
 {
-	static const enum queue_mutation bugs[] = {QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
+	static const enum queue_mutation bugs[] = {
+		QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
 
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
 		if (run(OPTIONS(SMALL), 1, (int)bugs[i], 1).inconsistent == 0) {
@@ -169,7 +172,8 @@ static void set_phase(struct nvw_pool *pool, enum queue_phase phase)
 	*slot(pool, 3) = queue_state_word(phase, queue_state_of(*slot(pool, 3)).ticket);
 }
 
-/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or none. */
+/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
+ * none. */
 static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
 {
 	struct queue_plan *const p = prepare(OPTIONS(SMALL), 1, QUEUE_UNMUTATED);
@@ -187,7 +191,8 @@ static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
 	ideal_violations(&why);
 	(void)queue_recover(copy, &report);
 	error = queue_check(p, copy, ideal_acks(), ideal_findings());
-	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 : part == NULL || strstr(why, part) == NULL) {
+	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
+					  part == NULL || strstr(why, part) == NULL) {
 		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
 	}
 	ideal_pool_free(copy);
@@ -249,7 +254,8 @@ static void stray_record(struct nvw_pool *pool)
 
 static void strange_root(struct nvw_pool *pool)
 {
-	assert_int_equal(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_LEDGERS), 64), 0);
+	assert_int_equal(
+		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_LEDGERS), 64), 0);
 }
 
 static void a_lost_effect_is_noticed(void **state)
@@ -314,16 +320,19 @@ static void bad_options_are_refused(void **state)
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		void *plan = NULL;
 
-		if (queue_prepare(ideal_options(queue_options, OPTIONS(bad[i].option)), 1, -1, &plan) != NVW_E_USAGE ||
+		if (queue_prepare(ideal_options(queue_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
+				NVW_E_USAGE ||
 			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value, nvw_error_message());
+			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
+				nvw_error_message());
 		}
 	}
 }
 
 static void more_work_groups_than_the_machine_holds_are_refused(void **state)
 {
-	struct queue_plan *const p = prepare(OPTIONS({"producers", "8"}, {"consumers", "1"}), 1, QUEUE_UNMUTATED);
+	struct queue_plan *const p =
+		prepare(OPTIONS({"producers", "8"}, {"consumers", "1"}), 1, QUEUE_UNMUTATED);
 	struct nvw_machine *const m = ideal_create(4 << 20, 1);
 
 	assert_int_equal(queue_setup(p, m), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work stealing with logs on the ideal machine (ideal.h): every task is carried out once in any interleaving, every
- * state that memory passes through recovers, and the oracle notices what it must.
+ * Work stealing with logs on the ideal machine (ideal.h): every task is carried out once in any interleaving,
+ * every state that memory passes through recovers, and the oracle notices what it must.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,15 +91,17 @@ static struct cutter run(const struct ideal_option *given, uint64_t seed, int mu
 
 static void every_task_is_carried_out_once_in_any_interleaving(void **state)
 {
-	static const char *const scenarios[] = {"scoped", "agent", "remote"}, *const sizes[] = {"1", "4", "9"};
+	static const char *const scenarios[] = {"scoped", "agent", "remote"}, *const sizes[] = {
+										      "1", "4", "9"};
 	uint64_t stolen[3] = {0};
 
 	for (unsigned seed = 1; seed <= 18; seed++) {
-		stolen[seed % 3] += run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"},
-						{"skew", "60"}, {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
-						{"scenario", scenarios[seed % 3]}),
-			seed, STEAL_UNMUTATED, 0)
-						.stolen;
+		stolen[seed % 3] +=
+			run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"},
+				    {"skew", "60"}, {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
+				    {"scenario", scenarios[seed % 3]}),
+				seed, STEAL_UNMUTATED, 0)
+				.stolen;
 	}
 	assert_int_equal(stolen[STEAL_SCOPED], 0);
 	assert_true(stolen[STEAL_AGENT] > 10 && stolen[STEAL_REMOTE] > 10);
@@ -118,7 +120,8 @@ static void every_state_of_memory_recovers(void **state)
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
 static void bugs_that_need_no_reordering_are_found(void **state)
 {
-	static const enum steal_mutation bugs[] = {STEAL_TORN_COMMIT, STEAL_OVERWRITTEN_RECORD, STEAL_RACY_STEAL};
+	static const enum steal_mutation bugs[] = {
+		STEAL_TORN_COMMIT, STEAL_OVERWRITTEN_RECORD, STEAL_RACY_STEAL};
 
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
 		uint64_t inconsistent = 0;
@@ -150,8 +153,8 @@ static uint64_t *task(struct nvw_pool *pool, uint64_t t)
 static uint64_t *record(struct nvw_pool *pool, uint64_t t)
 {
 	for (uint64_t i = 0; i < view.groups * view.records; i++) {
-		uint64_t *const words = words_at(pool,
-			steal_record(view.logs, view.words, view.records, i / view.records, i % view.records));
+		uint64_t *const words = words_at(pool, steal_record(view.logs, view.words, view.records,
+							       i / view.records, i % view.records));
 
 		if (words[0] != 0 && steal_head_task(words[0]) == t) {
 			return words;
@@ -166,13 +169,15 @@ static uint64_t find(struct nvw_pool *pool, bool claimed)
 {
 	uint64_t t = 0;
 
-	while (claimed ? (*task(pool, t) & 15) != STEAL_CLAIMED : *task(pool, t + view.tree.roots) == STEAL_ABSENT) {
+	while (claimed ? (*task(pool, t) & 15) != STEAL_CLAIMED :
+			 *task(pool, t + view.tree.roots) == STEAL_ABSENT) {
 		t++;
 	}
 	return t;
 }
 
-/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or none. */
+/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
+ * none. */
 static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
 {
 	struct steal_plan *const p = prepare(OPTIONS(SMALL), 1, STEAL_UNMUTATED);
@@ -190,7 +195,8 @@ static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
 	ideal_violations(&why);
 	(void)steal_recover(copy, &report);
 	error = steal_check(p, copy, ideal_acks(), ideal_findings());
-	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 : part == NULL || strstr(why, part) == NULL) {
+	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
+					  part == NULL || strstr(why, part) == NULL) {
 		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
 	}
 	ideal_pool_free(copy);
@@ -217,7 +223,8 @@ static void tear_result(struct nvw_pool *pool)
 static void double_result(struct nvw_pool *pool)
 {
 	const uint64_t last = view.records - 1;
-	uint64_t *const to = words_at(pool, steal_record(view.logs, view.words, view.records, view.groups - 1, last));
+	uint64_t *const to =
+		words_at(pool, steal_record(view.logs, view.words, view.records, view.groups - 1, last));
 
 	memcpy(to, record(pool, 0), 8 * (1 + view.words));
 	to[0] = steal_head(0, last);
@@ -262,7 +269,8 @@ static void child_from_nowhere(struct nvw_pool *pool)
 
 static void strange_root(struct nvw_pool *pool)
 {
-	assert_int_equal(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_LOGS), 64), 0);
+	assert_int_equal(
+		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_LOGS), 64), 0);
 }
 
 static void a_lost_result_is_noticed(void **state)
@@ -325,9 +333,11 @@ static void bad_options_are_refused(void **state)
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		void *plan = NULL;
 
-		if (steal_prepare(ideal_options(steal_options, OPTIONS(bad[i].option)), 1, -1, &plan) != NVW_E_USAGE ||
+		if (steal_prepare(ideal_options(steal_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
+				NVW_E_USAGE ||
 			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value, nvw_error_message());
+			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
+				nvw_error_message());
 		}
 	}
 }

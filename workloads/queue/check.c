@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. First every ledger record by itself,
- * then every slot with all the tickets that ever fell on it.
+ * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. First every ledger record
+ * by itself, then every slot with all the tickets that ever fell on it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ struct check {
 /* ---- Effects -------------------------------------------------------------------------------------- */
 
 /* (3), and (5): the slot says that message t is consumed, by its state or by a later ticket. */
-static void check_effect(struct check *c, nvw_off off, uint64_t consumer, uint64_t ticket, const uint64_t *words)
+static void check_effect(
+	struct check *c, nvw_off off, uint64_t consumer, uint64_t ticket, const uint64_t *words)
 {
 	const struct queue_view *const v = &c->v;
 	const nvw_off slot = queue_slot(v->ring, v->payload, ticket % v->capacity);
@@ -30,18 +31,23 @@ static void check_effect(struct check *c, nvw_off off, uint64_t consumer, uint64
 
 	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
 		if (words[1 + i] != queue_result(c->plan ? c->plan->digests[ticket] : words[1], i)) {
-			VIOLATION(c, off, "the effect of message %" PRIu64 " in the ledger of consumer %" PRIu64
-				" is not what follows from the message", ticket, consumer);
+			VIOLATION(c, off,
+				"the effect of message %" PRIu64 " in the ledger of consumer %" PRIu64
+				" is not what follows from the message",
+				ticket, consumer);
 			break;
 		}
 	}
 	if (c->is_done[ticket]) {
-		VIOLATION(c, off, "message %" PRIu64 " was consumed twice, the second time by consumer %" PRIu64, ticket,
-			consumer);
+		VIOLATION(c, off,
+			"message %" PRIu64 " was consumed twice, the second time by consumer %" PRIu64,
+			ticket, consumer);
 	}
 	c->is_done[ticket] = true;
 	if (s.phase == QUEUE_VIRGIN || s.ticket < ticket || (s.ticket == ticket && s.phase != QUEUE_DONE)) {
-		VIOLATION(c, off, "consumer %" PRIu64 " has an effect of message %" PRIu64 ", which is not in the queue",
+		VIOLATION(c, off,
+			"consumer %" PRIu64 " has an effect of message %" PRIu64
+			", which is not in the queue",
 			consumer, ticket);
 	}
 }
@@ -53,10 +59,13 @@ static void check_ledger(struct check *c, uint64_t consumer)
 		const uint64_t head = nvw_pool_word(c->v.pool, off);
 
 		if (head > c->v.records) {
-			VIOLATION(c, off, "record %" PRIu64 " of consumer %" PRIu64 " is of message %" PRIu64
-				", which there cannot be", i, consumer, head - 1);
+			VIOLATION(c, off,
+				"record %" PRIu64 " of consumer %" PRIu64 " is of message %" PRIu64
+				", which there cannot be",
+				i, consumer, head - 1);
 		} else if (head != 0) {
-			check_effect(c, off, consumer, head - 1, nvw_pool_at(c->v.pool, off, QUEUE_RECORD_BYTES));
+			check_effect(
+				c, off, consumer, head - 1, nvw_pool_at(c->v.pool, off, QUEUE_RECORD_BYTES));
 		}
 	}
 }
@@ -78,10 +87,13 @@ static bool is_whole(const struct check *c, nvw_off slot, uint64_t ticket)
 static void check_state(struct check *c, nvw_off slot, struct queue_state s)
 {
 	if (s.phase == QUEUE_FULL && !is_whole(c, slot, s.ticket)) {
-		VIOLATION(c, slot, "message %u is in the queue, but its payload is not durable, or torn", s.ticket);
+		VIOLATION(c, slot, "message %u is in the queue, but its payload is not durable, or torn",
+			s.ticket);
 	}
 	if (s.phase == QUEUE_DONE && !c->is_done[s.ticket]) {
-		VIOLATION(c, slot, "message %u is lost: it is marked as consumed, but no ledger has its effect", s.ticket);
+		VIOLATION(c, slot,
+			"message %u is lost: it is marked as consumed, but no ledger has its effect",
+			s.ticket);
 	}
 	if (s.phase == QUEUE_CLAIMED) {
 		VIOLATION(c, slot, "recovery has left message %u claimed", s.ticket);
@@ -96,13 +108,16 @@ static void check_acknowledged(struct check *c, nvw_off slot, uint64_t first, st
 		const bool is_there = s.phase == QUEUE_FULL && t == s.ticket;
 
 		if (is_past && !c->is_done[t]) {
-			VIOLATION(c, slot, "message %" PRIu64 " is lost: message %u is in its slot, and no ledger has its effect",
+			VIOLATION(c, slot,
+				"message %" PRIu64
+				" is lost: message %u is in its slot, and no ledger has its effect",
 				t, s.ticket);
 		} else if (c->acks != NULL && nvw_acked(c->acks, t) && !is_there && !c->is_done[t]) {
 			VIOLATION(c, slot, "message %" PRIu64 " is lost: its production was acknowledged", t);
 		}
 		if (c->acks != NULL && nvw_acked(c->acks, c->v.records + t) && !c->is_done[t]) {
-			VIOLATION(c, slot, "the effect of message %" PRIu64 " is lost: it was acknowledged", t);
+			VIOLATION(
+				c, slot, "the effect of message %" PRIu64 " is lost: it was acknowledged", t);
 		}
 	}
 }
@@ -115,7 +130,8 @@ static void check_slot(struct check *c, uint64_t i)
 
 	if (word != 0 && (s.phase == QUEUE_VIRGIN || s.phase > QUEUE_DONE || s.ticket >= c->v.records ||
 				 s.ticket % c->v.capacity != i)) {
-		VIOLATION(c, slot, "slot %" PRIu64 " holds state 0x%016" PRIx64 ", which nobody writes there", i, word);
+		VIOLATION(c, slot, "slot %" PRIu64 " holds state 0x%016" PRIx64 ", which nobody writes there",
+			i, word);
 		return;
 	}
 	check_state(c, slot, s);
@@ -129,11 +145,13 @@ int queue_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	struct check c = {.plan = acks ? plan : NULL, .acks = acks, .findings = findings};
 
 	if (queue_view_open(pool, &c.v) != 0) {
-		return nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return nvw_violation(
+			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
 	}
 	if (c.v.ring == 0) {
 		return acks != NULL && nvw_acked_count(acks) != 0 ?
-			       nvw_violation(findings, 0, "the queue is lost: operations were acknowledged") : 0;
+			       nvw_violation(findings, 0, "the queue is lost: operations were acknowledged") :
+			       0;
 	}
 	c.is_done = calloc(c.v.records + 1, sizeof *c.is_done);
 	if (c.is_done == NULL) {

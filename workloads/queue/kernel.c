@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Producers and consumers, a work-group each, in one kernel. Who may use which part of the ring is told by *turns* in
- * DRAM (visibility: release and acquire of agent scope); what survives a crash, by state words in NVRAM
+ * Producers and consumers, a work-group each, in one kernel. *Turns* in DRAM say who may use which part of the
+ * ring (visibility: release and acquire of agent scope); state words in NVRAM say what survives a crash
  * (durability: persist barriers). Neither stands for the other (gope18 6.2). A message:
  *
  *	producer	state := WRITING(t)			(a)
@@ -22,17 +22,18 @@
  *			state := DONE(t)			(p)  keeps (3): by (n) not before the effect
  *			release the turn			(q)
  *
- * Two orders go from one work-group to another, where no barrier reaches (equations 1 and 2 order the stores of one
- * work-item or work-group). Both go through the state word, whose stores persist in the order of visibility:
+ * Two orders go from one work-group to another, where no barrier reaches (equations 1 and 2 order the stores
+ * of one work-item or work-group). Both go through the state word, whose stores persist in the order of
+ * visibility:
  *
- *	(e) before (m), keeps (5):	(e), then (j) on the same word, (l), (m). So the consumer's own barrier covers
- *					what it has read, durable or not.
- *	(m) before (c) of the next lap, keeps (1):	(m), (n), (p), then (a) on the same word, (b), (c). So a
- *					message is not overwritten before its effect is durable.
+ *	(e) before (m), keeps (5)		(e), then (j) on the same word, (l), (m): the consumer's own
+ *						barrier covers what it has read, durable or not
+ *	(m) before (c) of the next lap,		(m), (n), (p), then (a) on the same word, (b), (c): a message
+ *	keeps (1)				is not overwritten before its effect is durable
  *
- * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be seen, (n) is
- * complete before (q), and neither (a) nor (j) would be needed. Where barriers only order (buffered epoch persistency),
- * and (j) with --release=visible, they are what makes the queue right.
+ * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be
+ * seen, (n) is complete before (q), and neither (a) nor (j) would be needed. Where barriers only order
+ * (buffered epoch persistency), and (j) with --release=visible, they are what makes the queue right.
  */
 #include "plan.h"
 
@@ -75,10 +76,11 @@ static bool await(const struct queue_args *a, uint64_t *turn, uint64_t wanted)
 }
 
 /*
- * The work-group's next batch, when its part of the ring is to be filled (from the tail) or emptied (from the head).
- * The first work-item draws and waits, the others meet it. False when there is none left.
+ * The work-group's next batch, when its part of the ring is to be filled (from the tail) or emptied (from the
+ * head). The first work-item draws and waits, the others meet it. False when there is none left.
  */
-static bool take_batch(const struct queue_args *a, uint64_t *next, unsigned emptied, struct message *ret_message)
+static bool take_batch(
+	const struct queue_args *a, uint64_t *next, unsigned emptied, struct message *ret_message)
 {
 	uint64_t *const drawn = a->drawn + 8 * nvw_group_id();
 	struct message m;
@@ -114,8 +116,8 @@ static void give_batch(const struct queue_args *a, const struct message *m, uint
 /* ---- What both do --------------------------------------------------------------------------------- */
 
 /*
- * The work-group also meets, for a persist barrier may not wait: neighbours write into one line, and who is ahead must
- * not store there what is to persist after what others have not stored yet.
+ * The work-group also meets, for a persist barrier may not wait: neighbours write into one line, and who is
+ * ahead must not store there what is to persist after what others have not stored yet.
  */
 static void order(const struct queue_args *a)
 {
@@ -204,9 +206,9 @@ static void produce_batch(const struct queue_args *a, const struct message *m)
 		set_state(a, m, QUEUE_WRITING); /* (a) */
 		order(a);                       /* (b) */
 	}
-	write_message(a, m);                                             /* (c) */
+	write_message(a, m);                                               /* (c) */
 	order_unless(a, QUEUE_PUBLISH_BEFORE_PAYLOAD, QUEUE_NARROW_SCOPE); /* (d) */
-	set_state(a, m, QUEUE_FULL);                                     /* (e) */
+	set_state(a, m, QUEUE_FULL);                                       /* (e) */
 	if (is_early) {
 		give_batch(a, m, 2 * m->lap + 1);
 	}
@@ -258,8 +260,8 @@ static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uin
 }
 
 /* (k): the records of the batch, from the ledger's record first on. */
-static void write_records(
-	const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first, uint64_t digest)
+static void write_records(const struct queue_args *a, const struct message *m, uint64_t consumer,
+	uint64_t first, uint64_t digest)
 {
 	uint64_t *const digests = a->digests + nvw_group_id() * nvw_group_size();
 	const unsigned me = nvw_local_id();
@@ -279,7 +281,8 @@ static void write_records(
 	}
 }
 
-static void consume_batch(const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first)
+static void consume_batch(
+	const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first)
 {
 	const enum queue_mutation bug = a->plan->mutation;
 	const uint64_t digest = read_message(a, m);
@@ -291,8 +294,8 @@ static void consume_batch(const struct queue_args *a, const struct message *m, u
 		set_state(a, m, QUEUE_DONE);
 		order(a);
 	}
-	write_records(a, m, consumer, first, digest);			   /* (k) */
-	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT);  /* (l) */
+	write_records(a, m, consumer, first, digest);                     /* (k) */
+	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT); /* (l) */
 	if (m->exists) {
 		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1); /* (m) */
 	}
@@ -331,8 +334,8 @@ static void consume(const struct queue_args *a, uint64_t consumer)
 /* ---- The kernel ----------------------------------------------------------------------------------- */
 
 /*
- * Work-groups go to the CUs in turn. Apart, producers and consumers alternate, so that on a machine with an even
- * number of CUs no L1 serves both; together, producers come first, so that every CU gets both kinds.
+ * Work-groups go to the CUs in turn. Apart, producers and consumers alternate, so that on a machine with an
+ * even number of CUs no L1 serves both; together, producers come first, so that every CU gets both kinds.
  */
 void queue_kernel(const void *args)
 {

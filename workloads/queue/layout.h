@@ -7,14 +7,15 @@
  *	root word 2  slots of the ring | words of payload << 32
  *	root word 3  records of a ledger | consumers << 32
  *
- * Message t, its *ticket*, lies in slot t mod slots: a state word, the payload, a digest of both ticket and payload.
- * Ledger record i of a consumer is a head, ticket + 1 of the message that it is the effect of, and three words that
- * follow from the message.
+ * Message t, its *ticket*, lies in slot t mod slots: a state word, the payload, a digest of both ticket and
+ * payload. Ledger record i of a consumer is a head, ticket + 1 of the message that it is the effect of, and
+ * three words that follow from the message.
  *
- * A message is consumed when its record's head is durable, and at no other time: recovery looks into the ledgers.
+ * A message is consumed when its record's head is durable, and at no other time: recovery looks into the
+ * ledgers.
  *
- * Everything that ever happens to a slot is told in its state word, and persists in the order in which it became
- * visible, because it is one word:
+ * Everything that ever happens to a slot is told in its state word, and persists in the order in which it
+ * became visible, because it is one word:
  *
  *	WRITING(t)     the slot is message t's; what lies in it is neither the old message nor yet the new one
  *	FULL(t)        the message is whole

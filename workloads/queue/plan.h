@@ -93,7 +93,8 @@ int queue_pool(const void *plan, struct nvw_pool_params *ret_params);
 int queue_setup(void *plan, struct nvw_machine *machine);
 int queue_run(void *plan, struct nvw_machine *machine);
 int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report);
-int queue_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int queue_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int queue_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 

@@ -5,7 +5,8 @@
 
 #include "plan.h"
 
-static const char *const scopes[] = {[QUEUE_SCOPE_WORKITEM] = "workitem", [QUEUE_SCOPE_WORKGROUP] = "workgroup", NULL};
+static const char *const scopes[] = {
+	[QUEUE_SCOPE_WORKITEM] = "workitem", [QUEUE_SCOPE_WORKGROUP] = "workgroup", NULL};
 static const char *const placements[] = {[QUEUE_APART] = "apart", [QUEUE_TOGETHER] = "together", NULL};
 static const char *const releases[] = {[QUEUE_DURABLE] = "durable", [QUEUE_VISIBLE] = "visible", NULL};
 
@@ -27,9 +28,11 @@ const struct nvw_option queue_options[] = {
 
 const struct nvw_mutation queue_mutations[] = {
 	[QUEUE_PUBLISH_BEFORE_PAYLOAD] = {"publish-before-payload",
-		"no persist barrier between a message and the state that says that it is there", "observed", NULL},
+		"no persist barrier between a message and the state that says that it is there", "observed",
+		NULL},
 	[QUEUE_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where work-items publish messages that others of the group wrote", "buffered-epoch",
+		"work-item scope where work-items publish messages that others of the group wrote",
+		"buffered-epoch",
 		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
 	[QUEUE_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
 		"productions are acknowledged before the barrier that makes them durable", "observed", NULL},
@@ -41,21 +44,23 @@ const struct nvw_mutation queue_mutations[] = {
 		"producers release instead of persisting, and consumers take what they see for durable (gope18 6.2)",
 		"epoch", NULL},
 	[QUEUE_NO_CLAIM] = {"no-claim",
-		"consumers claim nothing: their barriers do not cover the message that they have read", "buffered-epoch",
-		NULL},
+		"consumers claim nothing: their barriers do not cover the message that they have read",
+		"buffered-epoch", NULL},
 	[QUEUE_NARROW_ACQUIRE] = {"narrow-acquire",
-		"consumers acquire with work-group scope: they may read the message of a lap before", "observed",
-		"count=512 producers=1 consumers=1 capacity=32 group-size=16 payload=6"},
+		"consumers acquire with work-group scope: they may read the message of a lap before",
+		"observed", "count=512 producers=1 consumers=1 capacity=32 group-size=16 payload=6"},
 	[QUEUE_COMMIT_BEFORE_RECORD] = {"commit-before-record",
 		"no persist barrier between a ledger record and the head that commits it", "observed", NULL},
-	[QUEUE_MARK_BEFORE_EFFECT] = {"mark-before-effect", "messages are marked as consumed before their effect",
-		"observed", NULL},
+	[QUEUE_MARK_BEFORE_EFFECT] = {"mark-before-effect",
+		"messages are marked as consumed before their effect", "observed", NULL},
 	[QUEUE_MARK_WITH_EFFECT] = {"mark-with-effect",
-		"no persist barrier between an effect and the mark that its message is consumed", "observed", NULL},
+		"no persist barrier between an effect and the mark that its message is consumed", "observed",
+		NULL},
 	[QUEUE_EFFECT_ACK_EARLY] = {"effect-ack-early",
 		"effects are acknowledged before the barrier that makes them durable", "observed", NULL},
 	[QUEUE_NARROW_EFFECT] = {"narrow-effect",
-		"work-item scope where work-items commit records that others of the group wrote", "buffered-epoch",
+		"work-item scope where work-items commit records that others of the group wrote",
+		"buffered-epoch",
 		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
 	[QUEUE_RACY_TICKETS] = {"racy-tickets", "two consumers may draw the same tickets", "kill", NULL},
 	{NULL, NULL, NULL, NULL},
@@ -82,7 +87,8 @@ static int check_bounds(const struct nvw_options *options)
 		const uint64_t value = nvw_option_u64(options, bounds[i].name);
 
 		if (value < bounds[i].least || value > bounds[i].most) {
-			return nvw_fail(NVW_E_USAGE, "queue: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			return nvw_fail(NVW_E_USAGE,
+				"queue: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
 				bounds[i].name, bounds[i].least, bounds[i].most, value);
 		}
 	}
@@ -93,7 +99,8 @@ static int make_digests(struct queue_plan *p)
 {
 	p->digests = calloc(p->count + 1, sizeof *p->digests);
 	if (p->digests == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
+		return nvw_fail(
+			NVW_E_MEMORY, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
 	}
 	for (uint64_t t = 0; t < p->count; t++) {
 		p->digests[t] = queue_message_word(p->seed, t, p->payload, p->payload);
@@ -126,11 +133,12 @@ int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		.release = (enum queue_release)nvw_option_choice(options, "release"),
 		.mutation = (enum queue_mutation)mutation,
 	};
-	error = p->capacity % p->group_size == 0 ? make_digests(p) :
-						    nvw_fail(NVW_E_USAGE,
-							    "queue: --capacity: expected a multiple of --group-size=%u, found "
-							    "%" PRIu64,
-							    p->group_size, p->capacity);
+	error = p->capacity % p->group_size == 0 ?
+			make_digests(p) :
+			nvw_fail(NVW_E_USAGE,
+				"queue: --capacity: expected a multiple of --group-size=%u, found "
+				"%" PRIu64,
+				p->group_size, p->capacity);
 	if (error != 0) {
 		queue_dispose(p);
 		return error;
@@ -154,7 +162,8 @@ int queue_pool(const void *plan, struct nvw_pool_params *ret_params)
 	const struct queue_plan *const p = plan;
 
 	*ret_params = (struct nvw_pool_params){
-		.heap_bytes = p->capacity * queue_slot_bytes(p->payload) + p->consumers * queue_ledger_bytes(p->count) +
+		.heap_bytes = p->capacity * queue_slot_bytes(p->payload) +
+			      p->consumers * queue_ledger_bytes(p->count) +
 			      UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "queue",
 	};
@@ -165,12 +174,14 @@ extern const struct nvw_workload nvw_workload_queue;
 
 const struct nvw_workload nvw_workload_queue = {
 	.name = "queue",
-	.summary = "queue in NVRAM: producers append messages, consumers take each to exactly one durable effect",
+	.summary =
+		"queue in NVRAM: producers append messages, consumers take each to exactly one durable effect",
 	.options = queue_options,
 	.mutations = queue_mutations,
-	.trial = "count=96 producers=2 consumers=2 capacity=32 group-size=16; "
-		 "count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
-		 "count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible placement=together",
+	.trial =
+		"count=96 producers=2 consumers=2 capacity=32 group-size=16; "
+		"count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
+		"count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible placement=together",
 	.prepare = queue_prepare,
 	.dispose = queue_dispose,
 	.pool = queue_pool,

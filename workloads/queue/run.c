@@ -18,11 +18,14 @@ int queue_setup(void *plan, struct nvw_machine *machine)
 	int error = nvw_pmem_attach(machine, &pmem);
 
 	error = error ? error :
-		nvw_heap_alloc_extent(machine, &pmem, p->capacity * queue_slot_bytes(p->payload), &words[QUEUE_RING]);
+			nvw_heap_alloc_extent(machine, &pmem, p->capacity * queue_slot_bytes(p->payload),
+				&words[QUEUE_RING]);
 	error = error ? error :
-		nvw_heap_alloc_extent(machine, &pmem, p->consumers * queue_ledger_bytes(p->count), &words[QUEUE_LEDGERS]);
+			nvw_heap_alloc_extent(machine, &pmem, p->consumers * queue_ledger_bytes(p->count),
+				&words[QUEUE_LEDGERS]);
 	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
-		error = nvw_write(machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
+		error = nvw_write(
+			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
 	}
 	return error;
 }
@@ -37,8 +40,10 @@ static int check_room(const struct queue_plan *p, struct nvw_machine *machine, u
 
 	return wanted <= resident ? 0 :
 				    nvw_fail(NVW_E_USAGE,
-					    "queue: %" PRIu64 " producers and %" PRIu64 " consumers of %u work-items wait for each "
-					    "other: expected at most %" PRIu64 " work-items at a time on this machine, found %" PRIu64,
+					    "queue: %" PRIu64 " producers and %" PRIu64
+					    " consumers of %u work-items wait for each "
+					    "other: expected at most %" PRIu64
+					    " work-items at a time on this machine, found %" PRIu64,
 					    p->producers, p->consumers, p->group_size, resident, wanted);
 }
 
@@ -49,14 +54,17 @@ static int allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t 
 	a->turns = nvw_alloc(machine, 8 * a->ring_batches);
 	a->drawn = nvw_alloc(machine, 64 * groups);
 	a->digests = nvw_alloc(machine, 8 * groups * a->plan->group_size);
-	return a->tail && a->head && a->turns && a->drawn && a->digests ? 0 :
-		       nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots", a->plan->capacity);
+	return a->tail && a->head && a->turns && a->drawn && a->digests ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots",
+			       a->plan->capacity);
 }
 
 static int read_roots(struct queue_args *a, struct nvw_machine *machine)
 {
 	nvw_off words[2];
-	const int error = nvw_read(machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
+	const int error = nvw_read(
+		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
 
 	a->ring = words[QUEUE_RING];
 	a->ledgers = words[QUEUE_LEDGERS];
@@ -67,11 +75,12 @@ static int read_roots(struct queue_args *a, struct nvw_machine *machine)
 static int judge(const struct queue_plan *p)
 {
 	if (p->stuck != 0) {
-		return nvw_fail(NVW_E_DEADLOCK, "queue: %" PRIu64 " work-groups waited for a turn that did not come",
-			p->stuck);
+		return nvw_fail(NVW_E_DEADLOCK,
+			"queue: %" PRIu64 " work-groups waited for a turn that did not come", p->stuck);
 	}
 	if (p->torn != 0 && p->mutation == QUEUE_UNMUTATED) {
-		return nvw_fail(NVW_E_INCONSISTENT, "queue: consumers read %" PRIu64 " messages that were not whole", p->torn);
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"queue: consumers read %" PRIu64 " messages that were not whole", p->torn);
 	}
 	return 0;
 }
@@ -91,7 +100,8 @@ int queue_run(void *plan, struct nvw_machine *machine)
 	error = error ? error : nvw_pmem_attach(machine, &a.pmem);
 	error = error ? error : read_roots(&a, machine);
 	error = error ? error : allocate(&a, machine, groups);
-	error = error ? error : nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
+	error = error ? error :
+			nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
 	error = error ? error : nvw_persist(machine);
 	return error ? error : judge(p);
 }

@@ -2,9 +2,10 @@
 /*
  * The durable queue: found, recovered, inspected.
  *
- * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so already. Then
- * through the slots: what is still CLAIMED has none, and is FULL again. One word a slot, so it may stop after any. Slots
- * that a producer was WRITING stay as they are: their messages were never acknowledged.
+ * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so
+ * already. Then through the slots: what is still CLAIMED has none, and is FULL again. One word a slot, so it
+ * may stop after any. Slots that a producer was WRITING stay as they are: their messages were never
+ * acknowledged.
  */
 #include <inttypes.h>
 
@@ -40,15 +41,17 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 	if (v.ring == 0) {
 		return 0;
 	}
-	if (v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 || v.payload > QUEUE_PAYLOAD_MAX ||
-		v.records > QUEUE_TICKETS_MAX || v.consumers == 0 || v.consumers > QUEUE_CONSUMERS_MAX ||
+	if (v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 ||
+		v.payload > QUEUE_PAYLOAD_MAX || v.records > QUEUE_TICKETS_MAX || v.consumers == 0 ||
+		v.consumers > QUEUE_CONSUMERS_MAX ||
 		!is_extent(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
 		!is_extent(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records))) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root words 0 to 3: expected allocated extents for a ring and its ledgers, found "
-			"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " ledgers of %" PRIu64
-			" records at offset %" PRIu64,
-			nvw_pool_path(pool), v.capacity, v.payload, v.ring, v.consumers, v.records, v.ledgers);
+			"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64
+			" ledgers of %" PRIu64 " records at offset %" PRIu64,
+			nvw_pool_path(pool), v.capacity, v.payload, v.ring, v.consumers, v.records,
+			v.ledgers);
 	}
 	return 0;
 }
@@ -56,8 +59,8 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 /* ---- Recovery ------------------------------------------------------------------------------------- */
 
 /* From one of two phases to another, if message ticket is in its slot in one of them. */
-static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase from, enum queue_phase or_from,
-	enum queue_phase to, struct nvw_recovery *report)
+static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase from,
+	enum queue_phase or_from, enum queue_phase to, struct nvw_recovery *report)
 {
 	const nvw_off slot = queue_slot(v->ring, v->payload, ticket % v->capacity);
 	const uint64_t word = nvw_pool_word(v->pool, slot);
@@ -78,15 +81,16 @@ int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		return error;
 	}
 	for (uint64_t i = 0; error == 0 && i < v.consumers * v.records; i++) {
-		const uint64_t head = nvw_pool_word(
-			pool, queue_record(v.ledgers, v.records, i / v.records, i % v.records));
+		const uint64_t head =
+			nvw_pool_word(pool, queue_record(v.ledgers, v.records, i / v.records, i % v.records));
 
 		if (head != 0) {
 			error = change(&v, head - 1, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE, report);
 		}
 	}
 	for (uint64_t i = 0; error == 0 && i < v.capacity; i++) {
-		const struct queue_state s = queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+		const struct queue_state s =
+			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
 
 		error = change(&v, s.ticket, QUEUE_CLAIMED, QUEUE_CLAIMED, QUEUE_FULL, report);
 	}
@@ -114,18 +118,20 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		return error;
 	}
 	for (uint64_t i = 0; i < v.capacity; i++) {
-		const struct queue_state s = queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+		const struct queue_state s =
+			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
 
 		if (s.phase <= QUEUE_DONE) {
 			slots[s.phase]++;
 		}
 	}
 	for (uint64_t i = 0; i < v.consumers * v.records; i++) {
-		effects += nvw_pool_word(pool, queue_record(v.ledgers, v.records, i / v.records,
-							i % v.records)) != 0;
+		effects += nvw_pool_word(pool,
+				   queue_record(v.ledgers, v.records, i / v.records, i % v.records)) != 0;
 	}
 	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
 		error = nvw_describe_u64(d, rows[i].name, slots[i], "count", rows[i].meaning);
 	}
-	return error ? error : nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");
+	return error ? error :
+		       nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. First every record by itself, then
- * every task with what the records say of it.
+ * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. First every record by
+ * itself, then every task with what the records say of it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static uint64_t state_of(const struct check *c, uint64_t task)
 /* (2): it follows from the task's input, as planned, or else as it is there. */
 static bool is_result(const struct check *c, const uint64_t *record, uint64_t task)
 {
-	const uint64_t *const input = c->plan ? c->plan->inputs + task * c->v.words : words_at(c, off_of(c, task)) + 1;
+	const uint64_t *const input =
+		c->plan ? c->plan->inputs + task * c->v.words : words_at(c, off_of(c, task)) + 1;
 
 	for (uint64_t i = 0; i < c->v.words; i++) {
 		if (record[1 + i] != steal_result(task, input[i], i)) {
@@ -59,18 +60,24 @@ static void check_complete(struct check *c, nvw_off off, uint64_t group, uint64_
 	const uint64_t *const record = words_at(c, off);
 
 	if (c->record[task] != 0) {
-		VIOLATION(c, off, "task %" PRIu64 " has two results, the second in the log of work-group %" PRIu64, task,
-			group);
+		VIOLATION(c, off,
+			"task %" PRIu64 " has two results, the second in the log of work-group %" PRIu64,
+			task, group);
 	}
 	c->record[task] = off;
 	if (state_of(c, task) == STEAL_ABSENT) {
-		VIOLATION(c, off, "work-group %" PRIu64 " has a result of task %" PRIu64 ", which is not there", group, task);
+		VIOLATION(c, off,
+			"work-group %" PRIu64 " has a result of task %" PRIu64 ", which is not there", group,
+			task);
 	} else if (!is_result(c, record, task)) {
-		VIOLATION(c, off, "the result of task %" PRIu64 " in the log of work-group %" PRIu64
-			" is not what follows from its input", task, group);
-	} else if (steal_has_child(c->v.tree, task, record[1]) && state_of(c, task + c->v.tree.roots) == STEAL_ABSENT) {
-		VIOLATION(c, off, "task %" PRIu64 " is complete, but its child %" PRIu64 " is not there", task,
-			task + c->v.tree.roots);
+		VIOLATION(c, off,
+			"the result of task %" PRIu64 " in the log of work-group %" PRIu64
+			" is not what follows from its input",
+			task, group);
+	} else if (steal_has_child(c->v.tree, task, record[1]) &&
+		   state_of(c, task + c->v.tree.roots) == STEAL_ABSENT) {
+		VIOLATION(c, off, "task %" PRIu64 " is complete, but its child %" PRIu64 " is not there",
+			task, task + c->v.tree.roots);
 	}
 }
 
@@ -83,9 +90,12 @@ static void check_log(struct check *c, uint64_t group)
 		if (head == 0) {
 			continue;
 		}
-		if (task >= task_count(c) || head != steal_head(task, i) || (c->plan != NULL && !c->plan->exists[task])) {
-			VIOLATION(c, off, "record %" PRIu64 " of work-group %" PRIu64 " begins with 0x%016" PRIx64
-				", which nobody writes there", i, group, head);
+		if (task >= task_count(c) || head != steal_head(task, i) ||
+			(c->plan != NULL && !c->plan->exists[task])) {
+			VIOLATION(c, off,
+				"record %" PRIu64 " of work-group %" PRIu64 " begins with 0x%016" PRIx64
+				", which nobody writes there",
+				i, group, head);
 		} else {
 			check_complete(c, off, group, task);
 		}
@@ -121,8 +131,10 @@ static void check_present(struct check *c, uint64_t task, uint64_t state)
 	if ((state & 15) == STEAL_CLAIMED &&
 		(group >= c->v.groups || i >= c->v.records || c->record[task] == 0 ||
 			c->record[task] != steal_record(c->v.logs, c->v.words, c->v.records, group, i))) {
-		VIOLATION(c, off, "task %" PRIu64 " is claimed by work-group %" PRIu64
-			", but its result is not where the claim says", task, group);
+		VIOLATION(c, off,
+			"task %" PRIu64 " is claimed by work-group %" PRIu64
+			", but its result is not where the claim says",
+			task, group);
 	}
 }
 
@@ -138,12 +150,15 @@ static void check_task(struct check *c, uint64_t task)
 			VIOLATION(c, off_of(c, task), "task %" PRIu64 " is there, but nobody makes it", task);
 		}
 	} else if (state != STEAL_ABSENT) {
-		VIOLATION(c, off_of(c, task), "task %" PRIu64 " has state 0x%016" PRIx64 ", which nobody writes", task, state);
+		VIOLATION(c, off_of(c, task),
+			"task %" PRIu64 " has state 0x%016" PRIx64 ", which nobody writes", task, state);
 	} else if (task < c->v.tree.roots) {
-		VIOLATION(c, off_of(c, task), "task %" PRIu64 " is lost: it was there from the beginning", task);
+		VIOLATION(c, off_of(c, task), "task %" PRIu64 " is lost: it was there from the beginning",
+			task);
 	}
 	if (c->acks != NULL && nvw_acked(c->acks, task) && c->record[task] == 0) {
-		VIOLATION(c, off_of(c, task), "the result of task %" PRIu64 " is lost: it was acknowledged", task);
+		VIOLATION(c, off_of(c, task), "the result of task %" PRIu64 " is lost: it was acknowledged",
+			task);
 	}
 }
 
@@ -154,15 +169,19 @@ int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	struct check c = {.plan = acks ? plan : NULL, .acks = acks, .findings = findings};
 
 	if (steal_view_open(pool, &c.v) != 0) {
-		return nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return nvw_violation(
+			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
 	}
 	if (c.v.tasks == 0) {
 		return acks != NULL && nvw_acked_count(acks) != 0 ?
-			       nvw_violation(findings, 0, "the tasks are lost: operations were acknowledged") : 0;
+			       nvw_violation(
+				       findings, 0, "the tasks are lost: operations were acknowledged") :
+			       0;
 	}
 	c.record = calloc(task_count(&c), sizeof *c.record);
 	if (c.record == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory to check %" PRIu64 " tasks", task_count(&c));
+		return nvw_fail(
+			NVW_E_MEMORY, "steal-log: no memory to check %" PRIu64 " tasks", task_count(&c));
 	}
 	for (uint64_t g = 0; g < c.v.groups; g++) {
 		check_log(&c, g);

@@ -13,21 +13,29 @@
  *	acknowledge				(i)
  *	push the child				(j)
  *
- * Two scopes that have nothing to do with each other:
+ * Two scopes that have nothing to do with each other.
  *
- *	Coherence. The deque is its owner's nearly always; so the owner synchronizes with work-group scope, and it is the
- *	thief that reaches out, with a remote scope (alsop16 II.D), or both do with agent scope.
- *	Persistence. What one work-group makes durable it orders itself, with work-group scope where many stored and
- *	work-item scope where one did. But a stolen task was written by another work-group, and no scope below the
- *	kernel's orders its stores before the thief's. (a) does: it follows the owner's (e) on the same word, so it persists
- *	after (e), and so after (c); and by (d) before the thief's (g). That a thief sees the task, by whatever scope, says
- *	only that it is visible (gope18 6.2).
+ * Coherence. The deque is its owner's nearly always; so the owner synchronizes with work-group scope, and it is
+ * the thief that reaches out, with a remote scope (alsop16 II.D), or both do with agent scope.
  *
- * A work-group never waits for another to begin: what one that is not on the machine yet has in its deque can be stolen.
+ * Persistence. What one work-group makes durable it orders itself, with work-group scope where many stored and
+ * work-item scope where one did. But a stolen task was written by another work-group, and no scope below the
+ * kernel's orders its stores before the thief's. (a) does: it follows the owner's (e) on the same word, so it
+ * persists after (e), and so after (c); and by (d) before the thief's (g). That a thief sees the task, by
+ * whatever scope, says only that it is visible (gope18 6.2).
+ *
+ * A work-group never waits for another to begin: what one that is not on the machine yet has in its deque can
+ * be stolen.
  */
 #include "plan.h"
 
-enum { TRIES_MAX = 1 << 16, IDLE_MAX = 1 << 12, IDLE_MAX_MUTATED = 1 << 6, LOG2_LOOKS_MAX = 6, VICTIMS_MAX = 4 };
+enum {
+	TRIES_MAX = 1 << 16,
+	IDLE_MAX = 1 << 12,
+	IDLE_MAX_MUTATED = 1 << 6,
+	LOG2_LOOKS_MAX = 6,
+	VICTIMS_MAX = 4
+};
 
 #define NO_TASK UINT64_MAX
 #define STOLEN  (UINT64_C(1) << 63) /* with a task, in the word that a work-group shares */
@@ -141,8 +149,8 @@ static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
 
 /* ---- Taking a task -------------------------------------------------------------------------------- */
 
-/* Looks whether anything is left, more often from one vain round to the next: an attempt to steal disturbs its victim,
- * and with a remote scope every CU (alsop16 II.D). */
+/* Looks whether anything is left, more often from one vain round to the next: an attempt to steal disturbs
+ * its victim, and with a remote scope every CU (alsop16 II.D). */
 static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
 {
 	const uint64_t looks = UINT64_C(1) << (rounds < LOG2_LOOKS_MAX ? rounds : LOG2_LOOKS_MAX);
@@ -154,8 +162,8 @@ static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
 	return is_left;
 }
 
-/* Gives up when for long no work-group has completed a task: a seeded bug, or a protocol without remote scopes, may
- * have lost one. */
+/* Gives up when for long no work-group has completed a task: a seeded bug, or a protocol without remote
+ * scopes, may have lost one. */
 static uint64_t find_task(const struct steal_args *a)
 {
 	const uint64_t idle_max = a->plan->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED;
@@ -311,7 +319,8 @@ static void execute(const struct steal_args *a, const struct work *w)
 	if (bug == STEAL_CHILD_BEFORE_INPUT) {
 		write_child(a, w);
 	}
-	nvw_barrier(NVW_WORKGROUP); /* where (d) does not wait: all has been written, for who takes the child */
+	nvw_barrier(
+		NVW_WORKGROUP); /* where (d) does not wait: all has been written, for who takes the child */
 	if (nvw_local_id() == 0) {
 		complete(a, w);
 		hand_on(a, w);

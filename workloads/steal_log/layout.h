@@ -7,13 +7,13 @@
  *	root word 2  roots | depth << 32 | spawn << 48
  *	root word 3  records of a log | words << 32 | work-groups << 48
  *
- * Tasks 0 to roots - 1 are there from the beginning. Task t has at most one child, t + roots: whether it has one
- * follows from its result. A task is a state word and its input; record i of a log is a head, which names the task and
- * the record's own place, and the task's result. Input and result have as many words.
+ * Tasks 0 to roots - 1 are there from the beginning. Task t has at most one child, t + roots: whether it has
+ * one follows from its result. A task is a state word and its input; record i of a log is a head, which names
+ * the task and the record's own place, and the task's result. Input and result have as many words.
  *
- * A task's state says that it is PRESENT, and then, if another work-group than the one that made it took it, who CLAIMED
- * it and where in its log the result will be. *A task is complete when its record's head is durable*, and at no other
- * time.
+ * A task's state says that it is PRESENT, and then, if another work-group than the one that made it took it,
+ * who CLAIMED it and where in its log the result will be. *A task is complete when its record's head is
+ * durable*, and at no other time.
  *
  * Guarantees after a crash at any point, once recovery has run
  *   (1) a task whose completion was acknowledged has its result in a log;

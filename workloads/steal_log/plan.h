@@ -46,9 +46,10 @@ struct steal_plan {
 };
 
 /*
- * A work-group's tasks, in DRAM, under a lock: the owner takes the newest (bottom), thieves the oldest (top). The lock
- * has a line of its own. With nothing between top and bottom both go back to 0, so an owner that pushes what it has
- * just taken, or one child of a stolen task, never needs more room than it had at the beginning, and one.
+ * A work-group's tasks, in DRAM, under a lock: the owner takes the newest (bottom), thieves the oldest (top).
+ * The lock has a line of its own. With nothing between top and bottom both go back to 0, so an owner that
+ * pushes what it has just taken, or one child of a stolen task, never needs more room than it had at the
+ * beginning, and one.
  */
 struct steal_deque {
 	uint64_t lock, unused[7];
@@ -102,7 +103,8 @@ int steal_pool(const void *plan, struct nvw_pool_params *ret_params);
 int steal_setup(void *plan, struct nvw_machine *machine);
 int steal_run(void *plan, struct nvw_machine *machine);
 int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report);
-int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int steal_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int steal_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 

@@ -7,7 +7,8 @@
 
 /* ---- Set-up --------------------------------------------------------------------------------------- */
 
-static int write_roots(const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
+static int write_roots(
+	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
 {
 	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
 	int error = 0;
@@ -16,7 +17,8 @@ static int write_roots(const struct steal_plan *p, struct nvw_machine *machine, 
 		for (uint64_t i = 0; i < p->words; i++) {
 			item[1 + i] = steal_root_input(p->seed, t, i);
 		}
-		error = nvw_write(machine, pmem->base + steal_task(tasks, p->words, t), item, 8 * (1 + p->words));
+		error = nvw_write(
+			machine, pmem->base + steal_task(tasks, p->words, t), item, 8 * (1 + p->words));
 	}
 	return error;
 }
@@ -34,18 +36,23 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 	int error = nvw_pmem_attach(machine, &pmem);
 
 	error = error ? error :
-		nvw_heap_alloc_extent(machine, &pmem, p->tree.roots * p->tree.depth * item, &words[STEAL_TASKS]);
-	error = error ? error : nvw_heap_alloc_extent(machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);
+			nvw_heap_alloc_extent(
+				machine, &pmem, p->tree.roots * p->tree.depth * item, &words[STEAL_TASKS]);
+	error = error ? error :
+			nvw_heap_alloc_extent(
+				machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);
 	error = error ? error : write_roots(p, machine, &pmem, words[STEAL_TASKS]);
 	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
-		error = nvw_write(machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
+		error = nvw_write(
+			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
 	}
 	return error;
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
 
-/* The work-group that has root t to begin with: the first has skew percent of them, all have the rest in turn. */
+/* The work-group that has root t to begin with: the first has skew percent of them, all have the rest in
+ * turn. */
 static uint64_t owner_of(const struct steal_plan *p, uint64_t t)
 {
 	const uint64_t skewed = p->tree.roots * p->skew / 100;
@@ -82,14 +89,16 @@ static int allocate(struct steal_args *a, struct nvw_machine *machine)
 	a->drawn = nvw_alloc(machine, 64 * p->groups);
 	return a->deques && a->left && a->drawn ?
 		       fill_deques(a, machine) :
-		       nvw_fail(NVW_E_MEMORY, "steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks",
+		       nvw_fail(NVW_E_MEMORY,
+			       "steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks",
 			       p->groups, p->tree.roots);
 }
 
 static int read_roots(struct steal_args *a, struct nvw_machine *machine)
 {
 	nvw_off words[2];
-	const int error = nvw_read(machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
+	const int error = nvw_read(
+		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
 
 	a->tasks = words[STEAL_TASKS];
 	a->logs = words[STEAL_LOGS];
@@ -101,7 +110,8 @@ static int judge(const struct steal_plan *p)
 {
 	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {
 		return nvw_fail(NVW_E_INCONSISTENT,
-			"steal-log: %" PRIu64 " tasks were carried out, expected %" PRIu64 "%s", p->executed, p->count,
+			"steal-log: %" PRIu64 " tasks were carried out, expected %" PRIu64 "%s", p->executed,
+			p->count,
 			p->scenario == STEAL_REMOTE ? " (does the protocol know remote scopes?)" : "");
 	}
 	return 0;
@@ -117,7 +127,8 @@ int steal_run(void *plan, struct nvw_machine *machine)
 	error = error ? error : read_roots(&a, machine);
 	error = error ? error : allocate(&a, machine);
 	error = error ? error :
-		nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size, p->group_size);
+			nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size,
+				p->group_size);
 	error = error ? error : nvw_persist(machine);
 	return error ? error : judge(p);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work stealing with persistent logs as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md explains it. */
+/* Work stealing with persistent logs as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md
+ * explains it. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,11 +14,12 @@ const struct nvw_option steal_options[] = {
 	{"spawn", NVW_OPTION_COUNT, "50", NULL, "percent of the tasks that spawn a child"},
 	{"depth", NVW_OPTION_COUNT, "8", NULL, "generations at most"},
 	{"groups", NVW_OPTION_COUNT, "8", NULL, "work-groups"},
-	{"skew", NVW_OPTION_COUNT, "50", NULL, "percent of the tasks that the first work-group has more than its share"},
+	{"skew", NVW_OPTION_COUNT, "50", NULL,
+		"percent of the tasks that the first work-group has more than its share"},
 	{"words", NVW_OPTION_COUNT, "15", NULL, "8-byte words of a task and of its result, 1 to 63"},
 	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
-		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, thieves remote "
-		"scope, right only under rsp and protocols without scopes"},
+		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
+		"thieves remote scope, right only under rsp and protocols without scopes"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
@@ -26,26 +28,31 @@ const struct nvw_mutation steal_mutations[] = {
 	[STEAL_COMMIT_BEFORE_RESULT] = {"commit-before-result",
 		"no persist barrier between a result and the head that commits it", "observed", NULL},
 	[STEAL_CHILD_BEFORE_INPUT] = {"child-before-input",
-		"no persist barrier between a child's input and the state that says that it is there", "observed", NULL},
+		"no persist barrier between a child's input and the state that says that it is there",
+		"observed", NULL},
 	[STEAL_COMPLETE_BEFORE_CHILD] = {"complete-before-child",
 		"no persist barrier between a child and the completion of its parent", "observed", NULL},
 	[STEAL_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
-		"tasks are acknowledged before the barrier that makes their completion durable", "observed", NULL},
+		"tasks are acknowledged before the barrier that makes their completion durable", "observed",
+		NULL},
 	[STEAL_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where one work-item commits what others of the group wrote", "buffered-epoch", NULL},
+		"work-item scope where one work-item commits what others of the group wrote",
+		"buffered-epoch", NULL},
 	[STEAL_NO_CLAIM] = {"no-claim",
-		"thieves claim nothing: their barriers do not cover the task that its owner wrote", "buffered-epoch",
-		"tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
+		"thieves claim nothing: their barriers do not cover the task that its owner wrote",
+		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
 	[STEAL_LATE_CLAIM] = {"late-claim", "no persist barrier between a thief's claim and its completion",
-		"buffered-epoch",
-		"tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
+		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
 	[STEAL_TORN_COMMIT] = {"torn-commit", "a record's head is written in two halves", "epoch", NULL},
-	[STEAL_OVERWRITTEN_RECORD] = {"overwritten-record", "the record of a stolen task is used again", "observed", NULL},
-	[STEAL_NARROW_STEAL] = {"narrow-steal", "thieves synchronize with work-group scope: they see an old deque",
+	[STEAL_OVERWRITTEN_RECORD] = {"overwritten-record", "the record of a stolen task is used again",
 		"observed", NULL},
+	[STEAL_NARROW_STEAL] = {"narrow-steal",
+		"thieves synchronize with work-group scope: they see an old deque", "observed", NULL},
 	[STEAL_NARROW_OWNER] = {"narrow-owner",
-		"owners synchronize with work-group scope, and thieves do not reach out to them", "observed", NULL},
-	[STEAL_RACY_STEAL] = {"racy-steal", "thieves do not take the lock: a task may be taken twice", "observed", NULL},
+		"owners synchronize with work-group scope, and thieves do not reach out to them", "observed",
+		NULL},
+	[STEAL_RACY_STEAL] = {"racy-steal", "thieves do not take the lock: a task may be taken twice",
+		"observed", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -70,13 +77,15 @@ static int check_bounds(const struct nvw_options *options)
 		const uint64_t value = nvw_option_u64(options, bounds[i].name);
 
 		if (value < bounds[i].least || value > bounds[i].most) {
-			return nvw_fail(NVW_E_USAGE, "steal-log: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			return nvw_fail(NVW_E_USAGE,
+				"steal-log: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
 				bounds[i].name, bounds[i].least, bounds[i].most, value);
 		}
 	}
 	if (nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX) {
 		return nvw_fail(NVW_E_USAGE,
-			"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64 " times %" PRIu64,
+			"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64
+			" times %" PRIu64,
 			STEAL_TASKS_MAX, nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"));
 	}
 	return 0;
@@ -125,7 +134,8 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		.words = nvw_option_u64(options, "words"),
 		.groups = nvw_option_u64(options, "groups"),
 		.skew = nvw_option_u64(options, "skew"),
-		.tree = {nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"), nvw_option_u64(options, "spawn")},
+		.tree = {nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"),
+			nvw_option_u64(options, "spawn")},
 		.group_size = (unsigned)nvw_option_u64(options, "group-size"),
 		.scenario = (enum steal_scenario)nvw_option_choice(options, "scenario"),
 		.mutation = (enum steal_mutation)mutation,
@@ -157,8 +167,9 @@ int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
 	const struct steal_plan *const p = plan;
 
 	*ret_params = (struct nvw_pool_params){
-		.heap_bytes = (p->tree.roots * p->tree.depth + p->groups * p->count) * steal_item_bytes(p->words) +
-			      UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
+		.heap_bytes =
+			(p->tree.roots * p->tree.depth + p->groups * p->count) * steal_item_bytes(p->words) +
+			UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "steal-log",
 	};
 	return 0;
@@ -168,7 +179,8 @@ extern const struct nvw_workload nvw_workload_steal_log;
 
 const struct nvw_workload nvw_workload_steal_log = {
 	.name = "steal-log",
-	.summary = "work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each work-group",
+	.summary =
+		"work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each work-group",
 	.options = steal_options,
 	.mutations = steal_mutations,
 	.trial = "tasks=24 groups=4 depth=4 group-size=16; "

@@ -2,9 +2,9 @@
 /*
  * The durable tasks and logs: found, recovered, inspected.
  *
- * Recovery withdraws every claim whose record is not there: the task is PRESENT again, and its thief's result was never
- * complete. One word a task, so it may stop after any. All other tasks tell by themselves and the logs what is left to
- * do.
+ * Recovery withdraws every claim whose record is not there: the task is PRESENT again, and its thief's result
+ * was never complete. One word a task, so it may stop after any. All other tasks tell by themselves and the
+ * logs what is left to do.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,11 +43,14 @@ int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
 		return 0;
 	}
 	if (tasks == 0 || v.tree.depth > STEAL_DEPTH_MAX || tasks > STEAL_TASKS_MAX || v.words == 0 ||
-		v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX || v.records > tasks ||
-		!is_extent(pool, v.tasks, tasks * item) || !is_extent(pool, v.logs, v.groups * v.records * item)) {
+		v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX ||
+		v.records > tasks || !is_extent(pool, v.tasks, tasks * item) ||
+		!is_extent(pool, v.logs, v.groups * v.records * item)) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64 " tasks of "
-			"%" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " logs of %" PRIu64 " records at offset %" PRIu64,
+			"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64
+			" tasks of "
+			"%" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " logs of %" PRIu64
+			" records at offset %" PRIu64,
 			nvw_pool_path(pool), tasks, v.words, v.tasks, v.groups, v.records, v.logs);
 	}
 	return 0;
