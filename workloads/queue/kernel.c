@@ -9,7 +9,7 @@
  *			payload, digest				(c)
  *			persist barrier				(d)  keeps (2): whole before it is FULL
  *			state := FULL(t)			(e)
- *			persist barrier				(f)
+ *			persist barrier, work-item		(f)
  *			acknowledge the production		(g)  keeps (1)
  *			release the turn			(h)  (--release=visible: before (f))
  *	consumer	acquire the turn, read			(i)
@@ -17,10 +17,13 @@
  *			the effect: a ledger record		(k)
  *			persist barrier				(l)  keeps (3): an effect is whole
  *			the record's head, its commitment	(m)
- *			persist barrier				(n)
+ *			persist barrier, work-item		(n)
  *			acknowledge the effect			(o)  keeps (4)
  *			state := DONE(t)			(p)  keeps (3): by (n) not before the effect
  *			release the turn			(q)
+ *
+ * (b), (d) and (l) have the scope in which messages and records are written (--scope); what (f) and (n) order is a
+ * work-item's own.
  *
  * Two orders go from one work-group to another, where no barrier reaches (equations 1 and 2 order the stores
  * of one work-item or work-group). Both go through the state word, whose stores persist in the order of
@@ -116,28 +119,20 @@ static void give_batch(const struct queue_args *a, const struct message *m, uint
 /* ---- What both do --------------------------------------------------------------------------------- */
 
 /*
- * The work-group also meets, for a persist barrier may not wait: neighbours write into one line, and who is
- * ahead must not store there what is to persist after what others have not stored yet.
+ * The persist barrier of the chosen scope; a macro, so that findings name the place where it stands. The work-group
+ * also meets, for a persist barrier may not wait: neighbours write into one line, and who is ahead must not store
+ * there what is to persist after what others have not stored yet.
  */
-static void order(const struct queue_args *a)
-{
-	if (a->plan->scope == QUEUE_SCOPE_WORKGROUP) {
-		nvw_barrier(NVW_WORKGROUP);
-		nvw_p_barrier_wg();
-	} else {
-		nvw_p_barrier_wi();
-	}
-}
-
-static void order_unless(const struct queue_args *a, enum queue_mutation missing, enum queue_mutation narrow)
-{
-	if (a->plan->mutation == narrow) {
-		nvw_barrier(NVW_WORKGROUP);
-		nvw_p_barrier_wi();
-	} else if (a->plan->mutation != missing) {
-		order(a);
-	}
-}
+#define ORDER(a) ORDER_UNLESS(a, false, false)
+#define ORDER_UNLESS(a, is_missing, is_narrow)                                                     \
+	({                                                                                         \
+		if (!(is_missing) && (a)->plan->scope == QUEUE_SCOPE_WORKGROUP) {                  \
+			nvw_barrier(NVW_WORKGROUP);                                                \
+			nvw_p_barrier((is_narrow) ? NVW_WORKITEM : NVW_WORKGROUP);                 \
+		} else if (!(is_missing)) {                                                        \
+			nvw_p_barrier_wi();                                                        \
+		}                                                                                  \
+	})
 
 static void set_state(const struct queue_args *a, const struct message *m, enum queue_phase phase)
 {
@@ -204,11 +199,11 @@ static void produce_batch(const struct queue_args *a, const struct message *m)
 
 	if (bug != QUEUE_NO_TAKE_OVER) {
 		set_state(a, m, QUEUE_WRITING); /* (a) */
-		order(a);                       /* (b) */
+		ORDER(a);                       /* (b) */
 	}
-	write_message(a, m);                                               /* (c) */
-	order_unless(a, QUEUE_PUBLISH_BEFORE_PAYLOAD, QUEUE_NARROW_SCOPE); /* (d) */
-	set_state(a, m, QUEUE_FULL);                                       /* (e) */
+	write_message(a, m); /* (c) */
+	ORDER_UNLESS(a, bug == QUEUE_PUBLISH_BEFORE_PAYLOAD, bug == QUEUE_NARROW_SCOPE); /* (d) */
+	set_state(a, m, QUEUE_FULL); /* (e) */
 	if (is_early) {
 		give_batch(a, m, 2 * m->lap + 1);
 	}
@@ -216,7 +211,7 @@ static void produce_batch(const struct queue_args *a, const struct message *m)
 		acknowledge(m, m->ticket);
 	}
 	if (bug != QUEUE_VISIBLE_IS_DURABLE) {
-		order(a); /* (f) */
+		nvw_p_barrier_wi(); /* (f) */
 	}
 	if (bug != QUEUE_ACK_BEFORE_BARRIER && bug != QUEUE_VISIBLE_IS_DURABLE) {
 		acknowledge(m, m->ticket); /* (g) */
@@ -292,10 +287,10 @@ static void consume_batch(
 	}
 	if (bug == QUEUE_MARK_BEFORE_EFFECT) {
 		set_state(a, m, QUEUE_DONE);
-		order(a);
+		ORDER(a);
 	}
 	write_records(a, m, consumer, first, digest);                     /* (k) */
-	order_unless(a, QUEUE_COMMIT_BEFORE_RECORD, QUEUE_NARROW_EFFECT); /* (l) */
+	ORDER_UNLESS(a, bug == QUEUE_COMMIT_BEFORE_RECORD, bug == QUEUE_NARROW_EFFECT); /* (l) */
 	if (m->exists) {
 		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1); /* (m) */
 	}
@@ -305,7 +300,7 @@ static void consume_batch(
 	if (bug == QUEUE_MARK_WITH_EFFECT) {
 		set_state(a, m, QUEUE_DONE);
 	}
-	order(a); /* (n) */
+	nvw_p_barrier_wi(); /* (n) */
 	if (bug != QUEUE_EFFECT_ACK_EARLY) {
 		acknowledge(m, a->plan->count + m->ticket); /* (o) */
 	}
