@@ -79,7 +79,7 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 	const struct plan *const p = plan;
 
 	*ret_params = (struct nvw_pool_params){
-		.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES, .layout = "queue"};
+		.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES, .layout = "tutorial-queue"};
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static const struct nvw_mutation mutations[] = {
 extern const struct nvw_workload nvw_workload;
 
 const struct nvw_workload nvw_workload = {
-	.name = "queue",
+	.name = "tutorial-queue",
 	.summary = "a queue of records that work-items append to",
 	.options = options,
 	.mutations = mutations,

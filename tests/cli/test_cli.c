@@ -621,7 +621,7 @@ static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 	char words[512];
 
 	snprintf(words, sizeof words, "run %s", queue);
-	expect(words, 0, "queue on gope18", "");
+	expect(words, 0, "tutorial-queue on gope18", "");
 	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", queue);
 	expect(words, 1, "is there, but not all of its payload", "");
 	assert_non_null(strstr(run(words)->out, "queue.c:"));

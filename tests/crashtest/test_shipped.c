@@ -39,7 +39,18 @@ static const struct shipped {
   btree_update = {&nvw_workload_btree,
 	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
   btree_delete = {
-	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}};
+	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}},
+  queue = {&nvw_workload_queue, {{"count", "96"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "32"},
+					{"group-size", "16"}}},
+  queue_visible = {&nvw_workload_queue,
+	  {{"count", "300"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "200"}, {"group-size", "100"},
+		  {"scope", "workgroup"}, {"release", "visible"}, {"placement", "together"}}},
+  steal = {&nvw_workload_steal_log,
+	  {{"tasks", "16"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "80"}, {"skew", "100"}, {"words", "40"}}},
+  steal_scoped = {&nvw_workload_steal_log,
+	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "scoped"}}},
+  steal_remote = {&nvw_workload_steal_log,
+	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}};
 
 static const char *protocol = "vi";
 
@@ -91,10 +102,20 @@ static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, 
 	}
 }
 
+static void run_clean(const struct shipped *s, enum ct_model model)
+{
+	const struct ct_result r = run_under(s, CT_PERMITTED, model, 300, -1, NULL);
+
+	if (!r.consistent) {
+		fail_msg("%s under %s, %s: %s", s->workload->name, protocol, ct_model_info(model)->name, r.finding[0].text);
+	}
+}
+
 static void shipped_structures_survive_every_observed_state(void **state)
 {
 	static const struct shipped *const all[] = {
-		&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete};
+		&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete,
+		&queue, &queue_visible, &steal, &steal_scoped};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -105,6 +126,8 @@ static void shipped_structures_survive_kills(void **state)
 {
 	expect(&kv, CT_KILL, 20, -1, NULL, true);
 	expect(&btree, CT_KILL, 20, -1, NULL, true);
+	expect(&queue, CT_KILL, 10, -1, NULL, true);
+	expect(&steal, CT_KILL, 10, -1, NULL, true);
 }
 
 static void shipped_structures_survive_on_every_domain_and_model(void **state)
@@ -115,6 +138,9 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
 		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
 		expect(&btree, CT_OBSERVED, 2000, -1, settings[i], true);
+		expect(&queue, CT_OBSERVED, 1000, -1, settings[i], true);
+		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
+		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
 	}
 }
 
@@ -133,6 +159,53 @@ static void shipped_structures_survive_under_every_protocol(void **state)
 		expect(&kv, CT_KILL, 5, -1, NULL, true);
 	}
 	protocol = "vi";
+}
+
+/* Protocols without scopes, and those that know what a remote scope is. */
+static bool knows_remote_scopes(const char *name)
+{
+	return strcmp(name, "vi") && strcmp(name, "gh") && strcmp(name, "dh");
+}
+
+static void queues_and_stealing_survive_under_every_protocol(void **state)
+{
+	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped, &steal_remote};
+	const char *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+		for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+			if (all[k] == &steal_remote && !knows_remote_scopes(protocol)) {
+				continue;
+			}
+			expect(all[k], CT_OBSERVED, 300, -1, NULL, true);
+			expect(all[k], CT_OBSERVED, 300, -1, "persist.model=buffered-epoch", true);
+			run_clean(all[k], CT_MODEL_EPOCH);
+			run_clean(all[k], CT_MODEL_BUFFERED);
+		}
+	}
+	protocol = "vi";
+}
+
+/* The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they have read
+ * (gope18 6.2); where they wait, nothing shows. */
+static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void **state)
+{
+	static const struct {
+		const struct shipped *shipped;
+		const char *mutation;
+	} cases[] = {{&queue, "no-claim"}, {&queue, "no-take-over"}, {&steal, "no-claim"}, {&steal, "late-claim"}};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int mutation = 0;
+
+		while (strcmp(cases[i].shipped->workload->mutations[mutation].name, cases[i].mutation)) {
+			mutation++;
+		}
+		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, NULL, true);
+		if (!run_under(cases[i].shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL).consistent) {
+			fail_msg("%s shows where barriers wait", cases[i].mutation);
+		}
+	}
 }
 
 /* ---- The self-test ------------------------------------------------------------------------------------------ */
@@ -175,6 +248,16 @@ static void every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_mod
 static void every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model(void **state)
 {
 	self_test(&nvw_workload_btree);
+}
+
+static void every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model(void **state)
+{
+	self_test(&nvw_workload_queue);
+}
+
+static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model(void **state)
+{
+	self_test(&nvw_workload_steal_log);
 }
 
 /* What the conservative hardware hides is in no observed state: the permitted ones are needed. */
@@ -241,6 +324,11 @@ int main(void)
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
+		cmocka_unit_test(queues_and_stealing_survive_under_every_protocol),
+		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
+		cmocka_unit_test(every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
+		cmocka_unit_test(
+			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
 		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
 		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
 	};

@@ -397,6 +397,11 @@ unsigned nvw_group_size(void)
 	return (unsigned)group_size;
 }
 
+uint64_t nvw_group_count(void)
+{
+	return item_count / group_size;
+}
+
 /* Spread unevenly: nothing may depend on how many work-groups a CU gets. */
 unsigned nvw_cu_id(void)
 {
@@ -614,6 +619,11 @@ uint64_t nvw_time_ps(const struct nvw_machine *m)
 bool nvw_acked(const struct nvw_acks *a, uint64_t op)
 {
 	return op < OPS && a->op[op];
+}
+
+uint64_t nvw_acked_count(const struct nvw_acks *a)
+{
+	return a->count;
 }
 
 const struct nvw_acks *ideal_acks(void)

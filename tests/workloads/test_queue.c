@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue on the ideal machine (ideal.h): every message has one effect in any interleaving, every state
+ * that memory passes through recovers, and the oracle notices what it must.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ideal.h"
+#include "workloads/queue/plan.h"
+
+/* clang-format off */
+#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
+#define SMALL {"count", "40"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "16"}, {"group-size", "8"}, {"payload", "3"}
+/* clang-format on */
+
+static struct queue_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+{
+	void *plan = NULL;
+
+	if (queue_prepare(ideal_options(queue_options, given), seed, mutation, &plan) != 0) {
+		fail_msg("prepare: %s", nvw_error_message());
+	}
+	return plan;
+}
+
+/* Recovers a copy of the pool and checks it; true if it is consistent. */
+static bool survives(struct queue_plan *p)
+{
+	struct nvw_pool *const copy = ideal_pool_copy();
+	struct nvw_recovery report = {0}, again = {0};
+	int error = queue_recover(copy, &report);
+
+	if (error == 0) {
+		error = queue_check(p, copy, ideal_acks(), ideal_findings());
+	}
+	if (error == 0) {
+		error = queue_check(NULL, copy, NULL, ideal_findings());
+	}
+	assert_int_equal(queue_recover(copy, &again), error == NVW_E_DAMAGED ? error : 0);
+	assert_int_equal(again.structure_repairs, 0);
+	ideal_pool_free(copy);
+	return error == 0;
+}
+
+struct cutter {
+	struct queue_plan *plan;
+	uint64_t stores, every, states, inconsistent;
+};
+
+static void cut_power(void *context)
+{
+	struct cutter *const c = context;
+
+	if (++c->stores % c->every == 0) {
+		c->states++;
+		c->inconsistent += !survives(c->plan);
+	}
+}
+
+/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
+static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+{
+	struct cutter c = {.plan = prepare(given, seed, mutation), .every = every};
+	struct nvw_machine *const m = ideal_create(4 << 20, seed);
+	const char *why;
+
+	if (every != 0) {
+		ideal_on_store(cut_power, &c);
+	}
+	if (queue_setup(c.plan, m) != 0 || queue_run(c.plan, m) != 0) {
+		fail_msg("run: %s", nvw_error_message());
+	}
+	ideal_on_store(NULL, NULL);
+	if (mutation < 0 && (!survives(c.plan) || c.inconsistent != 0)) {
+		ideal_violations(&why);
+		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
+	}
+	if (mutation < 0) {
+		uint64_t consumed = 0;
+
+		for (uint64_t i = 0; i < c.plan->consumers; i++) {
+			consumed += c.plan->consumed[i];
+		}
+		assert_int_equal(consumed, c.plan->count);
+		assert_int_equal(nvw_acked_count(ideal_acks()), 2 * c.plan->count);
+	}
+	queue_dispose(c.plan);
+	ideal_destroy();
+	return c;
+}
+
+static void every_message_has_one_effect_in_any_interleaving(void **state)
+{
+	static const char *const scopes[] = {"workitem", "workgroup"},
+				 *const releases[] = {"durable", "visible"},
+				 *const counts[] = {"1", "8", "37", "96"},
+				 *const placements[] = {"apart", "together"};
+
+	for (unsigned seed = 1; seed <= 16; seed++) {
+		run(OPTIONS({"count", counts[seed % 4]}, {"producers", seed % 3 ? "3" : "1"},
+			    {"consumers", seed % 5 ? "2" : "4"}, {"capacity", "16"}, {"group-size", "8"},
+			    {"payload", "5"}, {"scope", scopes[seed / 2 % 2]},
+			    {"release", releases[seed / 4 % 2]}, {"placement", placements[seed % 2]}),
+			seed, QUEUE_UNMUTATED, 0);
+	}
+}
+
+static void every_state_of_memory_recovers(void **state)
+{
+	uint64_t states = 0;
+
+	for (unsigned seed = 1; seed <= 4; seed++) {
+		states += run(OPTIONS(SMALL, {"scope", seed % 2 ? "workitem" : "workgroup"},
+				      {"release", seed / 2 % 2 ? "durable" : "visible"}),
+			seed, QUEUE_UNMUTATED, 1)
+				  .states;
+	}
+	assert_true(states > 1500);
+}
+
+/* Mutations that even strict persistency exposes; the others need reordered persists. */
+static void bugs_that_need_no_reordering_are_found(void **state)
+{
+	static const enum queue_mutation bugs[] = {
+		QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
+
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		if (run(OPTIONS(SMALL), 1, (int)bugs[i], 1).inconsistent == 0) {
+			fail_msg("%s was not found", queue_mutations[bugs[i]].name);
+		}
+	}
+}
+
+/* ---- The oracle ----------------------------------------------------------------------------------- */
+
+static struct queue_view view;
+
+static uint64_t *words_at(struct nvw_pool *pool, nvw_off off)
+{
+	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
+}
+
+static uint64_t *slot(struct nvw_pool *pool, uint64_t i)
+{
+	return words_at(pool, queue_slot(view.ring, view.payload, i));
+}
+
+static uint64_t *record(struct nvw_pool *pool, uint64_t consumer, uint64_t i)
+{
+	return words_at(pool, queue_record(view.ledgers, view.records, consumer, i));
+}
+
+/* The effect of the message that slot 3 had last. */
+static uint64_t *effect(struct nvw_pool *pool)
+{
+	const uint64_t head = (uint64_t)queue_state_of(*slot(pool, 3)).ticket + 1;
+	uint64_t i = 0;
+
+	while (*record(pool, i / view.records, i % view.records) != head) {
+		i++;
+	}
+	return record(pool, i / view.records, i % view.records);
+}
+
+static void set_phase(struct nvw_pool *pool, enum queue_phase phase)
+{
+	*slot(pool, 3) = queue_state_word(phase, queue_state_of(*slot(pool, 3)).ticket);
+}
+
+/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
+ * none. */
+static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
+{
+	struct queue_plan *const p = prepare(OPTIONS(SMALL), 1, QUEUE_UNMUTATED);
+	struct nvw_machine *const m = ideal_create(1 << 20, 1);
+	struct nvw_recovery report = {0};
+	struct nvw_pool *copy;
+	const char *why;
+	int error;
+
+	assert_int_equal(queue_setup(p, m), 0);
+	assert_int_equal(queue_run(p, m), 0);
+	copy = ideal_pool_copy();
+	assert_int_equal(queue_view_open(copy, &view), 0);
+	damage(copy);
+	ideal_violations(&why);
+	(void)queue_recover(copy, &report);
+	error = queue_check(p, copy, ideal_acks(), ideal_findings());
+	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
+					  part == NULL || strstr(why, part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
+	}
+	ideal_pool_free(copy);
+	queue_dispose(p);
+	ideal_destroy();
+}
+
+static void lose_effect(struct nvw_pool *pool)
+{
+	effect(pool)[0] = 0;
+}
+
+static void tear_effect(struct nvw_pool *pool)
+{
+	effect(pool)[2] ^= 1;
+}
+
+static void double_effect(struct nvw_pool *pool)
+{
+	memcpy(record(pool, 1, view.records - 1), effect(pool), QUEUE_RECORD_BYTES);
+}
+
+static void forget_message(struct nvw_pool *pool)
+{
+	set_phase(pool, QUEUE_WRITING);
+}
+
+static void claim_with_effect(struct nvw_pool *pool)
+{
+	set_phase(pool, QUEUE_CLAIMED);
+}
+
+static void mark_lost(struct nvw_pool *pool)
+{
+	set_phase(pool, QUEUE_FULL);
+}
+
+static void claim_without_effect(struct nvw_pool *pool)
+{
+	effect(pool)[0] = 0;
+	set_phase(pool, QUEUE_CLAIMED);
+}
+
+static void claim_of_torn_message(struct nvw_pool *pool)
+{
+	claim_without_effect(pool);
+	slot(pool, 3)[2] ^= 1;
+}
+
+static void stray_state(struct nvw_pool *pool)
+{
+	*slot(pool, 4) = *slot(pool, 3);
+}
+
+static void stray_record(struct nvw_pool *pool)
+{
+	effect(pool)[0] = view.records + 1;
+}
+
+static void strange_root(struct nvw_pool *pool)
+{
+	assert_int_equal(
+		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_LEDGERS), 64), 0);
+}
+
+static void a_lost_effect_is_noticed(void **state)
+{
+	expect(lose_effect, "is lost");
+	expect(claim_without_effect, "the effect of message 35 is lost: it was acknowledged");
+}
+
+static void a_torn_effect_is_noticed(void **state)
+{
+	expect(tear_effect, "not what follows from the message");
+}
+
+static void a_second_effect_is_noticed(void **state)
+{
+	expect(double_effect, "was consumed twice");
+}
+
+static void an_effect_without_its_message_is_noticed(void **state)
+{
+	expect(forget_message, "which is not in the queue");
+}
+
+static void a_torn_message_is_noticed(void **state)
+{
+	expect(claim_of_torn_message, "its payload is not durable, or torn");
+}
+
+static void a_word_that_nobody_writes_is_noticed(void **state)
+{
+	expect(stray_state, "which nobody writes there");
+	expect(stray_record, "which there cannot be");
+}
+
+static void a_message_with_its_effect_is_done_after_recovery(void **state)
+{
+	expect(claim_with_effect, NULL);
+	expect(mark_lost, NULL);
+}
+
+static void a_root_that_names_no_queue_is_damage(void **state)
+{
+	expect(strange_root, "expected allocated extents");
+}
+
+/* ---- Options -------------------------------------------------------------------------------------- */
+
+static void bad_options_are_refused(void **state)
+{
+	static const struct {
+		struct ideal_option option;
+		const char *part;
+	} bad[] = {
+		{{"count", "0"}, "--count: expected 1 to"},
+		{{"producers", "0"}, "--producers: expected 1 to"},
+		{{"consumers", "256"}, "--consumers: expected 1 to 255, found 256"},
+		{{"payload", "63"}, "--payload: expected 1 to 62"},
+		{{"group-size", "0"}, "--group-size"},
+		{{"capacity", "100"}, "expected a multiple of --group-size=64, found 100"},
+	};
+
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		void *plan = NULL;
+
+		if (queue_prepare(ideal_options(queue_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
+				NVW_E_USAGE ||
+			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
+			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
+				nvw_error_message());
+		}
+	}
+}
+
+static void more_work_groups_than_the_machine_holds_are_refused(void **state)
+{
+	struct queue_plan *const p =
+		prepare(OPTIONS({"producers", "8"}, {"consumers", "1"}), 1, QUEUE_UNMUTATED);
+	struct nvw_machine *const m = ideal_create(4 << 20, 1);
+
+	assert_int_equal(queue_setup(p, m), 0);
+	assert_int_equal(queue_run(p, m), NVW_E_USAGE);
+	assert_non_null(strstr(nvw_error_message(), "expected at most 512 work-items at a time"));
+	queue_dispose(p);
+	ideal_destroy();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_message_has_one_effect_in_any_interleaving),
+		cmocka_unit_test(every_state_of_memory_recovers),
+		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
+		cmocka_unit_test(a_lost_effect_is_noticed),
+		cmocka_unit_test(a_torn_effect_is_noticed),
+		cmocka_unit_test(a_second_effect_is_noticed),
+		cmocka_unit_test(an_effect_without_its_message_is_noticed),
+		cmocka_unit_test(a_torn_message_is_noticed),
+		cmocka_unit_test(a_word_that_nobody_writes_is_noticed),
+		cmocka_unit_test(a_message_with_its_effect_is_done_after_recovery),
+		cmocka_unit_test(a_root_that_names_no_queue_is_damage),
+		cmocka_unit_test(bad_options_are_refused),
+		cmocka_unit_test(more_work_groups_than_the_machine_holds_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Work stealing with logs on the ideal machine (ideal.h): every task is carried out once in any interleaving,
+ * every state that memory passes through recovers, and the oracle notices what it must.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ideal.h"
+#include "workloads/steal_log/plan.h"
+
+/* clang-format off */
+#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
+#define SMALL {"tasks", "6"}, {"groups", "3"}, {"depth", "4"}, {"spawn", "70"}, {"skew", "100"}, {"words", "3"}, {"group-size", "4"}
+/* clang-format on */
+
+static struct steal_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+{
+	void *plan = NULL;
+
+	if (steal_prepare(ideal_options(steal_options, given), seed, mutation, &plan) != 0) {
+		fail_msg("prepare: %s", nvw_error_message());
+	}
+	return plan;
+}
+
+/* Recovers a copy of the pool and checks it; true if it is consistent. */
+static bool survives(struct steal_plan *p)
+{
+	struct nvw_pool *const copy = ideal_pool_copy();
+	struct nvw_recovery report = {0}, again = {0};
+	int error = steal_recover(copy, &report);
+
+	if (error == 0) {
+		error = steal_check(p, copy, ideal_acks(), ideal_findings());
+	}
+	if (error == 0) {
+		error = steal_check(NULL, copy, NULL, ideal_findings());
+	}
+	assert_int_equal(steal_recover(copy, &again), error == NVW_E_DAMAGED ? error : 0);
+	assert_int_equal(again.structure_repairs, 0);
+	ideal_pool_free(copy);
+	return error == 0;
+}
+
+struct cutter {
+	struct steal_plan *plan;
+	uint64_t stores, every, states, inconsistent, stolen;
+};
+
+static void cut_power(void *context)
+{
+	struct cutter *const c = context;
+
+	if (++c->stores % c->every == 0) {
+		c->states++;
+		c->inconsistent += !survives(c->plan);
+	}
+}
+
+/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
+static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+{
+	struct cutter c = {.plan = prepare(given, seed, mutation), .every = every};
+	struct nvw_machine *const m = ideal_create(4 << 20, seed);
+	const char *why;
+
+	if (every != 0) {
+		ideal_on_store(cut_power, &c);
+	}
+	if (steal_setup(c.plan, m) != 0 || steal_run(c.plan, m) != 0) {
+		fail_msg("run: %s", nvw_error_message());
+	}
+	ideal_on_store(NULL, NULL);
+	if (mutation < 0 && (!survives(c.plan) || c.inconsistent != 0)) {
+		ideal_violations(&why);
+		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
+	}
+	if (mutation < 0) {
+		assert_int_equal(nvw_acked_count(ideal_acks()), c.plan->count);
+	}
+	c.stolen = c.plan->stolen;
+	steal_dispose(c.plan);
+	ideal_destroy();
+	return c;
+}
+
+static void every_task_is_carried_out_once_in_any_interleaving(void **state)
+{
+	static const char *const scenarios[] = {"scoped", "agent", "remote"}, *const sizes[] = {
+										      "1", "4", "9"};
+	uint64_t stolen[3] = {0};
+
+	for (unsigned seed = 1; seed <= 18; seed++) {
+		stolen[seed % 3] +=
+			run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"},
+				    {"skew", "60"}, {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
+				    {"scenario", scenarios[seed % 3]}),
+				seed, STEAL_UNMUTATED, 0)
+				.stolen;
+	}
+	assert_int_equal(stolen[STEAL_SCOPED], 0);
+	assert_true(stolen[STEAL_AGENT] > 10 && stolen[STEAL_REMOTE] > 10);
+}
+
+static void every_state_of_memory_recovers(void **state)
+{
+	uint64_t states = 0;
+
+	for (unsigned seed = 1; seed <= 6; seed++) {
+		states += run(OPTIONS(SMALL), seed, STEAL_UNMUTATED, 1).states;
+	}
+	assert_true(states > 500);
+}
+
+/* Mutations that even strict persistency exposes; the others need reordered persists. */
+static void bugs_that_need_no_reordering_are_found(void **state)
+{
+	static const enum steal_mutation bugs[] = {
+		STEAL_TORN_COMMIT, STEAL_OVERWRITTEN_RECORD, STEAL_RACY_STEAL};
+
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		uint64_t inconsistent = 0;
+
+		for (unsigned seed = 1; seed <= 4; seed++) {
+			inconsistent += run(OPTIONS(SMALL), seed, (int)bugs[i], 1).inconsistent;
+		}
+		if (inconsistent == 0) {
+			fail_msg("%s was not found", steal_mutations[bugs[i]].name);
+		}
+	}
+}
+
+/* ---- The oracle ----------------------------------------------------------------------------------- */
+
+static struct steal_view view;
+
+static uint64_t *words_at(struct nvw_pool *pool, nvw_off off)
+{
+	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
+}
+
+static uint64_t *task(struct nvw_pool *pool, uint64_t t)
+{
+	return words_at(pool, steal_task(view.tasks, view.words, t));
+}
+
+/* The record of task t. */
+static uint64_t *record(struct nvw_pool *pool, uint64_t t)
+{
+	for (uint64_t i = 0; i < view.groups * view.records; i++) {
+		uint64_t *const words = words_at(pool, steal_record(view.logs, view.words, view.records,
+							       i / view.records, i % view.records));
+
+		if (words[0] != 0 && steal_head_task(words[0]) == t) {
+			return words;
+		}
+	}
+	fail_msg("task %lu has no record", t);
+	return NULL;
+}
+
+/* A root that has a child, or a task that was claimed. */
+static uint64_t find(struct nvw_pool *pool, bool claimed)
+{
+	uint64_t t = 0;
+
+	while (claimed ? (*task(pool, t) & 15) != STEAL_CLAIMED :
+			 *task(pool, t + view.tree.roots) == STEAL_ABSENT) {
+		t++;
+	}
+	return t;
+}
+
+/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
+ * none. */
+static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
+{
+	struct steal_plan *const p = prepare(OPTIONS(SMALL), 1, STEAL_UNMUTATED);
+	struct nvw_machine *const m = ideal_create(1 << 20, 1);
+	struct nvw_recovery report = {0};
+	struct nvw_pool *copy;
+	const char *why;
+	int error;
+
+	assert_int_equal(steal_setup(p, m), 0);
+	assert_int_equal(steal_run(p, m), 0);
+	copy = ideal_pool_copy();
+	assert_int_equal(steal_view_open(copy, &view), 0);
+	damage(copy);
+	ideal_violations(&why);
+	(void)steal_recover(copy, &report);
+	error = steal_check(p, copy, ideal_acks(), ideal_findings());
+	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
+					  part == NULL || strstr(why, part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
+	}
+	ideal_pool_free(copy);
+	steal_dispose(p);
+	ideal_destroy();
+}
+
+static void lose_result(struct nvw_pool *pool)
+{
+	record(pool, 0)[0] = 0;
+}
+
+static void lose_claimed_result(struct nvw_pool *pool)
+{
+	record(pool, find(pool, true))[0] = 0;
+}
+
+static void tear_result(struct nvw_pool *pool)
+{
+	record(pool, 0)[2] ^= 1;
+}
+
+/* In the last place of the last log, which nobody has got to. */
+static void double_result(struct nvw_pool *pool)
+{
+	const uint64_t last = view.records - 1;
+	uint64_t *const to =
+		words_at(pool, steal_record(view.logs, view.words, view.records, view.groups - 1, last));
+
+	memcpy(to, record(pool, 0), 8 * (1 + view.words));
+	to[0] = steal_head(0, last);
+}
+
+static void lose_child(struct nvw_pool *pool)
+{
+	*task(pool, find(pool, false) + view.tree.roots) = STEAL_ABSENT;
+}
+
+static void tear_child(struct nvw_pool *pool)
+{
+	task(pool, find(pool, false) + view.tree.roots)[1] ^= 1;
+}
+
+static void stray_claim(struct nvw_pool *pool)
+{
+	uint64_t *const state = task(pool, 0);
+
+	*state = steal_claim_word(0, view.records - 1);
+}
+
+static void strange_state(struct nvw_pool *pool)
+{
+	*task(pool, 0) = 7;
+}
+
+static void stray_head(struct nvw_pool *pool)
+{
+	record(pool, 0)[0]++;
+}
+
+static void child_from_nowhere(struct nvw_pool *pool)
+{
+	uint64_t t = 0;
+
+	while (*task(pool, t) != STEAL_ABSENT) {
+		t++;
+	}
+	*task(pool, t) = STEAL_PRESENT;
+}
+
+static void strange_root(struct nvw_pool *pool)
+{
+	assert_int_equal(
+		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_LOGS), 64), 0);
+}
+
+static void a_lost_result_is_noticed(void **state)
+{
+	expect(lose_result, "the result of task 0 is lost: it was acknowledged");
+	expect(lose_claimed_result, "is lost: it was acknowledged");
+}
+
+static void a_torn_result_is_noticed(void **state)
+{
+	expect(tear_result, "is not what follows from its input");
+}
+
+static void a_second_result_is_noticed(void **state)
+{
+	expect(double_result, "task 0 has two results");
+}
+
+static void a_lost_or_torn_child_is_noticed(void **state)
+{
+	expect(lose_child, "is complete, but its child");
+	expect(tear_child, "its input is not durable, or torn");
+}
+
+static void what_nobody_writes_is_noticed(void **state)
+{
+	expect(strange_state, "task 0 has state 0x0000000000000007, which nobody writes");
+	expect(stray_head, "which nobody writes there");
+	expect(child_from_nowhere, "but nobody makes it");
+}
+
+static void a_claim_without_its_result_is_withdrawn(void **state)
+{
+	expect(stray_claim, NULL);
+}
+
+static void a_root_that_names_no_tasks_is_damage(void **state)
+{
+	expect(strange_root, "expected allocated extents");
+}
+
+/* ---- Options -------------------------------------------------------------------------------------- */
+
+static void bad_options_are_refused(void **state)
+{
+	static const struct {
+		struct ideal_option option;
+		const char *part;
+	} bad[] = {
+		{{"tasks", "0"}, "--tasks: expected 1 to"},
+		{{"spawn", "101"}, "--spawn: expected 0 to 100, found 101"},
+		{{"depth", "0"}, "--depth: expected 1 to"},
+		{{"groups", "4096"}, "--groups: expected 1 to 4095"},
+		{{"skew", "101"}, "--skew: expected 0 to 100"},
+		{{"words", "64"}, "--words: expected 1 to 63"},
+		{{"group-size", "1025"}, "--group-size: expected 1 to 1024"},
+		{{"tasks", "1048576"}, "--tasks times --depth: expected at most 1048576"},
+	};
+
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		void *plan = NULL;
+
+		if (steal_prepare(ideal_options(steal_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
+				NVW_E_USAGE ||
+			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
+			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
+				nvw_error_message());
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_task_is_carried_out_once_in_any_interleaving),
+		cmocka_unit_test(every_state_of_memory_recovers),
+		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
+		cmocka_unit_test(a_lost_result_is_noticed),
+		cmocka_unit_test(a_torn_result_is_noticed),
+		cmocka_unit_test(a_second_result_is_noticed),
+		cmocka_unit_test(a_lost_or_torn_child_is_noticed),
+		cmocka_unit_test(what_nobody_writes_is_noticed),
+		cmocka_unit_test(a_claim_without_its_result_is_withdrawn),
+		cmocka_unit_test(a_root_that_names_no_tasks_is_damage),
+		cmocka_unit_test(bad_options_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The queue as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md explains it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+static const char *const scopes[] = {
+	[QUEUE_SCOPE_WORKITEM] = "workitem", [QUEUE_SCOPE_WORKGROUP] = "workgroup", NULL};
+static const char *const placements[] = {[QUEUE_APART] = "apart", [QUEUE_TOGETHER] = "together", NULL};
+static const char *const releases[] = {[QUEUE_DURABLE] = "durable", [QUEUE_VISIBLE] = "visible", NULL};
+
+const struct nvw_option queue_options[] = {
+	{"count", NVW_OPTION_COUNT, "4096", NULL, "messages"},
+	{"producers", NVW_OPTION_COUNT, "4", NULL, "work-groups that produce"},
+	{"consumers", NVW_OPTION_COUNT, "4", NULL, "work-groups that consume, 1 to 255"},
+	{"capacity", NVW_OPTION_COUNT, "1024", NULL, "slots of the ring, a multiple of the group size"},
+	{"payload", NVW_OPTION_COUNT, "14", NULL, "8-byte words of a message, 1 to 62"},
+	{"scope", NVW_OPTION_CHOICE, "workitem", scopes,
+		"of the persist barriers; workgroup: messages and records are written together"},
+	{"placement", NVW_OPTION_CHOICE, "apart", placements,
+		"apart: producers and consumers alternate over the CUs; together: producers first"},
+	{"release", NVW_OPTION_CHOICE, "durable", releases,
+		"when consumers may see a message: when it is durable, or while it becomes so"},
+	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group, messages a turn"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+const struct nvw_mutation queue_mutations[] = {
+	[QUEUE_PUBLISH_BEFORE_PAYLOAD] = {"publish-before-payload",
+		"no persist barrier between a message and the state that says that it is there", "observed",
+		NULL},
+	[QUEUE_NARROW_SCOPE] = {"narrow-scope",
+		"work-item scope where work-items publish messages that others of the group wrote",
+		"buffered-epoch",
+		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
+	[QUEUE_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
+		"productions are acknowledged before the barrier that makes them durable", "observed", NULL},
+	[QUEUE_NO_TAKE_OVER] = {"no-take-over",
+		"a slot is written in without its durable state saying so: the message before may still be needed",
+		"buffered-epoch", NULL},
+	[QUEUE_TORN_STATE] = {"torn-state", "a slot's state is written in two halves", "epoch", NULL},
+	[QUEUE_VISIBLE_IS_DURABLE] = {"visible-is-durable",
+		"producers release instead of persisting, and consumers take what they see for durable (gope18 6.2)",
+		"epoch", NULL},
+	[QUEUE_NO_CLAIM] = {"no-claim",
+		"consumers claim nothing: their barriers do not cover the message that they have read",
+		"buffered-epoch", NULL},
+	[QUEUE_NARROW_ACQUIRE] = {"narrow-acquire",
+		"consumers acquire with work-group scope: they may read the message of a lap before",
+		"observed", "count=512 producers=1 consumers=1 capacity=32 group-size=16 payload=6"},
+	[QUEUE_COMMIT_BEFORE_RECORD] = {"commit-before-record",
+		"no persist barrier between a ledger record and the head that commits it", "observed", NULL},
+	[QUEUE_MARK_BEFORE_EFFECT] = {"mark-before-effect",
+		"messages are marked as consumed before their effect", "observed", NULL},
+	[QUEUE_MARK_WITH_EFFECT] = {"mark-with-effect",
+		"no persist barrier between an effect and the mark that its message is consumed", "observed",
+		NULL},
+	[QUEUE_EFFECT_ACK_EARLY] = {"effect-ack-early",
+		"effects are acknowledged before the barrier that makes them durable", "observed", NULL},
+	[QUEUE_NARROW_EFFECT] = {"narrow-effect",
+		"work-item scope where work-items commit records that others of the group wrote",
+		"buffered-epoch",
+		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
+	[QUEUE_RACY_TICKETS] = {"racy-tickets", "two consumers may draw the same tickets", "kill", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* ---- The plan ------------------------------------------------------------------------------------- */
+
+/* One row an option with bounds. */
+static int check_bounds(const struct nvw_options *options)
+{
+	static const struct {
+		const char *name;
+		uint64_t least, most;
+	} bounds[] = {
+		{"count", 1, QUEUE_TICKETS_MAX},
+		{"producers", 1, 1 << 16},
+		{"consumers", 1, QUEUE_CONSUMERS_MAX},
+		{"capacity", 1, QUEUE_TICKETS_MAX},
+		{"payload", 1, QUEUE_PAYLOAD_MAX},
+		{"group-size", 1, 1024},
+	};
+
+	for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+		const uint64_t value = nvw_option_u64(options, bounds[i].name);
+
+		if (value < bounds[i].least || value > bounds[i].most) {
+			return nvw_fail(NVW_E_USAGE,
+				"queue: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+				bounds[i].name, bounds[i].least, bounds[i].most, value);
+		}
+	}
+	return 0;
+}
+
+static int make_digests(struct queue_plan *p)
+{
+	p->digests = calloc(p->count + 1, sizeof *p->digests);
+	if (p->digests == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
+	}
+	for (uint64_t t = 0; t < p->count; t++) {
+		p->digests[t] = queue_message_word(p->seed, t, p->payload, p->payload);
+	}
+	return 0;
+}
+
+int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct queue_plan *p;
+	int error = check_bounds(options);
+
+	if (error != 0) {
+		return error;
+	}
+	p = calloc(1, sizeof *p);
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "queue: no memory for a plan");
+	}
+	*p = (struct queue_plan){
+		.seed = seed,
+		.count = nvw_option_u64(options, "count"),
+		.capacity = nvw_option_u64(options, "capacity"),
+		.payload = nvw_option_u64(options, "payload"),
+		.producers = nvw_option_u64(options, "producers"),
+		.consumers = nvw_option_u64(options, "consumers"),
+		.group_size = (unsigned)nvw_option_u64(options, "group-size"),
+		.scope = (enum queue_scope)nvw_option_choice(options, "scope"),
+		.placement = (enum queue_placement)nvw_option_choice(options, "placement"),
+		.release = (enum queue_release)nvw_option_choice(options, "release"),
+		.mutation = (enum queue_mutation)mutation,
+	};
+	error = p->capacity % p->group_size == 0 ?
+			make_digests(p) :
+			nvw_fail(NVW_E_USAGE,
+				"queue: --capacity: expected a multiple of --group-size=%u, found "
+				"%" PRIu64,
+				p->group_size, p->capacity);
+	if (error != 0) {
+		queue_dispose(p);
+		return error;
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+void queue_dispose(void *plan)
+{
+	struct queue_plan *const p = plan;
+
+	if (p != NULL) {
+		free(p->digests);
+		free(p);
+	}
+}
+
+int queue_pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	const struct queue_plan *const p = plan;
+
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes = p->capacity * queue_slot_bytes(p->payload) +
+			      p->consumers * queue_ledger_bytes(p->count) +
+			      UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
+		.layout = "queue",
+	};
+	return 0;
+}
+
+extern const struct nvw_workload nvw_workload_queue;
+
+const struct nvw_workload nvw_workload_queue = {
+	.name = "queue",
+	.summary =
+		"queue in NVRAM: producers append messages, consumers take each to exactly one durable effect",
+	.options = queue_options,
+	.mutations = queue_mutations,
+	.trial =
+		"count=96 producers=2 consumers=2 capacity=32 group-size=16; "
+		"count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
+		"count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible placement=together",
+	.prepare = queue_prepare,
+	.dispose = queue_dispose,
+	.pool = queue_pool,
+	.setup = queue_setup,
+	.run = queue_run,
+	.recover = queue_recover,
+	.check = queue_check,
+	.inspect = queue_inspect,
+	.report = queue_report,
+};

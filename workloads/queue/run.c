@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host side of a queue run: the empty queue, one launch, figures. */
+#include <inttypes.h>
+
+#include "plan.h"
+
+/* ---- Set-up --------------------------------------------------------------------------------------- */
+
+/* Root word 0 comes last: a pool without it has no queue. */
+int queue_setup(void *plan, struct nvw_machine *machine)
+{
+	const struct queue_plan *const p = plan;
+	uint64_t words[] = {
+		[QUEUE_RING_SHAPE] = p->capacity | p->payload << 32,
+		[QUEUE_LEDGER_SHAPE] = p->count | p->consumers << 32,
+	};
+	struct nvw_pmem pmem;
+	int error = nvw_pmem_attach(machine, &pmem);
+
+	error = error ? error :
+			nvw_heap_alloc_extent(machine, &pmem, p->capacity * queue_slot_bytes(p->payload),
+				&words[QUEUE_RING]);
+	error = error ? error :
+			nvw_heap_alloc_extent(machine, &pmem, p->consumers * queue_ledger_bytes(p->count),
+				&words[QUEUE_LEDGERS]);
+	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
+		error = nvw_write(
+			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
+	}
+	return error;
+}
+
+/* ---- The run -------------------------------------------------------------------------------------- */
+
+/* A work-group that is not on the machine would never take its turn. */
+static int check_room(const struct queue_plan *p, struct nvw_machine *machine, uint64_t groups)
+{
+	const uint64_t width = nvw_wavefront_width(machine), resident = nvw_resident_work_items(machine);
+	const uint64_t wanted = groups * ((p->group_size + width - 1) / width * width);
+
+	return wanted <= resident ? 0 :
+				    nvw_fail(NVW_E_USAGE,
+					    "queue: %" PRIu64 " producers and %" PRIu64
+					    " consumers of %u work-items wait for each "
+					    "other: expected at most %" PRIu64
+					    " work-items at a time on this machine, found %" PRIu64,
+					    p->producers, p->consumers, p->group_size, resident, wanted);
+}
+
+static int allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t groups)
+{
+	a->tail = nvw_alloc(machine, 8);
+	a->head = nvw_alloc(machine, 8);
+	a->turns = nvw_alloc(machine, 8 * a->ring_batches);
+	a->drawn = nvw_alloc(machine, 64 * groups);
+	a->digests = nvw_alloc(machine, 8 * groups * a->plan->group_size);
+	return a->tail && a->head && a->turns && a->drawn && a->digests ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots",
+			       a->plan->capacity);
+}
+
+static int read_roots(struct queue_args *a, struct nvw_machine *machine)
+{
+	nvw_off words[2];
+	const int error = nvw_read(
+		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
+
+	a->ring = words[QUEUE_RING];
+	a->ledgers = words[QUEUE_LEDGERS];
+	return error;
+}
+
+/* A seeded bug may show to consumers as well; what counts there is what the crash leaves. */
+static int judge(const struct queue_plan *p)
+{
+	if (p->stuck != 0) {
+		return nvw_fail(NVW_E_DEADLOCK,
+			"queue: %" PRIu64 " work-groups waited for a turn that did not come", p->stuck);
+	}
+	if (p->torn != 0 && p->mutation == QUEUE_UNMUTATED) {
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"queue: consumers read %" PRIu64 " messages that were not whole", p->torn);
+	}
+	return 0;
+}
+
+int queue_run(void *plan, struct nvw_machine *machine)
+{
+	struct queue_plan *const p = plan;
+	const uint64_t groups = p->producers + p->consumers;
+	struct queue_args a = {
+		.plan = p,
+		.batches = (p->count + p->group_size - 1) / p->group_size,
+		.ring_batches = p->capacity / p->group_size,
+	};
+	int error = check_room(p, machine, groups);
+
+	p->polls = p->torn = p->stuck = 0;
+	error = error ? error : nvw_pmem_attach(machine, &a.pmem);
+	error = error ? error : read_roots(&a, machine);
+	error = error ? error : allocate(&a, machine, groups);
+	error = error ? error :
+			nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
+	error = error ? error : nvw_persist(machine);
+	return error ? error : judge(p);
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------- */
+
+int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+{
+	const struct queue_plan *const p = plan;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (uint64_t i = 0; i < p->consumers; i++) {
+		least = p->consumed[i] < least ? p->consumed[i] : least;
+		most = p->consumed[i] > most ? p->consumed[i] : most;
+	}
+
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *meaning;
+	} rows[] = {
+		{"queue.messages", p->count, "messages that were produced and consumed"},
+		{"queue.laps", (p->count + p->capacity - 1) / p->capacity, "times that the ring was filled"},
+		{"queue.polls", p->polls, "looks at a part of the ring whose turn it was not"},
+		{"queue.consumed_least", least, "messages of the consumer that had the fewest"},
+		{"queue.consumed_most", most, "messages of the consumer that had the most"},
+	};
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
+		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
+	}
+	return error;
+}

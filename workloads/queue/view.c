@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The durable queue: found, recovered, inspected.
+ *
+ * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so
+ * already. Then through the slots: what is still CLAIMED has none, and is FULL again. One word a slot, so it
+ * may stop after any. Slots that a producer was WRITING stay as they are: their messages were never
+ * acknowledged.
+ */
+#include <inttypes.h>
+
+#include "plan.h"
+
+static uint64_t root(const struct nvw_pool *pool, unsigned i)
+{
+	return nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), i));
+}
+
+static bool is_extent(const struct nvw_pool *pool, nvw_off off, uint64_t bytes)
+{
+	uint64_t allocated = 0;
+
+	return nvw_heap_is_allocated(pool, off, &allocated) && bytes <= allocated &&
+	       nvw_pool_geometry(pool)->bytes - off >= bytes;
+}
+
+int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
+{
+	const uint64_t ring = root(pool, QUEUE_RING_SHAPE), ledger = root(pool, QUEUE_LEDGER_SHAPE);
+	const struct queue_view v = {
+		.pool = pool,
+		.ring = root(pool, QUEUE_RING),
+		.ledgers = root(pool, QUEUE_LEDGERS),
+		.capacity = ring & UINT32_MAX,
+		.payload = ring >> 32,
+		.records = ledger & UINT32_MAX,
+		.consumers = ledger >> 32,
+	};
+
+	*ret_view = v;
+	if (v.ring == 0) {
+		return 0;
+	}
+	if (v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 ||
+		v.payload > QUEUE_PAYLOAD_MAX || v.records > QUEUE_TICKETS_MAX || v.consumers == 0 ||
+		v.consumers > QUEUE_CONSUMERS_MAX ||
+		!is_extent(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
+		!is_extent(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records))) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: root words 0 to 3: expected allocated extents for a ring and its ledgers, found "
+			"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64
+			" ledgers of %" PRIu64 " records at offset %" PRIu64,
+			nvw_pool_path(pool), v.capacity, v.payload, v.ring, v.consumers, v.records,
+			v.ledgers);
+	}
+	return 0;
+}
+
+/* ---- Recovery ------------------------------------------------------------------------------------- */
+
+/* From one of two phases to another, if message ticket is in its slot in one of them. */
+static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase from,
+	enum queue_phase or_from, enum queue_phase to, struct nvw_recovery *report)
+{
+	const nvw_off slot = queue_slot(v->ring, v->payload, ticket % v->capacity);
+	const uint64_t word = nvw_pool_word(v->pool, slot);
+
+	if (word != queue_state_word(from, ticket) && word != queue_state_word(or_from, ticket)) {
+		return 0;
+	}
+	report->structure_repairs++;
+	return nvw_pool_write_word(v->pool, slot, queue_state_word(to, ticket));
+}
+
+int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	struct queue_view v;
+	int error = queue_view_open(pool, &v);
+
+	if (error != 0 || v.ring == 0) {
+		return error;
+	}
+	for (uint64_t i = 0; error == 0 && i < v.consumers * v.records; i++) {
+		const uint64_t head =
+			nvw_pool_word(pool, queue_record(v.ledgers, v.records, i / v.records, i % v.records));
+
+		if (head != 0) {
+			error = change(&v, head - 1, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE, report);
+		}
+	}
+	for (uint64_t i = 0; error == 0 && i < v.capacity; i++) {
+		const struct queue_state s =
+			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+
+		error = change(&v, s.ticket, QUEUE_CLAIMED, QUEUE_CLAIMED, QUEUE_FULL, report);
+	}
+	return error;
+}
+
+/* ---- Inspection ----------------------------------------------------------------------------------- */
+
+int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
+{
+	static const struct {
+		const char *name, *meaning;
+	} rows[] = {
+		[QUEUE_VIRGIN] = {"queue.slots_unused", "slots that no message has been in"},
+		[QUEUE_WRITING] = {"queue.slots_writing", "slots whose message was being written"},
+		[QUEUE_FULL] = {"queue.messages", "messages to be consumed"},
+		[QUEUE_CLAIMED] = {"queue.slots_claimed", "messages with a consumer, before recovery"},
+		[QUEUE_DONE] = {"queue.slots_free", "slots whose message is consumed"},
+	};
+	uint64_t slots[QUEUE_DONE + 1] = {0}, effects = 0;
+	struct queue_view v;
+	int error = queue_view_open(pool, &v);
+
+	if (error != 0 || v.ring == 0) {
+		return error;
+	}
+	for (uint64_t i = 0; i < v.capacity; i++) {
+		const struct queue_state s =
+			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
+
+		if (s.phase <= QUEUE_DONE) {
+			slots[s.phase]++;
+		}
+	}
+	for (uint64_t i = 0; i < v.consumers * v.records; i++) {
+		effects += nvw_pool_word(pool,
+				   queue_record(v.ledgers, v.records, i / v.records, i % v.records)) != 0;
+	}
+	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
+		error = nvw_describe_u64(d, rows[i].name, slots[i], "count", rows[i].meaning);
+	}
+	return error ? error :
+		       nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");
+}

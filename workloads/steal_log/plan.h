@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a steal-log run. Operation t is the completion of task t. */
+#ifndef WORKLOADS_STEAL_LOG_PLAN_H
+#define WORKLOADS_STEAL_LOG_PLAN_H
+
+#include <nvw/workload.h>
+
+#include "layout.h"
+
+/* Who synchronizes how on a deque: alsop16 IV.B, "scope-only", "steal-only" and "RSP". */
+enum steal_scenario { STEAL_SCOPED, STEAL_AGENT, STEAL_REMOTE };
+
+/* Seeded bugs, in the order of the table in steal_log.c. */
+enum steal_mutation {
+	STEAL_UNMUTATED = -1,
+	STEAL_COMMIT_BEFORE_RESULT,
+	STEAL_CHILD_BEFORE_INPUT,
+	STEAL_COMPLETE_BEFORE_CHILD,
+	STEAL_ACK_BEFORE_BARRIER,
+	STEAL_NARROW_SCOPE,
+	STEAL_NO_CLAIM,
+	STEAL_LATE_CLAIM,
+	STEAL_TORN_COMMIT,
+	STEAL_OVERWRITTEN_RECORD,
+	STEAL_NARROW_STEAL,
+	STEAL_NARROW_OWNER,
+	STEAL_RACY_STEAL,
+};
+
+struct steal_plan {
+	/* As the options say. */
+	uint64_t seed, words, groups, skew;
+	struct steal_tree tree;
+	unsigned group_size;
+	enum steal_scenario scenario;
+	enum steal_mutation mutation;
+
+	uint64_t count;   /* tasks that there will be */
+	uint64_t *inputs; /* of task t from t * words on; of those that there will not be, undefined */
+	bool *exists;     /* task t of roots * depth */
+
+	/* Figures of the run, which kernels count on the host's side. */
+	uint64_t executed, stolen, attempts;
+	uint64_t stuck; /* work-groups that gave up */
+	uint64_t most;  /* tasks of the work-group that had the most */
+};
+
+/*
+ * A work-group's tasks, in DRAM, under a lock: the owner takes the newest (bottom), thieves the oldest (top).
+ * The lock has a line of its own. With nothing between top and bottom both go back to 0, so an owner that
+ * pushes what it has just taken, or one child of a stolen task, never needs more room than it had at the
+ * beginning, and one.
+ */
+struct steal_deque {
+	uint64_t lock, unused[7];
+	uint64_t top, bottom;
+	uint64_t tasks[]; /* roots + 1 */
+};
+
+static inline uint64_t steal_deque_bytes(uint64_t roots)
+{
+	return (sizeof(struct steal_deque) + 8 * (roots + 1) + 63) & ~UINT64_C(63);
+}
+
+struct steal_args {
+	struct nvw_pmem pmem;
+	struct steal_plan *plan;
+	nvw_off tasks, logs;
+	/* In DRAM: */
+	char *deques;
+	uint64_t *left;  /* tasks that are not complete, of those that are known */
+	uint64_t *drawn; /* a line a work-group: what its first work-item took */
+};
+
+void steal_kernel(const void *args);
+
+/* The durable tasks and logs, as recovery, check and inspection read them. */
+struct steal_view {
+	struct nvw_pool *pool;
+	nvw_off tasks, logs; /* tasks 0: not set up */
+	struct steal_tree tree;
+	uint64_t words, groups, records;
+};
+/* NVW_E_DAMAGED if the root words do not name allocated extents of the shapes that they promise. */
+NVW_CHECKED int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view);
+
+static inline nvw_off steal_task(nvw_off tasks, uint64_t words, uint64_t task)
+{
+	return tasks + task * steal_item_bytes(words);
+}
+
+static inline nvw_off steal_record(nvw_off logs, uint64_t words, uint64_t records, uint64_t group, uint64_t i)
+{
+	return logs + (group * records + i) * steal_item_bytes(words);
+}
+
+extern const struct nvw_option steal_options[];
+extern const struct nvw_mutation steal_mutations[];
+
+int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+void steal_dispose(void *plan);
+int steal_pool(const void *plan, struct nvw_pool_params *ret_params);
+int steal_setup(void *plan, struct nvw_machine *machine);
+int steal_run(void *plan, struct nvw_machine *machine);
+int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report);
+int steal_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int steal_inspect(struct nvw_pool *pool, struct nvw_description *description);
+int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+#endif

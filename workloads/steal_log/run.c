@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host side of a steal-log run: tasks and empty logs, deques, one launch, figures. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+/* ---- Set-up --------------------------------------------------------------------------------------- */
+
+static int write_roots(
+	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
+{
+	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
+	int error = 0;
+
+	for (uint64_t t = 0; error == 0 && t < p->tree.roots; t++) {
+		for (uint64_t i = 0; i < p->words; i++) {
+			item[1 + i] = steal_root_input(p->seed, t, i);
+		}
+		error = nvw_write(
+			machine, pmem->base + steal_task(tasks, p->words, t), item, 8 * (1 + p->words));
+	}
+	return error;
+}
+
+/* Root word 0 comes last: a pool without it has no tasks. */
+int steal_setup(void *plan, struct nvw_machine *machine)
+{
+	const struct steal_plan *const p = plan;
+	const uint64_t item = steal_item_bytes(p->words);
+	uint64_t words[] = {
+		[STEAL_TREE_SHAPE] = p->tree.roots | p->tree.depth << 32 | p->tree.spawn << 48,
+		[STEAL_LOG_SHAPE] = p->count | p->words << 32 | p->groups << 48,
+	};
+	struct nvw_pmem pmem;
+	int error = nvw_pmem_attach(machine, &pmem);
+
+	error = error ? error :
+			nvw_heap_alloc_extent(
+				machine, &pmem, p->tree.roots * p->tree.depth * item, &words[STEAL_TASKS]);
+	error = error ? error :
+			nvw_heap_alloc_extent(
+				machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);
+	error = error ? error : write_roots(p, machine, &pmem, words[STEAL_TASKS]);
+	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
+		error = nvw_write(
+			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
+	}
+	return error;
+}
+
+/* ---- The run -------------------------------------------------------------------------------------- */
+
+/* The work-group that has root t to begin with: the first has skew percent of them, all have the rest in
+ * turn. */
+static uint64_t owner_of(const struct steal_plan *p, uint64_t t)
+{
+	const uint64_t skewed = p->tree.roots * p->skew / 100;
+
+	return t < skewed ? 0 : (t - skewed) % p->groups;
+}
+
+static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
+{
+	const struct steal_plan *const p = a->plan;
+	const uint64_t bytes = steal_deque_bytes(p->tree.roots);
+	char *const deques = calloc(p->groups, bytes);
+	int error;
+
+	if (deques == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
+	}
+	for (uint64_t t = 0; t < p->tree.roots; t++) {
+		struct steal_deque *const d = (struct steal_deque *)(void *)(deques + owner_of(p, t) * bytes);
+
+		d->tasks[d->bottom++] = t;
+	}
+	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
+	free(deques);
+	return error ? error : nvw_write(machine, a->left, &p->tree.roots, 8);
+}
+
+static int allocate(struct steal_args *a, struct nvw_machine *machine)
+{
+	const struct steal_plan *const p = a->plan;
+
+	a->deques = nvw_alloc(machine, p->groups * steal_deque_bytes(p->tree.roots));
+	a->left = nvw_alloc(machine, 8);
+	a->drawn = nvw_alloc(machine, 64 * p->groups);
+	return a->deques && a->left && a->drawn ?
+		       fill_deques(a, machine) :
+		       nvw_fail(NVW_E_MEMORY,
+			       "steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks",
+			       p->groups, p->tree.roots);
+}
+
+static int read_roots(struct steal_args *a, struct nvw_machine *machine)
+{
+	nvw_off words[2];
+	const int error = nvw_read(
+		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
+
+	a->tasks = words[STEAL_TASKS];
+	a->logs = words[STEAL_LOGS];
+	return error;
+}
+
+/* A seeded bug may lose tasks or do them twice; what counts there is what the crash leaves. */
+static int judge(const struct steal_plan *p)
+{
+	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"steal-log: %" PRIu64 " tasks were carried out, expected %" PRIu64 "%s", p->executed,
+			p->count,
+			p->scenario == STEAL_REMOTE ? " (does the protocol know remote scopes?)" : "");
+	}
+	return 0;
+}
+
+int steal_run(void *plan, struct nvw_machine *machine)
+{
+	struct steal_plan *const p = plan;
+	struct steal_args a = {.plan = p};
+	int error = nvw_pmem_attach(machine, &a.pmem);
+
+	p->executed = p->stolen = p->attempts = p->stuck = p->most = 0;
+	error = error ? error : read_roots(&a, machine);
+	error = error ? error : allocate(&a, machine);
+	error = error ? error :
+			nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size,
+				p->group_size);
+	error = error ? error : nvw_persist(machine);
+	return error ? error : judge(p);
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------- */
+
+int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+{
+	const struct steal_plan *const p = plan;
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *meaning;
+	} rows[] = {
+		{"steal-log.tasks", p->executed, "tasks that were carried out"},
+		{"steal-log.children", p->executed - p->tree.roots, "of these: spawned by others"},
+		{"steal-log.stolen", p->stolen, "of these: carried out by another work-group than had them"},
+		{"steal-log.attempts", p->attempts, "attempts to steal"},
+		{"steal-log.most", p->most, "tasks of the work-group that carried out the most"},
+	};
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
+		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
+	}
+	return error;
+}

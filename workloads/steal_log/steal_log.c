@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work stealing with persistent logs as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md
+ * explains it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+static const char *const scenarios[] = {
+	[STEAL_SCOPED] = "scoped", [STEAL_AGENT] = "agent", [STEAL_REMOTE] = "remote", NULL};
+
+const struct nvw_option steal_options[] = {
+	{"tasks", NVW_OPTION_COUNT, "256", NULL, "tasks at the beginning"},
+	{"spawn", NVW_OPTION_COUNT, "50", NULL, "percent of the tasks that spawn a child"},
+	{"depth", NVW_OPTION_COUNT, "8", NULL, "generations at most"},
+	{"groups", NVW_OPTION_COUNT, "8", NULL, "work-groups"},
+	{"skew", NVW_OPTION_COUNT, "50", NULL,
+		"percent of the tasks that the first work-group has more than its share"},
+	{"words", NVW_OPTION_COUNT, "15", NULL, "8-byte words of a task and of its result, 1 to 63"},
+	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
+		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
+		"thieves remote scope, right only under rsp and protocols without scopes"},
+	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+const struct nvw_mutation steal_mutations[] = {
+	[STEAL_COMMIT_BEFORE_RESULT] = {"commit-before-result",
+		"no persist barrier between a result and the head that commits it", "observed", NULL},
+	[STEAL_CHILD_BEFORE_INPUT] = {"child-before-input",
+		"no persist barrier between a child's input and the state that says that it is there",
+		"observed", NULL},
+	[STEAL_COMPLETE_BEFORE_CHILD] = {"complete-before-child",
+		"no persist barrier between a child and the completion of its parent", "observed", NULL},
+	[STEAL_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
+		"tasks are acknowledged before the barrier that makes their completion durable", "observed",
+		NULL},
+	[STEAL_NARROW_SCOPE] = {"narrow-scope",
+		"work-item scope where one work-item commits what others of the group wrote",
+		"buffered-epoch", NULL},
+	[STEAL_NO_CLAIM] = {"no-claim",
+		"thieves claim nothing: their barriers do not cover the task that its owner wrote",
+		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
+	[STEAL_LATE_CLAIM] = {"late-claim", "no persist barrier between a thief's claim and its completion",
+		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
+	[STEAL_TORN_COMMIT] = {"torn-commit", "a record's head is written in two halves", "epoch", NULL},
+	[STEAL_OVERWRITTEN_RECORD] = {"overwritten-record", "the record of a stolen task is used again",
+		"observed", NULL},
+	[STEAL_NARROW_STEAL] = {"narrow-steal",
+		"thieves synchronize with work-group scope: they see an old deque", "observed", NULL},
+	[STEAL_NARROW_OWNER] = {"narrow-owner",
+		"owners synchronize with work-group scope, and thieves do not reach out to them", "observed",
+		NULL},
+	[STEAL_RACY_STEAL] = {"racy-steal", "thieves do not take the lock: a task may be taken twice",
+		"observed", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* ---- The plan ------------------------------------------------------------------------------------- */
+
+static int check_bounds(const struct nvw_options *options)
+{
+	static const struct {
+		const char *name;
+		uint64_t least, most;
+	} bounds[] = {
+		{"tasks", 1, STEAL_TASKS_MAX},
+		{"spawn", 0, 100},
+		{"depth", 1, STEAL_DEPTH_MAX},
+		{"groups", 1, STEAL_GROUPS_MAX},
+		{"skew", 0, 100},
+		{"words", 1, STEAL_WORDS_MAX},
+		{"group-size", 1, 1024},
+	};
+
+	for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+		const uint64_t value = nvw_option_u64(options, bounds[i].name);
+
+		if (value < bounds[i].least || value > bounds[i].most) {
+			return nvw_fail(NVW_E_USAGE,
+				"steal-log: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+				bounds[i].name, bounds[i].least, bounds[i].most, value);
+		}
+	}
+	if (nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64
+			" times %" PRIu64,
+			STEAL_TASKS_MAX, nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"));
+	}
+	return 0;
+}
+
+/* Parents have lower numbers than their children, so one pass finds who there will be, and with what input. */
+static void grow_tree(struct steal_plan *p)
+{
+	const uint64_t roots = p->tree.roots, words = p->words;
+
+	for (uint64_t t = 0; t < roots; t++) {
+		p->exists[t] = true;
+		for (uint64_t i = 0; i < words; i++) {
+			p->inputs[t * words + i] = steal_root_input(p->seed, t, i);
+		}
+	}
+	for (uint64_t t = 0; t < roots * p->tree.depth; t++) {
+		const uint64_t *const input = p->inputs + t * words;
+		const uint64_t child = t + roots;
+
+		p->count += p->exists[t];
+		if (!p->exists[t] || !steal_has_child(p->tree, t, steal_result(t, input[0], 0))) {
+			continue;
+		}
+		p->exists[child] = true;
+		for (uint64_t i = 0; i < words; i++) {
+			p->inputs[child * words + i] = steal_child_input(steal_result(t, input[i], i));
+		}
+	}
+}
+
+int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct steal_plan *p;
+	const int error = check_bounds(options);
+
+	if (error != 0) {
+		return error;
+	}
+	p = calloc(1, sizeof *p);
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for a plan");
+	}
+	*p = (struct steal_plan){
+		.seed = seed,
+		.words = nvw_option_u64(options, "words"),
+		.groups = nvw_option_u64(options, "groups"),
+		.skew = nvw_option_u64(options, "skew"),
+		.tree = {nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"),
+			nvw_option_u64(options, "spawn")},
+		.group_size = (unsigned)nvw_option_u64(options, "group-size"),
+		.scenario = (enum steal_scenario)nvw_option_choice(options, "scenario"),
+		.mutation = (enum steal_mutation)mutation,
+	};
+	p->inputs = calloc(p->tree.roots * p->tree.depth, 8 * p->words);
+	p->exists = calloc(p->tree.roots * p->tree.depth, sizeof *p->exists);
+	if (p->inputs == NULL || p->exists == NULL) {
+		steal_dispose(p);
+		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for the inputs of tasks");
+	}
+	grow_tree(p);
+	*ret_plan = p;
+	return 0;
+}
+
+void steal_dispose(void *plan)
+{
+	struct steal_plan *const p = plan;
+
+	if (p != NULL) {
+		free(p->inputs);
+		free(p->exists);
+		free(p);
+	}
+}
+
+int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	const struct steal_plan *const p = plan;
+
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes =
+			(p->tree.roots * p->tree.depth + p->groups * p->count) * steal_item_bytes(p->words) +
+			UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
+		.layout = "steal-log",
+	};
+	return 0;
+}
+
+extern const struct nvw_workload nvw_workload_steal_log;
+
+const struct nvw_workload nvw_workload_steal_log = {
+	.name = "steal-log",
+	.summary =
+		"work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each work-group",
+	.options = steal_options,
+	.mutations = steal_mutations,
+	.trial = "tasks=24 groups=4 depth=4 group-size=16; "
+		 "tasks=16 groups=4 depth=4 group-size=16 skew=100 words=7 spawn=75; "
+		 "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped",
+	.prepare = steal_prepare,
+	.dispose = steal_dispose,
+	.pool = steal_pool,
+	.setup = steal_setup,
+	.run = steal_run,
+	.recover = steal_recover,
+	.check = steal_check,
+	.inspect = steal_inspect,
+	.report = steal_report,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The durable tasks and logs: found, recovered, inspected.
+ *
+ * Recovery withdraws every claim whose record is not there: the task is PRESENT again, and its thief's result
+ * was never complete. One word a task, so it may stop after any. All other tasks tell by themselves and the
+ * logs what is left to do.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+static uint64_t root(const struct nvw_pool *pool, unsigned i)
+{
+	return nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), i));
+}
+
+static bool is_extent(const struct nvw_pool *pool, nvw_off off, uint64_t bytes)
+{
+	uint64_t allocated = 0;
+
+	return nvw_heap_is_allocated(pool, off, &allocated) && bytes <= allocated &&
+	       nvw_pool_geometry(pool)->bytes - off >= bytes;
+}
+
+int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
+{
+	const uint64_t tree = root(pool, STEAL_TREE_SHAPE), log = root(pool, STEAL_LOG_SHAPE);
+	const struct steal_view v = {
+		.pool = pool,
+		.tasks = root(pool, STEAL_TASKS),
+		.logs = root(pool, STEAL_LOGS),
+		.tree = {.roots = tree & UINT32_MAX, .depth = tree >> 32 & UINT16_MAX, .spawn = tree >> 48},
+		.records = log & UINT32_MAX,
+		.words = log >> 32 & UINT16_MAX,
+		.groups = log >> 48,
+	};
+	const uint64_t item = steal_item_bytes(v.words), tasks = v.tree.roots * v.tree.depth;
+
+	*ret_view = v;
+	if (v.tasks == 0) {
+		return 0;
+	}
+	if (tasks == 0 || v.tree.depth > STEAL_DEPTH_MAX || tasks > STEAL_TASKS_MAX || v.words == 0 ||
+		v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX ||
+		v.records > tasks || !is_extent(pool, v.tasks, tasks * item) ||
+		!is_extent(pool, v.logs, v.groups * v.records * item)) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64
+			" tasks of "
+			"%" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " logs of %" PRIu64
+			" records at offset %" PRIu64,
+			nvw_pool_path(pool), tasks, v.words, v.tasks, v.groups, v.records, v.logs);
+	}
+	return 0;
+}
+
+/* ---- Recovery ------------------------------------------------------------------------------------- */
+
+static bool is_complete(const struct steal_view *v, uint64_t task, uint64_t state)
+{
+	const uint64_t group = steal_claim_group(state), record = steal_claim_record(state);
+
+	return group < v->groups && record < v->records &&
+	       nvw_pool_word(v->pool, steal_record(v->logs, v->words, v->records, group, record)) ==
+		       steal_head(task, record);
+}
+
+int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	struct steal_view v;
+	int error = steal_view_open(pool, &v);
+
+	for (uint64_t t = 0; error == 0 && v.tasks != 0 && t < v.tree.roots * v.tree.depth; t++) {
+		const nvw_off task = steal_task(v.tasks, v.words, t);
+		const uint64_t state = nvw_pool_word(pool, task);
+
+		if ((state & 15) == STEAL_CLAIMED && !is_complete(&v, t, state)) {
+			report->structure_repairs++;
+			error = nvw_pool_write_word(pool, task, STEAL_PRESENT);
+		}
+	}
+	return error;
+}
+
+/* ---- Inspection ----------------------------------------------------------------------------------- */
+
+int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
+{
+	uint64_t states[16] = {0}, complete = 0, logs = 0;
+	struct steal_view v;
+	int error = steal_view_open(pool, &v);
+
+	if (error != 0 || v.tasks == 0) {
+		return error;
+	}
+	for (uint64_t t = 0; t < v.tree.roots * v.tree.depth; t++) {
+		states[nvw_pool_word(pool, steal_task(v.tasks, v.words, t)) & 15]++;
+	}
+	for (uint64_t g = 0; g < v.groups; g++) {
+		const uint64_t before = complete;
+
+		for (uint64_t i = 0; i < v.records; i++) {
+			complete += nvw_pool_word(pool, steal_record(v.logs, v.words, v.records, g, i)) != 0;
+		}
+		logs += complete != before;
+	}
+
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *meaning;
+	} rows[] = {
+		{"steal-log.tasks", states[STEAL_PRESENT] + states[STEAL_CLAIMED], "tasks that are there"},
+		{"steal-log.claimed", states[STEAL_CLAIMED], "of these: claimed by a thief"},
+		{"steal-log.complete", complete, "results in all logs"},
+		{"steal-log.logs", logs, "logs that have one"},
+	};
+
+	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
+		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
+	}
+	return error;
+}
