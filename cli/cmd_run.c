@@ -13,10 +13,13 @@
 #include "commands.h"
 #include "core/describe.h"
 #include "output.h"
+#include "race_report.h"
 #include "session.h"
 
 struct run {
 	const struct cli_session *session;
+	bool look_for_races;
+	enum emu_race_model race_model;
 	void *plan;
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
@@ -27,6 +30,29 @@ struct run {
 	struct nvw_description report;
 	struct nvw_findings findings;
 };
+
+static const char own_help[] =
+	"  --check                  races: looks for races, under the memory model that the protocol claims; races:drf,\n"
+	"                           races:hrf: under this one\n";
+
+static int own(const char *arg, void *context)
+{
+	static const char *const checks[] = {
+		[EMU_RACES_CLAIMED] = "races", [EMU_RACES_DRF] = "races:drf", [EMU_RACES_HRF] = "races:hrf"};
+	struct run *const run = context;
+
+	if (strncmp(arg, "--check=", 8)) {
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
+		if (!strcmp(arg + 8, checks[i])) {
+			run->look_for_races = true;
+			run->race_model = (enum emu_race_model)i;
+			return 1;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "--check: expected races, races:drf or races:hrf, found \"%s\"", arg + 8);
+}
 
 static double seconds_now(void)
 {
@@ -141,6 +167,9 @@ static int execute(struct run *run, const char **ret_verdict)
 	r = r ? r : create_pool(run);
 	r = r ? r : create_log(run);
 	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
+	if (r == 0 && run->look_for_races) {
+		r = emu_check_races(run->machine, run->race_model);
+	}
 	if (r == 0) {
 		emu_set_power_cut(run->machine, &listen);
 		r = measured_part(run);
@@ -173,6 +202,7 @@ static int print(const struct run *run, const char *verdict)
 		.config = &s->config,
 		.stats = emu_statistics(run->machine),
 		.report = &run->report,
+		.races = emu_races(run->machine),
 		.host_seconds = run->seconds,
 		.verdict = verdict};
 	int r = 0;
@@ -186,6 +216,13 @@ static int print(const struct run *run, const char *verdict)
 		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
 	}
 	return r == 0 && fflush(stdout) != 0 ? nvw_fail_errno("cannot write the report") : r;
+}
+
+static const struct emu_race_report *races_of(const struct run *run)
+{
+	const struct emu_race_report *const races = run->machine ? emu_races(run->machine) : NULL;
+
+	return races && races->races ? races : NULL;
 }
 
 static int dump_machine(const struct cli_session *s)
@@ -213,10 +250,10 @@ int cmd_run(int argc, char **argv)
 	struct cli_session session;
 	struct run run = {.session = &session};
 	const char *verdict = "not checked";
-	int r = cli_session_begin(&session, argc, argv, NULL, NULL);
+	int r = cli_session_begin(&session, argc, argv, own, &run);
 
 	if (r == 0 && session.help) {
-		cli_session_help("run", session.workload, "");
+		cli_session_help("run", session.workload, own_help);
 		cli_session_end(&session);
 		return STATUS_CLEAN;
 	}
@@ -228,7 +265,9 @@ int cmd_run(int argc, char **argv)
 	if (r == 0 || r == NVW_E_INCONSISTENT) {
 		const int printed = print(&run, verdict);
 
-		r = printed ? printed : r;
+		r = printed ? printed : races_of(&run) ? NVW_E_INCONSISTENT : r;
+	} else if (races_of(&run)) {
+		cli_print_races(races_of(&run), stderr); /* perhaps the reason */
 	}
 	end(&run);
 	cli_session_end(&session);
