@@ -3,9 +3,9 @@
  * The race detector: happens-before by vector clocks. See races.h, vclock.h and docs/races.md.
  *
  * Every 8 aligned bytes that a kernel touches have a cell: the accesses that no later one stands for, and the clocks that
- * were released into it. Time is one count for the kernel; it goes on after each instruction that releases, so that what a
- * work-item does after its release is later than what it released. An access of several lanes of a wavefront at one
- * time is one record.
+ * were released into it. Time is one count for the kernel; it goes on after each instruction that releases. A clock's entry for
+ * a work-item is the time of one of its releases, so all that the work-item does between two of them may count as done right
+ * after the first: like accesses of a wavefront's lanes that have not released meanwhile are one record.
  *
  * A record may go when a later access stands for it: that happens after it and conflicts with whatever it conflicts
  * with, so that whoever is unordered with the earlier is unordered with the later.
@@ -21,7 +21,7 @@
 #include "vclock.h"
 
 enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
-enum { MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32 };
+enum { FIRST_TIME = 1, MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32 };
 
 /* Whom the scope of an atomic includes, under the model. */
 enum reach { REACH_SELF, REACH_LOCAL, REACH_AGENT, REACH_REMOTE, REACHES };
@@ -79,6 +79,7 @@ struct cell {
 struct party {
 	vclock ordered[EMU_LANES];
 	vclock unscoped[EMU_LANES]; /* HRF: if scopes were ignored */
+	uint32_t since[EMU_LANES];  /* after the latest release */
 };
 
 /* An acquire that missed a release because of their scopes. */
@@ -128,6 +129,7 @@ struct event {
 	struct nvw_machine *m;
 	uint32_t wavefront, what;
 	uint64_t lanes;
+	uint32_t since; /* their latest release */
 	uint64_t value;
 	bool has_value;
 	uint8_t mask;
@@ -272,6 +274,7 @@ static struct party *party_of(struct nvw_machine *m, uint32_t wavefront)
 		}
 		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
 			(*party)->ordered[lane] = (*party)->unscoped[lane] = VCLOCK_NONE;
+			(*party)->since[lane] = FIRST_TIME;
 		}
 	}
 	return *party;
@@ -289,7 +292,7 @@ static void forget_order(struct emu_races *r)
 	pool_reset(&r->syncs);
 	pool_reset(&r->domains);
 	r->missed = 0;
-	r->time = 1;
+	r->time = FIRST_TIME;
 }
 
 /* ---- Who and what -------------------------------------------------------------------------------------- */
@@ -646,7 +649,7 @@ static uint64_t ordered_before(const struct event *e, const struct cell *c, cons
 static void check_lanes(const struct event *e, const struct cell *c)
 {
 	const struct what *const w = &e->m->races->whats[e->what];
-	struct access x = {.wavefront = e->wavefront, .value = e->value, .time = e->m->races->time, .what = e->what,
+	struct access x = {.wavefront = e->wavefront, .value = e->value, .time = e->since, .what = e->what,
 		.mask = e->mask, .has_value = e->has_value};
 
 	if (!w->is_write || (w->is_atomic && w->reach != REACH_SELF)) {
@@ -664,15 +667,15 @@ static void remember(const struct event *e, struct cell *c)
 
 	if (i) {
 		*access_at(r, i) = (struct access){.next = c->accesses, .wavefront = e->wavefront, .lanes = e->lanes,
-			.value = e->value, .time = r->time, .what = e->what, .mask = e->mask, .has_value = e->has_value};
+			.value = e->value, .time = e->since, .what = e->what, .mask = e->mask, .has_value = e->has_value};
 		c->accesses = i;
 		c->count++;
 	}
 }
 
-static bool is_same(const struct emu_races *r, const struct access *x, const struct event *e)
+static bool is_same(const struct access *x, const struct event *e)
 {
-	return x->wavefront == e->wavefront && x->what == e->what && x->time == r->time && x->mask == e->mask &&
+	return x->wavefront == e->wavefront && x->what == e->what && x->time == e->since && x->mask == e->mask &&
 	       x->has_value == e->has_value && x->value == e->value;
 }
 
@@ -701,7 +704,7 @@ static void check(const struct event *e, struct cell *c)
 			c->count--;
 			continue;
 		}
-		if (!merged && is_same(r, x, e)) {
+		if (!merged && is_same(x, e)) {
 			x->lanes |= e->lanes;
 			merged = true;
 		}
@@ -843,6 +846,7 @@ static void release(const struct event *e, struct cell *c, unsigned lane)
 		s->domain_of_latest = w->reach == REACH_LOCAL ? r->domain_of[e->wavefront] : s->domain_of_latest;
 	}
 	vclock_drop(&r->clocks, published);
+	party->since[lane] = r->time + 1;
 	r->released = true;
 }
 
@@ -981,22 +985,28 @@ static void take_bytes(struct event *e, uint64_t address, unsigned size)
 	}
 }
 
-/* The lanes that access the same bytes as the first, and store the same. */
-static uint64_t same_access(const struct emu_wavefront *wf, uint64_t lanes, bool is_store, bool *ret_same_value)
+/* Takes the first of lanes and, unless it goes alone, those that do the same to the same bytes and have not released
+ * since. They may store different values. */
+static void take_lanes(struct event *e, const struct emu_wavefront *wf, uint64_t lanes, bool alone, bool is_store)
 {
-	const struct nvw__request *const first = &wf->requests[__builtin_ctzll(lanes)];
-	uint64_t same = 0;
+	static const uint32_t never[EMU_LANES] = {[0 ... EMU_LANES - 1] = FIRST_TIME};
+	const struct party *const party = e->m->races->parties[e->wavefront];
+	const uint32_t *const since = party ? party->since : never;
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 
-	*ret_same_value = is_store;
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+	e->lanes = 0;
+	e->since = since[first];
+	e->value = is_store ? wf->requests[first].value : 0;
+	e->has_value = is_store;
+	for (uint64_t rest = alone ? lanes & -lanes : lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		if (wf->requests[lane].address == first->address) {
-			same |= UINT64_C(1) << lane;
-			*ret_same_value = *ret_same_value && wf->requests[lane].value == first->value;
+		if (wf->requests[lane].address == wf->requests[first].address && since[lane] == since[first]) {
+			e->lanes |= UINT64_C(1) << lane;
+			e->has_value = e->has_value && wf->requests[lane].value == e->value;
 		}
 	}
-	return same;
+	e->value = e->has_value ? e->value : 0;
 }
 
 /* The operation of a request that has been carried out. */
@@ -1031,19 +1041,16 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	const bool one_by_one =
 		kind >= NVW__ATOMIC_LOAD && ((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
 	struct event e = {.m = m};
-	uint64_t taken;
 
 	if (!m->races) {
 		return;
 	}
 	e.wavefront = number_of(m, wf);
 	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
-	for (uint64_t rest = lanes; rest && !m->error; rest &= ~taken) {
+	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
 		const struct nvw__request *const request = &requests[__builtin_ctzll(rest)];
 
-		taken = one_by_one ? rest & -rest : same_access(wf, rest, kind == NVW__STORE, &e.has_value);
-		e.lanes = taken;
-		e.value = e.has_value ? request->value : 0;
+		take_lanes(&e, wf, rest, one_by_one, kind == NVW__STORE);
 		e.what = what_number(m, request->site, operation(request, size));
 		take_bytes(&e, request->address, size);
 	}
@@ -1096,6 +1103,7 @@ void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
 
 				vclock_drop(&r->clocks, *clock);
 				*clock = vclock_keep(known);
+				party->since[n % EMU_LANES] = r->time + 1;
 			}
 		}
 		vclock_drop(&r->clocks, known);
@@ -1179,7 +1187,6 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 	r->syncs.row_bytes = sizeof(struct sync);
 	r->domains.row_bytes = sizeof(struct domain);
 	r->cells.row_bytes = sizeof(struct cell);
-	r->time = 1;
 	r->report.model = !scopes	  ? "DRF" :
 			  r->remote ? "HRF-indirect with remote scopes" :
 			  r->by_cu  ? "HRF-indirect, work-group scope is that of the CU" :
