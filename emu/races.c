@@ -21,7 +21,7 @@
 #include "vclock.h"
 
 enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
-enum { FIRST_TIME = 1, MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32 };
+enum { FIRST_TIME = 1, MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32, RECENT = 1 << 14 };
 
 /* Whom the scope of an atomic includes, under the model. */
 enum reach { REACH_SELF, REACH_LOCAL, REACH_AGENT, REACH_REMOTE, REACHES };
@@ -37,6 +37,7 @@ struct what {
 
 struct access {
 	uint32_t next, wavefront;
+	uint32_t cell; /* 0: a row that is free */
 	uint64_t lanes;
 	uint64_t value; /* that all of them store */
 	uint32_t time, what;
@@ -70,8 +71,9 @@ struct touch {
 
 struct cell {
 	uint64_t key;
-	uint32_t accesses, syncs;
-	uint32_t count, prune_at; /* accesses */
+	uint32_t number; /* its row */
+	uint32_t reads, writes, syncs;
+	uint32_t count, prune_at; /* reads and writes */
 	struct touch written, read_only;
 };
 
@@ -103,6 +105,7 @@ struct emu_races {
 	bool released;  /* by the instruction that is looked at */
 
 	struct pool accesses, syncs, domains, cells;
+	uint32_t recent[RECENT]; /* reads by hash: who reads again is found without a search */
 	uint32_t *table; /* cells by key */
 	uint32_t table_mask;
 	struct party **parties; /* by wavefront; NULL: knows nothing */
@@ -257,6 +260,7 @@ static struct cell *cell_for(struct nvw_machine *m, uint64_t key)
 		return NULL;
 	}
 	cell_at(r, i)->key = key;
+	cell_at(r, i)->number = i;
 	cell_at(r, i)->prune_at = PRUNE_MIN;
 	put_cell(r, i);
 	return cell_at(r, i);
@@ -291,6 +295,7 @@ static void forget_order(struct emu_races *r)
 	pool_reset(&r->accesses);
 	pool_reset(&r->syncs);
 	pool_reset(&r->domains);
+	memset(r->recent, 0, sizeof r->recent);
 	r->missed = 0;
 	r->time = FIRST_TIME;
 }
@@ -660,33 +665,46 @@ static void check_lanes(const struct event *e, const struct cell *c)
 	}
 }
 
-static void remember(const struct event *e, struct cell *c)
-{
-	struct emu_races *const r = e->m->races;
-	const uint32_t i = pool_take(e->m, &r->accesses);
-
-	if (i) {
-		*access_at(r, i) = (struct access){.next = c->accesses, .wavefront = e->wavefront, .lanes = e->lanes,
-			.value = e->value, .time = e->since, .what = e->what, .mask = e->mask, .has_value = e->has_value};
-		c->accesses = i;
-		c->count++;
-	}
-}
-
 static bool is_same(const struct access *x, const struct event *e)
 {
 	return x->wavefront == e->wavefront && x->what == e->what && x->time == e->since && x->mask == e->mask &&
 	       x->has_value == e->has_value && x->value == e->value;
 }
 
-static void check(const struct event *e, struct cell *c)
+/* Where the number of a read like this one is, if it was the latest with its hash. */
+static uint32_t *recent(const struct event *e, const struct cell *c)
+{
+	const uint64_t key = (uint64_t)c->number << 32 | (e->wavefront * 0x9e3779b1u ^ e->what << 8 ^ e->mask);
+
+	return &e->m->races->recent[hash(key) % RECENT];
+}
+
+static void remember(const struct event *e, struct cell *c, uint32_t *list)
+{
+	struct emu_races *const r = e->m->races;
+	const uint32_t i = pool_take(e->m, &r->accesses);
+
+	if (i) {
+		*access_at(r, i) = (struct access){.next = *list, .wavefront = e->wavefront, .cell = c->number,
+			.lanes = e->lanes, .value = e->value, .time = e->since, .what = e->what, .mask = e->mask,
+			.has_value = e->has_value};
+		*list = i;
+		c->count++;
+		if (list == &c->reads) {
+			*recent(e, c) = i;
+		}
+	}
+}
+
+/* The event against the accesses of a list: tells races and forgets those that it stands for. Returns the one that is like
+ * it, 0 if there is none. */
+static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
 {
 	struct emu_races *const r = e->m->races;
 	const bool prune = c->count >= c->prune_at;
-	bool merged = false;
+	uint32_t same = 0;
 
-	check_lanes(e, c);
-	for (uint32_t *link = &c->accesses; *link;) {
+	for (uint32_t *link = list; *link;) {
 		struct access *const x = access_at(r, *link);
 		const uint32_t i = *link;
 		const bool conflicting = (x->mask & e->mask) && conflict(r, x, e);
@@ -695,23 +713,41 @@ static void check(const struct event *e, struct cell *c)
 		if (conflicting || prune) {
 			before |= ordered_before(e, c, x, conflicting);
 		}
-		if (before && stands_for(r, e, x)) {
+		same = same || !is_same(x, e) ? same : i;
+		if (i != same && before && stands_for(r, e, x)) {
 			x->lanes &= ~before;
 		}
-		if (!x->lanes) {
-			*link = x->next;
-			pool_give(&r->accesses, i);
-			c->count--;
+		if (x->lanes) {
+			link = &x->next;
 			continue;
 		}
-		if (!merged && is_same(x, e)) {
-			x->lanes |= e->lanes;
-			merged = true;
-		}
-		link = &x->next;
+		*link = x->next;
+		x->cell = 0;
+		pool_give(&r->accesses, i);
+		c->count--;
 	}
-	if (!merged) {
-		remember(e, c);
+	return same;
+}
+
+static void check(const struct event *e, struct cell *c)
+{
+	struct emu_races *const r = e->m->races;
+	const bool is_write = r->whats[e->what].is_write, prune = c->count >= c->prune_at;
+	uint32_t same = meet(e, c, &c->writes);
+
+	check_lanes(e, c);
+	if (is_write) {
+		meet(e, c, &c->reads);
+	} else {
+		same = *recent(e, c);
+		if (!same || access_at(r, same)->cell != c->number || !is_same(access_at(r, same), e)) {
+			same = meet(e, c, &c->reads);
+		}
+	}
+	if (same) {
+		access_at(r, same)->lanes |= e->lanes;
+	} else {
+		remember(e, c, is_write ? &c->writes : &c->reads);
 	}
 	if (prune) {
 		c->prune_at = c->count < PRUNE_MIN / 2 ? PRUNE_MIN : 2 * c->count;
@@ -1123,7 +1159,7 @@ void races_kernel_barrier(struct nvw_machine *m)
 		for (uint32_t i = 1; i <= r->cells.count; i++) {
 			struct cell *const c = cell_at(r, i);
 
-			c->accesses = c->syncs = c->count = 0;
+			c->reads = c->writes = c->syncs = c->count = 0;
 			c->prune_at = PRUNE_MIN;
 		}
 	}
