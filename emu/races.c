@@ -21,7 +21,7 @@
 #include "vclock.h"
 
 enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
-enum { FIRST_TIME = 1, MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32, RECENT = 1 << 14 };
+enum { FIRST_TIME = 1, MISSES = 1024, CELLS_MIN = 1 << 10, WHATS_MIN = 256, PRUNE_MIN = 32, RECENT_MIN = 1 << 12 };
 
 /* Whom the scope of an atomic includes, under the model. */
 enum reach { REACH_SELF, REACH_LOCAL, REACH_AGENT, REACH_REMOTE, REACHES };
@@ -105,7 +105,8 @@ struct emu_races {
 	bool released;  /* by the instruction that is looked at */
 
 	struct pool accesses, syncs, domains, cells;
-	uint32_t recent[RECENT]; /* reads by hash: who reads again is found without a search */
+	uint32_t *recent; /* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
+	uint32_t recent_mask;
 	uint32_t *table; /* cells by key */
 	uint32_t table_mask;
 	struct party **parties; /* by wavefront; NULL: knows nothing */
@@ -295,7 +296,7 @@ static void forget_order(struct emu_races *r)
 	pool_reset(&r->accesses);
 	pool_reset(&r->syncs);
 	pool_reset(&r->domains);
-	memset(r->recent, 0, sizeof r->recent);
+	memset(r->recent, 0, (r->recent_mask + 1) * sizeof *r->recent);
 	r->missed = 0;
 	r->time = FIRST_TIME;
 }
@@ -676,7 +677,21 @@ static uint32_t *recent(const struct event *e, const struct cell *c)
 {
 	const uint64_t key = (uint64_t)c->number << 32 | (e->wavefront * 0x9e3779b1u ^ e->what << 8 ^ e->mask);
 
-	return &e->m->races->recent[hash(key) % RECENT];
+	return &e->m->races->recent[hash(key) & e->m->races->recent_mask];
+}
+
+/* Forgets all: they are found by a search then. */
+static bool grow_recent(struct emu_races *r)
+{
+	const uint32_t size = r->recent ? 4 * (r->recent_mask + 1) : RECENT_MIN;
+	uint32_t *const recent = calloc(size, sizeof *recent);
+
+	if (recent) {
+		free(r->recent);
+		r->recent = recent;
+		r->recent_mask = size - 1;
+	}
+	return recent;
 }
 
 static void remember(const struct event *e, struct cell *c, uint32_t *list)
@@ -690,6 +705,9 @@ static void remember(const struct event *e, struct cell *c, uint32_t *list)
 			.has_value = e->has_value};
 		*list = i;
 		c->count++;
+		if (r->accesses.count > r->recent_mask / 2 && !grow_recent(r)) {
+			out_of_memory(e->m);
+		}
 		if (list == &c->reads) {
 			*recent(e, c) = i;
 		}
@@ -741,7 +759,7 @@ static void check(const struct event *e, struct cell *c)
 	} else {
 		same = *recent(e, c);
 		if (!same || access_at(r, same)->cell != c->number || !is_same(access_at(r, same), e)) {
-			same = meet(e, c, &c->reads);
+			same = *recent(e, c) = meet(e, c, &c->reads);
 		}
 	}
 	if (same) {
@@ -1213,7 +1231,7 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 
 	assert(m->exec.number == 0 && !m->races);
 	m->races = r;
-	if (!r || !grow_table(r) || !grow_whats(r)) {
+	if (!r || !grow_table(r) || !grow_whats(r) || !grow_recent(r)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
 	}
 	r->scopes = scopes;
@@ -1251,6 +1269,7 @@ void races_finish(struct nvw_machine *m)
 	free(r->domains.rows);
 	free(r->cells.rows);
 	free(r->table);
+	free(r->recent);
 	free(r->parties);
 	free(r->domain_of);
 	free(r->whats);
