@@ -15,11 +15,14 @@
 #include "core/options.h"
 #include "core/units.h"
 #include "output.h"
+#include "race_report.h"
 #include "readers/drive.h"
 #include "session.h"
 
 struct run {
 	const struct cli_session *session;
+	bool look_for_races;
+	enum emu_race_model race_model;
 	void *plan;
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
@@ -175,6 +178,9 @@ static int execute(struct run *run, const char **ret_verdict)
 	r = r ? r : create_pool(run);
 	r = r ? r : create_log(run);
 	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
+	if (r == 0 && run->look_for_races) {
+		r = emu_check_races(run->machine, run->race_model);
+	}
 	if (r == 0) {
 		emu_set_power_cut(run->machine, &listen);
 		r = measured_part(run);
@@ -209,6 +215,7 @@ static int print(const struct run *run, const char *verdict)
 		.config = &s->config,
 		.stats = emu_statistics(run->machine),
 		.report = &run->report,
+		.races = emu_races(run->machine),
 		.host_seconds = run->seconds,
 		.verdict = verdict};
 	int r = 0;
@@ -222,6 +229,13 @@ static int print(const struct run *run, const char *verdict)
 		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
 	}
 	return r == 0 && fflush(stdout) != 0 ? nvw_fail_errno("cannot write the report") : r;
+}
+
+static const struct emu_race_report *races_of(const struct run *run)
+{
+	const struct emu_race_report *const races = run->machine ? emu_races(run->machine) : NULL;
+
+	return races && races->races ? races : NULL;
 }
 
 static int dump_machine(const struct cli_session *s)
@@ -247,6 +261,8 @@ static int dump_machine(const struct cli_session *s)
 /* ---- Options ------------------------------------------------------------------------------- */
 
 static const char own_help[] =
+	"  --check                  races: looks for races, under the memory model that the protocol claims; races:drf,\n"
+	"                           races:hrf: under this one\n"
 	"  --host-readers           threads that look up and scan beside the kernels (kv, btree) [0]\n"
 	"  --reader-scans           of 100 of their reads, how many are scans [10]\n";
 
@@ -266,11 +282,30 @@ static int take_number(const char *arg, const char *name, uint64_t most, uint64_
 	return 1;
 }
 
+static int take_check(const char *arg, struct run *run)
+{
+	static const char *const checks[] = {
+		[EMU_RACES_CLAIMED] = "races", [EMU_RACES_DRF] = "races:drf", [EMU_RACES_HRF] = "races:hrf"};
+
+	if (strncmp(arg, "--check=", 8)) {
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
+		if (!strcmp(arg + 8, checks[i])) {
+			run->look_for_races = true;
+			run->race_model = (enum emu_race_model)i;
+			return 1;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "--check: expected races, races:drf or races:hrf, found \"%s\"", arg + 8);
+}
+
 static int take_own(const char *arg, void *context)
 {
 	struct run *const run = context;
-	const int r = take_number(arg, "--host-readers", NVW__READERS_MAX, &run->host_readers);
+	int r = take_check(arg, run);
 
+	r = r ? r : take_number(arg, "--host-readers", NVW__READERS_MAX, &run->host_readers);
 	return r ? r : take_number(arg, "--reader-scans", 100, &run->reader_scans);
 }
 
@@ -294,7 +329,9 @@ int cmd_run(int argc, char **argv)
 	if (r == 0 || r == NVW_E_INCONSISTENT) {
 		const int printed = print(&run, verdict);
 
-		r = printed ? printed : r;
+		r = printed ? printed : races_of(&run) ? NVW_E_INCONSISTENT : r;
+	} else if (races_of(&run)) {
+		cli_print_races(races_of(&run), stderr); /* perhaps the reason */
 	}
 	end(&run);
 	cli_session_end(&session);

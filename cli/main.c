@@ -26,7 +26,7 @@ static int usage(FILE *to, int status)
 			commands[i].summary);
 	}
 	fputs("\nEvery command takes --help and --output-format=normal|json.\n"
-	      "Exit status: 0 clean, 1 an inconsistency was found, 2 bad usage or input.\n",
+	      "Exit status: 0 clean, 1 an inconsistency or a race was found, 2 bad usage or input.\n",
 		to);
 	return status;
 }

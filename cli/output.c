@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "core/describe.h"
+#include "race_report.h"
 #include "session.h"
 
 static uint64_t memory_bytes(void)
@@ -67,6 +68,9 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	line_real(to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
 	line_u64(to, "host_mem_usage", memory_bytes(), "largest resident memory of this process", "bytes");
 	fputs("---------- End Simulation Statistics   ----------\n", to);
+	if (r->races) {
+		cli_print_races(r->races, to);
+	}
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -106,6 +110,9 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 
 	if (!root) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	}
+	if (r->races) {
+		json_object_set_new(root, "races", cli_races_json(r->races));
 	}
 	if (json_dumpf(root, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF) {
 		error = nvw_fail_errno("cannot write the report");

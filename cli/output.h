@@ -12,6 +12,7 @@ struct cli_run_result {
 	const struct emu_config *config;
 	const struct emu_stats *stats;
 	const struct nvw_description *report; /* the workload's own figures */
+	const struct emu_race_report *races;  /* NULL: nobody looked */
 	double host_seconds;                  /* of the measured part */
 	const char *verdict;                  /* "consistent", "inconsistent", "not checked" */
 };

@@ -7,6 +7,7 @@
  */
 #include "machine.h"
 #include "protocol/protocol.h"
+#include "races.h"
 
 enum { SLOTS = 128 };
 
@@ -160,6 +161,9 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
 			done = emu_later(done, coh_execute(&r, order, scope, t));
 		}
+	}
+	if (m->races && !m->error) {
+		races_access(m, wf, lanes);
 	}
 	count_latency(m, r.kind, done - t);
 	return done;

@@ -72,6 +72,59 @@ NVW_CHECKED int emu_plant_fault(struct nvw_machine *machine, const char *action)
 /* Action i that the protocol's tables name; NULL past the last. */
 const char *emu_protocol_action(const char *protocol, unsigned i);
 
+/* ---- Races ----------------------------------------------------------------------------------------- */
+
+/* By which memory model accesses are ordered; CLAIMED: the one that the machine's protocol claims. */
+enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF };
+
+enum emu_race_kind {
+	EMU_RACE_DATA,      /* unordered, one a write, one not atomic */
+	EMU_RACE_SCOPES,    /* atomics whose scopes do not include each other, unordered, one a write */
+	EMU_RACE_READ_ONLY, /* a read-only load of what somebody writes in the same kernel */
+	EMU_RACE_KINDS
+};
+
+struct nvw_site;
+
+struct emu_race_access {
+	const struct nvw_site *site; /* NULL: not known */
+	const char *kind;            /* "store" */
+	const char *order, *scope;   /* "acquire", "work-group"; NULL if it is not atomic */
+	uint64_t work_item, group;
+};
+
+enum { EMU_RACES_MAX = 16 };
+
+/* A pair of source lines that race; of its races the first is described. */
+struct emu_race {
+	enum emu_race_kind kind;
+	struct emu_race_access first, second; /* in the order of the run */
+	char kernel[64];
+	bool in_nvram; /* offset: in the pool, else in the DRAM */
+	uint64_t offset;
+	unsigned bytes;
+	uint64_t count;      /* races of this pair: accesses of a work-item against earlier ones */
+	bool same_value;     /* all were stores of the same value by both */
+	bool scopes_to_blame; /* if scopes were ignored, the two would be ordered: */
+	struct emu_race_access release, acquire; /* these would synchronize (their work-items are not known) */
+};
+
+struct emu_race_report {
+	const char *model;
+	uint64_t races, unlisted; /* all; those of pairs that found no place below */
+	unsigned count;
+	struct emu_race race[EMU_RACES_MAX];
+};
+
+/*
+ * Looks for races from now on (docs/races.md): before the first launch, once. It takes no simulated time, but memory
+ * and time of the host. NVW_E_MEMORY.
+ */
+NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model model);
+
+/* What has been found so far; NULL if nobody looks. Valid until the machine is destroyed. */
+const struct emu_race_report *emu_races(const struct nvw_machine *machine);
+
 /* ---- Statistics ------------------------------------------------------------------------------------ */
 
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */

@@ -20,6 +20,7 @@
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
+#include "races.h"
 #include "record.h"
 
 static void fill_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t);
@@ -89,6 +90,7 @@ void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		record_close_wavefront(m, &slot->wavefronts[i]);
 	}
+	races_group_finish(m, group);
 	m->exec.groups_done++;
 	slot->resident = NULL;
 	forget_group(m, group);
@@ -221,6 +223,7 @@ static void kernel_arrival(
 		persist_kernel_arrived(m, t);
 	} else {
 		m->stats.barriers++;
+		races_kernel_barrier(m);
 		emu_kernel_release(m, t);
 	}
 }
@@ -244,6 +247,7 @@ void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, e
 			persist_group_arrived(m, group, t);
 		} else {
 			m->stats.barriers++;
+			races_group_barrier(m, group);
 			emu_group_release(
 				m, group, coh_run_steps(m, group->slot->cu, m->protocol->group_barrier, t));
 		}
@@ -456,6 +460,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	}
 	m->stats.kernels++;
 	record_launch(m, x->groups * group_size);
+	races_launch(m);
 	if (m->buffered) {
 		buffered_launch(m);
 	}

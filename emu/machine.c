@@ -7,6 +7,7 @@
 
 #include "persist/persist.h"
 #include "protocol/protocol.h"
+#include "races.h"
 #include "record.h"
 
 static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)
@@ -144,6 +145,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_forget_kernel(m);
 	buffered_finish(m);
 	emu_exec_finish(m);
+	races_finish(m);
 	record_finish(m);
 	emu_nvram_finish(m);
 	emu_memory_finish(m);

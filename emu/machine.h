@@ -265,6 +265,7 @@ struct nvw_machine {
 	struct emu_channels dram_channels, nvram_channels; /* memory.c */
 	struct emu_nvram nvram;
 	struct emu_exec exec;
+	struct emu_races *races;   /* NULL: nobody looks for races */
 	struct emu_record *record; /* persist log and checker: NULL when neither is on */
 	struct emu_buffered *buffered; /* NULL under epoch persistency */
 	bool recalling;                /* an L1 empties itself for a recall */

@@ -123,6 +123,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --scope=warp", "none of workitem, workgroup"},
 		{"run kv --mutate=publish", "did you mean publish-before-value?"},
 		{"run kv --seed=x", "--seed"},
+		{"run kv --check=leaks", "expected races, races:drf or races:hrf, found \"leaks\""},
 		{"run kv --output-format=xml", "expected normal or json"},
 		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
 		{"run /bin/true", "cannot be loaded"},
@@ -471,6 +472,46 @@ static void host_readers_are_refused_where_nothing_is_served(void **state)
 	expect("run kv --host-readers", 2, "", "--host-readers needs a value");
 }
 
+#define RACING "run kv --count=1500 --records=100 --mutate=split-publish --check=races"
+
+static void races_are_told_with_their_source_lines_and_end_in_exit_status_1(void **state)
+{
+	json_error_t error;
+	const json_t *races, *pair;
+	json_t *root;
+
+	expect("run kv --count=500 --check=races", 0, "\nraces: none under HRF-indirect\n", "");
+	expect("run btree --count=500 --check=races --protocol=hlrc", 0, "\nraces: none under DRF\n", "");
+	expect("run kv --count=500 --check=races:drf", 0, "\nraces: none under DRF\n", "");
+	expect(RACING, 1, "then   workloads/kv/kernel.c:", "");
+	root = json_loads(run(RACING " --output-format=json")->out, 0, &error);
+	assert_non_null(root);
+	races = json_object_get(root, "races");
+	assert_string_equal(json_string_value(json_object_get(races, "model")), "HRF-indirect");
+	assert_true(json_integer_value(json_object_get(races, "count")) > 0);
+	pair = json_array_get(json_object_get(races, "pairs"), 0);
+	assert_string_equal(json_string_value(json_object_get(pair, "kind")), "data");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(pair, "first"), "file")), "workloads/kv/kernel.c");
+	assert_true(json_integer_value(json_object_get(json_object_get(pair, "then"), "line")) > 0);
+	json_decref(root);
+}
+
+static void looking_for_races_changes_nothing_else(void **state)
+{
+	json_error_t error;
+	json_t *const without = json_loads(run("run btree --count=500 --preload=500 --output-format=json")->out, 0, &error);
+	json_t *const with = json_loads(
+		run("run btree --count=500 --preload=500 --output-format=json --check=races")->out, 0, &error);
+
+	assert_non_null(without);
+	assert_non_null(with);
+	assert_true(json_equal(json_object_get(without, "sim_time_ns"), json_object_get(with, "sim_time_ns")));
+	assert_true(json_equal(json_object_get(without, "work_item_ops"), json_object_get(with, "work_item_ops")));
+	assert_null(json_object_get(without, "races"));
+	json_decref(without);
+	json_decref(with);
+}
+
 static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
 {
 	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
@@ -702,6 +743,8 @@ int main(void)
 		cmocka_unit_test(statistics_are_lines_between_markers),
 		cmocka_unit_test(host_readers_are_measured_beside_the_kernels),
 		cmocka_unit_test(host_readers_are_refused_where_nothing_is_served),
+		cmocka_unit_test(races_are_told_with_their_source_lines_and_end_in_exit_status_1),
+		cmocka_unit_test(looking_for_races_changes_nothing_else),
 		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
 		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
 		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),

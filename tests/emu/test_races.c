@@ -1,0 +1,866 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The race detector: planted races are found, ordered programs are clean, and both agree with the definition. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/random.h>
+
+#include "protocol/protocol.h"
+#include "races.h"
+#include "vclock.h"
+
+#define WI    NVW_SCOPE_WORKITEM
+#define WG    NVW_SCOPE_WORKGROUP
+#define AGENT NVW_SCOPE_AGENT
+#define FAR   NVW_SCOPE_REMOTE_AGENT
+
+enum { PATIENCE = 300 };
+
+struct program {
+	uint64_t *data, *flag, *other; /* on lines of their own */
+	enum nvw_order put, get;       /* orders of the flag's store and load */
+	enum nvw_scope put_scope, get_scope;
+};
+
+/* What is found when two groups of 64, on two CUs, run the kernel under the protocol. */
+static struct emu_race_report found(const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
+{
+	char setting[32];
+	const char *const settings[] = {setting, NULL};
+	struct emu_race_report report;
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	rig_ok(emu_check_races(rig.machine, model));
+	p.data = nvw_alloc(rig.machine, 64);
+	p.flag = nvw_alloc(rig.machine, 64);
+	p.other = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "planted", kernel, &p, 128, 64));
+	report = *emu_races(rig.machine);
+	rig_end(&rig);
+	return report;
+}
+
+static unsigned races_of(const char *protocol, nvw_kernel kernel, struct program p)
+{
+	return found(protocol, EMU_RACES_CLAIMED, kernel, p).count;
+}
+
+static bool first_of(uint64_t group)
+{
+	return nvw_group_id() == group && nvw_local_id() == 0;
+}
+
+static void wait_for(uint64_t *flag, uint64_t value, enum nvw_order order, enum nvw_scope scope)
+{
+	for (unsigned i = 0; i < PATIENCE && nvw_atomic_load(flag, order, scope) != value; i++) {
+	}
+}
+
+/* ---- Message passing --------------------------------------------------------------------------------- */
+
+static unsigned at_store, at_release, at_acquire, at_load; /* lines */
+
+static void pass_message(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		at_store = __LINE__, nvw_store(p->data, 1);
+		at_release = __LINE__, nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
+	} else if (first_of(1)) {
+		for (unsigned i = 0; i < PATIENCE; i++) {
+			at_acquire = __LINE__; if (nvw_atomic_load(p->flag, p->get, p->get_scope) == 1) { break; }
+		}
+		at_load = __LINE__, (void)nvw_load(p->data);
+	}
+}
+
+static const struct program right = {
+	.put = NVW_RELEASE, .get = NVW_ACQUIRE, .put_scope = AGENT, .get_scope = AGENT};
+
+static void release_and_acquire_order_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		assert_int_equal(races_of(coh_protocols[i]->name, pass_message, right), 0);
+	}
+}
+
+static void assert_data_race(const struct emu_race_report *report, const char *first, unsigned first_line,
+	const char *second, unsigned second_line)
+{
+	const struct emu_race *const race = &report->race[0];
+
+	assert_int_equal(report->count, 1);
+	assert_int_equal(race->kind, EMU_RACE_DATA);
+	assert_string_equal(race->first.kind, first);
+	assert_int_equal(race->first.site->line, first_line);
+	assert_string_equal(race->second.kind, second);
+	assert_int_equal(race->second.site->line, second_line);
+}
+
+static void a_missing_release_or_acquire_is_a_race_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		for (unsigned missing = 0; missing < 2; missing++) {
+			struct program p = right;
+			struct emu_race_report report;
+
+			*(missing ? &p.get : &p.put) = NVW_RELAXED;
+			report = found(coh_protocols[i]->name, EMU_RACES_CLAIMED, pass_message, p);
+			assert_data_race(&report, "store", at_store, "load", at_load);
+			assert_false(report.race[0].scopes_to_blame);
+			assert_int_equal(report.race[0].first.work_item, 0);
+			assert_int_equal(report.race[0].second.work_item, 64);
+			assert_int_equal(report.race[0].second.group, 1);
+			assert_int_equal(report.race[0].bytes, 8);
+			assert_false(report.race[0].in_nvram);
+			assert_string_equal(report.race[0].kernel, "planted");
+		}
+	}
+}
+
+/* Narrow on one side: the data race is blamed on the two scopes, and the atomics race by themselves. */
+static void a_scope_too_narrow_is_a_mismatch_that_is_named(void **state)
+{
+	for (unsigned narrow = 0; narrow < 4; narrow++) {
+		struct program p = right;
+		struct emu_race_report report;
+		const struct emu_race *data;
+
+		*(narrow & 1 ? &p.get_scope : &p.put_scope) = narrow & 2 ? WI : WG;
+		report = found("vi", EMU_RACES_CLAIMED, pass_message, p);
+		assert_int_equal(report.count, 2);
+		assert_int_equal(report.race[0].kind, EMU_RACE_SCOPES);
+		data = &report.race[1];
+		assert_int_equal(data->kind, EMU_RACE_DATA);
+		assert_true(data->scopes_to_blame);
+		assert_int_equal(data->release.site->line, at_release);
+		assert_int_equal(data->acquire.site->line, at_acquire);
+		assert_string_equal(data->release.scope, narrow & 1 ? "agent" : narrow & 2 ? "work-item" : "work-group");
+		assert_string_equal(data->acquire.scope, !(narrow & 1) ? "agent" : narrow & 2 ? "work-item" : "work-group");
+		assert_int_equal(found("vi", EMU_RACES_DRF, pass_message, p).races, 0);
+	}
+}
+
+static void scopes_mean_nothing_where_the_protocol_claims_drf(void **state)
+{
+	struct program p = right;
+
+	p.put_scope = WG;
+	assert_int_equal(races_of("gd", pass_message, p), 0);
+	assert_int_equal(found("gd", EMU_RACES_HRF, pass_message, p).count, 2);
+}
+
+/* alsop16 II.D; under the others a remote scope is the scope without "remote". */
+static void remote_scopes_synchronize_with_work_group_scope_under_rsp_alone(void **state)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		struct program p = right;
+
+		p.put_scope = side ? WG : FAR;
+		p.get_scope = side ? FAR : WG;
+		assert_int_equal(races_of("rsp", pass_message, p), 0);
+		assert_int_equal(races_of("vi", pass_message, p), 2);
+	}
+}
+
+/* From group to group with work-group scope. */
+static void pass_on_one_cu(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		nvw_store(p->data, 1);
+		nvw_atomic_store(p->flag, 1, NVW_RELEASE, WG);
+	} else if (first_of(1)) {
+		wait_for(p->flag, 1, NVW_ACQUIRE, WG);
+		(void)nvw_load(p->data);
+	}
+}
+
+/* sinclair15 3: local scope is that of the L1. */
+static void work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi(void **state)
+{
+	static const struct {
+		const char *protocol;
+		unsigned races;
+	} table[] = {{"protocol=gh", 0}, {"protocol=dh", 0}, {"protocol=vi", 2}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *const settings[] = {table[i].protocol, "gpu.cus=1", NULL};
+		struct program p = {0};
+		struct rig rig;
+
+		rig_begin(&rig, 0, settings);
+		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
+		p.data = nvw_alloc(rig.machine, 64);
+		p.flag = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "pass_on_one_cu", pass_on_one_cu, &p, 128, 64));
+		assert_int_equal(emu_races(rig.machine)->count, table[i].races);
+		rig_end(&rig);
+	}
+}
+
+/* ---- Chains -------------------------------------------------------------------------------------------- */
+
+/* 0 of group 0 tells 1 of group 0 with work-group scope, who tells group 1 with agent scope. */
+static void pass_through_a_third(const void *args)
+{
+	const struct program *const p = args;
+
+	if (nvw_global_id() == 0) {
+		nvw_store(p->data, 1);
+		nvw_atomic_store(p->flag, 1, NVW_RELEASE, p->put_scope);
+	} else if (nvw_global_id() == 1) {
+		wait_for(p->flag, 1, NVW_ACQUIRE, p->put_scope);
+		nvw_atomic_store(p->other, 1, NVW_RELEASE, AGENT);
+	} else if (first_of(1)) {
+		wait_for(p->other, 1, NVW_ACQUIRE, AGENT);
+		(void)nvw_load(p->data);
+	}
+}
+
+static void order_goes_through_a_third_work_item_and_other_scopes(void **state)
+{
+	struct program p = right;
+
+	p.put_scope = WG;
+	assert_int_equal(races_of("vi", pass_through_a_third, p), 0);
+	p.put_scope = WI; /* but not where the first step fails, which is the one that is blamed */
+	assert_true(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].scopes_to_blame);
+	assert_string_equal(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].release.scope, "work-item");
+	assert_string_equal(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].acquire.scope, "work-item");
+}
+
+/* A relaxed read-modify-write (put: acquire) or a relaxed store (put: relaxed) comes between. */
+static void come_between(const void *args)
+{
+	const struct program *const p = args;
+
+	if (nvw_global_id() == 0) {
+		nvw_store(p->data, 1);
+		nvw_atomic_store(p->flag, 1, NVW_RELEASE, AGENT);
+	} else if (nvw_global_id() == 1) {
+		wait_for(p->flag, 1, NVW_RELAXED, AGENT);
+		if (p->put == NVW_ACQUIRE) {
+			(void)nvw_atomic_add(p->flag, 1, NVW_RELAXED, AGENT);
+		} else {
+			nvw_atomic_store(p->flag, 2, NVW_RELAXED, AGENT);
+		}
+	} else if (first_of(1)) {
+		wait_for(p->flag, 2, NVW_RELAXED, AGENT);
+		(void)nvw_atomic_load(p->flag, NVW_ACQUIRE, AGENT);
+		(void)nvw_load(p->data);
+	}
+}
+
+static void read_modify_writes_continue_a_release_sequence_and_stores_end_it(void **state)
+{
+	struct program p = right;
+
+	p.put = NVW_ACQUIRE;
+	assert_int_equal(races_of("vi", come_between, p), 0);
+	p.put = NVW_RELAXED;
+	assert_int_equal(races_of("vi", come_between, p), 1);
+}
+
+/* A compare-exchange that fails stores nothing: it releases nothing. get: what is expected of the flag, 0 as a success. */
+static void exchange_and_fail(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		nvw_store(p->data, 1);
+		(void)nvw_atomic_compare_exchange(p->flag, (uint64_t)p->get, 7, NVW_ACQ_REL, AGENT);
+		nvw_atomic_store(p->other, 1, NVW_RELAXED, AGENT);
+	} else if (first_of(1)) {
+		wait_for(p->other, 1, NVW_RELAXED, AGENT);
+		(void)nvw_atomic_load(p->flag, NVW_ACQUIRE, AGENT);
+		(void)nvw_load(p->data);
+	}
+}
+
+static void a_compare_exchange_releases_if_it_succeeds(void **state)
+{
+	struct program p = {.get = NVW_RELAXED};
+
+	assert_int_equal(races_of("vi", exchange_and_fail, p), 0);
+	p.get = NVW_ACQUIRE;
+	assert_int_equal(races_of("vi", exchange_and_fail, p), 1);
+}
+
+static void add_relaxed(const void *args)
+{
+	const struct program *const p = args;
+
+	(void)nvw_atomic_add(p->flag, 1, NVW_RELAXED, p->put_scope);
+}
+
+static void relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ(void **state)
+{
+	struct program p = {.put_scope = AGENT};
+
+	assert_int_equal(races_of("vi", add_relaxed, p), 0);
+	p.put_scope = WG;
+	assert_int_equal(races_of("vi", add_relaxed, p), 1);
+	assert_int_equal(found("vi", EMU_RACES_CLAIMED, add_relaxed, p).race[0].kind, EMU_RACE_SCOPES);
+	p.put_scope = WI;
+	assert_int_equal(races_of("vi", add_relaxed, p), 1);
+	assert_int_equal(races_of("gd", add_relaxed, p), 0);
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------------------ */
+
+struct meeting {
+	uint64_t *data;
+	int group; /* of the barrier; -1: none, -2: a persist barrier of the kernel */
+	bool far;  /* read what another group wrote */
+};
+
+static void meet(const void *args)
+{
+	const struct meeting *const p = args;
+	const uint64_t all = nvw_group_size() * nvw_group_count(), id = nvw_global_id();
+
+	for (unsigned round = 0; round < 3; round++) {
+		nvw_store(&p->data[id], round);
+		if (p->group >= 0) {
+			nvw_barrier((enum nvw_group)p->group);
+		} else if (p->group == -2) {
+			nvw_p_barrier_kr();
+		}
+		(void)nvw_load(&p->data[p->far ? (id + nvw_group_size()) % all : id ^ 1]);
+		if (p->group >= 0) {
+			nvw_barrier((enum nvw_group)p->group);
+		}
+	}
+}
+
+static unsigned races_of_meeting(const char *protocol, int group, bool far, uint64_t work_items)
+{
+	char setting[32];
+	const char *const settings[] = {setting, NULL};
+	struct meeting p = {.group = group, .far = far};
+	struct rig rig;
+	unsigned count;
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
+	p.data = nvw_alloc(rig.machine, 8 * work_items);
+	for (unsigned kernel = 0; kernel < 2; kernel++) { /* kernels are ordered as well */
+		rig_ok(nvw_launch(rig.machine, "meet", meet, &p, work_items, 128));
+	}
+	count = emu_races(rig.machine)->count;
+	rig_end(&rig);
+	return count;
+}
+
+static void barriers_order_whom_they_join_and_nobody_else(void **state)
+{
+	static const char *const protocols[] = {"vi", "gd"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKGROUP, false, 512), 0);
+		assert_int_equal(races_of_meeting(protocols[i], NVW_KERNEL, true, 512), 0);
+		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKGROUP, true, 512), 1);
+		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKITEM, false, 512), 1);
+		assert_int_equal(races_of_meeting(protocols[i], -1, false, 512), 1);
+		assert_int_equal(races_of_meeting(protocols[i], -2, true, 512), 1); /* gope18 6.2 */
+	}
+	assert_int_equal(races_of_meeting("vi", NVW_KERNEL, true, 40000), 0); /* more than are resident */
+}
+
+/* ---- Data alone ---------------------------------------------------------------------------------------- */
+
+static void store_by_two_lanes(const void *args)
+{
+	const struct program *const p = args;
+
+	if (nvw_global_id() < 2) {
+		nvw_store(p->data, p->put == NVW_RELAXED ? nvw_global_id() : 5);
+	}
+}
+
+static void lanes_of_a_wavefront_race_and_equal_values_are_noted(void **state)
+{
+	struct program p = {.put = NVW_RELAXED};
+	struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, store_by_two_lanes, p);
+
+	assert_int_equal(report.count, 1);
+	assert_int_equal(report.race[0].first.work_item, 0);
+	assert_int_equal(report.race[0].second.work_item, 1);
+	assert_false(report.race[0].same_value);
+	p.put = NVW_ACQUIRE;
+	report = found("vi", EMU_RACES_CLAIMED, store_by_two_lanes, p);
+	assert_int_equal(report.count, 1);
+	assert_true(report.race[0].same_value);
+}
+
+/* Neighbouring bytes are not the same bytes; overlapping ones are (put: relaxed). */
+static void store_beside(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		nvw_store((uint8_t *)p->data + 3, 1);
+	} else if (first_of(1) && p->put == NVW_RELAXED) {
+		nvw_store((uint32_t *)p->data, 1);
+	} else if (first_of(1)) {
+		nvw_store((uint16_t *)p->data, 1);
+	}
+}
+
+static void bytes_race_and_not_words(void **state)
+{
+	struct program p = {.put = NVW_ACQUIRE};
+	struct emu_race_report report;
+
+	assert_int_equal(races_of("vi", store_beside, p), 0);
+	p.put = NVW_RELAXED;
+	report = found("vi", EMU_RACES_CLAIMED, store_beside, p);
+	assert_int_equal(report.count, 1);
+	assert_int_equal(report.race[0].bytes, 1);
+	assert_int_equal(report.race[0].offset % 8, 3);
+}
+
+/* Ordered by a kernel-wide barrier, and yet no read-only data. */
+static void load_read_only(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0) && p->put == NVW_RELAXED) {
+		nvw_store(p->data, 1);
+	}
+	nvw_barrier(NVW_KERNEL);
+	if (first_of(1)) {
+		(void)nvw_load_read_only(p->data);
+	}
+	nvw_barrier(NVW_KERNEL);
+	if (first_of(0) && p->put == NVW_RELEASE) {
+		nvw_atomic_store(p->data, 1, NVW_RELAXED, AGENT);
+	}
+}
+
+static void a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not(void **state)
+{
+	static const enum nvw_order when[] = {NVW_RELAXED, NVW_RELEASE};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct program p = {.put = when[i]};
+		const struct emu_race_report report = found("dd+ro", EMU_RACES_CLAIMED, load_read_only, p);
+
+		assert_int_equal(report.count, 1);
+		assert_int_equal(report.race[0].kind, EMU_RACE_READ_ONLY);
+		assert_string_equal(i ? report.race[0].first.kind : report.race[0].second.kind, "read-only load");
+	}
+	assert_int_equal(races_of("dd+ro", load_read_only, (struct program){.put = NVW_ACQUIRE}), 0);
+}
+
+/* Eight source lines store to one word: more pairs than are told. */
+#define STORE(i) if (nvw_global_id() % 8 == i) { nvw_store(p->data, i); }
+static void store_everywhere(const void *args)
+{
+	const struct program *const p = args;
+
+	STORE(0)
+	STORE(1)
+	STORE(2)
+	STORE(3)
+	STORE(4)
+	STORE(5)
+	STORE(6)
+	STORE(7)
+}
+#undef STORE
+
+static void a_run_is_told_the_same_twice_and_no_more_pairs_than_fit(void **state)
+{
+	const struct emu_race_report once = found("vi", EMU_RACES_CLAIMED, store_everywhere, right),
+				     again = found("vi", EMU_RACES_CLAIMED, store_everywhere, right);
+
+	assert_int_equal(once.count, EMU_RACES_MAX);
+	assert_true(once.unlisted > 0);
+	assert_memory_equal(&once, &again, sizeof once);
+}
+
+/* ---- Clocks -------------------------------------------------------------------------------------------- */
+
+enum { CLOCKS = 8, WAVEFRONTS = 40, LANES = 64 };
+
+static void assert_equal_clocks(const struct vclock_pool *pool, vclock clock, uint32_t plain[WAVEFRONTS][LANES])
+{
+	for (uint32_t w = 0; w < WAVEFRONTS; w++) {
+		for (unsigned lane = 0; lane < LANES; lane++) {
+			const uint64_t bit = UINT64_C(1) << lane;
+
+			assert_int_equal(vclock_unknown(pool, clock, w, bit, plain[w][lane]), 0);
+			assert_int_equal(vclock_unknown(pool, clock, w, bit, plain[w][lane] + 1), bit);
+		}
+	}
+}
+
+static void shared_clocks_are_the_same_as_plain_ones(void **state)
+{
+	static uint32_t plain[CLOCKS][WAVEFRONTS][LANES];
+	struct nvw_random random = {7};
+	struct vclock_pool pool = {0};
+	vclock clocks[CLOCKS];
+
+	vclock_reset(&pool, WAVEFRONTS);
+	for (unsigned i = 0; i < CLOCKS; i++) {
+		clocks[i] = VCLOCK_NONE;
+	}
+	for (uint32_t time = 1; time < 4000; time++) {
+		const unsigned a = (unsigned)nvw_random_below(&random, CLOCKS), b = (unsigned)nvw_random_below(&random, CLOCKS);
+		const uint32_t w = (uint32_t)nvw_random_below(&random, WAVEFRONTS);
+		const uint64_t lanes = time % 3 ? UINT64_C(1) << nvw_random_below(&random, LANES) : UINT64_MAX;
+		const bool joins = nvw_random_below(&random, 2);
+		const vclock made = joins ? vclock_join(&pool, clocks[a], clocks[b]) :
+					    vclock_mark(&pool, clocks[a], w, lanes, time);
+
+		for (unsigned i = 0; joins && i < WAVEFRONTS * LANES; i++) {
+			uint32_t *const to = &plain[a][i / LANES][i % LANES];
+			const uint32_t from = plain[b][i / LANES][i % LANES];
+
+			*to = *to > from ? *to : from;
+		}
+		for (unsigned lane = 0; !joins && lane < LANES; lane++) {
+			plain[a][w][lane] = lanes >> lane & 1 ? time : plain[a][w][lane];
+		}
+		vclock_drop(&pool, clocks[a]);
+		clocks[a] = made;
+		if (time % 50 == 0) {
+			assert_equal_clocks(&pool, clocks[a], plain[a]);
+		}
+	}
+	for (unsigned i = 0; i < CLOCKS; i++) {
+		assert_equal_clocks(&pool, clocks[i], plain[i]);
+		vclock_drop(&pool, clocks[i]);
+	}
+	assert_false(pool.failed);
+	vclock_finish(&pool);
+}
+
+/* ---- Against the definition ---------------------------------------------------------------------------- */
+
+/*
+ * The definition: every work-item has a whole vector clock (two, with and without scopes), all accesses are kept, and
+ * an acquire goes through every release of the release sequence that it reads.
+ */
+enum { GROUPS = 3, GROUP_WAVEFRONTS = 2, ACTIVE = 3, ITEMS = GROUPS * GROUP_WAVEFRONTS * ACTIVE, PLACES = 4, STEPS = 70 };
+
+struct plain_clock {
+	uint32_t of[ITEMS];
+};
+
+struct seen {
+	unsigned item, place, line;
+	uint32_t time;
+	uint8_t mask;
+	bool atomic, write;
+	enum nvw_scope scope;
+};
+
+struct definition {
+	bool scopes, remote, by_cu;
+	struct plain_clock knows[2][ITEMS]; /* [1]: without scopes */
+	struct seen seen[STEPS * ACTIVE];
+	unsigned seen_count;
+	struct {
+		unsigned item, place;
+		uint8_t mask;
+		enum nvw_scope scope;
+		struct plain_clock clock[2];
+	} released[STEPS * ACTIVE];
+	unsigned released_count;
+};
+
+static unsigned group_of_item(unsigned item)
+{
+	return item / (GROUP_WAVEFRONTS * ACTIVE);
+}
+
+/* Groups 0 and 1 share a CU. */
+static bool near(const struct definition *d, unsigned a, unsigned b)
+{
+	return group_of_item(a) == group_of_item(b) || (d->by_cu && group_of_item(a) < 2 && group_of_item(b) < 2);
+}
+
+static bool includes(const struct definition *d, enum nvw_scope scope, unsigned a, unsigned b)
+{
+	return a == b || scope >= AGENT || (scope == WG && near(d, a, b));
+}
+
+static bool both_include(const struct definition *d, enum nvw_scope s, unsigned a, enum nvw_scope t, unsigned b)
+{
+	if (!d->scopes || a == b) {
+		return true;
+	}
+	if (d->remote && (s >= FAR || t >= FAR)) {
+		return s != WI && t != WI;
+	}
+	return includes(d, s, a, b) && includes(d, t, b, a);
+}
+
+static void learn_plain(struct plain_clock *to, const struct plain_clock *from)
+{
+	for (unsigned i = 0; i < ITEMS; i++) {
+		to->of[i] = to->of[i] > from->of[i] ? to->of[i] : from->of[i];
+	}
+}
+
+static bool unordered(const struct definition *d, const struct seen *x, const struct seen *y, unsigned which)
+{
+	return d->knows[which][y->item].of[x->item] < x->time;
+}
+
+static bool is_race(const struct definition *d, const struct seen *x, const struct seen *y)
+{
+	return x->item != y->item && x->place == y->place && (x->mask & y->mask) && (x->write || y->write) &&
+	       !(x->atomic && y->atomic && both_include(d, x->scope, x->item, y->scope, y->item)) && unordered(d, x, y, 0);
+}
+
+/* The access happens; returns with how many earlier ones it races. */
+static unsigned happens(struct definition *d, struct seen y, enum nvw_order order, bool rmw)
+{
+	unsigned races = 0, kept = 0;
+
+	for (unsigned i = 0; y.atomic && (rmw || !y.write) && order != NVW_RELAXED && order != NVW_RELEASE && i < d->released_count; i++) {
+		if (d->released[i].place == y.place && (d->released[i].mask & y.mask)) {
+			learn_plain(&d->knows[1][y.item], &d->released[i].clock[1]);
+			if (both_include(d, d->released[i].scope, d->released[i].item, y.scope, y.item)) {
+				learn_plain(&d->knows[0][y.item], &d->released[i].clock[0]);
+			}
+		}
+	}
+	y.time = ++d->knows[0][y.item].of[y.item];
+	d->knows[1][y.item].of[y.item] = y.time;
+	for (unsigned i = 0; i < d->seen_count; i++) {
+		races += is_race(d, &d->seen[i], &y);
+	}
+	d->seen[d->seen_count++] = y;
+	for (unsigned i = 0; i < d->released_count; i++) {
+		if (!y.write || rmw || d->released[i].place != y.place || !(d->released[i].mask & y.mask)) {
+			d->released[kept++] = d->released[i];
+		}
+	}
+	d->released_count = kept;
+	if (y.atomic && y.write && order != NVW_RELAXED && order != NVW_ACQUIRE) {
+		d->released[kept].item = y.item;
+		d->released[kept].place = y.place;
+		d->released[kept].mask = y.mask;
+		d->released[kept].scope = y.scope;
+		d->released[kept].clock[0] = d->knows[0][y.item];
+		d->released[kept].clock[1] = d->knows[1][y.item];
+		d->released_count++;
+	}
+	return races;
+}
+
+static void group_meets(struct definition *d, unsigned group)
+{
+	for (unsigned which = 0; which < 2; which++) {
+		struct plain_clock all = {{0}};
+
+		for (unsigned i = 0; i < ITEMS; i++) {
+			if (group_of_item(i) == group) {
+				learn_plain(&all, &d->knows[which][i]);
+			}
+		}
+		for (unsigned i = 0; i < ITEMS; i++) {
+			if (group_of_item(i) == group) {
+				d->knows[which][i] = all;
+			}
+		}
+	}
+}
+
+/* A machine whose work-items are made up: what they do is shown to the detector and to the definition. */
+struct stage {
+	struct rig rig;
+	struct emu_slot slots[GROUPS];
+	struct emu_group groups[GROUPS];
+	struct emu_wavefront wavefronts[GROUPS][GROUP_WAVEFRONTS];
+	struct nvw_site sites[STEPS];
+	uint64_t *memory;
+};
+
+static void set_stage(struct stage *s, const char *protocol, enum emu_race_model model)
+{
+	struct nvw_machine *const m = s->rig.machine;
+
+	races_finish(m);
+	m->protocol = coh_protocol_find(protocol);
+	rig_ok(emu_check_races(m, model));
+	m->exec.name = "made up";
+	m->exec.groups = GROUPS;
+	m->exec.group_size = GROUP_WAVEFRONTS * LANES;
+	m->exec.group_wavefronts = GROUP_WAVEFRONTS;
+	for (unsigned g = 0; g < GROUPS; g++) {
+		s->slots[g].cu = &m->cus[g / 2];
+		s->groups[g] = (struct emu_group){.id = g, .slot = &s->slots[g]};
+		for (unsigned w = 0; w < GROUP_WAVEFRONTS; w++) {
+			s->wavefronts[g][w].group = &s->groups[g];
+			s->wavefronts[g][w].first_local = w * LANES;
+		}
+	}
+	races_launch(m);
+}
+
+/* One random instruction of some lanes; returns the races that the definition sees. Orderly programs synchronize much, have
+ * atomics at two of the places and data at the others. */
+static unsigned act(struct stage *s, struct definition *d, struct nvw_random *random, unsigned step, bool orderly)
+{
+	static const unsigned kinds[] = {NVW__LOAD, NVW__STORE, NVW__ATOMIC_LOAD, NVW__ATOMIC_STORE, NVW__ADD,
+		NVW__COMPARE_EXCHANGE, NVW__ATOMIC_LOAD, NVW__ADD, NVW__ADD, NVW__ADD};
+	static const enum nvw_scope scopes[] = {
+		WI, WG, WG, AGENT, AGENT, AGENT, FAR, AGENT, AGENT, AGENT, AGENT, AGENT, AGENT, AGENT};
+	const unsigned kind = kinds[nvw_random_below(random, orderly ? 10 : 6)], g = (unsigned)nvw_random_below(random, GROUPS);
+	const unsigned w = (unsigned)nvw_random_below(random, GROUP_WAVEFRONTS);
+	const enum nvw_order order = orderly ? NVW_ACQ_REL : (enum nvw_order)nvw_random_below(random, 5);
+	const enum nvw_scope scope = scopes[nvw_random_below(random, orderly ? 14 : 7)];
+	const unsigned log2_size = orderly ? 3 : 2 + (unsigned)nvw_random_below(random, 2);
+	const uint64_t lanes = orderly ? UINT64_C(1) << nvw_random_below(random, ACTIVE) :
+					 1 + nvw_random_below(random, (1 << ACTIVE) - 1);
+	const unsigned first_place = orderly && kind <= NVW__STORE ? 2 : 0, places = orderly ? 2 : PLACES - 1;
+	struct emu_wavefront *const wf = &s->wavefronts[g][w];
+	unsigned races = 0;
+
+	s->sites[step] = (struct nvw_site){"made-up.c", "made_up", step + 1};
+	for (unsigned lane = 0; lane < ACTIVE; lane++) {
+		const unsigned place = first_place + (unsigned)nvw_random_below(random, places), half = (unsigned)nvw_random_below(random, 2);
+		const unsigned offset = log2_size == 3 ? 0 : 4 * half;
+		const bool fails = nvw_random_below(random, 3) == 0;
+
+		wf->requests[lane] = (struct nvw__request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
+			.value = lane,
+			.compare = fails ? lane + 1 : lane,
+			.site = &s->sites[step],
+			.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24};
+	}
+	/* Lanes that store do so one after the other as far as synchronization goes; data have no order among lanes. */
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const struct nvw__request *const r = &wf->requests[lane];
+		const unsigned at = (unsigned)(r->address - (uint64_t)(uintptr_t)s->memory);
+		const bool failed = kind == NVW__COMPARE_EXCHANGE && r->compare != r->value;
+
+		races += happens(d,
+			(struct seen){.item = (g * GROUP_WAVEFRONTS + w) * ACTIVE + lane,
+				.place = at / 8,
+				.line = step + 1,
+				.mask = (uint8_t)(((1u << (1u << log2_size)) - 1) << at % 8),
+				.atomic = kind >= NVW__ATOMIC_LOAD,
+				.write = kind != NVW__LOAD && kind != NVW__ATOMIC_LOAD && !failed,
+				.scope = scope},
+			order, kind == NVW__ADD || kind == NVW__COMPARE_EXCHANGE);
+	}
+	races_access(s->rig.machine, wf, lanes);
+	return races;
+}
+
+static unsigned item_of(const struct emu_race_access *a)
+{
+	return (unsigned)(a->work_item / LANES * ACTIVE + a->work_item % LANES);
+}
+
+static const struct seen *seen_at(const struct definition *d, const struct emu_race_access *a)
+{
+	unsigned i = 0;
+
+	while (d->seen[i].line != a->site->line || d->seen[i].item != item_of(a)) {
+		assert_true(++i < d->seen_count);
+	}
+	return &d->seen[i];
+}
+
+/* A race that has just been told: it is one, and scopes are blamed rightly. */
+static void check_told(const struct definition *d, const struct emu_race *race)
+{
+	const struct seen *const x = seen_at(d, &race->first), *const y = seen_at(d, &race->second);
+
+	assert_true(is_race(d, x, y));
+	assert_int_equal(race->kind == EMU_RACE_SCOPES, x->atomic && y->atomic);
+	assert_int_equal(race->scopes_to_blame, d->scopes && race->kind == EMU_RACE_DATA && !unordered(d, x, y, 1));
+	assert_int_equal(race->scopes_to_blame, race->release.site && race->acquire.site);
+}
+
+static void random_programs_race_where_the_definition_says_so(void **state)
+{
+	static const struct {
+		const char *protocol;
+		enum emu_race_model model;
+		bool scopes, remote, by_cu;
+	} table[] = {{"vi", EMU_RACES_CLAIMED, true, false, false}, {"rsp", EMU_RACES_CLAIMED, true, true, false},
+		{"gh", EMU_RACES_CLAIMED, true, false, true}, {"gd", EMU_RACES_CLAIMED, false, false, false},
+		{"vi", EMU_RACES_DRF, false, false, false}};
+	static struct stage s;
+	static struct definition d;
+	struct nvw_random random = {11};
+	unsigned racing = 0, clean = 0, blamed = 0;
+
+	rig_begin(&s.rig, 0, NULL);
+	s.memory = nvw_alloc(s.rig.machine, 8 * PLACES);
+	for (unsigned program = 0; program < 4000; program++) {
+		const unsigned row = program % 5;
+		const struct emu_race_report *report;
+
+		set_stage(&s, table[row].protocol, table[row].model);
+		report = emu_races(s.rig.machine);
+		d = (struct definition){.scopes = table[row].scopes, .remote = table[row].remote, .by_cu = table[row].by_cu};
+		for (unsigned step = 0; step < STEPS; step++) {
+			const uint64_t before = report->races;
+			const unsigned listed = report->count, what = (unsigned)nvw_random_below(&random, 12);
+
+			if (what == 0) {
+				const unsigned g = (unsigned)nvw_random_below(&random, GROUPS);
+
+				races_group_barrier(s.rig.machine, &s.groups[g]);
+				group_meets(&d, g);
+			} else {
+				const unsigned races = act(&s, &d, &random, step, program & 1);
+
+				assert_int_equal(report->races > before, races > 0);
+				racing += races > 0;
+				clean += !races;
+				for (unsigned i = listed; i < report->count; i++) {
+					check_told(&d, &report->race[i]);
+					blamed += report->race[i].scopes_to_blame;
+				}
+			}
+		}
+	}
+	assert_true(racing > 1000 && clean > 1000 && blamed > 30);
+	rig_end(&s.rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(release_and_acquire_order_under_every_protocol),
+		cmocka_unit_test(a_missing_release_or_acquire_is_a_race_under_every_protocol),
+		cmocka_unit_test(a_scope_too_narrow_is_a_mismatch_that_is_named),
+		cmocka_unit_test(scopes_mean_nothing_where_the_protocol_claims_drf),
+		cmocka_unit_test(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone),
+		cmocka_unit_test(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi),
+		cmocka_unit_test(order_goes_through_a_third_work_item_and_other_scopes),
+		cmocka_unit_test(read_modify_writes_continue_a_release_sequence_and_stores_end_it),
+		cmocka_unit_test(a_compare_exchange_releases_if_it_succeeds),
+		cmocka_unit_test(relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ),
+		cmocka_unit_test(barriers_order_whom_they_join_and_nobody_else),
+		cmocka_unit_test(lanes_of_a_wavefront_race_and_equal_values_are_noted),
+		cmocka_unit_test(bytes_race_and_not_words),
+		cmocka_unit_test(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not),
+		cmocka_unit_test(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit),
+		cmocka_unit_test(shared_clocks_are_the_same_as_plain_ones),
+		cmocka_unit_test(random_programs_race_where_the_definition_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
