@@ -289,9 +289,10 @@ void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *o
 
 /* ---- Logs from elsewhere ----------------------------------------------------------------------------------- */
 
-/* A store log (store_log.h) of a program that had image mapped, and how to judge what a crash leaves of that file. */
+/* A log of a program that had image mapped, and how to judge what a crash leaves of that file. */
 struct ct_foreign {
-	const char *store_log, *image; /* paths */
+	const char *store_log; /* path of a store log (store_log.h), or of a persist log that was recorded (nvwave exec) */
+	const char *image;     /* path; may be shorter than the pool of a persist log */
 	const char *command;           /* checker.h; NULL: */
 	const char *library;
 	const char *command_line;      /* for saved findings; may be NULL */

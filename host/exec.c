@@ -223,6 +223,9 @@ static void enter_program(const struct host_session *s, const char *library, cha
 	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
 	setenv("LD_PRELOAD", preload, 1);
 	setenv(HOST_SESSION_VARIABLE, s->folder, 1);
+	if (s->quiet) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	}
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	execvp(argv[0], argv);
