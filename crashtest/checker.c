@@ -157,7 +157,35 @@ static bool split(char *command, char *words[32])
 	return n > 0;
 }
 
-static pid_t start(const struct ct_checker *c, const char *path)
+/* What commands of this process write: kept apart from the report, and the reason for a finding. */
+static int output_file(void)
+{
+	static pid_t owner;
+	static int fd = -1;
+
+	if (owner != getpid()) { /* or parent and child would write into one */
+		fd = memfd_create("output of the checker", MFD_CLOEXEC);
+		owner = getpid();
+	}
+	if (fd >= 0 && (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
+		return -1;
+	}
+	return fd;
+}
+
+/* The first line that the command wrote; "" if there is none. */
+static void first_line(int fd, char *line, size_t n)
+{
+	const ssize_t got = fd >= 0 ? pread(fd, line, n - 1, 0) : 0;
+
+	line[got > 0 ? got : 0] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *c = line; *c != '\0'; c++) {
+		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	}
+}
+
+static pid_t start(const struct ct_checker *c, const char *path, int output)
 {
 	char script[4096], copy[4096];
 	char *words[32], *shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", script,
@@ -180,6 +208,10 @@ static pid_t start(const struct ct_checker *c, const char *path)
 	if (pid == 0) {
 		setpgid(0, 0); /* what it starts ends with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (output >= 0) {
+			dup2(output, STDOUT_FILENO);
+			dup2(output, STDERR_FILENO);
+		}
 		if (direct) {
 			execvp(words[0], words);
 		} else {
@@ -216,13 +248,15 @@ static int judge_by_command(
 	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
 {
 	static struct state_file file; /* of this process, which has one checker */
+	char line[160];
 	int status = 0;
 
 	if (fill_file(&file, c, image)) {
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		_exit(2);
 	}
-	const pid_t pid = start(c, file.path);
+	const int output = output_file();
+	const pid_t pid = start(c, file.path, output);
 
 	if (pid < 0) {
 		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
@@ -235,8 +269,11 @@ static int judge_by_command(
 		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
 	}
-	return WEXITSTATUS(status) == 0 ?
-		       0 :
+	if (WEXITSTATUS(status) == 0) {
+		return 0;
+	}
+	first_line(output, line, sizeof line);
+	return *line ? nvw_violation(findings, 0, "%s", line) :
 		       nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(status));
 }
 
