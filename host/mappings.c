@@ -180,10 +180,10 @@ static void unwatch(struct host_mapping *m)
 	if (m->shadow != NULL) {
 		munmap(m->shadow, m->length);
 	}
-	if (m->page != NULL) {
+	if (m->page != NULL && !m->part) {
 		munmap(m->page, m->length / HOST_PAGE * sizeof *m->page);
 	}
-	if (m->lines != NULL) {
+	if (m->lines != NULL && !m->part) {
 		const uintptr_t first = (uintptr_t)m->lines & ~(uintptr_t)(HOST_PAGE - 1);
 
 		munmap((void *)first, (uintptr_t)m->lines - first + m->length / HOST_LINE);
@@ -323,6 +323,7 @@ static void split(struct host_mapping *m, size_t at)
 	if (rest == NULL) {
 		return;
 	}
+	m->part = true;
 	*rest = *m;
 	rest->start += at;
 	rest->length -= at;

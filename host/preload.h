@@ -114,6 +114,7 @@ struct host_mapping {
 	uint64_t off;        /* in the file */
 	int file;            /* in the session; negative: not recorded */
 	bool real;           /* persistent memory: the processor's flushes are carried out */
+	bool part;           /* of what was mapped: page and lines are shared with the rest, and stay */
 	bool read_only;      /* at present, by the program's own mprotect() */
 	uint8_t *alias;      /* the same bytes, always writable */
 	uint8_t *shadow, *lines;

@@ -413,7 +413,10 @@ static void pass_on(int number, siginfo_t *info, void *context)
 
 		host_self.inside = true; /* the real one */
 		sigaction(SIGSEGV, &action, NULL);
-		host_self.inside = inside; /* the store is tried again, and ends the program */
+		host_self.inside = inside;
+		if (info->si_code <= 0) {
+			raise(SIGSEGV); /* somebody sent it */
+		} /* else the access is tried again, and ends the program */
 	}
 }
 
