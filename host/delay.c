@@ -15,11 +15,15 @@ static uint64_t in_ns(uint64_t ticks)
 	return (uint64_t)((double)ticks / host_control->ticks_per_ns + 0.5);
 }
 
-/* Waits for a tick; a delay that was over before it began is none. */
+/* Waits for a tick; a delay that is shorter than a call by itself is none. */
 static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
 {
 	const uint64_t stop = until - overhead;
 	uint64_t now;
+
+	if ((int64_t)(stop - began) <= 0) {
+		return;
+	}
 
 	do {
 		now = host_ticks();

@@ -296,6 +296,14 @@ static bool cool(struct host_page *p, const struct host_mapping *m)
 	return false;
 }
 
+/* Pages that a flush found changed; the fence behind it will not. */
+static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
+{
+	for (size_t page = from / HOST_PAGE; page <= (to - 1) / HOST_PAGE; page++) {
+		m->page[page].idle = 0;
+	}
+}
+
 /* Compares all hot pages of a range; those that have been idle for long leave the list. */
 static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 {
@@ -490,8 +498,8 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	const uint32_t site = host_site(caller);
 
 	lines_of(m, address, n, &from, &to);
-	if (!copied) {
-		compare(m, from, to, HOST_CHANGE, site);
+	if (!copied && compare(m, from, to, HOST_CHANGE, site)) {
+		stay_hot(m, from, to);
 	}
 	const uint64_t idle = flush_lines(m, from, to);
 
