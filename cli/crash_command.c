@@ -292,7 +292,9 @@ static int test(struct crash_run *r)
 	catch_interrupts();
 	o.interrupted = &interrupted;
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	const int error = r->request->store_log ? test_foreign(r, &o) : test_subject(r, &o);
+	const int error = r->request->run       ? r->request->run(r->request->context, &o, &r->result) :
+			  r->request->store_log ? test_foreign(r, &o) :
+						  test_subject(r, &o);
 
 	if (o.progress != NULL) {
 		fputs("\r\033[K", stderr);

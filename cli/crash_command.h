@@ -12,6 +12,9 @@ struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test, intervals;
 	const char *html; /* page to write; NULL: none */
+	/* Makes the result in place of a subject or a store log, with the test's final options; NULL: no such. */
+	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
+	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib; /* NULL: not given */
 };
 

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <nvw/random.h>
 
 #include "../host/exec.h"
 #include "commands.h"
@@ -136,14 +139,23 @@ static int make_command(const char *command, const char *image, struct working_c
 
 /* ---- The run ------------------------------------------------------------------------------------------------------- */
 
+struct tested {
+	const struct emu_config *machine;
+	const struct crash_request *request;
+	const char *command;
+	struct working_copy copy;
+	char log[300], base[300];
+};
+
+/* What the program did to itself; in kill mode SIGKILL is ours. */
 static void tell(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
 
-	if (WIFSIGNALED(s->status)) {
+	if (WIFSIGNALED(s->status) && c->kill_at == 0) {
 		fprintf(stderr, "nvwave: note: %s ended by signal %d (%s): what it did until then is explored\n", s->program,
 			WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
-	} else if (WEXITSTATUS(s->status) != 0) {
+	} else if (WIFEXITED(s->status) && WEXITSTATUS(s->status) != 0) {
 		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n", s->program,
 			WEXITSTATUS(s->status));
 	}
@@ -157,40 +169,41 @@ static void tell(const struct host_session *s)
 	}
 }
 
-/* Which of the files that the program mapped is the copy. */
+/* Which of the files that the program mapped is the copy: 1, or 0 if none is. */
 static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
 {
 	const struct host_control *const c = s->control;
 	char *const real = realpath(path, NULL);
+	int found = 0;
 
-	for (unsigned i = 0; i < c->file_count; i++) {
+	for (unsigned i = 0; i < c->file_count && !found; i++) {
 		if (strcmp(c->file[i].path, real ? real : path) == 0) {
 			*ret_file = i;
-			free(real);
-			return 0;
+			found = 1;
 		}
 	}
 	free(real);
+	return found;
+}
+
+static int refuse_unmapped(const struct host_session *s)
+{
+	const struct host_control *const c = s->control;
+
 	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program,
 		c->file_count ? ", but " : c->attached ? ", nor any other file" : ": it did not load the library that watches it",
 		c->file_count ? c->file[0].path : "");
 }
 
 /* The log and the file as it was, beside the copy. */
-static int write_log(struct host_session *s, const struct working_copy *w, const char *log, const char *base)
+static int write_log(struct host_session *s, const struct tested *t, unsigned file)
 {
 	struct host_counts counts;
-	unsigned file = 0;
-	int error = find_file(s, w->path, &file);
+	const int fd = open(t->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int error = fd < 0 ? nvw_fail_errno("%s", t->log) : host_session_convert(s, file, fd, t->log, &counts);
 
-	if (error) {
-		return error;
-	}
-	const int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	error = fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, file, fd, log, &counts);
-	error = error ? error : host_session_save_base(s, file, base);
-	if (!error && counts.stores > 0 && counts.flushes == 0) {
+	error = error ? error : host_session_save_base(s, file, t->base);
+	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
 		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed through libpmem: flushes of its own "
 				"are not seen\n",
 			s->program);
@@ -198,51 +211,132 @@ static int write_log(struct host_session *s, const struct working_copy *w, const
 	return error;
 }
 
-static int record(const struct emu_config *machine, struct working_copy *w, const char *log, const char *base)
+/* Runs until the event, 0: to the end. 1 if there is a log then, 0 if it was killed before it mapped the file. */
+static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 {
-	const struct host_options options = {.machine = machine, .record = true};
+	const struct host_options options = {.machine = t->machine, .record = true};
 	struct host_session s;
+	unsigned file = 0;
 	int error = host_session_begin(&options, &s);
 
 	if (error) {
 		return error;
 	}
 	s.quiet = true;
-	error = host_session_run(&s, w->words);
+	s.apart = kill_at > 0;
+	s.control->kill_at = kill_at;
+	error = host_session_run(&s, t->copy.words);
 	if (!error) {
+		const int found = find_file(&s, t->copy.path, &file);
+
 		tell(&s);
-		error = write_log(&s, w, log, base);
+		*ret_events = s.control->events;
+		error = !found && kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, t, file) : 0;
+		error = error ? error : found;
 	}
 	host_session_end(&s);
 	return error;
 }
 
+static int explore(const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)
+{
+	const struct ct_foreign foreign = {.store_log = t->log,
+		.image = t->base,
+		.command = t->request->check,
+		.library = t->request->check_lib,
+		.command_line = t->command,
+		.last_only = last_only};
+
+	return ct_run_foreign(&foreign, o, ret_result);
+}
+
+static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	uint64_t events;
+	const int recorded = record(context, 0, &events);
+
+	return recorded < 0 ? recorded : explore(context, o, false, ret_result);
+}
+
+/* ---- Kills ----------------------------------------------------------------------------------------------------------- */
+
+enum { KILLS = 20, STATES_A_KILL = 8 };
+
+static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
+{
+	static struct ct_result result;
+	struct ct_options few = *o;
+	uint64_t events;
+
+	unlink(t->copy.path);
+	int error = copy_bytes(t->request->image, t->copy.path);
+
+	error = error ? error : record(t, at, &events);
+	if (error <= 0) {
+		return error;
+	}
+	result = (struct ct_result){0};
+	few.states = STATES_A_KILL;
+	few.save = sum->finding_count ? NULL : o->save; /* the first one's */
+	error = explore(t, &few, true, &result);
+	if (!error) {
+		result.states_failing = !result.consistent; /* kills are counted */
+		for (unsigned i = 0; i < result.finding_count; i++) {
+			result.finding[i].states = 1;
+		}
+		ct_result_add(sum, &result);
+	}
+	return error;
+}
+
+/* The program dies by SIGKILL at events of a seeded choice; of each run, what is durable for certain, and some of what may
+ * be, is checked. */
+static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	struct tested *const t = context;
+	const uint64_t kills = o->states ? o->states : KILLS;
+	struct nvw_random random = {o->seed};
+	uint64_t events = 0;
+	struct timespec began, ended;
+	int error;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	error = record(t, 0, &events);
+	*ret_result = (struct ct_result){.mode = CT_KILL, .model = CT_MODEL_X86, .consistent = true};
+	error = error < 0 ? error : 0;
+	for (uint64_t i = 0; i < kills && !error && !(o->interrupted && *o->interrupted); i++) {
+		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
+		ret_result->states_tested += !error;
+	}
+	ret_result->interrupted = o->interrupted && *o->interrupted;
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	ret_result->host_seconds =
+		(double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+	return error;
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------------------------------- */
+
 int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
+	struct tested t = {.machine = machine, .request = request, .command = command};
 	struct crash_request explored = *request;
-	struct working_copy w = {.folder = ""};
-	char log[300] = "", base[300] = "";
 	int error = crash_check_foreign(request), status = STATUS_INPUT;
 
 	if (!error && request->store_log != NULL) {
 		error = nvw_fail(NVW_E_USAGE, "--exec makes its own log: --store-log has no place beside it");
 	}
-	error = error ? error : make_copy(request->image, &w);
-	error = error ? error : make_command(request->exec, request->image, &w);
+	error = error ? error : make_copy(request->image, &t.copy);
+	error = error ? error : make_command(request->exec, request->image, &t.copy);
 	if (!error) {
-		snprintf(log, sizeof log, "%s/.log", w.folder);
-		snprintf(base, sizeof base, "%s/.base", w.folder);
-		error = record(machine, &w, log, base);
-	}
-	if (!error) {
-		explored.store_log = log;
-		explored.image = base;
+		snprintf(t.log, sizeof t.log, "%s/.log", t.copy.folder);
+		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder);
+		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
+		explored.context = &t;
 		status = crash_store_log(&explored, command, json);
+		unlink(t.log);
+		unlink(t.base);
 	}
-	if (log[0] != '\0') {
-		unlink(log);
-		unlink(base);
-	}
-	drop_copy(&w);
+	drop_copy(&t.copy);
 	return error ? cli_fail() : status;
 }

@@ -296,6 +296,7 @@ struct ct_foreign {
 	const char *command;           /* checker.h; NULL: */
 	const char *library;
 	const char *command_line;      /* for saved findings; may be NULL */
+	bool last_only;                /* only what a crash at the log's end leaves: the program was killed there */
 };
 
 /*
@@ -304,6 +305,9 @@ struct ct_foreign {
  */
 NVW_CHECKED int ct_run_foreign(const struct ct_foreign *foreign, const struct ct_options *options,
 	struct ct_result *ret_result);
+
+/* Adds a result to a sum, findings that are equal but for numbers to each other; frees it. Intervals are not kept. */
+void ct_result_add(struct ct_result *sum, struct ct_result *result);
 
 /* ---- Self-test --------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 
 #include "checker.h"
 #include "finding.h"
+#include "group.h"
 #include "modes.h"
 #include "process.h"
 #include "store_log.h"
@@ -127,13 +128,36 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 	return head;
 }
 
+/* Records of the log before the one that ends it. */
+static int last_record(int log_fd, uint64_t *ret_last)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	uint64_t records = 0;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		records++;
+	}
+	nvw_log_reader_close(reader);
+	*ret_last = records > 0 ? records - 1 : 0;
+	return error;
+}
+
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
 	uint64_t bytes, struct ct_result *ret_result)
 {
+	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
 	struct ct_checker checker;
-	int error = ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
+	int error = f->last_only ? last_record(log_fd, &first) : 0;
+
+	error = error ? error : ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
 	const struct ct_exploration e = {
+		.first_record = first,
 		.rules = {.model = o->model, .unit_bytes = o->atomicity},
 		.log_fd = log_fd,
 		.initial = image,
@@ -198,4 +222,34 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	}
 	free(image);
 	return error;
+}
+
+void ct_result_add(struct ct_result *sum, struct ct_result *r)
+{
+	static struct ct_groups groups;
+
+	groups = (struct ct_groups){0};
+	for (unsigned i = 0; i < sum->finding_count; i++) {
+		ct_groups_add(&groups, &sum->finding[i]);
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		r->finding[i].instant += sum->instants; /* later than all before it */
+		ct_groups_add(&groups, &r->finding[i]);
+	}
+	sum->finding_count = groups.count;
+	sum->findings_unlisted += groups.unlisted + r->findings_unlisted;
+	for (unsigned i = 0; i < groups.count; i++) {
+		sum->finding[i] = groups.group[i].finding;
+	}
+	sum->consistent = sum->consistent && r->consistent;
+	sum->interrupted = sum->interrupted || r->interrupted;
+	sum->gave_up = sum->gave_up || r->gave_up;
+	sum->states_distinct += r->states_distinct;
+	sum->states_equal += r->states_equal;
+	sum->states_failing += r->states_failing;
+	sum->instants += r->instants;
+	sum->stores += r->stores;
+	sum->barriers += r->barriers;
+	sum->explore_seconds += r->explore_seconds;
+	ct_result_free(r);
 }

@@ -223,14 +223,28 @@ static void enter_program(const struct host_session *s, const char *library, cha
 	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
 	setenv("LD_PRELOAD", preload, 1);
 	setenv(HOST_SESSION_VARIABLE, s->folder, 1);
+	if (s->apart) {
+		setpgid(0, 0);
+	}
 	if (s->quiet) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	}
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	execvp(argv[0], argv);
 	fprintf(stderr, "nvwave: %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
+}
+
+static volatile pid_t running;
+
+/* Who ends us means the program. */
+static void pass_on(int number)
+{
+	if (running > 0) {
+		kill(running, number);
+	}
 }
 
 int host_session_run(struct host_session *s, char *const argv[])
@@ -248,9 +262,11 @@ int host_session_run(struct host_session *s, char *const argv[])
 	/* Signals of the terminal are for the program; what it did is still to be reported. */
 	void (*const interrupt)(int) = signal(SIGINT, SIG_IGN);
 	void (*const quit)(int) = signal(SIGQUIT, SIG_IGN);
+	void (*const terminate)(int) = signal(SIGTERM, pass_on);
 	const uint64_t began = raw_ns();
 	const pid_t pid = fork();
 
+	running = pid;
 	if (pid == 0) {
 		enter_program(s, absolute ? absolute : library, argv);
 	}
@@ -260,6 +276,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 	s->seconds = 1e-9 * (double)(raw_ns() - began);
 	signal(SIGINT, interrupt);
 	signal(SIGQUIT, quit);
+	signal(SIGTERM, terminate);
 	if (pid < 0) {
 		return nvw_fail_errno("%s cannot be started", argv[0]);
 	}

@@ -22,6 +22,7 @@ struct host_options {
 struct host_session {
 	char folder[256];
 	struct host_control *control;
+	bool apart;       /* the program has a process group of its own, as control->kill_at needs; set before the run */
 	bool quiet;       /* the program's standard output is our standard error; set before the run */
 	int status;       /* of the program, as waitpid() has it */
 	double seconds;   /* that it ran */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -97,6 +98,59 @@ HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 			     host_protecting(addr, length, prot & PROT_WRITE);
 
 	return REAL(mprotect)(addr, length, watched ? prot & ~PROT_WRITE : prot);
+}
+
+/* ---- The kernel's own ways to make a file durable ------------------------------------------------------------------------- */
+
+HOST_EXPORT int msync(void *addr, size_t length, int flags)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(msync)(addr, length, flags);
+
+	if (error == 0 && (flags & MS_SYNC) && host_control != NULL && !host_self.inside) {
+		host_synced(addr, length, &caller);
+	}
+	return error;
+}
+
+/* Whatever was stored through a recorded mapping of the file. */
+static void synced_file(int fd, const struct host_caller *caller)
+{
+	struct stat s;
+
+	if (!host_recording || host_self.inside || fstat(fd, &s)) {
+		return;
+	}
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+		const struct host_file *const f = m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
+
+		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino) {
+			host_synced((void *)m->start, m->length, caller);
+		}
+	}
+}
+
+HOST_EXPORT int fsync(int fd)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(fsync)(fd);
+
+	if (error == 0) {
+		synced_file(fd, &caller);
+	}
+	return error;
+}
+
+HOST_EXPORT int fdatasync(int fd)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(fdatasync)(fd);
+
+	if (error == 0) {
+		synced_file(fd, &caller);
+	}
+	return error;
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------------- */

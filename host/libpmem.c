@@ -182,6 +182,16 @@ static void persist(const struct host_mapping *m, const void *addr, size_t len, 
 	drain(began, caller);
 }
 
+void host_synced(void *addr, size_t len, const struct host_caller *caller)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_find(addr);
+
+	if (m != NULL) {
+		persist(m, addr, len, began, caller);
+	}
+}
+
 HOST_EXPORT void pmem_persist(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();

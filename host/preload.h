@@ -175,6 +175,9 @@ void host_catch_faults(void);
 /* A mapping that goes: for a message if something in it is touched later. */
 void host_note_gone(const struct host_mapping *m);
 
+/* The kernel has written a range back: flushed and drained (libpmem.c). */
+void host_synced(void *address, size_t n, const struct host_caller *caller);
+
 /* ---- Places (sites.c) -------------------------------------------------------------------------------------------------- */
 
 /* Number of the program's place behind a call, from 1; 0 if there is no room. Under the lock. */

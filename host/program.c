@@ -95,14 +95,17 @@ static enum host_program look_at(const char *path, unsigned depth)
 enum host_program host_program_look(const char *name, char *ret_path, size_t n)
 {
 	const char *const list = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
+	const bool is_path = strchr(name, '/') != NULL;
 	char path[4096];
+	bool found = is_path;
 
 	snprintf(path, sizeof path, "%s", name);
-	for (const char *at = list; strchr(name, '/') == NULL && at != NULL;) {
+	for (const char *at = list; !found && *at != '\0'; at += *at == ':') {
 		const size_t part = strcspn(at, ":");
 
-		snprintf(path, sizeof path, "%.*s%s%s", (int)part, at, part ? "/" : "", name);
-		at = access(path, X_OK) == 0 ? NULL : at[part] ? at + part + 1 : NULL;
+		snprintf(path, sizeof path, "%.*s%s%.255s", (int)part, at, part ? "/" : "", name);
+		found = access(path, X_OK) == 0;
+		at += part;
 	}
 	if (ret_path != NULL) {
 		snprintf(ret_path, n, "%s", path);

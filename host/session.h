@@ -151,6 +151,7 @@ struct host_control {
 	pthread_mutex_t lock;    /* of everything below but the counters; robust, between processes */
 	uint64_t spool_tail;
 	uint64_t events;
+	uint64_t kill_at;        /* the session's processes die before this event; 0: never */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
 	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
 	uint64_t gap[HOST_GAP_COUNT];

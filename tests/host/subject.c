@@ -322,6 +322,23 @@ static int looks_up(void)
 	return 0;
 }
 
+/* Without libpmem: the system calls that make a mapping durable. */
+static int syncs(void)
+{
+	const int fd = open(path, O_RDWR);
+	uint64_t *const at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED) {
+		return 1;
+	}
+	at[6] = 66;
+	if (msync(at, 4096, MS_SYNC)) {
+		return 1;
+	}
+	at[7] = 77;
+	return fsync(fd);
+}
+
 static int wastes(void)
 {
 	for (unsigned i = 0; i < 10; i++) {
@@ -381,7 +398,7 @@ static const struct {
 	{"forks", forks}, {"executes", executes}, {"clears", executes_without_environment}, {"dies", dies},
 	{"two", two_pools}, {"twice", maps_twice}, {"stray", writes_after_unmapping}, {"descriptor", writes_by_descriptor},
 	{"reads", reads_into_mapping}, {"part", unmaps_part}, {"protects", protects}, {"looks-up", looks_up},
-	{"wastes", wastes}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},
+	{"wastes", wastes}, {"syncs", syncs}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},
 };
 
 int main(int argc, char **argv)

@@ -351,6 +351,17 @@ static void libpmem_that_is_looked_up_is_interposed(void **state)
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 }
 
+static void msync_and_fsync_make_durable_like_a_flush_and_a_drain(void **state)
+{
+	clean();
+	assert_int_equal(record("syncs", 0), 0);
+	const struct told told = replay_of("log", "pool");
+
+	assert_int_equal(stores_to("log", 6, 66) + stores_to("log", 7, 77), 2);
+	assert_true(told.flushes >= 2 && told.fences_after_last_store >= 1);
+	assert_int_equal(run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
+}
+
 static void an_event_has_the_programs_source_line(void **state)
 {
 	char expected[256];
@@ -547,6 +558,23 @@ static void the_models_differ_where_they_should(void **state)
 		1);
 }
 
+static void a_killed_program_leaves_states_that_are_checked(void **state)
+{
+	clean();
+	assert_int_equal(run("%s pool 2 && cp pool before", append_log), 0);
+	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4' --image=pool --check=%s --states=10", nvwave, append_log,
+				 append_log),
+		0);
+	assert_non_null(strstr(output, "10 kills"));
+	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 --save=saved",
+				 nvwave, append_log, append_log),
+		1);
+	assert_non_null(strstr(output, "counts and is not whole"));
+	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
+	assert_int_equal(run("cmp pool before"), 0);
+	assert_int_equal(run("%s crash --mode=kill --exec='%s forks {}' --image=new --check=true --states=5", nvwave, subject), 0);
+}
+
 static void crash_tests_that_cannot_be_are_refused(void **state)
 {
 	clean();
@@ -602,6 +630,7 @@ int main(void)
 		cmocka_unit_test(the_programs_own_faults_and_protections_stay_its_own),
 		cmocka_unit_test(a_signal_handler_that_flushes_is_recorded),
 		cmocka_unit_test(libpmem_that_is_looked_up_is_interposed),
+		cmocka_unit_test(msync_and_fsync_make_durable_like_a_flush_and_a_drain),
 		cmocka_unit_test(an_event_has_the_programs_source_line),
 		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
 		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
@@ -614,6 +643,7 @@ int main(void)
 		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
 		cmocka_unit_test(the_models_differ_where_they_should),
+		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
 		cmocka_unit_test(crash_tests_that_cannot_be_are_refused),
 	};
 
