@@ -117,8 +117,8 @@ static int store_log(const struct cli_session *s, struct crash_request *request,
 
 	if (s->workload) {
 		nvw_fail(NVW_E_USAGE,
-			"--store-log and --exec are runs by themselves: a workload (%s) has no place beside them",
-			s->workload->name);
+			"%s is a run by itself: a workload (%s) has no place beside it",
+			request->exec ? "--exec" : "--store-log", s->workload->name);
 		status = cli_fail();
 	} else {
 		request->options.seed = s->config.seed;
