@@ -50,6 +50,26 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Without an index of addresses, which clang does not write: the unit that has it. */
+static const char *line_of(Dwfl_Module *m, Dwarf_Addr address, int *ret_line)
+{
+	Dwfl_Line *const indexed = dwfl_module_getsrc(m, address);
+	Dwarf_Addr bias;
+
+	if (indexed != NULL) {
+		return dwfl_lineinfo(indexed, NULL, ret_line, NULL, NULL, NULL);
+	}
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(m, unit, &bias)) != NULL;) {
+		Dwarf_Line *const line =
+			dwarf_haspc(unit, address - bias) == 1 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+
+		if (line != NULL && dwarf_lineno(line, ret_line) == 0) {
+			return dwarf_linesrc(line, NULL, NULL);
+		}
+	}
+	return NULL;
+}
+
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
 	*p = (struct host_place){.file = "?", .function = "not flushed"};
@@ -61,10 +81,9 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	Dwfl *const dwfl = open_module(c, module);
 	const Dwarf_Addr call = s->offset - 1; /* and not what comes after it */
 	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
-	Dwfl_Line *const at = m ? dwfl_module_getsrc(m, call) : NULL;
 	const char *const function = m ? dwfl_module_addrname(m, call) : NULL;
 	int line = 0;
-	const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;
+	const char *file = m ? line_of(m, call, &line) : NULL;
 
 	snprintf(p->function, sizeof p->function, "%s", function ? function : "?");
 	if (file == NULL) {

@@ -316,7 +316,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 
 	take_fresh();
 	while (*link != NULL) {
-		struct host_page *const p = *link;
+		struct host_page *const p = *link, *const next = p->next; /* once it is clean, a fault may link it */
 		const struct host_mapping *const m =
 			p->address - start < end - start ? host_find((void *)p->address) : NULL;
 
@@ -329,7 +329,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 			link = &p->next;
 			continue;
 		}
-		*link = p->next;
+		*link = next;
 		my.hot_count--;
 	}
 	my.hot_end = link;
@@ -354,6 +354,14 @@ void host_forget_hot(uintptr_t start, uintptr_t end)
 	my.hot_end = link;
 }
 
+static void push_fresh(struct host_page *p, uintptr_t address)
+{
+	p->address = address;
+	p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	}
+}
+
 bool host_page_fault(void *address)
 {
 	const struct host_mapping *const m = host_control ? host_find(address) : NULL;
@@ -363,21 +371,20 @@ bool host_page_fault(void *address)
 	}
 	const uintptr_t page = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1);
 	struct host_page *const p = page_of(m, page);
-	uint8_t before = HOST_CLEAN;
 
-	if (__atomic_compare_exchange_n(&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-		p->address = page;
-		p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	/* What was made writable must be hot after that: it may have been cooled in between. */
+	do {
+		uint8_t before = HOST_CLEAN;
+
+		if (__atomic_compare_exchange_n(
+			    &p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			push_fresh(p, page);
+		} else if (before == HOST_COOLING) {
+			__atomic_compare_exchange_n(
+				&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}
-	} else if (before == HOST_COOLING) {
-		__atomic_compare_exchange_n(&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-		/* If it became clean instead, the store faults once more. */
-		if (before == HOST_CLEAN) {
-			return true;
-		}
-	}
-	make_writable(page);
+		make_writable(page);
+	} while (__atomic_load_n(&p->state, __ATOMIC_SEQ_CST) != HOST_HOT);
 	return true;
 }
 

@@ -130,6 +130,38 @@ static int threads(void)
 	return 0;
 }
 
+/* Single words all over a larger pool, so that threads meet in pages that nobody has touched for a while. */
+static void *scatter(void *part)
+{
+	struct nvw_random r = {number * 16 + (uint64_t)(uintptr_t)part};
+	const size_t words = pool_bytes / 8;
+
+	for (unsigned i = 0; i < 8000; i++) {
+		const size_t at = (size_t)nvw_random_below(&r, words / 4) * 4 + (uintptr_t)part;
+
+		pool[at] = i + 1;
+		if (i % 8 == 0) {
+			pmem_persist(&pool[at], 8);
+		}
+	}
+	return NULL;
+}
+
+static int scatters(void)
+{
+	pthread_t thread[4];
+
+	pmem_unmap(pool, pool_bytes);
+	pool = pmem_map_file(path, 8 << 20, PMEM_FILE_CREATE, 0600, &pool_bytes, NULL);
+	for (uintptr_t i = 0; i < 4; i++) {
+		pthread_create(&thread[i], NULL, scatter, (void *)i);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+	}
+	return 0;
+}
+
 /* ---- Processes -------------------------------------------------------------------------------------------------- */
 
 static int wait_for(pid_t pid)
@@ -395,7 +427,7 @@ static const struct {
 	int (*run)(void);
 } modes[] = {
 	{"persist", persist_one}, {"unflushed", leave_unflushed}, {"stress", stress}, {"threads", threads},
-	{"forks", forks}, {"executes", executes}, {"clears", executes_without_environment}, {"dies", dies},
+	{"scatters", scatters}, {"forks", forks}, {"executes", executes}, {"clears", executes_without_environment}, {"dies", dies},
 	{"two", two_pools}, {"twice", maps_twice}, {"stray", writes_after_unmapping}, {"descriptor", writes_by_descriptor},
 	{"reads", reads_into_mapping}, {"part", unmaps_part}, {"protects", protects}, {"looks-up", looks_up},
 	{"wastes", wastes}, {"syncs", syncs}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},

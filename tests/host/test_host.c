@@ -120,6 +120,7 @@ static uint8_t *read_whole(const char *name, size_t *ret_n)
 
 struct told {
 	uint64_t stores, flushes, fences, written, threads;
+	uint64_t late; /* stores that the program's processes did not record themselves */
 	bool ended;
 	uint64_t fences_after_last_store;
 };
@@ -143,6 +144,7 @@ static struct told replay_of(const char *log, const char *file)
 		if (r.kind == NVW_LOG_STORE) {
 			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
 			told.stores++;
+			told.late += r.store.work_item == 0;
 			told.threads = r.store.work_item > told.threads ? r.store.work_item : told.threads;
 			told.fences_after_last_store = 0;
 		}
@@ -218,6 +220,18 @@ static void threads_that_block_all_signals_are_recorded(void **state)
 		assert_int_equal(record("threads", seed), 0);
 		assert_true(replay_of("log", "pool").threads > 2);
 		assert_no_notes();
+	}
+}
+
+/* Pages become hot and cold all the time, in four threads: none may be writable and unwatched. */
+static void every_store_is_found_by_the_program_itself(void **state)
+{
+	for (unsigned seed = 1; seed <= 6; seed++) {
+		clean();
+		assert_int_equal(record("scatters", seed), 0);
+		const struct told told = replay_of("log", "pool");
+
+		assert_true(told.stores > 10000 && told.late == 0);
 	}
 }
 
@@ -616,6 +630,7 @@ int main(void)
 		cmocka_unit_test(the_same_program_gives_the_same_log),
 		cmocka_unit_test(a_file_that_was_there_is_the_image),
 		cmocka_unit_test(threads_that_block_all_signals_are_recorded),
+		cmocka_unit_test(every_store_is_found_by_the_program_itself),
 		cmocka_unit_test(every_process_of_a_program_that_forks_is_recorded),
 		cmocka_unit_test(a_program_that_is_executed_goes_on_in_the_same_log),
 		cmocka_unit_test(an_executed_program_that_cannot_be_seen_is_told),
