@@ -20,6 +20,7 @@
 #include <nvw/checker.h>
 
 #include "checker.h"
+#include "fork_server.h"
 #include "image.h"
 
 /* ---- Library ------------------------------------------------------------------------------------------------ */
@@ -185,24 +186,36 @@ static void first_line(int fd, char *line, size_t n)
 	}
 }
 
-static pid_t start(const struct ct_checker *c, const char *path, int output)
+/* A command, cut into words; text is what they point into. By a shell if it needs one. */
+struct command {
+	char *words[32];
+	char text[4096];
+	bool direct;
+};
+
+static void make_command(const struct ct_checker *c, const char *path, struct command *ret_command)
 {
-	char script[4096], copy[4096];
-	char *words[32], *shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", script,
-				 (char *)(uintptr_t) "sh", (char *)(uintptr_t)path, NULL};
+	static char shell[] = "/bin/sh", option[] = "-c", name[] = "sh";
 	unsigned n = 0;
 
-	snprintf(copy, sizeof copy, "%s", c->command);
-	snprintf(script, sizeof script, "%s \"$1\"", c->command);
-	const bool direct = split(copy, words);
-
-	while (direct && words[n] != NULL) {
+	snprintf(ret_command->text, sizeof ret_command->text, "%s", c->command);
+	ret_command->direct = split(ret_command->text, ret_command->words);
+	while (ret_command->direct && ret_command->words[n] != NULL) {
 		n++;
 	}
-	if (direct) {
-		words[n] = (char *)(uintptr_t)path;
-		words[n + 1] = NULL;
+	if (!ret_command->direct) {
+		snprintf(ret_command->text, sizeof ret_command->text, "%s \"$1\"", c->command);
+		ret_command->words[n++] = shell;
+		ret_command->words[n++] = option;
+		ret_command->words[n++] = ret_command->text;
+		ret_command->words[n++] = name;
 	}
+	ret_command->words[n] = (char *)(uintptr_t)path;
+	ret_command->words[n + 1] = NULL;
+}
+
+static pid_t start(const struct command *command, int output)
+{
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
@@ -212,11 +225,7 @@ static pid_t start(const struct ct_checker *c, const char *path, int output)
 			dup2(output, STDOUT_FILENO);
 			dup2(output, STDERR_FILENO);
 		}
-		if (direct) {
-			execvp(words[0], words);
-		} else {
-			execv(shell[0], shell);
-		}
+		execvp(command->words[0], command->words);
 		_exit(127);
 	}
 	return pid;
@@ -244,6 +253,36 @@ static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
 	return in_time;
 }
 
+static void fill_or_exit(struct state_file *file, const struct ct_checker *c, const struct ct_image *image)
+{
+	if (fill_file(file, c, image)) {
+		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+		_exit(2);
+	}
+}
+
+/* Runs the command on the state; false if it had to be killed. */
+static bool run(struct state_file *file, const struct ct_checker *c, const struct ct_image *image, int output,
+	int *ret_status)
+{
+	static struct command command;
+	bool in_time;
+
+	fill_or_exit(file, c, image);
+	make_command(c, file->path, &command);
+	if (command.direct && ct_fork_server_run(command.words, output, c->timeout_ms, ret_status, &in_time)) {
+		return in_time;
+	}
+	fill_or_exit(file, c, image); /* one that cannot be served has worked on it */
+	const pid_t pid = start(&command, output);
+
+	if (pid < 0) {
+		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
+		_exit(2);
+	}
+	return finish(pid, c->timeout_ms, ret_status);
+}
+
 static int judge_by_command(
 	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
 {
@@ -251,18 +290,9 @@ static int judge_by_command(
 	char line[160];
 	int status = 0;
 
-	if (fill_file(&file, c, image)) {
-		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
-		_exit(2);
-	}
 	const int output = output_file();
-	const pid_t pid = start(c, file.path, output);
 
-	if (pid < 0) {
-		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
-		_exit(2);
-	}
-	if (!finish(pid, c->timeout_ms, &status)) {
+	if (!run(&file, c, image, output, &status)) {
 		return nvw_violation(findings, 0, "the checker does not end");
 	}
 	if (WIFSIGNALED(status)) {

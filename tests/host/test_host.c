@@ -589,6 +589,39 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 	assert_int_equal(run("%s crash --mode=kill --exec='%s forks {}' --image=new --check=true --states=5", nvwave, subject), 0);
 }
 
+/* The report of a checker that is a script, or a program of a line of C built with flags. */
+static int crash_with(const char *check)
+{
+	return run("%s crash --exec='%s pool 3' --image=pool --check=%s --timeout=2s --states=12", nvwave, append_log, check);
+}
+
+static void every_kind_of_checker_is_asked_about_every_state(void **state)
+{
+	clean();
+	assert_int_equal(run("%s pool 2", append_log), 0);
+	/* Forked from a server: none of it is left in the environment, and each run is one of its own. */
+	assert_int_equal(run("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
+			     "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script"),
+		0);
+	assert_int_equal(crash_with("./script"), 0);
+	assert_int_equal(run("test $(sort -u runs | wc -l) -ge 8"), 0);
+	/* Static: executed each time. It changes the file, which must be made new. */
+	assert_int_equal(run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], \"r+\"); int c = "
+			     "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static -o s s.c"),
+		0);
+	assert_int_equal(crash_with("./s"), 0);
+	assert_int_equal(run("cc -o s s.c"), 0);
+	assert_int_equal(crash_with("./s"), 0);
+	assert_int_equal(run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s s.c"), 0);
+	assert_int_equal(crash_with("./s"), 1);
+	assert_non_null(strstr(output, "dies of signal 11"));
+	assert_int_equal(run("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c"), 0);
+	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=./s --timeout=100ms --states=2", nvwave,
+				 append_log),
+		1);
+	assert_non_null(strstr(output, "does not end"));
+}
+
 static void crash_tests_that_cannot_be_are_refused(void **state)
 {
 	clean();
@@ -659,6 +692,7 @@ int main(void)
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
 		cmocka_unit_test(the_models_differ_where_they_should),
 		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
+		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
 		cmocka_unit_test(crash_tests_that_cannot_be_are_refused),
 	};
 
