@@ -21,8 +21,10 @@ static const char own_help[] =
 	"  --intervals              lists every interval between instants: its states, and how they were accounted for\n"
 	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
 	"  --self-test              of the workload, or of all: are the seeded bugs found, and nothing else?\n"
-	"  --store-log              a store log of pmemcheck instead of a workload, with\n"
-	"    --image                the file as it was before the log began\n"
+	"  --exec                   a program that uses libpmem instead of a workload: 'PROGRAM ARGS', run once on a copy of\n"
+	"                           the image, whose path in ARGS, or {}, becomes the copy's; or\n"
+	"  --store-log              a store log of pmemcheck, or what nvwave exec --record wrote; with\n"
+	"    --image                the file as it was before the program began; --exec may create it\n"
 	"    --check                a command that is given a file's path: exit status 0, consistent\n"
 	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h)\n"
 	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
@@ -115,12 +117,13 @@ static int store_log(const struct cli_session *s, struct crash_request *request,
 
 	if (s->workload) {
 		nvw_fail(NVW_E_USAGE,
-			"--store-log is a run by itself: a workload (%s) has no place beside it",
-			s->workload->name);
+			"%s is a run by itself: a workload (%s) has no place beside it",
+			request->exec ? "--exec" : "--store-log", s->workload->name);
 		status = cli_fail();
 	} else {
 		request->options.seed = s->config.seed;
-		status = crash_store_log(request, command ? command : "", s->json);
+		status = request->exec ? crash_exec(&s->config, request, command ? command : "", s->json) :
+					 crash_store_log(request, command ? command : "", s->json);
 	}
 	free(command);
 	return status;
@@ -155,7 +158,7 @@ int cmd_crash(int argc, char **argv)
 		status = cli_fail();
 	} else if (session.help) {
 		cli_session_help("crash", session.workload, own_help);
-	} else if (request.store_log) {
+	} else if (request.store_log || request.exec) {
 		status = store_log(&session, &request, argc, argv);
 	} else if (request.self_test) {
 		status = self_test(&session, &request);

@@ -150,6 +150,7 @@ static const struct {
 } own_texts[] = {
 	{"--html=", offsetof(struct crash_request, html)},
 	{"--store-log=", offsetof(struct crash_request, store_log)},
+	{"--exec=", offsetof(struct crash_request, exec)},
 	{"--image=", offsetof(struct crash_request, image)},
 	{"--check=", offsetof(struct crash_request, check)},
 	{"--check-lib=", offsetof(struct crash_request, check_lib)},
@@ -245,15 +246,15 @@ static void catch_interrupts(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static int check_foreign(const struct crash_request *r)
+int crash_check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--store-log: --image=FILE is needed, the file as it was before the log began");
+			"--store-log, --exec: --image=FILE is needed, the file as it was before the program began");
 	}
 	if ((r->check == NULL) == (r->check_lib == NULL)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--store-log: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
+			"--store-log, --exec: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
 	}
 	return 0;
 }
@@ -266,7 +267,7 @@ static int test_foreign(struct crash_run *r, const struct ct_options *o)
 		.command = q->check,
 		.library = q->check_lib,
 		.command_line = r->heading->command};
-	const int error = check_foreign(q);
+	const int error = crash_check_foreign(q);
 
 	return error ? error : ct_run_foreign(&foreign, o, &r->result);
 }
@@ -291,7 +292,9 @@ static int test(struct crash_run *r)
 	catch_interrupts();
 	o.interrupted = &interrupted;
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	const int error = r->request->store_log ? test_foreign(r, &o) : test_subject(r, &o);
+	const int error = r->request->run       ? r->request->run(r->request->context, &o, &r->result) :
+			  r->request->store_log ? test_foreign(r, &o) :
+						  test_subject(r, &o);
 
 	if (o.progress != NULL) {
 		fputs("\r\033[K", stderr);
@@ -331,7 +334,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 
 int crash_store_log(const struct crash_request *request, const char *command, bool json)
 {
-	const struct crash_heading heading = {.workload = request->store_log,
+	const struct crash_heading heading = {.workload = request->exec ? request->exec : request->store_log,
 		.machine = "",
 		.protocol = "",
 		.model = "",

@@ -12,7 +12,10 @@ struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test, intervals;
 	const char *html; /* page to write; NULL: none */
-	const char *store_log, *image, *check, *check_lib; /* NULL: not given */
+	/* Makes the result in place of a subject or a store log, with the test's final options; NULL: no such. */
+	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
+	void *context;
+	const char *store_log, *exec, *image, *check, *check_lib; /* NULL: not given */
 };
 
 int crash_option(const char *arg, struct crash_request *request);
@@ -22,8 +25,14 @@ int crash_option(const char *arg, struct crash_request *request);
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 
+/* NVW_E_USAGE unless there are an image and one checker. */
+NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
+
 /* --store-log: the report, and the exit status. */
 int crash_store_log(const struct crash_request *request, const char *command, bool json);
+
+/* --exec: records the program's run on a copy of the image, and goes on as with its log. The exit status. */
+int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command, bool json);
 
 /* --merge: the JSON reports of all shards of an exploration, as one report. */
 int crash_merge(int argc, char **argv);

@@ -170,7 +170,7 @@ enum { SHARED = sizeof shared / sizeof *shared };
 
 static bool is_flag(const char *arg)
 {
-	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested", "--symmetric", "--intervals"};
+	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested", "--symmetric", "--intervals", "--advice"};
 
 	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
 		if (!strcmp(arg, flags[i])) {
@@ -283,10 +283,10 @@ int cli_session_begin(struct cli_session *s, int argc, char **argv,
 {
 	int r;
 
-	*s = (struct cli_session){.mutation = -1};
+	*s = (struct cli_session){.mutation = -1, .without_workload = !strcmp(argv[0], "exec")};
 	for (int i = 1; i < argc; i++) {
 		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test") ||
-				      !strncmp(argv[i], "--store-log", 11);
+				      !strncmp(argv[i], "--store-log", 11) || !strncmp(argv[i], "--exec", 6);
 	}
 	emu_config_default(&s->config);
 	s->config.seed = 1;

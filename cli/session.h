@@ -16,7 +16,7 @@ struct cli_session {
 	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
 	bool json, help;
 	bool each_protocol; /* --protocol=each: one after the other (nvwave crash) */
-	bool without_workload; /* --self-test: of all; --store-log: of none */
+	bool without_workload; /* --self-test: of all; --store-log, exec: of none */
 	char **words; /* the command line, as --name=value */
 	unsigned word_count;
 };

@@ -20,6 +20,7 @@
 #include <nvw/checker.h>
 
 #include "checker.h"
+#include "fork_server.h"
 #include "image.h"
 
 /* ---- Library ------------------------------------------------------------------------------------------------ */
@@ -157,34 +158,74 @@ static bool split(char *command, char *words[32])
 	return n > 0;
 }
 
-static pid_t start(const struct ct_checker *c, const char *path)
+/* What commands of this process write: kept apart from the report, and the reason for a finding. */
+static int output_file(void)
 {
-	char script[4096], copy[4096];
-	char *words[32], *shell[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", script,
-				 (char *)(uintptr_t) "sh", (char *)(uintptr_t)path, NULL};
+	static pid_t owner;
+	static int fd = -1;
+
+	if (owner != getpid()) { /* or parent and child would write into one */
+		fd = memfd_create("output of the checker", MFD_CLOEXEC);
+		owner = getpid();
+	}
+	if (fd >= 0 && (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
+		return -1;
+	}
+	return fd;
+}
+
+/* The first line that the command wrote; "" if there is none. */
+static void first_line(int fd, char *line, size_t n)
+{
+	const ssize_t got = fd >= 0 ? pread(fd, line, n - 1, 0) : 0;
+
+	line[got > 0 ? got : 0] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *c = line; *c != '\0'; c++) {
+		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	}
+}
+
+/* A command, cut into words; text is what they point into. By a shell if it needs one. */
+struct command {
+	char *words[32];
+	char text[4096];
+	bool direct;
+};
+
+static void make_command(const struct ct_checker *c, const char *path, struct command *ret_command)
+{
+	static char shell[] = "/bin/sh", option[] = "-c", name[] = "sh";
 	unsigned n = 0;
 
-	snprintf(copy, sizeof copy, "%s", c->command);
-	snprintf(script, sizeof script, "%s \"$1\"", c->command);
-	const bool direct = split(copy, words);
-
-	while (direct && words[n] != NULL) {
+	snprintf(ret_command->text, sizeof ret_command->text, "%s", c->command);
+	ret_command->direct = split(ret_command->text, ret_command->words);
+	while (ret_command->direct && ret_command->words[n] != NULL) {
 		n++;
 	}
-	if (direct) {
-		words[n] = (char *)(uintptr_t)path;
-		words[n + 1] = NULL;
+	if (!ret_command->direct) {
+		snprintf(ret_command->text, sizeof ret_command->text, "%s \"$1\"", c->command);
+		ret_command->words[n++] = shell;
+		ret_command->words[n++] = option;
+		ret_command->words[n++] = ret_command->text;
+		ret_command->words[n++] = name;
 	}
+	ret_command->words[n] = (char *)(uintptr_t)path;
+	ret_command->words[n + 1] = NULL;
+}
+
+static pid_t start(const struct command *command, int output)
+{
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
 		setpgid(0, 0); /* what it starts ends with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (direct) {
-			execvp(words[0], words);
-		} else {
-			execv(shell[0], shell);
+		if (output >= 0) {
+			dup2(output, STDOUT_FILENO);
+			dup2(output, STDERR_FILENO);
 		}
+		execvp(command->words[0], command->words);
 		_exit(127);
 	}
 	return pid;
@@ -212,31 +253,57 @@ static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
 	return in_time;
 }
 
-static int judge_by_command(
-	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
+static void fill_or_exit(struct state_file *file, const struct ct_checker *c, const struct ct_image *image)
 {
-	static struct state_file file; /* of this process, which has one checker */
-	int status = 0;
-
-	if (fill_file(&file, c, image)) {
+	if (fill_file(file, c, image)) {
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		_exit(2);
 	}
-	const pid_t pid = start(c, file.path);
+}
+
+/* Runs the command on the state; false if it had to be killed. */
+static bool run(struct state_file *file, const struct ct_checker *c, const struct ct_image *image, int output,
+	int *ret_status)
+{
+	static struct command command;
+	bool in_time;
+
+	fill_or_exit(file, c, image);
+	make_command(c, file->path, &command);
+	if (command.direct && ct_fork_server_run(command.words, output, c->timeout_ms, ret_status, &in_time)) {
+		return in_time;
+	}
+	fill_or_exit(file, c, image); /* one that cannot be served has worked on it */
+	const pid_t pid = start(&command, output);
 
 	if (pid < 0) {
 		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
 		_exit(2);
 	}
-	if (!finish(pid, c->timeout_ms, &status)) {
+	return finish(pid, c->timeout_ms, ret_status);
+}
+
+static int judge_by_command(
+	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
+{
+	static struct state_file file; /* of this process, which has one checker */
+	char line[160];
+	int status = 0;
+
+	const int output = output_file();
+
+	if (!run(&file, c, image, output, &status)) {
 		return nvw_violation(findings, 0, "the checker does not end");
 	}
 	if (WIFSIGNALED(status)) {
 		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
 	}
-	return WEXITSTATUS(status) == 0 ?
-		       0 :
+	if (WEXITSTATUS(status) == 0) {
+		return 0;
+	}
+	first_line(output, line, sizeof line);
+	return *line ? nvw_violation(findings, 0, "%s", line) :
 		       nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(status));
 }
 

@@ -289,12 +289,14 @@ void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *o
 
 /* ---- Logs from elsewhere ----------------------------------------------------------------------------------- */
 
-/* A store log (store_log.h) of a program that had image mapped, and how to judge what a crash leaves of that file. */
+/* A log of a program that had image mapped, and how to judge what a crash leaves of that file. */
 struct ct_foreign {
-	const char *store_log, *image; /* paths */
+	const char *store_log; /* path of a store log (store_log.h), or of a persist log that was recorded (nvwave exec) */
+	const char *image;     /* path; may be shorter than the pool of a persist log */
 	const char *command;           /* checker.h; NULL: */
 	const char *library;
 	const char *command_line;      /* for saved findings; may be NULL */
+	bool last_only;                /* only what a crash at the log's end leaves: the program was killed there */
 };
 
 /*
@@ -303,6 +305,9 @@ struct ct_foreign {
  */
 NVW_CHECKED int ct_run_foreign(const struct ct_foreign *foreign, const struct ct_options *options,
 	struct ct_result *ret_result);
+
+/* Adds a result to a sum, findings that are equal but for numbers to each other; frees it. Intervals are not kept. */
+void ct_result_add(struct ct_result *sum, struct ct_result *result);
 
 /* ---- Self-test --------------------------------------------------------------------------------------------- */
 

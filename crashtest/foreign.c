@@ -9,12 +9,25 @@
 
 #include "checker.h"
 #include "finding.h"
+#include "group.h"
 #include "modes.h"
 #include "process.h"
 #include "store_log.h"
 
+static bool is_persist_log(const char *path)
+{
+	char magic[6] = "";
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const bool whole = fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
+}
+
 /* The file's bytes, zeros up to a whole line. */
-static int read_image(const char *path, uint8_t **ret_bytes, uint64_t *ret_size)
+static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
@@ -43,10 +56,62 @@ static int read_image(const char *path, uint8_t **ret_bytes, uint64_t *ret_size)
 		return nvw_fail(
 			NVW_E_MEMORY, "%s: no memory for %llu bytes", path, (unsigned long long)*ret_size);
 	}
-	if (*ret_size == 0 || at < *ret_size) {
+	if ((*ret_size == 0 && !may_be_empty) || at < *ret_size) {
 		free(*ret_bytes);
 		return nvw_fail(NVW_E_INPUT, "%s: expected the file as it was before the log began, found %s",
 			path, *ret_size ? "one that cannot be read" : "an empty one");
+	}
+	return 0;
+}
+
+/* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
+
+/* What is in it; refuses what is not of a program on the host. */
+static int count_records(const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open_fd(dup(fd), path, &reader);
+
+	if (error) {
+		return error;
+	}
+	*ret_pool = nvw_log_info(reader)->pool_bytes;
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		counts->stores += r.kind == NVW_LOG_STORE;
+		counts->flushes += r.kind == NVW_LOG_FLUSH;
+		counts->fences += r.kind == NVW_LOG_FENCE;
+		if (r.kind == NVW_LOG_LAUNCH || r.kind == NVW_LOG_ISSUE) {
+			error = nvw_fail(NVW_E_INPUT,
+				"%s: expected the log of a program on the host, found a kernel's: crash its workload", path);
+			break;
+		}
+	}
+	nvw_log_reader_close(reader);
+	return error;
+}
+
+/* The log in a file of its own for the workers, and the image as long as the log's pool. */
+static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image, uint64_t *bytes)
+{
+	uint64_t pool = 0;
+
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) : count_records(path, *ret_fd, counts, &pool);
+
+	if (error) {
+		return error;
+	}
+	if (pool > ((*bytes + 63) & ~UINT64_C(63))) {
+		uint8_t *const longer = calloc(pool / 64, 64);
+
+		if (longer == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)pool);
+		}
+		memcpy(longer, *image, *bytes);
+		free(*image);
+		*image = longer;
+		*bytes = pool;
 	}
 	return 0;
 }
@@ -63,13 +128,36 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 	return head;
 }
 
+/* Records of the log before the one that ends it. */
+static int last_record(int log_fd, uint64_t *ret_last)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	uint64_t records = 0;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		records++;
+	}
+	nvw_log_reader_close(reader);
+	*ret_last = records > 0 ? records - 1 : 0;
+	return error;
+}
+
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
 	uint64_t bytes, struct ct_result *ret_result)
 {
+	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
 	struct ct_checker checker;
-	int error = ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
+	int error = f->last_only ? last_record(log_fd, &first) : 0;
+
+	error = error ? error : ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
 	const struct ct_exploration e = {
+		.first_record = first,
 		.rules = {.model = o->model, .unit_bytes = o->atomicity},
 		.log_fd = log_fd,
 		.initial = image,
@@ -91,7 +179,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options, struct ct_result *ret_result)
 {
 	struct ct_options o = *options;
-	struct ct_store_log counts;
+	struct ct_store_log counts = {0};
 	const double began = ct_wall_seconds();
 	uint8_t *image = NULL;
 	uint64_t bytes = 0;
@@ -107,15 +195,20 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 			ct_model_info(o.model)->name);
 	}
 	if (!error) {
-		error = read_image(f->image, &image, &bytes);
+		error = read_image(f->image, is_persist_log(f->store_log), &image, &bytes);
 	}
 	if (error) {
 		return error;
 	}
-	const int log_fd = ct_log_file();
+	int log_fd = -1;
 
-	error = log_fd < 0 ? NVW_E_SYSTEM :
-			     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
+	if (is_persist_log(f->store_log)) {
+		error = open_persist_log(f->store_log, &counts, &log_fd, &image, &bytes);
+	} else {
+		log_fd = ct_log_file();
+		error = log_fd < 0 ? NVW_E_SYSTEM :
+				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
+	}
 	if (!error) {
 		error = explore(f, &o, log_fd, image, bytes, ret_result);
 		ret_result->barriers = counts.fences;
@@ -129,4 +222,34 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	}
 	free(image);
 	return error;
+}
+
+void ct_result_add(struct ct_result *sum, struct ct_result *r)
+{
+	static struct ct_groups groups;
+
+	groups = (struct ct_groups){0};
+	for (unsigned i = 0; i < sum->finding_count; i++) {
+		ct_groups_add(&groups, &sum->finding[i]);
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		r->finding[i].instant += sum->instants; /* later than all before it */
+		ct_groups_add(&groups, &r->finding[i]);
+	}
+	sum->finding_count = groups.count;
+	sum->findings_unlisted += groups.unlisted + r->findings_unlisted;
+	for (unsigned i = 0; i < groups.count; i++) {
+		sum->finding[i] = groups.group[i].finding;
+	}
+	sum->consistent = sum->consistent && r->consistent;
+	sum->interrupted = sum->interrupted || r->interrupted;
+	sum->gave_up = sum->gave_up || r->gave_up;
+	sum->states_distinct += r->states_distinct;
+	sum->states_equal += r->states_equal;
+	sum->states_failing += r->states_failing;
+	sum->instants += r->instants;
+	sum->stores += r->stores;
+	sum->barriers += r->barriers;
+	sum->explore_seconds += r->explore_seconds;
+	ct_result_free(r);
 }

@@ -147,12 +147,16 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 	}
 	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
 
-	if (!error) {
+	if (!error && m->joins && c->count > 0 && c->instruction == m->instruction) {
+		c->write[c->count - 1] = write;
+		content = c->content + (size_t)(c->count - 1) * c->words;
+	} else if (!error) {
 		error = ct_medium_add_version(c, write, &content);
 	}
 	if (error) {
 		return error;
 	}
+	c->instruction = m->instruction;
 	memcpy(content, after, m->unit_bytes);
 	if (keeps_all(m)) {
 		set_unit(m, c, content);
@@ -399,6 +403,8 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 	m.unit_bytes = rules->model == CT_MODEL_X86 ? 64 :
 		       rules->unit_bytes            ? rules->unit_bytes :
 						      nvw_log_info(m.reader)->atomicity;
+	m.joins = (rules->model == CT_MODEL_X86 || rules->model == CT_MODEL_EADR) &&
+		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 && nvw_log_info(m.reader)->atomicity == 64;
 	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {
 		error = nvw_fail(NVW_E_INPUT,
 			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",

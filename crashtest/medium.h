@@ -28,6 +28,7 @@ struct ct_cell {
 	unsigned count, capacity;     /* versions */
 	unsigned old_count;           /* of them there at the instant before */
 	uint64_t *write;              /* version v: the number of the write that makes it */
+	uint64_t instruction;         /* that made the newest version; of logs whose instructions join */
 	uint64_t *content;            /* version v from v * words on; the whole content once it is durable */
 	uint64_t base[8];             /* content before version 0; kept under buffered epoch persistency alone */
 };
@@ -90,6 +91,10 @@ struct ct_medium {
 	uint64_t pending_data[512];    /* what it points to */
 	bool has_pending;
 
+	/* Under x86 and eadr, of a log of a host program with an atomicity of a line: it does not know in which order the stores of one
+	 * instruction came. Under x86 those to one line persist together; eadr has instants at fences alone. */
+	bool joins;
+	uint64_t instruction; /* that stores now */
 	unsigned unit_bytes;
 	uint32_t *cell_of; /* unit -> its cell + 1, 0 if it has none */
 	struct ct_cell *cell;

@@ -84,6 +84,7 @@ static int store(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 	lower_epochs(m, f.work_item, f.group, &f.epoch_wi, &f.epoch_wg, &f.epoch_kr);
 	memcpy(data + at, &r->store.value, r->store.bytes);
+	m->instruction = r->store.group;
 	error = ct_medium_put(m, f.write, line, data, f.mask);
 	if (!error && m->rules.model == CT_MODEL_BUFFERED) {
 		error = keep_place(m, &f);
@@ -535,7 +536,9 @@ static const struct model models[CT_MODEL_COUNT] = {
 
 bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *r)
 {
-	return (models[m->rules.model].completing >> r->kind & 1) || owes(m, r);
+	const bool eadr = m->joins && m->rules.model == CT_MODEL_EADR;
+
+	return ((eadr ? K(FENCE) | K(HOST) : models[m->rules.model].completing) >> r->kind & 1) || owes(m, r);
 }
 
 static const char *last_component(const char *path)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What calls of libpmem take, as the program sees it: each timed by itself with the time-stamp counter, the counter's own
+ * cost taken off. bench/exec.sh runs it with and without nvwave exec.
+ *
+ *	exec_calls FILE            one line: p50 of a persist of a line, of a drain, of a copy of 256 bytes, of a step of a
+ *	                           pointer chase (a node of 64 bytes copied out of the pool), in ns
+ *	exec_calls FILE loop N     N times a persist, nothing timed
+ */
+#include <libpmem.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { POOL = 64 << 20, CALLS = 20001, NODE = 64, CHASE = POOL / NODE };
+
+static uint64_t took[CALLS];
+static double ticks_per_ns;
+static uint64_t empty; /* ticks of a measurement of nothing */
+
+static uint64_t ticks(void)
+{
+	unsigned aux;
+
+	return __builtin_ia32_rdtscp(&aux);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(void)
+{
+	qsort(took, CALLS, sizeof *took, by_size);
+	return took[CALLS / 2] <= empty ? 0 : (double)(took[CALLS / 2] - empty) / ticks_per_ns;
+}
+
+static void calibrate(void)
+{
+	struct timespec a, b;
+	const struct timespec pause = {.tv_nsec = 50000000};
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &a);
+	const uint64_t began = ticks();
+
+	nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC_RAW, &b);
+	ticks_per_ns = (double)(ticks() - began) /
+		       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec));
+	for (unsigned i = 0; i < CALLS; i++) {
+		const uint64_t t = ticks();
+
+		took[i] = ticks() - t;
+	}
+	qsort(took, CALLS, sizeof *took, by_size);
+	empty = took[CALLS / 2];
+}
+
+static double persists(char *pool)
+{
+	for (unsigned i = 0; i < CALLS; i++) {
+		char *const at = pool + (size_t)i % 1024 * 64;
+
+		*(volatile unsigned *)at = i;
+		const uint64_t t = ticks();
+
+		pmem_persist(at, 8);
+		took[i] = ticks() - t;
+	}
+	return median();
+}
+
+static double drains(void)
+{
+	for (unsigned i = 0; i < CALLS; i++) {
+		const uint64_t t = ticks();
+
+		pmem_drain();
+		took[i] = ticks() - t;
+	}
+	return median();
+}
+
+static double copies(char *pool)
+{
+	char from[256];
+
+	memset(from, 7, sizeof from);
+	for (unsigned i = 0; i < CALLS; i++) {
+		const uint64_t t = ticks();
+
+		pmem_memcpy_persist(pool + (size_t)i % 1024 * 256, from, sizeof from);
+		took[i] = ticks() - t;
+	}
+	return median();
+}
+
+/* A cycle through all nodes in a random order; each names the next. */
+static double chase(char *pool)
+{
+	static uint32_t order[CHASE];
+	uint64_t random = 88172645463325252u, node[NODE / 8];
+	volatile size_t node_bytes = NODE; /* or the copy becomes loads of the compiler's */
+
+	for (uint32_t i = 0; i < CHASE; i++) {
+		order[i] = i;
+	}
+	for (uint32_t i = CHASE - 1; i > 0; i--) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		const uint32_t k = (uint32_t)(random % i), swapped = order[i];
+
+		order[i] = order[k];
+		order[k] = swapped;
+	}
+	for (uint32_t i = 0; i < CHASE; i++) {
+		*(uint64_t *)(pool + (size_t)i * NODE) = order[i];
+	}
+	uint64_t at = 0;
+
+	for (unsigned i = 0; i < CALLS; i++) {
+		const uint64_t t = ticks();
+
+		memcpy(node, pool + at * NODE, node_bytes);
+		took[i] = ticks() - t;
+		at = node[0];
+	}
+	return median();
+}
+
+int main(int argc, char **argv)
+{
+	size_t bytes;
+	char *const pool = argc > 1 ? pmem_map_file(argv[1], POOL, PMEM_FILE_CREATE, 0600, &bytes, NULL) : NULL;
+
+	if (pool == NULL) {
+		fprintf(stderr, "exec_calls FILE [loop N]\n");
+		return 2;
+	}
+	if (argc > 3) {
+		for (unsigned long i = 0; i < strtoul(argv[3], NULL, 0); i++) {
+			pool[i % 1024 * 64]++;
+			pmem_persist(pool + i % 1024 * 64, 8);
+		}
+		return 0;
+	}
+	memset(pool, 1, bytes); /* no page fault is timed */
+	calibrate();
+	const double persist = persists(pool), drain = drains(), copy = copies(pool), step = chase(pool);
+
+	printf("%.0f %.0f %.0f %.0f\n", persist, drain, copy, step);
+	pmem_unmap(pool, bytes);
+	return 0;
+}

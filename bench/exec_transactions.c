@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A loop of libpmemobj transactions, for the slow-down of recording: each changes a counter and a slot of an array.
+ *
+ *	exec_transactions FILE COUNT     prints nanoseconds a transaction; makes the pool if need be
+ */
+#include <libpmemobj.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { SLOTS = 4096 };
+
+struct root {
+	uint64_t counter, slot[SLOTS];
+};
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	PMEMobjpool *pool = argc > 2 ? pmemobj_open(argv[1], "transactions") : NULL;
+
+	pool = pool || argc < 3 ? pool : pmemobj_create(argv[1], "transactions", PMEMOBJ_MIN_POOL, 0600);
+	if (pool == NULL) {
+		fprintf(stderr, "exec_transactions FILE COUNT\n");
+		return 2;
+	}
+	struct root *const root = pmemobj_direct(pmemobj_root(pool, sizeof *root));
+	const double began = now_ns();
+
+	for (uint64_t i = 0; i < count; i++) {
+		TX_BEGIN(pool) {
+			pmemobj_tx_add_range_direct(&root->counter, 8);
+			pmemobj_tx_add_range_direct(&root->slot[i * 7 % SLOTS], 8);
+			root->counter++;
+			root->slot[i * 7 % SLOTS] = i;
+		} TX_END
+	}
+	printf("%.0f\n", (now_ns() - began) / (double)(count ? count : 1));
+	pmemobj_close(pool);
+	return 0;
+}

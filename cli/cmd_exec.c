@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave exec -- PROGRAM ARGS: a program that uses libpmem, on the emulated NVRAM. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "exec_report.h"
+#include "session.h"
+
+static const char help[] =
+	"nvwave exec [options] -- PROGRAM [ARGS]\n\n"
+	"Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the machine.\n\n"
+	"  --machine                a shipped machine or a machine file; its [nvram] section counts [gope18]\n"
+	"  --set                    section.key=value: overrides a key of the machine; may be repeated\n"
+	"  --delays                 on: calls take the NVRAM's time; off: they are only counted [on]\n"
+	"  --record                 writes the persist log of the first file that is mapped (of the others: LOG.2 ...), and\n"
+	"                           each file as it was before to LOG.image: for nvwave crash --store-log=LOG --image=LOG.image\n"
+	"  --advice                 looks for flushes of unchanged lines, without a record\n"
+	"  --report                 writes statistics there [standard error]\n"
+	"  --output-format          normal or json [normal]\n\n"
+	"Exit status: the program's own state is in the report; 0 if it ended with 0, else 1; 2 if it could not be run.\n";
+
+struct request {
+	bool delays, advice;
+	const char *record, *report;
+};
+
+static int own(const char *arg, void *context)
+{
+	struct request *const r = context;
+
+	if (!strcmp(arg, "--advice")) {
+		r->advice = true;
+		return 1;
+	}
+	if (!strncmp(arg, "--record=", 9) || !strncmp(arg, "--report=", 9)) {
+		*(arg[4] == 'c' ? &r->record : &r->report) = arg + 9;
+		return arg[9] ? 1 : nvw_fail(NVW_E_USAGE, "%.8s: expected a file", arg);
+	}
+	if (!strncmp(arg, "--delays=", 9)) {
+		r->delays = !strcmp(arg + 9, "on");
+		return r->delays || !strcmp(arg + 9, "off") ?
+			       1 :
+			       nvw_fail(NVW_E_USAGE, "--delays: expected on or off, found \"%s\"", arg + 9);
+	}
+	return 0;
+}
+
+/* The logs, and the files as they were; of file i from the second on, LOG.i. */
+static int write_logs(struct host_session *s, const char *path)
+{
+	const struct host_control *const c = s->control;
+	int error = 0;
+
+	if (c->file_count == 0) {
+		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file: there is nothing to record");
+	}
+	for (unsigned i = 0; i < c->file_count && !error; i++) {
+		char log[4096], image[4200];
+
+		snprintf(log, sizeof log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);
+		snprintf(image, sizeof image, "%s.image", log);
+		const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+		error = fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+		error = error ? error : host_session_save_base(s, i, image);
+	}
+	return error;
+}
+
+static int report(const struct host_session *s, const char *path, bool json)
+{
+	FILE *const to = path ? fopen(path, "w") : stderr;
+	int error = 0;
+
+	if (to == NULL) {
+		return nvw_fail_errno("%s", path);
+	}
+	if (json) {
+		error = exec_report_json(s, to);
+	} else {
+		exec_report_text(s, to);
+	}
+	if ((path ? fclose(to) : fflush(to)) && !error) {
+		error = nvw_fail_errno("%s: cannot write the report", path ? path : "standard error");
+	}
+	return error;
+}
+
+static int execute(const struct cli_session *session, const struct request *r, char **argv)
+{
+	const struct host_options options = {.machine = &session->config,
+		.delays = r->delays,
+		.record = r->record != NULL,
+		.advice = r->advice};
+	struct host_session s;
+	int error = host_session_begin(&options, &s), status = 0;
+
+	if (error) {
+		return cli_fail();
+	}
+	error = host_session_run(&s, argv);
+	if (!error && r->record != NULL) {
+		error = write_logs(&s, r->record);
+	}
+	if (s.seconds > 0) {
+		const int reported = report(&s, r->report, session->json);
+
+		error = error ? error : reported;
+		status = s.status;
+	}
+	host_session_end(&s);
+	return error ? cli_fail() : status ? STATUS_INCONSISTENT : STATUS_CLEAN;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+	struct request r = {.delays = true};
+	struct cli_session session;
+	int last = 1, status = STATUS_CLEAN;
+
+	while (last < argc && strcmp(argv[last], "--") != 0) {
+		last++;
+	}
+	int error = cli_session_begin(&session, last, argv, own, &r);
+
+	if (!error && !session.help && (session.pool_path || session.log_path)) {
+		error = nvw_fail(NVW_E_USAGE, "exec: the program maps its own files; --pool and --log belong to nvwave run");
+	}
+	if (!error && !session.help && session.workload) {
+		error = nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"", session.workload->name);
+	}
+	if (!error && !session.help && last + 1 >= argc) {
+		error = nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
+	}
+	if (error) {
+		status = cli_fail();
+	} else if (session.help) {
+		fputs(help, stdout);
+	} else {
+		status = execute(&session, &r, argv + last + 1);
+	}
+	cli_session_end(&session);
+	return status;
+}

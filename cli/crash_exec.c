@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave crash --exec: a real program's run is recorded, then its log is explored like one from elsewhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <nvw/random.h>
+
+#include "../host/exec.h"
+#include "commands.h"
+#include "crash_command.h"
+#include "session.h"
+
+enum { WORDS_MAX = 256 };
+
+/* The copy that the program works on, in a folder of its own under the image's name. */
+struct working_copy {
+	char folder[256], path[640];
+	char *text; /* of the command, with the copy's path in it */
+	char *words[WORDS_MAX + 1];
+};
+
+/* ---- The copy ---------------------------------------------------------------------------------------------------- */
+
+static int copy_bytes(const char *from_path, const char *to_path)
+{
+	static char buffer[1 << 16];
+	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	struct stat s;
+	ssize_t n = -1;
+
+	if (from < 0 && errno == ENOENT) {
+		return 0; /* the program makes it */
+	}
+	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	bool good = to >= 0 && fstat(from, &s) == 0 && S_ISREG(s.st_mode) && fchmod(to, s.st_mode & 0777) == 0 &&
+		    ftruncate(to, s.st_size) == 0;
+	off_t at = 0;
+
+	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0 && (n = pread(from, buffer, sizeof buffer, at)) > 0) {
+		good = pwrite(to, buffer, (size_t)n, at) == n;
+		at += n;
+	}
+	const int error = good ? 0 : nvw_fail_errno("%s: expected a file that can be copied", from_path);
+
+	if (from >= 0) {
+		close(from);
+	}
+	if (to >= 0) {
+		close(to);
+	}
+	return error;
+}
+
+static int make_copy(const char *image, struct working_copy *w)
+{
+	const char *const tmp = getenv("TMPDIR"), *const slash = strrchr(image, '/');
+
+	snprintf(w->folder, sizeof w->folder, "%.200s/nvwave-pool-XXXXXX",
+		tmp && *tmp ? tmp : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (mkdtemp(w->folder) == NULL) {
+		const int error = nvw_fail_errno("%s", w->folder);
+
+		w->folder[0] = '\0';
+		return error;
+	}
+	snprintf(w->path, sizeof w->path, "%s/%.255s", w->folder, slash ? slash + 1 : image);
+	return copy_bytes(image, w->path);
+}
+
+static void drop_copy(struct working_copy *w)
+{
+	if (w->folder[0] != '\0') {
+		unlink(w->path);
+		rmdir(w->folder);
+	}
+	free(w->text);
+}
+
+/* ---- The command -------------------------------------------------------------------------------------------------- */
+
+/* How many characters at an offset of the command name the image: its path as a word, or after '=' or ':'; or {}. */
+static size_t names_image(const char *command, size_t at, const char *image)
+{
+	static const char before[] = " \t='\":,", after[] = " \t'\":,;&|)";
+	const size_t n = strlen(image);
+
+	if (strncmp(command + at, "{}", 2) == 0) {
+		return 2;
+	}
+	return strncmp(command + at, image, n) == 0 && (at == 0 || strchr(before, command[at - 1])) &&
+			       (command[at + n] == '\0' || strchr(after, command[at + n])) ?
+		       n :
+		       0;
+}
+
+/* The command with the copy in place of the image, cut into words; by a shell if it has anything that needs one. */
+static int make_command(const char *command, const char *image, struct working_copy *w)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	size_t bytes, length;
+	FILE *const f = open_memstream(&w->text, &bytes);
+	unsigned n = 0, named = 0;
+
+	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
+		const size_t image_length = names_image(command, at, image);
+
+		length = image_length ? image_length : 1;
+		named += image_length > 0;
+		fprintf(f, "%.*s", image_length ? (int)strlen(w->path) : 1, image_length ? w->path : command + at);
+	}
+	if (f == NULL || fclose(f)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
+	}
+	if (named == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--exec: expected %s, or {}, in \"%s\": the program is to work on a copy of it", image, command);
+	}
+	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
+		w->words[n++] = shell;
+		w->words[n++] = option;
+		w->words[n++] = w->text;
+		return 0;
+	}
+	for (char *rest = w->text, *word; (word = strtok_r(rest, " \t", &rest)) != NULL;) {
+		if (n == WORDS_MAX) {
+			return nvw_fail(NVW_E_USAGE, "--exec: more than %d words", WORDS_MAX);
+		}
+		w->words[n++] = word;
+	}
+	return 0;
+}
+
+/* ---- The run ------------------------------------------------------------------------------------------------------- */
+
+struct tested {
+	const struct emu_config *machine;
+	const struct crash_request *request;
+	const char *command;
+	struct working_copy copy;
+	char log[300], base[300];
+};
+
+/* What the program did to itself; in kill mode SIGKILL is ours. */
+static void tell(const struct host_session *s)
+{
+	const struct host_control *const c = s->control;
+
+	if (WIFSIGNALED(s->status) && c->kill_at == 0) {
+		fprintf(stderr, "nvwave: note: %s ended by signal %d (%s): what it did until then is explored\n", s->program,
+			WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+	} else if (WIFEXITED(s->status) && WEXITSTATUS(s->status) != 0) {
+		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n", s->program,
+			WEXITSTATUS(s->status));
+	}
+	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+		if (c->gap[i] > 0) {
+			fprintf(stderr, "nvwave: note: the record has a gap: %s\n", host_gap_text((enum host_gap)i));
+		}
+	}
+	if (c->stray[0] != '\0') {
+		fprintf(stderr, "nvwave: note: %s\n", c->stray);
+	}
+}
+
+/* Which of the files that the program mapped is the copy: 1, or 0 if none is. */
+static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
+{
+	const struct host_control *const c = s->control;
+	char *const real = realpath(path, NULL);
+	int found = 0;
+
+	for (unsigned i = 0; i < c->file_count && !found; i++) {
+		if (strcmp(c->file[i].path, real ? real : path) == 0) {
+			*ret_file = i;
+			found = 1;
+		}
+	}
+	free(real);
+	return found;
+}
+
+static int refuse_unmapped(const struct host_session *s)
+{
+	const struct host_control *const c = s->control;
+
+	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program,
+		c->file_count ? ", but " : c->attached ? ", nor any other file" : ": it did not load the library that watches it",
+		c->file_count ? c->file[0].path : "");
+}
+
+/* The log and the file as it was, beside the copy. */
+static int write_log(struct host_session *s, const struct tested *t, unsigned file)
+{
+	struct host_counts counts;
+	const int fd = open(t->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int error = fd < 0 ? nvw_fail_errno("%s", t->log) : host_session_convert(s, file, fd, t->log, &counts);
+
+	error = error ? error : host_session_save_base(s, file, t->base);
+	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
+		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed through libpmem: flushes of its own "
+				"are not seen\n",
+			s->program);
+	}
+	return error;
+}
+
+/* Runs until the event, 0: to the end. 1 if there is a log then, 0 if it was killed before it mapped the file. */
+static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
+{
+	const struct host_options options = {.machine = t->machine, .record = true};
+	struct host_session s;
+	unsigned file = 0;
+	int error = host_session_begin(&options, &s);
+
+	if (error) {
+		return error;
+	}
+	s.quiet = true;
+	s.apart = kill_at > 0;
+	s.control->kill_at = kill_at;
+	error = host_session_run(&s, t->copy.words);
+	if (!error) {
+		const int found = find_file(&s, t->copy.path, &file);
+
+		tell(&s);
+		*ret_events = s.control->events;
+		error = !found && kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, t, file) : 0;
+		error = error ? error : found;
+	}
+	host_session_end(&s);
+	return error;
+}
+
+static int explore(const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)
+{
+	const struct ct_foreign foreign = {.store_log = t->log,
+		.image = t->base,
+		.command = t->request->check,
+		.library = t->request->check_lib,
+		.command_line = t->command,
+		.last_only = last_only};
+
+	return ct_run_foreign(&foreign, o, ret_result);
+}
+
+static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	uint64_t events;
+	const int recorded = record(context, 0, &events);
+
+	return recorded < 0 ? recorded : explore(context, o, false, ret_result);
+}
+
+/* ---- Kills ----------------------------------------------------------------------------------------------------------- */
+
+enum { KILLS = 20, STATES_A_KILL = 8 };
+
+static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
+{
+	static struct ct_result result;
+	struct ct_options few = *o;
+	uint64_t events;
+
+	unlink(t->copy.path);
+	int error = copy_bytes(t->request->image, t->copy.path);
+
+	error = error ? error : record(t, at, &events);
+	if (error <= 0) {
+		return error;
+	}
+	result = (struct ct_result){0};
+	few.states = STATES_A_KILL;
+	few.save = sum->finding_count ? NULL : o->save; /* the first one's */
+	error = explore(t, &few, true, &result);
+	if (!error) {
+		result.states_failing = !result.consistent; /* kills are counted */
+		for (unsigned i = 0; i < result.finding_count; i++) {
+			result.finding[i].states = 1;
+		}
+		ct_result_add(sum, &result);
+	}
+	return error;
+}
+
+/* The program dies by SIGKILL at events of a seeded choice; of each run, what is durable for certain, and some of what may
+ * be, is checked. */
+static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	struct tested *const t = context;
+	const uint64_t kills = o->states ? o->states : KILLS;
+	struct nvw_random random = {o->seed};
+	uint64_t events = 0;
+	struct timespec began, ended;
+	int error;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	error = record(t, 0, &events);
+	*ret_result = (struct ct_result){.mode = CT_KILL, .model = CT_MODEL_X86, .consistent = true};
+	error = error < 0 ? error : 0;
+	for (uint64_t i = 0; i < kills && !error && !(o->interrupted && *o->interrupted); i++) {
+		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
+		ret_result->states_tested += !error;
+	}
+	ret_result->interrupted = o->interrupted && *o->interrupted;
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	ret_result->host_seconds =
+		(double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+	return error;
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------------------------------- */
+
+int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
+{
+	struct tested t = {.machine = machine, .request = request, .command = command};
+	struct crash_request explored = *request;
+	int error = crash_check_foreign(request), status = STATUS_INPUT;
+
+	if (!error && request->store_log != NULL) {
+		error = nvw_fail(NVW_E_USAGE, "--exec makes its own log: --store-log has no place beside it");
+	}
+	error = error ? error : make_copy(request->image, &t.copy);
+	error = error ? error : make_command(request->exec, request->image, &t.copy);
+	if (!error) {
+		snprintf(t.log, sizeof t.log, "%s/.log", t.copy.folder);
+		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder);
+		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
+		explored.context = &t;
+		status = crash_store_log(&explored, command, json);
+		unlink(t.log);
+		unlink(t.base);
+	}
+	drop_copy(&t.copy);
+	return error ? cli_fail() : status;
+}

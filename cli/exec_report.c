@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports of "nvwave exec". See exec_report.h. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <jansson.h>
+
+#include "exec_report.h"
+
+enum { PLACES = 5 };
+
+/* ---- What there is to say ------------------------------------------------------------------------------------- */
+
+/* Bytes sent to the medium for each byte that the program meant; changed bytes are known if it was recorded. */
+static double amplification(const struct host_control *c, const struct host_thread *sum)
+{
+	const uint64_t meant = c->record || c->advice ? sum->bytes_changed : sum->bytes_asked;
+
+	return meant ? (double)(sum->lines_flushed * HOST_LINE) / (double)meant : 0;
+}
+
+/* Sites with the most wasted calls, most first. */
+static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES])
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < c->site_count; i++) {
+		const uint64_t wasted = c->site[i].idle_flushes + c->site[i].empty_fences;
+		unsigned at = n < PLACES ? n : PLACES;
+
+		while (at > 0 && wasted > c->site[worst[at - 1] - 1].idle_flushes + c->site[worst[at - 1] - 1].empty_fences) {
+			at--;
+		}
+		if (wasted == 0 || at == PLACES) {
+			continue;
+		}
+		n += n < PLACES;
+		memmove(worst + at + 1, worst + at, (n - at - 1) * sizeof *worst);
+		worst[at] = i + 1;
+	}
+	return n;
+}
+
+static const char *ending(const struct host_session *s, char text[96])
+{
+	if (WIFSIGNALED(s->status)) {
+		snprintf(text, 96, "ended by signal %d (%s)", WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+	} else {
+		snprintf(text, 96, "ended with status %d", WEXITSTATUS(s->status));
+	}
+	return text;
+}
+
+/* Sentences that begin "note: "; called with each. */
+static void for_notes(const struct host_session *s, const struct host_thread *sum,
+	void (*note)(void *context, const char *text, uint64_t times), void *context)
+{
+	const struct host_control *const c = s->control;
+
+	if (c->attached == 0) {
+		note(context, "the program did not load the library that watches it: nothing was seen", 1);
+	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0) {
+		note(context, "no function of libpmem was called through the dynamic linker: a libpmem that is linked "
+			      "statically, or flushes of the program's own, are not seen",
+			1);
+	}
+	if (c->threads > HOST_THREADS_MAX) {
+		note(context, "threads beyond the 1024th are not in the counts", c->threads - HOST_THREADS_MAX);
+	}
+	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+		if (c->gap[i] > 0) {
+			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
+		}
+	}
+	if (c->stray[0] != '\0') {
+		note(context, c->stray, 1);
+	}
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------------------ */
+
+static void line(FILE *to, const char *name, double value, const char *meaning)
+{
+	fprintf(to, "%-40s %16.15g # %s\n", name, value, meaning);
+}
+
+static void print_delays(FILE *to, const char *kind, const struct host_delays *d)
+{
+	static const struct {
+		const char *name;
+		double fraction;
+	} points[] = {{"p50", 0.5}, {"p99", 0.99}};
+	char name[64];
+
+	snprintf(name, sizeof name, "delay.%s.count", kind);
+	line(to, name, (double)d->count, "delays injected");
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "delay.%s.requested_%s", kind, points[i].name);
+		line(to, name, (double)host_percentile(&d->requested, points[i].fraction), "(ns)");
+		snprintf(name, sizeof name, "delay.%s.achieved_%s", kind, points[i].name);
+		line(to, name, (double)host_percentile(&d->achieved, points[i].fraction), "(ns)");
+	}
+}
+
+static void print_note(void *context, const char *text, uint64_t times)
+{
+	if (times > 1) {
+		fprintf(context, "note: %s (%llu times)\n", text, (unsigned long long)times);
+	} else {
+		fprintf(context, "note: %s\n", text);
+	}
+}
+
+static void print_advice(const struct host_control *c, FILE *to)
+{
+	uint32_t worst[PLACES + 1];
+	const unsigned n = worst_sites(c, worst);
+	struct host_place p;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct host_site *const s = &c->site[worst[i] - 1];
+
+		host_place_of(c, worst[i], &p);
+		fprintf(to, "advice: %s:%u (%s): ", p.file, p.line, p.function);
+		if (s->idle_flushes > 0) {
+			fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
+				(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
+		}
+		if (s->empty_fences > 0) {
+			fprintf(to, "%s%llu of %llu drains had nothing flushed before them", s->idle_flushes ? "; " : "",
+				(unsigned long long)s->empty_fences, (unsigned long long)s->fences);
+		}
+		fputc('\n', to);
+	}
+}
+
+void exec_report_text(const struct host_session *s, FILE *to)
+{
+	const struct host_control *const c = s->control;
+	struct host_thread sum;
+	char text[96];
+
+	host_session_sum(s, &sum);
+	fprintf(to, "---------- %s %s\n", s->program, ending(s, text));
+	line(to, "host.seconds", s->seconds, "that it ran (s)");
+	line(to, "host.processes", c->processes, "processes that were watched");
+	line(to, "host.threads", c->threads, "threads that called, or were recorded");
+#define STAT(name, meaning) line(to, "pmem." #name, (double)sum.name, meaning);
+	HOST_STATS(STAT)
+#undef STAT
+	line(to, "pmem.amplification", amplification(c, &sum), "bytes flushed for each byte meant");
+	if (c->delays) {
+		print_delays(to, "read", &sum.read);
+		print_delays(to, "write", &sum.write);
+	}
+	if (c->record || c->advice) {
+		print_advice(c, to);
+	}
+	for_notes(s, &sum, print_note, to);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------- */
+
+static json_t *delays_json(const struct host_delays *d)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)d->count, "requested_p50_ns",
+		(json_int_t)host_percentile(&d->requested, 0.5), "achieved_p50_ns",
+		(json_int_t)host_percentile(&d->achieved, 0.5), "requested_p99_ns",
+		(json_int_t)host_percentile(&d->requested, 0.99), "achieved_p99_ns",
+		(json_int_t)host_percentile(&d->achieved, 0.99));
+}
+
+static void add_note(void *context, const char *text, uint64_t times)
+{
+	json_array_append_new(context, json_pack("{s:s, s:I}", "text", text, "times", (json_int_t)times));
+}
+
+static json_t *advice_json(const struct host_control *c)
+{
+	json_t *const list = json_array();
+	uint32_t worst[PLACES + 1];
+	const unsigned n = worst_sites(c, worst);
+	struct host_place p;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct host_site *const s = &c->site[worst[i] - 1];
+
+		host_place_of(c, worst[i], &p);
+		json_array_append_new(list,
+			json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I}", "file", p.file, "line", (int)p.line, "function",
+				p.function, "flushes", (json_int_t)s->flushes, "idle_flushes", (json_int_t)s->idle_flushes,
+				"fences", (json_int_t)s->fences, "empty_fences", (json_int_t)s->empty_fences));
+	}
+	return list;
+}
+
+int exec_report_json(const struct host_session *s, FILE *to)
+{
+	const struct host_control *const c = s->control;
+	struct host_thread sum;
+	json_t *const notes = json_array(), *const stats = json_object();
+
+	host_session_sum(s, &sum);
+	for_notes(s, &sum, add_note, notes);
+#define STAT(name, meaning) json_object_set_new(stats, #name, json_integer((json_int_t)sum.name));
+	HOST_STATS(STAT)
+#undef STAT
+	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
+	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "program", s->program, "status",
+		WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal", WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0,
+		"seconds", s->seconds, "processes", (int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
+		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c), "notes", notes);
+
+	if (o == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	const int written = json_dumpf(o, to, JSON_INDENT(2));
+
+	json_decref(o);
+	return written || fputc('\n', to) == EOF ? nvw_fail_errno("cannot write the report") : 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What "nvwave exec" says about a program: statistics, delays asked for and achieved, advice, what went wrong. */
+#ifndef CLI_EXEC_REPORT_H
+#define CLI_EXEC_REPORT_H
+
+#include <stdio.h>
+
+#include "../host/exec.h"
+
+void exec_report_text(const struct host_session *session, FILE *to);
+/* NVW_E_MEMORY, NVW_E_SYSTEM. */
+NVW_CHECKED int exec_report_json(const struct host_session *session, FILE *to);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fork servers of checkers, from outside. See fork_server.h. */
+#include "fork_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef CT_FORK_LIBRARY
+#define CT_FORK_LIBRARY ""
+#endif
+
+enum { START_MS = 2000, ENVIRONMENT_MAX = 4096 };
+
+/* Of this process: a process that is forked has none. */
+static struct {
+	pid_t owner, pid;
+	int to, from;
+	bool refused;
+} server;
+
+extern char **environ;
+
+static bool find_library(char path[4096])
+{
+	char self[3000];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	char *const slash = strrchr(self, '/');
+
+	if (slash != NULL) {
+		*slash = '\0';
+	}
+	snprintf(path, 4096, "%s/../crashtest/libnvwave-fork.so", self);
+	if (access(path, R_OK) != 0) {
+		snprintf(path, 4096, "%s", CT_FORK_LIBRARY);
+	}
+	return access(path, R_OK) == 0;
+}
+
+static bool is_variable(const char *entry, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+/* Ours without the variables that are set anew; these are in text. */
+static bool make_environment(char *to[ENVIRONMENT_MAX], char text[3][8192], int in, int out)
+{
+	const char *const before = getenv("LD_PRELOAD");
+	char library[4096];
+	unsigned n = 0;
+
+	if (!find_library(library)) {
+		return false;
+	}
+	snprintf(text[0], 8192, "LD_PRELOAD=%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
+	snprintf(text[1], 8192, "%s=%.8000s", CT_FORK_PRELOAD_VARIABLE, before ? before : "");
+	snprintf(text[2], 8192, "%s=%d,%d", CT_FORK_VARIABLE, in, out);
+	for (char **entry = environ; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
+		if (!is_variable(*entry, "LD_PRELOAD")) {
+			to[n++] = *entry;
+		}
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		to[n++] = text[i];
+	}
+	to[n] = NULL;
+	return true;
+}
+
+/* Reads n bytes: 1, 0 if they did not come in time, -1 if there is nobody to send them. */
+static int hear(void *to, size_t n, int timeout_ms)
+{
+	struct pollfd p = {.fd = server.from, .events = POLLIN};
+	int ready;
+
+	do {
+		ready = poll(&p, 1, timeout_ms);
+	} while (ready < 0 && errno == EINTR);
+	return ready == 0 ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
+}
+
+static void stop(void)
+{
+	if (server.pid > 0) {
+		kill(server.pid, SIGKILL);
+		while (waitpid(server.pid, NULL, 0) < 0 && errno == EINTR) {
+		}
+		close(server.to);
+		close(server.from);
+	}
+	server.pid = 0;
+	server.refused = true;
+}
+
+static void start(char *const words[], int output)
+{
+	static char text[3][8192], *environment[ENVIRONMENT_MAX];
+	int to[2], from[2];
+	char ready = 0;
+
+	server.refused = true;
+	if (pipe2(to, O_CLOEXEC)) {
+		return;
+	}
+	if (pipe2(from, O_CLOEXEC) || !make_environment(environment, text, to[0], from[1])) {
+		close(to[0]);
+		close(to[1]);
+		return;
+	}
+	server.pid = vfork();
+	if (server.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fcntl(to[0], F_SETFD, 0);
+		fcntl(from[1], F_SETFD, 0);
+		if (output >= 0) {
+			dup2(output, STDOUT_FILENO);
+			dup2(output, STDERR_FILENO);
+		}
+		execvpe(words[0], words, environment);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	server.to = to[1];
+	server.from = from[0];
+	server.refused = false;
+	/* One that cannot be served runs its main() by now, on a state that nobody asked for. */
+	if (hear(&ready, 1, START_MS) != 1 || ready != 'K') {
+		stop();
+	}
+}
+
+int ct_fork_server_run(char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
+{
+	int32_t pid, status;
+
+	if (server.owner != getpid()) {
+		server.owner = getpid();
+		server.pid = 0;
+		server.refused = false;
+	}
+	if (server.pid == 0 && !server.refused) {
+		start(words, output);
+	}
+	if (server.refused) {
+		return 0;
+	}
+	if (write(server.to, "r", 1) != 1 || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
+		stop();
+		return 0;
+	}
+	int heard = hear(&status, sizeof status, (int)timeout_ms);
+
+	*ret_in_time = heard != 0;
+	if (heard == 0) {
+		kill(-pid, SIGKILL);
+		heard = hear(&status, sizeof status, START_MS);
+	}
+	if (heard != 1) {
+		stop();
+		return 0;
+	}
+	*ret_status = status;
+	return 1;
+}

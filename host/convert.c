@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A session's record as persist logs, one a file.
+ *
+ * The spool says which lines changed, to what. A replay of the file says which words those are. All that one call was
+ * found to have changed in a line has one instruction number: in which order it was stored is not known, so it
+ * persists together (docs/host.md).
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+
+#include "exec.h"
+
+struct converter {
+	const struct host_session *s;
+	unsigned file;
+	struct nvw_log_writer *log;
+	uint8_t *replay;    /* the file, as far as it was read */
+	uint64_t bytes;
+	const uint8_t *spool;
+	uint64_t spool_bytes;
+	uint32_t *site;     /* of the session -> of the log, 0: not met */
+	uint32_t sites;
+	uint64_t time_ps, instruction;
+	struct host_counts counts;
+};
+
+static int append(struct converter *c, struct nvw_log_record *r)
+{
+	r->time_ps = c->time_ps;
+	return nvw_log_append(c->log, r);
+}
+
+static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
+{
+	struct host_place p;
+
+	site = site <= HOST_SITES_MAX ? site : 0;
+	if (c->site[site] == 0) {
+		host_place_of(c->s->control, site, &p);
+		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+			.site = {.id = ++c->sites, .line = p.line, .file = p.file, .function = p.function}};
+		const int error = append(c, &r);
+
+		if (error) {
+			return error;
+		}
+		c->site[site] = c->sites;
+	}
+	*ret_site = c->site[site];
+	return 0;
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------------------------------ */
+
+static int change(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread, .bytes = 8}};
+	int error = site_of(c, e->site, &r.store.site);
+
+	for (uint32_t at = 0; at < e->bytes && !error; at += 8) {
+		const uint64_t off = e->off + at;
+
+		c->instruction += at % HOST_LINE == 0;
+		if (off + 8 > c->bytes || memcmp(c->replay + off, data + at, 8) == 0) {
+			continue;
+		}
+		memcpy(c->replay + off, data + at, 8);
+		memcpy(&r.store.value, data + at, 8);
+		r.store.off = off;
+		r.store.group = c->instruction;
+		c->counts.stores++;
+		error = append(c, &r);
+	}
+	return error;
+}
+
+static int written(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	const uint64_t n = e->off >= c->bytes ? 0 : e->off + e->bytes > c->bytes ? c->bytes - e->off : e->bytes;
+	struct nvw_log_record r = {.kind = NVW_LOG_HOST, .host = {.off = e->off, .bytes = (uint32_t)n, .data = data}};
+
+	if (n == 0) {
+		return 0;
+	}
+	memcpy(c->replay + e->off, data, n);
+	c->counts.written += n;
+	return append(c, &r);
+}
+
+static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
+	int error;
+
+	c->time_ps = 1000 * e->call;
+	if (e->kind == HOST_FENCE) {
+		c->counts.fences++;
+		r.fence.thread = e->thread;
+		error = site_of(c, e->site, &r.fence.site);
+		return error ? error : append(c, &r);
+	}
+	if (e->file != c->file) {
+		return 0;
+	}
+	switch (e->kind) {
+	case HOST_CHANGE:
+		return change(c, e, data);
+	case HOST_WRITTEN:
+		return written(c, e, data);
+	default:
+		r.kind = NVW_LOG_FLUSH;
+		r.flush.thread = e->thread;
+		r.flush.off = e->off;
+		r.flush.bytes = e->off >= c->bytes ? 0 : e->off + e->bytes > c->bytes ? c->bytes - e->off : e->bytes;
+		c->counts.flushes++;
+		error = site_of(c, e->site, &r.flush.site);
+		return error || r.flush.bytes == 0 ? error : append(c, &r);
+	}
+}
+
+static int convert_spool(struct converter *c)
+{
+	uint64_t at = 0;
+	int error = 0;
+
+	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
+		const struct host_event *const e = (const struct host_event *)(c->spool + at);
+		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN;
+
+		error = convert_event(c, e, c->spool + at + sizeof *e);
+		at += sizeof *e + (has_data ? e->bytes : 0);
+	}
+	return error;
+}
+
+/* ---- What a killed program left unrecorded -------------------------------------------------------------------------------- */
+
+/* The file differs from its replay where stores came after the last event. False: the file is not there any more. */
+static bool read_rest(struct converter *c, int *ret_error)
+{
+	const struct host_file *const f = &c->s->control->file[c->file];
+	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	struct stat s;
+	uint8_t page[HOST_PAGE] __attribute__((aligned(8)));
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
+		if (fd >= 0) {
+			close(fd);
+		}
+		return false;
+	}
+	c->time_ps += 1000;
+	for (uint64_t off = 0; off < c->bytes && *ret_error == 0 && (n = pread(fd, page, sizeof page, (off_t)off)) > 0;
+		off += sizeof page) {
+		const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n & ~7u};
+
+		if (memcmp(page, c->replay + off, e.bytes) != 0) {
+			*ret_error = change(c, &e, page);
+		}
+	}
+	close(fd);
+	return true;
+}
+
+/* ---- The whole -------------------------------------------------------------------------------------------------------------- */
+
+static int map_spool(struct converter *c)
+{
+	char path[300];
+
+	c->spool_bytes = c->s->control->spool_tail;
+	if (c->spool_bytes == 0) {
+		return 0;
+	}
+	snprintf(path, sizeof path, "%s/spool", c->s->folder);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *const at = fd >= 0 ? mmap(NULL, c->spool_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	if (at == MAP_FAILED) {
+		c->spool_bytes = 0;
+		return nvw_fail_errno("%s", path);
+	}
+	c->spool = at;
+	return 0;
+}
+
+/* The base, with zeros up to whole lines of the greatest size that the file had. */
+static int map_replay(struct converter *c)
+{
+	char path[300];
+	struct stat s;
+	uint64_t at = 0;
+	ssize_t n = 1;
+
+	host_session_base(c->s, c->file, path, sizeof path);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *const to = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fd < 0 || to == MAP_FAILED || fstat(fd, &s)) {
+		const int error = nvw_fail_errno("%s", path);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	c->replay = to;
+	while (at < (uint64_t)s.st_size && n > 0) {
+		/* A hole stays one. */
+		const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+		if (data < 0) {
+			break;
+		}
+		n = pread(fd, c->replay + data, (uint64_t)s.st_size - (uint64_t)data < 1 << 20 ? (uint64_t)s.st_size - (uint64_t)data : 1 << 20, data);
+		at = (uint64_t)data + (uint64_t)(n > 0 ? n : 0);
+	}
+	close(fd);
+	return n < 0 ? nvw_fail_errno("%s", path) : 0;
+}
+
+int host_session_convert(struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
+{
+	const struct host_file *const f = &s->control->file[i];
+	struct converter c = {.s = s, .file = i, .bytes = (f->bytes + 63) & ~UINT64_C(63)};
+	const struct nvw_log_info info = {.workload = s->program,
+		.options = f->path,
+		.pool_bytes = c.bytes,
+		.atomicity = 64,
+		.model = "x86"};
+	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) : map_replay(&c);
+
+	error = error ? error : map_spool(&c);
+	c.site = calloc(HOST_SITES_MAX + 1, sizeof *c.site);
+	if (!error && c.site == NULL) {
+		error = nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
+	}
+	if (error) {
+		close(fd);
+	} else {
+		error = nvw_log_create_fd(fd, name, &info, &c.log);
+	}
+	error = error ? error : convert_spool(&c);
+	if (!error && !read_rest(&c, &error)) {
+		fprintf(stderr, "nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n", f->path);
+	}
+	if (c.log != NULL) {
+		if (error || s->control->gap[HOST_GAP_SPOOL_FULL] > 0) {
+			nvw_log_abandon(c.log);
+		} else {
+			error = nvw_log_close(c.log, c.time_ps + 1000);
+		}
+	}
+	if (ret_counts != NULL) {
+		*ret_counts = c.counts;
+	}
+	free(c.site);
+	if (c.spool != NULL) {
+		munmap((void *)(uintptr_t)c.spool, c.spool_bytes);
+	}
+	if (c.replay != NULL) {
+		munmap(c.replay, c.bytes);
+	}
+	return error;
+}
+
+/* ---- The base ------------------------------------------------------------------------------------------------------------------ */
+
+int host_session_save_base(const struct host_session *s, unsigned i, const char *path)
+{
+	char from_path[300];
+	static char buffer[1 << 16];
+	uint64_t at = 0;
+	ssize_t n;
+
+	host_session_base(s, i, from_path, sizeof from_path);
+	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	const int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool good = from >= 0 && to >= 0 && ftruncate(to, (off_t)s->control->file[i].bytes) == 0;
+
+	while (good) {
+		const off_t data = lseek(from, (off_t)at, SEEK_DATA);
+
+		if (data < 0 || (n = pread(from, buffer, sizeof buffer, data)) <= 0) {
+			break;
+		}
+		good = pwrite(to, buffer, (size_t)n, data) == n;
+		at = (uint64_t)data + (uint64_t)n;
+	}
+	const int error = good ? 0 : nvw_fail_errno("%s", path);
+
+	if (from >= 0) {
+		close(from);
+	}
+	if (to >= 0) {
+		close(to);
+	}
+	return error;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device, in real time. What is flushed is sent to it and takes its bandwidth; a write is durable write_ticks after
+ * its turn, and drains wait for that. So a program that flushes many lines and drains once waits once, as on hardware.
+ *
+ * A call shall take what the device takes, not that and its own time besides: waits end at the tick when the call began
+ * plus the delay, less what entering and leaving a call costs, which is measured when the program starts.
+ */
+#include "preload.h"
+
+static uint64_t overhead; /* of a call with a delay, beyond the delay, in ticks */
+
+static uint64_t in_ns(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks / host_control->ticks_per_ns + 0.5);
+}
+
+/* Waits for a tick; a delay that is shorter than a call by itself is none. */
+static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
+{
+	const uint64_t stop = until - overhead;
+	uint64_t now;
+
+	if ((int64_t)(stop - began) <= 0) {
+		return;
+	}
+
+	do {
+		now = host_ticks();
+	} while ((int64_t)(now - stop) < 0);
+	kind->count++;
+	kind->requested.bin[host_bin(in_ns(until - began))]++;
+	kind->achieved.bin[host_bin(in_ns(now + overhead - began))]++;
+	host_self.stats->injected_ps += 1000 * in_ns(until - began);
+}
+
+/* The device's next free time for so many lines; returns when it begins with them. */
+static uint64_t take_turn(uint64_t now, uint64_t lines)
+{
+	uint64_t *const free = &host_control->device_free;
+	uint64_t seen = __atomic_load_n(free, __ATOMIC_RELAXED), begins;
+
+	do {
+		begins = (int64_t)(seen - now) > 0 ? seen : now;
+	} while (!__atomic_compare_exchange_n(
+		free, &seen, begins + lines * host_control->line_ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return begins;
+}
+
+static void send(uint64_t began, uint64_t lines)
+{
+	const uint64_t begins = take_turn(began, lines);
+	const uint64_t last = begins + (lines - 1) * host_control->line_ticks;
+	const uint64_t durable = host_control->accept ? 0 : last + host_control->write_ticks;
+
+	host_self.pending = (int64_t)(durable - host_self.pending) > 0 ? durable : host_self.pending;
+	if (last - began > host_control->queue_ticks) {
+		wait_until(began, last - host_control->queue_ticks, &host_self.stats->write);
+	}
+}
+
+void host_delay_flush(uint64_t began, uint64_t lines)
+{
+	if (host_control->delays && lines > 0 && !host_control->auto_flush) {
+		send(began, lines);
+	}
+}
+
+void host_delay_drain(uint64_t began)
+{
+	if (host_control->delays && (int64_t)(host_self.pending - began) > 0) {
+		wait_until(began, host_self.pending, &host_self.stats->write);
+	}
+	host_self.pending = 0;
+}
+
+void host_delay_read(uint64_t began, uint64_t bytes)
+{
+	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE;
+
+	if (host_control->delays && lines > 0) {
+		const uint64_t begins = take_turn(began, lines);
+
+		wait_until(began, begins + (lines - 1) * host_control->line_ticks + host_control->read_ticks,
+			&host_self.stats->read);
+	}
+}
+
+/* Calls of a known delay, timed from outside: the middle one of the differences. */
+void host_calibrate(void)
+{
+	enum { CALLS = 101 };
+	const uint64_t delay = (uint64_t)(200 * host_control->ticks_per_ns);
+	static struct host_delays scratch;
+	struct host_thread *const t = host_thread();
+	const uint64_t injected = t->injected_ps;
+	uint64_t extra[CALLS];
+
+	if (!host_control->delays) {
+		return;
+	}
+	for (unsigned i = 0; i < CALLS; i++) {
+		const uint64_t before = host_ticks();
+		const uint64_t began = host_ticks();
+
+		wait_until(began, began + delay, &scratch);
+		const uint64_t took = host_ticks() - before;
+		unsigned at = i;
+
+		for (; at > 0 && extra[at - 1] > took - delay; at--) {
+			extra[at] = extra[at - 1];
+		}
+		extra[at] = took - delay;
+	}
+	overhead = extra[CALLS / 2];
+	t->injected_ps = injected;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The C library's functions that a recorder of mappings must know of: what maps and unmaps, copies out of a mapping,
+ * writes into one through the kernel, hides SIGSEGV, looks functions up, and executes programs.
+ */
+#undef _FILE_OFFSET_BITS /* or mmap() is another name of mmap64() */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include "preload.h"
+#include "program.h"
+
+#define REAL(name)                                                                 \
+	({                                                                         \
+		static __typeof__(&name) real;                                     \
+		if (__builtin_expect(real == NULL, 0)) {                           \
+			*(void **)&real = host_real(#name);                        \
+		}                                                                  \
+		real;                                                              \
+	})
+
+/* ---- Mappings --------------------------------------------------------------------------------------------------------- */
+
+static bool is_ours(int prot, int flags, int fd)
+{
+	const int type = flags & MAP_TYPE;
+
+	return fd >= 0 && !(flags & MAP_ANONYMOUS) && (type == MAP_SHARED || type == MAP_SHARED_VALIDATE) &&
+	       (prot & PROT_WRITE);
+}
+
+/* The kernel grants this for persistent memory alone. */
+static bool is_synchronous(int flags)
+{
+	return (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & MAP_SYNC);
+}
+
+static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+{
+	if (host_control != NULL && (flags & MAP_FIXED)) {
+		host_unmapping(addr, length);
+	}
+	void *const at = REAL(mmap)(addr, length, prot, flags, fd, off);
+
+	if (host_control != NULL && at != MAP_FAILED && !host_self.inside && is_ours(prot, flags, fd)) {
+		host_mapped(at, length, fd, (uint64_t)off, is_synchronous(flags));
+	}
+	return at;
+}
+
+HOST_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+{
+	return map(addr, length, prot, flags, fd, off);
+}
+
+HOST_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+{
+	return map(addr, length, prot, flags, fd, off);
+}
+
+HOST_EXPORT int munmap(void *addr, size_t length)
+{
+	if (host_control != NULL && !host_self.inside) {
+		host_unmapping(addr, length);
+	}
+	return REAL(munmap)(addr, length);
+}
+
+/* A mapping that is moved or resized is not followed: it would have to be copied anew. */
+HOST_EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
+{
+	va_list list;
+
+	va_start(list, flags);
+	void *const to = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
+	va_end(list);
+	if (host_control != NULL && host_find(old) != NULL) {
+		host_unmapping(old, old_length);
+		host_gap(HOST_GAP_RAW_REMAP);
+	}
+	return REAL(mremap)(old, old_length, length, flags, to);
+}
+
+HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
+{
+	const bool watched = host_control != NULL && !host_self.inside &&
+			     host_protecting(addr, length, prot & PROT_WRITE);
+
+	return REAL(mprotect)(addr, length, watched ? prot & ~PROT_WRITE : prot);
+}
+
+/* ---- The kernel's own ways to make a file durable ------------------------------------------------------------------------- */
+
+HOST_EXPORT int msync(void *addr, size_t length, int flags)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(msync)(addr, length, flags);
+
+	if (error == 0 && (flags & MS_SYNC) && host_control != NULL && !host_self.inside) {
+		host_synced(addr, length, &caller);
+	}
+	return error;
+}
+
+/* Whatever was stored through a recorded mapping of the file. */
+static void synced_file(int fd, const struct host_caller *caller)
+{
+	struct stat s;
+
+	if (!host_recording || host_self.inside || fstat(fd, &s)) {
+		return;
+	}
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+		const struct host_file *const f = m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
+
+		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino) {
+			host_synced((void *)m->start, m->length, caller);
+		}
+	}
+}
+
+HOST_EXPORT int fsync(int fd)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(fsync)(fd);
+
+	if (error == 0) {
+		synced_file(fd, &caller);
+	}
+	return error;
+}
+
+HOST_EXPORT int fdatasync(int fd)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const int error = REAL(fdatasync)(fd);
+
+	if (error == 0) {
+		synced_file(fd, &caller);
+	}
+	return error;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------------- */
+
+typedef void *copy_function(void *to, const void *from, size_t n);
+
+static copy_function *real_memcpy, *real_memmove;
+
+/* Before the real ones are known, which takes a copy or two to find out. */
+static void *copy_bytes(void *to, const void *from, size_t n)
+{
+	uint8_t *t = to;
+	const uint8_t *f = from;
+
+	if (t <= f || t >= f + n) {
+		for (size_t i = 0; i < n; i++) {
+			t[i] = f[i];
+			__asm__ volatile("" ::: "memory"); /* or it becomes a call of memcpy() */
+		}
+	} else {
+		while (n-- > 0) {
+			t[n] = f[n];
+			__asm__ volatile("" ::: "memory");
+		}
+	}
+	return to;
+}
+
+__attribute__((constructor(101))) static void find_copies(void)
+{
+	*(void **)&real_memmove = host_real("memmove");
+	*(void **)&real_memcpy = host_real("memcpy");
+}
+
+static void *copy_read(copy_function *real, void *to, const void *from, size_t n)
+{
+	const uint64_t began = host_began();
+	struct host_thread *const t = host_thread();
+
+	t->reads++;
+	t->bytes_read += n;
+	real(to, from, n);
+	host_delay_read(began, n);
+	return to;
+}
+
+HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+	copy_function *const real = real_memcpy ? real_memcpy : copy_bytes;
+
+	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
+										 copy_read(real, to, from, n);
+}
+
+HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
+{
+	copy_function *const real = real_memmove ? real_memmove : copy_bytes;
+
+	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
+										 copy_read(real, to, from, n);
+}
+
+/* ---- The kernel as a writer: it would be refused a protected page -------------------------------------------------------- */
+
+static void touch(void *to, size_t n)
+{
+	if (host_recording && host_find(to) != NULL) {
+		host_touch(to, n);
+	}
+}
+
+HOST_EXPORT ssize_t read(int fd, void *to, size_t n)
+{
+	touch(to, n);
+	return REAL(read)(fd, to, n);
+}
+
+HOST_EXPORT ssize_t pread(int fd, void *to, size_t n, off_t off)
+{
+	touch(to, n);
+	return REAL(pread)(fd, to, n, off);
+}
+
+HOST_EXPORT ssize_t pread64(int fd, void *to, size_t n, off_t off)
+{
+	touch(to, n);
+	return REAL(pread)(fd, to, n, off);
+}
+
+HOST_EXPORT ssize_t recv(int fd, void *to, size_t n, int flags)
+{
+	touch(to, n);
+	return REAL(recv)(fd, to, n, flags);
+}
+
+HOST_EXPORT ssize_t readv(int fd, const struct iovec *v, int count)
+{
+	for (int i = 0; i < count; i++) {
+		touch(v[i].iov_base, v[i].iov_len);
+	}
+	return REAL(readv)(fd, v, count);
+}
+
+/* ---- Looking functions up -------------------------------------------------------------------------------------------------- */
+
+void *(*host_dlsym)(void *handle, const char *name);
+
+/*
+ * What dlsym() is to give for a name: for a function of libpmem that was loaded by dlopen(), ours. NULL: whatever the real
+ * one gives.
+ */
+__attribute__((used, visibility("hidden"))) void *host_own_function(void *handle, const char *name)
+{
+	static void *self;
+
+	if (host_dlsym == NULL) {
+		*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+		if (host_dlsym == NULL) {
+			*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		}
+		if (host_dlsym == NULL) {
+			*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+		}
+	}
+	if (host_control == NULL || name == NULL || strncmp(name, "pmem_", 5) != 0 || handle == RTLD_NEXT) {
+		return NULL;
+	}
+	if (self == NULL) {
+		Dl_info info;
+
+		self = dladdr((void *)&host_dlsym, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	}
+	void *const real = handle == RTLD_DEFAULT ? NULL : host_dlsym(handle, name);
+	void *const own = self ? host_dlsym(self, name) : NULL;
+	Dl_info where;
+
+	if (real != NULL && own != NULL && real != own && dladdr(real, &where)) {
+		host_learn_libpmem(dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD));
+	}
+	return real == NULL && handle != RTLD_DEFAULT ? NULL : own;
+}
+
+/* Jumps, so that the real dlsym() sees the program's return address: RTLD_NEXT depends on it. */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	"dlsym:\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	sub $8, %rsp\n"
+	"	call host_own_function\n"
+	"	add $8, %rsp\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"	test %rax, %rax\n"
+	"	jne 1f\n"
+	"	mov host_dlsym@GOTPCREL(%rip), %rax\n"
+	"	jmp *(%rax)\n"
+	"1:	ret\n"
+	".size dlsym, . - dlsym\n"
+	".popsection\n");
+#endif
+
+/* ---- SIGSEGV stays ours, and unblocked ------------------------------------------------------------------------------------- */
+
+struct sigaction host_program_segv; /* what the program wants done */
+
+HOST_EXPORT int sigaction(int number, const struct sigaction *new, struct sigaction *old)
+{
+	struct sigaction changed;
+
+	if (!host_recording || host_self.inside) {
+		return REAL(sigaction)(number, new, old);
+	}
+	if (number == SIGSEGV) {
+		if (old != NULL) {
+			*old = host_program_segv;
+		}
+		if (new != NULL) {
+			host_program_segv = *new;
+		}
+		return 0;
+	}
+	if (new != NULL) {
+		changed = *new;
+		sigdelset(&changed.sa_mask, SIGSEGV);
+	}
+	return REAL(sigaction)(number, new ? &changed : NULL, old);
+}
+
+HOST_EXPORT sighandler_t signal(int number, sighandler_t handler)
+{
+	struct sigaction new = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+
+	if (!host_recording || number != SIGSEGV) {
+		return REAL(signal)(number, handler);
+	}
+	sigaction(number, &new, &old);
+	return old.sa_handler;
+}
+
+static const sigset_t *without_segv(int how, const sigset_t *set, sigset_t *changed)
+{
+	if (!host_recording || set == NULL || how == SIG_UNBLOCK) {
+		return set;
+	}
+	*changed = *set;
+	sigdelset(changed, SIGSEGV);
+	return changed;
+}
+
+HOST_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t changed;
+
+	return REAL(sigprocmask)(how, without_segv(how, set, &changed), old);
+}
+
+HOST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t changed;
+
+	return REAL(pthread_sigmask)(how, without_segv(how, set, &changed), old);
+}
+
+/* ---- Programs that are executed: seen if the linker loads this library into them -------------------------------------------- */
+
+static bool has(char *const *environment, const char *variable)
+{
+	const size_t n = strlen(variable);
+
+	for (; environment != NULL && *environment != NULL; environment++) {
+		if (strncmp(*environment, variable, n) == 0 && (*environment)[n] == '=') {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void note_program(const char *path, char *const *environment)
+{
+	if (host_control == NULL || path == NULL) {
+		return;
+	}
+	const int before = errno;
+	const enum host_program kind = host_program_look(path, NULL, 0);
+
+	if (kind == HOST_PROGRAM_STATIC || kind == HOST_PROGRAM_SET_ID || kind == HOST_PROGRAM_FOREIGN) {
+		host_gap(HOST_GAP_EXEC_STATIC);
+	} else if (kind == HOST_PROGRAM_FITS &&
+		   (!has(environment, "LD_PRELOAD") || !has(environment, HOST_SESSION_VARIABLE))) {
+		host_gap(HOST_GAP_EXEC_CLEARED);
+	}
+	errno = before;
+}
+
+extern char **environ;
+
+HOST_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	note_program(path, envp);
+	return REAL(execve)(path, argv, envp);
+}
+
+HOST_EXPORT int execv(const char *path, char *const argv[])
+{
+	note_program(path, environ);
+	return REAL(execv)(path, argv);
+}
+
+HOST_EXPORT int execvp(const char *file, char *const argv[])
+{
+	note_program(file, environ);
+	return REAL(execvp)(file, argv);
+}
+
+HOST_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	note_program(file, envp);
+	return REAL(execvpe)(file, argv, envp);
+}
+
+HOST_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	note_program(path, envp);
+	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
+}
+
+HOST_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	note_program(file, envp);
+	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
+}

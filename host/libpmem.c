@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libpmem's interface. Calls on a file that is emulated persistent memory are counted, delayed and recorded; flushes and
+ * fences of the processor are carried out on real persistent memory alone, since they do nothing for an ordinary file.
+ * Everything else goes to the real library.
+ */
+#include <errno.h>
+#include <libpmem.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "preload.h"
+
+/* The real function, found when it is first needed. */
+#define REAL(name)                                                                 \
+	({                                                                         \
+		static __typeof__(&name) real;                                     \
+		if (__builtin_expect(real == NULL, 0)) {                           \
+			*(void **)&real = host_real(#name);                        \
+		}                                                                  \
+		real;                                                              \
+	})
+
+enum { TEMPORAL = PMEM_F_MEM_TEMPORAL | PMEM_F_MEM_NOFLUSH };
+
+static uint64_t lines_of(const void *address, size_t n)
+{
+	const uintptr_t first = (uintptr_t)address / HOST_LINE;
+
+	return n == 0 ? 0 : ((uintptr_t)address + n - 1) / HOST_LINE - first + 1;
+}
+
+/* Orders what the program itself has stored past the caches. */
+static void store_fence(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_sfence();
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* ---- Mappings -------------------------------------------------------------------------------------------------------- */
+
+HOST_EXPORT void *pmem_map_file(const char *path, size_t len, int flags, mode_t mode, size_t *mapped_lenp, int *is_pmemp)
+{
+	const uint64_t began = host_began();
+	void *const address = REAL(pmem_map_file)(path, len, flags, mode, mapped_lenp, is_pmemp);
+
+	if (address != NULL && host_control != NULL && host_find(address) != NULL) {
+		host_control->libpmem_calls = 1;
+		host_thread()->maps++;
+		host_delay_read(began, HOST_LINE);
+		if (is_pmemp != NULL) {
+			*is_pmemp = 1;
+		}
+	}
+	return address;
+}
+
+HOST_EXPORT int pmem_unmap(void *addr, size_t len)
+{
+	return REAL(pmem_unmap)(addr, len); /* calls munmap() */
+}
+
+HOST_EXPORT int pmem_is_pmem(const void *addr, size_t len)
+{
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+
+	if (m != NULL && len <= m->start + m->length - (uintptr_t)addr) {
+		host_control->libpmem_calls = 1;
+		return 1;
+	}
+	return REAL(pmem_is_pmem)(addr, len);
+}
+
+HOST_EXPORT int pmem_has_auto_flush(void)
+{
+	return host_control != NULL ? host_control->auto_flush : REAL(pmem_has_auto_flush)();
+}
+
+HOST_EXPORT int pmem_has_hw_drain(void)
+{
+	return REAL(pmem_has_hw_drain)();
+}
+
+/* ---- Flushes and drains ---------------------------------------------------------------------------------------------- */
+
+/* copied: the lines are what the call itself has written. */
+static void flush(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller, bool copied)
+{
+	struct host_thread *const t = host_thread();
+	const uint64_t lines = lines_of(addr, len);
+
+	t->lines_flushed += lines;
+	t->bytes_asked += len;
+	host_self.flushed = true;
+	if (host_recording && host_enter()) {
+		host_record_flush(m, addr, len, caller, copied);
+		host_leave();
+	}
+	host_delay_flush(began, lines);
+}
+
+static void drain(uint64_t began, const struct host_caller *caller)
+{
+	struct host_thread *const t = host_thread();
+
+	t->fences++;
+	t->empty_fences += !host_self.flushed;
+	if (host_recording && host_enter()) {
+		host_record_fence(caller);
+		host_leave();
+	}
+	host_self.flushed = false;
+	host_delay_drain(began);
+}
+
+HOST_EXPORT void pmem_flush(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+
+	if (m == NULL || m->real) {
+		REAL(pmem_flush)(addr, len);
+	}
+	if (m != NULL) {
+		host_thread()->flushes++;
+		flush(m, addr, len, began, &caller, false);
+	}
+}
+
+HOST_EXPORT void pmem_deep_flush(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+
+	if (m == NULL || m->real) {
+		REAL(pmem_deep_flush)(addr, len);
+	}
+	if (m != NULL) {
+		host_thread()->flushes++;
+		flush(m, addr, len, began, &caller, false);
+	}
+}
+
+HOST_EXPORT void pmem_drain(void)
+{
+	const uint64_t began = host_began();
+	const struct host_caller caller = HOST_CALLER;
+
+	if (host_control == NULL) {
+		REAL(pmem_drain)();
+		return;
+	}
+	store_fence();
+	drain(began, &caller);
+}
+
+HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+	const int error = m == NULL || m->real ? REAL(pmem_deep_drain)(addr, len) : 0;
+
+	if (m != NULL) {
+		drain(began, &caller);
+	}
+	return error;
+}
+
+static void persist(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller)
+{
+	host_thread()->flushes++;
+	store_fence();
+	flush(m, addr, len, began, caller, false);
+	drain(began, caller);
+}
+
+void host_synced(void *addr, size_t len, const struct host_caller *caller)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_find(addr);
+
+	if (m != NULL) {
+		persist(m, addr, len, began, caller);
+	}
+}
+
+HOST_EXPORT void pmem_persist(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+
+	if (m == NULL || m->real) {
+		REAL(pmem_persist)(addr, len);
+	}
+	if (m != NULL) {
+		persist(m, addr, len, began, &caller);
+	}
+}
+
+HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+	const int error = m == NULL || m->real ? REAL(pmem_deep_persist)(addr, len) : 0;
+
+	if (m != NULL) {
+		persist(m, addr, len, began, &caller);
+	}
+	return error;
+}
+
+/* The system call is made as well: who asks for it wants it. */
+HOST_EXPORT int pmem_msync(const void *addr, size_t len)
+{
+	const uint64_t began = host_began();
+	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_caller caller = HOST_CALLER;
+	const bool inside = host_self.inside;
+
+	host_self.inside = true; /* the msync() in it is not another event */
+	const int error = REAL(pmem_msync)(addr, len);
+
+	host_self.inside = inside;
+	if (m != NULL) {
+		persist(m, addr, len, began, &caller);
+	}
+	return error;
+}
+
+/* ---- Copies and fills -------------------------------------------------------------------------------------------------- */
+
+struct copy {
+	void *to;
+	const void *from; /* NULL: fill with c */
+	int c;
+	size_t n;
+	unsigned flags;
+};
+
+static void carry_out(const struct copy *o, void *to, unsigned flags)
+{
+	if (o->from != NULL) {
+		REAL(pmem_memmove)(to, o->from, o->n, flags);
+	} else {
+		REAL(pmem_memset)(to, o->c, o->n, flags);
+	}
+}
+
+static bool overlap(const struct copy *o)
+{
+	const uintptr_t to = (uintptr_t)o->to, from = (uintptr_t)o->from;
+
+	return to < from + o->n && from < to + o->n;
+}
+
+/* Recorded, a copy goes by the alias of the mapping, where no page is protected. */
+static void *writable(const struct host_mapping *m, const struct copy *o)
+{
+	const bool through = host_recording && m->alias != NULL && !overlap(o) && !m->read_only &&
+			     o->n <= m->start + m->length - (uintptr_t)o->to;
+
+	return through ? m->alias + ((uintptr_t)o->to - m->start) : o->to;
+}
+
+static void *copy(const struct copy *o, uint64_t began, const struct host_caller *caller)
+{
+	const struct host_mapping *const m = host_control ? host_find(o->to) : NULL;
+	const struct host_mapping *const source = host_control && o->from ? host_find(o->from) : NULL;
+
+	if (source != NULL) {
+		struct host_thread *const t = host_thread();
+
+		t->reads++;
+		t->bytes_read += o->n;
+		host_delay_read(began, o->n);
+		began = host_began();
+	}
+	if (m == NULL) {
+		carry_out(o, o->to, o->flags);
+		return o->to;
+	}
+	host_thread()->copies++;
+	carry_out(o, writable(m, o), m->real ? o->flags : TEMPORAL);
+	if (host_recording && host_enter()) {
+		host_record_change(m, o->to, o->n, caller);
+		host_leave();
+	}
+	if (!(o->flags & PMEM_F_MEM_NOFLUSH)) {
+		flush(m, o->to, o->n, began, caller, true);
+		if (!(o->flags & PMEM_F_MEM_NODRAIN)) {
+			store_fence();
+			drain(began, caller);
+		}
+	}
+	return o->to;
+}
+
+#define COPY(name, flags_)                                                                                     \
+	HOST_EXPORT void *name(void *dest, const void *src, size_t len)                                        \
+	{                                                                                                      \
+		const uint64_t began = host_began();                                                           \
+		const struct host_caller caller = HOST_CALLER;                                                 \
+		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags_};                    \
+                                                                                                               \
+		return copy(&o, began, &caller);                                                               \
+	}
+
+COPY(pmem_memmove_persist, 0)
+COPY(pmem_memcpy_persist, 0)
+COPY(pmem_memmove_nodrain, PMEM_F_MEM_NODRAIN)
+COPY(pmem_memcpy_nodrain, PMEM_F_MEM_NODRAIN)
+
+#define FILL(name, flags_)                                                                                     \
+	HOST_EXPORT void *name(void *dest, int c, size_t len)                                                  \
+	{                                                                                                      \
+		const uint64_t began = host_began();                                                           \
+		const struct host_caller caller = HOST_CALLER;                                                 \
+		const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags_};                         \
+                                                                                                               \
+		return copy(&o, began, &caller);                                                               \
+	}
+
+FILL(pmem_memset_persist, 0)
+FILL(pmem_memset_nodrain, PMEM_F_MEM_NODRAIN)
+
+#define COPY_WITH_FLAGS(name)                                                                                  \
+	HOST_EXPORT void *name(void *dest, const void *src, size_t len, unsigned flags)                        \
+	{                                                                                                      \
+		const uint64_t began = host_began();                                                           \
+		const struct host_caller caller = HOST_CALLER;                                                 \
+		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags};                     \
+                                                                                                               \
+		return copy(&o, began, &caller);                                                               \
+	}
+
+COPY_WITH_FLAGS(pmem_memmove)
+COPY_WITH_FLAGS(pmem_memcpy)
+
+HOST_EXPORT void *pmem_memset(void *dest, int c, size_t len, unsigned flags)
+{
+	const uint64_t began = host_began();
+	const struct host_caller caller = HOST_CALLER;
+	const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags};
+
+	return copy(&o, began, &caller);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which files the program has mapped, and where: every shared, writable mapping of a regular file is taken for persistent
+ * memory. Looked up without a lock; an entry is valid while its length is not 0, which is set last and cleared first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+struct host_mapping host_mapping[HOST_MAPPINGS_MAX];
+uintptr_t host_lowest, host_highest;
+
+struct host_mapping *host_find_slowly(uintptr_t at)
+{
+	static HOST_TLS unsigned last;
+
+	if (at - host_mapping[last].start < host_mapping[last].length) {
+		return &host_mapping[last];
+	}
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		if (at - host_mapping[i].start < host_mapping[i].length) {
+			last = i;
+			return &host_mapping[i];
+		}
+	}
+	return NULL;
+}
+
+static size_t whole_pages(size_t n)
+{
+	return (n + HOST_PAGE - 1) & ~(size_t)(HOST_PAGE - 1);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------------------------- */
+
+/* n bytes from off on, without making holes into data. */
+static int copy_part(int from, int to, off_t off, off_t end)
+{
+	static char buffer[1 << 16]; /* under the lock */
+
+	while (off < end) {
+		off_t at = off;
+		const ssize_t n = copy_file_range(from, &at, to, &off, (size_t)(end - off), 0);
+
+		if (n > 0) {
+			continue;
+		}
+		const size_t piece = (size_t)(end - off) < sizeof buffer ? (size_t)(end - off) : sizeof buffer;
+		const ssize_t got = pread(from, buffer, piece, off);
+
+		if (got <= 0 || pwrite(to, buffer, (size_t)got, off) != got) {
+			return got == 0 ? 0 : -1;
+		}
+		off += got;
+	}
+	return 0;
+}
+
+static int copy_file(int from, const char *name, int number, off_t bytes)
+{
+	const int to = host_open(name, number, O_RDWR | O_CREAT | O_TRUNC);
+	off_t at = 0;
+	int error = to < 0 || ftruncate(to, bytes);
+
+	while (!error && at < bytes) {
+		const off_t data = lseek(from, at, SEEK_DATA);
+		const off_t hole = data < 0 ? bytes : lseek(from, data, SEEK_HOLE);
+
+		if (data < 0) {
+			break; /* nothing but a hole is left */
+		}
+		error = copy_part(from, to, data, hole < bytes ? hole : bytes);
+		at = hole;
+	}
+	if (to >= 0) {
+		close(to);
+	}
+	return error;
+}
+
+/* A descriptor of its own: the program's position in the file stays as it is. */
+static int reopen(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static int begin_file(int fd, const struct stat *s, unsigned number)
+{
+	struct host_file *const f = &host_control->file[number];
+	const int own = reopen(fd);
+	char link[64];
+	int error = own < 0 || copy_file(own, "base", (int)number, s->st_size) ||
+		    copy_file(own, "shadow", (int)number, s->st_size);
+
+	if (own >= 0) {
+		close(own);
+	}
+	const int lines = host_open("lines", (int)number, O_RDWR | O_CREAT | O_TRUNC);
+
+	error = error || lines < 0;
+	if (lines >= 0) {
+		close(lines);
+	}
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(link, f->path, sizeof f->path - 1);
+
+	f->path[n > 0 ? n : 0] = '\0';
+	f->device = s->st_dev;
+	f->inode = s->st_ino;
+	f->bytes = (uint64_t)s->st_size;
+	return error;
+}
+
+/* The file's number in the session; negative if it cannot be recorded. */
+static int number_of(int fd, const struct stat *s, bool *ret_known)
+{
+	struct host_control *const c = host_control;
+
+	for (unsigned i = 0; i < c->file_count; i++) {
+		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
+			*ret_known = true;
+			return (int)i;
+		}
+	}
+	*ret_known = false;
+	if (c->file_count == HOST_FILES_MAX) {
+		host_gap(HOST_GAP_FILES);
+		return -1;
+	}
+	if (begin_file(fd, s, c->file_count)) {
+		host_gap(HOST_GAP_NO_SHADOW);
+		return -1;
+	}
+	return (int)c->file_count++;
+}
+
+/* ---- Watching ------------------------------------------------------------------------------------------------------------- */
+
+/* Part of a file of the session, which grows as far as needed. */
+static void *map_part(const char *name, int number, uint64_t off, size_t n)
+{
+	const int fd = host_open(name, number, O_RDWR);
+	struct stat s;
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && fstat(fd, &s) == 0 &&
+		((uint64_t)s.st_size >= off + n || ftruncate(fd, (off_t)(off + n)) == 0)) {
+		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* The byte of a line is off / 64 into the file: mapped from the page that it is in. */
+static uint8_t *map_lines(int number, uint64_t off, size_t n)
+{
+	const uint64_t first = off / HOST_LINE & ~(uint64_t)(HOST_PAGE - 1);
+	uint8_t *const at = map_part("lines", number, first, off / HOST_LINE - first + n / HOST_LINE);
+
+	return at ? at + (off / HOST_LINE - first) : NULL;
+}
+
+static void unwatch(struct host_mapping *m)
+{
+	m->file = -1;
+	if (m->alias != NULL) {
+		munmap(m->alias, m->length);
+	}
+	if (m->shadow != NULL) {
+		munmap(m->shadow, m->length);
+	}
+	if (m->page != NULL && !m->part) {
+		munmap(m->page, m->length / HOST_PAGE * sizeof *m->page);
+	}
+	if (m->lines != NULL && !m->part) {
+		const uintptr_t first = (uintptr_t)m->lines & ~(uintptr_t)(HOST_PAGE - 1);
+
+		munmap((void *)first, (uintptr_t)m->lines - first + m->length / HOST_LINE);
+	}
+	m->alias = m->shadow = m->lines = NULL;
+	m->page = NULL;
+}
+
+/* Brings in the pages of what the file has: by the thousand, that is a fraction of a fault's cost each. Holes stay holes. */
+static void populate(const struct host_mapping *m, int fd, off_t end)
+{
+	const int own = reopen(fd);
+	off_t at = (off_t)m->off, data;
+
+	while (own >= 0 && at < end && (data = lseek(own, at, SEEK_DATA)) >= 0 && data < end) {
+		const off_t hole = lseek(own, data, SEEK_HOLE), stop = hole < end ? hole : end;
+		const size_t from = (size_t)(data - (off_t)m->off) & ~(size_t)(HOST_PAGE - 1);
+
+		madvise(m->shadow + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_WRITE);
+		madvise(m->alias + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_READ);
+		at = stop;
+	}
+	if (own >= 0) {
+		close(own);
+	}
+}
+
+static void watch(struct host_mapping *m, size_t length, int fd, const struct stat *s)
+{
+	bool known;
+
+	m->file = number_of(fd, s, &known);
+	if (m->file < 0) {
+		return;
+	}
+	struct host_file *const f = &host_control->file[m->file];
+	const uint64_t end = m->off + length < (uint64_t)s->st_size ? m->off + length : (uint64_t)s->st_size;
+	void *const alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off);
+	void *const pages = mmap(NULL, length / HOST_PAGE * sizeof *m->page, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	m->length = length; /* for unwatch() */
+	m->alias = alias == MAP_FAILED ? NULL : alias;
+	m->page = pages == MAP_FAILED ? NULL : pages;
+	m->shadow = map_part("shadow", m->file, m->off, length);
+	m->lines = map_lines(m->file, m->off, length);
+	if (m->alias == NULL || m->page == NULL || m->shadow == NULL || m->lines == NULL ||
+		host_protect(m->start, length, PROT_READ)) {
+		unwatch(m);
+		host_gap(HOST_GAP_NO_SHADOW);
+		return;
+	}
+	populate(m, fd, (off_t)end);
+	f->bytes = (uint64_t)s->st_size > f->bytes ? (uint64_t)s->st_size : f->bytes;
+	if (known && end > m->off) {
+		host_record_written(m, end - m->off);
+	}
+	f->mappings++;
+}
+
+/* ---- The table -------------------------------------------------------------------------------------------------------------- */
+
+static void find_bounds(void)
+{
+	uintptr_t lowest = UINTPTR_MAX, highest = 0;
+
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		if (m->length > 0) {
+			lowest = m->start < lowest ? m->start : lowest;
+			highest = m->start + m->length > highest ? m->start + m->length : highest;
+		}
+	}
+	/* Between the two a reader may find too much, never too little. */
+	host_highest = highest > host_highest ? highest : host_highest;
+	host_lowest = lowest < highest ? lowest : highest;
+	host_highest = highest;
+}
+
+static struct host_mapping *free_entry(void)
+{
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		if (host_mapping[i].length == 0) {
+			return &host_mapping[i];
+		}
+	}
+	host_gap(HOST_GAP_MAPPINGS);
+	return NULL;
+}
+
+/* The table changes under the session's lock; not in the recorder, which maps for itself. */
+static bool enter(void)
+{
+	if (host_self.inside) {
+		return false;
+	}
+	host_self.inside = true;
+	host_lock();
+	return true;
+}
+
+static void leave(void)
+{
+	host_unlock();
+	host_self.inside = false;
+}
+
+void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
+{
+	const int before = errno;
+	struct stat s;
+
+	if (fstat(fd, &s) || !S_ISREG(s.st_mode) || !enter()) {
+		errno = before;
+		return;
+	}
+	struct host_mapping *const m = free_entry();
+
+	if (m != NULL) {
+		*m = (struct host_mapping){.start = (uintptr_t)start, .off = off, .file = -1, .real = real};
+		if (host_recording && !host_control->closed) {
+			watch(m, whole_pages(length), fd, &s);
+		}
+		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
+		find_bounds();
+	}
+	leave();
+	errno = before;
+}
+
+/* The part from a byte on as an entry of its own. */
+static void split(struct host_mapping *m, size_t at)
+{
+	struct host_mapping *const rest = at > 0 && at < m->length ? free_entry() : NULL;
+
+	if (rest == NULL) {
+		return;
+	}
+	m->part = true;
+	*rest = *m;
+	rest->start += at;
+	rest->length -= at;
+	rest->off += at;
+	if (m->file >= 0) {
+		rest->alias += at;
+		rest->shadow += at;
+		rest->lines += at / HOST_LINE;
+		rest->page += at / HOST_PAGE;
+		host_control->file[m->file].mappings++;
+	}
+	m->length = at;
+}
+
+/* Entries begin and end where the range does. */
+static void cut_at(uintptr_t start, uintptr_t end)
+{
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		struct host_mapping *const m = &host_mapping[i];
+
+		if (m->length > 0 && start > m->start && start < m->start + m->length) {
+			split(m, start - m->start);
+		}
+	}
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		struct host_mapping *const m = &host_mapping[i];
+
+		if (m->length > 0 && end > m->start && end < m->start + m->length) {
+			split(m, end - m->start);
+		}
+	}
+}
+
+static void drop(struct host_mapping *m)
+{
+	if (m->file >= 0) {
+		struct host_file *const f = &host_control->file[m->file];
+
+		host_record_rest(m);
+		host_forget_hot(m->start, m->start + m->length);
+		f->mappings -= f->mappings > 0;
+		unwatch(m);
+	}
+	__atomic_store_n(&m->length, 0, __ATOMIC_RELEASE);
+}
+
+static bool touches(const struct host_mapping *m, uintptr_t start, uintptr_t end)
+{
+	return m->length > 0 && m->start < end && start < m->start + m->length;
+}
+
+static bool any_touches(uintptr_t start, uintptr_t end)
+{
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		if (touches(&host_mapping[i], start, end)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void host_unmapping(void *address, size_t length)
+{
+	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const int before = errno;
+
+	if (!any_touches(start, end) || !enter()) {
+		return;
+	}
+	cut_at(start, end);
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		struct host_mapping *const m = &host_mapping[i];
+
+		if (touches(m, start, end)) {
+			host_note_gone(m);
+			drop(m);
+		}
+	}
+	find_bounds();
+	leave();
+	errno = before;
+}
+
+bool host_protecting(void *address, size_t length, bool writable)
+{
+	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const int before = errno;
+	bool watched = false;
+
+	if (!host_recording || !any_touches(start, end) || !enter()) {
+		return false;
+	}
+	cut_at(start, end);
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		struct host_mapping *const m = &host_mapping[i];
+
+		if (touches(m, start, end) && m->file >= 0) {
+			host_record_rest(m);
+			host_forget_hot(m->start, m->start + m->length);
+			m->read_only = !writable;
+			watched = true;
+		}
+	}
+	leave();
+	errno = before;
+	return watched;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Source lines of sites, from the debug information of the objects that they are in. */
+#include <stdio.h>
+#include <string.h>
+
+#include <elfutils/libdwfl.h>
+
+#include "exec.h"
+
+static Dwfl *opened[HOST_MODULES_MAX];
+static bool tried[HOST_MODULES_MAX];
+
+static Dwfl *open_module(const struct host_control *c, uint32_t module)
+{
+	static char *debug_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
+
+	if (!tried[module]) {
+		tried[module] = true;
+		opened[module] = dwfl_begin(&callbacks);
+		if (opened[module] != NULL) {
+			dwfl_report_begin(opened[module]);
+			dwfl_report_elf(opened[module], "", c->module[module].path, -1, 0, true);
+			dwfl_report_end(opened[module], NULL, NULL);
+		}
+	}
+	return opened[module];
+}
+
+void host_places_close(void)
+{
+	for (unsigned i = 0; i < HOST_MODULES_MAX; i++) {
+		if (opened[i] != NULL) {
+			dwfl_end(opened[i]);
+		}
+		opened[i] = NULL;
+		tried[i] = false;
+	}
+}
+
+static const char *last_component(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Without an index of addresses, which clang does not write: the unit that has it. */
+static const char *line_of(Dwfl_Module *m, Dwarf_Addr address, int *ret_line)
+{
+	Dwfl_Line *const indexed = dwfl_module_getsrc(m, address);
+	Dwarf_Addr bias;
+
+	if (indexed != NULL) {
+		return dwfl_lineinfo(indexed, NULL, ret_line, NULL, NULL, NULL);
+	}
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(m, unit, &bias)) != NULL;) {
+		Dwarf_Line *const line =
+			dwarf_haspc(unit, address - bias) == 1 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+
+		if (line != NULL && dwarf_lineno(line, ret_line) == 0) {
+			return dwarf_linesrc(line, NULL, NULL);
+		}
+	}
+	return NULL;
+}
+
+void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
+{
+	*p = (struct host_place){.file = "?", .function = "not flushed"};
+	if (site == 0 || site > c->site_count || c->site[site - 1].module == 0) {
+		return;
+	}
+	const struct host_site *const s = &c->site[site - 1];
+	const uint32_t module = s->module - 1;
+	Dwfl *const dwfl = open_module(c, module);
+	const Dwarf_Addr call = s->offset - 1; /* and not what comes after it */
+	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
+	const char *const function = m ? dwfl_module_addrname(m, call) : NULL;
+	int line = 0;
+	const char *file = m ? line_of(m, call, &line) : NULL;
+
+	snprintf(p->function, sizeof p->function, "%s", function ? function : "?");
+	if (file == NULL) {
+		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", last_component(c->module[module].path),
+			(unsigned long long)call);
+		return;
+	}
+	while (strncmp(file, "../", 3) == 0) { /* as seen from a build folder */
+		file += 3;
+	}
+	snprintf(p->file, sizeof p->file, "%s", file);
+	p->line = (uint32_t)line;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside the library that is preloaded into programs. It runs in a process that is not ours: it depends on the C library
+ * alone, allocates with mmap, keeps errno, and passes on whatever it does not understand.
+ */
+#ifndef HOST_PRELOAD_H
+#define HOST_PRELOAD_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session.h"
+
+#define HOST_EXPORT __attribute__((visibility("default")))
+#define HOST_TLS __thread __attribute__((tls_model("initial-exec")))
+
+/* The system call: mprotect() is interposed. Usable in a signal handler. */
+static inline int host_protect(uintptr_t start, size_t n, int prot)
+{
+	return (int)syscall(SYS_mprotect, start, n, prot);
+}
+
+/* ---- The session (attach.c) -------------------------------------------------------------------------------------- */
+
+extern struct host_control *host_control; /* NULL: not run by nvwave exec */
+extern bool host_recording;               /* record or advice */
+
+/* This thread's counters and what it has sent to the device. */
+struct host_self {
+	struct host_thread *stats; /* NULL: not met yet */
+	uint32_t number;           /* from 1 */
+	uint64_t pending;          /* when all that it has flushed is durable, in ticks */
+	bool flushed;              /* since its last fence */
+	bool inside;               /* in the recorder: it may not come in again */
+};
+extern HOST_TLS struct host_self host_self;
+
+void host_meet_thread(void);
+
+/* NULL outside a session. */
+static inline struct host_thread *host_thread(void)
+{
+	if (__builtin_expect(host_self.stats == NULL, 0) && host_control != NULL) {
+		host_meet_thread();
+	}
+	return host_self.stats;
+}
+
+/* Opens a file of the session's folder; close-on-exec. -1 if that fails. */
+int host_open(const char *name, int number, int flags);
+
+/* The function that a name would have without this library; ends the process with a message if there is none. */
+void *host_real(const char *name);
+/* The handle of a libpmem that was loaded by dlopen(). */
+void host_learn_libpmem(void *handle);
+/* The real dlsym(), once host_own_function() has been asked for anything. */
+extern void *(*host_dlsym)(void *handle, const char *name);
+void *host_own_function(void *handle, const char *name);
+/* What the program wants done about SIGSEGV. */
+extern struct sigaction host_program_segv;
+
+/* Between processes, and back whole if its owner was killed. */
+void host_lock(void);
+void host_unlock(void);
+
+void host_gap(enum host_gap gap);
+
+/* ---- Delays (delay.c) ---------------------------------------------------------------------------------------------- */
+
+static inline uint64_t host_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t t;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#endif
+}
+
+/* When a call began; not asked for if it makes no difference. */
+static inline uint64_t host_began(void)
+{
+	return host_control != NULL && host_control->delays ? host_ticks() : 0;
+}
+
+/* Measures what the calls cost, so that it can be left out of the delays. */
+void host_calibrate(void);
+
+/* A call that began at a tick has sent lines to the device; it waits if the queue is full. */
+void host_delay_flush(uint64_t began, uint64_t lines);
+/* Waits until what the thread has sent is durable. */
+void host_delay_drain(uint64_t began);
+/* A read of bytes in a row. */
+void host_delay_read(uint64_t began, uint64_t bytes);
+
+/* ---- Mappings (mappings.c) ----------------------------------------------------------------------------------------- */
+
+enum host_page_state { HOST_CLEAN, HOST_HOT, HOST_COOLING }; /* protected; compared at every fence; about to be protected */
+
+struct host_page {
+	struct host_page *next; /* of those that are hot */
+	uintptr_t address;
+	uint8_t state;          /* enum host_page_state; changed by faults, too */
+	uint8_t idle;           /* comparisons since it last changed */
+};
+
+struct host_mapping {
+	uintptr_t start;
+	size_t length;       /* 0: a free entry */
+	uint64_t off;        /* in the file */
+	int file;            /* in the session; negative: not recorded */
+	bool real;           /* persistent memory: the processor's flushes are carried out */
+	bool part;           /* of what was mapped: page and lines are shared with the rest, and stay */
+	bool read_only;      /* at present, by the program's own mprotect() */
+	uint8_t *alias;      /* the same bytes, always writable */
+	uint8_t *shadow, *lines;
+	struct host_page *page;
+};
+
+enum { HOST_MAPPINGS_MAX = 128 };
+extern struct host_mapping host_mapping[HOST_MAPPINGS_MAX];
+extern uintptr_t host_lowest, host_highest; /* of all mappings */
+
+struct host_mapping *host_find_slowly(uintptr_t address);
+
+/* The mapping that an address is in, or NULL. */
+static inline struct host_mapping *host_find(const void *address)
+{
+	const uintptr_t at = (uintptr_t)address;
+
+	return at - host_lowest >= host_highest - host_lowest ? NULL : host_find_slowly(at);
+}
+
+/* A file is mapped there now. */
+void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real);
+/* What was mapped there is no more; called before it happens. */
+void host_unmapping(void *start, size_t length);
+/* The program may write there from now on, or may not; called before it happens. True: the range is watched, and
+ * writable must not be granted. */
+bool host_protecting(void *start, size_t length, bool writable);
+
+/* ---- Recording (record.c) -------------------------------------------------------------------------------------------- */
+
+struct host_caller {
+	void *address; /* where the call returns to */
+	uintptr_t frame; /* the canonical frame address of the interposed function */
+};
+#define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
+
+/* Enters the recorder: false in a signal handler that came into it. host_leave() keeps errno. */
+bool host_enter(void);
+void host_leave(void);
+
+/* All under the lock of host_enter(). */
+void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
+	bool copied);
+void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
+void host_record_fence(const struct host_caller *caller);
+/* Stores in the range that no event has shown so far. */
+void host_record_rest(const struct host_mapping *m);
+/* What the file was changed to while nobody had it mapped. */
+void host_record_written(const struct host_mapping *m, size_t n);
+/* Pages of the range are no more hot: they are gone, or protected. */
+void host_forget_hot(uintptr_t start, uintptr_t end);
+
+/* A write to a protected page. False: not ours. */
+bool host_page_fault(void *address);
+/* Makes pages writable that the kernel is about to write to for the program. */
+void host_touch(void *address, size_t n);
+void host_catch_faults(void);
+/* A mapping that goes: for a message if something in it is touched later. */
+void host_note_gone(const struct host_mapping *m);
+
+/* The kernel has written a range back: flushed and drained (libpmem.c). */
+void host_synced(void *address, size_t n, const struct host_caller *caller);
+
+/* ---- Places (sites.c) -------------------------------------------------------------------------------------------------- */
+
+/* Number of the program's place behind a call, from 1; 0 if there is no room. Under the lock. */
+uint32_t host_site(const struct host_caller *caller);
+
+#endif

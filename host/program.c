@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an executable is. See program.h. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "program.h"
+
+enum { SCRIPTS_MAX = 4 };
+
+static enum host_program look_at(const char *path, unsigned depth);
+
+/* The interpreter that the first line of a script names. */
+static enum host_program look_at_script(const char *head, unsigned depth)
+{
+	char interpreter[256];
+
+	return depth < SCRIPTS_MAX && sscanf(head, "#! %255[^ \t\n]", interpreter) == 1 ?
+		       look_at(interpreter, depth + 1) :
+		       HOST_PROGRAM_FITS;
+}
+
+static bool has_interpreter(int fd, const Elf64_Ehdr *e)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		if (pread(fd, &p, sizeof p, (off_t)(e->e_phoff + i * sizeof p)) != sizeof p) {
+			return false;
+		}
+		if (p.p_type == PT_INTERP) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum host_program look_into(int fd, const char *path, unsigned depth)
+{
+#if defined(__x86_64__)
+	const unsigned machine = EM_X86_64;
+#else
+	const unsigned machine = EM_AARCH64;
+#endif
+	union {
+		Elf64_Ehdr elf;
+		char text[300];
+	} head = {.text = ""};
+	struct stat s;
+
+	if (fstat(fd, &s) || (s.st_mode & (S_ISUID | S_ISGID)) || getxattr(path, "security.capability", NULL, 0) > 0) {
+		return HOST_PROGRAM_SET_ID;
+	}
+	if (pread(fd, &head, sizeof head - 1, 0) < 4) {
+		return HOST_PROGRAM_FITS; /* exec knows what to say */
+	}
+	if (memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0) {
+		return look_at_script(head.text, depth);
+	}
+	if (head.elf.e_ident[EI_CLASS] != ELFCLASS64 || head.elf.e_machine != machine) {
+		return HOST_PROGRAM_FOREIGN;
+	}
+	return has_interpreter(fd, &head.elf) ? HOST_PROGRAM_FITS : HOST_PROGRAM_STATIC;
+}
+
+static enum host_program look_at(const char *path, unsigned depth)
+{
+	struct stat s;
+
+	if (stat(path, &s) || access(path, X_OK)) {
+		return HOST_PROGRAM_MISSING;
+	}
+	if (S_ISDIR(s.st_mode)) {
+		errno = EISDIR;
+		return HOST_PROGRAM_MISSING;
+	}
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return HOST_PROGRAM_FITS; /* executable, but not readable */
+	}
+	const enum host_program kind = look_into(fd, path, depth);
+
+	close(fd);
+	return kind;
+}
+
+enum host_program host_program_look(const char *name, char *ret_path, size_t n)
+{
+	const char *const list = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
+	const bool is_path = strchr(name, '/') != NULL;
+	char path[4096];
+	bool found = is_path;
+
+	snprintf(path, sizeof path, "%s", name);
+	for (const char *at = list; !found && *at != '\0'; at += *at == ':') {
+		const size_t part = strcspn(at, ":");
+
+		snprintf(path, sizeof path, "%.*s%s%.255s", (int)part, at, part ? "/" : "", name);
+		found = access(path, X_OK) == 0;
+		at += part;
+	}
+	if (ret_path != NULL) {
+		snprintf(ret_path, n, "%s", path);
+	}
+	return look_at(path, 0);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recording: which bytes of a mapping changed since the last event, and the events themselves.
+ *
+ * Pages are protected until they are first written to. Then they are *hot*: writable, and compared with the shadow at
+ * every fence, which costs less than a fault does, until they have not changed for a while; then they are protected
+ * again. A flush compares the lines that it flushes. That is enough: between two fences the order of stores to
+ * different lines means nothing to what a crash may leave.
+ *
+ * Guarantees
+ *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of its line.
+ *   (2) What is recorded, what the shadow gets, and what was read from the mapping are the same bytes.
+ *   (3) No page is writable unless it is in the list of hot pages, or on its way there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+enum {
+	WINDOW = 1 << 25,       /* of the spool, mapped at once */
+	HOT_MANY = 1 << 10,     /* beyond, a page goes as soon as it does not change */
+	IDLE_MAX = 32,          /* comparisons without a change */
+	GONE_MAX = 8,
+};
+
+static struct {
+	uint8_t *window; /* of the spool */
+	uint64_t window_off;
+	struct host_page *hot; /* in the order in which they became hot */
+	struct host_page **hot_end;
+	unsigned hot_count;
+	uint64_t call;   /* number of the event that changes belong to */
+} my = {.hot_end = &my.hot};
+
+/* Pages that a fault has made hot, newest first, and that the list does not have yet. */
+static struct host_page *fresh;
+
+static struct gone {
+	uintptr_t start, end;
+	int file;
+} gone[GONE_MAX];
+static unsigned gone_next;
+
+/* ---- Entering ---------------------------------------------------------------------------------------------------------------- */
+
+bool host_enter(void)
+{
+	if (host_control->closed) {
+		return false;
+	}
+	if (host_self.inside) {
+		host_gap(HOST_GAP_INTERRUPTED);
+		return false;
+	}
+	host_self.inside = true;
+	host_lock();
+	my.call = ++host_control->events;
+	if (my.call == host_control->kill_at) {
+		host_control->closed = true;
+		kill(0, SIGKILL); /* the parent has given us a group of our own */
+	}
+	return true;
+}
+
+void host_leave(void)
+{
+	host_unlock();
+	host_self.inside = false;
+}
+
+/* ---- The spool ------------------------------------------------------------------------------------------------------------------ */
+
+/* Room for so many bytes at the tail; NULL if there is none, or none is wanted. */
+static uint8_t *room(size_t n)
+{
+	const uint64_t tail = host_control->spool_tail;
+
+	if (!host_control->record) {
+		return NULL;
+	}
+	if (my.window != NULL && tail >= my.window_off && tail + n <= my.window_off + WINDOW) {
+		return my.window + (tail - my.window_off);
+	}
+	if (my.window != NULL) {
+		munmap(my.window, WINDOW);
+		my.window = NULL;
+	}
+	const uint64_t off = tail & ~(uint64_t)(HOST_PAGE - 1);
+	const int fd = host_open("spool", -1, O_RDWR);
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && posix_fallocate(fd, (off_t)off, WINDOW) == 0) {
+		at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	if (at == MAP_FAILED) {
+		host_control->record = false;
+		host_gap(HOST_GAP_SPOOL_FULL);
+		return NULL;
+	}
+	my.window = at;
+	my.window_off = off;
+	return my.window + (tail - off);
+}
+
+static void publish(uint64_t bytes)
+{
+	__atomic_store_n(&host_control->spool_tail, host_control->spool_tail + bytes, __ATOMIC_RELEASE);
+}
+
+static void event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site)
+{
+	struct host_event *const e = (struct host_event *)room(sizeof *e);
+
+	if (e == NULL) {
+		return;
+	}
+	*e = (struct host_event){.kind = (uint16_t)kind,
+		.file = (uint16_t)file,
+		.thread = host_self.number,
+		.site = site,
+		.bytes = (uint32_t)bytes,
+		.off = off,
+		.call = my.call};
+	publish(sizeof *e);
+}
+
+/* ---- Comparing --------------------------------------------------------------------------------------------------------------------- */
+
+/* A run of changed lines within a page, being collected. */
+struct run {
+	const struct host_mapping *m;
+	enum host_event_kind kind;
+	uint32_t site;
+	struct host_event *event; /* in the spool, NULL: not kept */
+	uint8_t *data;
+	size_t at, n;             /* in the mapping */
+};
+
+static uint8_t unkept[sizeof(struct host_event) + HOST_PAGE];
+
+static void begin_run(struct run *r, size_t at)
+{
+	uint8_t *const to = room(sizeof *r->event + HOST_PAGE);
+
+	r->event = (struct host_event *)to;
+	r->data = (to ? to : unkept) + sizeof *r->event;
+	r->at = at;
+	r->n = 0;
+}
+
+/* Publishes, then lets the shadow follow. */
+static void end_run(struct run *r)
+{
+	if (r->n == 0) {
+		return;
+	}
+	if (r->event != NULL) {
+		*r->event = (struct host_event){.kind = (uint16_t)r->kind,
+			.file = (uint16_t)r->m->file,
+			.thread = host_self.number,
+			.site = r->site,
+			.bytes = (uint32_t)r->n,
+			.off = r->m->off + r->at,
+			.call = my.call};
+		publish(sizeof *r->event + r->n);
+	}
+	memcpy(r->m->shadow + r->at, r->data, r->n);
+	r->n = 0;
+}
+
+static unsigned words_changed(const uint64_t *a, const uint64_t *b)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		n += a[i] != b[i];
+	}
+	return n;
+}
+
+/* Words are read one by one, each at once, as other threads may be storing. */
+static void read_line(uint64_t line[8], const volatile uint64_t *from)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		line[i] = from[i];
+	}
+}
+
+/* Records what changed in the lines of a range within a page; true if anything did. */
+static bool compare_lines(const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind,
+	uint32_t site)
+{
+	struct run r = {.m = m, .kind = kind, .site = site};
+	bool changed = false;
+
+	for (size_t at = from; at < to; at += HOST_LINE) {
+		const uint64_t *const shadow = (const uint64_t *)(m->shadow + at);
+		uint64_t line[8];
+
+		read_line(line, (const volatile uint64_t *)(m->alias + at));
+		const unsigned words = words_changed(line, shadow);
+
+		if (words == 0) {
+			end_run(&r);
+			continue;
+		}
+		if (r.n == 0) {
+			begin_run(&r, at);
+		}
+		memcpy(r.data + r.n, line, HOST_LINE);
+		r.n += HOST_LINE;
+		m->lines[at / HOST_LINE] = 1;
+		host_self.stats->bytes_changed += kind == HOST_CHANGE ? 8 * words : 0;
+		changed = true;
+	}
+	end_run(&r);
+	return changed;
+}
+
+/* The same of any range; quick where nothing changed. */
+static bool compare(const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
+{
+	bool changed = false;
+
+	while (from < to) {
+		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = page < to ? page : to;
+
+		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
+			changed |= compare_lines(m, from, end, kind, site);
+		}
+		from = end;
+	}
+	return changed;
+}
+
+/* ---- Hot pages --------------------------------------------------------------------------------------------------------------------- */
+
+static struct host_page *page_of(const struct host_mapping *m, uintptr_t address)
+{
+	return &m->page[(address - m->start) / HOST_PAGE];
+}
+
+/* What faults have added since, oldest first, goes to the end of the list. */
+static void take_fresh(void)
+{
+	struct host_page *newest = __atomic_exchange_n(&fresh, NULL, __ATOMIC_ACQUIRE), *oldest = NULL;
+
+	while (newest != NULL) {
+		struct host_page *const next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	*my.hot_end = oldest;
+	while (*my.hot_end != NULL) {
+		(*my.hot_end)->idle = 0;
+		my.hot_end = &(*my.hot_end)->next;
+		my.hot_count++;
+	}
+}
+
+static void make_writable(uintptr_t page)
+{
+	if (host_protect(page, HOST_PAGE, PROT_READ | PROT_WRITE)) {
+		static const char text[] = "nvwave exec: a page cannot be made writable: too many mappings\n";
+
+		if (write(STDERR_FILENO, text, sizeof text - 1) >= 0) {
+			abort();
+		}
+	}
+}
+
+/*
+ * Protects a page that has not changed for a while; false if it did, or was written to meanwhile. A thread that faults
+ * between the two steps takes the page back.
+ */
+static bool cool(struct host_page *p, const struct host_mapping *m)
+{
+	uint8_t expected = HOST_COOLING;
+	const size_t at = p->address - m->start;
+
+	__atomic_store_n(&p->state, HOST_COOLING, __ATOMIC_SEQ_CST);
+	if (host_protect(p->address, HOST_PAGE, PROT_READ) == 0 && memcmp(m->alias + at, m->shadow + at, HOST_PAGE) == 0 &&
+		__atomic_compare_exchange_n(
+			&p->state, &expected, HOST_CLEAN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		return true;
+	}
+	__atomic_store_n(&p->state, HOST_HOT, __ATOMIC_SEQ_CST);
+	make_writable(p->address);
+	return false;
+}
+
+/* Pages that a flush found changed; the fence behind it will not. */
+static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
+{
+	for (size_t page = from / HOST_PAGE; page <= (to - 1) / HOST_PAGE; page++) {
+		m->page[page].idle = 0;
+	}
+}
+
+/* Compares all hot pages of a range; those that have been idle for long leave the list. */
+static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
+{
+	const unsigned patience = my.hot_count > HOT_MANY ? 1 : IDLE_MAX;
+	struct host_page **link = &my.hot;
+
+	take_fresh();
+	while (*link != NULL) {
+		struct host_page *const p = *link, *const next = p->next; /* once it is clean, a fault may link it */
+		const struct host_mapping *const m =
+			p->address - start < end - start ? host_find((void *)p->address) : NULL;
+
+		if (m != NULL) {
+			const size_t at = p->address - m->start;
+
+			p->idle = compare(m, at, at + HOST_PAGE, HOST_CHANGE, site) ? 0 : p->idle + 1;
+		}
+		if (m == NULL || p->idle < patience || !cool(p, m)) {
+			link = &p->next;
+			continue;
+		}
+		*link = next;
+		my.hot_count--;
+	}
+	my.hot_end = link;
+}
+
+void host_forget_hot(uintptr_t start, uintptr_t end)
+{
+	struct host_page **link = &my.hot;
+
+	take_fresh();
+	while (*link != NULL) {
+		struct host_page *const p = *link;
+
+		if (p->address - start < end - start) {
+			*link = p->next;
+			p->state = HOST_CLEAN;
+			my.hot_count--;
+		} else {
+			link = &p->next;
+		}
+	}
+	my.hot_end = link;
+}
+
+static void push_fresh(struct host_page *p, uintptr_t address)
+{
+	p->address = address;
+	p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	}
+}
+
+bool host_page_fault(void *address)
+{
+	const struct host_mapping *const m = host_control ? host_find(address) : NULL;
+
+	if (m == NULL || m->file < 0 || m->read_only) {
+		return false;
+	}
+	const uintptr_t page = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1);
+	struct host_page *const p = page_of(m, page);
+
+	/* What was made writable must be hot after that: it may have been cooled in between. */
+	do {
+		uint8_t before = HOST_CLEAN;
+
+		if (__atomic_compare_exchange_n(
+			    &p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			push_fresh(p, page);
+		} else if (before == HOST_COOLING) {
+			__atomic_compare_exchange_n(
+				&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		}
+		make_writable(page);
+	} while (__atomic_load_n(&p->state, __ATOMIC_SEQ_CST) != HOST_HOT);
+	return true;
+}
+
+void host_touch(void *address, size_t n)
+{
+	const uintptr_t end = (uintptr_t)address + n;
+
+	for (uintptr_t at = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1); at < end; at += HOST_PAGE) {
+		host_page_fault((void *)at);
+	}
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------------------------------------------ */
+
+void host_note_gone(const struct host_mapping *m)
+{
+	gone[gone_next++ % GONE_MAX] = (struct gone){m->start, m->start + m->length, m->file};
+}
+
+/* The last words of a program that goes on using what it has unmapped. */
+static void note_stray(uintptr_t address)
+{
+	for (unsigned i = 0; i < GONE_MAX; i++) {
+		const struct gone *const g = &gone[i];
+
+		if (address - g->start < g->end - g->start) {
+			snprintf(host_control->stray, sizeof host_control->stray,
+				"the program touched %s, offset %llu of the mapping, after it had unmapped it",
+				g->file >= 0 ? host_control->file[g->file].path : "a file",
+				(unsigned long long)(address - g->start));
+			return;
+		}
+	}
+}
+
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	if (host_program_segv.sa_flags & SA_SIGINFO) {
+		host_program_segv.sa_sigaction(number, info, context);
+	} else if (host_program_segv.sa_handler != SIG_DFL && host_program_segv.sa_handler != SIG_IGN) {
+		host_program_segv.sa_handler(number);
+	} else {
+		const struct sigaction action = {.sa_handler = SIG_DFL};
+		const bool inside = host_self.inside;
+
+		host_self.inside = true; /* the real one */
+		sigaction(SIGSEGV, &action, NULL);
+		host_self.inside = inside;
+		if (info->si_code <= 0) {
+			raise(SIGSEGV); /* somebody sent it */
+		} /* else the access is tried again, and ends the program */
+	}
+}
+
+static void fault(int number, siginfo_t *info, void *context)
+{
+	const int before = errno;
+
+	if (info->si_code != SEGV_ACCERR || !host_page_fault(info->si_addr)) {
+		note_stray((uintptr_t)info->si_addr);
+		pass_on(number, info, context);
+	}
+	errno = before;
+}
+
+void host_catch_faults(void)
+{
+	const struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	sigset_t segv;
+
+	host_self.inside = true;
+	sigaction(SIGSEGV, &action, &host_program_segv);
+	host_self.inside = false;
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	sigprocmask(SIG_UNBLOCK, &segv, NULL);
+}
+
+/* ---- Events -------------------------------------------------------------------------------------------------------------------------- */
+
+/* The lines of a range, in the mapping. */
+static void lines_of(const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
+{
+	const size_t at = (uintptr_t)address - m->start;
+	const size_t end = at + n < m->length ? at + n : m->length;
+
+	*ret_from = at & ~(size_t)(HOST_LINE - 1);
+	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
+}
+
+/* Lines of the range that were not stored to since they were last flushed; now they are flushed. */
+static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to)
+{
+	uint64_t idle = 0;
+
+	for (size_t i = from / HOST_LINE; i < to / HOST_LINE; i++) {
+		idle += m->lines[i] == 0;
+		m->lines[i] = 0;
+	}
+	return idle;
+}
+
+void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
+{
+	size_t from, to;
+
+	if (m->file >= 0 && n > 0) {
+		lines_of(m, address, n, &from, &to);
+		compare(m, from, to, HOST_CHANGE, host_site(caller));
+		memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE); /* stored to, if not changed */
+	}
+}
+
+void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
+	bool copied)
+{
+	size_t from, to;
+
+	if (m->file < 0 || n == 0) {
+		return;
+	}
+	const uint32_t site = host_site(caller);
+
+	lines_of(m, address, n, &from, &to);
+	if (!copied && compare(m, from, to, HOST_CHANGE, site)) {
+		stay_hot(m, from, to);
+	}
+	const uint64_t idle = flush_lines(m, from, to);
+
+	host_self.stats->idle_lines += idle;
+	if (idle == (to - from) / HOST_LINE) {
+		host_self.stats->idle_flushes++;
+	}
+	if (site > 0) {
+		host_control->site[site - 1].flushes++;
+		host_control->site[site - 1].idle_flushes += idle == (to - from) / HOST_LINE;
+	}
+	event(HOST_FLUSH, m->file, m->off + from, to - from, site);
+}
+
+void host_record_fence(const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
+
+	if (site > 0) {
+		host_control->site[site - 1].fences++;
+		host_control->site[site - 1].empty_fences += !host_self.flushed;
+	}
+	compare_hot(0, UINTPTR_MAX, site);
+	event(HOST_FENCE, 0, 0, 0, site);
+}
+
+void host_record_rest(const struct host_mapping *m)
+{
+	host_thread();
+	my.call = ++host_control->events;
+	compare_hot(m->start, m->start + m->length, 0);
+}
+
+void host_record_written(const struct host_mapping *m, size_t n)
+{
+	const bool quiet = host_control->file[m->file].mappings == 0;
+
+	host_thread();
+	my.call = ++host_control->events;
+	compare(m, 0, (n + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who called: the innermost frame that is in the program and not in a library of persistent memory.
+ *
+ * Unwinding takes a microsecond, so its result is kept, with the places on the stack where the return addresses between
+ * the call and that frame were found. A later call from the same place is taken for the same if all of these hold the
+ * same addresses: then its frames are the same.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unwind.h>
+
+#include "preload.h"
+
+enum { CHAINS = 4096, PROBES = 8, DEPTH = 12 };
+
+struct chain {
+	void *first; /* the call's return address; NULL: free */
+	uint32_t site;
+	unsigned count; /* of the others */
+	struct {
+		ptrdiff_t at; /* from the call's frame */
+		void *address;
+	} link[DEPTH];
+};
+
+static struct chain chains[CHAINS]; /* under the lock */
+
+struct walk {
+	const struct host_caller *caller;
+	struct chain chain;
+	bool met, whole; /* the caller's frame was met; every link can be looked up again */
+	void *place;
+};
+
+/* ---- Modules --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_library(const char *path)
+{
+	static const char *const names[] = {"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
+	const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strncmp(name, names[i], strlen(names[i])) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The object that an address is in, and how far its addresses were moved. */
+static bool object_of(void *address, const char **ret_path, uint64_t *ret_base)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (dladdr1((char *)address - 1, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
+		return false;
+	}
+	*ret_path = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
+	*ret_base = map->l_addr;
+	return true;
+}
+
+static uint32_t module_of(const char *path)
+{
+	struct host_control *const c = host_control;
+	char name[512];
+
+	if (strcmp(path, "/proc/self/exe") == 0) {
+		const ssize_t n = readlink(path, name, sizeof name - 1);
+
+		name[n > 0 ? n : 0] = '\0';
+		path = name;
+	}
+	for (uint32_t i = 0; i < c->module_count; i++) {
+		if (strncmp(c->module[i].path, path, sizeof c->module[i].path - 1) == 0) {
+			return i + 1;
+		}
+	}
+	if (c->module_count == HOST_MODULES_MAX) {
+		return 0;
+	}
+	snprintf(c->module[c->module_count].path, sizeof c->module[0].path, "%s", path);
+	return ++c->module_count;
+}
+
+static uint32_t number_of(void *address)
+{
+	struct host_control *const c = host_control;
+	const char *path = NULL;
+	uint64_t base = 0;
+	const uint32_t module = object_of(address, &path, &base) ? module_of(path) : 0;
+	const uint64_t offset = (uint64_t)(uintptr_t)address - base;
+
+	for (uint32_t i = 0; i < c->site_count; i++) {
+		if (c->site[i].module == module && c->site[i].offset == offset) {
+			return i + 1;
+		}
+	}
+	if (c->site_count == HOST_SITES_MAX) {
+		return 0;
+	}
+	c->site[c->site_count] = (struct host_site){.module = module, .offset = offset};
+	return ++c->site_count;
+}
+
+/* ---- Unwinding --------------------------------------------------------------------------------------------------------------- */
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
+{
+	struct walk *const w = to;
+	struct chain *const c = &w->chain;
+	void *const address = (void *)_Unwind_GetIP(context);
+	const uintptr_t slot = (uintptr_t)_Unwind_GetCFA(context) - sizeof(void *);
+	const char *path;
+	uint64_t base;
+
+	if (!w->met) {
+		w->met = address == w->caller->address;
+	} else if (slot > w->caller->frame && c->count < DEPTH && *(void **)slot == address) {
+		c->link[c->count].at = (ptrdiff_t)(slot - w->caller->frame);
+		c->link[c->count++].address = address;
+	} else {
+		w->whole = false;
+	}
+	if (!w->met || (object_of(address, &path, &base) && is_library(path))) {
+		return _URC_NO_REASON;
+	}
+	w->place = address;
+	return _URC_END_OF_STACK;
+}
+
+static bool is_same(const struct chain *c, const struct host_caller *caller)
+{
+	if (c->first != caller->address) {
+		return false;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		if (*(void **)(caller->frame + (uintptr_t)c->link[i].at) != c->link[i].address) {
+			return false;
+		}
+	}
+	return true;
+}
+
+uint32_t host_site(const struct host_caller *caller)
+{
+	const size_t hash = ((uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+	struct walk w = {.caller = caller, .chain = {.first = caller->address}, .whole = true};
+	struct chain *room = NULL;
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct chain *const c = &chains[(hash + i) % CHAINS];
+
+		if (c->first == NULL) {
+			room = c;
+			break;
+		}
+		if (is_same(c, caller)) {
+			return c->site;
+		}
+	}
+	_Unwind_Backtrace(step, &w);
+	w.chain.site = number_of(w.place ? w.place : caller->address);
+	if (room != NULL && w.whole && w.met) {
+		*room = w.chain;
+	}
+	return w.chain.site;
+}
