@@ -22,6 +22,7 @@ const struct coh_protocol coh_dh = {
 	.name = "dh",
 	.citation = "sinclair15 3, 4",
 	.summary = "DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
+	.scopes = EMU_SCOPES_KEPT,
 	DENOVO_PROTOCOL,
 	.registration = COH_REGISTERS_BYTES,
 	.kernel_begin = {invalidate_unregistered},

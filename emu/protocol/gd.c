@@ -31,6 +31,7 @@ const struct coh_protocol coh_gd = {
 	.name = "gd",
 	.citation = "sinclair15 3, 4",
 	.summary = "GPU coherence, DRF: no scopes, synchronization at the L2, self-invalidation, coalescing writethrough",
+	.scopes = EMU_SCOPES_WIDENED,
 	.l1_states = states,
 	.l2_states = states,
 	.l1_state_count = STATES,

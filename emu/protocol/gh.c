@@ -36,6 +36,7 @@ const struct coh_protocol coh_gh = {
 	.name = "gh",
 	.citation = "sinclair15 3, 4",
 	.summary = "GPU coherence, HRF-Indirect: as gd, but synchronization of work-group scope stays in the L1",
+	.scopes = EMU_SCOPES_KEPT,
 	.l1_states = states,
 	.l2_states = states,
 	.l1_state_count = STATES,

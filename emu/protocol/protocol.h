@@ -191,6 +191,7 @@ struct coh_protocol {
 	const struct coh_cell *l1; /* [state][event] */
 	const struct coh_cell *l2;
 
+	enum emu_scopes scopes; /* what tests ask of it, and which models it claims */
 	bool inclusive; /* guarantee (3) */
 	enum coh_registration {
 		COH_REGISTERS_NOTHING,

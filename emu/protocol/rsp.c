@@ -63,6 +63,7 @@ const struct coh_protocol coh_rsp = {
 	.name = "rsp",
 	.citation = "alsop16 II.D, Table 3",
 	.summary = "write-through, HRF scopes and remote-scope promotion by broadcast; alsop16's baseline",
+	.scopes = EMU_SCOPES_PROMOTED,
 	.l1_states = states,
 	.l2_states = states,
 	.l1_state_count = STATES,

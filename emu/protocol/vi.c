@@ -76,6 +76,7 @@ const struct coh_protocol coh_vi = {
 	.name = "vi",
 	.citation = "gope18 3",
 	.summary = "write-combining L1s with S-FIFOs and self-invalidation, inclusive write-back L2, HRF scopes",
+	.scopes = EMU_SCOPES_KEPT,
 	.l1_states = states,
 	.l2_states = states,
 	.l1_state_count = STATES,
