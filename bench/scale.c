@@ -22,11 +22,22 @@ static void count(const void *args)
 	}
 }
 
+/* One counter for all. */
+static void contend(const void *args)
+{
+	const struct args *const a = args;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		nvw_atomic_add(a->words, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	}
+}
+
 static const struct {
 	const char *name;
 	nvw_kernel kernel;
 	unsigned rounds;
-} kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40}, {"agent-scope atomics", count, 20}};
+} kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40}, {"a counter a work-group", count, 20},
+	{"one counter", contend, 20}};
 
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -71,7 +82,7 @@ int main(void)
 			return 1;
 		}
 		for (unsigned k = 0; k < KERNELS; k++) {
-			printf("%-9s %-20s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n", protocols[p],
+			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n", protocols[p],
 				kernels[k].name, few[k], many[k], many[k] / few[k]);
 		}
 	}
