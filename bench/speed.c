@@ -6,22 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <emu.h>
 #include <nvw/host.h>
 
 #include "fiber.h"
+#include "kernels.h"
 
-enum { WORK_ITEMS = 10240, HIT_WORDS = 512, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+enum { WORK_ITEMS = 10240, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
 
 static void *here, *there;
 
@@ -42,42 +34,6 @@ static double bare_switch(void)
 		emu_fiber_switch(&here, there);
 	}
 	return (seconds() - begin) / SWITCHES;
-}
-
-struct args {
-	uint64_t *words, lines;
-	unsigned rounds;
-};
-
-static void hit(const void *args)
-{
-	const struct args *const a = args;
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < a->rounds; i++) {
-		sum += nvw_load(&a->words[nvw_global_id() % HIT_WORDS]);
-	}
-	if (sum == 1) {
-		nvw_store(&a->words[0], sum);
-	}
-}
-
-static void scatter(const void *args)
-{
-	const struct args *const a = args;
-	uint64_t x = nvw_global_id() * 0x9e3779b97f4a7c15u;
-
-	for (unsigned i = 0; i < a->rounds; i++) {
-		uint64_t *line;
-
-		x = x * 6364136223846793005u + 1442695040888963407u;
-		line = a->words + (x >> 20) % a->lines * 8;
-		if (i & 1) {
-			nvw_store(line, x);
-		} else {
-			(void)nvw_load(line);
-		}
-	}
 }
 
 static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)

@@ -151,4 +151,16 @@ const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
 /* Name, citation and one line about protocol i; false past the last. */
 bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
 
+/* What a protocol makes of the scopes of instructions. */
+enum emu_scopes {
+	EMU_SCOPES_WIDENED,  /* every scope synchronizes all CUs: there are none, or they are advice */
+	EMU_SCOPES_KEPT,     /* HRF: synchronization of work-group scope stays in the CU */
+	EMU_SCOPES_PROMOTED, /* HRF, and remote scopes synchronize with work-group scope elsewhere */
+};
+/* EMU_SCOPES_WIDENED for a name that no protocol has. */
+enum emu_scopes emu_protocol_scopes(const char *protocol);
+
+/* Whether the protocol has L1s register what they write, so that dirty bytes may stay in them. */
+bool emu_protocol_registers(const char *protocol);
+
 #endif

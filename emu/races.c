@@ -1226,7 +1226,7 @@ void races_launch(struct nvw_machine *m)
 
 int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 {
-	const bool scopes = model == EMU_RACES_HRF || (model == EMU_RACES_CLAIMED && m->protocol->model == COH_HRF);
+	const bool scopes = model == EMU_RACES_HRF || (model == EMU_RACES_CLAIMED && m->protocol->scopes != EMU_SCOPES_WIDENED);
 	struct emu_races *const r = calloc(1, sizeof *r);
 
 	assert(m->exec.number == 0 && !m->races);
@@ -1235,7 +1235,7 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
 	}
 	r->scopes = scopes;
-	r->remote = scopes && m->protocol->remote_scopes;
+	r->remote = scopes && m->protocol->scopes == EMU_SCOPES_PROMOTED;
 	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
 	r->accesses.row_bytes = sizeof(struct access);
 	r->syncs.row_bytes = sizeof(struct sync);

@@ -34,23 +34,13 @@ static bool chance(struct generator *g, unsigned percent)
 
 struct torture_promises torture_promises_of(const char *protocol)
 {
-	static const struct {
-		const char *name;
-		struct torture_promises promises;
-	} some[] = {
-		{"vi", {.scopes = true, .buffered = true}},
-		{"gd", {.remote = true, .buffered = true}},
-		{"gh", {.scopes = true, .buffered = true}},
-		{"dh", {.scopes = true}},
-		{"rsp", {.scopes = true, .remote = true, .buffered = true}},
-	};
+	const enum emu_scopes scopes = emu_protocol_scopes(protocol);
 
-	for (unsigned i = 0; i < sizeof some / sizeof *some; i++) {
-		if (!strcmp(some[i].name, protocol)) {
-			return some[i].promises;
-		}
-	}
-	return (struct torture_promises){.remote = true}; /* every scope synchronizes all */
+	return (struct torture_promises){
+		.scopes = scopes != EMU_SCOPES_WIDENED,
+		.remote = scopes != EMU_SCOPES_KEPT,
+		.buffered = !emu_protocol_registers(protocol),
+	};
 }
 
 __attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, const char *format, ...)

@@ -595,13 +595,18 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 
 /* ---- The protocols ------------------------------------------------------------------------- */
 
+/* A test may bring a list of its own. */
+#ifndef COH_PROTOCOLS
+#define COH_PROTOCOLS "protocols.def"
+#endif
+
 #define PROTOCOL(symbol) extern const struct coh_protocol coh_##symbol;
-#include "protocols.def"
+#include COH_PROTOCOLS
 #undef PROTOCOL
 
 const struct coh_protocol *const coh_protocols[] = {
 #define PROTOCOL(symbol) &coh_##symbol,
-#include "protocols.def"
+#include COH_PROTOCOLS
 #undef PROTOCOL
 	NULL,
 };
@@ -627,4 +632,18 @@ bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citat
 	*ret_citation = coh_protocols[i]->citation;
 	*ret_summary = coh_protocols[i]->summary;
 	return true;
+}
+
+enum emu_scopes emu_protocol_scopes(const char *protocol)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	return p ? p->scopes : EMU_SCOPES_WIDENED;
+}
+
+bool emu_protocol_registers(const char *protocol)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	return p && p->registration != COH_REGISTERS_NOTHING;
 }

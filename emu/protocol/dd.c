@@ -19,7 +19,7 @@ const struct coh_protocol coh_dd = {
 	.name = "dd",
 	.citation = "sinclair15 3, 4",
 	.summary = "DeNovo by words, DRF: ownership of written data and of synchronization, no scopes",
-	.model = COH_DRF,
+	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
 	.registration = COH_REGISTERS_BYTES,
 	.kernel_begin = {invalidate_unregistered},

@@ -17,7 +17,7 @@ const struct coh_protocol coh_dd_ro = {
 	.name = "dd+ro",
 	.citation = "sinclair15 3, 4",
 	.summary = "dd, and acquires leave read-only data alone",
-	.model = COH_DRF,
+	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
 	.registration = COH_REGISTERS_BYTES,
 	.keeps_read_only = true,

@@ -17,7 +17,7 @@ const struct coh_protocol coh_denovo_b = {
 	.name = "denovo-b",
 	.citation = "alsop16 II.E, IV.B, Table 3",
 	.summary = "DeNovo by lines: ownership of written lines and of atomics, no scopes",
-	.model = COH_DRF,
+	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
 	.registration = COH_REGISTERS_LINES,
 	.kernel_begin = {invalidate_unregistered},

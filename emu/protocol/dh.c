@@ -22,7 +22,7 @@ const struct coh_protocol coh_dh = {
 	.name = "dh",
 	.citation = "sinclair15 3, 4",
 	.summary = "DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
-	.model = COH_HRF,
+	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	DENOVO_PROTOCOL,
 	.registration = COH_REGISTERS_BYTES,

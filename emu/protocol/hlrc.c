@@ -13,6 +13,6 @@ const struct coh_protocol coh_hlrc = {
 	.name = "hlrc",
 	.citation = "alsop16 III, Table 3",
 	.summary = "lazy release consistency: atomics are registered, flushes and invalidations follow their way, no scopes",
-	.model = COH_DRF,
+	.scopes = EMU_SCOPES_WIDENED,
 	LAZY_PROTOCOL,
 };

@@ -38,6 +38,6 @@ const struct coh_protocol coh_hlrc_scoped = {
 	.name = "hlrc-scoped",
 	.citation = "alsop16 V.C",
 	.summary = "hlrc, but atomics of agent scope are performed at the L2",
-	.model = COH_DRF,
+	.scopes = EMU_SCOPES_WIDENED,
 	LAZY_PROTOCOL,
 };

@@ -191,6 +191,7 @@ struct coh_protocol {
 	const struct coh_cell *l1; /* [state][event] */
 	const struct coh_cell *l2;
 
+	enum emu_scopes scopes; /* what tests ask of it, and which models it claims */
 	bool inclusive; /* guarantee (3) */
 	enum coh_registration {
 		COH_REGISTERS_NOTHING,
@@ -198,10 +199,7 @@ struct coh_protocol {
 		COH_REGISTERS_LINES,  /* the lines of what is stored (alsop16 IV.B) */
 		COH_REGISTERS_ATOMICS /* atomics alone; their line changes hands as a whole (alsop16 III) */
 	} registration;
-	/* The memory model that programs may rely on: data-race-free, scopes mean nothing; or HRF-indirect. */
-	enum coh_model { COH_DRF, COH_HRF } model;
 	enum coh_local_scope { COH_LOCAL_GROUP, COH_LOCAL_CU } local_scope; /* HRF: whom work-group scope includes */
-	bool remote_scopes;   /* HRF: they are more than the scope without "remote" (alsop16 II.D) */
 	bool registered_last; /* the replacement that the paper evaluates */
 	bool keeps_read_only; /* acquires leave read-only data alone (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */

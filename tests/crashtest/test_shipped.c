@@ -164,7 +164,7 @@ static void shipped_structures_survive_under_every_protocol(void **state)
 /* Protocols without scopes, and those that know what a remote scope is. */
 static bool knows_remote_scopes(const char *name)
 {
-	return strcmp(name, "vi") && strcmp(name, "gh") && strcmp(name, "dh");
+	return emu_protocol_scopes(name) != EMU_SCOPES_KEPT;
 }
 
 static void queues_and_stealing_survive_under_every_protocol(void **state)

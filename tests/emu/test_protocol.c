@@ -263,10 +263,10 @@ static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 	return stats;
 }
 
-/* Ownership brings global synchronization to the L1. */
+/* Whether its table has an acquire of agent scope performed in the L1: what ownership brings. */
 static bool at_l1(const char *protocol)
 {
-	return coh_protocol_find(protocol)->registration && strcmp(protocol, "hlrc-scoped");
+	return strstr(steps_text(protocol, COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT), "LD x at L1");
 }
 
 static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol(void **state)

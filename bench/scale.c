@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a work-item memory operation costs the host on alsop16's 128 CUs, each with 128 resident work-items, against
+ * the same machine with 4 CUs: the same kernels, the same number of operations, in one process.
+ */
+#include <stdio.h>
+
+#include <emu.h>
+#include <nvw/host.h>
+
+#include "kernels.h"
+
+enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3 };
+
+/* A counter a work-group, with agent scope. */
+static void count(const void *args)
+{
+	const struct args *const a = args;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		nvw_atomic_add(&a->words[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	}
+}
+
+/* One counter for all. */
+static void contend(const void *args)
+{
+	const struct args *const a = args;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		nvw_atomic_add(a->words, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	}
+}
+
+static const struct {
+	const char *name;
+	nvw_kernel kernel;
+	unsigned rounds;
+} kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40}, {"a counter a work-group", count, 20},
+	{"one counter", contend, 20}};
+
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+/* Host nanoseconds a work-item operation of each kernel: the least of some runs. */
+static int measure(const char *protocol, const char *cus, double *ret_ns)
+{
+	struct emu_config config;
+	struct nvw_machine *m = NULL;
+	int r = emu_config_load(&config, "alsop16");
+
+	r = r ? r : emu_config_set(&config, cus);
+	r = r ? r : emu_config_set(&config, "gpu.wavefronts_per_cu=2");
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	r = r ? r : emu_create(&config, NULL, NULL, &m);
+	for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
+		struct args args = {.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = kernels[k].rounds};
+
+		ret_ns[k] = 1e9;
+		for (unsigned run = 0; r == 0 && run < RUNS; run++) {
+			double begin, each;
+
+			nvw_begin_measurement(m);
+			begin = seconds();
+			r = nvw_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP);
+			each = 1e9 * (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+			ret_ns[k] = each < ret_ns[k] ? each : ret_ns[k];
+		}
+	}
+	emu_destroy(m);
+	return r;
+}
+
+int main(void)
+{
+	static const char *const protocols[] = {"vi", "rsp", "denovo-b", "hlrc"};
+
+	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
+		double few[KERNELS], many[KERNELS];
+
+		if (measure(protocols[p], "gpu.cus=4", few) < 0 || measure(protocols[p], "gpu.cus=128", many) < 0) {
+			fprintf(stderr, "%s\n", nvw_error_message());
+			return 1;
+		}
+		for (unsigned k = 0; k < KERNELS; k++) {
+			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n", protocols[p],
+				kernels[k].name, few[k], many[k], many[k] / few[k]);
+		}
+	}
+	return 0;
+}

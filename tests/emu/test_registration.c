@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration: one owner, no lost store, order of persists, room, the host's look, and invariants that notice. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "protocol/protocol.h"
+
+enum { WORDS = 8 /* of a line */, ROUNDS = 50 };
+
+struct args {
+	uint64_t *a, *flag, *out; /* flag: on lines of their own */
+	enum nvw_scope scope;
+	unsigned lines, rounds;
+};
+
+/* A rig under a protocol, with up to six settings more (NULL ends), and DRAM for the arguments. */
+static struct args begin(struct rig *rig, const char *protocol, const char *const *more)
+{
+	static char setting[48];
+	const char *settings[8] = {setting};
+	struct args args = {.scope = NVW_SCOPE_AGENT, .lines = 16, .rounds = ROUNDS};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	for (unsigned i = 0; more && more[i]; i++) {
+		settings[i + 1] = more[i];
+	}
+	rig_begin(rig, 0, settings);
+	args.a = nvw_alloc(rig->machine, (uint64_t)args.lines * 64);
+	args.flag = nvw_alloc(rig->machine, 4 * 64);
+	args.out = nvw_alloc(rig->machine, 64);
+	/* hlrc-scoped registers what has work-group scope; only as advice. */
+	if (!strcmp(protocol, "hlrc-scoped")) {
+		args.scope = NVW_SCOPE_WORKGROUP;
+	}
+	return args;
+}
+
+static void run(struct rig *rig, nvw_kernel kernel, const struct args *args, unsigned groups, unsigned size)
+{
+	rig_ok(nvw_launch(rig->machine, "kernel", kernel, args, (uint64_t)groups * size, size));
+}
+
+static const struct emu_stats *stats(const struct rig *rig)
+{
+	return emu_statistics(rig->machine);
+}
+
+static emu_line_id line_of(const struct rig *rig, const void *p)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)p, 8, &id, &offset));
+	return id;
+}
+
+/* How many L1s have registered some of the line, which must be sound. */
+static unsigned owners(const struct rig *rig, const void *p)
+{
+	const emu_line_id id = line_of(rig, p);
+	unsigned n = 0;
+
+	assert_null(rig->machine->protocol->broken_invariant(rig->machine, id));
+	for (unsigned i = 0; i < rig->machine->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&rig->machine->cus[i].l1, id);
+
+		n += line && line->registered;
+	}
+	return n;
+}
+
+/* ---- Owners -------------------------------------------------------------------------------- */
+
+static void add(const void *args)
+{
+	const struct args *const p = args;
+
+	for (unsigned i = 0; i < p->rounds; i++) {
+		nvw_atomic_add(p->a, 1, NVW_ACQ_REL, p->scope);
+	}
+}
+
+static void concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner(void **state)
+{
+	unsigned protocols = 0;
+
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct rig rig;
+		struct args p;
+
+		if (!coh_protocols[i]->registration) {
+			continue;
+		}
+		p = begin(&rig, coh_protocols[i]->name, NULL);
+		run(&rig, add, &p, 4, 64);
+		assert_int_equal(owners(&rig, p.a), 1);
+		assert_int_equal(rig_visible(&rig, p.a), 4 * 64 * ROUNDS);
+		assert_true(stats(&rig)->l1_revocations > 0);
+		rig_end(&rig);
+		protocols++;
+	}
+	assert_true(protocols >= 6);
+}
+
+/* Each CU counts in a word of its own, of one line. */
+static void count_beside_others(const void *args)
+{
+	const struct args *const p = args;
+	uint64_t *const mine = &p->a[nvw_group_id()];
+
+	for (unsigned i = 0; i < p->rounds; i++) {
+		nvw_store(mine, nvw_load(mine) + 1);
+		nvw_atomic_add(&p->flag[WORDS * nvw_group_id()], 1, NVW_RELEASE, p->scope);
+	}
+}
+
+static void false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store(void **state)
+{
+	static const char *const names[] = {"denovo-b", "dd"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[i], NULL);
+
+		run(&rig, count_beside_others, &p, 4, 1);
+		for (unsigned group = 0; group < 4; group++) {
+			assert_int_equal(rig_visible(&rig, &p.a[group]), ROUNDS);
+		}
+		assert_int_equal(owners(&rig, p.a), i ? 4 : 1);
+		assert_int_equal(stats(&rig)->l1_revocations == 0, i);
+		rig_end(&rig);
+	}
+}
+
+/* Loads atomically, with work-group scope: nothing but synchronization. */
+static void look(const void *args)
+{
+	const struct args *const p = args;
+
+	(void)nvw_atomic_load(p->a, NVW_ACQUIRE, p->scope);
+	(void)nvw_atomic_load(p->a, NVW_ACQUIRE, p->scope);
+}
+
+static void local_synchronization_registers_nothing_under_dh_and_does_under_dd(void **state)
+{
+	static const char *const names[] = {"dh", "dd"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[i], NULL);
+
+		p.scope = NVW_SCOPE_WORKGROUP;
+		run(&rig, look, &p, 1, 64);
+		assert_int_equal(stats(&rig)->l1_registrations, i);
+		assert_int_equal(owners(&rig, p.a), i);
+		p.scope = NVW_SCOPE_AGENT;
+		run(&rig, look, &p, 1, 64);
+		assert_int_equal(owners(&rig, p.a), 1);
+		rig_end(&rig);
+	}
+}
+
+/* ---- Persistence --------------------------------------------------------------------------- */
+
+/* Group 0 stores and releases; group 1 takes the line away before group 0 comes to its persist barrier. */
+static void revoke_in_the_middle(const void *args)
+{
+	const struct args *const p = args;
+
+	if (nvw_group_id() == 0) {
+		nvw_store(&p->a[0], 1);
+		nvw_atomic_store(&p->flag[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		while (!nvw_atomic_load(&p->flag[WORDS], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+		nvw_store(&p->a[2 * WORDS], 3);
+		nvw_p_barrier_wi();
+		nvw_store(&p->a[3 * WORDS], 4);
+	} else {
+		while (!nvw_atomic_load(&p->flag[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+		nvw_store(&p->a[0], nvw_load(&p->a[0]) + 1);
+		nvw_store(&p->a[1], 2);
+		nvw_atomic_store(&p->flag[WORDS], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	}
+}
+
+static void a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is(void **state)
+{
+	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[i], NULL);
+
+		p.a = (uint64_t *)rig.nvram;
+		run(&rig, revoke_in_the_middle, &p, 2, 1);
+		assert_true(stats(&rig)->l1_flush_revoke > 0);
+		assert_in_range(rig_durable(&rig, &p.a[0]), 1, 2);
+		assert_int_equal(rig_durable(&rig, &p.a[2 * WORDS]), 3);
+		assert_int_equal(rig_durable(&rig, &p.a[3 * WORDS]), 0); /* behind the last barrier */
+		assert_int_equal(rig_visible(&rig, &p.a[0]), 2);
+		assert_int_equal(rig_visible(&rig, &p.a[1]), 2);
+		rig_ok(nvw_persist(rig.machine));
+		assert_int_equal(rig_durable(&rig, &p.a[0]), 2);
+		assert_int_equal(rig_durable(&rig, &p.a[1]), 2);
+		rig_end(&rig);
+	}
+}
+
+static void store_and_persist(const void *args)
+{
+	const struct args *const p = args;
+
+	for (unsigned i = 1; i <= p->rounds; i++) {
+		nvw_store(p->a, i);
+		nvw_p_barrier_wi();
+	}
+	nvw_store(p->out, nvw_load(p->a));
+}
+
+static void a_dirty_line_stays_registered_after_a_persist_barrier(void **state)
+{
+	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[i], NULL);
+		uint64_t once;
+
+		p.a = (uint64_t *)rig.nvram;
+		p.rounds = 1;
+		run(&rig, store_and_persist, &p, 1, 1);
+		once = stats(&rig)->l1_registrations;
+		assert_int_equal(once, 2); /* a, and out at the kernel's end */
+		assert_int_equal(owners(&rig, p.a), 1);
+		p.rounds = ROUNDS;
+		run(&rig, store_and_persist, &p, 1, 1);
+		assert_int_equal(stats(&rig)->l1_registrations, once);
+		assert_int_equal(stats(&rig)->l1_load_misses, 0);
+		assert_int_equal(stats(&rig)->l1_flush_persist, 1 + ROUNDS);
+		assert_int_equal(rig_durable(&rig, p.a), ROUNDS);
+		assert_int_equal(owners(&rig, p.a), 1);
+		rig_end(&rig);
+	}
+}
+
+/* ---- Room ---------------------------------------------------------------------------------- */
+
+/* A store, then an atomic, to line after line: more than the caches hold. */
+static void sweep(const void *args)
+{
+	const struct args *const p = args;
+
+	for (unsigned i = 0; i < p->rounds * p->lines; i++) {
+		nvw_store(p->out, i);
+		nvw_atomic_add(&p->a[WORDS * (i % p->lines)], 1, NVW_RELAXED, p->scope);
+	}
+}
+
+static void expect_room(const char *protocol, const char *const *caches, bool small_l2)
+{
+	struct rig rig;
+	struct args p = begin(&rig, protocol, caches);
+
+	run(&rig, sweep, &p, 1, 1);
+	for (unsigned i = 0; i < p.lines; i++) {
+		assert_int_equal(rig_visible(&rig, &p.a[WORDS * i]), ROUNDS);
+		assert_true(owners(&rig, &p.a[WORDS * i]) <= 1);
+	}
+	assert_int_equal(rig_visible(&rig, p.out), ROUNDS * p.lines - 1);
+	if (small_l2) {
+		assert_true(stats(&rig)->l1_recalls > 0);
+	} else {
+		assert_true(stats(&rig)->l1_evictions > ROUNDS);
+	}
+	if (rig.machine->protocol->registration == COH_REGISTERS_ATOMICS) {
+		assert_true(stats(&rig)->sync_evictions > ROUNDS);
+		assert_true(stats(&rig)->flushes_atomic_out > ROUNDS);
+	} else {
+		assert_int_equal(stats(&rig)->flushes_atomic_out, 0);
+	}
+	rig_end(&rig);
+}
+
+static void what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes(void **state)
+{
+	static const char *const small_l1[] = {"l1.size=256B", "l1.ways=2", NULL};
+	static const char *const small_l2[] = {"l2.size=512B", "l2.ways=2", "l2.banks=1", NULL};
+
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		if (coh_protocols[i]->registration) {
+			expect_room(coh_protocols[i]->name, small_l1, false);
+			expect_room(coh_protocols[i]->name, small_l2, true);
+		}
+	}
+}
+
+static void return_to_an_atomic(const void *args)
+{
+	const struct args *const p = args;
+
+	nvw_atomic_add(&p->a[0], 1, NVW_RELAXED, p->scope);
+	(void)nvw_load(&p->a[WORDS]);
+	(void)nvw_load(&p->a[2 * WORDS]);
+	nvw_atomic_add(&p->a[0], 1, NVW_RELAXED, p->scope);
+}
+
+static void registered_last_keeps_a_registered_line_that_lru_loses(void **state)
+{
+	static const char *const replacements[] = {"l1.replacement=registered-last", "l1.replacement=lru", "l1.replacement=auto"};
+	static const char *const names[] = {"hlrc", "dd"};
+
+	for (unsigned n = 0; n < 2; n++) {
+		for (unsigned i = 0; i < 3; i++) {
+			const char *const settings[] = {"l1.size=128B", "l1.ways=2", replacements[i], NULL};
+			const bool lost = i == 1 || (i == 2 && n == 1); /* alsop16 III.C.2 asks for it; sinclair15 does not */
+			struct rig rig;
+			struct args p = begin(&rig, names[n], settings);
+
+			run(&rig, return_to_an_atomic, &p, 1, 1);
+			assert_int_equal(rig_visible(&rig, p.a), 2);
+			assert_int_equal(stats(&rig)->l1_registrations, 1 + lost);
+			assert_int_equal(stats(&rig)->sync_evictions, lost && n == 0);
+			rig_end(&rig);
+		}
+	}
+}
+
+/* ---- Data that is not registered ----------------------------------------------------------- */
+
+/* Data of two CUs beside an atomic that both use. */
+static void use_beside(const void *args)
+{
+	const struct args *const p = args;
+	uint64_t *const mine = &p->a[1 + nvw_group_id()];
+
+	for (unsigned i = 0; i < p->rounds; i++) {
+		nvw_store(mine, nvw_load(mine) + 1);
+		nvw_atomic_add(p->a, 1, NVW_ACQ_REL, p->scope);
+	}
+}
+
+static void data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line(void **state)
+{
+	static const char *const names[] = {"hlrc", "hlrc-scoped"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned groups = 1; groups <= 2; groups++) {
+			struct rig rig;
+			struct args p = begin(&rig, names[i], NULL);
+
+			run(&rig, use_beside, &p, groups, 1);
+			assert_int_equal(owners(&rig, p.a), 1); /* in a line of state R there is nothing else (invariant) */
+			assert_int_equal(rig_visible(&rig, p.a), groups * ROUNDS);
+			for (unsigned group = 0; group < groups; group++) {
+				assert_int_equal(rig_visible(&rig, &p.a[1 + group]), ROUNDS);
+			}
+			if (groups == 1) {
+				assert_int_equal(stats(&rig)->l1_registrations, 1); /* data leave the registration alone */
+			}
+			rig_end(&rig);
+		}
+	}
+}
+
+static void read_across_an_acquire(const void *args)
+{
+	const struct args *const p = args;
+
+	(void)nvw_load_read_only(p->a);
+	(void)nvw_atomic_load(p->flag, NVW_ACQUIRE, NVW_SCOPE_AGENT);
+	nvw_store(p->out, nvw_load_read_only(p->a));
+}
+
+static void read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none(void **state)
+{
+	static const char *const names[] = {"dd+ro", "dd"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[i], NULL);
+
+		for (uint64_t round = 1; round <= 3; round++) {
+			rig_ok(nvw_write(rig.machine, p.a, &round, sizeof round));
+			run(&rig, read_across_an_acquire, &p, 1, 1);
+			assert_int_equal(rig_visible(&rig, p.out), round);
+			assert_int_equal(stats(&rig)->l1_read_only_hits, i ? 0 : round);
+			assert_int_equal(stats(&rig)->l1_load_misses, round * (1 + i)); /* the flag comes with its registration */
+		}
+		rig_end(&rig);
+	}
+}
+
+/* ---- The host ------------------------------------------------------------------------------ */
+
+static void double_it(const void *args)
+{
+	const struct args *const p = args;
+
+	nvw_store(p->a, 2 * nvw_load(p->a));
+}
+
+static void the_host_reads_and_writes_bytes_that_an_l1_has_registered(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		for (unsigned nvram = 0; nvram < 2; nvram++) {
+			const enum coh_registration registration = coh_protocols[i]->registration;
+			struct rig rig;
+			struct args p = begin(&rig, coh_protocols[i]->name, NULL);
+			uint64_t value = 5;
+
+			p.a = nvram ? (uint64_t *)rig.nvram : p.a;
+			for (unsigned round = 0; round < 3; round++) {
+				rig_ok(nvw_write(rig.machine, p.a, &value, sizeof value));
+				assert_int_equal(rig_visible(&rig, p.a), value);
+				assert_true(!nvram || rig_durable(&rig, p.a) == value);
+				run(&rig, double_it, &p, 1, 1);
+				assert_int_equal(rig_visible(&rig, p.a), 2 * value);
+				assert_int_equal(owners(&rig, p.a),
+					registration == COH_REGISTERS_BYTES || registration == COH_REGISTERS_LINES);
+				value += 100;
+			}
+			rig_end(&rig);
+		}
+	}
+}
+
+/* ---- Invariants ---------------------------------------------------------------------------- */
+
+enum { V = 1, D, R }; /* of denovo.h and lazy.h */
+
+/* Byte masks: the word that CU 0 has registered, and one byte of another that nobody has. */
+enum { OWN = 0xff, FREE = 0x100 };
+
+/* The line in the L1s of CU 0, which has registered a word, and of CU 1, which has nothing; and in the L2. */
+struct copies {
+	struct emu_line *first, *second, *below;
+};
+
+static void wait_in_v(const struct copies *c)
+{
+	c->second->valid = c->second->dirty = FREE;
+	c->second->state = V;
+}
+
+static void own_in_v(const struct copies *c)
+{
+	c->first->state = V;
+}
+
+static void have_data_in_r(const struct copies *c)
+{
+	c->first->valid |= FREE;
+}
+
+static void be_dirty_below_in_v(const struct copies *c)
+{
+	c->below->valid |= FREE;
+	c->below->dirty = FREE;
+	c->below->state = V;
+}
+
+static void be_dirty_without_data_below(const struct copies *c)
+{
+	c->below->valid = 0;
+	c->below->dirty = FREE;
+	c->below->state = D;
+}
+
+static void have_data_below(const struct copies *c)
+{
+	c->below->valid |= OWN;
+}
+
+static void own_without_data(const struct copies *c)
+{
+	c->first->valid &= ~(uint64_t)1;
+}
+
+static void own_twice(const struct copies *c)
+{
+	c->second->valid = c->second->registered = OWN;
+	c->second->state = R;
+}
+
+static void name_another(const struct copies *c)
+{
+	c->below->data[0] = 1;
+}
+
+static void name_one_who_has_not(const struct copies *c)
+{
+	c->below->valid &= ~(uint64_t)FREE;
+	c->below->registered |= FREE;
+	c->below->data[8] = 0;
+}
+
+static void every_broken_invariant_is_named(void **state)
+{
+	static const struct {
+		const char *protocols;
+		void (*plant)(const struct copies *copies);
+		const char *what;
+	} faults[] = {
+		{"dd", wait_in_v, "stored bytes that are not registered do not wait in state D"},
+		{"dd", own_in_v, "a line with registered bytes is in neither state D nor R"},
+		{"dd", be_dirty_below_in_v, "a dirty line of the L2 is not in its dirty state"},
+		{"hlrc", wait_in_v, "stored bytes do not wait in state D"},
+		{"hlrc", own_in_v, "a line in R holds other bytes than registered ones, or registered ones are not in R"},
+		{"hlrc", have_data_in_r, "a line in R holds other bytes than registered ones, or registered ones are not in R"},
+		{"dd hlrc", be_dirty_without_data_below, "a dirty byte of the L2 is not valid"},
+		{"dd hlrc", have_data_below, "a registered byte has data in the L2"},
+		{"dd hlrc", own_without_data, "a dirty or registered byte of an L1 is not valid"},
+		{"dd hlrc", own_twice, "a byte is registered in two L1s"},
+		{"dd hlrc", name_another, "the L2 does not know who has registered a byte (inclusion)"},
+		{"dd hlrc", name_one_who_has_not, "the L2 names an L1 that has not registered the byte"},
+	};
+	static const char *const names[] = {"dd", "hlrc"};
+
+	for (unsigned n = 0; n < 2; n++) {
+		struct rig rig;
+		struct args p = begin(&rig, names[n], NULL);
+		const emu_line_id id = line_of(&rig, p.a);
+		struct emu_cache *const l1 = &rig.machine->cus[1].l1;
+		struct copies c;
+
+		p.rounds = 1;
+		run(&rig, add, &p, 1, 1);
+		c.second = emu_cache_victim(l1, id);
+		emu_cache_assign(l1, c.second, id);
+		c.first = emu_cache_peek(&rig.machine->cus[0].l1, id);
+		c.below = emu_cache_peek(&rig.machine->l2.cache, id);
+		assert_true(c.first && c.below && c.first->registered == OWN);
+		for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
+			const struct emu_line first = *c.first, second = *c.second, below = *c.below;
+			const char *broken;
+
+			if (!strstr(faults[i].protocols, names[n])) {
+				continue;
+			}
+			assert_null(rig.machine->protocol->broken_invariant(rig.machine, id));
+			faults[i].plant(&c);
+			broken = rig.machine->protocol->broken_invariant(rig.machine, id);
+			assert_non_null(broken);
+			assert_string_equal(broken, faults[i].what);
+			*c.first = first;
+			*c.second = second;
+			*c.below = below;
+		}
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner),
+		cmocka_unit_test(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store),
+		cmocka_unit_test(local_synchronization_registers_nothing_under_dh_and_does_under_dd),
+		cmocka_unit_test(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is),
+		cmocka_unit_test(a_dirty_line_stays_registered_after_a_persist_barrier),
+		cmocka_unit_test(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes),
+		cmocka_unit_test(registered_last_keeps_a_registered_line_that_lru_loses),
+		cmocka_unit_test(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line),
+		cmocka_unit_test(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none),
+		cmocka_unit_test(the_host_reads_and_writes_bytes_that_an_l1_has_registered),
+		cmocka_unit_test(every_broken_invariant_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
