@@ -7,7 +7,7 @@ set -eu
 nvwave=$1
 data=${2:--}
 [ $# -gt 2 ] && shift 2 || set -- sssp-1 sssp-2 sssp-3 color-1 color-2 color-3 pr-1 pr-2 pr-3
-options=${NVWAVE_OPTIONS:---chunk=64 --victims=2 --max-iterations=3}
+options=${NVWAVE_OPTIONS:---chunk=32 --victims=2 --max-iterations=3}
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 
