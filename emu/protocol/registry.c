@@ -65,6 +65,14 @@ enum coh_place coh_registry_place(
 
 /* ---- Changing hands ------------------------------------------------------------------------ */
 
+/* Bytes whose values an L1 waits for: what it has stored over itself need not travel. */
+static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
+{
+	const struct emu_line *const line = cu ? emu_cache_peek(&cu->l1, id) : NULL;
+
+	return line ? bytes & ~line->dirty : bytes;
+}
+
 /* What a request for some bytes of an L1's line takes of it. */
 static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
 {
@@ -94,8 +102,8 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
 		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
-		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to, (uint32_t)__builtin_popcountll(mask),
-			EMU_MESSAGE_REGISTER, at);
+		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to,
+			(uint32_t)__builtin_popcountll(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
 		last = emu_later(last, at);
 		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below && (coh_registry_owned(below, owner) & mask)) {
 			m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: an L1 does not give up what it has registered",

@@ -732,6 +732,36 @@ static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **s
 	assert_float_equal(most[1], 67, 1);
 }
 
+static void store_over_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->writer) {
+		nvw_store(d->line + nvw_local_id(), d->writer);
+	}
+}
+
+static void a_line_that_is_stored_over_changes_hands_without_its_data(void **state)
+{
+	struct nvw_machine *m;
+	struct emu_config config;
+	struct distance d = {.writer = 1};
+	uint64_t before;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_load(&config, "sinclair15"));
+	snprintf(config.protocol, sizeof config.protocol, "dd");
+	rig_ok(emu_create(&config, NULL, NULL, &m));
+	d.line = nvw_alloc(m, 64);
+	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
+	before = emu_statistics(m)->net_flits_register;
+	d.writer = 2;
+	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
+	/* Request, revocation, its reply, acknowledgement: headers all of them. */
+	assert_int_equal(emu_statistics(m)->net_flits_register - before, 4);
+	emu_destroy(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -756,6 +786,7 @@ int main(void)
 		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_and_overlaps_no_other),
 		cmocka_unit_test(when_too_many_bookings_lie_ahead_none_overlap_all_the_same),
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
+		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
