@@ -160,7 +160,4 @@ enum emu_scopes {
 /* EMU_SCOPES_WIDENED for a name that no protocol has. */
 enum emu_scopes emu_protocol_scopes(const char *protocol);
 
-/* Whether the protocol has L1s register what they write, so that dirty bytes may stay in them. */
-bool emu_protocol_registers(const char *protocol);
-
 #endif

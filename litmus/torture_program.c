@@ -39,7 +39,6 @@ struct torture_promises torture_promises_of(const char *protocol)
 	return (struct torture_promises){
 		.scopes = scopes != EMU_SCOPES_WIDENED,
 		.remote = scopes != EMU_SCOPES_KEPT,
-		.buffered = !emu_protocol_registers(protocol),
 	};
 }
 
@@ -86,7 +85,7 @@ static int draw_machine(struct generator *g)
 	r = r ? r : set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside");
 	r = r ? r : set(p, "nvram.domain=%s", domains[below(g, 4)]);
 	r = r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
-	buffered = chance(g, 50) && p->promises.buffered && p->config.l2.ways > 1;
+	buffered = chance(g, 50) && p->config.l2.ways > 1;
 	r = r ? r : set(p, "persist.model=%s", models[buffered]);
 	r = r ? r : set(p, "persist.check=on");
 	return r ? r : set(p, "dram.size=1MiB");

@@ -96,7 +96,6 @@ struct torture_step {
 struct torture_promises {
 	bool scopes; /* work-group scope synchronizes a work-group alone */
 	bool remote; /* remote scopes synchronize with work-group scope */
-	bool buffered; /* buffered epochs keep their order, in an L2 of more than one way (docs/torture.md) */
 };
 
 struct torture_program {

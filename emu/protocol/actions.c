@@ -640,10 +640,3 @@ enum emu_scopes emu_protocol_scopes(const char *protocol)
 
 	return p ? p->scopes : EMU_SCOPES_WIDENED;
 }
-
-bool emu_protocol_registers(const char *protocol)
-{
-	const struct coh_protocol *const p = coh_protocol_find(protocol);
-
-	return p && p->registration != COH_REGISTERS_NOTHING;
-}

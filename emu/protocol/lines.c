@@ -290,7 +290,7 @@ static void write_back_to_l2(struct coh_event *e)
 	uint64_t bytes;
 	emu_time t;
 
-	if (m->buffered && e->reason != COH_BY_PERSIST) {
+	if (m->buffered && e->reason != COH_BY_PERSIST && !m->recalling) {
 		/* An eviction first evicts what must persist before it (gope18 6.1), perhaps with this line.
 		 */
 		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
@@ -418,15 +418,18 @@ static emu_time recall_from(
 		}
 		coh_merge_into_l2(m, below, line);
 	}
-	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, line->registered, t);
+	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, UINT64_MAX, t);
 	return t;
 }
 
 void coh_line_recall(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
+	const bool was_recalling = m->recalling;
 	emu_time last = e->t;
 
+	/* What registered bytes wait for under buffered epochs, the buffer knows; sending it ahead would need room again. */
+	m->recalling = was_recalling || m->protocol->registration;
 	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
 		for (uint64_t rest = e->line->sharers[word]; rest; rest &= rest - 1) {
 			const unsigned cu = 64 * word + (unsigned)__builtin_ctzll(rest);
@@ -434,6 +437,7 @@ void coh_line_recall(struct coh_event *e)
 			last = emu_later(last, recall_from(m, &m->cus[cu], e->line, e->id, e->t));
 		}
 	}
+	m->recalling = was_recalling;
 	e->t = last;
 }
 
