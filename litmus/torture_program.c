@@ -571,7 +571,9 @@ static void print_step(const struct torture_program *p, unsigned i, FILE *to)
 		fprintf(to, "host:");
 	} else if (step->kind == TORTURE_MEET) {
 		fprintf(to, "%s of %s", step->persist ? "persist barrier" : "barrier", step->group < 0 ? "the kernel" : "work-group");
-		fprintf(to, step->group < 0 ? "" : " %d", step->group);
+		if (step->group >= 0) {
+			fprintf(to, " %d", step->group);
+		}
 	} else {
 		fprintf(to, "work-item %u of group %u, %s:", step->work_item, group_of(p, step->work_item),
 			styles[p->sets[step->set].style]);

@@ -26,7 +26,7 @@
 /* A run in which everything happens that a mutation could break, small enough to be tested in a second. */
 static const struct shipped {
 	const struct nvw_workload *workload;
-	const char *options[8][2];
+	const char *options[12][2]; /* NULL ends */
 } kv = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
 				  {"records", "200"}}},
   kv_resize = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}}},
