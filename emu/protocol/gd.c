@@ -9,21 +9,11 @@
  *
  * Deviation: the paper's L2 is shared with CPU cores; here the host looks at memory between kernels.
  */
-#include "gpu_lines.h"
+#include "gpu.h"
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,	{ld_l1}},
-	{ON(STORE),		ANY_ORDER,				ALL,	{st_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	ALL,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				ALL,	{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				ALL,	{flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	ALL,	{st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				ALL,	{flush_l1, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				ALL,	{flush_l1, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELAXED),				ALL,	{rmw_l2}},
-	{ON(RMW),		ORDER(ACQUIRE),				ALL,	{rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				ALL,	{flush_l1, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				ALL,	{flush_l1, rmw_l2, invalidate_l1}},
+	GPU_DATA,
+	GPU_GLOBAL(ALL),
 	{0, 0, 0, {NULL}},
 };
 

@@ -11,24 +11,12 @@
  *
  * Deviation: as GD.
  */
-#include "gpu_lines.h"
+#include "gpu.h"
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,	{ld_l1}},
-	{ON(STORE),		ANY_ORDER,				ALL,	{st_l1}},
-	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,	{ld_l1}},
-	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,	{st_l1}},
-	{ON(RMW),		ANY_ORDER,				NEAR,	{rmw_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	FAR,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				FAR,	{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				FAR,	{flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	FAR,	{st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				FAR,	{flush_l1, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				FAR,	{flush_l1, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELAXED),				FAR,	{rmw_l2}},
-	{ON(RMW),		ORDER(ACQUIRE),				FAR,	{rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				FAR,	{flush_l1, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				FAR,	{flush_l1, rmw_l2, invalidate_l1}},
+	GPU_DATA,
+	GPU_LOCAL(NEAR),
+	GPU_GLOBAL(FAR),
 	{0, 0, 0, {NULL}},
 };
 

@@ -13,9 +13,7 @@
  * Deviations: the store buffer is the L1's S-FIFO, whose entries coalesce. System scope is agent scope: the CPU looks
  * at memory, which is written through. "All L1s" has the local one among them.
  */
-#include "gpu_lines.h"
-
-#define AGENT_OR_SYSTEM (SCOPE(AGENT) | SCOPE(SYSTEM))
+#include "gpu.h"
 
 static const struct coh_cell rsp_l2[STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT */
@@ -25,23 +23,9 @@ static const struct coh_cell rsp_l2[STATES][COH_L2_EVENT_COUNT] = {
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},
-	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}},
-	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
-	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,		{st_l1}},
-	{ON(RMW),		ANY_ORDER,				NEAR,		{rmw_l1}},
-
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	AGENT_OR_SYSTEM, {ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				AGENT_OR_SYSTEM, {ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	AGENT_OR_SYSTEM, {st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				AGENT_OR_SYSTEM, {flush_l1, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELAXED),				AGENT_OR_SYSTEM, {rmw_l2}},
-	{ON(RMW),		ORDER(ACQUIRE),				AGENT_OR_SYSTEM, {rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				AGENT_OR_SYSTEM, {flush_l1, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				AGENT_OR_SYSTEM, {flush_l1, rmw_l2, invalidate_l1}},
-
+	GPU_DATA,
+	GPU_LOCAL(NEAR),
+	GPU_GLOBAL(SCOPE(AGENT) | SCOPE(SYSTEM)),
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE) | ORDER(ACQUIRE), REMOTE, {ld_l2, flush_all_l1s, invalidate_l1}},
 	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				REMOTE,		{flush_all_l1s, invalidate_all_l1s, ld_l2, flush_all_l1s, invalidate_l1}},
 	{ON(ATOMIC_STORE),	ANY_ORDER,				REMOTE,		{lock_rmws, flush_all_l1s, invalidate_all_l1s, st_l2,

@@ -7,10 +7,10 @@
  *
  *	I  not here          V  here, clean          D  here, some bytes wait to be written through
  *
- * Included by the protocols that differ in synchronization alone.
+ * Included by the protocols that differ in which scopes they know.
  */
-#ifndef EMU_PROTOCOL_GPU_LINES_H
-#define EMU_PROTOCOL_GPU_LINES_H
+#ifndef EMU_PROTOCOL_GPU_H
+#define EMU_PROTOCOL_GPU_H
 
 #include "tables.h"
 
@@ -31,6 +31,29 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, drop)},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
 };
+
+#define GPU_DATA \
+	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
+	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+
+/* Synchronization that stays in the L1 of its CU. */
+#define GPU_LOCAL(scopes) \
+	{ON(ATOMIC_LOAD),	ANY_ORDER,				(scopes),	{ld_l1}},			\
+	{ON(ATOMIC_STORE),	ANY_ORDER,				(scopes),	{st_l1}},			\
+	{ON(RMW),		ANY_ORDER,				(scopes),	{rmw_l1}}
+
+/* Synchronization at the L2: an acquire invalidates the L1, a release flushes it before. */
+#define GPU_GLOBAL(scopes) \
+	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes),	{ld_l2}},			\
+	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				(scopes),	{ld_l2, invalidate_l1}},	\
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				(scopes),	{flush_l1, ld_l2, invalidate_l1}}, \
+	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	(scopes),	{st_l2}},			\
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				(scopes),	{flush_l1, st_l2}},		\
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				(scopes),	{flush_l1, st_l2, invalidate_l1}}, \
+	{ON(RMW),		ORDER(RELAXED),				(scopes),	{rmw_l2}},			\
+	{ON(RMW),		ORDER(ACQUIRE),				(scopes),	{rmw_l2, invalidate_l1}},	\
+	{ON(RMW),		ORDER(RELEASE),				(scopes),	{flush_l1, rmw_l2}},		\
+	{ON(RMW),		ORDER(ACQ_REL),				(scopes),	{flush_l1, rmw_l2, invalidate_l1}}
 
 /* Dirty bytes are valid, and in D, at both levels. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
