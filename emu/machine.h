@@ -10,8 +10,8 @@
  *	          -> nvram                              what is in flight and what is durable
  *
  * Calls go downwards. Time is in picoseconds. Transactions are carried out whole, in the order in which
- * their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) remember when they
- * are next free, and that is where latency and contention come from.
+ * their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) know when they
+ * are taken (resource.c), and that is where latency and contention come from.
  */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
