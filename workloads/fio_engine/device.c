@@ -31,6 +31,7 @@ struct block_device {
 	struct nvw_log_writer *log;
 	struct nvw_machine *machine;
 	bool failed;
+	uint64_t cut_ps; /* when the power goes; UINT64_MAX: never */
 	uint64_t *data; /* device address of offset 0 */
 	uint64_t bytes;
 	char *buffers;            /* in DRAM, options.depth of options.bytes_max */
@@ -39,6 +40,19 @@ struct block_device {
 	uint64_t operations, time_ps;
 	struct sample sample[BLOCK_KINDS];
 };
+
+/* ---- The process: a machine at a time ---------------------------------------------------------------------- */
+
+/* Jobs that are threads come here at once. */
+static atomic_flag in_use = ATOMIC_FLAG_INIT;
+
+static int take_process(const char *path)
+{
+	return atomic_flag_test_and_set(&in_use) ?
+		       nvw_fail(NVW_E_USAGE, "%s: a process emulates one machine at a time: without thread=1 every job has a process",
+			       path) :
+		       0;
+}
 
 /* ---- The pool ------------------------------------------------------------------------------------------- */
 
@@ -60,27 +74,38 @@ static int make_extent(struct nvw_machine *machine, uint64_t bytes)
 	return error ? error : nvw_persist(machine);
 }
 
+static int fill_pool(struct nvw_pool *pool, uint64_t bytes)
+{
+	struct nvw_machine *machine = NULL;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	int error = emu_create(&config, pool, NULL, &machine);
+
+	error = error ? error : make_extent(machine, bytes);
+	emu_destroy(machine);
+	return error;
+}
+
 int block_device_create(const char *path, uint64_t bytes)
 {
 	struct nvw_pool_params params = {.heap_bytes = bytes + NVW_POOL_CHUNK_BYTES};
-	struct nvw_machine *machine = NULL;
-	struct emu_config config;
 	struct nvw_pool *pool;
-
-	strcpy(params.layout, layout);
-	int error = nvw_pool_create(path, &params, &pool);
+	int error = take_process(path);
 
 	if (error) {
 		return error;
 	}
-	emu_config_default(&config);
-	error = emu_create(&config, pool, NULL, &machine);
-	error = error ? error : make_extent(machine, bytes);
-	emu_destroy(machine);
-	nvw_pool_close(pool);
-	if (error) {
-		unlink(path);
+	strcpy(params.layout, layout);
+	error = nvw_pool_create(path, &params, &pool);
+	if (!error) {
+		error = fill_pool(pool, bytes);
+		nvw_pool_close(pool);
+		if (error) {
+			unlink(path);
+		}
 	}
+	atomic_flag_clear(&in_use);
 	return error;
 }
 
@@ -239,8 +264,17 @@ static int arm_power_cut(struct block_device *d)
 	if (error || cycles) {
 		return nvw_fail(NVW_E_USAGE, "power_cut: expected a simulated time such as 20us, found \"%s\"", d->options.power_cut);
 	}
+	d->cut_ps = cut.time_ps;
 	emu_set_power_cut(d->machine, &cut);
 	return 0;
+}
+
+/* A machine cuts the power while a kernel runs: an instant between two kernels is the device's. */
+static void between_kernels(struct block_device *d)
+{
+	if (nvw_time_ps(d->machine) >= d->cut_ps) {
+		die(d);
+	}
 }
 
 static int make_buffers(struct block_device *d)
@@ -280,8 +314,12 @@ static int start(struct block_device *d, const char *path)
 
 static int end(struct block_device *d)
 {
-	int error = d->failed ? 0 : nvw_persist(d->machine);
+	int error = 0;
 
+	if (!d->failed) {
+		between_kernels(d);
+		error = nvw_persist(d->machine);
+	}
 	if (d->log && !d->failed && !error) {
 		error = nvw_log_close(d->log, nvw_time_ps(d->machine));
 	} else {
@@ -297,27 +335,26 @@ static int end(struct block_device *d)
 	return error;
 }
 
-/* Jobs that are threads come here at once: the first has the machine. */
-static atomic_flag in_use = ATOMIC_FLAG_INIT;
-
 int block_device_open(const char *path, const struct block_options *options, struct block_device **ret_device)
 {
-	if (atomic_flag_test_and_set(&in_use)) {
-		return nvw_fail(NVW_E_USAGE, "%s: a process emulates one machine at a time: without thread=1 every job has a "
-			"process", path);
+	int error = take_process(path);
+
+	if (error) {
+		return error;
 	}
 	struct block_device *const d = calloc(1, sizeof *d);
-	int error = NVW_E_MEMORY;
 
-	if (d) {
-		d->options = *options;
-		error = start(d, path);
-		d->failed = error != 0;
-	}
-	if (error) {
-		(void)!block_device_close(d);
+	if (!d) {
 		atomic_flag_clear(&in_use);
-		return d ? error : nvw_fail(NVW_E_MEMORY, "no memory for a device");
+		return nvw_fail(NVW_E_MEMORY, "no memory for a device");
+	}
+	d->options = *options;
+	d->cut_ps = UINT64_MAX;
+	error = start(d, path);
+	if (error) {
+		d->failed = true;
+		(void)!block_device_close(d);
+		return error;
 	}
 	*ret_device = d;
 	return 0;
@@ -367,6 +404,21 @@ static int check_range(const struct block_device *d, const struct block_io *io)
 	return 0;
 }
 
+static int check_all(const struct block_device *d, const struct block_io *ios, unsigned count)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < count && !error; i++) {
+		error = check_range(d, &ios[i]);
+	}
+	return error;
+}
+
+static int has_failed(void)
+{
+	return nvw_fail(NVW_E_KERNEL, "the machine has failed before");
+}
+
 /* The I/Os as the kernel sees them; what is written goes to its buffer. */
 static int send(struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
 {
@@ -384,8 +436,7 @@ static int send(struct block_device *d, const struct block_io *ios, unsigned cou
 			.op = d->ops};
 		d->ops += io->is_write;
 		args->any_durable |= d->copies[i].durable;
-		error = check_range(d, io);
-		if (!error && io->is_write) {
+		if (io->is_write) {
 			error = nvw_write(d->machine, buffer, io->buffer, io->bytes);
 		}
 	}
@@ -415,8 +466,13 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 {
 	struct block_args args = {.copies = d->copies, .scope = d->options.scope, .fault = d->options.fault};
 	const uint64_t began = nvw_time_ps(d->machine);
-	int error = send(d, ios, count, &args);
+	int error = d->failed ? has_failed() : check_all(d, ios, count);
 
+	if (error) {
+		return error;
+	}
+	between_kernels(d);
+	error = send(d, ios, count, &args);
 	error = error ? error : nvw_launch(d->machine, "block I/O", block_kernel, &args,
 					(uint64_t)count * d->options.group_size, d->options.group_size);
 	const uint64_t ps = nvw_time_ps(d->machine) - began;
@@ -424,8 +480,8 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 	d->operations++;
 	d->time_ps += ps;
 	error = error ? error : receive(d, ios, count, ps);
-	if (args.any_durable && d->acknowledged < d->ops) {
-		d->acknowledged = d->ops; /* sync=1 is a job's property: all of its writes are */
+	if (args.any_durable) {
+		d->acknowledged = d->ops; /* all of a job's writes are */
 	}
 	d->failed |= error != 0;
 	return error;
@@ -434,6 +490,11 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 int block_device_sync(struct block_device *d)
 {
 	const uint64_t began = nvw_time_ps(d->machine);
+
+	if (d->failed) {
+		return has_failed();
+	}
+	between_kernels(d);
 	int error = d->options.fault == BLOCK_FAULT_NO_BARRIER ? 0 : nvw_persist(d->machine);
 
 	if (!error && d->acknowledged < d->ops) {
@@ -470,6 +531,11 @@ void block_device_figures(struct block_device *d, enum block_kind kind, struct b
 		ret->p99_ps = s->ps[(s->count - 1) * 99 / 100];
 		ret->max_ps = s->ps[s->count - 1];
 	}
+}
+
+uint64_t block_device_bytes(const struct block_device *d)
+{
+	return d->bytes;
 }
 
 uint64_t block_device_time_ps(const struct block_device *d)

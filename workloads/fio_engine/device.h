@@ -57,7 +57,8 @@ struct block_io {
 	bool is_write;
 	bool durable; /* a write that is acknowledged before this returns (O_SYNC, FUA) */
 };
-/* Runs the I/Os, at most options.depth of them, as one kernel. After an error only closing is left. */
+/* Runs the I/Os, at most options.depth of them, as one kernel; all of them durable or none of the writes. NVW_E_USAGE for one that
+ * is not on the device: then none is run. After another error only closing is left. */
 NVW_CHECKED int block_device_run(struct block_device *device, const struct block_io *ios, unsigned count);
 /* Everything written so far is durable when it returns, and acknowledged. */
 NVW_CHECKED int block_device_sync(struct block_device *device);
@@ -72,6 +73,7 @@ struct block_figures {
 };
 /* Sorts what was measured; 0s if there was none. */
 void block_device_figures(struct block_device *device, enum block_kind kind, struct block_figures *ret);
+uint64_t block_device_bytes(const struct block_device *device); /* its size */
 /* Time of all kernels and syncs, and how many they were; statistics of the machine; its description. Valid until it is closed. */
 uint64_t block_device_time_ps(const struct block_device *device);
 uint64_t block_device_operations(const struct block_device *device);

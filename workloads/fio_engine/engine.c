@@ -112,25 +112,39 @@ static int create_file(struct thread_data *td, const struct fio_file *f)
 	return block_device_create(f->file_name, wanted);
 }
 
+static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t *ret_bytes)
+{
+	const struct engine *const e = td->io_ops_data;
+	int error = 0;
+
+	if (td->files_index != 1) {
+		return nvw_fail(NVW_E_USAGE, "a job has one pool: expected one file, found %u", td->files_index);
+	}
+	if (td_trim(td)) {
+		return nvw_fail(NVW_E_USAGE, "NVRAM has nothing to trim: rw= is to read and write");
+	}
+	if (e) { /* create_serialize=0 */
+		*ret_bytes = block_device_bytes(e->device);
+		return 0;
+	}
+	if (access(f->file_name, F_OK)) {
+		error = create_file(td, f);
+	}
+	return error ? error : block_device_size(f->file_name, ret_bytes);
+}
+
 static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 {
 	uint64_t bytes;
-	int error = 0;
+	const int error = fio_file_size_known(f) ? 0 : find_size(td, f, &bytes);
 
-	if (fio_file_size_known(f)) {
-		return 0;
-	}
-	if (td->o.nr_files != 1) {
-		error = nvw_fail(NVW_E_USAGE, "a job has one pool: expected one file, found nrfiles=%u", td->o.nr_files);
-	} else if (access(f->file_name, F_OK)) {
-		error = create_file(td, f);
-	}
-	error = error ? error : block_device_size(f->file_name, &bytes);
 	if (error) {
 		return fail(td, error);
 	}
-	f->real_file_size = bytes;
-	fio_file_set_size_known(f);
+	if (!fio_file_size_known(f)) {
+		f->real_file_size = bytes;
+		fio_file_set_size_known(f);
+	}
 	return 0;
 }
 
@@ -201,9 +215,6 @@ static int open_device(struct thread_data *td, struct engine *e)
 
 	snprintf(description, sizeof description, "job=%s iodepth=%u bs=%llu sync=%u fsync=%u group=%u", td->o.name, e->depth,
 		td_max_bs(td), td->o.sync_io, td->o.fsync_blocks, o->group);
-	if (td_trim(td)) {
-		return nvw_fail(NVW_E_USAGE, "NVRAM has nothing to trim: rw= is to read and write");
-	}
 	if (td->files_index == 0) {
 		return nvw_fail(NVW_E_USAGE, "filename= names no pool");
 	}
