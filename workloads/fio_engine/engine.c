@@ -136,15 +136,17 @@ static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t 
 static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 {
 	uint64_t bytes;
-	const int error = fio_file_size_known(f) ? 0 : find_size(td, f, &bytes);
+
+	if (fio_file_size_known(f)) {
+		return 0;
+	}
+	const int error = find_size(td, f, &bytes);
 
 	if (error) {
 		return fail(td, error);
 	}
-	if (!fio_file_size_known(f)) {
-		f->real_file_size = bytes;
-		fio_file_set_size_known(f);
-	}
+	f->real_file_size = bytes;
+	fio_file_set_size_known(f);
 	return 0;
 }
 
