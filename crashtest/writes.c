@@ -127,7 +127,9 @@ static int by_group(const void *a, const void *b)
 static void number(struct ct_writes *w)
 {
 	qsort(w->version, w->count, sizeof *w->version, by_writer);
-	qsort(w->group, w->group_count, sizeof *w->group, by_group);
+	if (w->group_count > 0) {
+		qsort(w->group, w->group_count, sizeof *w->group, by_group);
+	}
 	for (uint64_t i = 0; i < w->count; i++) {
 		struct version *const v = &w->version[i];
 
