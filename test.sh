@@ -41,7 +41,7 @@ build_and_test() {
 # fio's headers, for its ioengine; without them the engine's tests are skipped.
 fio_src=
 if scripts/fetch_fio.sh build-fio; then
-	fio_src=$PWD/build-fio
+	fio_src=build-fio
 fi
 build_and_test build-release -Dwerror=true -Dfio_src="$fio_src"
 build_and_test build-sanitize -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined -Dwerror=true
