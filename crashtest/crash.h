@@ -300,6 +300,9 @@ struct ct_foreign {
 	bool last_only;                /* only what a crash at the log's end leaves: the program was killed there */
 };
 
+/* True for the persist log of a block device, which needs no checker. */
+bool ct_is_block_log(const char *path);
+
 /*
  * Explores the log under options' model: x86 (default), pmreorder or eadr; that of a block device in options' mode, observed
  * or permitted. options' states 0 chooses 2^20, or 20000 for a command and for a block device.

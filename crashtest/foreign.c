@@ -27,6 +27,19 @@ static bool is_persist_log(const char *path)
 	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
 }
 
+bool ct_is_block_log(const char *path)
+{
+	struct nvw_log_reader *reader;
+
+	if (!is_persist_log(path) || nvw_log_open(path, &reader)) {
+		return false;
+	}
+	const bool is = strcmp(nvw_log_info(reader)->workload, CT_BLOCK_LOG) == 0;
+
+	nvw_log_reader_close(reader);
+	return is;
+}
+
 /* The file's bytes, zeros up to a whole line. */
 static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
 {

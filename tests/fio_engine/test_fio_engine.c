@@ -48,7 +48,7 @@ static int run(const char *format, ...)
 /* A job on the file "pool" with such options; its exit status. */
 static int fio(const char *options)
 {
-	return run("fio --verify_state_save=0" JOB("job", "pool") "%s", options);
+	return run("fio --clocksource=clock_gettime --verify_state_save=0" JOB("job", "pool") "%s", options);
 }
 
 static void assert_fio(const char *options)
@@ -96,7 +96,7 @@ static double figure(const char *kind, const char *name)
 /* The jobs, then in other processes, from the pools alone, that what they wrote verifies. */
 static void assert_jobs_verify(const char *jobs, const char *readers)
 {
-	if (run("fio --verify_state_save=0 %s", jobs) || run("fio --verify_state_save=0 %s", readers)) {
+	if (run("fio --clocksource=clock_gettime --verify_state_save=0 %s", jobs) || run("fio --clocksource=clock_gettime --verify_state_save=0 %s", readers)) {
 		fail_msg("%s", output);
 	}
 }
@@ -128,7 +128,7 @@ static void what_fio_writes_verifies_under_every_protocol(void **state)
 static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
 {
 	NEEDS_FIO();
-	if (run("fio --name=job --ioengine=external:" FIO_ENGINE " --bs=4k --size=64k --rw=randwrite --verify=md5 --numjobs=2 "
+	if (run("fio --clocksource=clock_gettime --name=job --ioengine=external:" FIO_ENGINE " --bs=4k --size=64k --rw=randwrite --verify=md5 --numjobs=2 "
 		"--verify_state_save=0")) {
 		fail_msg("%s", output);
 	}
@@ -258,7 +258,7 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 	NEEDS_FIO();
 	/* Side by side, in a folder each: fio takes its time to end. */
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		run("mkdir %u && cd %u && { { fio --verify_state_save=0" JOB("job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }", i, i,
+		run("mkdir %u && cd %u && { { fio --clocksource=clock_gettime --verify_state_save=0" JOB("job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }", i, i,
 			bad[i].options);
 	}
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
