@@ -26,7 +26,7 @@ static const char own_help[] =
 	"  --store-log              a store log of pmemcheck, or what nvwave exec --record wrote; with\n"
 	"    --image                the file as it was before the program began; --exec may create it\n"
 	"    --check                a command that is given a file's path: exit status 0, consistent\n"
-	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h)\n"
+	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h); a log of the fio engine needs neither\n"
 	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
 	"  --nested                 crashes recovery before each of its writes, too, and demands the same pool in the end\n"
 	"  --symmetric              takes work-items for alike whose stores come from the same places: skips, does not cover\n"

@@ -25,7 +25,7 @@ int crash_option(const char *arg, struct crash_request *request);
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 
-/* NVW_E_USAGE unless there are an image and one checker. */
+/* NVW_E_USAGE unless there are an image and one checker, which the log of a block device may be without. */
 NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 
 /* --store-log: the report, and the exit status. */

@@ -291,17 +291,21 @@ void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *o
 
 /* A log of a program that had image mapped, and how to judge what a crash leaves of that file. */
 struct ct_foreign {
-	const char *store_log; /* path of a store log (store_log.h), or of a persist log that was recorded (nvwave exec) */
+	/* Path of a store log (store_log.h), of a persist log that was recorded (nvwave exec), or of a block device's (writes.h). */
+	const char *store_log;
 	const char *image;     /* path; may be shorter than the pool of a persist log */
 	const char *command;           /* checker.h; NULL: */
-	const char *library;
+	const char *library;           /* NULL: the writes that a block device acknowledged */
 	const char *command_line;      /* for saved findings; may be NULL */
 	bool last_only;                /* only what a crash at the log's end leaves: the program was killed there */
 };
 
+/* True for the persist log of a block device, which needs no checker. */
+bool ct_is_block_log(const char *path);
+
 /*
- * Explores the log under options' model: x86 (default), pmreorder or eadr. options' states 0 chooses 2^20, or 20000
- * for a command.
+ * Explores the log under options' model: x86 (default), pmreorder or eadr; that of a block device in options' mode, observed
+ * or permitted. options' states 0 chooses 2^20, or 20000 for a command and for a block device.
  */
 NVW_CHECKED int ct_run_foreign(const struct ct_foreign *foreign, const struct ct_options *options,
 	struct ct_result *ret_result);

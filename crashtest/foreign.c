@@ -13,6 +13,7 @@
 #include "modes.h"
 #include "process.h"
 #include "store_log.h"
+#include "writes.h"
 
 static bool is_persist_log(const char *path)
 {
@@ -24,6 +25,19 @@ static bool is_persist_log(const char *path)
 		close(fd);
 	}
 	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
+}
+
+bool ct_is_block_log(const char *path)
+{
+	struct nvw_log_reader *reader;
+
+	if (!is_persist_log(path) || nvw_log_open(path, &reader)) {
+		return false;
+	}
+	const bool is = strcmp(nvw_log_info(reader)->workload, CT_BLOCK_LOG) == 0;
+
+	nvw_log_reader_close(reader);
+	return is;
 }
 
 /* The file's bytes, zeros up to a whole line. */
@@ -66,8 +80,8 @@ static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, 
 
 /* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
 
-/* What is in it; refuses what is not of a program on the host. */
-static int count_records(const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool)
+/* What is in it; refuses what is not of a program on the host, or of a block device. */
+static int count_records(const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool, bool *ret_blocks)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
@@ -77,11 +91,12 @@ static int count_records(const char *path, int fd, struct ct_store_log *counts, 
 		return error;
 	}
 	*ret_pool = nvw_log_info(reader)->pool_bytes;
+	*ret_blocks = strcmp(nvw_log_info(reader)->workload, CT_BLOCK_LOG) == 0;
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
 		counts->flushes += r.kind == NVW_LOG_FLUSH;
-		counts->fences += r.kind == NVW_LOG_FENCE;
-		if (r.kind == NVW_LOG_LAUNCH || r.kind == NVW_LOG_ISSUE) {
+		counts->fences += r.kind == NVW_LOG_FENCE || (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
+		if (!*ret_blocks && (r.kind == NVW_LOG_LAUNCH || r.kind == NVW_LOG_ISSUE)) {
 			error = nvw_fail(NVW_E_INPUT,
 				"%s: expected the log of a program on the host, found a kernel's: crash its workload", path);
 			break;
@@ -92,12 +107,13 @@ static int count_records(const char *path, int fd, struct ct_store_log *counts, 
 }
 
 /* The log in a file of its own for the workers, and the image as long as the log's pool. */
-static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image, uint64_t *bytes)
+static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image, uint64_t *bytes,
+	bool *ret_blocks)
 {
 	uint64_t pool = 0;
 
 	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) : count_records(path, *ret_fd, counts, &pool);
+	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) : count_records(path, *ret_fd, counts, &pool, ret_blocks);
 
 	if (error) {
 		return error;
@@ -147,32 +163,77 @@ static int last_record(int log_fd, uint64_t *ret_last)
 	return error;
 }
 
+/* Who judges: a checker from elsewhere or, of a block device's log, the writes that it has. */
+struct jury {
+	struct ct_checker checker;
+	struct ct_writes *writes; /* NULL: the checker */
+};
+
+static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image, uint64_t bytes,
+	bool blocks, struct jury *ret)
+{
+	if (f->command != NULL || f->library != NULL) {
+		return ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &ret->checker);
+	}
+	return blocks ? ct_writes_create(log_fd, image, bytes, &ret->writes) :
+			nvw_fail(NVW_E_USAGE, "%s: --check or --check-lib is needed: only the log of a block device says by itself "
+				"what is owed", f->store_log);
+}
+
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
-	uint64_t bytes, struct ct_result *ret_result)
+	uint64_t bytes, bool blocks, struct ct_result *ret_result)
 {
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
-	struct ct_checker checker;
+	struct jury jury = {.writes = NULL};
 	int error = f->last_only ? last_record(log_fd, &first) : 0;
 
-	error = error ? error : ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &checker);
+	error = error ? error : swear_in(f, o, log_fd, image, bytes, blocks, &jury);
 	const struct ct_exploration e = {
 		.first_record = first,
-		.rules = {.model = o->model, .unit_bytes = o->atomicity},
+		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model, .unit_bytes = o->atomicity},
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = (bytes + 63) & ~UINT64_C(63),
-		.judge = ct_checker_judge,
-		.context = &checker,
+		.judge = jury.writes ? ct_writes_judge : ct_checker_judge,
+		.context = jury.writes ? (void *)jury.writes : &jury.checker,
 		.options = *o,
 		.head = head,
 	};
 
 	if (!error) {
 		error = ct_explore(&e, NULL, ret_result);
-		ct_checker_destroy(&checker);
+		if (jury.writes) {
+			ct_writes_destroy(jury.writes);
+		} else {
+			ct_checker_destroy(&jury.checker);
+		}
 	}
 	json_decref(head);
+	return error;
+}
+
+/* A log of a program on the host is explored under models of the host, one of a machine in the machine's ways. */
+static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks)
+{
+	if (blocks && o->mode == CT_KILL) {
+		return nvw_fail(NVW_E_USAGE, "--mode: the log of a block device is explored in observed or permitted mode, not by kills");
+	}
+	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL) {
+		return nvw_fail(NVW_E_USAGE, "--save: what is judged by the log alone is found again by the same command");
+	}
+	if (!blocks) {
+		o->mode = CT_PERMITTED;
+		o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o->model;
+	}
+	o->states = o->states ? o->states : f->command || blocks ? 20000 : 1 << 20;
+	const int error = ct_options_complete(NULL, o);
+
+	if (!error && (o->model == CT_MODEL_X86 || o->model == CT_MODEL_PMREORDER) == blocks && o->model != CT_MODEL_EADR) {
+		return nvw_fail(NVW_E_USAGE, blocks ? "--model: the log of a block device is explored under strict, epoch, "
+			"buffered-epoch or eadr, not %s" : "--model: a store log is explored under x86, pmreorder or eadr, not %s",
+			ct_model_info(o->model)->name);
+	}
 	return error;
 }
 
@@ -183,34 +244,23 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	const double began = ct_wall_seconds();
 	uint8_t *image = NULL;
 	uint64_t bytes = 0;
+	bool blocks = false;
+	int log_fd = -1, error = read_image(f->image, is_persist_log(f->store_log), &image, &bytes);
 
-	o.mode = CT_PERMITTED;
-	o.model = o.model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o.model;
-	o.states = o.states ? o.states : f->command ? 20000 : 1 << 20;
-	int error = ct_options_complete(NULL, &o);
-
-	if (!error && o.model != CT_MODEL_X86 && o.model != CT_MODEL_PMREORDER && o.model != CT_MODEL_EADR) {
-		error = nvw_fail(NVW_E_USAGE,
-			"--model: a store log is explored under x86, pmreorder or eadr, not %s",
-			ct_model_info(o.model)->name);
-	}
-	if (!error) {
-		error = read_image(f->image, is_persist_log(f->store_log), &image, &bytes);
-	}
 	if (error) {
 		return error;
 	}
-	int log_fd = -1;
-
 	if (is_persist_log(f->store_log)) {
-		error = open_persist_log(f->store_log, &counts, &log_fd, &image, &bytes);
-	} else {
+		error = open_persist_log(f->store_log, &counts, &log_fd, &image, &bytes, &blocks);
+	}
+	error = error ? error : choose_model(f, &o, blocks);
+	if (!error && log_fd < 0) {
 		log_fd = ct_log_file();
 		error = log_fd < 0 ? NVW_E_SYSTEM :
 				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
 	}
 	if (!error) {
-		error = explore(f, &o, log_fd, image, bytes, ret_result);
+		error = explore(f, &o, log_fd, image, bytes, blocks, ret_result);
 		ret_result->barriers = counts.fences;
 		ret_result->stores = counts.stores;
 		ret_result->stores_elsewhere = counts.elsewhere;

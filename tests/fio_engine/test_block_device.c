@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The block device behind the fio engine, without fio; and the crash tester's judgement of its logs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <device.h>
+#include <emu.h>
+
+#include "crashtest/crash.h"
+
+enum { BLOCK = 1024, BLOCKS = 16, DEPTH = 4 };
+
+static char dir[64], pool[96], log_path[96], image[104];
+static const struct block_options plain = {.seed = 1, .group_size = 64, .scope = NVW_WORKGROUP, .depth = DEPTH, .bytes_max = BLOCK};
+
+static int make(void **state)
+{
+	unlink(pool);
+	assert_int_equal(block_device_create(pool, BLOCK * BLOCKS), 0);
+	return 0;
+}
+
+static struct block_device *open_with(const struct block_options *options)
+{
+	struct block_device *d;
+
+	if (block_device_open(pool, options, &d)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	return d;
+}
+
+/* What block number i holds after round number round. */
+static void fill(uint64_t *block, unsigned i, unsigned round)
+{
+	for (unsigned k = 0; k < BLOCK / 8; k++) {
+		block[k] = UINT64_C(0x9e3779b97f4a7c15) * (1 + round * BLOCKS + i) + k;
+	}
+}
+
+/* Writes count blocks from first on, in kernels of DEPTH. */
+static void write_blocks(struct block_device *d, unsigned first, unsigned count, unsigned round, bool durable)
+{
+	static uint64_t data[DEPTH][BLOCK / 8];
+
+	for (unsigned i = 0; i < count; i += DEPTH) {
+		struct block_io ios[DEPTH];
+		const unsigned n = count - i < DEPTH ? count - i : DEPTH;
+
+		for (unsigned k = 0; k < n; k++) {
+			fill(data[k], first + i + k, round);
+			ios[k] = (struct block_io){data[k], (uint64_t)(first + i + k) * BLOCK, BLOCK, true, durable};
+		}
+		if (block_device_run(d, ios, n)) {
+			fail_msg("%s", nvw_error_message());
+		}
+	}
+}
+
+static void assert_blocks(struct block_device *d, unsigned first, unsigned count, unsigned round)
+{
+	for (unsigned i = first; i < first + count; i++) {
+		uint64_t expected[BLOCK / 8], found[BLOCK / 8];
+		const struct block_io io = {found, (uint64_t)i * BLOCK, BLOCK, false, false};
+
+		fill(expected, i, round);
+		assert_int_equal(block_device_run(d, &io, 1), 0);
+		assert_memory_equal(found, expected, BLOCK);
+	}
+}
+
+/* ---- Reading and writing ------------------------------------------------------------------------------------------ */
+
+static void what_is_written_is_read_back_under_every_protocol(void **state)
+{
+	const char *citation, *summary;
+	struct block_options o = plain;
+
+	for (unsigned i = 0; emu_protocol_info(i, &o.protocol, &citation, &summary); i++) {
+		struct block_device *const d = open_with(&o);
+
+		write_blocks(d, 0, BLOCKS, 2 * i, false);
+		write_blocks(d, 3, 6, 2 * i + 1, i % 2);
+		assert_int_equal(block_device_sync(d), 0);
+		assert_blocks(d, 0, 3, 2 * i);
+		assert_blocks(d, 3, 6, 2 * i + 1);
+		assert_int_equal(block_device_close(d), 0);
+	}
+}
+
+static void an_orderly_close_keeps_what_was_never_synced(void **state)
+{
+	struct block_device *d = open_with(&plain);
+	uint64_t bytes;
+
+	write_blocks(d, 0, BLOCKS, 5, false);
+	assert_int_equal(block_device_close(d), 0);
+	assert_int_equal(block_device_size(pool, &bytes), 0);
+	assert_int_equal(bytes, BLOCK * BLOCKS);
+	d = open_with(&plain);
+	assert_blocks(d, 0, BLOCKS, 5);
+	assert_int_equal(block_device_close(d), 0);
+}
+
+static void what_is_not_on_the_device_is_refused_and_the_device_goes_on(void **state)
+{
+	static const struct {
+		uint64_t off, bytes;
+		const char *message;
+	} bad[] = {{BLOCK * BLOCKS - 8, 16, "is not on the device"}, {UINT64_MAX - 7, 16, "is not on the device"},
+		{0, BLOCK + 8, "longer than 1024"}, {4, 8, "multiples of 8"}, {0, 12, "multiples of 8"}};
+	struct block_device *const d = open_with(&plain);
+	char buffer[2 * BLOCK];
+
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const struct block_io io = {buffer, bad[i].off, bad[i].bytes, false, false};
+
+		assert_int_equal(block_device_run(d, &io, 1), NVW_E_USAGE);
+		assert_non_null(strstr(nvw_error_message(), bad[i].message));
+	}
+	write_blocks(d, 0, 1, 7, true);
+	assert_blocks(d, 0, 1, 7);
+	assert_int_equal(block_device_close(d), 0);
+}
+
+static void a_process_has_one_device_at_a_time(void **state)
+{
+	struct block_device *const first = open_with(&plain), *second;
+
+	assert_int_equal(block_device_open(pool, &plain, &second), NVW_E_USAGE);
+	assert_non_null(strstr(nvw_error_message(), "one machine at a time"));
+	assert_int_equal(block_device_close(first), 0);
+	assert_int_equal(block_device_close(open_with(&plain)), 0);
+}
+
+static void a_pool_of_something_else_is_refused(void **state)
+{
+	const struct nvw_pool_params params = {.layout = "kv"};
+	struct nvw_pool *other;
+	struct block_device *d;
+	uint64_t bytes;
+
+	unlink(pool);
+	assert_int_equal(nvw_pool_create(pool, &params, &other), 0);
+	nvw_pool_close(other);
+	assert_int_equal(block_device_size(pool, &bytes), NVW_E_INPUT);
+	assert_non_null(strstr(nvw_error_message(), "expected a pool of layout \"fio\", found \"kv\""));
+	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
+}
+
+/* ---- Time --------------------------------------------------------------------------------------------------------- */
+
+/* Simulated time of synced writes of the whole device. */
+static uint64_t time_with(const char *set)
+{
+	struct block_options o = plain;
+	struct block_figures writes, syncs;
+
+	o.set = set;
+	make(NULL);
+	struct block_device *const d = open_with(&o);
+
+	write_blocks(d, 0, BLOCKS, 1, true);
+	assert_int_equal(block_device_sync(d), 0);
+	block_device_figures(d, BLOCK_WRITE, &writes);
+	block_device_figures(d, BLOCK_SYNC, &syncs);
+	assert_int_equal(writes.count, BLOCKS);
+	assert_int_equal(writes.bytes, BLOCKS * BLOCK);
+	assert_int_equal(syncs.count, 1);
+	assert_true(writes.p50_ps > 0 && writes.p50_ps <= writes.p99_ps && writes.p99_ps <= writes.max_ps);
+	assert_int_equal(writes.busy_ps + syncs.busy_ps, block_device_time_ps(d));
+	assert_int_equal(block_device_statistics(d)->nvram_writes, BLOCKS * BLOCK / 64);
+	const uint64_t ps = block_device_time_ps(d);
+
+	assert_int_equal(block_device_close(d), 0);
+	return ps;
+}
+
+static void simulated_time_grows_with_the_latency_of_nvram_writes(void **state)
+{
+	const uint64_t quick = time_with("nvram.write=100ns"), slow = time_with("nvram.write=1100ns, nvram.read=75ns");
+
+	/* Each kernel waits for its writes: at least once longer. */
+	assert_true(slow >= quick + BLOCKS / DEPTH * UINT64_C(1000000));
+	assert_int_equal(time_with("nvram.write=100ns"), quick);
+}
+
+/* ---- Power cuts ---------------------------------------------------------------------------------------------------- */
+
+/* Writes the first half and syncs. */
+static struct block_device *first_half(enum block_fault fault, const char *when)
+{
+	struct block_options o = plain;
+
+	o.fault = fault;
+	o.power_cut = when;
+	o.log = log_path;
+	struct block_device *const d = open_with(&o);
+
+	write_blocks(d, 0, BLOCKS / 2, 1, false);
+	(void)!block_device_sync(d);
+	return d;
+}
+
+/* A child writes the first half, syncs, and goes on with the other half; it dies as soon as the sync has returned. */
+static void die_after_sync(enum block_fault fault)
+{
+	struct block_device *d = first_half(fault, NULL);
+	char when[32];
+
+	snprintf(when, sizeof when, "%.3fns", (double)block_device_time_ps(d) / 1000 + 1);
+	assert_int_equal(block_device_close(d), 0);
+	make(NULL);
+
+	const pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		d = first_half(fault, when);
+		for (unsigned round = 2; round < 1000; round++) {
+			write_blocks(d, BLOCKS / 2, BLOCKS / 2, round, false);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static bool first_half_is_there(void)
+{
+	struct block_device *const d = open_with(&plain);
+	bool whole = true;
+
+	for (unsigned i = 0; i < BLOCKS / 2; i++) {
+		uint64_t expected[BLOCK / 8], found[BLOCK / 8];
+		const struct block_io io = {found, (uint64_t)i * BLOCK, BLOCK, false, false};
+
+		fill(expected, i, 1);
+		assert_int_equal(block_device_run(d, &io, 1), 0);
+		whole &= memcmp(found, expected, BLOCK) == 0;
+	}
+	assert_int_equal(block_device_close(d), 0);
+	return whole;
+}
+
+static void a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier(void **state)
+{
+	die_after_sync(BLOCK_FAULT_NONE);
+	assert_true(first_half_is_there());
+	make(NULL);
+	die_after_sync(BLOCK_FAULT_NO_BARRIER);
+	assert_false(first_half_is_there());
+}
+
+/* ---- Judged by the log ---------------------------------------------------------------------------------------------- */
+
+static struct ct_result result; /* large */
+
+static void explore(enum ct_mode mode, enum ct_model model)
+{
+	const struct ct_foreign foreign = {.store_log = log_path, .image = image};
+	const struct ct_options o = {.mode = mode, .model = model, .states = 300, .seed = 1};
+
+	ct_result_free(&result);
+	result = (struct ct_result){0};
+	if (ct_run_foreign(&foreign, &o, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+/* Overwrites under way, acknowledged by the writes themselves or by syncs. */
+static void leave_log(enum block_fault fault, enum nvw_group scope, bool durable)
+{
+	struct block_options o = plain;
+
+	make(NULL);
+	o.fault = fault;
+	o.scope = scope;
+	o.group_size = 128; /* two wavefronts: what a barrier's scope can be too narrow for */
+	o.log = log_path;
+	o.description = "test";
+	struct block_device *const d = open_with(&o);
+
+	for (unsigned round = 0; round < 4; round++) {
+		write_blocks(d, round, BLOCKS / 2, round, durable);
+		assert_blocks(d, round, 2, round);
+		if (!durable && round % 2) {
+			assert_int_equal(block_device_sync(d), 0);
+		}
+	}
+	assert_int_equal(block_device_close(d), 0);
+}
+
+static void acknowledged_writes_are_there_after_every_crash(void **state)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		leave_log(BLOCK_FAULT_NONE, i % 2 ? NVW_KERNEL : NVW_WORKGROUP, i / 2);
+		explore(CT_OBSERVED, CT_MODEL_OBSERVED);
+		assert_true(result.consistent && result.states_distinct > 20);
+		for (enum ct_model m = CT_MODEL_STRICT; m <= CT_MODEL_EADR; m++) {
+			explore(CT_PERMITTED, m);
+			assert_true(result.consistent && result.states_distinct > 1);
+		}
+	}
+}
+
+static void assert_found(const char *cause)
+{
+	assert_false(result.consistent);
+	assert_true(result.finding_count > 0);
+	assert_non_null(strstr(result.finding[0].text, "was acknowledged, but a word of it is older"));
+	if (!strstr(result.finding[0].cause.text, cause)) {
+		fail_msg("found: %s", result.finding[0].cause.text);
+	}
+}
+
+static void a_sync_without_a_barrier_is_found(void **state)
+{
+	leave_log(BLOCK_FAULT_NO_BARRIER, NVW_WORKGROUP, false);
+	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
+	assert_found("nothing waits until");
+	explore(CT_PERMITTED, CT_MODEL_EPOCH);
+	assert_found("nothing waits until");
+}
+
+static void a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found(void **state)
+{
+	leave_log(BLOCK_FAULT_NO_BARRIER, NVW_WORKGROUP, true);
+	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
+	assert_found("");
+	leave_log(BLOCK_FAULT_NARROW_BARRIER, NVW_WORKGROUP, true);
+	explore(CT_PERMITTED, CT_MODEL_EPOCH);
+	assert_found("");
+}
+
+static void the_log_that_a_power_cut_left_is_explored_too(void **state)
+{
+	die_after_sync(BLOCK_FAULT_NONE);
+	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
+	assert_true(result.consistent && result.states_distinct > 20);
+	make(NULL);
+	die_after_sync(BLOCK_FAULT_NO_BARRIER);
+	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
+	assert_found("");
+}
+
+static void what_cannot_be_explored_is_refused(void **state)
+{
+	const struct ct_foreign foreign = {.store_log = log_path, .image = image};
+	struct ct_options o = {.mode = CT_KILL, .seed = 1};
+
+	leave_log(BLOCK_FAULT_NONE, NVW_WORKGROUP, false);
+	assert_int_equal(ct_run_foreign(&foreign, &o, &result), NVW_E_USAGE);
+	assert_non_null(strstr(nvw_error_message(), "not by kills"));
+	o.mode = CT_PERMITTED;
+	o.model = CT_MODEL_X86;
+	assert_int_equal(ct_run_foreign(&foreign, &o, &result), NVW_E_USAGE);
+	assert_non_null(strstr(nvw_error_message(), "not x86"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(what_is_written_is_read_back_under_every_protocol, make),
+		cmocka_unit_test_setup(an_orderly_close_keeps_what_was_never_synced, make),
+		cmocka_unit_test_setup(what_is_not_on_the_device_is_refused_and_the_device_goes_on, make),
+		cmocka_unit_test_setup(a_process_has_one_device_at_a_time, make),
+		cmocka_unit_test_setup(a_pool_of_something_else_is_refused, make),
+		cmocka_unit_test_setup(simulated_time_grows_with_the_latency_of_nvram_writes, make),
+		cmocka_unit_test_setup(a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier, make),
+		cmocka_unit_test_setup(acknowledged_writes_are_there_after_every_crash, make),
+		cmocka_unit_test_setup(a_sync_without_a_barrier_is_found, make),
+		cmocka_unit_test_setup(a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make),
+		cmocka_unit_test_setup(the_log_that_a_power_cut_left_is_explored_too, make),
+		cmocka_unit_test_setup(what_cannot_be_explored_is_refused, make),
+	};
+	const char *const tmp = getenv("TMPDIR");
+
+	snprintf(dir, sizeof dir, "%s/nvwave-block-XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
+	if (!mkdtemp(dir)) {
+		return 1;
+	}
+	snprintf(pool, sizeof pool, "%s/pool", dir);
+	snprintf(log_path, sizeof log_path, "%s/log", dir);
+	snprintf(image, sizeof image, "%s.image", log_path);
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	ct_result_free(&result);
+	unlink(pool);
+	unlink(log_path);
+	unlink(image);
+	rmdir(dir);
+	return failed;
+}

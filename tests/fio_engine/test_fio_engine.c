@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fio with nvwave's ioengine: fio's own verification, what a power cut leaves, and what fio says of bad options. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/skip.h"
+
+static const char *nvwave;
+static char dir[64], output[1 << 16];
+
+/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
+static int run(const char *format, ...)
+{
+	char command[8192], line[8400];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(command, sizeof command, format, list);
+	va_end(list);
+	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
+	FILE *const f = popen(line, "r");
+
+	assert_non_null(f);
+	const size_t n = fread(output, 1, sizeof output - 1, f);
+
+	output[n] = '\0';
+	const int status = pclose(f);
+
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The beginning of a job; more of them may follow on one command line, which is quicker: each is a process. */
+#define JOB(name, file) " --name=" name " --ioengine=external:" FIO_ENGINE " --filename=" file " --bs=4k --size=64k "
+
+/* A job on the file "pool" with such options; its exit status. */
+static int fio(const char *options)
+{
+	return run("fio --clocksource=clock_gettime --verify_state_save=0" JOB("job", "pool") "%s", options);
+}
+
+static void assert_fio(const char *options)
+{
+	if (fio(options)) {
+		fail_msg("%s: %s", options, output);
+	}
+}
+
+static void clean(void)
+{
+	run("rm -rf -- *");
+}
+
+static bool without_fio(void)
+{
+	return *FIO_ENGINE == '\0' || run("fio --version") != 0;
+}
+
+#define NEEDS_FIO()                                                                                              \
+	do {                                                                                                     \
+		if (without_fio()) {                                                                             \
+			skip_test("no fio, or no -Dfio_src= (scripts/fetch_fio.sh)");                            \
+		}                                                                                                \
+		clean();                                                                                         \
+	} while (0)
+
+/* A figure of the JSON in "report": kind NULL for the top. */
+static double figure(const char *kind, const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof path, "%s/report", dir);
+	json_t *const o = json_load_file(path, 0, NULL);
+
+	assert_non_null(o);
+	const double value = json_number_value(json_object_get(kind ? json_object_get(o, kind) : o, name));
+
+	json_decref(o);
+	return value;
+}
+
+/* ---- Reading and writing ------------------------------------------------------------------------------------------ */
+
+/* The jobs, then in other processes, from the pools alone, that what they wrote verifies. */
+static void assert_jobs_verify(const char *jobs, const char *readers)
+{
+	if (run("fio --clocksource=clock_gettime --verify_state_save=0 %s", jobs) || run("fio --clocksource=clock_gettime --verify_state_save=0 %s", readers)) {
+		fail_msg("%s", output);
+	}
+}
+
+#define WRITES(n, options) JOB(#n, "pool" #n) "--rw=randwrite --verify=crc32c " options
+#define READS(n) JOB(#n, "pool" #n) "--rw=read --verify=crc32c "
+
+static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(void **state)
+{
+	NEEDS_FIO();
+	assert_jobs_verify(WRITES(1, "--iodepth=1") WRITES(2, "--iodepth=8") WRITES(3, "--iodepth=1 --sync=1")
+		WRITES(4, "--iodepth=8 --sync=1") WRITES(5, "--iodepth=8 --sync=1 --scope=kernel") WRITES(6, "--iodepth=1 --fsync=4")
+		WRITES(7, "--iodepth=8 --fdatasync=3") WRITES(8, "--iodepth=8 --group=32 --end_fsync=1")
+		WRITES(9, "--create_serialize=0"),
+		READS(1) READS(2) READS(3) READS(4) READS(5) READS(6) READS(7) READS(8) READS(9));
+}
+
+#define UNDER(protocol) WRITES(protocol, "--iodepth=8 --fsync=4 --sync=1 --protocol=" #protocol)
+
+static void what_fio_writes_verifies_under_every_protocol(void **state)
+{
+	NEEDS_FIO();
+	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro) UNDER(dh) UNDER(hlrc)
+		UNDER(hlrc-scoped),
+		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh) READS(hlrc)
+		READS(hlrc-scoped));
+}
+
+static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
+{
+	NEEDS_FIO();
+	if (run("fio --clocksource=clock_gettime --name=job --ioengine=external:" FIO_ENGINE " --bs=4k --size=64k --rw=randwrite --verify=md5 --numjobs=2 "
+		"--verify_state_save=0")) {
+		fail_msg("%s", output);
+	}
+	assert_int_equal(run("cmp -s job.0.0 job.1.0"), 1); /* both there, with different data */
+}
+
+/* ---- Simulated time ------------------------------------------------------------------------------------------------ */
+
+static void the_same_job_takes_the_same_simulated_time(void **state)
+{
+	static const char job[] = "--rw=randrw --iodepth=8 --fsync=5 --report=report";
+	json_t *report[2];
+	char path[96];
+
+	NEEDS_FIO();
+	snprintf(path, sizeof path, "%s/report", dir);
+	for (unsigned i = 0; i < 2; i++) {
+		clean();
+		assert_fio(job);
+		report[i] = json_load_file(path, 0, NULL);
+		assert_non_null(report[i]);
+	}
+	assert_true(json_equal(report[0], report[1]));
+	assert_true(figure(NULL, "simulated_ns") > 0);
+	assert_int_equal(figure("read", "count") + figure("write", "count"), 16);
+	json_decref(report[0]);
+	json_decref(report[1]);
+}
+
+static void simulated_time_follows_the_machine(void **state)
+{
+	NEEDS_FIO();
+	assert_fio("--rw=write --sync=1 --report=report --set=nvram.write=250ns");
+	const double quick = figure("write", "p50_ns");
+
+	assert_int_equal(figure("write", "count"), 16);
+	assert_fio("--rw=write --sync=1 --report=report --set=nvram.write=5us,nvram.read=75ns");
+	assert_true(figure("write", "p50_ns") > quick + 4000);
+	assert_int_equal(figure("statistics", "persist.barriers_wg"), 16);
+}
+
+/* ---- Power cuts ----------------------------------------------------------------------------------------------------- */
+
+/* When the first sync was acknowledged in the log, in ns, and how many blocks by it. */
+static double first_sync(unsigned *ret_blocks)
+{
+	double ns;
+	unsigned first, last;
+
+	assert_int_equal(run("%s log dump log | grep ' ack '", nvwave), 0);
+	assert_int_equal(sscanf(output, " %lf ack operations %u to %u", &ns, &first, &last), 3);
+	assert_int_equal(first, 0);
+	*ret_blocks = last + 1;
+	return ns;
+}
+
+/* Cuts the power as soon as the first fsync has returned: does fio find all that it covers? */
+static bool survives(const char *fault)
+{
+	char options[256];
+	unsigned blocks;
+
+	clean();
+	snprintf(options, sizeof options, "--rw=write --iodepth=8 --fsync=4 --verify=crc32c --do_verify=0 --fault=%s", fault);
+	const size_t n = strlen(options);
+
+	strcat(options, " --log=log");
+	assert_fio(options);
+	const double when = first_sync(&blocks);
+
+	clean();
+	snprintf(options + n, sizeof options - n, " --power_cut=%.3fns", when + 1);
+	assert_int_not_equal(fio(options), 0);
+	assert_non_null(strstr(output, "got signal=9"));
+	snprintf(options, sizeof options, "--rw=read --verify=crc32c --size=%uk", 4 * blocks);
+	const bool whole = fio(options) == 0;
+
+	assert_true(whole || strstr(output, "err=84") != NULL);
+	assert_int_not_equal(fio("--rw=read --verify=crc32c"), 0); /* the rest had not been written */
+	return whole;
+}
+
+static void what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not(void **state)
+{
+	NEEDS_FIO();
+	assert_true(survives("none"));
+	assert_false(survives("no-barrier"));
+}
+
+static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **state)
+{
+	static const char crash[] = "%s crash --store-log=log --image=log.image --states=500";
+
+	NEEDS_FIO();
+	assert_fio("--rw=randwrite --iodepth=8 --fsync=4 --log=log");
+	assert_int_equal(run(crash, nvwave), 0);
+	assert_non_null(strstr(output, "CONSISTENT"));
+	clean();
+	assert_fio("--rw=randwrite --iodepth=8 --fsync=4 --log=log --fault=no-barrier");
+	assert_int_equal(run(crash, nvwave), 1);
+	assert_non_null(strstr(output, "was acknowledged, but a word of it is older"));
+	assert_non_null(strstr(output, "workloads/fio_engine/kernel.c"));
+}
+
+/* ---- Refused --------------------------------------------------------------------------------------------------------- */
+
+static void bad_options_are_explained_and_fio_fails(void **state)
+{
+	static const struct {
+		const char *options, *message;
+	} bad[] = {
+		{"--rw=write --set=nvram.wrte=3ns", "nvram.wrte is no key of a machine; did you mean nvram.write?"},
+		{"--rw=write --machine=gope81", "no machine is called gope81; did you mean gope18?"},
+		{"--rw=write --protocol=hlcr", "there is no coherence protocol hlcr; did you mean hlrc?"},
+		{"--rw=write --power_cut=5", "power_cut: expected a simulated time such as 20us, found \"5\""},
+		{"--rw=write --scope=wavefront", "failed parsing scope=wavefront"},
+		{"--rw=trim", "nothing to trim"},
+		{"--rw=write --bs=4001 --bs_unaligned=1", "multiples of 8"},
+		{"--rw=read", "pool does not exist: a job that writes creates it"},
+		{"--rw=write --log=none/log", "none/log.image: No such file"},
+		{"--rw=write --report=none/report", "none/report: No such file"},
+		{"--rw=write --filename=a:b", "a job has one pool: expected one file, found 3"},
+		{"--rw=write --thread=1 --numjobs=2", "one machine at a time"},
+		{"--rw=write --numjobs=2", "in use by another process"},
+	};
+
+	NEEDS_FIO();
+	/* Side by side, in a folder each: fio takes its time to end. */
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		run("mkdir %u && cd %u && { { fio --clocksource=clock_gettime --verify_state_save=0" JOB("job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }", i, i,
+			bad[i].options);
+	}
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status %u/out", i, i, i);
+		const int status = atoi(output);
+
+		if (status == 0 || status >= 128 || !strstr(output, bad[i].message)) {
+			fail_msg("%s: %s", bad[i].options, output);
+		}
+	}
+}
+
+static void a_pool_that_is_too_small_or_none_is_refused(void **state)
+{
+	NEEDS_FIO();
+	assert_fio("--rw=write");
+	assert_int_not_equal(fio("--rw=write --size=1m"), 0);
+	assert_non_null(strstr(output, "pool has 65536 bytes, the job needs 1048576"));
+	run("head -c 65536 /dev/zero >pool");
+	assert_int_not_equal(fio("--rw=write"), 0);
+	assert_non_null(strstr(output, "no pool"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync),
+		cmocka_unit_test(what_fio_writes_verifies_under_every_protocol),
+		cmocka_unit_test(jobs_in_processes_have_a_machine_and_a_pool_each),
+		cmocka_unit_test(the_same_job_takes_the_same_simulated_time),
+		cmocka_unit_test(simulated_time_follows_the_machine),
+		cmocka_unit_test(what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not),
+		cmocka_unit_test(the_log_of_a_job_is_explored_and_the_missing_barrier_found),
+		cmocka_unit_test(bad_options_are_explained_and_fio_fails),
+		cmocka_unit_test(a_pool_that_is_too_small_or_none_is_refused),
+	};
+	const char *const tmp = getenv("TMPDIR");
+
+	nvwave = getenv("NVWAVE");
+	snprintf(dir, sizeof dir, "%s/nvwave-fio-XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
+	if (!nvwave || !mkdtemp(dir)) {
+		return 1;
+	}
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	clean();
+	rmdir(dir);
+	return failed;
+}

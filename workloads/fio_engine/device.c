@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A block device in emulated NVRAM. See device.h. */
+#include "device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <emu.h>
+
+#include "core/units.h"
+
+static const char layout[] = "fio";
+enum { ROOT_EXTENT, ROOT_BYTES };
+
+/* Latencies of a kind of I/O. */
+struct sample {
+	uint64_t *ps, count, capacity;
+	uint64_t bytes, busy_ps;
+};
+
+struct block_device {
+	struct block_options options;
+	struct emu_config config;
+	struct nvw_pool *pool;
+	struct nvw_log_writer *log;
+	struct nvw_machine *machine;
+	bool failed;
+	uint64_t cut_ps; /* when the power goes; UINT64_MAX: never */
+	uint64_t *data; /* device address of offset 0 */
+	uint64_t bytes;
+	char *buffers;            /* in DRAM, options.depth of options.bytes_max */
+	struct block_copy *copies; /* options.depth */
+	uint64_t ops, acknowledged; /* writes numbered so far, and of these, from the first */
+	uint64_t operations, time_ps;
+	struct sample sample[BLOCK_KINDS];
+};
+
+/* ---- The process: a machine at a time ---------------------------------------------------------------------- */
+
+/* Jobs that are threads come here at once. */
+static atomic_flag in_use = ATOMIC_FLAG_INIT;
+
+static int take_process(const char *path)
+{
+	return atomic_flag_test_and_set(&in_use) ?
+		       nvw_fail(NVW_E_USAGE, "%s: a process emulates one machine at a time: without thread=1 every job has a process",
+			       path) :
+		       0;
+}
+
+/* ---- The pool ------------------------------------------------------------------------------------------- */
+
+/* The extent, then its size: a device is one when it has a size. */
+static int make_extent(struct nvw_machine *machine, uint64_t bytes)
+{
+	struct nvw_pmem pmem;
+	nvw_off extent;
+	int error = nvw_pmem_attach(machine, &pmem);
+
+	error = error ? error : nvw_heap_alloc_extent(machine, &pmem, bytes, &extent);
+	if (error) {
+		return error;
+	}
+	char *const root = pmem.base + nvw_pool_root_off(&pmem.geometry, 0);
+
+	error = nvw_write(machine, root + 8 * ROOT_EXTENT, &extent, sizeof extent);
+	error = error ? error : nvw_write(machine, root + 8 * ROOT_BYTES, &bytes, sizeof bytes);
+	return error ? error : nvw_persist(machine);
+}
+
+static int fill_pool(struct nvw_pool *pool, uint64_t bytes)
+{
+	struct nvw_machine *machine = NULL;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	int error = emu_create(&config, pool, NULL, &machine);
+
+	error = error ? error : make_extent(machine, bytes);
+	emu_destroy(machine);
+	return error;
+}
+
+int block_device_create(const char *path, uint64_t bytes)
+{
+	struct nvw_pool_params params = {.heap_bytes = bytes + NVW_POOL_CHUNK_BYTES};
+	struct nvw_pool *pool;
+	int error = take_process(path);
+
+	if (error) {
+		return error;
+	}
+	strcpy(params.layout, layout);
+	error = nvw_pool_create(path, &params, &pool);
+	if (!error) {
+		error = fill_pool(pool, bytes);
+		nvw_pool_close(pool);
+		if (error) {
+			unlink(path);
+		}
+	}
+	atomic_flag_clear(&in_use);
+	return error;
+}
+
+/* Where the device is in an open pool. */
+static int locate(const struct nvw_pool *pool, nvw_off *ret_extent, uint64_t *ret_bytes)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+
+	*ret_extent = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_EXTENT));
+	*ret_bytes = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_BYTES));
+	if (strcmp(g->layout, layout)) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a pool of layout \"%s\", found \"%s\"", nvw_pool_path(pool), layout,
+			g->layout);
+	}
+	if (*ret_bytes == 0 || *ret_extent % 8 || nvw_pool_at(pool, *ret_extent, *ret_bytes) == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " bytes of data at offset %" PRIu64 ", found a pool that ends "
+			"before, or was never finished: remove it", nvw_pool_path(pool), *ret_bytes, *ret_extent);
+	}
+	return 0;
+}
+
+int block_device_size(const char *path, uint64_t *ret_bytes)
+{
+	struct nvw_pool *pool;
+	nvw_off extent;
+	int error = nvw_pool_open(path, NVW_POOL_READ, &pool);
+
+	if (error) {
+		return error;
+	}
+	error = locate(pool, &extent, ret_bytes);
+	nvw_pool_close(pool);
+	return error;
+}
+
+/* ---- Opening and closing --------------------------------------------------------------------------------- */
+
+static int set_keys(struct emu_config *config, const char *set)
+{
+	char *const copy = strdup(set), *rest = copy, *key;
+	int error = copy ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for \"%s\"", set);
+
+	while (!error && (key = strsep(&rest, ", ")) != NULL) {
+		error = *key ? emu_config_set(config, key) : 0;
+	}
+	free(copy);
+	return error ? nvw_fail(error, "set: %s", nvw_error_message()) : 0;
+}
+
+static int set_protocol(struct emu_config *config, const char *protocol)
+{
+	const char *names[65], *citation, *summary;
+	unsigned n = 0;
+
+	for (; n < 64 && emu_protocol_info(n, &names[n], &citation, &summary); n++) {
+		if (!strcmp(names[n], protocol)) {
+			snprintf(config->protocol, sizeof config->protocol, "%s", protocol);
+			return 0;
+		}
+	}
+	names[n] = NULL;
+	const char *const near = nvw_nearest(protocol, names);
+
+	return nvw_fail(NVW_E_USAGE, "protocol: there is no coherence protocol %s; did you mean %s?", protocol,
+		near ? near : names[0]);
+}
+
+static int configure(struct block_device *d)
+{
+	const struct block_options *const o = &d->options;
+	int error = 0;
+
+	emu_config_default(&d->config);
+	if (o->machine) {
+		error = emu_config_load(&d->config, o->machine);
+	}
+	if (!error && o->set) {
+		error = set_keys(&d->config, o->set);
+	}
+	if (!error && o->protocol) {
+		error = set_protocol(&d->config, o->protocol);
+	}
+	d->config.seed = o->seed;
+	return error ? error : emu_config_check(&d->config);
+}
+
+/* The pool as it is before the first record of the log, which crash tests start from. */
+static int copy_image(const struct block_device *d)
+{
+	const uint64_t bytes = nvw_pool_geometry(d->pool)->bytes;
+	const char *const from = nvw_pool_base(d->pool);
+	char path[4096];
+	uint64_t at = 0;
+
+	snprintf(path, sizeof path, "%s.image", d->options.log);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	while (fd >= 0 && at < bytes) {
+		const ssize_t n = write(fd, from + at, bytes - at);
+
+		if (n <= 0) {
+			break;
+		}
+		at += (uint64_t)n;
+	}
+	if (fd < 0 || at < bytes || close(fd)) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
+}
+
+static int create_log(struct block_device *d)
+{
+	static const char *const models[] = {
+#define X(name, text) text,
+		EMU_MODELS(X)
+#undef X
+	};
+	static const char *const domains[] = {
+#define X(name, text) text,
+		EMU_DOMAINS(X)
+#undef X
+	};
+	const struct nvw_log_info info = {.workload = layout,
+		.options = d->options.description,
+		.machine = d->config.name,
+		.protocol = d->config.protocol,
+		.model = models[d->config.model],
+		.domain = domains[d->config.domain],
+		.seed = d->config.seed,
+		.pool_bytes = nvw_pool_geometry(d->pool)->bytes,
+		.atomicity = (uint32_t)d->config.atomicity};
+	const int error = copy_image(d);
+
+	return error ? error : nvw_log_create(d->options.log, &info, &d->log);
+}
+
+/* The log is whole up to the power cut, the pool is what the machine had made durable. */
+static void die(void *context)
+{
+	struct block_device *const d = context;
+
+	nvw_log_abandon(d->log);
+	kill(getpid(), SIGKILL);
+	for (;;) {
+		pause();
+	}
+}
+
+static int arm_power_cut(struct block_device *d)
+{
+	struct emu_power_cut cut = {.seed = d->options.seed, .die = die, .context = d};
+	bool cycles;
+	const int error = nvw_parse_time(d->options.power_cut, &cut.time_ps, &cycles);
+
+	if (error || cycles) {
+		return nvw_fail(NVW_E_USAGE, "power_cut: expected a simulated time such as 20us, found \"%s\"", d->options.power_cut);
+	}
+	d->cut_ps = cut.time_ps;
+	emu_set_power_cut(d->machine, &cut);
+	return 0;
+}
+
+/* A machine cuts the power while a kernel runs: an instant between two kernels is the device's. */
+static void between_kernels(struct block_device *d)
+{
+	if (nvw_time_ps(d->machine) >= d->cut_ps) {
+		die(d);
+	}
+}
+
+static int make_buffers(struct block_device *d)
+{
+	const struct block_options *const o = &d->options;
+
+	d->copies = calloc(o->depth, sizeof *d->copies);
+	d->buffers = nvw_alloc(d->machine, o->depth * o->bytes_max);
+	if (!d->copies) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %u I/Os", o->depth);
+	}
+	return d->buffers ? 0 : NVW_E_MEMORY;
+}
+
+static int start(struct block_device *d, const char *path)
+{
+	nvw_off extent;
+	int error = configure(d);
+
+	error = error ? error : nvw_pool_open(path, NVW_POOL_WRITE, &d->pool);
+	error = error ? error : locate(d->pool, &extent, &d->bytes);
+	if (!error && d->options.log) {
+		error = create_log(d);
+	}
+	error = error ? error : emu_create(&d->config, d->pool, d->log, &d->machine);
+	if (error) {
+		return error;
+	}
+	d->data = (uint64_t *)(uintptr_t)(nvw_nvram_base(d->machine) + extent);
+	error = make_buffers(d);
+	if (!error && d->options.power_cut) {
+		error = arm_power_cut(d);
+	}
+	nvw_begin_measurement(d->machine);
+	return error;
+}
+
+static int end(struct block_device *d)
+{
+	int error = 0;
+
+	if (!d->failed) {
+		between_kernels(d);
+		error = nvw_persist(d->machine);
+	}
+	if (d->log && !d->failed && !error) {
+		error = nvw_log_close(d->log, nvw_time_ps(d->machine));
+	} else {
+		nvw_log_abandon(d->log);
+	}
+	emu_destroy(d->machine);
+	nvw_pool_close(d->pool);
+	for (unsigned i = 0; i < BLOCK_KINDS; i++) {
+		free(d->sample[i].ps);
+	}
+	free(d->copies);
+	free(d);
+	return error;
+}
+
+int block_device_open(const char *path, const struct block_options *options, struct block_device **ret_device)
+{
+	int error = take_process(path);
+
+	if (error) {
+		return error;
+	}
+	struct block_device *const d = calloc(1, sizeof *d);
+
+	if (!d) {
+		atomic_flag_clear(&in_use);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a device");
+	}
+	d->options = *options;
+	d->cut_ps = UINT64_MAX;
+	error = start(d, path);
+	if (error) {
+		d->failed = true;
+		(void)!block_device_close(d);
+		return error;
+	}
+	*ret_device = d;
+	return 0;
+}
+
+int block_device_close(struct block_device *d)
+{
+	const int error = d ? end(d) : 0;
+
+	if (d) {
+		atomic_flag_clear(&in_use);
+	}
+	return error;
+}
+
+/* ---- I/O -------------------------------------------------------------------------------------------------- */
+
+static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint64_t bytes)
+{
+	struct sample *const s = &d->sample[kind];
+
+	if (s->count == s->capacity) {
+		const uint64_t capacity = s->capacity ? 2 * s->capacity : 1024;
+		uint64_t *const grown = realloc(s->ps, capacity * sizeof *grown);
+
+		if (!grown) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " latencies", capacity);
+		}
+		s->ps = grown;
+		s->capacity = capacity;
+	}
+	s->ps[s->count++] = ps;
+	s->bytes += bytes;
+	return 0;
+}
+
+static int check_range(const struct block_device *d, const struct block_io *io)
+{
+	if ((io->off | io->bytes) % 8 != 0) {
+		return nvw_fail(NVW_E_USAGE, "an I/O of %" PRIu64 " bytes at %" PRIu64 ": both are to be multiples of 8", io->bytes,
+			io->off);
+	}
+	if (io->bytes > d->options.bytes_max || io->off > d->bytes || io->bytes > d->bytes - io->off) {
+		return nvw_fail(NVW_E_USAGE, "an I/O of %" PRIu64 " bytes at %" PRIu64 " is not on the device of %" PRIu64 " bytes, or "
+			"longer than %" PRIu64, io->bytes, io->off, d->bytes, d->options.bytes_max);
+	}
+	return 0;
+}
+
+static int check_all(const struct block_device *d, const struct block_io *ios, unsigned count)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < count && !error; i++) {
+		error = check_range(d, &ios[i]);
+	}
+	return error;
+}
+
+static int has_failed(void)
+{
+	return nvw_fail(NVW_E_KERNEL, "the machine has failed before");
+}
+
+/* The I/Os as the kernel sees them; what is written goes to its buffer. */
+static int send(struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < count && !error; i++) {
+		const struct block_io *const io = &ios[i];
+		uint64_t *const buffer = (uint64_t *)(d->buffers + i * d->options.bytes_max);
+		uint64_t *const place = d->data + io->off / 8;
+
+		d->copies[i] = (struct block_copy){.from = io->is_write ? buffer : place,
+			.to = io->is_write ? place : buffer,
+			.words = io->bytes / 8,
+			.durable = io->is_write && io->durable,
+			.op = d->ops};
+		d->ops += io->is_write;
+		args->any_durable |= d->copies[i].durable;
+		if (io->is_write) {
+			error = nvw_write(d->machine, buffer, io->buffer, io->bytes);
+		}
+	}
+	return error;
+}
+
+static int receive(struct block_device *d, const struct block_io *ios, unsigned count, uint64_t ps)
+{
+	bool seen[BLOCK_KINDS] = {false};
+	int error = 0;
+
+	for (unsigned i = 0; i < count && !error; i++) {
+		const struct block_io *const io = &ios[i];
+		const enum block_kind kind = io->is_write ? BLOCK_WRITE : BLOCK_READ;
+
+		d->sample[kind].busy_ps += seen[kind] ? 0 : ps;
+		seen[kind] = true;
+		error = note(d, kind, ps, io->bytes);
+		if (!error && !io->is_write) {
+			error = nvw_read(d->machine, io->buffer, d->copies[i].to, io->bytes);
+		}
+	}
+	return error;
+}
+
+int block_device_run(struct block_device *d, const struct block_io *ios, unsigned count)
+{
+	struct block_args args = {.copies = d->copies, .scope = d->options.scope, .fault = d->options.fault};
+	const uint64_t began = nvw_time_ps(d->machine);
+	int error = d->failed ? has_failed() : check_all(d, ios, count);
+
+	if (error) {
+		return error;
+	}
+	between_kernels(d);
+	error = send(d, ios, count, &args);
+	error = error ? error : nvw_launch(d->machine, "block I/O", block_kernel, &args,
+					(uint64_t)count * d->options.group_size, d->options.group_size);
+	const uint64_t ps = nvw_time_ps(d->machine) - began;
+
+	d->operations++;
+	d->time_ps += ps;
+	error = error ? error : receive(d, ios, count, ps);
+	if (args.any_durable) {
+		d->acknowledged = d->ops; /* all of a job's writes are */
+	}
+	d->failed |= error != 0;
+	return error;
+}
+
+int block_device_sync(struct block_device *d)
+{
+	const uint64_t began = nvw_time_ps(d->machine);
+
+	if (d->failed) {
+		return has_failed();
+	}
+	between_kernels(d);
+	int error = d->options.fault == BLOCK_FAULT_NO_BARRIER ? 0 : nvw_persist(d->machine);
+
+	if (!error && d->acknowledged < d->ops) {
+		error = nvw_acknowledge(d->machine, d->acknowledged, d->ops - d->acknowledged);
+		d->acknowledged = d->ops;
+	}
+	const uint64_t ps = nvw_time_ps(d->machine) - began;
+
+	d->operations++;
+	d->time_ps += ps;
+	d->sample[BLOCK_SYNC].busy_ps += ps;
+	error = error ? error : note(d, BLOCK_SYNC, ps, 0);
+	d->failed |= error != 0;
+	return error;
+}
+
+/* ---- Figures ---------------------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void block_device_figures(struct block_device *d, enum block_kind kind, struct block_figures *ret)
+{
+	struct sample *const s = &d->sample[kind];
+
+	*ret = (struct block_figures){.count = s->count, .bytes = s->bytes, .busy_ps = s->busy_ps};
+	if (s->count) {
+		qsort(s->ps, s->count, sizeof *s->ps, compare);
+		ret->p50_ps = s->ps[(s->count - 1) / 2];
+		ret->p99_ps = s->ps[(s->count - 1) * 99 / 100];
+		ret->max_ps = s->ps[s->count - 1];
+	}
+}
+
+uint64_t block_device_bytes(const struct block_device *d)
+{
+	return d->bytes;
+}
+
+uint64_t block_device_time_ps(const struct block_device *d)
+{
+	return d->time_ps;
+}
+
+uint64_t block_device_operations(const struct block_device *d)
+{
+	return d->operations;
+}
+
+const struct emu_stats *block_device_statistics(struct block_device *d)
+{
+	return emu_statistics(d->machine);
+}
+
+const struct emu_config *block_device_config(const struct block_device *d)
+{
+	return emu_machine_config(d->machine);
+}
