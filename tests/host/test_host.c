@@ -24,7 +24,7 @@
 
 #include <nvw/persist_log.h>
 
-static const char *nvwave, *subject, *loader, *append_log, *list;
+static const char *nvwave, *subject, *loader, *append_log, *list, *indexed_log, *indexed_log_check;
 static char dir[64], output[1 << 16];
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
@@ -442,6 +442,23 @@ static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
 	json_decref(o);
 }
 
+static void without_latencies_the_bandwidth_is_left(void **state)
+{
+	/* Two lines are a portion: a line takes 90 ns. Without anything to wait for nothing waits. */
+	static const char *const bandwidths[] = {"711MB/s", "711GB/s"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		clean();
+		assert_int_equal(run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
+				     "--output-format=json -- %s flushes pool", nvwave, bandwidths[i], subject),
+			0);
+		json_t *const o = report();
+
+		assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0, i == 0);
+		json_decref(o);
+	}
+}
+
 static void under_eadr_nothing_waits_for_a_flush(void **state)
 {
 	clean();
@@ -512,6 +529,33 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 		assert_non_null(strstr(output, "REPRODUCED"));
 	}
 	assert_int_equal(run("cmp pool before"), 0); /* the programs worked on copies */
+}
+
+static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void **state)
+{
+	static const struct {
+		const char *name, *text;
+	} bugs[] = {{"one-drain", "counts and is not whole"}, {"no-flush", "counts and is not whole"},
+		{"index-first", "has an entry that does not count"}, {"index-unflushed", "is not in the index"}};
+
+	clean();
+	assert_int_equal(run("%s pool 2", indexed_log), 0);
+	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check=%s", nvwave, indexed_log, indexed_log), 0);
+	assert_non_null(strstr(output, "100 %"));
+	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check-lib=%s --model=pmreorder", nvwave, indexed_log,
+				 indexed_log_check),
+		0);
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s", nvwave, indexed_log, bugs[i].name,
+					 indexed_log),
+			1);
+		assert_non_null(strstr(output, bugs[i].text));
+		assert_non_null(strstr(output, "examples/indexed_log.c:"));
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s", nvwave, indexed_log,
+					 bugs[i].name, indexed_log_check),
+			1);
+		assert_non_null(strstr(output, bugs[i].text));
+	}
 }
 
 static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(void **state)
@@ -645,9 +689,11 @@ static int begin(void **state)
 	loader = getenv("HOST_LOADER");
 	append_log = getenv("HOST_APPEND_LOG");
 	list = getenv("HOST_LIST");
+	indexed_log = getenv("HOST_INDEXED_LOG");
+	indexed_log_check = getenv("HOST_INDEXED_LOG_CHECK");
 	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
 	snprintf(dir, sizeof dir, "/tmp/nvwave-host-XXXXXX");
-	return nvwave && subject && loader && append_log && list && mkdtemp(dir) ? 0 : -1;
+	return nvwave && subject && loader && append_log && list && indexed_log && indexed_log_check && mkdtemp(dir) ? 0 : -1;
 }
 
 static int end(void **state)
@@ -682,11 +728,13 @@ int main(void)
 		cmocka_unit_test(an_event_has_the_programs_source_line),
 		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
 		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
+		cmocka_unit_test(without_latencies_the_bandwidth_is_left),
 		cmocka_unit_test(under_eadr_nothing_waits_for_a_flush),
 		cmocka_unit_test(programs_that_cannot_be_interposed_are_refused),
 		cmocka_unit_test(a_program_without_libpmem_is_told),
 		cmocka_unit_test(nothing_is_left_behind),
 		cmocka_unit_test(a_right_log_is_consistent_and_each_planted_bug_is_found),
+		cmocka_unit_test(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
