@@ -25,6 +25,7 @@ struct indexed_log {
 	uint64_t unused[7];
 	struct entry entry[ENTRIES];
 	uint64_t slot[SLOTS];
+	uint64_t padding[504]; /* to whole pages: pmreorder wants them */
 };
 
 static inline uint64_t mixed(uint64_t x)
