@@ -86,9 +86,8 @@ fi
 checks() {
 	tr '|' '\n' <"$dir/words" | awk -F';' -v engine="$1" '
 		$1 == "STORE" { n++ }
-		$1 == "FENCE" && n { sum += engine == "ReorderAccumulative" || engine == "ReorderReverseAccumulative" ? n + 1 :
-			engine == "ReorderPartial" ? 3 : 1; n = 0 }
-		END { print sum }'
+		$1 == "FENCE" && n { fences++; stores += n; n = 0 }
+		END { print engine ~ /Accumulative/ ? stores + fences : engine == "ReorderPartial" ? 3 * fences : fences }'
 }
 for engine in ${ENGINES:-NoReorderDoCheck ReorderAccumulative}; do
 	cp "$dir/empty" "$pool" # the stores are made in the file that the log names

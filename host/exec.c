@@ -66,7 +66,7 @@ static void set_machine(struct host_control *c, const struct emu_config *m)
 {
 	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
 
-	c->ticks_per_ns = measure_ticks();
+	c->ticks_per_ns = c->delays ? measure_ticks() : 1; /* it takes a while */
 	c->read_ticks = (uint64_t)(1e-3 * (double)m->nvram.read * c->ticks_per_ns);
 	c->write_ticks = (uint64_t)(1e-3 * (double)m->nvram.write * c->ticks_per_ns);
 	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / rate * c->ticks_per_ns + 0.5);
