@@ -180,6 +180,33 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 	return n;
 }
 
+/* Makes the stores of a store log in a copy of the image; how many there were. */
+static unsigned stores_of_store_log(const char *path, uint8_t *image, size_t bytes)
+{
+	size_t length;
+	char *const text = (char *)read_whole(path, &length), *rest = text;
+	unsigned long long base = 0, at, size;
+	unsigned n = 0;
+	char value[8193];
+
+	text[length] = '\0';
+	for (const char *o; (o = strsep(&rest, "|")) != NULL;) {
+		sscanf(o, "REGISTER_FILE;%*[^;];%llx", &base);
+		if (sscanf(o, "STORE;%llx;0x%8192[0-9a-f];%llx", &at, value, &size) == 3) {
+			assert_true(base > 0 && strlen(value) == 2 * size && at - base + size <= bytes);
+			for (unsigned long long i = 0; i < size; i++) {
+				unsigned byte;
+
+				sscanf(value + 2 * i, "%2x", &byte);
+				image[at - base + size - 1 - i] = (uint8_t)byte;
+			}
+			n++;
+		}
+	}
+	free(text);
+	return n;
+}
+
 /* ---- Recording ------------------------------------------------------------------------------------------------------ */
 
 static void the_log_on_the_image_gives_the_file(void **state)
@@ -601,6 +628,61 @@ static void a_recorded_log_is_explored_like_the_run_itself(void **state)
 	assert_non_null(strstr(output, first));
 }
 
+static void an_exported_store_log_gives_the_file(void **state)
+{
+	static const char *const modes[] = {"stress", "descriptor", "unflushed", "scatters"};
+
+	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+		unsigned stores[2];
+
+		clean();
+		assert_int_equal(record(modes[i], 1), 0);
+		assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+		for (unsigned words = 0; words < 2; words++) {
+			size_t bytes, now_bytes;
+			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole("pool", &now_bytes);
+
+			assert_int_equal(bytes, now_bytes);
+			stores[words] = stores_of_store_log(words ? "words" : "lines", image, bytes);
+			assert_memory_equal(image, now, bytes);
+			free(image);
+			free(now);
+		}
+		assert_true(stores[0] > 0 && stores[0] <= stores[1]);
+	}
+}
+
+/* What the report says of the possible states. */
+static const char *possible(const char *log, const char *model)
+{
+	static char text[4][96];
+	static unsigned next;
+	char *const kept = text[next++ % 4];
+
+	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s", nvwave, log, indexed_log_check, model);
+	const char *const found = strstr(output, "possible:");
+
+	assert_non_null(found);
+	snprintf(kept, sizeof text[0], "%.90s", found);
+	return kept;
+}
+
+static void an_exported_store_log_is_explored_like_the_record(void **state)
+{
+	clean();
+	assert_int_equal(run("%s pool 2", indexed_log), 0);
+	assert_int_equal(run("%s exec --record=log -- %s pool 4 one-drain", nvwave, indexed_log), 0);
+	assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+	assert_string_equal(possible("lines", "pmreorder"), possible("log", "pmreorder"));
+	assert_non_null(strstr(output, "counts and is not whole"));
+	assert_non_null(strstr(output, "examples/indexed_log.c:"));
+	assert_string_not_equal(possible("words", "pmreorder"), possible("log", "pmreorder"));
+	assert_int_equal(run("%s log export log --file='a;b'", nvwave), 2);
+	assert_non_null(strstr(output, "a;b"));
+	assert_int_equal(run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
+	assert_non_null(strstr(output, "found a kernel's"));
+}
+
 static void the_models_differ_where_they_should(void **state)
 {
 	clean();
@@ -738,6 +820,8 @@ int main(void)
 		cmocka_unit_test(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
+		cmocka_unit_test(an_exported_store_log_gives_the_file),
+		cmocka_unit_test(an_exported_store_log_is_explored_like_the_record),
 		cmocka_unit_test(the_models_differ_where_they_should),
 		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
 		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
