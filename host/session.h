@@ -25,7 +25,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library where it is not beside the command */
 
 enum {
-	HOST_VERSION = 1,
+	HOST_VERSION = 2,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
