@@ -22,6 +22,15 @@ row() {
 			printf " %15s", ($1 + 0 && i < 6 ? sprintf("%d (%+.0f %%)", $i, 100 * ($i - $1) / $1) : $i)
 		print "" }'
 }
+# The median of three runs, column by column.
+medians() {
+	for _ in 1 2 3; do
+		"$@" "$calls" "$dir/pool"
+	done | awk '{ for (i = 1; i <= NF; i++) v[i, NR] = $i }
+		END { for (i = 1; i <= NF; i++) {
+			low = v[i, 1] < v[i, 2] ? v[i, 1] : v[i, 2]; high = v[i, 1] + v[i, 2] - low
+			print (v[i, 3] < low ? low : v[i, 3] > high ? high : v[i, 3]) } }'
+}
 asked="100 250 500 1000 3000"
 latency() {
 	ns=$1
@@ -33,10 +42,10 @@ echo "median of single calls, in ns"
 printf '%-16s %15s %15s %15s %15s %15s\n' "asked for" persist "copy 256" "chase in cache" "chase beyond" "empty drain"
 # shellcheck disable=SC2046
 {
-	row without-nvwave $(PMEM_IS_PMEM_FORCE=1 "$calls" "$dir/pool")
-	row --delays=off $(run --delays=off -- "$calls" "$dir/pool")
+	row without-nvwave $(medians env PMEM_IS_PMEM_FORCE=1)
+	row --delays=off $(medians run --delays=off --)
 	for ns in 0 $asked; do
-		row $ns $(latency $ns "$calls" "$dir/pool")
+		row $ns $(medians latency $ns)
 	done
 }
 
@@ -62,7 +71,7 @@ if ! command -v fio >/dev/null; then
 	echo "fio is not installed: nothing is measured by it"
 	exit 0
 fi
-# Completion latency of 64 bytes as fio has it, median of five runs.
+# Completion latency of 64 bytes as fio has it: of five runs the one that was disturbed least.
 clat() {
 	rw=$1
 	shift
@@ -70,7 +79,7 @@ clat() {
 		"$@" fio --name=l --rw="$rw" --bs=64 --size=512k --loops=24 --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
 			--percentile_list=50 --filename="$dir/small" --output-format=json --output="$dir/json" $engine
 		awk '/"50.000000"/ { print $3 + 0 }' "$dir/json"
-	done | sort -n | sed -n 3p
+	done | sort -n | head -n 1
 }
 echo
 echo "fio, completion latency of 64 bytes at p50, in ns; own: with the engine that does nothing"
