@@ -76,7 +76,7 @@ clat() {
 	rw=$1
 	shift
 	for _ in 1 2 3 4 5; do
-		"$@" fio --name=l --rw="$rw" --bs=64 --size=512k --loops=24 --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
+		"$@" fio --name=l --rw="$rw" --bs=64 --size=32k --loops=384 --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
 			--percentile_list=50 --filename="$dir/small" --output-format=json --output="$dir/json" $engine
 		awk '/"50.000000"/ { print $3 + 0 }' "$dir/json"
 	done | sort -n | head -n 1
