@@ -15,16 +15,50 @@ run() {
 	"$nvwave" exec --report="$dir/report" "$@"
 }
 
-echo "median of single calls, in ns   persist  drain  copy 256  chase 64"
+# What was asked for, then figures: up to four with the difference in %, unless nothing was asked for.
 row() {
-	# shellcheck disable=SC2046
-	printf '%-32s %6s %6s %9s %9s\n' "$1" $2
+	echo "$@" | awk '{ printf "%-16s", $1
+		for (i = 2; i <= NF; i++)
+			printf " %15s", ($1 + 0 && i < 6 ? sprintf("%d (%+.0f %%)", $i, 100 * ($i - $1) / $1) : $i)
+		print "" }'
 }
-row "without nvwave" "$(PMEM_IS_PMEM_FORCE=1 "$calls" "$dir/pool")"
-row "counted, --delays=off" "$(run --delays=off -- "$calls" "$dir/pool")"
-for ns in 100 250 500 1000 3000; do
-	row "asked for $ns" "$(run --set nvram.write=${ns}ns --set nvram.read=${ns}ns -- "$calls" "$dir/pool")"
-done
+# The median of three runs, column by column.
+medians() {
+	for _ in 1 2 3; do
+		"$@" "$calls" "$dir/pool"
+	done | awk '{ for (i = 1; i <= NF; i++) v[i, NR] = $i }
+		END { for (i = 1; i <= NF; i++) {
+			low = v[i, 1] < v[i, 2] ? v[i, 1] : v[i, 2]; high = v[i, 1] + v[i, 2] - low
+			print (v[i, 3] < low ? low : v[i, 3] > high ? high : v[i, 3]) } }'
+}
+asked="100 250 500 1000 3000"
+latency() {
+	ns=$1
+	shift
+	run --set nvram.write="${ns}ns" --set nvram.read="${ns}ns" -- "$@"
+}
+
+echo "median of single calls, in ns"
+printf '%-16s %15s %15s %15s %15s %15s\n' "asked for" persist "copy 256" "chase in cache" "chase beyond" "empty drain"
+# shellcheck disable=SC2046
+{
+	row without-nvwave $(medians env PMEM_IS_PMEM_FORCE=1)
+	row --delays=off $(medians run --delays=off --)
+	for ns in 0 $asked; do
+		row $ns $(medians latency $ns)
+	done
+}
+
+# The least of five: the mean of many calls has all that the machine does besides.
+mean() {
+	for _ in 1 2 3 4 5; do
+		"$@" "$calls" "$dir/pool" loop 5000000
+	done | sort -n | head -n 1
+}
+echo
+echo "mean of many persists, in ns"
+echo "without nvwave, no flush $(mean env PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1), --delays=off $(mean run --delays=off --), \
+latencies of 0 $(mean latency 0)"
 
 echo
 echo "CPU time of a libpmemobj transaction, in ns"
@@ -34,9 +68,37 @@ recorded=$(run --delays=off --record="$dir/log" -- "$transactions" "$dir/objects
 echo "without nvwave $plain, recorded $recorded: $(awk "BEGIN { printf \"%.1f\", $recorded / $plain }") times"
 
 if ! command -v fio >/dev/null; then
-	echo "fio is not installed: its slow-down is not measured"
+	echo "fio is not installed: nothing is measured by it"
 	exit 0
 fi
+# Completion latency of 64 bytes as fio has it: of five runs the one that was disturbed least.
+clat() {
+	rw=$1
+	shift
+	for _ in 1 2 3 4 5; do
+		"$@" fio --name=l --rw="$rw" --bs=64 --size=32k --loops=384 --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
+			--percentile_list=50 --filename="$dir/small" --output-format=json --output="$dir/json" $engine
+		awk '/"50.000000"/ { print $3 + 0 }' "$dir/json"
+	done | sort -n | head -n 1
+}
+echo
+echo "fio, completion latency of 64 bytes at p50, in ns; own: with the engine that does nothing"
+engine=--ioengine=null
+own="$(clat randwrite env) $(clat randread env)"
+engine=--ioengine=libpmem
+less() {
+	echo "$own $1 $2" | awk '{ print $3, $4, $3 - $1, $4 - $2 }'
+}
+printf '%-16s %15s %15s %15s %15s\n' "asked for" write read "write less own" "read less own"
+# shellcheck disable=SC2046,SC2086
+{
+	row own $own
+	row --delays=off $(less $(clat randwrite run --delays=off --) $(clat randread run --delays=off --))
+	for ns in $asked; do
+		row $ns $(less $(clat randwrite latency $ns) $(clat randread latency $ns))
+	done
+}
+
 job="--name=w --ioengine=libpmem --direct=1 --iodepth=1 --rw=randwrite --bs=4k --size=64m --loops=16 --refill_buffers
 	--filename=$dir/fio --output-format=terse --terse-version=3"
 echo

@@ -3,9 +3,10 @@
  * What calls of libpmem take, as the program sees it: each timed by itself with the time-stamp counter, the counter's own
  * cost taken off. bench/exec.sh runs it with and without nvwave exec.
  *
- *	exec_calls FILE            one line: p50 of a persist of a line, of a drain, of a copy of 256 bytes, of a step of a
- *	                           pointer chase (a node of 64 bytes copied out of the pool), in ns
- *	exec_calls FILE loop N     N times a persist, nothing timed
+ *	exec_calls FILE            one line: p50 of a persist of a line, of a copy of 256 bytes, of a step of a pointer
+ *	                           chase (a node of 64 bytes copied out of the pool) through a set that caches hold, and
+ *	                           through one that they do not, of a drain of nothing, in ns
+ *	exec_calls FILE loop N     N times a persist: mean of the CPU time, in ns
  */
 #include <libpmem.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POOL = 64 << 20, CALLS = 20001, NODE = 64, CHASE = POOL / NODE };
+enum { POOL = 64 << 20, CALLS = 20001, NODE = 64, SMALL = 1024, LARGE = POOL / NODE };
 
 static uint64_t took[CALLS];
 static double ticks_per_ns;
@@ -100,17 +101,17 @@ static double copies(char *pool)
 	return median();
 }
 
-/* A cycle through all nodes in a random order; each names the next. */
-static double chase(char *pool)
+/* A cycle through so many nodes in a random order; each names the next. */
+static double chase(char *pool, uint32_t nodes)
 {
-	static uint32_t order[CHASE];
+	static uint32_t order[LARGE];
 	uint64_t random = 88172645463325252u, node[NODE / 8];
 	volatile size_t node_bytes = NODE; /* or the copy becomes loads of the compiler's */
 
-	for (uint32_t i = 0; i < CHASE; i++) {
+	for (uint32_t i = 0; i < nodes; i++) {
 		order[i] = i;
 	}
-	for (uint32_t i = CHASE - 1; i > 0; i--) {
+	for (uint32_t i = nodes - 1; i > 0; i--) {
 		random ^= random << 13;
 		random ^= random >> 7;
 		random ^= random << 17;
@@ -119,7 +120,7 @@ static double chase(char *pool)
 		order[i] = order[k];
 		order[k] = swapped;
 	}
-	for (uint32_t i = 0; i < CHASE; i++) {
+	for (uint32_t i = 0; i < nodes; i++) {
 		*(uint64_t *)(pool + (size_t)i * NODE) = order[i];
 	}
 	uint64_t at = 0;
@@ -134,6 +135,17 @@ static double chase(char *pool)
 	return median();
 }
 
+static void loop(char *pool, unsigned long calls)
+{
+	const clock_t began = clock();
+
+	for (unsigned long i = 0; i < calls; i++) {
+		pool[i % 1024 * 64]++;
+		pmem_persist(pool + i % 1024 * 64, 8);
+	}
+	printf("%.1f\n", 1e9 / CLOCKS_PER_SEC * (double)(clock() - began) / (double)calls);
+}
+
 int main(int argc, char **argv)
 {
 	size_t bytes;
@@ -144,17 +156,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (argc > 3) {
-		for (unsigned long i = 0; i < strtoul(argv[3], NULL, 0); i++) {
-			pool[i % 1024 * 64]++;
-			pmem_persist(pool + i % 1024 * 64, 8);
-		}
+		loop(pool, strtoul(argv[3], NULL, 0));
 		return 0;
 	}
 	memset(pool, 1, bytes); /* no page fault is timed */
 	calibrate();
-	const double persist = persists(pool), drain = drains(), copy = copies(pool), step = chase(pool);
+	const double persist = persists(pool), drain = drains(), copy = copies(pool);
+	const double small = chase(pool, SMALL), large = chase(pool, LARGE);
 
-	printf("%.0f %.0f %.0f %.0f\n", persist, drain, copy, step);
+	printf("%.0f %.0f %.0f %.0f %.0f\n", persist, copy, small, large, drain);
 	pmem_unmap(pool, bytes);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <nvw/persist_log.h>
 
 #include "commands.h"
+#include "log_export.h"
 
 enum { EXIT_INPUT = 2 };
 
@@ -334,42 +335,62 @@ static int dump(const char *path, bool json)
 	return error;
 }
 
+static const char synopsis[] = "nvwave log dump FILE [--output-format=normal|json]\n"
+			       "nvwave log export FILE [--file=PATH] [--words]\n";
+
 static int usage(const char *problem)
 {
-	fprintf(stderr, "nvwave log: %s\nusage: nvwave log dump FILE [--output-format=normal|json]\n", problem);
+	fprintf(stderr, "nvwave log: %s\n%s", problem, synopsis);
 	return EXIT_INPUT;
+}
+
+struct request {
+	bool export, json, words;
+	const char *path, *file;
+};
+
+/* False: not understood. */
+static bool parse_option(const char *arg, struct request *r)
+{
+	if (arg[0] != '-' && r->path == NULL) {
+		r->path = arg;
+	} else if (r->export && strcmp(arg, "--words") == 0) {
+		r->words = true;
+	} else if (r->export && strncmp(arg, "--file=", 7) == 0) {
+		r->file = arg + 7;
+	} else if (!r->export && strcmp(arg, "--output-format=json") == 0) {
+		r->json = true;
+	} else {
+		return !r->export && strcmp(arg, "--output-format=normal") == 0;
+	}
+	return true;
 }
 
 int cmd_log(int argc, char **argv)
 {
-	const char *path = NULL;
-	bool json = false;
+	struct request r = {.export = argc > 1 && strcmp(argv[1], "export") == 0};
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
-			puts("nvwave log dump FILE [--output-format=normal|json]\n\n"
-			     "Prints a persist log, one record a line (docs/persist-log.md).");
+			printf("%s\ndump prints a persist log, one record a line (docs/persist-log.md). export writes that of a\n"
+			       "program on the host as a store log of pmemcheck, for pmreorder and others: of the file that was\n"
+			       "recorded, or of --file; what persists together is one store, with --words each word.\n",
+				synopsis);
 			return STATUS_CLEAN;
 		}
 	}
-	if (argc < 2 || strcmp(argv[1], "dump") != 0) {
-		return usage("expected \"dump\"");
+	if (argc < 2 || (!r.export && strcmp(argv[1], "dump") != 0)) {
+		return usage("expected \"dump\" or \"export\"");
 	}
 	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--output-format=json") == 0) {
-			json = true;
-		} else if (strcmp(argv[i], "--output-format=normal") == 0) {
-			json = false;
-		} else if (argv[i][0] == '-' || path != NULL) {
-			return usage("one file and --output-format=normal|json are understood");
-		} else {
-			path = argv[i];
+		if (!parse_option(argv[i], &r)) {
+			return usage("one file and the options below are understood");
 		}
 	}
-	if (path == NULL) {
+	if (r.path == NULL) {
 		return usage("which file?");
 	}
-	if (dump(path, json)) {
+	if (r.export ? log_export(r.path, r.file, r.words) : dump(r.path, r.json)) {
 		fflush(stdout);
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return EXIT_INPUT;

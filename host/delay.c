@@ -5,6 +5,9 @@
  *
  * A call shall take what the device takes, not that and its own time besides: waits end at the tick when the call began
  * plus the delay, less what entering and leaving a call costs, which is measured when the program starts.
+ *
+ * Without latencies the bandwidth is left, and the clock is not read in every call: a thread puts its lines together until
+ * they take the device as long as a portion. They count from when they could have begun at the latest, one after the other.
  */
 #include "preload.h"
 
@@ -47,28 +50,52 @@ static uint64_t take_turn(uint64_t now, uint64_t lines)
 	return begins;
 }
 
-static void send(uint64_t began, uint64_t lines)
+/* Lines to book now with these, 0 if that can wait. */
+static uint64_t due(uint64_t lines)
 {
-	const uint64_t begins = take_turn(began, lines);
+	const uint64_t sum = host_self.owed + lines;
+
+	if (host_control->timed) {
+		return lines;
+	}
+	host_self.owed = sum < host_control->portion ? sum : 0;
+	return sum < host_control->portion ? 0 : sum;
+}
+
+static uint64_t known(uint64_t began)
+{
+	return began ? began : host_ticks();
+}
+
+/* The first of the lines were sent by calls before the one that began. */
+static void send(uint64_t began, uint64_t lines, uint64_t before)
+{
+	const uint64_t begins = take_turn(began - before * host_control->line_ticks, lines);
 	const uint64_t last = begins + (lines - 1) * host_control->line_ticks;
 	const uint64_t durable = host_control->accept ? 0 : last + host_control->write_ticks;
 
 	host_self.pending = (int64_t)(durable - host_self.pending) > 0 ? durable : host_self.pending;
-	if (last - began > host_control->queue_ticks) {
+	if ((int64_t)(last - began - host_control->queue_ticks) > 0) {
 		wait_until(began, last - host_control->queue_ticks, &host_self.stats->write);
 	}
 }
 
 void host_delay_flush(uint64_t began, uint64_t lines)
 {
-	if (host_control->delays && lines > 0 && !host_control->auto_flush) {
-		send(began, lines);
+	const uint64_t n = host_control->delays && !host_control->auto_flush ? due(lines) : 0;
+
+	if (n > 0) {
+		send(known(began), n, n - lines);
 	}
 }
 
 void host_delay_drain(uint64_t began)
 {
-	if (host_control->delays && (int64_t)(host_self.pending - began) > 0) {
+	if (host_self.pending == 0) {
+		return;
+	}
+	began = known(began);
+	if ((int64_t)(host_self.pending - began) > 0) {
 		wait_until(began, host_self.pending, &host_self.stats->write);
 	}
 	host_self.pending = 0;
@@ -76,17 +103,18 @@ void host_delay_drain(uint64_t began)
 
 void host_delay_read(uint64_t began, uint64_t bytes)
 {
-	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE;
+	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE, n = host_control->delays ? due(lines) : 0;
 
-	if (host_control->delays && lines > 0) {
-		const uint64_t begins = take_turn(began, lines);
+	if (n > 0) {
+		began = known(began);
+		const uint64_t begins = take_turn(began - (n - lines) * host_control->line_ticks, n);
 
-		wait_until(began, begins + (lines - 1) * host_control->line_ticks + host_control->read_ticks,
+		wait_until(began, begins + (n - 1) * host_control->line_ticks + host_control->read_ticks,
 			&host_self.stats->read);
 	}
 }
 
-/* Calls of a known delay, timed from outside: the middle one of the differences. */
+/* Calls of a known delay, timed from outside: the lower quartile of the differences, since what disturbs adds to them. */
 void host_calibrate(void)
 {
 	enum { CALLS = 101 };
@@ -112,6 +140,6 @@ void host_calibrate(void)
 		}
 		extra[at] = took - delay;
 	}
-	overhead = extra[CALLS / 2];
+	overhead = extra[CALLS / 4];
 	t->injected_ps = injected;
 }

@@ -60,15 +60,19 @@ static double measure_ticks(void)
 
 /* ---- The session -------------------------------------------------------------------------------------------------------- */
 
+enum { PORTION_NS = 100 };
+
 static void set_machine(struct host_control *c, const struct emu_config *m)
 {
 	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
 
-	c->ticks_per_ns = measure_ticks();
+	c->ticks_per_ns = c->delays ? measure_ticks() : 1; /* it takes a while */
 	c->read_ticks = (uint64_t)(1e-3 * (double)m->nvram.read * c->ticks_per_ns);
 	c->write_ticks = (uint64_t)(1e-3 * (double)m->nvram.write * c->ticks_per_ns);
 	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / rate * c->ticks_per_ns + 0.5);
 	c->queue_ticks = m->nvram.queue * m->nvram.channels * c->line_ticks;
+	c->portion = c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
+	c->timed = c->delays && (c->read_ticks > 0 || c->write_ticks > 0);
 	c->auto_flush = m->domain == EMU_DOMAIN_eadr;
 	c->accept = m->domain == EMU_DOMAIN_adr;
 }

@@ -31,7 +31,8 @@ extern bool host_recording;               /* record or advice */
 struct host_self {
 	struct host_thread *stats; /* NULL: not met yet */
 	uint32_t number;           /* from 1 */
-	uint64_t pending;          /* when all that it has flushed is durable, in ticks */
+	uint64_t pending;          /* when all that it has flushed is durable, in ticks; 0: it is */
+	uint64_t owed;             /* lines that wait until they are a portion */
 	bool flushed;              /* since its last fence */
 	bool inside;               /* in the recorder: it may not come in again */
 };
@@ -81,10 +82,10 @@ static inline uint64_t host_ticks(void)
 #endif
 }
 
-/* When a call began; not asked for if it makes no difference. */
+/* When a call began; 0: not asked for, since it makes no difference or seldom does. */
 static inline uint64_t host_began(void)
 {
-	return host_control != NULL && host_control->delays ? host_ticks() : 0;
+	return host_control != NULL && host_control->timed ? host_ticks() : 0;
 }
 
 /* Measures what the calls cost, so that it can be left out of the delays. */

@@ -25,7 +25,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library where it is not beside the command */
 
 enum {
-	HOST_VERSION = 1,
+	HOST_VERSION = 2,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -142,7 +142,9 @@ struct host_control {
 	/* The machine; times in ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: a line at full bandwidth */
 	uint64_t queue_ticks;    /* so far the device may lag before a flush has to wait */
-	bool delays;             /* any of them is not 0 */
+	uint64_t portion;        /* lines that are booked together where there are no latencies */
+	bool delays;             /* calls take the device's time */
+	bool timed;              /* each of them looks at the clock: there is a latency */
 	bool auto_flush;         /* domain eadr */
 	bool accept;             /* domain adr: a drain waits for room in the queue alone */
 	double ticks_per_ns;

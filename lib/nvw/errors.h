@@ -56,4 +56,15 @@ __attribute__((format(printf, 2, 3))) int nvw_fail(int error, const char *format
 /* As nvw_fail(NVW_E_SYSTEM, ...), with ": " and the text of errno appended. */
 __attribute__((format(printf, 1, 2))) int nvw_fail_errno(const char *format, ...);
 
+/* Lets the compiler know that a failure is negative: what is not set after one is not used. */
+static inline int nvw__failure(int error)
+{
+	if (error >= 0) {
+		__builtin_unreachable();
+	}
+	return error;
+}
+#define nvw_fail(...) nvw__failure(nvw_fail(__VA_ARGS__))
+#define nvw_fail_errno(...) nvw__failure(nvw_fail_errno(__VA_ARGS__))
+
 #endif

@@ -383,6 +383,15 @@ static int wastes(void)
 	return 0;
 }
 
+static int flushes(void)
+{
+	for (unsigned i = 0; i < 100000; i++) {
+		pmem_flush(pool, 8);
+	}
+	pmem_drain();
+	return 0;
+}
+
 /* A value and what publishes it in one line, in this order. */
 static int same_line(void)
 {
@@ -430,7 +439,7 @@ static const struct {
 	{"scatters", scatters}, {"forks", forks}, {"executes", executes}, {"clears", executes_without_environment}, {"dies", dies},
 	{"two", two_pools}, {"twice", maps_twice}, {"stray", writes_after_unmapping}, {"descriptor", writes_by_descriptor},
 	{"reads", reads_into_mapping}, {"part", unmaps_part}, {"protects", protects}, {"looks-up", looks_up},
-	{"wastes", wastes}, {"syncs", syncs}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},
+	{"wastes", wastes}, {"flushes", flushes}, {"syncs", syncs}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},
 };
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@
 
 #include <nvw/persist_log.h>
 
-static const char *nvwave, *subject, *loader, *append_log, *list;
+static const char *nvwave, *subject, *loader, *append_log, *list, *indexed_log, *indexed_log_check;
 static char dir[64], output[1 << 16];
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
@@ -177,6 +177,33 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 		n += r.kind == NVW_LOG_STORE && r.store.off == 8 * word && r.store.value == value;
 	}
 	nvw_log_reader_close(reader);
+	return n;
+}
+
+/* Makes the stores of a store log in a copy of the image; how many there were. */
+static unsigned stores_of_store_log(const char *path, uint8_t *image, size_t bytes)
+{
+	size_t length;
+	char *const text = (char *)read_whole(path, &length), *rest = text;
+	unsigned long long base = 0, at, size;
+	unsigned n = 0;
+	char value[8193];
+
+	text[length] = '\0';
+	for (const char *o; (o = strsep(&rest, "|")) != NULL;) {
+		sscanf(o, "REGISTER_FILE;%*[^;];%llx", &base);
+		if (sscanf(o, "STORE;%llx;0x%8192[0-9a-f];%llx", &at, value, &size) == 3) {
+			assert_true(base > 0 && strlen(value) == 2 * size && at - base + size <= bytes);
+			for (unsigned long long i = 0; i < size; i++) {
+				unsigned byte;
+
+				sscanf(value + 2 * i, "%2x", &byte);
+				image[at - base + size - 1 - i] = (uint8_t)byte;
+			}
+			n++;
+		}
+	}
+	free(text);
 	return n;
 }
 
@@ -442,6 +469,23 @@ static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
 	json_decref(o);
 }
 
+static void without_latencies_the_bandwidth_is_left(void **state)
+{
+	/* Two lines are a portion: a line takes 90 ns. Without anything to wait for nothing waits. */
+	static const char *const bandwidths[] = {"711MB/s", "711GB/s"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		clean();
+		assert_int_equal(run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
+				     "--output-format=json -- %s flushes pool", nvwave, bandwidths[i], subject),
+			0);
+		json_t *const o = report();
+
+		assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0, i == 0);
+		json_decref(o);
+	}
+}
+
 static void under_eadr_nothing_waits_for_a_flush(void **state)
 {
 	clean();
@@ -514,6 +558,33 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 	assert_int_equal(run("cmp pool before"), 0); /* the programs worked on copies */
 }
 
+static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void **state)
+{
+	static const struct {
+		const char *name, *text;
+	} bugs[] = {{"one-drain", "counts and is not whole"}, {"no-flush", "counts and is not whole"},
+		{"index-first", "has an entry that does not count"}, {"index-unflushed", "is not in the index"}};
+
+	clean();
+	assert_int_equal(run("%s pool 2", indexed_log), 0);
+	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check=%s", nvwave, indexed_log, indexed_log), 0);
+	assert_non_null(strstr(output, "100 %"));
+	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check-lib=%s --model=pmreorder", nvwave, indexed_log,
+				 indexed_log_check),
+		0);
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s", nvwave, indexed_log, bugs[i].name,
+					 indexed_log),
+			1);
+		assert_non_null(strstr(output, bugs[i].text));
+		assert_non_null(strstr(output, "examples/indexed_log.c:"));
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s", nvwave, indexed_log,
+					 bugs[i].name, indexed_log_check),
+			1);
+		assert_non_null(strstr(output, bugs[i].text));
+	}
+}
+
 static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(void **state)
 {
 	static const char *const bugs[] = {"no-add", "no-tx"};
@@ -555,6 +626,61 @@ static void a_recorded_log_is_explored_like_the_run_itself(void **state)
 	assert_int_equal(run("cmp copy log.image"), 0);
 	assert_int_equal(run("%s crash --store-log=log --image=log.image --check=%s", nvwave, append_log), 1);
 	assert_non_null(strstr(output, first));
+}
+
+static void an_exported_store_log_gives_the_file(void **state)
+{
+	static const char *const modes[] = {"stress", "descriptor", "unflushed", "scatters"};
+
+	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+		unsigned stores[2];
+
+		clean();
+		assert_int_equal(record(modes[i], 1), 0);
+		assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+		for (unsigned words = 0; words < 2; words++) {
+			size_t bytes, now_bytes;
+			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole("pool", &now_bytes);
+
+			assert_int_equal(bytes, now_bytes);
+			stores[words] = stores_of_store_log(words ? "words" : "lines", image, bytes);
+			assert_memory_equal(image, now, bytes);
+			free(image);
+			free(now);
+		}
+		assert_true(stores[0] > 0 && stores[0] <= stores[1]);
+	}
+}
+
+/* What the report says of the possible states. */
+static const char *possible(const char *log, const char *model)
+{
+	static char text[4][96];
+	static unsigned next;
+	char *const kept = text[next++ % 4];
+
+	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s", nvwave, log, indexed_log_check, model);
+	const char *const found = strstr(output, "possible:");
+
+	assert_non_null(found);
+	snprintf(kept, sizeof text[0], "%.90s", found);
+	return kept;
+}
+
+static void an_exported_store_log_is_explored_like_the_record(void **state)
+{
+	clean();
+	assert_int_equal(run("%s pool 2", indexed_log), 0);
+	assert_int_equal(run("%s exec --record=log -- %s pool 4 one-drain", nvwave, indexed_log), 0);
+	assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+	assert_string_equal(possible("lines", "pmreorder"), possible("log", "pmreorder"));
+	assert_non_null(strstr(output, "counts and is not whole"));
+	assert_non_null(strstr(output, "examples/indexed_log.c:"));
+	assert_string_not_equal(possible("words", "pmreorder"), possible("log", "pmreorder"));
+	assert_int_equal(run("%s log export log --file='a;b'", nvwave), 2);
+	assert_non_null(strstr(output, "a;b"));
+	assert_int_equal(run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
+	assert_non_null(strstr(output, "found a kernel's"));
 }
 
 static void the_models_differ_where_they_should(void **state)
@@ -645,9 +771,11 @@ static int begin(void **state)
 	loader = getenv("HOST_LOADER");
 	append_log = getenv("HOST_APPEND_LOG");
 	list = getenv("HOST_LIST");
+	indexed_log = getenv("HOST_INDEXED_LOG");
+	indexed_log_check = getenv("HOST_INDEXED_LOG_CHECK");
 	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
 	snprintf(dir, sizeof dir, "/tmp/nvwave-host-XXXXXX");
-	return nvwave && subject && loader && append_log && list && mkdtemp(dir) ? 0 : -1;
+	return nvwave && subject && loader && append_log && list && indexed_log && indexed_log_check && mkdtemp(dir) ? 0 : -1;
 }
 
 static int end(void **state)
@@ -682,14 +810,18 @@ int main(void)
 		cmocka_unit_test(an_event_has_the_programs_source_line),
 		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
 		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
+		cmocka_unit_test(without_latencies_the_bandwidth_is_left),
 		cmocka_unit_test(under_eadr_nothing_waits_for_a_flush),
 		cmocka_unit_test(programs_that_cannot_be_interposed_are_refused),
 		cmocka_unit_test(a_program_without_libpmem_is_told),
 		cmocka_unit_test(nothing_is_left_behind),
 		cmocka_unit_test(a_right_log_is_consistent_and_each_planted_bug_is_found),
+		cmocka_unit_test(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
+		cmocka_unit_test(an_exported_store_log_gives_the_file),
+		cmocka_unit_test(an_exported_store_log_is_explored_like_the_record),
 		cmocka_unit_test(the_models_differ_where_they_should),
 		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
 		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
