@@ -35,6 +35,9 @@ struct flushing {
 };
 
 struct search {
+	int log_fd;
+	uint64_t records; /* that are read */
+	const struct ct_stores *stores;
 	const struct ct_store *lost;
 	uint64_t operation; /* plus 1: of an acknowledgement that is looked for */
 	struct other ack;   /* it; number 0: not met */
@@ -98,16 +101,16 @@ static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t n
 	}
 }
 
-static int read_log(int log_fd, uint64_t records, struct search *s)
+static int read_log(struct search *s)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+	int error = nvw_log_open_fd(dup(s->log_fd), "persist log", &reader);
 
 	if (error) {
 		return error;
 	}
-	for (uint64_t i = 1; i <= records && (error = nvw_log_next(reader, &r)) == 1; i++) {
+	for (uint64_t i = 1; i <= s->records && (error = nvw_log_next(reader, &r)) == 1; i++) {
 		look_at(s, &r, i);
 	}
 	nvw_log_reader_close(reader);
@@ -124,11 +127,15 @@ static enum needed scope_for(const struct ct_store *lost, const struct other *ot
 						     KERNEL;
 }
 
-static void say(struct ct_cause *c, const struct search *s, const struct ct_stores *stores,
-	enum needed needed, const char *what)
+static const struct ct_names *site_of(const struct search *s, uint32_t site)
 {
-	const struct ct_names *const lost = &stores->site[s->lost->site - 1];
-	const struct ct_names *const at = s->found ? &stores->site[s->barrier.barrier.site - 1] : NULL;
+	return &s->stores->site[site - 1];
+}
+
+static void say(struct ct_cause *c, const struct search *s, enum needed needed, const char *what)
+{
+	const struct ct_names *const lost = site_of(s, s->lost->site);
+	const struct ct_names *const at = s->found ? site_of(s, s->barrier.barrier.site) : NULL;
 
 	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
 	if (at != NULL) {
@@ -166,51 +173,52 @@ static void say(struct ct_cause *c, const struct search *s, const struct ct_stor
 	}
 }
 
-static void say_reversed(struct ct_cause *c, const struct ct_store *lost, const struct ct_store *early,
-	const struct ct_stores *stores, enum needed needed)
+static void say_reversed(
+	struct ct_cause *c, const struct search *s, const struct ct_store *early, enum needed needed)
 {
+	const struct ct_names *const before = site_of(s, early->site), *const lost = site_of(s, s->lost->site);
+
 	c->kind = CT_CAUSE_REVERSED;
 	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
 	snprintf(c->text, sizeof c->text,
 		"the store at %s:%u was made before that at %s:%u, which it must not be durable "
 		"without: it belongs behind it, with a barrier of %s scope between them",
-		stores->site[early->site - 1].file, stores->site[early->site - 1].line,
-		stores->site[lost->site - 1].file, stores->site[lost->site - 1].line, scopes[needed]);
+		before->file, before->line, lost->file, lost->line, scopes[needed]);
 }
 
-static void name_site(const struct ct_stores *stores, uint32_t site, char ret_name[160])
+static void name_site(const struct search *s, uint32_t site, char ret_name[160])
 {
-	snprintf(ret_name, 160, "%s:%u", stores->site[site - 1].file, stores->site[site - 1].line);
+	snprintf(ret_name, 160, "%s:%u", site_of(s, site)->file, site_of(s, site)->line);
 }
 
 /* A program on the host: flush and fence. */
-static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *stores,
-	const struct ct_store *lost, const struct ct_store *early, struct ct_cause *c)
+static int find_on_host(struct search *s, const struct ct_store *early, struct ct_cause *c)
 {
-	const struct ct_names *const at = &stores->site[lost->site - 1],
-				     *const other = &stores->site[early->site - 1];
-	struct search s = {.lost = lost, .end = early->number > lost->number ? early->number : UINT64_MAX};
-	const int error = read_log(log_fd, records, &s);
+	const struct ct_store *const lost = s->lost;
+	const struct ct_names *const at = site_of(s, lost->site), *const other = site_of(s, early->site);
+	int error;
 
+	s->end = early->number > lost->number ? early->number : UINT64_MAX;
+	error = read_log(s);
 	if (error) {
 		return error;
 	}
 	snprintf(c->needed, sizeof c->needed, "flush and fence");
-	name_site(stores, lost->site, c->lost);
-	name_site(stores, early->site, c->early);
+	name_site(s, lost->site, c->lost);
+	name_site(s, early->site, c->early);
 	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
 	if (early->number < lost->number) {
 		snprintf(c->text, sizeof c->text,
 			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
 			"without (its line may be evicted at any time): it belongs behind it, with a flush and a fence between them",
 			other->file, other->line, at->file, at->line);
-	} else if (s.flushing.flushed == 0) {
+	} else if (s->flushing.flushed == 0) {
 		snprintf(c->text, sizeof c->text,
 			"the store at %s:%u is not flushed before the one at %s:%u, which may be evicted "
 			"first: a flush and a fence between them order them",
 			at->file, at->line, other->file, other->line);
 	} else {
-		const struct ct_names *const flush = &stores->site[s.flushing.flush_site - 1];
+		const struct ct_names *const flush = site_of(s, s->flushing.flush_site);
 
 		snprintf(c->text, sizeof c->text,
 			"the store at %s:%u is flushed at %s:%u, but not fenced before the one at %s:%u: a "
@@ -220,83 +228,91 @@ static int find_on_host(int log_fd, uint64_t records, const struct ct_stores *st
 	return 0;
 }
 
-static void describe_ack(const struct search *s, char *what, size_t n)
+/* Nothing was stored yet that could be lost. */
+static void find_before_stores(uint64_t acknowledged, struct ct_cause *c)
 {
-	if (s->ack.kernel != 0) {
-		snprintf(what, n, "the acknowledgement of operation %llu by work-item %llu",
-			(unsigned long long)(s->operation - 1), (unsigned long long)s->ack.work_item);
-	} else {
-		snprintf(what, n, "the host's acknowledgement of operation %llu",
-			(unsigned long long)(s->operation - 1));
+	if (acknowledged != 0) {
+		c->kind = CT_CAUSE_REVERSED;
+		snprintf(c->text, sizeof c->text,
+			"operation %llu was acknowledged before its stores were "
+			"made: the acknowledgement belongs behind them, and behind a persist barrier",
+			(unsigned long long)(acknowledged - 1));
 	}
+}
+
+/* The acknowledgement that the search has met. */
+static void find_by_ack(struct search *s, struct ct_cause *c)
+{
+	const unsigned long long operation = s->operation - 1;
+	char what[160];
+
+	if (s->ack.kernel != 0) {
+		snprintf(what, sizeof what, "the acknowledgement of operation %llu by work-item %llu", operation,
+			(unsigned long long)s->ack.work_item);
+	} else {
+		snprintf(what, sizeof what, "the host's acknowledgement of operation %llu", operation);
+	}
+	name_site(s, s->lost->site, c->lost);
+	snprintf(c->early, sizeof c->early, "acknowledgement");
+	say(c, s, scope_for(s->lost, &s->ack), what);
+}
+
+/* A store that was durable too early. */
+static int find_by_store(struct search *s, const struct ct_store *early, struct ct_cause *c)
+{
+	const struct other other = {.number = early->number,
+		.kernel = early->kernel,
+		.work_item = early->work_item,
+		.group = early->group};
+	const enum needed needed = scope_for(s->lost, &other);
+	char what[160];
+	int error;
+
+	s->operation = 0;
+	s->end = other.number;
+	s->found = false;
+	error = read_log(s);
+	if (error) {
+		return error;
+	}
+	name_site(s, s->lost->site, c->lost);
+	name_site(s, early->site, c->early);
+	if (other.number < s->lost->number) {
+		say_reversed(c, s, early, needed);
+	} else {
+		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu", site_of(s, early->site)->file,
+			site_of(s, early->site)->line, (unsigned long long)other.work_item);
+		say(c, s, needed, what);
+	}
+	return 0;
 }
 
 int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
 	const struct ct_effect *effect, struct ct_cause *ret_cause)
 {
-	struct search s = {.lost = lost, .operation = effect->acknowledged, .end = UINT64_MAX};
-	struct other other;
-	char what[160];
+	struct search s = {.log_fd = log_fd, .records = records, .stores = stores, .lost = lost,
+		.operation = effect->acknowledged, .end = UINT64_MAX};
+	int error;
 
 	*ret_cause = (struct ct_cause){.kind = CT_CAUSE_NONE};
 	if (lost == NULL) {
-		if (effect->acknowledged != 0) {
-			ret_cause->kind = CT_CAUSE_REVERSED;
-			snprintf(ret_cause->text, sizeof ret_cause->text,
-				"operation %llu was acknowledged before its stores were "
-				"made: the acknowledgement belongs behind them, and behind a persist barrier",
-				(unsigned long long)(effect->acknowledged - 1));
-		}
+		find_before_stores(effect->acknowledged, ret_cause);
 		return 0;
 	}
 	if (lost->site == 0 || lost->site > stores->site_count) {
 		return 0;
 	}
 	if (lost->kernel == 0) {
-		return effect->store ? find_on_host(log_fd, records, stores, lost, effect->store, ret_cause) :
-				       0;
+		s.operation = 0;
+		return effect->store ? find_on_host(&s, effect->store, ret_cause) : 0;
 	}
-	int error = read_log(log_fd, records, &s);
-
+	error = read_log(&s);
 	if (error) {
 		return error;
 	}
-	const bool by_ack = s.ack.number > lost->number;
-
-	if (by_ack) {
-		other = s.ack;
-		describe_ack(&s, what, sizeof what);
-	} else if (effect->store != NULL) {
-		other = (struct other){.number = effect->store->number,
-			.kernel = effect->store->kernel,
-			.work_item = effect->store->work_item,
-			.group = effect->store->group};
-		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu",
-			stores->site[effect->store->site - 1].file,
-			stores->site[effect->store->site - 1].line, (unsigned long long)other.work_item);
-		s.operation = 0;
-		s.end = other.number;
-		s.found = false;
-		error = read_log(log_fd, records, &s);
-	} else {
+	if (s.ack.number > lost->number) {
+		find_by_ack(&s, ret_cause);
 		return 0;
 	}
-	if (error) {
-		return error;
-	}
-	const enum needed needed = scope_for(lost, &other);
-
-	name_site(stores, lost->site, ret_cause->lost);
-	if (!by_ack) {
-		name_site(stores, effect->store->site, ret_cause->early);
-	} else {
-		snprintf(ret_cause->early, sizeof ret_cause->early, "acknowledgement");
-	}
-
-	if (!by_ack && other.number < lost->number) {
-		say_reversed(ret_cause, lost, effect->store, stores, needed);
-	} else {
-		say(ret_cause, &s, stores, needed, what);
-	}
-	return 0;
+	return effect->store ? find_by_store(&s, effect->store, ret_cause) : 0;
 }

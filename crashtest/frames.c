@@ -8,9 +8,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <elfutils/libdwfl.h>
-
 #include "frames.h"
+#include "source/place.h"
 
 static struct ct_frames *mine; /* of this child */
 
@@ -87,22 +86,17 @@ static bool is_system(Dwfl_Module *module)
 static bool place_of(Dwfl *dwfl, const void *address, char ret_place[CT_TEXT_BYTES])
 {
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address);
-	Dwfl_Line *const line =
-		!is_system(module) ? dwfl_module_getsrc(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
-	int number = 0;
-	const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-	const char *const function =
-		module ? dwfl_module_addrname(module, (Dwarf_Addr)(uintptr_t)address) : NULL;
+	struct nvw__place p;
 
-	if (file == NULL) {
+	if (is_system(module)) {
 		return false;
 	}
-	while (strncmp(file, "../", 3) == 0) { /* as seen from a build folder */
-		file += 3;
+	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
+	if (p.file == NULL) {
+		return false;
 	}
-	/* Without what a compiler adds: check.lto_priv.0 */
-	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", file, number,
-		function ? (int)strcspn(function, ".") : 1, function ? function : "?");
+	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", p.file, p.line, p.function ? p.function_length : 1,
+		p.function ? p.function : "?");
 	return true;
 }
 

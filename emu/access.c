@@ -7,7 +7,7 @@
  */
 #include "machine.h"
 #include "protocol/protocol.h"
-#include "races.h"
+#include "races/races.h"
 
 enum { SLOTS = 128 };
 

@@ -290,60 +290,82 @@ static bool same_instruction(const struct nvw__request *a, const struct nvw__req
 	return a->site == b->site && a->op == b->op;
 }
 
+/* Those of the lanes that are at the same instruction as one of them. */
+static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsigned lane)
+{
+	uint64_t like = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned other = (unsigned)__builtin_ctzll(rest);
+
+		if (same_instruction(&wf->requests[other], &wf->requests[lane])) {
+			like |= UINT64_C(1) << other;
+		}
+	}
+	return like;
+}
+
+/* The lane deepest in calls, of these the one furthest behind in its source; a returning lane if all return. */
+static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	unsigned found = (unsigned)__builtin_ctzll(lanes);
+	uint64_t deepest = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
+		const struct nvw__request *const r = &wf->requests[lane];
+
+		if (r->op == NVW__RETURN || depth < deepest ||
+			(depth == deepest && r->site->line >= wf->requests[found].site->line)) {
+			continue;
+		}
+		found = lane;
+		deepest = depth;
+	}
+	return found;
+}
+
+/* The lane whose turn it is, whatever it does. */
+static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
+{
+	const uint64_t from = lanes & (UINT64_MAX << wf->fair);
+	const unsigned lane = (unsigned)__builtin_ctzll(from ? from : lanes);
+
+	wf->fair = (lane + 1) % EMU_LANES;
+	return lane;
+}
+
+static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const struct nvw__request *const first = &wf->requests[__builtin_ctzll(lanes)];
+
+	for (uint64_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+		if (!same_instruction(&wf->requests[__builtin_ctzll(rest)], first)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* The posted lanes that issue now: guarantees (1) and (2). */
 static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	const uint64_t posted = wf->posted;
-	const unsigned first = (unsigned)__builtin_ctzll(posted);
-	unsigned leader = first;
-	uint64_t group = 0;
-	bool all = true;
+	unsigned leader;
 
-	for (uint64_t rest = posted & (posted - 1); rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
-		if (!same_instruction(&wf->requests[lane], &wf->requests[first])) {
-			all = false;
-			break;
-		}
-	}
-	if (all) {
+	if (all_alike(wf, posted)) {
 		wf->turns = 0;
 		return posted;
 	}
 	if (wf->turns++ < PASSED_OVER_MAX) {
-		uint64_t deepest = 0;
-
-		for (uint64_t rest = posted; rest; rest &= rest - 1) {
-			const unsigned lane = (unsigned)__builtin_ctzll(rest);
-			const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
-			const struct nvw__request *const r = &wf->requests[lane];
-
-			if (r->op == NVW__RETURN ||
-				(depth == deepest && r->site->line >= wf->requests[leader].site->line) ||
-				depth < deepest) {
-				continue;
-			}
-			leader = lane;
-			deepest = depth;
-		}
-		/* Only returning lanes: let them. */
+		leader = laggard(m, wf, posted);
 	} else {
-		const uint64_t from = posted & (UINT64_MAX << wf->fair);
-
-		leader = (unsigned)__builtin_ctzll(from ? from : posted);
-		wf->fair = (leader + 1) % EMU_LANES;
+		leader = next_in_turn(wf, posted);
 		wf->turns = 0;
 	}
-	for (uint64_t rest = posted; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
-		if (same_instruction(&wf->requests[lane], &wf->requests[leader])) {
-			group |= UINT64_C(1) << lane;
-		}
-	}
 	m->stats.divergent_ops++;
-	return group;
+	return lanes_like(wf, posted, leader);
 }
 
 static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)

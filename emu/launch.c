@@ -20,7 +20,7 @@
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
-#include "races.h"
+#include "races/races.h"
 #include "record.h"
 
 static void fill_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t);

@@ -7,7 +7,7 @@
 
 #include "persist/persist.h"
 #include "protocol/protocol.h"
-#include "races.h"
+#include "races/races.h"
 #include "record.h"
 
 static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <elfutils/libdwfl.h>
-
 #include "exec.h"
+#include "source/place.h"
 
 static Dwfl *opened[HOST_MODULES_MAX];
 static bool tried[HOST_MODULES_MAX];
@@ -50,26 +49,6 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Without an index of addresses, which clang does not write: the unit that has it. */
-static const char *line_of(Dwfl_Module *m, Dwarf_Addr address, int *ret_line)
-{
-	Dwfl_Line *const indexed = dwfl_module_getsrc(m, address);
-	Dwarf_Addr bias;
-
-	if (indexed != NULL) {
-		return dwfl_lineinfo(indexed, NULL, ret_line, NULL, NULL, NULL);
-	}
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(m, unit, &bias)) != NULL;) {
-		Dwarf_Line *const line =
-			dwarf_haspc(unit, address - bias) == 1 ? dwarf_getsrc_die(unit, address - bias) : NULL;
-
-		if (line != NULL && dwarf_lineno(line, ret_line) == 0) {
-			return dwarf_linesrc(line, NULL, NULL);
-		}
-	}
-	return NULL;
-}
-
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
 	*p = (struct host_place){.file = "?", .function = "not flushed"};
@@ -81,19 +60,15 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	Dwfl *const dwfl = open_module(c, module);
 	const Dwarf_Addr call = s->offset - 1; /* and not what comes after it */
 	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
-	const char *const function = m ? dwfl_module_addrname(m, call) : NULL;
-	int line = 0;
-	const char *file = m ? line_of(m, call, &line) : NULL;
+	const struct nvw__place found = m ? nvw__place_of(m, call) : (struct nvw__place){0};
 
-	snprintf(p->function, sizeof p->function, "%s", function ? function : "?");
-	if (file == NULL) {
+	snprintf(p->function, sizeof p->function, "%.*s", found.function ? found.function_length : 1,
+		found.function ? found.function : "?");
+	if (found.file == NULL) {
 		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", last_component(c->module[module].path),
 			(unsigned long long)call);
 		return;
 	}
-	while (strncmp(file, "../", 3) == 0) { /* as seen from a build folder */
-		file += 3;
-	}
-	snprintf(p->file, sizeof p->file, "%s", file);
-	p->line = (uint32_t)line;
+	snprintf(p->file, sizeof p->file, "%s", found.file);
+	p->line = (uint32_t)found.line;
 }

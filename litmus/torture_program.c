@@ -58,12 +58,10 @@ __attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, 
 /* Small caches and FIFOs: what is rare on a real machine has to happen often. */
 static int draw_machine(struct generator *g)
 {
-	static const char *const models[] = {"epoch", "buffered-epoch"};
 	static const char *const domains[] = {"device", "device", "adr", "eadr"};
 	static const char *const topologies[] = {"crossbar", "mesh", "torus"};
 	static const char *const replacements[] = {"auto", "lru", "registered-last"};
 	struct torture_program *const p = g->p;
-	bool buffered;
 	int r;
 
 	p->machine[0] = 0;
@@ -84,11 +82,29 @@ static int draw_machine(struct generator *g)
 	r = r ? r : set(p, "network.topology=%s", topologies[below(g, 3)]);
 	r = r ? r : set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside");
 	r = r ? r : set(p, "nvram.domain=%s", domains[below(g, 4)]);
-	r = r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
-	buffered = chance(g, 50) && p->config.l2.ways > 1;
-	r = r ? r : set(p, "persist.model=%s", models[buffered]);
+	return r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
+}
+
+/* Once the L2 is known: buffered epochs need two ways of it. */
+static int draw_model(struct generator *g)
+{
+	static const char *const models[] = {"epoch", "buffered-epoch"};
+	struct torture_program *const p = g->p;
+	const bool buffered = chance(g, 50) && p->config.l2.ways > 1;
+	int r = set(p, "persist.model=%s", models[buffered]);
+
 	r = r ? r : set(p, "persist.check=on");
 	return r ? r : set(p, "dram.size=1MiB");
+}
+
+static int apply(struct torture_program *p, const char *const *settings)
+{
+	int r = 0;
+
+	for (; r == 0 && settings && *settings; settings++) {
+		r = emu_config_set(&p->config, *settings);
+	}
+	return r;
 }
 
 /* How many work-groups, and whether all of them are resident. */
@@ -486,9 +502,9 @@ int torture_generate(struct torture_program *p, const char *protocol, uint64_t s
 	emu_config_default(&p->config);
 	snprintf(p->config.protocol, sizeof p->config.protocol, "%s", protocol);
 	r = draw_machine(&g);
-	for (; r == 0 && settings && *settings; settings++) {
-		r = emu_config_set(&p->config, *settings);
-	}
+	r = r ? r : apply(p, settings);
+	r = r ? r : draw_model(&g);
+	r = r ? r : apply(p, settings); /* they may name the model */
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);
 	if (r < 0) {

@@ -9,8 +9,8 @@
 #include <nvw/random.h>
 
 #include "protocol/protocol.h"
-#include "races.h"
-#include "vclock.h"
+#include "races/races.h"
+#include "races/vclock.h"
 
 #define WI    NVW_SCOPE_WORKITEM
 #define WG    NVW_SCOPE_WORKGROUP

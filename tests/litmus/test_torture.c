@@ -178,6 +178,17 @@ static void programs_contain_every_style(void **state)
 	free(p);
 }
 
+/* Buffered epochs would be refused there, so they are not drawn. */
+static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
+{
+	const char *const settings[] = {"l2.ways=1", NULL}, *const buffered[] = {"persist.model=buffered-epoch", "l2.ways=1", NULL};
+
+	run(&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 12, .settings = settings});
+	assert_false(result.failed);
+	assert_int_equal(result.programs, 12);
+	assert_true(torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = buffered}, &result) < 0);
+}
+
 static void a_wrong_setting_is_said(void **state)
 {
 	const char *const settings[] = {"l1.ways=0", NULL};
@@ -197,6 +208,7 @@ int main(void)
 		cmocka_unit_test(a_seed_is_one_program),
 		cmocka_unit_test(a_program_runs_in_the_process_that_asks),
 		cmocka_unit_test(programs_contain_every_style),
+		cmocka_unit_test(a_direct_mapped_l2_is_tortured_under_epochs_that_wait),
 		cmocka_unit_test(a_wrong_setting_is_said),
 	};
 

@@ -10,86 +10,21 @@
 
 #include <cmocka.h>
 
-#include "ideal.h"
+#include "subject.h"
 #include "workloads/kv/kernel.h"
 #include "workloads/kv/plan.h"
 #include "workloads/kv/view.h"
 
-/* clang-format off */
-#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
-/* clang-format on */
+extern const struct nvw_workload nvw_workload_kv;
 
-static struct kv_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+/* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. */
+static struct subject run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
 {
-	void *plan = NULL;
+	struct subject s = subject_begin(&nvw_workload_kv, given, seed, mutation, 4 << 20);
 
-	if (kv_prepare(ideal_options(kv_options, given), seed, mutation, &plan) != 0) {
-		fail_msg("prepare: %s", nvw_error_message());
-	}
-	return plan;
-}
-
-/* Recovers a copy of the pool and checks it; true if it is consistent. */
-static bool survives(struct kv_plan *p, const struct nvw_acks *acks, struct nvw_recovery *report)
-{
-	struct nvw_pool *const copy = ideal_pool_copy();
-	struct nvw_recovery again = {0};
-	int error = kv_recover(copy, report);
-
-	if (error == 0) {
-		error = kv_check(p, copy, acks, ideal_findings());
-	}
-	if (error == 0) {
-		assert_int_equal(kv_recover(copy, &again), 0);
-		assert_int_equal(again.structure_repairs + again.blocks_freed, 0);
-	}
-	ideal_pool_free(copy);
-	return error == 0;
-}
-
-struct cutter {
-	struct kv_plan *plan;
-	uint64_t stores, every, states, inconsistent;
-};
-
-static void cut_power(void *context)
-{
-	struct cutter *const c = context;
-	struct nvw_recovery report = {0};
-
-	if (++c->stores % c->every == 0) {
-		c->states++;
-		c->inconsistent += !survives(c->plan, ideal_acks(), &report);
-	}
-}
-
-/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
-static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
-{
-	struct cutter c = {prepare(given, seed, mutation), 0, every, 0, 0};
-	struct nvw_machine *const m = ideal_create(4 << 20, seed);
-	struct nvw_recovery report = {0};
-	const char *why;
-
-	if (every != 0) {
-		ideal_on_store(cut_power, &c);
-	}
-	if (kv_setup(c.plan, m) != 0 || kv_run(c.plan, m) != 0) {
-		fail_msg("run: %s", nvw_error_message());
-	}
-	ideal_on_store(NULL, NULL);
-	if (mutation < 0 && !survives(c.plan, ideal_acks(), &report)) {
-		ideal_violations(&why);
-		fail_msg("at the end: %s", why);
-	}
-	if (mutation < 0 && c.inconsistent != 0) {
-		ideal_violations(&why);
-		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
-	}
-	assert_int_equal(mutation < 0 ? report.blocks_freed : 0, 0); /* a run in order leaks nothing */
-	kv_dispose(c.plan);
-	ideal_destroy();
-	return c;
+	subject_run(&s, mutation, every);
+	subject_end(&s);
+	return s;
 }
 
 static void puts_gets_and_deletes_agree_in_any_interleaving(void **state)
@@ -113,22 +48,17 @@ static void same_new_key_from_all_work_items_takes_one_slot(void **state)
 
 static void the_table_grows_and_keeps_every_key(void **state)
 {
-	struct kv_plan *const p =
-		prepare(OPTIONS({"count", "2000"}, {"keys", "sequential"}, {"batch", "500"},
-				{"slots", "16"}, {"group-size", "64"}),
-			1, KV_UNMUTATED);
-	struct nvw_machine *const m = ideal_create(4 << 20, 1);
-	struct nvw_recovery report = {0};
+	struct subject s = subject_begin(&nvw_workload_kv,
+		OPTIONS({"count", "2000"}, {"keys", "sequential"}, {"batch", "500"}, {"slots", "16"},
+			{"group-size", "64"}),
+		1, KV_UNMUTATED, 4 << 20);
+	const struct kv_plan *const p = s.plan;
 
-	assert_int_equal(kv_setup(p, m), 0);
-	assert_int_equal(kv_run(p, m), 0);
+	subject_run(&s, KV_UNMUTATED, 0);
 	assert_int_equal(p->live, 2000);
 	assert_int_equal(p->used, 2000);
 	assert_true(p->growths >= 3);
-	assert_true(survives(p, ideal_acks(), &report));
-	assert_int_equal(report.blocks_freed, 0);
-	kv_dispose(p);
-	ideal_destroy();
+	subject_end(&s);
 }
 
 static void every_state_of_memory_recovers(void **state)
@@ -161,12 +91,12 @@ static void bugs_that_need_no_reordering_are_found(void **state)
 	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
 
 	for (unsigned i = 0; i < sizeof(bugs) / sizeof(*bugs); i++) {
-		const struct cutter c = run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"},
+		const struct subject s = run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"},
 						    {"slots", "16"}),
 			1, (int)bugs[i], 3);
 
-		if (c.inconsistent == 0) {
-			fail_msg("%s was not found in %lu states", kv_mutations[bugs[i]].name, c.states);
+		if (s.inconsistent == 0) {
+			fail_msg("%s was not found in %lu states", kv_mutations[bugs[i]].name, s.states);
 		}
 	}
 }
@@ -176,28 +106,26 @@ static void bugs_that_need_no_reordering_are_found(void **state)
 /* Runs a small plan, then lets damage() change a copy of the pool and expects the oracle's words. */
 static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
 {
-	struct kv_plan *const p = prepare(OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED);
-	struct nvw_machine *const m = ideal_create(1 << 20, 1);
+	struct subject s = subject_begin(
+		&nvw_workload_kv, OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED, 1 << 20);
+	struct nvw_pool *copy;
 	struct kv_view v;
 	const char *why;
 
-	assert_int_equal(kv_setup(p, m), 0);
-	assert_int_equal(kv_run(p, m), 0);
-
-	struct nvw_pool *const copy = ideal_pool_copy();
-
+	assert_int_equal(kv_setup(s.plan, s.machine), 0);
+	assert_int_equal(kv_run(s.plan, s.machine), 0);
+	copy = ideal_pool_copy();
 	assert_int_equal(kv_view_open(copy, &v), 0);
-	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), 0);
+	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), 0);
 	ideal_violations(&why);
 	damage(copy, &v);
-	assert_int_equal(kv_check(p, copy, ideal_acks(), ideal_findings()), NVW_E_INCONSISTENT);
+	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), NVW_E_INCONSISTENT);
 	ideal_violations(&why);
 	if (strstr(why, part) == NULL) {
 		fail_msg("expected \"%s\" in \"%s\"", part, why);
 	}
 	ideal_pool_free(copy);
-	kv_dispose(p);
-	ideal_destroy();
+	subject_end(&s);
 }
 
 /* The first live slot. */
@@ -367,8 +295,9 @@ static void plans_are_the_same_for_the_same_seed(void **state)
 {
 	const struct ideal_option *const given =
 		OPTIONS({"count", "500"}, {"mix", "put=50,delete=50"}, {"preload", "50"});
-	struct kv_plan *const a = prepare(given, 7, KV_UNMUTATED), *const b = prepare(given, 7, KV_UNMUTATED),
-			     *const c = prepare(given, 8, KV_UNMUTATED);
+	struct kv_plan *const a = subject_prepare(&nvw_workload_kv, given, 7, KV_UNMUTATED);
+	struct kv_plan *const b = subject_prepare(&nvw_workload_kv, given, 7, KV_UNMUTATED);
+	struct kv_plan *const c = subject_prepare(&nvw_workload_kv, given, 8, KV_UNMUTATED);
 
 	assert_memory_equal(a->keys, b->keys, 550 * sizeof(*a->keys));
 	assert_memory_equal(a->kinds, b->kinds, 550 * sizeof(*a->kinds));

@@ -10,88 +10,32 @@
 
 #include <cmocka.h>
 
-#include "ideal.h"
+#include "subject.h"
 #include "workloads/queue/plan.h"
 
 /* clang-format off */
-#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
 #define SMALL {"count", "40"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "16"}, {"group-size", "8"}, {"payload", "3"}
 /* clang-format on */
 
-static struct queue_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+extern const struct nvw_workload nvw_workload_queue;
+
+/* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. */
+static struct subject run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
 {
-	void *plan = NULL;
+	struct subject s = subject_begin(&nvw_workload_queue, given, seed, mutation, 4 << 20);
+	const struct queue_plan *const p = s.plan;
+	uint64_t consumed = 0;
 
-	if (queue_prepare(ideal_options(queue_options, given), seed, mutation, &plan) != 0) {
-		fail_msg("prepare: %s", nvw_error_message());
-	}
-	return plan;
-}
-
-/* Recovers a copy of the pool and checks it; true if it is consistent. */
-static bool survives(struct queue_plan *p)
-{
-	struct nvw_pool *const copy = ideal_pool_copy();
-	struct nvw_recovery report = {0}, again = {0};
-	int error = queue_recover(copy, &report);
-
-	if (error == 0) {
-		error = queue_check(p, copy, ideal_acks(), ideal_findings());
-	}
-	if (error == 0) {
-		error = queue_check(NULL, copy, NULL, ideal_findings());
-	}
-	assert_int_equal(queue_recover(copy, &again), error == NVW_E_DAMAGED ? error : 0);
-	assert_int_equal(again.structure_repairs, 0);
-	ideal_pool_free(copy);
-	return error == 0;
-}
-
-struct cutter {
-	struct queue_plan *plan;
-	uint64_t stores, every, states, inconsistent;
-};
-
-static void cut_power(void *context)
-{
-	struct cutter *const c = context;
-
-	if (++c->stores % c->every == 0) {
-		c->states++;
-		c->inconsistent += !survives(c->plan);
-	}
-}
-
-/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
-static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
-{
-	struct cutter c = {.plan = prepare(given, seed, mutation), .every = every};
-	struct nvw_machine *const m = ideal_create(4 << 20, seed);
-	const char *why;
-
-	if (every != 0) {
-		ideal_on_store(cut_power, &c);
-	}
-	if (queue_setup(c.plan, m) != 0 || queue_run(c.plan, m) != 0) {
-		fail_msg("run: %s", nvw_error_message());
-	}
-	ideal_on_store(NULL, NULL);
-	if (mutation < 0 && (!survives(c.plan) || c.inconsistent != 0)) {
-		ideal_violations(&why);
-		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
+	subject_run(&s, mutation, every);
+	for (uint64_t i = 0; i < p->consumers; i++) {
+		consumed += p->consumed[i];
 	}
 	if (mutation < 0) {
-		uint64_t consumed = 0;
-
-		for (uint64_t i = 0; i < c.plan->consumers; i++) {
-			consumed += c.plan->consumed[i];
-		}
-		assert_int_equal(consumed, c.plan->count);
-		assert_int_equal(nvw_acked_count(ideal_acks()), 2 * c.plan->count);
+		assert_int_equal(consumed, p->count);
+		assert_int_equal(nvw_acked_count(ideal_acks()), 2 * p->count);
 	}
-	queue_dispose(c.plan);
-	ideal_destroy();
-	return c;
+	subject_end(&s);
+	return s;
 }
 
 static void every_message_has_one_effect_in_any_interleaving(void **state)
@@ -172,32 +116,14 @@ static void set_phase(struct nvw_pool *pool, enum queue_phase phase)
 	*slot(pool, 3) = queue_state_word(phase, queue_state_of(*slot(pool, 3)).ticket);
 }
 
-/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
- * none. */
-static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
+static void look(struct nvw_pool *pool)
 {
-	struct queue_plan *const p = prepare(OPTIONS(SMALL), 1, QUEUE_UNMUTATED);
-	struct nvw_machine *const m = ideal_create(1 << 20, 1);
-	struct nvw_recovery report = {0};
-	struct nvw_pool *copy;
-	const char *why;
-	int error;
+	assert_int_equal(queue_view_open(pool, &view), 0);
+}
 
-	assert_int_equal(queue_setup(p, m), 0);
-	assert_int_equal(queue_run(p, m), 0);
-	copy = ideal_pool_copy();
-	assert_int_equal(queue_view_open(copy, &view), 0);
-	damage(copy);
-	ideal_violations(&why);
-	(void)queue_recover(copy, &report);
-	error = queue_check(p, copy, ideal_acks(), ideal_findings());
-	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
-					  part == NULL || strstr(why, part) == NULL) {
-		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
-	}
-	ideal_pool_free(copy);
-	queue_dispose(p);
-	ideal_destroy();
+static void expect(subject_hook damage, const char *part)
+{
+	subject_expect(&nvw_workload_queue, OPTIONS(SMALL), look, damage, part);
 }
 
 static void lose_effect(struct nvw_pool *pool)
@@ -318,28 +244,19 @@ static void bad_options_are_refused(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		void *plan = NULL;
-
-		if (queue_prepare(ideal_options(queue_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
-				NVW_E_USAGE ||
-			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
-				nvw_error_message());
-		}
+		subject_expect_refusal(&nvw_workload_queue, &bad[i].option, bad[i].part);
 	}
 }
 
 static void more_work_groups_than_the_machine_holds_are_refused(void **state)
 {
-	struct queue_plan *const p =
-		prepare(OPTIONS({"producers", "8"}, {"consumers", "1"}), 1, QUEUE_UNMUTATED);
-	struct nvw_machine *const m = ideal_create(4 << 20, 1);
+	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}), 1,
+		QUEUE_UNMUTATED, 4 << 20);
 
-	assert_int_equal(queue_setup(p, m), 0);
-	assert_int_equal(queue_run(p, m), NVW_E_USAGE);
+	assert_int_equal(queue_setup(s.plan, s.machine), 0);
+	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);
 	assert_non_null(strstr(nvw_error_message(), "expected at most 512 work-items at a time"));
-	queue_dispose(p);
-	ideal_destroy();
+	subject_end(&s);
 }
 
 int main(void)

@@ -10,83 +10,32 @@
 
 #include <cmocka.h>
 
-#include "ideal.h"
+#include "subject.h"
 #include "workloads/steal_log/plan.h"
 
 /* clang-format off */
-#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
 #define SMALL {"tasks", "6"}, {"groups", "3"}, {"depth", "4"}, {"spawn", "70"}, {"skew", "100"}, {"words", "3"}, {"group-size", "4"}
 /* clang-format on */
 
-static struct steal_plan *prepare(const struct ideal_option *given, uint64_t seed, int mutation)
+extern const struct nvw_workload nvw_workload_steal_log;
+
+/* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. Adds what
+ * was stolen to *stolen, unless it is NULL. */
+static struct subject run(
+	const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every, uint64_t *stolen)
 {
-	void *plan = NULL;
+	struct subject s = subject_begin(&nvw_workload_steal_log, given, seed, mutation, 4 << 20);
+	const struct steal_plan *const p = s.plan;
 
-	if (steal_prepare(ideal_options(steal_options, given), seed, mutation, &plan) != 0) {
-		fail_msg("prepare: %s", nvw_error_message());
-	}
-	return plan;
-}
-
-/* Recovers a copy of the pool and checks it; true if it is consistent. */
-static bool survives(struct steal_plan *p)
-{
-	struct nvw_pool *const copy = ideal_pool_copy();
-	struct nvw_recovery report = {0}, again = {0};
-	int error = steal_recover(copy, &report);
-
-	if (error == 0) {
-		error = steal_check(p, copy, ideal_acks(), ideal_findings());
-	}
-	if (error == 0) {
-		error = steal_check(NULL, copy, NULL, ideal_findings());
-	}
-	assert_int_equal(steal_recover(copy, &again), error == NVW_E_DAMAGED ? error : 0);
-	assert_int_equal(again.structure_repairs, 0);
-	ideal_pool_free(copy);
-	return error == 0;
-}
-
-struct cutter {
-	struct steal_plan *plan;
-	uint64_t stores, every, states, inconsistent, stolen;
-};
-
-static void cut_power(void *context)
-{
-	struct cutter *const c = context;
-
-	if (++c->stores % c->every == 0) {
-		c->states++;
-		c->inconsistent += !survives(c->plan);
-	}
-}
-
-/* Runs a plan; with every != 0, the power is cut (on a copy) after every so many stores. */
-static struct cutter run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
-{
-	struct cutter c = {.plan = prepare(given, seed, mutation), .every = every};
-	struct nvw_machine *const m = ideal_create(4 << 20, seed);
-	const char *why;
-
-	if (every != 0) {
-		ideal_on_store(cut_power, &c);
-	}
-	if (steal_setup(c.plan, m) != 0 || steal_run(c.plan, m) != 0) {
-		fail_msg("run: %s", nvw_error_message());
-	}
-	ideal_on_store(NULL, NULL);
-	if (mutation < 0 && (!survives(c.plan) || c.inconsistent != 0)) {
-		ideal_violations(&why);
-		fail_msg("%lu of %lu states: %s", c.inconsistent, c.states, why);
-	}
+	subject_run(&s, mutation, every);
 	if (mutation < 0) {
-		assert_int_equal(nvw_acked_count(ideal_acks()), c.plan->count);
+		assert_int_equal(nvw_acked_count(ideal_acks()), p->count);
 	}
-	c.stolen = c.plan->stolen;
-	steal_dispose(c.plan);
-	ideal_destroy();
-	return c;
+	if (stolen != NULL) {
+		*stolen += p->stolen;
+	}
+	subject_end(&s);
+	return s;
 }
 
 static void every_task_is_carried_out_once_in_any_interleaving(void **state)
@@ -96,12 +45,10 @@ static void every_task_is_carried_out_once_in_any_interleaving(void **state)
 	uint64_t stolen[3] = {0};
 
 	for (unsigned seed = 1; seed <= 18; seed++) {
-		stolen[seed % 3] +=
-			run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"},
-				    {"skew", "60"}, {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
-				    {"scenario", scenarios[seed % 3]}),
-				seed, STEAL_UNMUTATED, 0)
-				.stolen;
+		run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"}, {"skew", "60"},
+			    {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
+			    {"scenario", scenarios[seed % 3]}),
+			seed, STEAL_UNMUTATED, 0, &stolen[seed % 3]);
 	}
 	assert_int_equal(stolen[STEAL_SCOPED], 0);
 	assert_true(stolen[STEAL_AGENT] > 10 && stolen[STEAL_REMOTE] > 10);
@@ -112,7 +59,7 @@ static void every_state_of_memory_recovers(void **state)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		states += run(OPTIONS(SMALL), seed, STEAL_UNMUTATED, 1).states;
+		states += run(OPTIONS(SMALL), seed, STEAL_UNMUTATED, 1, NULL).states;
 	}
 	assert_true(states > 500);
 }
@@ -127,7 +74,7 @@ static void bugs_that_need_no_reordering_are_found(void **state)
 		uint64_t inconsistent = 0;
 
 		for (unsigned seed = 1; seed <= 4; seed++) {
-			inconsistent += run(OPTIONS(SMALL), seed, (int)bugs[i], 1).inconsistent;
+			inconsistent += run(OPTIONS(SMALL), seed, (int)bugs[i], 1, NULL).inconsistent;
 		}
 		if (inconsistent == 0) {
 			fail_msg("%s was not found", steal_mutations[bugs[i]].name);
@@ -176,32 +123,14 @@ static uint64_t find(struct nvw_pool *pool, bool claimed)
 	return t;
 }
 
-/* Runs a small plan, lets damage() change a copy of the pool, recovers it and expects the oracle's words, or
- * none. */
-static void expect(void (*damage)(struct nvw_pool *pool), const char *part)
+static void look(struct nvw_pool *pool)
 {
-	struct steal_plan *const p = prepare(OPTIONS(SMALL), 1, STEAL_UNMUTATED);
-	struct nvw_machine *const m = ideal_create(1 << 20, 1);
-	struct nvw_recovery report = {0};
-	struct nvw_pool *copy;
-	const char *why;
-	int error;
+	assert_int_equal(steal_view_open(pool, &view), 0);
+}
 
-	assert_int_equal(steal_setup(p, m), 0);
-	assert_int_equal(steal_run(p, m), 0);
-	copy = ideal_pool_copy();
-	assert_int_equal(steal_view_open(copy, &view), 0);
-	damage(copy);
-	ideal_violations(&why);
-	(void)steal_recover(copy, &report);
-	error = steal_check(p, copy, ideal_acks(), ideal_findings());
-	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
-					  part == NULL || strstr(why, part) == NULL) {
-		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
-	}
-	ideal_pool_free(copy);
-	steal_dispose(p);
-	ideal_destroy();
+static void expect(subject_hook damage, const char *part)
+{
+	subject_expect(&nvw_workload_steal_log, OPTIONS(SMALL), look, damage, part);
 }
 
 static void lose_result(struct nvw_pool *pool)
@@ -331,14 +260,7 @@ static void bad_options_are_refused(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		void *plan = NULL;
-
-		if (steal_prepare(ideal_options(steal_options, OPTIONS(bad[i].option)), 1, -1, &plan) !=
-				NVW_E_USAGE ||
-			plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: \"%s\"", bad[i].option.name, bad[i].option.value,
-				nvw_error_message());
-		}
+		subject_expect_refusal(&nvw_workload_steal_log, &bad[i].option, bad[i].part);
 	}
 }
 

@@ -9,28 +9,16 @@
  */
 #include <inttypes.h>
 
+#include "common/extent.h"
 #include "plan.h"
-
-static uint64_t root(const struct nvw_pool *pool, unsigned i)
-{
-	return nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), i));
-}
-
-static bool is_extent(const struct nvw_pool *pool, nvw_off off, uint64_t bytes)
-{
-	uint64_t allocated = 0;
-
-	return nvw_heap_is_allocated(pool, off, &allocated) && bytes <= allocated &&
-	       nvw_pool_geometry(pool)->bytes - off >= bytes;
-}
 
 int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 {
-	const uint64_t ring = root(pool, QUEUE_RING_SHAPE), ledger = root(pool, QUEUE_LEDGER_SHAPE);
+	const uint64_t ring = extent_root(pool, QUEUE_RING_SHAPE), ledger = extent_root(pool, QUEUE_LEDGER_SHAPE);
 	const struct queue_view v = {
 		.pool = pool,
-		.ring = root(pool, QUEUE_RING),
-		.ledgers = root(pool, QUEUE_LEDGERS),
+		.ring = extent_root(pool, QUEUE_RING),
+		.ledgers = extent_root(pool, QUEUE_LEDGERS),
 		.capacity = ring & UINT32_MAX,
 		.payload = ring >> 32,
 		.records = ledger & UINT32_MAX,
@@ -44,8 +32,8 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 	if (v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 ||
 		v.payload > QUEUE_PAYLOAD_MAX || v.records > QUEUE_TICKETS_MAX || v.consumers == 0 ||
 		v.consumers > QUEUE_CONSUMERS_MAX ||
-		!is_extent(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
-		!is_extent(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records))) {
+		!extent_is_allocated(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
+		!extent_is_allocated(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records))) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root words 0 to 3: expected allocated extents for a ring and its ledgers, found "
 			"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64

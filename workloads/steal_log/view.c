@@ -9,28 +9,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/extent.h"
 #include "plan.h"
-
-static uint64_t root(const struct nvw_pool *pool, unsigned i)
-{
-	return nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), i));
-}
-
-static bool is_extent(const struct nvw_pool *pool, nvw_off off, uint64_t bytes)
-{
-	uint64_t allocated = 0;
-
-	return nvw_heap_is_allocated(pool, off, &allocated) && bytes <= allocated &&
-	       nvw_pool_geometry(pool)->bytes - off >= bytes;
-}
 
 int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
 {
-	const uint64_t tree = root(pool, STEAL_TREE_SHAPE), log = root(pool, STEAL_LOG_SHAPE);
+	const uint64_t tree = extent_root(pool, STEAL_TREE_SHAPE), log = extent_root(pool, STEAL_LOG_SHAPE);
 	const struct steal_view v = {
 		.pool = pool,
-		.tasks = root(pool, STEAL_TASKS),
-		.logs = root(pool, STEAL_LOGS),
+		.tasks = extent_root(pool, STEAL_TASKS),
+		.logs = extent_root(pool, STEAL_LOGS),
 		.tree = {.roots = tree & UINT32_MAX, .depth = tree >> 32 & UINT16_MAX, .spawn = tree >> 48},
 		.records = log & UINT32_MAX,
 		.words = log >> 32 & UINT16_MAX,
@@ -44,8 +32,8 @@ int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
 	}
 	if (tasks == 0 || v.tree.depth > STEAL_DEPTH_MAX || tasks > STEAL_TASKS_MAX || v.words == 0 ||
 		v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX ||
-		v.records > tasks || !is_extent(pool, v.tasks, tasks * item) ||
-		!is_extent(pool, v.logs, v.groups * v.records * item)) {
+		v.records > tasks || !extent_is_allocated(pool, v.tasks, tasks * item) ||
+		!extent_is_allocated(pool, v.logs, v.groups * v.records * item)) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64
 			" tasks of "

@@ -9,7 +9,7 @@
 #ifndef EMU_RACES_H
 #define EMU_RACES_H
 
-#include "machine.h"
+#include "../machine.h"
 
 void races_finish(struct nvw_machine *m);
 

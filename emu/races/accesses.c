@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Accesses against earlier accesses. Every conflict of an event with a remembered access that is not ordered before it is
+ * told; whatever would race with an access that was forgotten races with one that is remembered.
+ *
+ * A record may go when a later access stands for it: that happens after it and conflicts with whatever it conflicts
+ * with, so that whoever is unordered with the earlier is unordered with the later.
+ */
+#include "internal.h"
+
+/* Do the scopes of two atomics of different work-items include each other? */
+static bool inclusive(const struct emu_races *r, const struct what *x, uint32_t x_wavefront, const struct what *y,
+	uint32_t y_wavefront)
+{
+	if (x->reach == REACH_SELF || y->reach == REACH_SELF) {
+		return false;
+	}
+	if (x->reach == REACH_REMOTE || y->reach == REACH_REMOTE) {
+		return true;
+	}
+	return (x->reach == REACH_AGENT && y->reach == REACH_AGENT) ||
+	       r->domain_of[x_wavefront] == r->domain_of[y_wavefront];
+}
+
+static bool conflict(const struct emu_races *r, const struct access *x, const struct event *e)
+{
+	const struct what *const a = &r->whats[x->what], *const b = &r->whats[e->what];
+
+	return (a->is_write || b->is_write) &&
+	       !(a->is_atomic && b->is_atomic && inclusive(r, a, x->wavefront, b, e->wavefront));
+}
+
+/* Does whatever conflicts with x conflict with the event as well? */
+static bool stands_for(const struct emu_races *r, const struct event *e, const struct access *x)
+{
+	const struct what *const a = &r->whats[x->what], *const b = &r->whats[e->what];
+
+	if (x->mask & ~e->mask || (a->is_write && !b->is_write)) {
+		return false;
+	}
+	if (!b->is_atomic) {
+		return true;
+	}
+	if (!a->is_atomic || a->reach != b->reach) {
+		return false;
+	}
+	if (a->reach == REACH_SELF) {
+		return x->wavefront == e->wavefront && !(x->lanes & ~e->lanes);
+	}
+	return !r->scopes || a->reach == REACH_REMOTE || r->domain_of[x->wavefront] == r->domain_of[e->wavefront];
+}
+
+static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned lane)
+{
+	return r->parties[wavefront] ? r->parties[wavefront]->ordered[lane] : VCLOCK_NONE;
+}
+
+/* The event's lanes that know as much as the first of lanes. */
+static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t lanes)
+{
+	const struct party *const party = r->parties[e->wavefront];
+	const vclock first = ordered(r, e->wavefront, (unsigned)__builtin_ctzll(lanes));
+	uint64_t same = 0;
+
+	for (uint64_t rest = party ? lanes : 0; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		same |= (uint64_t)(party->ordered[lane] == first) << lane;
+	}
+	return party ? same : lanes;
+}
+
+/* Lanes of x that some lane of the event comes after; tells races with the others if the two conflict. */
+static uint64_t ordered_before(const struct event *e, const struct cell *c, const struct access *x, bool conflicting)
+{
+	const struct emu_races *const r = e->m->races;
+	uint64_t before = 0, same;
+
+	for (uint64_t rest = e->lanes; rest; rest &= ~same) {
+		const vclock known = ordered(r, e->wavefront, (unsigned)__builtin_ctzll(rest));
+		const uint64_t unknown = vclock_unknown(&r->clocks, known, x->wavefront, x->lanes, x->time);
+
+		same = alike(r, e, rest);
+		before |= x->lanes & ~unknown;
+		for (uint64_t lanes = conflicting && unknown ? same : 0; lanes; lanes &= lanes - 1) {
+			const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+			const uint64_t others = x->wavefront == e->wavefront ? unknown & ~(UINT64_C(1) << lane) : unknown;
+
+			if (others) {
+				race_tell(e, c, x, (unsigned)__builtin_ctzll(others), lane);
+			}
+		}
+	}
+	return before;
+}
+
+/* Two lanes of one instruction. */
+static void check_lanes(const struct event *e, const struct cell *c)
+{
+	const struct what *const w = &e->m->races->whats[e->what];
+	struct access x = {.wavefront = e->wavefront, .value = e->value, .time = e->since, .what = e->what,
+		.mask = e->mask, .has_value = e->has_value};
+
+	if (!w->is_write || (w->is_atomic && w->reach != REACH_SELF)) {
+		return;
+	}
+	for (uint64_t rest = e->lanes & (e->lanes - 1); rest; rest &= rest - 1) {
+		race_tell(e, c, &x, (unsigned)__builtin_ctzll(e->lanes), (unsigned)__builtin_ctzll(rest));
+	}
+}
+
+static bool is_same(const struct access *x, const struct event *e)
+{
+	return x->wavefront == e->wavefront && x->what == e->what && x->time == e->since && x->mask == e->mask &&
+	       x->has_value == e->has_value && x->value == e->value;
+}
+
+/* The event against the accesses of a list: tells races and forgets those that it stands for. Returns the one that is like
+ * it, 0 if there is none. */
+static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
+{
+	struct emu_races *const r = e->m->races;
+	const bool prune = c->count >= c->prune_at;
+	uint32_t same = 0;
+
+	for (uint32_t *link = list; *link;) {
+		struct access *const x = access_at(r, *link);
+		const uint32_t i = *link;
+		const bool conflicting = (x->mask & e->mask) && conflict(r, x, e);
+		uint64_t before = x->wavefront == e->wavefront ? x->lanes & e->lanes : 0;
+
+		if (conflicting || prune) {
+			before |= ordered_before(e, c, x, conflicting);
+		}
+		same = same || !is_same(x, e) ? same : i;
+		if (i != same && before && stands_for(r, e, x)) {
+			x->lanes &= ~before;
+		}
+		if (x->lanes) {
+			link = &x->next;
+			continue;
+		}
+		*link = x->next;
+		x->cell = 0;
+		race_row_give(&r->accesses, i);
+		c->count--;
+	}
+	return same;
+}
+
+void race_check(const struct event *e, struct cell *c)
+{
+	struct emu_races *const r = e->m->races;
+	const bool is_write = r->whats[e->what].is_write, prune = c->count >= c->prune_at;
+	uint32_t same = meet(e, c, &c->writes);
+
+	check_lanes(e, c);
+	if (is_write) {
+		meet(e, c, &c->reads);
+	} else {
+		same = *race_recent_of(e, c);
+		if (!same || access_at(r, same)->cell != c->number || !is_same(access_at(r, same), e)) {
+			same = *race_recent_of(e, c) = meet(e, c, &c->reads);
+		}
+	}
+	if (same) {
+		access_at(r, same)->lanes |= e->lanes;
+	} else {
+		race_remember(e, c, is_write ? &c->writes : &c->reads);
+	}
+	if (prune) {
+		c->prune_at = c->count < PRUNE_MIN / 2 ? PRUNE_MIN : 2 * c->count;
+	}
+}
+
+void race_check_read_only(const struct event *e, struct cell *c)
+{
+	const struct what *const w = &e->m->races->whats[e->what];
+	const bool read_only = (w->op & 0xff) == NVW__LOAD_READ_ONLY;
+	struct touch *const other = read_only ? &c->written : &c->read_only;
+	struct touch *const own = read_only ? &c->read_only : &c->written;
+	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
+
+	if (!read_only && !w->is_write) {
+		return;
+	}
+	if (other->mask & e->mask) {
+		race_tell_read_only(e, c, other);
+	}
+	*own = (struct touch){e->wavefront, e->what, (uint8_t)lane, (uint8_t)(own->mask | e->mask)};
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the parts of the race detector share: races.c takes instructions and barriers, accesses.c holds accesses against
+ * earlier ones, synchronize.c keeps what releases hand on, report.c tells what was found,
+ * operations.c numbers source places and what they do, store.c owns the memory.
+ *
+ * Every 8 aligned bytes that a kernel touches have a cell: the accesses that no later one stands for, and the clocks that
+ * were released into it. Time is one count for the kernel; it goes on after each instruction that releases. A clock's entry for
+ * a work-item is the time of one of its releases, so all that the work-item does between two of them may count as done right
+ * after the first: like accesses of a wavefront's lanes that have not released meanwhile are one record.
+ *
+ * Pointers to rows (cells, accesses, syncs, domains) hold until the next row of their kind is taken; what lists keep are numbers.
+ */
+#ifndef EMU_RACES_INTERNAL_H
+#define EMU_RACES_INTERNAL_H
+
+#include "races.h"
+#include "vclock.h"
+
+enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
+enum { FIRST_TIME = 1, MISSES = 1024, PRUNE_MIN = 32 };
+
+/* Whom the scope of an atomic includes, under the model. */
+enum reach { REACH_SELF, REACH_LOCAL, REACH_AGENT, REACH_REMOTE, REACHES };
+
+/* A source place and what is done there. */
+struct what {
+	const struct nvw_site *site;
+	uint32_t op;
+	uint32_t line; /* the first of these with the same source line */
+	enum reach reach;
+	bool is_atomic, is_write, acquires, releases;
+};
+
+struct access {
+	uint32_t next, wavefront;
+	uint32_t cell; /* 0: a row that is free */
+	uint64_t lanes;
+	uint64_t value; /* that all of them store */
+	uint32_t time, what;
+	uint8_t mask; /* of the cell's bytes */
+	bool has_value;
+};
+
+/* What has been released into bytes of a cell since the latest store that was no read-modify-write. */
+enum { BY_AGENT, BY_LOCAL_OR_WIDER, BY_REMOTE, BY_ANY, IGNORING_SCOPES, RELEASED };
+
+struct sync {
+	uint32_t next;
+	uint32_t domains; /* of local scope or wider, by domain */
+	vclock released[RELEASED];
+	uint32_t latest[REACHES]; /* whats of the releases, by reach */
+	uint64_t turn[REACHES];   /* when; 0: none */
+	uint32_t domain_of_latest;
+	uint8_t mask;
+};
+
+struct domain {
+	uint32_t next, id;
+	vclock released;
+};
+
+/* Somebody touched bytes of a cell in this kernel. */
+struct touch {
+	uint32_t wavefront, what;
+	uint8_t lane, mask;
+};
+
+struct cell {
+	uint64_t key;
+	uint32_t number; /* its row */
+	uint32_t reads, writes, syncs;
+	uint32_t count, prune_at; /* reads and writes */
+	struct touch written, read_only;
+};
+
+/* What the work-items of a wavefront know. */
+struct party {
+	vclock ordered[EMU_LANES];
+	vclock unscoped[EMU_LANES]; /* HRF: if scopes were ignored */
+	uint32_t since[EMU_LANES];  /* after the latest release */
+};
+
+/* An acquire that missed a release because of their scopes. */
+struct miss {
+	vclock released; /* what it missed, with what it got */
+	uint32_t release, acquire; /* whats */
+	uint32_t wavefront, lane, time;
+};
+
+/* Rows by number; 0 is none. The first word of a free row is the next free one's number. */
+struct rows {
+	char *rows;
+	uint32_t row_bytes, count, capacity, free;
+};
+
+struct emu_races {
+	bool scopes, remote, by_cu; /* HRF; with remote scopes; local scope is the CU's */
+	struct vclock_pool clocks;
+	uint32_t time;
+	uint64_t turns; /* releases, counted */
+	bool released;  /* by the instruction that is looked at */
+
+	struct rows accesses, syncs, domains, cells;
+	uint32_t *recent; /* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
+	uint32_t recent_mask;
+	uint32_t *table; /* cells by key */
+	uint32_t table_mask;
+	struct party **parties; /* by wavefront; NULL: knows nothing */
+	uint32_t *domain_of;    /* by wavefront */
+	uint64_t wavefronts;
+
+	struct what *whats;
+	uint32_t what_count, what_capacity;
+	uint32_t *what_table;
+	uint32_t what_mask;
+	uint32_t last_what;
+
+	struct miss misses[MISSES]; /* a ring */
+	uint64_t missed;
+
+	struct emu_race_report report;
+	struct {
+		uint32_t lines[2];
+	} found[EMU_RACES_MAX];
+};
+
+/* The instruction that is looked at: lanes of it that do one thing to bytes of one cell. */
+struct event {
+	struct nvw_machine *m;
+	uint32_t wavefront, what;
+	uint64_t lanes;
+	uint32_t since; /* their latest release */
+	uint64_t value;
+	bool has_value;
+	uint8_t mask;
+};
+
+static inline void *row(const struct rows *rows, uint32_t i)
+{
+	return rows->rows + (size_t)i * rows->row_bytes;
+}
+
+static inline struct access *access_at(const struct emu_races *r, uint32_t i)
+{
+	return row(&r->accesses, i);
+}
+
+static inline struct sync *sync_at(const struct emu_races *r, uint32_t i)
+{
+	return row(&r->syncs, i);
+}
+
+static inline struct domain *domain_at(const struct emu_races *r, uint32_t i)
+{
+	return row(&r->domains, i);
+}
+
+static inline struct cell *cell_at(const struct emu_races *r, uint32_t i)
+{
+	return row(&r->cells, i);
+}
+
+static inline uint32_t race_hash(uint64_t key)
+{
+	return (uint32_t)(nvw_mix64(key) >> 32);
+}
+
+static inline uint64_t race_group_of(const struct nvw_machine *m, uint32_t wavefront)
+{
+	return wavefront / m->exec.group_wavefronts;
+}
+
+/* Where the number of a read like this one is, if it was the latest with its hash. */
+static inline uint32_t *race_recent_of(const struct event *e, const struct cell *c)
+{
+	const uint64_t key = (uint64_t)c->number << 32 | (e->wavefront * 0x9e3779b1u ^ e->what << 8 ^ e->mask);
+
+	return &e->m->races->recent[race_hash(key) & e->m->races->recent_mask];
+}
+
+/* ---- store.c ------------------------------------------------------------------------------------------- */
+
+/* Ends the run, which stays as it is if it has ended already. */
+void race_out_of_memory(struct nvw_machine *m);
+/* A zeroed row; 0 without memory. */
+uint32_t race_row_take(struct nvw_machine *m, struct rows *rows);
+void race_row_give(struct rows *rows, uint32_t i);
+
+/* The cell of 8 aligned bytes (line << 3 | word), made if need be; NULL without memory. */
+struct cell *race_cell_for(struct nvw_machine *m, uint64_t key);
+/* What the wavefront's work-items know, nothing at first; NULL without memory. */
+struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront);
+/* The event becomes the first record of one of the cell's lists. */
+void race_remember(const struct event *e, struct cell *c, uint32_t *list);
+
+/* Forgets all accesses and clocks, but not the cells: what comes is ordered after everything so far. */
+void race_forget_order(struct emu_races *r);
+/* Forgets the cells as well, and makes room for the wavefronts of m's kernel. */
+void race_store_launch(struct nvw_machine *m);
+/* The first memory of a zeroed detector; false if there is none. */
+bool race_store_begin(struct emu_races *r);
+/* Gives back the detector and what it has, also after race_store_begin() failed. */
+void race_store_free(struct emu_races *r);
+
+/* ---- operations.c -------------------------------------------------------------------------------------- */
+
+/* The number, in whats, of what a source place does; 0 without memory. */
+uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, uint32_t op);
+/* Room for more of them; false without memory, and the ones there are stay. */
+bool race_grow_whats(struct emu_races *r);
+
+/* ---- accesses.c ---------------------------------------------------------------------------------------- */
+
+/* Tells the races of the event with earlier accesses to its bytes, and remembers it. */
+void race_check(const struct event *e, struct cell *c);
+/* A read-only load promises that nobody writes the bytes in this kernel, ordered or not: tells where that is broken. */
+void race_check_read_only(const struct event *e, struct cell *c);
+
+/* ---- synchronize.c ------------------------------------------------------------------------------------- */
+
+/* *clock, a reference of the caller's, learns what other knows. */
+void race_learn(struct emu_races *r, vclock *clock, vclock other);
+/* A lane of the event acquires what was released into its bytes, as far as scopes let it. */
+void race_acquire(const struct event *e, struct cell *c, unsigned lane);
+void race_release(const struct event *e, struct cell *c, unsigned lane);
+/* A store that is no read-modify-write: who reads it does not read what was there before. */
+void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask);
+
+/* ---- report.c ------------------------------------------------------------------------------------------ */
+
+/* Counts a race of the event's lane with an access's, and describes it if it is the first of its pair of lines. */
+void race_tell(const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane);
+/* Likewise, of a read-only load and a write, of which other came first. */
+void race_tell_read_only(const struct event *e, const struct cell *c, const struct touch *other);
+
+#endif

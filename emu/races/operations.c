@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations by number: a source place and what is done there, with what it means under the model: whom its scope
+ * reaches, whether it acquires, releases, writes.
+ *
+ * A number stays what it is until the detector ends, from kernel to kernel, so that pairs of source lines are told once. The
+ * same place and operation have the same number.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+enum { WHATS_MIN = 256 };
+
+static enum reach reach_of(const struct emu_races *r, enum nvw_scope scope)
+{
+	if (!r->scopes) {
+		return REACH_AGENT;
+	}
+	switch (scope) {
+	case NVW_SCOPE_WORKITEM:
+		return REACH_SELF;
+	case NVW_SCOPE_WORKGROUP:
+		return REACH_LOCAL;
+	case NVW_SCOPE_AGENT:
+	case NVW_SCOPE_SYSTEM:
+		return REACH_AGENT;
+	case NVW_SCOPE_REMOTE_AGENT:
+	case NVW_SCOPE_REMOTE_SYSTEM:
+		break;
+	}
+	return r->remote ? REACH_REMOTE : REACH_AGENT;
+}
+
+static struct what describe(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
+{
+	const unsigned kind = op & 0xff, order = op >> 16 & 0xff;
+	struct what w = {.site = site, .op = op, .line = r->what_count};
+
+	w.is_atomic = kind >= NVW__ATOMIC_LOAD;
+	w.is_write = kind == NVW__STORE || (w.is_atomic && kind != NVW__ATOMIC_LOAD && !(kind & FAILED));
+	w.reach = w.is_atomic ? reach_of(r, (enum nvw_scope)(op >> 24)) : REACH_SELF;
+	w.acquires = w.is_atomic && kind != NVW__ATOMIC_STORE && order != NVW_RELAXED && order != NVW_RELEASE;
+	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE;
+	for (uint32_t i = 0; i < r->what_count; i++) {
+		if (r->whats[i].site->line == site->line && !strcmp(r->whats[i].site->file, site->file)) {
+			w.line = r->whats[i].line;
+			break;
+		}
+	}
+	return w;
+}
+
+static uint32_t what_slot(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
+{
+	uint32_t slot = race_hash((uint64_t)(uintptr_t)site ^ (uint64_t)op << 32) & r->what_mask;
+
+	while (r->what_table[slot]) {
+		const struct what *const w = &r->whats[r->what_table[slot] - 1];
+
+		if (w->site == site && w->op == op) {
+			break;
+		}
+		slot = (slot + 1) & r->what_mask;
+	}
+	return slot;
+}
+
+bool race_grow_whats(struct emu_races *r)
+{
+	const uint32_t capacity = r->what_capacity ? 2 * r->what_capacity : WHATS_MIN;
+	struct what *const whats = realloc(r->whats, capacity * sizeof *whats);
+	uint32_t *const table = calloc(2 * capacity, sizeof *table);
+
+	r->whats = whats ? whats : r->whats;
+	if (!whats || !table) {
+		free(table);
+		return false;
+	}
+	free(r->what_table);
+	r->what_table = table;
+	r->what_mask = 2 * capacity - 1;
+	r->what_capacity = capacity;
+	for (uint32_t i = 0; i < r->what_count; i++) {
+		table[what_slot(r, whats[i].site, whats[i].op)] = i + 1;
+	}
+	return true;
+}
+
+uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, uint32_t op)
+{
+	struct emu_races *const r = m->races;
+	uint32_t slot;
+
+	if (r->last_what < r->what_count && r->whats[r->last_what].site == site && r->whats[r->last_what].op == op) {
+		return r->last_what;
+	}
+	slot = what_slot(r, site, op);
+	if (!r->what_table[slot]) {
+		if (r->what_count == r->what_capacity) {
+			if (!race_grow_whats(r)) {
+				race_out_of_memory(m);
+				return 0;
+			}
+			slot = what_slot(r, site, op);
+		}
+		r->whats[r->what_count] = describe(r, site, op);
+		r->what_table[slot] = ++r->what_count;
+	}
+	return r->last_what = r->what_table[slot] - 1;
+}

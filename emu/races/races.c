@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The race detector: happens-before by vector clocks. See races.h, internal.h and docs/races.md.
+ *
+ * This file takes the machine's instructions apart into events, lanes of a wavefront that do one thing to bytes of one cell,
+ * and carries barriers and launches out on what wavefronts know. It guarantees the order: an acquire learns before its access
+ * is judged, and a release hands on its own access with what came before it.
+ */
+#include <stdlib.h>
+
+#include "../protocol/protocol.h"
+#include "internal.h"
+
+/* ---- Instructions -------------------------------------------------------------------------------------- */
+
+static uint32_t number_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
+{
+	return (uint32_t)(wf->group->id * m->exec.group_wavefronts + wf->first_local / m->config.wavefront_width);
+}
+
+static bool is_read_modify_write(const struct what *w)
+{
+	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
+}
+
+/* The event's bytes of one cell; it is of one lane if it synchronizes. */
+static void take_cell(const struct event *e, struct cell *c)
+{
+	struct emu_races *const r = e->m->races;
+	const struct what *const w = &r->whats[e->what];
+	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
+
+	race_check_read_only(e, c);
+	if ((w->op & 0xff) == NVW__LOAD_READ_ONLY) {
+		return;
+	}
+	if (w->acquires) {
+		race_acquire(e, c, lane);
+	}
+	race_check(e, c);
+	if (w->is_write && !is_read_modify_write(w) && c->syncs) {
+		race_forget_released(r, c, e->mask);
+	}
+	if (w->releases) {
+		race_release(e, c, lane);
+	}
+}
+
+/* Bytes at an address, 8 aligned ones after the other: an access may lie across two of them. */
+static void take_bytes(struct event *e, uint64_t address, unsigned size)
+{
+	emu_line_id line = EMU_NO_LINE;
+	unsigned offset = 0;
+	uint32_t bytes;
+
+	emu_locate(e->m, address, size, &line, &offset);
+	bytes = ((UINT32_C(1) << size) - 1) << offset % 8;
+	for (unsigned word = offset / 8; bytes && !e->m->error; word++, bytes >>= 8) {
+		struct cell *const c = race_cell_for(e->m, (uint64_t)line << 3 | word);
+
+		e->mask = (uint8_t)bytes;
+		if (c) {
+			take_cell(e, c);
+		}
+	}
+}
+
+/* Takes the first of lanes and, unless it goes alone, those that do the same to the same bytes and have not released
+ * since. They may store different values. */
+static void take_lanes(struct event *e, const struct emu_wavefront *wf, uint64_t lanes, bool alone, bool is_store)
+{
+	static const uint32_t never[EMU_LANES] = {[0 ... EMU_LANES - 1] = FIRST_TIME};
+	const struct party *const party = e->m->races->parties[e->wavefront];
+	const uint32_t *const since = party ? party->since : never;
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+
+	e->lanes = 0;
+	e->since = since[first];
+	e->value = is_store ? wf->requests[first].value : 0;
+	e->has_value = is_store;
+	for (uint64_t rest = alone ? lanes & -lanes : lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		if (wf->requests[lane].address == wf->requests[first].address && since[lane] == since[first]) {
+			e->lanes |= UINT64_C(1) << lane;
+			e->has_value = e->has_value && wf->requests[lane].value == e->value;
+		}
+	}
+	e->value = e->has_value ? e->value : 0;
+}
+
+/* The operation of a request that has been carried out. */
+static uint32_t operation(const struct nvw__request *request, unsigned size)
+{
+	const uint64_t all = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
+
+	return (request->op & 0xff) == NVW__COMPARE_EXCHANGE && request->value != (request->compare & all) ?
+		       request->op | FAILED :
+		       request->op;
+}
+
+static void finish_instruction(struct nvw_machine *m)
+{
+	struct emu_races *const r = m->races;
+
+	r->time += r->released;
+	r->released = false;
+	if (r->clocks.failed) {
+		race_out_of_memory(m);
+	}
+	if (r->time >= UINT32_MAX >> 1 && !m->error) {
+		m->error = nvw_fail(NVW_E_MEMORY, "kernel %s has more releases than the race check can count", m->exec.name);
+	}
+}
+
+void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const struct nvw__request *const requests = wf->requests;
+	const uint32_t op = requests[__builtin_ctzll(lanes)].op;
+	const unsigned kind = op & 0xff, size = 1u << (op >> 8 & 0xff);
+	const bool one_by_one =
+		kind >= NVW__ATOMIC_LOAD && ((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
+	struct event e = {.m = m};
+
+	if (!m->races) {
+		return;
+	}
+	e.wavefront = number_of(m, wf);
+	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
+	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
+		const struct nvw__request *const request = &requests[__builtin_ctzll(rest)];
+
+		take_lanes(&e, wf, rest, one_by_one, kind == NVW__STORE);
+		e.what = race_what_number(m, request->site, operation(request, size));
+		take_bytes(&e, request->address, size);
+	}
+	finish_instruction(m);
+}
+
+/* ---- Barriers, kernels --------------------------------------------------------------------------------- */
+
+/* What any of a group's work-items knows, and that all have come here. */
+static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscoped)
+{
+	struct emu_races *const r = m->races;
+	vclock known = VCLOCK_NONE, previous = VCLOCK_NONE;
+
+	for (uint32_t i = first; i < first + m->exec.group_wavefronts; i++) {
+		const struct party *const party = r->parties[i];
+
+		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
+			const vclock clock = unscoped ? party->unscoped[lane] : party->ordered[lane];
+
+			if (clock != previous) {
+				race_learn(r, &known, clock);
+				previous = clock;
+			}
+		}
+	}
+	for (uint32_t i = first; i < first + m->exec.group_wavefronts; i++) {
+		const vclock marked = vclock_mark(&r->clocks, known, i, UINT64_MAX, r->time);
+
+		vclock_drop(&r->clocks, known);
+		known = marked;
+	}
+	return known;
+}
+
+void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
+{
+	struct emu_races *const r = m->races;
+	const uint32_t first = (uint32_t)(group->id * m->exec.group_wavefronts);
+
+	for (unsigned unscoped = 0; r && unscoped <= r->scopes && !m->error; unscoped++) {
+		const vclock known = known_to_group(m, first, unscoped);
+
+		for (unsigned n = 0; n < m->exec.group_wavefronts * EMU_LANES && !m->error; n++) {
+			struct party *const party = race_party_of(m, first + n / EMU_LANES);
+
+			if (party) {
+				vclock *const clock =
+					&(unscoped ? party->unscoped : party->ordered)[n % EMU_LANES];
+
+				vclock_drop(&r->clocks, *clock);
+				*clock = vclock_keep(known);
+				party->since[n % EMU_LANES] = r->time + 1;
+			}
+		}
+		vclock_drop(&r->clocks, known);
+	}
+	if (r) {
+		r->released = true;
+		finish_instruction(m);
+	}
+}
+
+void races_kernel_barrier(struct nvw_machine *m)
+{
+	struct emu_races *const r = m->races;
+
+	if (r) {
+		race_forget_order(r);
+		for (uint32_t i = 1; i <= r->cells.count; i++) {
+			struct cell *const c = cell_at(r, i);
+
+			c->reads = c->writes = c->syncs = c->count = 0;
+			c->prune_at = PRUNE_MIN;
+		}
+	}
+}
+
+void races_group_finish(struct nvw_machine *m, const struct emu_group *group)
+{
+	struct emu_races *const r = m->races;
+	const uint64_t first = group->id * m->exec.group_wavefronts;
+
+	for (uint64_t i = first; r && i < first + m->exec.group_wavefronts; i++) {
+		struct party *const party = r->parties[i];
+
+		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
+			vclock_drop(&r->clocks, party->ordered[lane]);
+			vclock_drop(&r->clocks, party->unscoped[lane]);
+		}
+		free(party);
+		r->parties[i] = NULL;
+	}
+}
+
+void races_launch(struct nvw_machine *m)
+{
+	if (m->races) {
+		race_store_launch(m);
+	}
+}
+
+/* ---- A detector's life --------------------------------------------------------------------------------- */
+
+int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
+{
+	const bool scopes = model == EMU_RACES_HRF || (model == EMU_RACES_CLAIMED && m->protocol->scopes != EMU_SCOPES_WIDENED);
+	struct emu_races *const r = calloc(1, sizeof *r);
+
+	assert(m->exec.number == 0 && !m->races);
+	m->races = r;
+	if (!r || !race_store_begin(r)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
+	}
+	r->scopes = scopes;
+	r->remote = scopes && m->protocol->scopes == EMU_SCOPES_PROMOTED;
+	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
+	r->report.model = !scopes	  ? "DRF" :
+			  r->remote ? "HRF-indirect with remote scopes" :
+			  r->by_cu  ? "HRF-indirect, work-group scope is that of the CU" :
+				      "HRF-indirect";
+	return 0;
+}
+
+const struct emu_race_report *emu_races(const struct nvw_machine *m)
+{
+	return m->races ? &m->races->report : NULL;
+}
+
+void races_finish(struct nvw_machine *m)
+{
+	if (m->races) {
+		race_store_free(m->races);
+		m->races = NULL;
+	}
+}

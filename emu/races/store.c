@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The detector's memory: rows, cells by address with the accesses that they remember, and what wavefronts know.
+ *
+ * Nothing is given back to the system before the detector ends: a kernel's cells and rows serve the next one. When memory
+ * runs out the run ends with a message (race_out_of_memory), and callers get 0 or NULL, never a row that is somebody else's.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+enum { ROWS_MIN = 1024, CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
+
+void race_out_of_memory(struct nvw_machine *m)
+{
+	if (!m->error) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for the race check of kernel %s", m->exec.name);
+	}
+}
+
+static void reset_rows(struct rows *rows)
+{
+	rows->count = rows->free = 0;
+}
+
+uint32_t race_row_take(struct nvw_machine *m, struct rows *rows)
+{
+	uint32_t i = rows->free;
+
+	if (i) {
+		memcpy(&rows->free, row(rows, i), sizeof rows->free);
+	} else {
+		if (rows->count + 1 >= rows->capacity) {
+			const uint32_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;
+			char *const grown = realloc(rows->rows, (size_t)capacity * rows->row_bytes);
+
+			if (!grown) {
+				race_out_of_memory(m);
+				return 0;
+			}
+			rows->rows = grown;
+			rows->capacity = capacity;
+		}
+		i = ++rows->count;
+	}
+	memset(row(rows, i), 0, rows->row_bytes);
+	return i;
+}
+
+void race_row_give(struct rows *rows, uint32_t i)
+{
+	memcpy(row(rows, i), &rows->free, sizeof rows->free);
+	rows->free = i;
+}
+
+/* ---- Cells and their accesses -------------------------------------------------------------------------- */
+
+static void put_cell(struct emu_races *r, uint32_t i)
+{
+	uint32_t slot = race_hash(cell_at(r, i)->key) & r->table_mask;
+
+	while (r->table[slot]) {
+		slot = (slot + 1) & r->table_mask;
+	}
+	r->table[slot] = i;
+}
+
+static bool grow_table(struct emu_races *r)
+{
+	const uint32_t size = r->table ? 2 * (r->table_mask + 1) : CELLS_MIN;
+	uint32_t *const table = calloc(size, sizeof *table);
+
+	if (!table) {
+		return false;
+	}
+	free(r->table);
+	r->table = table;
+	r->table_mask = size - 1;
+	for (uint32_t i = 1; i <= r->cells.count; i++) {
+		put_cell(r, i);
+	}
+	return true;
+}
+
+struct cell *race_cell_for(struct nvw_machine *m, uint64_t key)
+{
+	struct emu_races *const r = m->races;
+	uint32_t slot, i;
+
+	for (slot = race_hash(key) & r->table_mask; r->table[slot]; slot = (slot + 1) & r->table_mask) {
+		if (cell_at(r, r->table[slot])->key == key) {
+			return cell_at(r, r->table[slot]);
+		}
+	}
+	if (2 * r->cells.count > r->table_mask && !grow_table(r)) {
+		race_out_of_memory(m);
+		return NULL;
+	}
+	i = race_row_take(m, &r->cells);
+	if (!i) {
+		return NULL;
+	}
+	cell_at(r, i)->key = key;
+	cell_at(r, i)->number = i;
+	cell_at(r, i)->prune_at = PRUNE_MIN;
+	put_cell(r, i);
+	return cell_at(r, i);
+}
+
+/* Forgets all: they are found by a search then. */
+static bool grow_recent(struct emu_races *r)
+{
+	const uint32_t size = r->recent ? 4 * (r->recent_mask + 1) : RECENT_MIN;
+	uint32_t *const recent = calloc(size, sizeof *recent);
+
+	if (recent) {
+		free(r->recent);
+		r->recent = recent;
+		r->recent_mask = size - 1;
+	}
+	return recent;
+}
+
+void race_remember(const struct event *e, struct cell *c, uint32_t *list)
+{
+	struct emu_races *const r = e->m->races;
+	const uint32_t i = race_row_take(e->m, &r->accesses);
+
+	if (i) {
+		*access_at(r, i) = (struct access){.next = *list, .wavefront = e->wavefront, .cell = c->number,
+			.lanes = e->lanes, .value = e->value, .time = e->since, .what = e->what, .mask = e->mask,
+			.has_value = e->has_value};
+		*list = i;
+		c->count++;
+		if (r->accesses.count > r->recent_mask / 2 && !grow_recent(r)) {
+			race_out_of_memory(e->m);
+		}
+		if (list == &c->reads) {
+			*race_recent_of(e, c) = i;
+		}
+	}
+}
+
+/* ---- What wavefronts know ------------------------------------------------------------------------------ */
+
+struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
+{
+	struct party **const party = &m->races->parties[wavefront];
+
+	if (!*party) {
+		*party = malloc(sizeof **party);
+		if (!*party) {
+			race_out_of_memory(m);
+			return NULL;
+		}
+		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+			(*party)->ordered[lane] = (*party)->unscoped[lane] = VCLOCK_NONE;
+			(*party)->since[lane] = FIRST_TIME;
+		}
+	}
+	return *party;
+}
+
+void race_forget_order(struct emu_races *r)
+{
+	for (uint64_t i = 0; i < r->wavefronts; i++) {
+		free(r->parties[i]);
+		r->parties[i] = NULL;
+	}
+	vclock_reset(&r->clocks, r->wavefronts);
+	reset_rows(&r->accesses);
+	reset_rows(&r->syncs);
+	reset_rows(&r->domains);
+	memset(r->recent, 0, (r->recent_mask + 1) * sizeof *r->recent);
+	r->missed = 0;
+	r->time = FIRST_TIME;
+}
+
+/* ---- Kernels, and a detector's life -------------------------------------------------------------------- */
+
+void race_store_launch(struct nvw_machine *m)
+{
+	struct emu_races *const r = m->races;
+
+	race_forget_order(r);
+	reset_rows(&r->cells);
+	memset(r->table, 0, (r->table_mask + 1) * sizeof *r->table);
+	free(r->parties);
+	free(r->domain_of);
+	r->wavefronts = m->exec.groups * m->exec.group_wavefronts;
+	r->parties = calloc(r->wavefronts, sizeof *r->parties);
+	r->domain_of = calloc(r->wavefronts, sizeof *r->domain_of);
+	if (!r->parties || !r->domain_of) {
+		r->wavefronts = 0;
+		race_out_of_memory(m);
+	}
+	vclock_reset(&r->clocks, r->wavefronts);
+}
+
+bool race_store_begin(struct emu_races *r)
+{
+	r->accesses.row_bytes = sizeof(struct access);
+	r->syncs.row_bytes = sizeof(struct sync);
+	r->domains.row_bytes = sizeof(struct domain);
+	r->cells.row_bytes = sizeof(struct cell);
+	return grow_table(r) && race_grow_whats(r) && grow_recent(r);
+}
+
+void race_store_free(struct emu_races *r)
+{
+	for (uint64_t i = 0; i < r->wavefronts; i++) {
+		free(r->parties[i]);
+	}
+	vclock_finish(&r->clocks);
+	free(r->accesses.rows);
+	free(r->syncs.rows);
+	free(r->domains.rows);
+	free(r->cells.rows);
+	free(r->table);
+	free(r->recent);
+	free(r->parties);
+	free(r->domain_of);
+	free(r->whats);
+	free(r->what_table);
+	free(r);
+}

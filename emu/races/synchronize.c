@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What releases hand to acquires through the bytes that both name, and what barriers' members learn.
+ *
+ * Under HRF each work-item has two clocks, what is ordered and what would be if scopes were ignored. Where they
+ * differ, scopes are to blame, and the acquires that missed a release because of them are kept to be named.
+ */
+#include "internal.h"
+
+void race_learn(struct emu_races *r, vclock *clock, vclock other)
+{
+	const vclock joined = vclock_join(&r->clocks, *clock, other);
+
+	vclock_drop(&r->clocks, *clock);
+	*clock = joined;
+}
+
+static void forget_sync(struct emu_races *r, struct sync *s)
+{
+	for (unsigned i = 0; i < RELEASED; i++) {
+		vclock_drop(&r->clocks, s->released[i]);
+		s->released[i] = VCLOCK_NONE;
+	}
+	while (s->domains) {
+		const uint32_t i = s->domains;
+
+		s->domains = domain_at(r, i)->next;
+		vclock_drop(&r->clocks, domain_at(r, i)->released);
+		race_row_give(&r->domains, i);
+	}
+	memset(s->turn, 0, sizeof s->turn);
+}
+
+/* A store that is no read-modify-write: who reads it does not read what was there before. */
+void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask)
+{
+	for (uint32_t *link = &c->syncs; *link;) {
+		struct sync *const s = sync_at(r, *link);
+		const uint32_t i = *link;
+
+		if (s->mask & mask) {
+			forget_sync(r, s);
+			*link = s->next;
+			race_row_give(&r->syncs, i);
+		} else {
+			link = &s->next;
+		}
+	}
+}
+
+static struct sync *sync_for(const struct event *e, struct cell *c)
+{
+	struct emu_races *const r = e->m->races;
+	uint32_t i = c->syncs;
+
+	while (i && sync_at(r, i)->mask != e->mask) {
+		i = sync_at(r, i)->next;
+	}
+	if (!i) {
+		i = race_row_take(e->m, &r->syncs);
+		if (!i) {
+			return NULL;
+		}
+		sync_at(r, i)->next = c->syncs;
+		sync_at(r, i)->mask = e->mask;
+		for (unsigned k = 0; k < RELEASED; k++) {
+			sync_at(r, i)->released[k] = VCLOCK_NONE;
+		}
+		c->syncs = i;
+	}
+	return sync_at(r, i);
+}
+
+/* What work-items of a domain released with local scope or wider; NULL if nothing. */
+static struct domain *domain_in(const struct emu_races *r, const struct sync *s, uint32_t id)
+{
+	for (uint32_t i = s->domains; i; i = domain_at(r, i)->next) {
+		if (domain_at(r, i)->id == id) {
+			return domain_at(r, i);
+		}
+	}
+	return NULL;
+}
+
+static void release_to_domain(const struct event *e, struct sync *s, vclock published)
+{
+	struct emu_races *const r = e->m->races;
+	const uint32_t id = r->domain_of[e->wavefront];
+	struct domain *d = domain_in(r, s, id);
+
+	if (!d) {
+		const uint32_t i = race_row_take(e->m, &r->domains);
+
+		if (!i) {
+			return;
+		}
+		d = domain_at(r, i);
+		*d = (struct domain){.next = s->domains, .id = id, .released = VCLOCK_NONE};
+		s->domains = i;
+	}
+	race_learn(r, &d->released, published);
+}
+
+void race_release(const struct event *e, struct cell *c, unsigned lane)
+{
+	struct emu_races *const r = e->m->races;
+	const struct what *const w = &r->whats[e->what];
+	struct sync *const s = sync_for(e, c);
+	struct party *const party = race_party_of(e->m, e->wavefront);
+	vclock published, unscoped;
+
+	if (!s || !party) {
+		return;
+	}
+	published = vclock_mark(&r->clocks, party->ordered[lane], e->wavefront, e->lanes, r->time);
+	if (w->reach >= REACH_AGENT) {
+		race_learn(r, &s->released[BY_AGENT], published);
+	}
+	if (r->scopes) {
+		unscoped = vclock_mark(&r->clocks, party->unscoped[lane], e->wavefront, e->lanes, r->time);
+		race_learn(r, &s->released[BY_ANY], published);
+		race_learn(r, &s->released[IGNORING_SCOPES], unscoped);
+		vclock_drop(&r->clocks, unscoped);
+		if (w->reach >= REACH_LOCAL) {
+			race_learn(r, &s->released[BY_LOCAL_OR_WIDER], published);
+			release_to_domain(e, s, published);
+		}
+		if (w->reach == REACH_REMOTE) {
+			race_learn(r, &s->released[BY_REMOTE], published);
+		}
+		s->latest[w->reach] = e->what;
+		s->turn[w->reach] = ++r->turns;
+		s->domain_of_latest = w->reach == REACH_LOCAL ? r->domain_of[e->wavefront] : s->domain_of_latest;
+	}
+	vclock_drop(&r->clocks, published);
+	party->since[lane] = r->time + 1;
+	r->released = true;
+}
+
+/* The latest release into s that an acquire of this scope does not synchronize with. */
+static uint32_t missed_release(const struct emu_races *r, const struct event *e, const struct sync *s)
+{
+	const enum reach reach = r->whats[e->what].reach;
+	enum reach best = REACHES;
+
+	for (enum reach i = REACH_SELF; i < REACHES; i++) {
+		const bool met = i == REACH_LOCAL && reach >= REACH_LOCAL && reach != REACH_REMOTE &&
+				 s->domain_of_latest == r->domain_of[e->wavefront];
+
+		if (s->turn[i] && !(i >= REACH_AGENT && reach >= REACH_AGENT) && !met &&
+			(best == REACHES || s->turn[i] > s->turn[best])) {
+			best = i;
+		}
+	}
+	for (enum reach i = REACH_SELF; best == REACHES && i < REACHES; i++) {
+		best = s->turn[i] ? i : best;
+	}
+	return s->latest[best];
+}
+
+static void note_miss(const struct event *e, const struct sync *s, unsigned lane)
+{
+	struct emu_races *const r = e->m->races;
+	struct miss *const miss = &r->misses[r->missed % MISSES];
+
+	for (uint64_t n = r->missed; n && n + MISSES > r->missed; n--) {
+		const struct miss *const old = &r->misses[(n - 1) % MISSES];
+
+		if (old->released == s->released[BY_ANY] && old->wavefront == e->wavefront && old->lane == lane) {
+			return; /* who spins misses the same again */
+		}
+	}
+	if (r->missed >= MISSES) {
+		vclock_drop(&r->clocks, miss->released);
+	}
+	*miss = (struct miss){.released = vclock_keep(s->released[BY_ANY]),
+		.release = missed_release(r, e, s),
+		.acquire = e->what,
+		.wavefront = e->wavefront,
+		.lane = lane,
+		.time = r->time};
+	r->missed++;
+}
+
+/* What an acquire by a lane learns from s under HRF-indirect. */
+static void acquire_scoped(const struct event *e, const struct sync *s, struct party *party, unsigned lane)
+{
+	struct emu_races *const r = e->m->races;
+	const enum reach reach = r->whats[e->what].reach;
+	const struct domain *const d = domain_in(r, s, r->domain_of[e->wavefront]);
+	vclock *const known = &party->ordered[lane];
+	vclock all;
+
+	if (reach == REACH_REMOTE) {
+		race_learn(r, known, s->released[BY_LOCAL_OR_WIDER]);
+	}
+	if (reach == REACH_AGENT) {
+		race_learn(r, known, s->released[BY_AGENT]);
+	}
+	if (reach >= REACH_LOCAL) {
+		race_learn(r, known, s->released[BY_REMOTE]);
+		race_learn(r, known, d ? d->released : VCLOCK_NONE);
+	}
+	race_learn(r, &party->unscoped[lane], s->released[IGNORING_SCOPES]);
+	all = vclock_join(&r->clocks, *known, s->released[BY_ANY]);
+	if (all != *known) {
+		note_miss(e, s, lane);
+	}
+	vclock_drop(&r->clocks, all);
+}
+
+void race_acquire(const struct event *e, struct cell *c, unsigned lane)
+{
+	struct emu_races *const r = e->m->races;
+	struct party *const party = c->syncs ? race_party_of(e->m, e->wavefront) : NULL;
+
+	for (uint32_t i = party ? c->syncs : 0; i; i = sync_at(r, i)->next) {
+		const struct sync *const s = sync_at(r, i);
+
+		if (!(s->mask & e->mask)) {
+			continue;
+		}
+		if (r->scopes) {
+			acquire_scoped(e, s, party, lane);
+		} else {
+			race_learn(r, &party->ordered[lane], s->released[BY_AGENT]);
+		}
+	}
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# test_manual.sh NVWAVE MANUAL: the manual page has every command and option that --help shows, and no others.
+set -eu
+nvwave=$1
+manual=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+commands=$("$nvwave" --help | sed -n 's/^  nvwave \([a-z]*\).*/\1/p' | sort -u)
+
+for command in $commands; do
+	"$nvwave" "$command" --help
+done 2>&1 | grep -o -e '--[a-z][a-z-]*' | sort -u >"$folder/shown"
+# Fl -name is how the manual page writes --name.
+grep -o 'Fl -[a-z][a-z-]*' "$manual" | sed 's/^Fl -/--/' | sort -u >"$folder/written"
+printf '%s\n' --help --name >"$folder/general" # of every command; in "options are written --name=value"
+
+echo 1..3
+for command in $commands; do
+	grep -q "^\.Cm $command" "$manual" || echo "# no $command in the manual page"
+done >"$folder/lacking"
+cat "$folder/lacking"
+[ ! -s "$folder/lacking" ] && [ -n "$commands" ] && echo "ok 1 - every_command_is_in_the_manual_page" ||
+	echo "not ok 1 - every_command_is_in_the_manual_page"
+sort -u "$folder/written" "$folder/general" | comm -23 "$folder/shown" - | sed 's/^/# only in the help: /' >"$folder/lacking"
+cat "$folder/lacking"
+[ ! -s "$folder/lacking" ] && echo "ok 2 - every_option_of_the_help_is_in_the_manual_page" ||
+	echo "not ok 2 - every_option_of_the_help_is_in_the_manual_page"
+sort -u "$folder/shown" "$folder/general" | comm -13 - "$folder/written" | sed 's/^/# only in the manual page: /' >"$folder/lacking"
+cat "$folder/lacking"
+[ ! -s "$folder/lacking" ] && [ -s "$folder/shown" ] && echo "ok 3 - every_option_of_the_manual_page_is_in_the_help" ||
+	echo "not ok 3 - every_option_of_the_manual_page_is_in_the_help"

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""layers.py ROOT: who includes whom, against ARCHITECTURE.md ("Folders, and who may know whom").
+
+Prints a line for each include that is not allowed and for each folder of C files that the table below lacks; exit status
+1 if there is one. Includes that name no file of the tree are the system's, or generated.
+"""
+import os
+import re
+import sys
+
+# What a folder's files may include besides their own: folders, or single files. None: everything.
+MAY_KNOW = {
+    'lib': ['lib'],
+    'recovery': ['lib'],
+    'emu': ['lib'],
+    'workloads': ['lib/nvw'],
+    'crashtest': ['lib', 'recovery', 'emu'],
+    'host': ['lib', 'emu/config.h'],
+    'litmus': ['lib', 'emu', 'crashtest'],
+    'cli': None,
+    'bench': None,
+    'docs': None,
+    'tests': None,
+}
+# Part of programs that are not ours: the C library alone.
+PRELOADED = ['host/' + name for name in ('attach.c', 'delay.c', 'libc.c', 'libpmem.c', 'mappings.c', 'program.c',
+                                         'record.c', 'sites.c')] + ['crashtest/fork_preload.c']
+SEARCHED = ['', 'lib', 'emu', 'workloads', 'litmus']
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def sources(root):
+    for folder in sorted(os.listdir(root)):
+        if folder.startswith(('.', 'build')):
+            continue
+        for path, _, names in os.walk(os.path.join(root, folder)):
+            for name in sorted(names):
+                if name.endswith(('.c', '.h', '.def')):
+                    yield os.path.relpath(os.path.join(path, name), root)
+
+
+def resolve(root, path, name):
+    for folder in [os.path.dirname(path)] + SEARCHED:
+        found = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(os.path.join(root, found)):
+            return found
+    return None
+
+
+def allowed(path, included):
+    folder = path.split('/')[0]
+    if path in PRELOADED:
+        return included.startswith(folder + '/')
+    known = MAY_KNOW[folder]
+    return known is None or included.startswith(folder + '/') or any(
+        included == k or included.startswith(k + '/') for k in known)
+
+
+def main(root):
+    wrong = 0
+    for path in sources(root):
+        if path.split('/')[0] not in MAY_KNOW:
+            print('%s: its folder is not in the table' % path)
+            wrong += 1
+            continue
+        with open(os.path.join(root, path), encoding='utf-8') as file:
+            for name in INCLUDE.findall(file.read()):
+                included = resolve(root, path, name)
+                if included and not allowed(path, included):
+                    print('%s includes %s' % (path, included))
+                    wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1]))

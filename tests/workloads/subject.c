@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See subject.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "subject.h"
+
+void *subject_prepare(
+	const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed, int mutation)
+{
+	void *plan = NULL;
+
+	if (workload->prepare(ideal_options(workload->options, given), seed, mutation, &plan) != 0) {
+		fail_msg("prepare: %s", nvw_error_message());
+	}
+	return plan;
+}
+
+struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed,
+	int mutation, uint64_t bytes)
+{
+	return (struct subject){.workload = workload,
+		.plan = subject_prepare(workload, given, seed, mutation),
+		.machine = ideal_create(bytes, seed)};
+}
+
+void subject_end(struct subject *s)
+{
+	s->workload->dispose(s->plan);
+	ideal_destroy();
+}
+
+bool subject_survives(const struct subject *s, struct nvw_recovery *ret_report)
+{
+	const struct nvw_workload *const w = s->workload;
+	struct nvw_pool *const copy = ideal_pool_copy();
+	struct nvw_recovery again = {0};
+	int error;
+
+	*ret_report = (struct nvw_recovery){0};
+	error = w->recover(copy, ret_report);
+	if (error == 0) {
+		error = w->check(s->plan, copy, ideal_acks(), ideal_findings());
+	}
+	if (error == 0) {
+		error = w->check(NULL, copy, NULL, ideal_findings());
+	}
+	assert_int_equal(w->recover(copy, &again), error == NVW_E_DAMAGED ? error : 0);
+	assert_int_equal(again.structure_repairs + again.blocks_freed, 0);
+	ideal_pool_free(copy);
+	return error == 0;
+}
+
+static void cut_power(void *context)
+{
+	struct subject *const s = context;
+	struct nvw_recovery report;
+
+	if (++s->stores % s->every == 0) {
+		s->states++;
+		s->inconsistent += !subject_survives(s, &report);
+	}
+}
+
+void subject_run(struct subject *s, int mutation, uint64_t every)
+{
+	struct nvw_recovery report;
+	const char *why;
+
+	s->every = every;
+	ideal_on_store(every != 0 ? cut_power : NULL, s);
+	if (s->workload->setup(s->plan, s->machine) != 0 || s->workload->run(s->plan, s->machine) != 0) {
+		fail_msg("run: %s", nvw_error_message());
+	}
+	ideal_on_store(NULL, NULL);
+	if (mutation >= 0) {
+		return;
+	}
+	if (!subject_survives(s, &report) || s->inconsistent != 0) {
+		ideal_violations(&why);
+		fail_msg("%lu of %lu states: %s", s->inconsistent, s->states, why);
+	}
+	assert_int_equal(report.blocks_freed, 0);
+}
+
+void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
+	subject_hook damage, const char *part)
+{
+	struct subject s = subject_begin(workload, given, 1, -1, 1 << 20);
+	struct nvw_recovery report = {0};
+	struct nvw_pool *copy;
+	const char *why;
+	int error;
+
+	assert_int_equal(workload->setup(s.plan, s.machine), 0);
+	assert_int_equal(workload->run(s.plan, s.machine), 0);
+	copy = ideal_pool_copy();
+	look(copy);
+	damage(copy);
+	ideal_violations(&why);
+	(void)workload->recover(copy, &report);
+	error = workload->check(s.plan, copy, ideal_acks(), ideal_findings());
+	if (ideal_violations(&why) == 0 ? part != NULL || error != 0 :
+					  part == NULL || strstr(why, part) == NULL) {
+		fail_msg("expected \"%s\" in \"%s\"", part ? part : "nothing", why);
+	}
+	ideal_pool_free(copy);
+	subject_end(&s);
+}
+
+void subject_expect_refusal(
+	const struct nvw_workload *workload, const struct ideal_option *option, const char *part)
+{
+	void *plan = NULL;
+
+	if (workload->prepare(ideal_options(workload->options, OPTIONS(*option)), 1, -1, &plan) != NVW_E_USAGE ||
+		plan != NULL || strstr(nvw_error_message(), part) == NULL) {
+		fail_msg("--%s=%s: \"%s\"", option->name, option->value, nvw_error_message());
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A workload on the ideal machine (ideal.h): its plan is run, the power cut after stores, its pool damaged. */
+#ifndef TESTS_WORKLOADS_SUBJECT_H
+#define TESTS_WORKLOADS_SUBJECT_H
+
+#include "ideal.h"
+
+/* clang-format off */
+#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
+/* clang-format on */
+
+struct subject {
+	const struct nvw_workload *workload;
+	void *plan;
+	struct nvw_machine *machine;
+	uint64_t stores, every;
+	uint64_t states, inconsistent; /* power cuts; those after which recovery or check found something */
+};
+
+/* The workload's plan; fails the test where there is none. The caller disposes of it. */
+void *subject_prepare(
+	const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed, int mutation);
+
+/* A plan, and a machine with a pool of so many bytes. */
+struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed,
+	int mutation, uint64_t bytes);
+void subject_end(struct subject *subject);
+
+/*
+ * Sets the structure up and runs the plan; with every != 0, cuts the power (on a copy of the pool) after every so many
+ * stores. Without a mutation it fails the test if a state was inconsistent or the last one is, or if recovery finds a
+ * leak at the end.
+ */
+void subject_run(struct subject *subject, int mutation, uint64_t every);
+
+/* Recovers a copy of the pool and checks it, also without the plan: true if it is consistent. Recovery must have
+ * nothing left to do the second time. */
+bool subject_survives(const struct subject *subject, struct nvw_recovery *ret_report);
+
+/* Runs a plan, calls look() for a copy of the pool and then damage(), which changes it; recovers it and expects part
+ * in the oracle's words, or with part NULL that it says nothing. */
+typedef void (*subject_hook)(struct nvw_pool *pool);
+void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
+	subject_hook damage, const char *part);
+
+/* prepare() refuses the option with a message that has part. */
+void subject_expect_refusal(
+	const struct nvw_workload *workload, const struct ideal_option *option, const char *part);
+
+#endif
