@@ -73,7 +73,7 @@ static int set_states(const char *text, struct ct_options *o)
 
 static int set_jobs(const char *text, struct ct_options *o)
 {
-	uint64_t n = 0;
+	uint64_t n;
 	const int error = parse_number("jobs", text, 64, &n);
 
 	o->jobs = error == 1 ? (unsigned)n : o->jobs;

@@ -324,8 +324,8 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 int ct_saved_load(const char *path, struct ct_saved *ret_saved)
 {
 	struct ct_saved s = {0};
-	uint8_t *file = NULL;
-	size_t size = 0;
+	uint8_t *file;
+	size_t size;
 	int error = read_whole(path, &file, &size);
 
 	if (error) {

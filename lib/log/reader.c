@@ -100,7 +100,7 @@ static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8
 static int read_header(struct nvw_log_reader *r)
 {
 	uint8_t *h = r->stored;
-	size_t got = 0;
+	size_t got;
 	const int error = read_at(r, 0, h, LOG_HEADER_MAX, &got);
 
 	if (error) {
@@ -152,7 +152,7 @@ static void fill_info(struct nvw_log_reader *r)
 static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n)
 {
 	uint8_t more;
-	size_t got = 0;
+	size_t got;
 
 	if (n != 16 || log_get64(body) != r->records || log_get64(body + 8) != r->blocks) {
 		return damaged(r, r->block_off, "the trailer counts other records than there are");
@@ -188,7 +188,7 @@ static int inflate_block(struct nvw_log_reader *r, size_t stored, size_t raw)
 static int read_block(struct nvw_log_reader *r)
 {
 	uint8_t *h = r->stored;
-	size_t got = 0;
+	size_t got;
 
 	r->block_off = r->next_off;
 	int error = read_at(r, r->block_off, h, LOG_BLOCK_HEADER_BYTES, &got);

@@ -162,7 +162,7 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 
 int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
 {
-	struct nvw_pool *pool = NULL;
+	struct nvw_pool *pool;
 	int error = new_handle(path, &pool);
 
 	if (error) {
@@ -179,7 +179,7 @@ int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **r
 
 int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
 {
-	struct nvw_pool *pool = NULL;
+	struct nvw_pool *pool;
 	int error = new_handle(NULL, &pool);
 
 	if (error) {
@@ -270,7 +270,7 @@ static int fill_new_file(struct nvw_pool *pool)
 int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool_geometry geometry;
-	struct nvw_pool *pool = NULL;
+	struct nvw_pool *pool;
 	int error = geometry_of(params, &geometry);
 
 	error = error ? error : new_handle(path, &pool);
