@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave fio: the shipped jobs of fio on the emulated NVRAM, what the machine asks for beside what fio measured, and the
+ * same without delays, which is what fio and this computer take by themselves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "core/units.h"
+#include "fio_run.h"
+#include "session.h"
+
+static const char help[] =
+	"nvwave fio latency|bandwidth|mixed|verify [options]\n\n"
+	"Runs a job of workloads/fio by fio's libpmem engine on the emulated NVRAM.\n\n"
+	"  latency                  one block at a time, at random: what was asked for beside what fio measured\n"
+	"  bandwidth                sequential writes and reads of several threads, likewise\n"
+	"  mixed                    70 % reads and 30 % writes of several threads\n"
+	"  verify                   kills a writing fio; has fio verify what a crash could leave of acknowledged blocks\n\n"
+	"  --machine                a shipped machine or a machine file; its [nvram] section counts [gope18]\n"
+	"  --set                    section.key=value: overrides a key of the machine; may be repeated\n"
+	"  --seed                   of fio's choice of blocks, of the kills and of the states [1]\n"
+	"  --sweep                  latency: 100ns,250ns ... for reads and writes; bandwidth: 1GB/s,2GB/s ...; or none\n"
+	"                           [100ns,250ns,500ns,1us,3us; 500MB/s,1GB/s,2GB/s]\n"
+	"  --bs                     bytes of a block; latency: a list [64,256,4k; 256k; 4k; verify: 4k]\n"
+	"  --size                   of the file [latency: 256k; bandwidth: 16m; mixed: 4m; verify: 1m]\n"
+	"  --io-size                that each thread of a job reads or writes [2m; 256m; 256m]\n"
+	"  --threads                of bandwidth and mixed [2]\n"
+	"  --kills                  of verify [10]\n"
+	"  --states                 of verify: tested after each kill [8]\n"
+	"  --fault                  of verify: no-drain: writes are acknowledged before they are drained\n"
+	"  --json                   keeps fio's own JSON there (of further runs: FILE.2 ...)\n"
+	"  --output-format          normal or json [normal]\n\n"
+	"Exit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.\n";
+
+enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX };
+
+/* ---- What is asked for -------------------------------------------------------------------------------------------- */
+
+struct row {
+	const char *op;
+	uint64_t bytes;  /* of a block */
+	bool sweep;      /* not the machine's own figure */
+	double asked;    /* ns, or bytes a second */
+	double exec_p50; /* ns, by the session's own histogram; 0: nothing was delayed */
+	struct fio_measured with, without;
+};
+
+struct measuring {
+	const struct fio_request *request;
+	struct fio_place place;
+	const char *bs, *sweep; /* lists; NULL: the defaults */
+	char version[32];
+	unsigned runs, row_count;
+	struct row row[ROWS_MAX];
+};
+
+static double rate_of(const struct emu_config *m)
+{
+	return (double)m->nvram.bandwidth * (double)m->nvram.channels;
+}
+
+/* Time that the NVRAM takes for a block of which nothing else is in the way. */
+static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
+{
+	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
+	const double latency = 1e-3 * (double)(write ? m->nvram.write : m->nvram.read);
+
+	return write && m->domain != EMU_DOMAIN_device ? 0 : latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+}
+
+/* 64, 4k, 1m as fio has them: powers of 1024. */
+static int parse_block(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	char *end;
+
+	errno = 0;
+	*ret_bytes = strtoull(text, &end, 10);
+	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
+	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 || *ret_bytes > UINT32_MAX) {
+		return nvw_fail(NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
+	}
+	*ret_bytes <<= shift;
+	return 0;
+}
+
+/* The next word of a list with commas: false at its end, or if it does not fit (then it is "", which is no value). */
+static bool next_word(const char **list, char word[32])
+{
+	const size_t n = strcspn(*list, ",");
+
+	if (**list == '\0') {
+		return false;
+	}
+	snprintf(word, 32, "%.*s", n < 32 ? (int)n : 0, *list);
+	*list += n + ((*list)[n] == ',');
+	return true;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------------------------------ */
+
+/* One run of the job file; its results are the caller's to end. */
+static int run_once(struct measuring *m, const struct emu_config *machine, bool delays, struct fio_run *ret_run)
+{
+	char keep[4200];
+
+	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", m->request->keep ? m->request->keep : "", m->runs + 1);
+	*ret_run = (struct fio_run){.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
+	const int error = fio_run(&m->place, ret_run);
+
+	ret_run->keep = NULL;
+	m->runs++;
+	snprintf(m->version, sizeof m->version, "%s", fio_version(ret_run));
+	return error;
+}
+
+/* Of the job with the row's operation, or of the only job. */
+static int measure(const struct fio_run *run, const char *job, struct row *row, bool with)
+{
+	const bool write = !strcmp(row->op, "write");
+	const struct host_delays *const delays = write ? &run->sum.write : &run->sum.read;
+
+	if (with) {
+		row->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
+	}
+	return fio_measured(run, job ? job : row->op, row->op, with ? &row->with : &row->without);
+}
+
+/* Reads and writes of the last rows: with or without delays. */
+static int run_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
+{
+	struct fio_run run;
+	int error = run_once(m, machine, with, &run);
+
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		error = measure(&run, job, &rows[i], with);
+	}
+	fio_run_end(&run);
+	return error;
+}
+
+/* Two rows, a read and a write; without: of the same job without delays, NULL if it is to be run. */
+static int add_rows(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
+	const struct row without[2])
+{
+	struct row *const rows = &m->row[m->row_count];
+
+	if (m->row_count + 2 > ROWS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "more than %d rows", ROWS_MAX);
+	}
+	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
+	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
+	m->row_count += 2;
+	for (unsigned i = 0; i < 2 && without != NULL; i++) {
+		rows[i].without = without[i].without;
+	}
+	const int error = without == NULL ? run_rows(m, machine, false, job, rows) : 0;
+
+	return error ? error : run_rows(m, machine, true, job, rows);
+}
+
+/* Another value of the key "bs" than the file's. */
+static int write_job(const struct measuring *m, const char *job, const char *bs)
+{
+	struct fio_line line[FIO_LINES_MAX + 1];
+	unsigned n = 0;
+
+	memcpy(line, m->request->line, sizeof line);
+	while (line[n].key != NULL) {
+		n++;
+	}
+	if (bs != NULL) {
+		line[n].key = "bs";
+		snprintf(line[n].value, sizeof line[n].value, "%s", bs);
+		line[n + 1].key = NULL;
+	}
+	return fio_write_job(&m->place, job, line);
+}
+
+static int run_latency(struct measuring *m)
+{
+	const char *sizes = m->bs ? m->bs : "64,256,4k", *sweep = m->sweep ? m->sweep : "100ns,250ns,500ns,1us,3us";
+	struct emu_config machine = *m->request->machine;
+	const bool sweeps = strcmp(sweep, "none") != 0;
+	char word[32];
+	uint64_t bytes;
+	bool cycles;
+	int error = 0;
+
+	while (!error && next_word(&sizes, word)) {
+		error = parse_block(word, &bytes);
+		error = error ? error : write_job(m, "latency", word);
+		error = error ? error : add_rows(m, &machine, bytes, NULL, NULL);
+		for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+			m->row[i].asked = asked_ns(&machine, i % 2, bytes);
+		}
+	}
+	if (!error && sweeps) {
+		snprintf(word, sizeof word, "%llu", (unsigned long long)m->row[0].bytes);
+		error = write_job(m, "latency", word);
+	}
+	while (!error && sweeps && next_word(&sweep, word)) {
+		error = nvw_parse_time(word, &machine.nvram.read, &cycles);
+		if (!error && cycles) {
+			error = nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word);
+		}
+		machine.nvram.write = machine.nvram.read;
+		error = error ? error : add_rows(m, &machine, m->row[0].bytes, NULL, m->row);
+		for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+			m->row[i].asked = asked_ns(&machine, i % 2, m->row[0].bytes);
+		}
+	}
+	return error;
+}
+
+static int run_bandwidth(struct measuring *m)
+{
+	const char *sweep = m->sweep ? m->sweep : "500MB/s,1GB/s,2GB/s";
+	struct emu_config machine = *m->request->machine;
+	const bool sweeps = strcmp(sweep, "none") != 0;
+	char word[32];
+	uint64_t bytes, rate;
+	int error = parse_block(m->bs ? m->bs : "256k", &bytes);
+
+	error = error ? error : write_job(m, "bandwidth", m->bs);
+	error = error ? error : add_rows(m, &machine, bytes, NULL, NULL);
+	if (!error) {
+		m->row[0].asked = m->row[1].asked = rate_of(&machine);
+	}
+	while (!error && sweeps && next_word(&sweep, word)) {
+		error = nvw_parse_rate(word, &rate);
+		machine.nvram.bandwidth = rate / machine.nvram.channels;
+		error = error ? error : emu_config_check(&machine);
+		error = error ? error : add_rows(m, &machine, bytes, NULL, m->row);
+		m->row[m->row_count - 1].asked = m->row[m->row_count - 2].asked = rate_of(&machine);
+	}
+	return error;
+}
+
+static int run_mixed(struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+	uint64_t bytes;
+	int error = parse_block(m->bs ? m->bs : "4k", &bytes);
+
+	error = error ? error : write_job(m, "mixed", m->bs);
+	error = error ? error : add_rows(m, machine, bytes, "mixed", NULL);
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		m->row[i].asked = asked_ns(machine, i, bytes);
+	}
+	return error;
+}
+
+/* ---- Reports ---------------------------------------------------------------------------------------------------------- */
+
+static void latency_head(void)
+{
+	puts("                    asked for     exec's      fio's      fio's   without    fio over\n"
+	     "op        bytes            ns        p50        p50        p99    delays    asked, %");
+}
+
+static void latency_row(const struct row *r)
+{
+	printf("%-6s %8llu %13.0f %10.0f %10.0f %10.0f %9.0f ", r->op, (unsigned long long)r->bytes, r->asked, r->exec_p50,
+		r->with.p50_ns, r->with.p99_ns, r->without.p50_ns);
+	if (r->asked > 0) {
+		printf("%+11.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1), r->without.p50_ns > r->asked ? " *" : "");
+	} else {
+		puts("          -");
+	}
+}
+
+static void bandwidth_head(void)
+{
+	puts("                    asked for      fio's   without   fio over\n"
+	     "op        bytes          MB/s       MB/s    delays   asked, %");
+}
+
+static void bandwidth_row(const struct row *r)
+{
+	printf("%-6s %8llu %13.0f %10.0f %9.0f %+10.1f%s\n", r->op, (unsigned long long)r->bytes, 1e-6 * r->asked,
+		1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s, 100 * (r->with.bytes_per_s / r->asked - 1),
+		r->without.bytes_per_s < r->asked ? " *" : "");
+}
+
+static void mixed_head(void)
+{
+	puts("                    asked for     exec's      fio's      fio's   without                   without\n"
+	     "op        bytes            ns        p50        p50        p99    delays         IOPS       delays");
+}
+
+static void mixed_row(const struct row *r)
+{
+	printf("%-6s %8llu %13.0f %10.0f %10.0f %10.0f %9.0f %12.0f %12.0f\n", r->op, (unsigned long long)r->bytes, r->asked,
+		r->exec_p50, r->with.p50_ns, r->with.p99_ns, r->without.p50_ns, r->with.iops, r->without.iops);
+}
+
+static json_t *measured_json(const struct fio_measured *m)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "operations", m->count, "p50_ns", m->p50_ns, "p99_ns", m->p99_ns, "iops",
+		m->iops, "bytes_per_s", m->bytes_per_s);
+}
+
+struct test {
+	const char *name, *asked; /* JSON's name for what is asked for */
+	int (*run)(struct measuring *measuring);
+	void (*head)(void);
+	void (*row)(const struct row *row);
+	const char *starred;
+};
+
+static const struct test tests[] = {
+	{"latency", "asked_ns", run_latency, latency_head, latency_row, "this computer takes longer than asked for by itself"},
+	{"bandwidth", "asked_bytes_per_s", run_bandwidth, bandwidth_head, bandwidth_row,
+		"this computer does not reach what was asked for, without delays"},
+	{"mixed", "asked_ns", run_mixed, mixed_head, mixed_row, NULL},
+};
+
+static void print_text(const struct test *t, const struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+
+	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name, m->version, machine->name,
+		1e-3 * (double)machine->nvram.read, 1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine),
+		cli_domain_name(machine));
+	t->head();
+	for (unsigned i = 0; i < m->row_count; i++) {
+		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
+			puts("other than the machine's:");
+		}
+		t->row(&m->row[i]);
+	}
+	if (t->starred != NULL) {
+		printf("*: %s\n", t->starred);
+	} else {
+		printf("The bandwidth admits %.0f IOPS.\n", rate_of(machine) / (double)m->row[0].bytes);
+	}
+}
+
+static int print_json(const struct test *t, const struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+	json_t *const rows = json_array();
+
+	for (unsigned i = 0; i < m->row_count; i++) {
+		const struct row *const r = &m->row[i];
+
+		json_array_append_new(rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
+			(json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked, "exec_p50_ns", r->exec_p50, "fio",
+			measured_json(&r->with), "fio_without_delays", measured_json(&r->without)));
+	}
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "test", t->name, "fio_version", m->version, "machine",
+		machine->name, "domain", cli_domain_name(machine), "read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
+		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows);
+
+	if (o == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	const int written = json_dumpf(o, stdout, JSON_INDENT(2));
+
+	json_decref(o);
+	return written || putchar('\n') == EOF ? nvw_fail_errno("cannot write the report") : 0;
+}
+
+static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)
+{
+	static struct measuring m;
+
+	m = (struct measuring){.request = request, .bs = bs, .sweep = sweep};
+	int error = fio_place_begin(&m.place);
+
+	error = error ? error : t->run(&m);
+	fio_place_end(&m.place);
+	if (!error && request->json) {
+		error = print_json(t, &m);
+	} else if (!error) {
+		print_text(t, &m);
+	}
+	return error ? cli_fail() : STATUS_CLEAN;
+}
+
+/* ---- The command line --------------------------------------------------------------------------------------------------- */
+
+struct options {
+	struct fio_request request;
+	unsigned lines;
+	const char *bs, *sweep;
+};
+
+static void add_line(struct options *o, const char *key, const char *value)
+{
+	o->request.line[o->lines].key = key;
+	snprintf(o->request.line[o->lines++].value, sizeof o->request.line[0].value, "%s", value);
+}
+
+/* Options that are lines of the job file: 1 if arg is one. */
+static int take_line(struct options *o, const char *arg)
+{
+	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"}, {"--threads=", "numjobs"}};
+	uint64_t value;
+
+	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+		const size_t n = strlen(lines[i][0]);
+
+		if (strncmp(arg, lines[i][0], n) == 0) {
+			if (parse_block(arg + n, &value) || strlen(arg + n) >= sizeof o->request.line[0].value) {
+				return nvw_fail(NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
+			}
+			if (o->lines == FIO_LINES_MAX - 4) {
+				return nvw_fail(NVW_E_USAGE, "%.*s: once is enough", (int)n - 1, arg);
+			}
+			add_line(o, lines[i][1], arg + n);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int take_count(const char *arg, size_t n, uint64_t *ret_count)
+{
+	const int error = nvw_parse_count(arg + n, ret_count);
+
+	return error             ? nvw_fail(error, "%.*s: %s", (int)n - 1, arg, nvw_error_message()) :
+	       *ret_count == 0 ? nvw_fail(NVW_E_USAGE, "%.*s: at least 1", (int)n - 1, arg) :
+				   1;
+}
+
+static int own(const char *arg, void *context)
+{
+	struct options *const o = context;
+
+	if (!strncmp(arg, "--kills=", 8)) {
+		return take_count(arg, 8, &o->request.kills);
+	}
+	if (!strncmp(arg, "--states=", 9)) {
+		return take_count(arg, 9, &o->request.states);
+	}
+	if (!strncmp(arg, "--bs=", 5) || !strncmp(arg, "--json=", 7) || !strncmp(arg, "--sweep=", 8)) {
+		*(arg[2] == 'b' ? &o->bs : arg[2] == 'j' ? &o->request.keep : &o->sweep) = strchr(arg, '=') + 1;
+		return strchr(arg, '=')[1] ? 1 : nvw_fail(NVW_E_USAGE, "%s expected a value", arg);
+	}
+	if (!strncmp(arg, "--fault=", 8)) {
+		o->request.fault = !strcmp(arg + 8, "no-drain");
+		return o->request.fault ? 1 : nvw_fail(NVW_E_USAGE, "--fault: expected no-drain, found \"%s\"", arg + 8);
+	}
+	return take_line(o, arg);
+}
+
+/* Options that another test has. */
+static int check_options(const char *test, const struct options *o)
+{
+	const bool verify = !strcmp(test, "verify"), sweeps = !strcmp(test, "latency") || !strcmp(test, "bandwidth");
+
+	if (!verify && (o->request.kills || o->request.states || o->request.fault)) {
+		return nvw_fail(NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
+	}
+	if (!sweeps && o->sweep) {
+		return nvw_fail(NVW_E_USAGE, "%s: --sweep belongs to nvwave fio latency and bandwidth", test);
+	}
+	return 0;
+}
+
+static int dispatch(const char *name, struct options *o, const struct cli_session *session)
+{
+	char seed[32];
+
+	o->request.machine = &session->config;
+	o->request.json = session->json;
+	if (strcmp(name, "bandwidth") != 0) {
+		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
+		add_line(o, "randseed", seed);
+	}
+	if (!strcmp(name, "verify")) {
+		if (o->bs != NULL) {
+			add_line(o, "bs", o->bs);
+		}
+		return fio_verify(&o->request);
+	}
+	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+		if (!strcmp(name, tests[i].name)) {
+			return execute(&tests[i], &o->request, o->bs, o->sweep);
+		}
+	}
+	nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"", name);
+	return cli_fail();
+}
+
+int cmd_fio(int argc, char **argv)
+{
+	const char *const name = argc > 1 ? argv[1] : "";
+	struct options o = {.lines = 0};
+	struct cli_session session;
+	int status;
+
+	if (!strcmp(name, "--help")) {
+		fputs(help, stdout);
+		return STATUS_CLEAN;
+	}
+	if (argc > 1) {
+		argv[1] = argv[0];
+	}
+	int error = cli_session_begin(&session, argc - (argc > 1), argv + (argc > 1), own, &o);
+
+	if (!error && !session.help && (session.pool_path || session.log_path || session.workload)) {
+		error = nvw_fail(NVW_E_USAGE, "fio: its jobs make their own file: --pool, --log and workloads belong to nvwave run");
+	}
+	error = error ? error : check_options(name, &o);
+	if (error) {
+		status = cli_fail();
+	} else if (session.help) {
+		fputs(help, stdout);
+		status = STATUS_CLEAN;
+	} else {
+		status = dispatch(name, &o, &session);
+	}
+	cli_session_end(&session);
+	return status;
+}
