@@ -26,8 +26,10 @@ static const char help[] =
 	"                           [100ns,250ns,500ns,1us,3us; 500MB/s,1GB/s,2GB/s]\n"
 	"  --bs                     bytes of a block; latency: a list [64,256,4k; 256k; 4k; verify: 4k]\n"
 	"  --size                   of the file [latency: 256k; bandwidth: 16m; mixed: 4m; verify: 1m]\n"
-	"  --io-size                that each thread of a job reads or writes [2m; 256m; 256m]\n"
+	"  --io-size                of bandwidth and mixed: that each thread of a job reads or writes [128m; 256m]\n"
+	"  --number-ios             of latency: blocks that a job reads or writes [100000]\n"
 	"  --threads                of bandwidth and mixed [2]\n"
+	"  --repeat                 each run so often; a row has the quickest: other programs only slow it down [1]\n"
 	"  --kills                  of verify [10]\n"
 	"  --states                 of verify: tested after each kill [8]\n"
 	"  --fault                  of verify: no-drain: writes are acknowledged before they are drained\n"
@@ -53,6 +55,7 @@ struct measuring {
 	struct fio_place place;
 	const char *bs, *sweep; /* lists; NULL: the defaults */
 	char version[32];
+	bool by_rate;           /* of repeated runs the one with the most bytes a second counts, else with the lowest median */
 	unsigned runs, row_count;
 	struct row row[ROWS_MAX];
 };
@@ -82,7 +85,8 @@ static int parse_block(const char *text, uint64_t *ret_bytes)
 	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
 	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 
-	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 || *ret_bytes > UINT32_MAX) {
+	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 || *ret_bytes > UINT32_MAX ||
+		end - text > 10) {
 		return nvw_fail(NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
 	}
 	*ret_bytes <<= shift;
@@ -119,28 +123,41 @@ static int run_once(struct measuring *m, const struct emu_config *machine, bool 
 	return error;
 }
 
-/* Of the job with the row's operation, or of the only job. */
-static int measure(const struct fio_run *run, const char *job, struct row *row, bool with)
+static bool is_quicker(const struct measuring *m, const struct fio_measured *a, const struct fio_measured *b)
 {
-	const bool write = !strcmp(row->op, "write");
-	const struct host_delays *const delays = write ? &run->sum.write : &run->sum.read;
-
-	if (with) {
-		row->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
-	}
-	return fio_measured(run, job ? job : row->op, row->op, with ? &row->with : &row->without);
+	return b->count == 0 || (m->by_rate ? a->bytes_per_s > b->bytes_per_s : a->p50_ns < b->p50_ns);
 }
 
-/* Reads and writes of the last rows: with or without delays. */
+/* Of the job with the row's operation, or of the only job. */
+static int measure(const struct measuring *m, const struct fio_run *run, const char *job, struct row *row, bool with)
+{
+	const struct host_delays *const delays = !strcmp(row->op, "write") ? &run->sum.write : &run->sum.read;
+	struct fio_measured *const best = with ? &row->with : &row->without;
+	struct fio_measured now;
+	const int error = fio_measured(run, job ? job : row->op, row->op, &now);
+
+	if (!error && is_quicker(m, &now, best)) {
+		*best = now;
+		row->exec_p50 = with ? (double)host_percentile(&delays->achieved, 0.5) : 0;
+	}
+	return error;
+}
+
+/* A read and a write, with or without delays. */
 static int run_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
-	struct fio_run run;
-	int error = run_once(m, machine, with, &run);
+	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
+	int error = 0;
 
-	for (unsigned i = 0; i < 2 && !error; i++) {
-		error = measure(&run, job, &rows[i], with);
+	for (uint64_t r = 0; r < repeat && !error; r++) {
+		struct fio_run run;
+
+		error = run_once(m, machine, with, &run);
+		for (unsigned i = 0; i < 2 && !error; i++) {
+			error = measure(m, &run, job, &rows[i], with);
+		}
+		fio_run_end(&run);
 	}
-	fio_run_end(&run);
 	return error;
 }
 
@@ -167,53 +184,70 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 /* Another value of the key "bs" than the file's. */
 static int write_job(const struct measuring *m, const char *job, const char *bs)
 {
-	struct fio_line line[FIO_LINES_MAX + 1];
-	unsigned n = 0;
+	struct fio_lines lines = m->request->lines;
 
-	memcpy(line, m->request->line, sizeof line);
-	while (line[n].key != NULL) {
-		n++;
-	}
 	if (bs != NULL) {
-		line[n].key = "bs";
-		snprintf(line[n].value, sizeof line[n].value, "%s", bs);
-		line[n + 1].key = NULL;
+		fio_add_line(&lines, "bs", bs);
 	}
-	return fio_write_job(&m->place, job, line);
+	return fio_write_job(&m->place, job, &lines);
+}
+
+static int parse_bs(const char *word, uint64_t *ret_bytes)
+{
+	return parse_block(word, ret_bytes) ? nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message()) : 0;
+}
+
+/* A read and a write of one size under the machine's own latencies, or under others. */
+static int add_latency(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+{
+	const int error = add_rows(m, machine, bytes, NULL, without);
+
+	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), bytes);
+	}
+	return error;
+}
+
+static int sweep_latency(struct measuring *m, const char *list)
+{
+	struct emu_config machine = *m->request->machine;
+	char word[32];
+	bool cycles;
+	int error = 0;
+
+	snprintf(word, sizeof word, "%llu", (unsigned long long)m->row[0].bytes);
+	error = write_job(m, "latency", word);
+	while (!error && next_word(&list, word)) {
+		error = nvw_parse_time(word, &machine.nvram.read, &cycles);
+		machine.nvram.write = machine.nvram.read;
+		error = error ? nvw_fail(error, "--sweep: %s", nvw_error_message()) :
+			cycles ? nvw_fail(NVW_E_USAGE, "--sweep: expected a time like 250ns, found \"%s\"", word) :
+				 add_latency(m, &machine, m->row[0].bytes, m->row);
+	}
+	return error;
 }
 
 static int run_latency(struct measuring *m)
 {
-	const char *sizes = m->bs ? m->bs : "64,256,4k", *sweep = m->sweep ? m->sweep : "100ns,250ns,500ns,1us,3us";
-	struct emu_config machine = *m->request->machine;
-	const bool sweeps = strcmp(sweep, "none") != 0;
+	const char *sizes = m->bs ? m->bs : "64,256,4k", *const sweep = m->sweep ? m->sweep : "100ns,250ns,500ns,1us,3us";
 	char word[32];
 	uint64_t bytes;
-	bool cycles;
 	int error = 0;
 
 	while (!error && next_word(&sizes, word)) {
-		error = parse_block(word, &bytes);
+		error = parse_bs(word, &bytes);
 		error = error ? error : write_job(m, "latency", word);
-		error = error ? error : add_rows(m, &machine, bytes, NULL, NULL);
-		for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
-			m->row[i].asked = asked_ns(&machine, i % 2, bytes);
-		}
+		error = error ? error : add_latency(m, m->request->machine, bytes, NULL);
 	}
-	if (!error && sweeps) {
-		snprintf(word, sizeof word, "%llu", (unsigned long long)m->row[0].bytes);
-		error = write_job(m, "latency", word);
-	}
-	while (!error && sweeps && next_word(&sweep, word)) {
-		error = nvw_parse_time(word, &machine.nvram.read, &cycles);
-		if (!error && cycles) {
-			error = nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word);
-		}
-		machine.nvram.write = machine.nvram.read;
-		error = error ? error : add_rows(m, &machine, m->row[0].bytes, NULL, m->row);
-		for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
-			m->row[i].asked = asked_ns(&machine, i % 2, m->row[0].bytes);
-		}
+	return error || !strcmp(sweep, "none") ? error : sweep_latency(m, sweep);
+}
+
+static int add_bandwidth(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+{
+	const int error = add_rows(m, machine, bytes, NULL, without);
+
+	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+		m->row[i].asked = rate_of(machine);
 	}
 	return error;
 }
@@ -225,19 +259,17 @@ static int run_bandwidth(struct measuring *m)
 	const bool sweeps = strcmp(sweep, "none") != 0;
 	char word[32];
 	uint64_t bytes, rate;
-	int error = parse_block(m->bs ? m->bs : "256k", &bytes);
+	int error = parse_bs(m->bs ? m->bs : "256k", &bytes);
 
 	error = error ? error : write_job(m, "bandwidth", m->bs);
-	error = error ? error : add_rows(m, &machine, bytes, NULL, NULL);
-	if (!error) {
-		m->row[0].asked = m->row[1].asked = rate_of(&machine);
-	}
+	error = error ? error : add_bandwidth(m, &machine, bytes, NULL);
 	while (!error && sweeps && next_word(&sweep, word)) {
 		error = nvw_parse_rate(word, &rate);
-		machine.nvram.bandwidth = rate / machine.nvram.channels;
-		error = error ? error : emu_config_check(&machine);
-		error = error ? error : add_rows(m, &machine, bytes, NULL, m->row);
-		m->row[m->row_count - 1].asked = m->row[m->row_count - 2].asked = rate_of(&machine);
+		if (!error) {
+			machine.nvram.bandwidth = rate / machine.nvram.channels;
+			error = emu_config_check(&machine);
+		}
+		error = error ? nvw_fail(error, "--sweep: %s", nvw_error_message()) : add_bandwidth(m, &machine, bytes, m->row);
 	}
 	return error;
 }
@@ -246,7 +278,7 @@ static int run_mixed(struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
 	uint64_t bytes;
-	int error = parse_block(m->bs ? m->bs : "4k", &bytes);
+	int error = parse_bs(m->bs ? m->bs : "4k", &bytes);
 
 	error = error ? error : write_job(m, "mixed", m->bs);
 	error = error ? error : add_rows(m, machine, bytes, "mixed", NULL);
@@ -260,44 +292,44 @@ static int run_mixed(struct measuring *m)
 
 static void latency_head(void)
 {
-	puts("                    asked for     exec's      fio's      fio's   without    fio over\n"
-	     "op        bytes            ns        p50        p50        p99    delays    asked, %");
+	puts("                  asked for   exec's    fio's  without    fio's  fio over\n"
+	     "op        bytes          ns      p50      p50   delays      p99  asked, %");
 }
 
 static void latency_row(const struct row *r)
 {
-	printf("%-6s %8llu %13.0f %10.0f %10.0f %10.0f %9.0f ", r->op, (unsigned long long)r->bytes, r->asked, r->exec_p50,
-		r->with.p50_ns, r->with.p99_ns, r->without.p50_ns);
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked, r->exec_p50,
+		r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
-		printf("%+11.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1), r->without.p50_ns > r->asked ? " *" : "");
+		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1), r->without.p50_ns > r->asked ? " *" : "");
 	} else {
-		puts("          -");
+		puts("        -");
 	}
 }
 
 static void bandwidth_head(void)
 {
-	puts("                    asked for      fio's   without   fio over\n"
-	     "op        bytes          MB/s       MB/s    delays   asked, %");
+	puts("                  asked for    fio's  without  fio over\n"
+	     "op        bytes        MB/s     MB/s   delays  asked, %");
 }
 
 static void bandwidth_row(const struct row *r)
 {
-	printf("%-6s %8llu %13.0f %10.0f %9.0f %+10.1f%s\n", r->op, (unsigned long long)r->bytes, 1e-6 * r->asked,
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes, 1e-6 * r->asked,
 		1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s, 100 * (r->with.bytes_per_s / r->asked - 1),
 		r->without.bytes_per_s < r->asked ? " *" : "");
 }
 
 static void mixed_head(void)
 {
-	puts("                    asked for     exec's      fio's      fio's   without                   without\n"
-	     "op        bytes            ns        p50        p50        p99    delays         IOPS       delays");
+	puts("                  asked for   exec's    fio's  without    fio's                   IOPS\n"
+	     "op        bytes          ns      p50      p50   delays      p99      IOPS  without delays");
 }
 
 static void mixed_row(const struct row *r)
 {
-	printf("%-6s %8llu %13.0f %10.0f %10.0f %10.0f %9.0f %12.0f %12.0f\n", r->op, (unsigned long long)r->bytes, r->asked,
-		r->exec_p50, r->with.p50_ns, r->with.p99_ns, r->without.p50_ns, r->with.iops, r->without.iops);
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (unsigned long long)r->bytes, r->asked,
+		r->exec_p50, r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops, r->without.iops);
 }
 
 static json_t *measured_json(const struct fio_measured *m)
@@ -371,7 +403,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 {
 	static struct measuring m;
 
-	m = (struct measuring){.request = request, .bs = bs, .sweep = sweep};
+	m = (struct measuring){.request = request, .bs = bs, .sweep = sweep, .by_rate = t->run == run_bandwidth};
 	int error = fio_place_begin(&m.place);
 
 	error = error ? error : t->run(&m);
@@ -388,33 +420,24 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 
 struct options {
 	struct fio_request request;
-	unsigned lines;
 	const char *bs, *sweep;
 };
-
-static void add_line(struct options *o, const char *key, const char *value)
-{
-	o->request.line[o->lines].key = key;
-	snprintf(o->request.line[o->lines++].value, sizeof o->request.line[0].value, "%s", value);
-}
 
 /* Options that are lines of the job file: 1 if arg is one. */
 static int take_line(struct options *o, const char *arg)
 {
-	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"}, {"--threads=", "numjobs"}};
+	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"}, {"--threads=", "numjobs"},
+		{"--number-ios=", "number_ios"}};
 	uint64_t value;
 
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
 		const size_t n = strlen(lines[i][0]);
 
 		if (strncmp(arg, lines[i][0], n) == 0) {
-			if (parse_block(arg + n, &value) || strlen(arg + n) >= sizeof o->request.line[0].value) {
+			if (parse_block(arg + n, &value)) {
 				return nvw_fail(NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
 			}
-			if (o->lines == FIO_LINES_MAX - 4) {
-				return nvw_fail(NVW_E_USAGE, "%.*s: once is enough", (int)n - 1, arg);
-			}
-			add_line(o, lines[i][1], arg + n);
+			fio_add_line(&o->request.lines, lines[i][1], arg + n);
 			return 1;
 		}
 	}
@@ -440,9 +463,12 @@ static int own(const char *arg, void *context)
 	if (!strncmp(arg, "--states=", 9)) {
 		return take_count(arg, 9, &o->request.states);
 	}
+	if (!strncmp(arg, "--repeat=", 9)) {
+		return take_count(arg, 9, &o->request.repeat);
+	}
 	if (!strncmp(arg, "--bs=", 5) || !strncmp(arg, "--json=", 7) || !strncmp(arg, "--sweep=", 8)) {
 		*(arg[2] == 'b' ? &o->bs : arg[2] == 'j' ? &o->request.keep : &o->sweep) = strchr(arg, '=') + 1;
-		return strchr(arg, '=')[1] ? 1 : nvw_fail(NVW_E_USAGE, "%s expected a value", arg);
+		return strchr(arg, '=')[1] ? 1 : nvw_fail(NVW_E_USAGE, "%.*s: expected a value", (int)strlen(arg) - 1, arg);
 	}
 	if (!strncmp(arg, "--fault=", 8)) {
 		o->request.fault = !strcmp(arg + 8, "no-drain");
@@ -459,10 +485,26 @@ static int check_options(const char *test, const struct options *o)
 	if (!verify && (o->request.kills || o->request.states || o->request.fault)) {
 		return nvw_fail(NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
 	}
+	if (verify && (o->request.repeat || o->request.keep)) {
+		return nvw_fail(NVW_E_USAGE, "verify: --repeat and --json belong to the tests that measure");
+	}
 	if (!sweeps && o->sweep) {
 		return nvw_fail(NVW_E_USAGE, "%s: --sweep belongs to nvwave fio latency and bandwidth", test);
 	}
 	return 0;
+}
+
+static int verify(struct options *o)
+{
+	uint64_t bytes;
+
+	if (o->bs != NULL && parse_bs(o->bs, &bytes)) {
+		return cli_fail();
+	}
+	if (o->bs != NULL) {
+		fio_add_line(&o->request.lines, "bs", o->bs);
+	}
+	return fio_verify(&o->request);
 }
 
 static int dispatch(const char *name, struct options *o, const struct cli_session *session)
@@ -473,13 +515,10 @@ static int dispatch(const char *name, struct options *o, const struct cli_sessio
 	o->request.json = session->json;
 	if (strcmp(name, "bandwidth") != 0) {
 		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
-		add_line(o, "randseed", seed);
+		fio_add_line(&o->request.lines, "randseed", seed);
 	}
 	if (!strcmp(name, "verify")) {
-		if (o->bs != NULL) {
-			add_line(o, "bs", o->bs);
-		}
-		return fio_verify(&o->request);
+		return verify(o);
 	}
 	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
 		if (!strcmp(name, tests[i].name)) {
@@ -493,7 +532,7 @@ static int dispatch(const char *name, struct options *o, const struct cli_sessio
 int cmd_fio(int argc, char **argv)
 {
 	const char *const name = argc > 1 ? argv[1] : "";
-	struct options o = {.lines = 0};
+	struct options o = {.bs = NULL};
 	struct cli_session session;
 	int status;
 

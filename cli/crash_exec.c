@@ -148,7 +148,7 @@ struct tested {
 };
 
 /* What the program did to itself; in kill mode SIGKILL is ours. */
-static void tell(const struct host_session *s)
+static void tell_end(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
 
@@ -159,6 +159,10 @@ static void tell(const struct host_session *s)
 		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n", s->program,
 			WEXITSTATUS(s->status));
 	}
+}
+
+static void tell_gaps(const struct host_control *c)
+{
 	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
 		if (c->gap[i] > 0) {
 			fprintf(stderr, "nvwave: note: the record has a gap: %s\n", host_gap_text((enum host_gap)i));
@@ -228,7 +232,10 @@ int crash_record(struct crash_recording *r)
 	if (!error) {
 		const int found = find_file(&s, r->path, &file);
 
-		tell(&s);
+		if (!r->judged) {
+			tell_end(&s);
+		}
+		tell_gaps(s.control);
 		r->events = s.control->events;
 		r->status = s.status;
 		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;

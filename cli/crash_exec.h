@@ -11,6 +11,7 @@ struct crash_recording {
 	const char *path;      /* the file whose log is wanted */
 	const char *log, *base; /* written: the persist log, and the file as it was when it was mapped */
 	uint64_t kill_at;      /* the session's processes die by SIGKILL before this event; 0: never */
+	bool judged;           /* the caller judges how the program ended: no note of it */
 	uint64_t events;       /* set: how many there were */
 	int status;            /* set: as waitpid() has it */
 };

@@ -67,13 +67,26 @@ static const char *job_text(const char *name)
 	return t->text;
 }
 
-static const struct fio_line *replaced(const struct fio_line *lines, const char *line)
+void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 {
-	for (; lines != NULL && lines->key != NULL; lines++) {
-		const size_t n = strlen(lines->key);
+	unsigned i = 0;
 
-		if (strncmp(line, lines->key, n) == 0 && line[n] == '=') {
-			return lines;
+	while (i < lines->count && strcmp(lines->line[i].key, key) != 0) {
+		i++;
+	}
+	lines->count += i == lines->count;
+	lines->line[i].key = key;
+	snprintf(lines->line[i].value, sizeof lines->line[i].value, "%s", value);
+}
+
+/* The other value of a line, or NULL. */
+static const char *replaced(const struct fio_lines *lines, const char *line)
+{
+	for (unsigned i = 0; i < lines->count; i++) {
+		const size_t n = strlen(lines->line[i].key);
+
+		if (strncmp(line, lines->line[i].key, n) == 0 && line[n] == '=') {
+			return lines->line[i].value;
 		}
 	}
 	return NULL;
@@ -87,26 +100,22 @@ static bool has_key(const char *text, const char *key)
 	return strstr(text, line) != NULL;
 }
 
-int fio_write_job(const struct fio_place *p, const char *job, const struct fio_line *lines)
+int fio_write_job(const struct fio_place *p, const char *job, const struct fio_lines *lines)
 {
 	const char *const text = job_text(job);
 
-	for (const struct fio_line *l = lines; l != NULL && l->key != NULL; l++) {
-		if (!has_key(text, l->key)) {
-			return nvw_fail(NVW_E_USAGE, "--%s: %s.fio has no such key", l->key, job);
+	for (unsigned i = 0; i < lines->count; i++) {
+		if (!has_key(text, lines->line[i].key)) {
+			return nvw_fail(NVW_E_USAGE, "%s: its job has no key %s", job, lines->line[i].key);
 		}
 	}
 	FILE *const to = fopen(p->job, "w");
 
 	for (const char *line = text; to != NULL && *line != '\0';) {
+		const char *const value = replaced(lines, line);
 		const int n = (int)strcspn(line, "\n");
-		const struct fio_line *const other = replaced(lines, line);
 
-		if (other != NULL) {
-			fprintf(to, "%s=%s\n", other->key, other->value);
-		} else {
-			fprintf(to, "%.*s\n", n, line);
-		}
+		fprintf(to, "%.*s%s\n", value ? (int)strcspn(line, "=") + 1 : n, line, value ? value : "");
 		line += n + (line[n] == '\n');
 	}
 	return to == NULL || fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
@@ -195,12 +204,22 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 	argv[n] = NULL;
 }
 
-static int check_status(int status)
+int fio_check(const struct fio_place *p, int status)
 {
 	if (WIFSIGNALED(status)) {
 		return nvw_fail(NVW_E_INPUT, "fio was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	}
-	return WEXITSTATUS(status) ? nvw_fail(NVW_E_INPUT, "fio ended with status %d", WEXITSTATUS(status)) : 0;
+	if (WEXITSTATUS(status) == 0) {
+		return 0;
+	}
+	char *const text = read_text(p->output);
+	const char *said = text ? strstr(text, "fio: ") : NULL;
+
+	said = said ? said : "";
+	nvw_fail(NVW_E_INPUT, "fio ended with status %d%s%.*s", WEXITSTATUS(status), *said ? ": " : "",
+		(int)strcspn(said, "\n"), said);
+	free(text);
+	return NVW_E_INPUT;
 }
 
 int fio_run(const struct fio_place *p, struct fio_run *run)
@@ -218,7 +237,7 @@ int fio_run(const struct fio_place *p, struct fio_run *run)
 	make_arguments(p, run, word, argv);
 	s.quiet = true;
 	error = host_session_run(&s, argv);
-	error = error ? error : check_status(s.status);
+	error = error ? error : fio_check(p, s.status);
 	error = error ? error : read_output(p, run);
 	host_session_sum(&s, &run->sum);
 	host_session_end(&s);

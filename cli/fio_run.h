@@ -22,16 +22,22 @@ struct fio_place {
 NVW_CHECKED int fio_place_begin(struct fio_place *ret_place);
 void fio_place_end(struct fio_place *place);
 
-/* A line of the job file that has another value; every line of that key has it. */
-struct fio_line {
-	const char *key; /* NULL ends a list */
-	char value[32];
+/* Lines of the job file that have another value: every line of that key has it. */
+struct fio_lines {
+	unsigned count;
+	struct {
+		const char *key;
+		char value[32];
+	} line[8]; /* one for each key there is */
 };
 
-enum { FIO_LINES_MAX = 8, FIO_ARGUMENTS_MAX = 8 };
+/* Replaces the key's value if it is there. The value is cut to 31 characters. */
+void fio_add_line(struct fio_lines *lines, const char *key, const char *value);
 
 /* Writes the job file; NVW_E_USAGE if it has no line of a key. */
-NVW_CHECKED int fio_write_job(const struct fio_place *place, const char *job, const struct fio_line *lines);
+NVW_CHECKED int fio_write_job(const struct fio_place *place, const char *job, const struct fio_lines *lines);
+
+enum { FIO_ARGUMENTS_MAX = 8 };
 
 struct fio_run {
 	const struct emu_config *machine;
@@ -49,6 +55,9 @@ struct fio_run {
 NVW_CHECKED int fio_run(const struct fio_place *place, struct fio_run *run);
 void fio_run_end(struct fio_run *run);
 
+/* NVW_E_INPUT, with what fio said in its output, unless the status is that of a run that went well. */
+NVW_CHECKED int fio_check(const struct fio_place *place, int status);
+
 /* What fio measured of one direction ("read", "write") of a job. */
 struct fio_measured {
 	double count, p50_ns, p99_ns, iops, bytes_per_s;
@@ -64,7 +73,8 @@ struct fio_request {
 	const struct emu_config *machine;
 	bool json;
 	const char *keep;       /* --json: fio's own, of the runs after the first FILE.2 ...; NULL: not asked for */
-	struct fio_line line[FIO_LINES_MAX + 1]; /* from the command line */
+	struct fio_lines lines; /* from the command line */
+	uint64_t repeat;        /* 0: not given */
 	uint64_t kills, states; /* of verify; 0: not given */
 	bool fault;             /* of verify: writes are not drained */
 };
