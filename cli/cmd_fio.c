@@ -50,10 +50,15 @@ struct row {
 	struct fio_measured with, without;
 };
 
+struct list {
+	uint64_t value[LIST_MAX];
+	unsigned count;
+};
+
 struct measuring {
 	const struct fio_request *request;
 	struct fio_place place;
-	const char *bs, *sweep; /* lists; NULL: the defaults */
+	struct list sizes, sweep;
 	char version[32];
 	bool by_rate;           /* of repeated runs the one with the most bytes a second counts, else with the lowest median */
 	unsigned runs, row_count;
@@ -93,17 +98,39 @@ static int parse_block(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* The next word of a list with commas: false at its end, or if it does not fit (then it is "", which is no value). */
-static bool next_word(const char **list, char word[32])
+/* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */
+static int parse_list(const char *option, const char *text, int (*parse)(const char *word, uint64_t *ret_value),
+	struct list *ret_list)
 {
-	const size_t n = strcspn(*list, ",");
+	char word[32];
+	int error = 0;
 
-	if (**list == '\0') {
-		return false;
+	*ret_list = (struct list){.count = 0};
+	for (const char *at = strcmp(text, "none") ? text : ""; *at != '\0' && !error;) {
+		const size_t n = strcspn(at, ",");
+
+		snprintf(word, sizeof word, "%.*s", (int)n, at);
+		error = n >= sizeof word                ? nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at) :
+			ret_list->count == LIST_MAX ? nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX) :
+							  parse(word, &ret_list->value[ret_list->count++]);
+		at += n + (at[n] == ',');
 	}
-	snprintf(word, 32, "%.*s", n < 32 ? (int)n : 0, *list);
-	*list += n + ((*list)[n] == ',');
-	return true;
+	return error ? nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message()) : 0;
+}
+
+static int parse_latency(const char *word, uint64_t *ret_ps)
+{
+	bool cycles = false;
+	const int error = nvw_parse_time(word, ret_ps, &cycles);
+
+	return !error && cycles ? nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word) : error;
+}
+
+static int parse_rate(const char *word, uint64_t *ret_rate)
+{
+	const int error = nvw_parse_rate(word, ret_rate);
+
+	return !error && *ret_rate == 0 ? nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word) : error;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------------ */
@@ -181,20 +208,14 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 	return error ? error : run_rows(m, machine, true, job, rows);
 }
 
-/* Another value of the key "bs" than the file's. */
-static int write_job(const struct measuring *m, const char *job, const char *bs)
+static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 {
 	struct fio_lines lines = m->request->lines;
+	char bs[32];
 
-	if (bs != NULL) {
-		fio_add_line(&lines, "bs", bs);
-	}
+	snprintf(bs, sizeof bs, "%llu", (unsigned long long)bytes);
+	fio_add_line(&lines, "bs", bs);
 	return fio_write_job(&m->place, job, &lines);
-}
-
-static int parse_bs(const char *word, uint64_t *ret_bytes)
-{
-	return parse_block(word, ret_bytes) ? nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message()) : 0;
 }
 
 /* A read and a write of one size under the machine's own latencies, or under others. */
@@ -208,38 +229,21 @@ static int add_latency(struct measuring *m, const struct emu_config *machine, ui
 	return error;
 }
 
-static int sweep_latency(struct measuring *m, const char *list)
-{
-	struct emu_config machine = *m->request->machine;
-	char word[32];
-	bool cycles;
-	int error = 0;
-
-	snprintf(word, sizeof word, "%llu", (unsigned long long)m->row[0].bytes);
-	error = write_job(m, "latency", word);
-	while (!error && next_word(&list, word)) {
-		error = nvw_parse_time(word, &machine.nvram.read, &cycles);
-		machine.nvram.write = machine.nvram.read;
-		error = error ? nvw_fail(error, "--sweep: %s", nvw_error_message()) :
-			cycles ? nvw_fail(NVW_E_USAGE, "--sweep: expected a time like 250ns, found \"%s\"", word) :
-				 add_latency(m, &machine, m->row[0].bytes, m->row);
-	}
-	return error;
-}
-
 static int run_latency(struct measuring *m)
 {
-	const char *sizes = m->bs ? m->bs : "64,256,4k", *const sweep = m->sweep ? m->sweep : "100ns,250ns,500ns,1us,3us";
-	char word[32];
-	uint64_t bytes;
+	struct emu_config machine = *m->request->machine;
 	int error = 0;
 
-	while (!error && next_word(&sizes, word)) {
-		error = parse_bs(word, &bytes);
-		error = error ? error : write_job(m, "latency", word);
-		error = error ? error : add_latency(m, m->request->machine, bytes, NULL);
+	for (unsigned i = 0; i < m->sizes.count && !error; i++) {
+		error = write_job(m, "latency", m->sizes.value[i]);
+		error = error ? error : add_latency(m, &machine, m->sizes.value[i], NULL);
 	}
-	return error || !strcmp(sweep, "none") ? error : sweep_latency(m, sweep);
+	error = error ? error : write_job(m, "latency", m->sizes.value[0]);
+	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+		machine.nvram.read = machine.nvram.write = m->sweep.value[i];
+		error = add_latency(m, &machine, m->sizes.value[0], m->row);
+	}
+	return error;
 }
 
 static int add_bandwidth(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
@@ -254,22 +258,14 @@ static int add_bandwidth(struct measuring *m, const struct emu_config *machine, 
 
 static int run_bandwidth(struct measuring *m)
 {
-	const char *sweep = m->sweep ? m->sweep : "500MB/s,1GB/s,2GB/s";
 	struct emu_config machine = *m->request->machine;
-	const bool sweeps = strcmp(sweep, "none") != 0;
-	char word[32];
-	uint64_t bytes, rate;
-	int error = parse_bs(m->bs ? m->bs : "256k", &bytes);
+	int error = write_job(m, "bandwidth", m->sizes.value[0]);
 
-	error = error ? error : write_job(m, "bandwidth", m->bs);
-	error = error ? error : add_bandwidth(m, &machine, bytes, NULL);
-	while (!error && sweeps && next_word(&sweep, word)) {
-		error = nvw_parse_rate(word, &rate);
-		if (!error) {
-			machine.nvram.bandwidth = rate / machine.nvram.channels;
-			error = emu_config_check(&machine);
-		}
-		error = error ? nvw_fail(error, "--sweep: %s", nvw_error_message()) : add_bandwidth(m, &machine, bytes, m->row);
+	error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], NULL);
+	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+		machine.nvram.bandwidth = m->sweep.value[i] / machine.nvram.channels;
+		error = emu_config_check(&machine);
+		error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], m->row);
 	}
 	return error;
 }
@@ -277,13 +273,11 @@ static int run_bandwidth(struct measuring *m)
 static int run_mixed(struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
-	uint64_t bytes;
-	int error = parse_bs(m->bs ? m->bs : "4k", &bytes);
+	int error = write_job(m, "mixed", m->sizes.value[0]);
 
-	error = error ? error : write_job(m, "mixed", m->bs);
-	error = error ? error : add_rows(m, machine, bytes, "mixed", NULL);
+	error = error ? error : add_rows(m, machine, m->sizes.value[0], "mixed", NULL);
 	for (unsigned i = 0; i < 2 && !error; i++) {
-		m->row[i].asked = asked_ns(machine, i, bytes);
+		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), m->sizes.value[0]);
 	}
 	return error;
 }
@@ -339,7 +333,9 @@ static json_t *measured_json(const struct fio_measured *m)
 }
 
 struct test {
-	const char *name, *asked; /* JSON's name for what is asked for */
+	const char *name, *asked;   /* JSON's name for what is asked for */
+	const char *sizes, *sweep;  /* the default lists */
+	int (*parse_sweep)(const char *word, uint64_t *ret_value);
 	int (*run)(struct measuring *measuring);
 	void (*head)(void);
 	void (*row)(const struct row *row);
@@ -347,10 +343,11 @@ struct test {
 };
 
 static const struct test tests[] = {
-	{"latency", "asked_ns", run_latency, latency_head, latency_row, "this computer takes longer than asked for by itself"},
-	{"bandwidth", "asked_bytes_per_s", run_bandwidth, bandwidth_head, bandwidth_row,
-		"this computer does not reach what was asked for, without delays"},
-	{"mixed", "asked_ns", run_mixed, mixed_head, mixed_row, NULL},
+	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency, latency_head, latency_row,
+		"this computer takes longer than asked for by itself"},
+	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth, bandwidth_head,
+		bandwidth_row, "this computer does not reach what was asked for, without delays"},
+	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
 };
 
 static void print_text(const struct test *t, const struct measuring *m)
@@ -403,9 +400,15 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 {
 	static struct measuring m;
 
-	m = (struct measuring){.request = request, .bs = bs, .sweep = sweep, .by_rate = t->run == run_bandwidth};
-	int error = fio_place_begin(&m.place);
+	m = (struct measuring){.request = request, .by_rate = t->run == run_bandwidth};
+	int error = parse_list("--bs", bs ? bs : t->sizes, parse_block, &m.sizes);
 
+	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
+	if (!error && (m.sizes.count == 0 || (m.sizes.count > 1 && t->run != run_latency))) {
+		error = nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"",
+			m.sizes.count ? "one size, as only latency has a list" : "a size", bs);
+	}
+	error = error ? error : fio_place_begin(&m.place);
 	error = error ? error : t->run(&m);
 	fio_place_end(&m.place);
 	if (!error && request->json) {
@@ -498,7 +501,8 @@ static int verify(struct options *o)
 {
 	uint64_t bytes;
 
-	if (o->bs != NULL && parse_bs(o->bs, &bytes)) {
+	if (o->bs != NULL && parse_block(o->bs, &bytes)) {
+		nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
 		return cli_fail();
 	}
 	if (o->bs != NULL) {
