@@ -60,7 +60,7 @@ struct measuring {
 	struct fio_place place;
 	struct list sizes, sweep;
 	char version[32];
-	bool by_rate;           /* of repeated runs the one with the most bytes a second counts, else with the lowest median */
+	bool by_rate; /* of repeated runs the one with the most bytes a second counts, else with the lowest median */
 	unsigned runs, row_count;
 	struct row row[ROWS_MAX];
 };
@@ -76,7 +76,8 @@ static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
 	const double latency = 1e-3 * (double)(write ? m->nvram.write : m->nvram.read);
 
-	return write && m->domain != EMU_DOMAIN_device ? 0 : latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+	return write && m->domain != EMU_DOMAIN_device ? 0 :
+							 latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
 }
 
 /* 64, 4k, 1m as fio has them: powers of 1024. */
@@ -90,17 +91,18 @@ static int parse_block(const char *text, uint64_t *ret_bytes)
 	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
 	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 
-	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 || *ret_bytes > UINT32_MAX ||
-		end - text > 10) {
-		return nvw_fail(NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
+	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 ||
+		*ret_bytes > UINT32_MAX || end - text > 10) {
+		return nvw_fail(
+			NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
 	}
 	*ret_bytes <<= shift;
 	return 0;
 }
 
 /* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */
-static int parse_list(const char *option, const char *text, int (*parse)(const char *word, uint64_t *ret_value),
-	struct list *ret_list)
+static int parse_list(const char *option, const char *text,
+	int (*parse)(const char *word, uint64_t *ret_value), struct list *ret_list)
 {
 	char word[32];
 	int error = 0;
@@ -110,9 +112,9 @@ static int parse_list(const char *option, const char *text, int (*parse)(const c
 		const size_t n = strcspn(at, ",");
 
 		snprintf(word, sizeof word, "%.*s", (int)n, at);
-		error = n >= sizeof word                ? nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at) :
+		error = n >= sizeof word            ? nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at) :
 			ret_list->count == LIST_MAX ? nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX) :
-							  parse(word, &ret_list->value[ret_list->count++]);
+						      parse(word, &ret_list->value[ret_list->count++]);
 		at += n + (at[n] == ',');
 	}
 	return error ? nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message()) : 0;
@@ -123,25 +125,31 @@ static int parse_latency(const char *word, uint64_t *ret_ps)
 	bool cycles = false;
 	const int error = nvw_parse_time(word, ret_ps, &cycles);
 
-	return !error && cycles ? nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word) : error;
+	return !error && cycles ? nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word) :
+				  error;
 }
 
 static int parse_rate(const char *word, uint64_t *ret_rate)
 {
 	const int error = nvw_parse_rate(word, ret_rate);
 
-	return !error && *ret_rate == 0 ? nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word) : error;
+	return !error && *ret_rate == 0 ?
+		       nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word) :
+		       error;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------------ */
 
 /* One run of the job file; its results are the caller's to end. */
-static int run_once(struct measuring *m, const struct emu_config *machine, bool delays, struct fio_run *ret_run)
+static int run_once(
+	struct measuring *m, const struct emu_config *machine, bool delays, struct fio_run *ret_run)
 {
 	char keep[4200];
 
-	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", m->request->keep ? m->request->keep : "", m->runs + 1);
-	*ret_run = (struct fio_run){.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
+	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s",
+		m->request->keep ? m->request->keep : "", m->runs + 1);
+	*ret_run = (struct fio_run){
+		.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
 	const int error = fio_run(&m->place, ret_run);
 
 	ret_run->keep = NULL;
@@ -156,7 +164,8 @@ static bool is_quicker(const struct measuring *m, const struct fio_measured *a, 
 }
 
 /* Of the job with the row's operation, or of the only job. */
-static int measure(const struct measuring *m, const struct fio_run *run, const char *job, struct row *row, bool with)
+static int measure(
+	const struct measuring *m, const struct fio_run *run, const char *job, struct row *row, bool with)
 {
 	const struct host_delays *const delays = !strcmp(row->op, "write") ? &run->sum.write : &run->sum.read;
 	struct fio_measured *const best = with ? &row->with : &row->without;
@@ -171,7 +180,8 @@ static int measure(const struct measuring *m, const struct fio_run *run, const c
 }
 
 /* A read and a write, with or without delays. */
-static int run_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
+static int run_rows(
+	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
 	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
 	int error = 0;
@@ -219,7 +229,8 @@ static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 }
 
 /* A read and a write of one size under the machine's own latencies, or under others. */
-static int add_latency(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+static int add_latency(
+	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
 	const int error = add_rows(m, machine, bytes, NULL, without);
 
@@ -246,7 +257,8 @@ static int run_latency(struct measuring *m)
 	return error;
 }
 
-static int add_bandwidth(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+static int add_bandwidth(
+	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
 	const int error = add_rows(m, machine, bytes, NULL, without);
 
@@ -292,10 +304,11 @@ static void latency_head(void)
 
 static void latency_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked, r->exec_p50,
-		r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked,
+		r->exec_p50, r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
-		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1), r->without.p50_ns > r->asked ? " *" : "");
+		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
+			r->without.p50_ns > r->asked ? " *" : "");
 	} else {
 		puts("        -");
 	}
@@ -309,9 +322,9 @@ static void bandwidth_head(void)
 
 static void bandwidth_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes, 1e-6 * r->asked,
-		1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s, 100 * (r->with.bytes_per_s / r->asked - 1),
-		r->without.bytes_per_s < r->asked ? " *" : "");
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes,
+		1e-6 * r->asked, 1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
+		100 * (r->with.bytes_per_s / r->asked - 1), r->without.bytes_per_s < r->asked ? " *" : "");
 }
 
 static void mixed_head(void)
@@ -322,19 +335,20 @@ static void mixed_head(void)
 
 static void mixed_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (unsigned long long)r->bytes, r->asked,
-		r->exec_p50, r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops, r->without.iops);
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op,
+		(unsigned long long)r->bytes, r->asked, r->exec_p50, r->with.p50_ns, r->without.p50_ns,
+		r->with.p99_ns, r->with.iops, r->without.iops);
 }
 
 static json_t *measured_json(const struct fio_measured *m)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "operations", m->count, "p50_ns", m->p50_ns, "p99_ns", m->p99_ns, "iops",
-		m->iops, "bytes_per_s", m->bytes_per_s);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "operations", m->count, "p50_ns", m->p50_ns, "p99_ns",
+		m->p99_ns, "iops", m->iops, "bytes_per_s", m->bytes_per_s);
 }
 
 struct test {
-	const char *name, *asked;   /* JSON's name for what is asked for */
-	const char *sizes, *sweep;  /* the default lists */
+	const char *name, *asked;  /* JSON's name for what is asked for */
+	const char *sizes, *sweep; /* the default lists */
 	int (*parse_sweep)(const char *word, uint64_t *ret_value);
 	int (*run)(struct measuring *measuring);
 	void (*head)(void);
@@ -343,10 +357,11 @@ struct test {
 };
 
 static const struct test tests[] = {
-	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency, latency_head, latency_row,
-		"this computer takes longer than asked for by itself"},
-	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth, bandwidth_head,
-		bandwidth_row, "this computer does not reach what was asked for, without delays"},
+	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency,
+		latency_head, latency_row, "this computer takes longer than asked for by itself"},
+	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth,
+		bandwidth_head, bandwidth_row,
+		"this computer does not reach what was asked for, without delays"},
 	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
 };
 
@@ -354,9 +369,9 @@ static void print_text(const struct test *t, const struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
 
-	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name, m->version, machine->name,
-		1e-3 * (double)machine->nvram.read, 1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine),
-		cli_domain_name(machine));
+	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name,
+		m->version, machine->name, 1e-3 * (double)machine->nvram.read,
+		1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine), cli_domain_name(machine));
 	t->head();
 	for (unsigned i = 0; i < m->row_count; i++) {
 		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
@@ -379,12 +394,15 @@ static int print_json(const struct test *t, const struct measuring *m)
 	for (unsigned i = 0; i < m->row_count; i++) {
 		const struct row *const r = &m->row[i];
 
-		json_array_append_new(rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
-			(json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked, "exec_p50_ns", r->exec_p50, "fio",
-			measured_json(&r->with), "fio_without_delays", measured_json(&r->without)));
+		json_array_append_new(
+			rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
+				      (json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked,
+				      "exec_p50_ns", r->exec_p50, "fio", measured_json(&r->with),
+				      "fio_without_delays", measured_json(&r->without)));
 	}
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "test", t->name, "fio_version", m->version, "machine",
-		machine->name, "domain", cli_domain_name(machine), "read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "test", t->name,
+		"fio_version", m->version, "machine", machine->name, "domain", cli_domain_name(machine),
+		"read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
 		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows);
 
 	if (o == NULL) {
@@ -429,8 +447,8 @@ struct options {
 /* Options that are lines of the job file: 1 if arg is one. */
 static int take_line(struct options *o, const char *arg)
 {
-	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"}, {"--threads=", "numjobs"},
-		{"--number-ios=", "number_ios"}};
+	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"},
+		{"--threads=", "numjobs"}, {"--number-ios=", "number_ios"}};
 	uint64_t value;
 
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -438,7 +456,8 @@ static int take_line(struct options *o, const char *arg)
 
 		if (strncmp(arg, lines[i][0], n) == 0) {
 			if (parse_block(arg + n, &value)) {
-				return nvw_fail(NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
+				return nvw_fail(
+					NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
 			}
 			fio_add_line(&o->request.lines, lines[i][1], arg + n);
 			return 1;
@@ -451,9 +470,9 @@ static int take_count(const char *arg, size_t n, uint64_t *ret_count)
 {
 	const int error = nvw_parse_count(arg + n, ret_count);
 
-	return error             ? nvw_fail(error, "%.*s: %s", (int)n - 1, arg, nvw_error_message()) :
+	return error           ? nvw_fail(error, "%.*s: %s", (int)n - 1, arg, nvw_error_message()) :
 	       *ret_count == 0 ? nvw_fail(NVW_E_USAGE, "%.*s: at least 1", (int)n - 1, arg) :
-				   1;
+				 1;
 }
 
 static int own(const char *arg, void *context)
@@ -470,12 +489,18 @@ static int own(const char *arg, void *context)
 		return take_count(arg, 9, &o->request.repeat);
 	}
 	if (!strncmp(arg, "--bs=", 5) || !strncmp(arg, "--json=", 7) || !strncmp(arg, "--sweep=", 8)) {
-		*(arg[2] == 'b' ? &o->bs : arg[2] == 'j' ? &o->request.keep : &o->sweep) = strchr(arg, '=') + 1;
-		return strchr(arg, '=')[1] ? 1 : nvw_fail(NVW_E_USAGE, "%.*s: expected a value", (int)strlen(arg) - 1, arg);
+		*(arg[2] == 'b'       ? &o->bs :
+			arg[2] == 'j' ? &o->request.keep :
+					&o->sweep) = strchr(arg, '=') + 1;
+		return strchr(arg, '=')[1] ?
+			       1 :
+			       nvw_fail(NVW_E_USAGE, "%.*s: expected a value", (int)strlen(arg) - 1, arg);
 	}
 	if (!strncmp(arg, "--fault=", 8)) {
 		o->request.fault = !strcmp(arg + 8, "no-drain");
-		return o->request.fault ? 1 : nvw_fail(NVW_E_USAGE, "--fault: expected no-drain, found \"%s\"", arg + 8);
+		return o->request.fault ?
+			       1 :
+			       nvw_fail(NVW_E_USAGE, "--fault: expected no-drain, found \"%s\"", arg + 8);
 	}
 	return take_line(o, arg);
 }
@@ -483,10 +508,12 @@ static int own(const char *arg, void *context)
 /* Options that another test has. */
 static int check_options(const char *test, const struct options *o)
 {
-	const bool verify = !strcmp(test, "verify"), sweeps = !strcmp(test, "latency") || !strcmp(test, "bandwidth");
+	const bool verify = !strcmp(test, "verify"),
+		   sweeps = !strcmp(test, "latency") || !strcmp(test, "bandwidth");
 
 	if (!verify && (o->request.kills || o->request.states || o->request.fault)) {
-		return nvw_fail(NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
+		return nvw_fail(
+			NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
 	}
 	if (verify && (o->request.repeat || o->request.keep)) {
 		return nvw_fail(NVW_E_USAGE, "verify: --repeat and --json belong to the tests that measure");
@@ -550,7 +577,8 @@ int cmd_fio(int argc, char **argv)
 	int error = cli_session_begin(&session, argc - (argc > 1), argv + (argc > 1), own, &o);
 
 	if (!error && !session.help && (session.pool_path || session.log_path || session.workload)) {
-		error = nvw_fail(NVW_E_USAGE, "fio: its jobs make their own file: --pool, --log and workloads belong to nvwave run");
+		error = nvw_fail(NVW_E_USAGE,
+			"fio: its jobs make their own file: --pool, --log and workloads belong to nvwave run");
 	}
 	error = error ? error : check_options(name, &o);
 	if (error) {

@@ -24,10 +24,13 @@ int fio_place_begin(struct fio_place *p)
 
 	*p = (struct fio_place){.folder = ""};
 	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
-		return nvw_fail(NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
+		return nvw_fail(
+			NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
 	}
 	snprintf(p->folder, sizeof p->folder, "%.200s/nvwave-fio-XXXXXX",
-		tmp && *tmp ? tmp : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+		tmp && *tmp                   ? tmp :
+		access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
+						"/tmp");
 	if (mkdtemp(p->folder) == NULL) {
 		const int error = nvw_fail_errno("%s", p->folder);
 
@@ -156,7 +159,8 @@ static int parse(struct fio_run *run, const char *json)
 		return nvw_fail(NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
 	}
 	if (sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3) {
-		return nvw_fail(NVW_E_INPUT, "expected fio-3 or a later version, found \"%s\"", fio_version(run));
+		return nvw_fail(
+			NVW_E_INPUT, "expected fio-3 or a later version, found \"%s\"", fio_version(run));
 	}
 	return run->keep != NULL ? keep(run->keep, json) : 0;
 }
@@ -166,9 +170,12 @@ static int read_output(const struct fio_place *p, struct fio_run *run)
 	char *const text = read_text(p->output);
 	/* Warnings may stand before the object. */
 	const char *const json = text == NULL ? NULL : text[0] == '{' ? text : strstr(text, "\n{");
-	const int error = text == NULL ? nvw_fail(NVW_E_INPUT, "fio wrote no results") :
-			  json == NULL ? nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text) :
-					 parse(run, json);
+	const int error =
+		text == NULL ?
+			nvw_fail(NVW_E_INPUT, "fio wrote no results") :
+		json == NULL ?
+			nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text) :
+			parse(run, json);
 
 	free(text);
 	return error;
@@ -207,7 +214,8 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 int fio_check(const struct fio_place *p, int status)
 {
 	if (WIFSIGNALED(status)) {
-		return nvw_fail(NVW_E_INPUT, "fio was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return nvw_fail(NVW_E_INPUT, "fio was ended by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
 	}
 	if (WEXITSTATUS(status) == 0) {
 		return 0;
@@ -271,12 +279,13 @@ int fio_measured(const struct fio_run *run, const char *name, const char *direct
 	json_error_t e;
 
 	if (job == NULL) {
-		return nvw_fail(NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
+		return nvw_fail(
+			NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
 	}
 	*m = (struct fio_measured){0};
-	return json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios", &m->count,
-		       "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile", "50.000000", &m->p50_ns,
-		       "99.000000", &m->p99_ns) ?
+	return json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios",
+		       &m->count, "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile",
+		       "50.000000", &m->p50_ns, "99.000000", &m->p99_ns) ?
 		       nvw_fail(NVW_E_INPUT, "fio's JSON: job \"%s\", %s: %s", name, direction, e.text) :
 		       0;
 }

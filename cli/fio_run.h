@@ -62,8 +62,8 @@ NVW_CHECKED int fio_check(const struct fio_place *place, int status);
 struct fio_measured {
 	double count, p50_ns, p99_ns, iops, bytes_per_s;
 };
-NVW_CHECKED int fio_measured(const struct fio_run *run, const char *job, const char *direction,
-	struct fio_measured *ret_measured);
+NVW_CHECKED int fio_measured(
+	const struct fio_run *run, const char *job, const char *direction, struct fio_measured *ret_measured);
 
 /* fio's version as it calls it. */
 const char *fio_version(const struct fio_run *run);
@@ -72,7 +72,7 @@ const char *fio_version(const struct fio_run *run);
 struct fio_request {
 	const struct emu_config *machine;
 	bool json;
-	const char *keep;       /* --json: fio's own, of the runs after the first FILE.2 ...; NULL: not asked for */
+	const char *keep; /* --json: fio's own, of the runs after the first FILE.2 ...; NULL: not asked for */
 	struct fio_lines lines; /* from the command line */
 	uint64_t repeat;        /* 0: not given */
 	uint64_t kills, states; /* of verify; 0: not given */

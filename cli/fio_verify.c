@@ -116,11 +116,10 @@ static int save_state(struct verify *v, uint64_t blocks)
 static int explore(struct verify *v, struct kill *k, uint64_t seed)
 {
 	static struct ct_result result;
-	const struct ct_foreign foreign = {.store_log = v->log,
-		.image = v->base,
-		.command = v->check,
-		.last_only = true};
-	const struct ct_options options = {.model = v->request->machine->domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
+	const struct ct_foreign foreign = {
+		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
+	const struct ct_options options = {
+		.model = v->request->machine->domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
 		.states = v->request->states ? v->request->states : STATES,
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
@@ -167,7 +166,8 @@ static void make_check(struct verify *v)
 
 static int run_kills(struct verify *v)
 {
-	const uint64_t seed = v->request->machine->seed, kills = v->request->kills ? v->request->kills : KILLS;
+	const uint64_t seed = v->request->machine->seed,
+		       kills = v->request->kills ? v->request->kills : KILLS;
 	struct nvw_random random = {seed};
 	int error = record(v, 0, &v->events, &v->blocks);
 
@@ -196,14 +196,16 @@ static void print_text(const struct verify *v)
 	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
 	       "  killed at  acknowledged  states  lost\n",
 		v->lost ? "INCONSISTENT" : "CONSISTENT", (unsigned long long)(v->lost ? v->lost : v->states),
-		(unsigned long long)v->states, (unsigned long long)v->kill_count, interrupted ? ", interrupted" : "", v->version,
-		m->name, cli_domain_name(m), (unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
+		(unsigned long long)v->states, (unsigned long long)v->kill_count,
+		interrupted ? ", interrupted" : "", v->version, m->name, cli_domain_name(m),
+		(unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
 		(unsigned long long)v->blocks, (unsigned long long)v->events);
 	for (uint64_t i = 0; i < v->kill_count; i++) {
 		const struct kill *const k = &v->kill[i];
 
-		printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event, (unsigned long long)k->acknowledged,
-			(unsigned long long)k->states, (unsigned long long)k->lost, k->text[0] ? "  " : "", k->text);
+		printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event,
+			(unsigned long long)k->acknowledged, (unsigned long long)k->states,
+			(unsigned long long)k->lost, k->text[0] ? "  " : "", k->text);
 	}
 }
 
@@ -214,14 +216,17 @@ static int print_json(const struct verify *v)
 	for (uint64_t i = 0; i < v->kill_count; i++) {
 		const struct kill *const k = &v->kill[i];
 
-		json_array_append_new(kills, json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event, "acknowledged",
-			(json_int_t)k->acknowledged, "states", (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
+		json_array_append_new(
+			kills, json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event,
+				       "acknowledged", (json_int_t)k->acknowledged, "states",
+				       (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
 	}
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o}", "test", "verify", "fio_version",
-		v->version, "machine", v->request->machine->name, "domain", cli_domain_name(v->request->machine), "seed",
-		(json_int_t)v->request->machine->seed, "verdict", v->lost ? "inconsistent" : "consistent", "blocks",
-		(json_int_t)v->blocks, "events", (json_int_t)v->events, "states", (json_int_t)v->states, "lost",
-		(json_int_t)v->lost, "interrupted", interrupted, "kills", kills);
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o}", "test",
+		"verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
+		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
+		"verdict", v->lost ? "inconsistent" : "consistent", "blocks", (json_int_t)v->blocks, "events",
+		(json_int_t)v->events, "states", (json_int_t)v->states, "lost", (json_int_t)v->lost,
+		"interrupted", interrupted, "kills", kills);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
@@ -246,7 +251,8 @@ static int begin(struct verify *v)
 		error = nvw_fail(NVW_E_USAGE, "--kills: at most %d", KILLS_MAX);
 	}
 	if (!error && strchr(v->place.folder, '\'') != NULL) {
-		error = nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s", v->place.folder);
+		error = nvw_fail(
+			NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s", v->place.folder);
 	}
 	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder);
 	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder);

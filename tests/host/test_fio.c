@@ -20,8 +20,8 @@
 
 #include "common/skip.h"
 
-#define NEEDS_FIO()                                                  \
-	if (run("command -v fio") != 0) {                            \
+#define NEEDS_FIO()                                                      \
+	if (run("command -v fio") != 0) {                                \
 		skip_test("fio is not installed: its jobs did not run"); \
 	}
 
@@ -104,7 +104,8 @@ static void assert_row(const json_t *row, double asked, double operations)
 	assert_true(is_near(number(row, "asked_ns"), asked));
 	assert_true(number(json_object_get(row, "fio"), "operations") == operations);
 	assert_true(number(json_object_get(row, "fio"), "p50_ns") >= 0.97 * asked);
-	assert_true(number(json_object_get(row, "fio"), "p99_ns") >= number(json_object_get(row, "fio"), "p50_ns"));
+	assert_true(number(json_object_get(row, "fio"), "p99_ns") >=
+		    number(json_object_get(row, "fio"), "p50_ns"));
 	assert_true(number(row, "exec_p50_ns") >= 0.97 * asked);
 	assert_true(number(json_object_get(row, "fio_without_delays"), "p50_ns") > 0);
 }
@@ -112,8 +113,9 @@ static void assert_row(const json_t *row, double asked, double operations)
 static void accesses_take_at_least_what_the_machine_asks_for(void **state)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0, "latency --bs=4k --sweep=3us --number-ios=5000 --set nvram.read=700ns --set nvram.write=900ns "
-				 "--set nvram.bandwidth=6.4GB/s --set nvram.channels=2");
+	json_t *const o = fio(0,
+		"latency --bs=4k --sweep=3us --number-ios=5000 --set nvram.read=700ns --set nvram.write=900ns "
+		"--set nvram.bandwidth=6.4GB/s --set nvram.channels=2");
 
 	/* 64 bytes at 12.8 GB/s: 5 ns. */
 	assert_int_equal(json_array_size(json_object_get(o, "rows")), 4);
@@ -127,14 +129,17 @@ static void accesses_take_at_least_what_the_machine_asks_for(void **state)
 static void what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept(void **state)
 {
 	NEEDS_FIO();
-	write_file("m.ini", 0644, "[nvram]\nread = 2us\nwrite = 5us\nbandwidth = 1GB/s\nchannels = 4\ndomain = adr\n");
-	json_t *const o = fio(0, "latency --machine=./m.ini --bs=128 --sweep=none --number-ios=100 --json=kept");
+	write_file("m.ini", 0644,
+		"[nvram]\nread = 2us\nwrite = 5us\nbandwidth = 1GB/s\nchannels = 4\ndomain = adr\n");
+	json_t *const o =
+		fio(0, "latency --machine=./m.ini --bs=128 --sweep=none --number-ios=100 --json=kept");
 
 	assert_true(is_near(number(row_of(o, 0, "read", 128), "asked_ns"), 2016));
 	assert_true(number(row_of(o, 1, "write", 128), "asked_ns") == 0); /* accepted is durable */
 	assert_string_equal(json_string_value(json_object_get(o, "domain")), "adr");
 	json_decref(o);
-	assert_int_equal(run("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"), 0); /* without delays, with */
+	assert_int_equal(
+		run("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"), 0); /* without delays, with */
 	assert_string_equal(output, "2\n");
 	assert_int_not_equal(run("ls kept.3"), 0);
 }
@@ -142,7 +147,8 @@ static void what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_
 static void threads_together_get_no_more_than_the_bandwidth(void **state)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0, "bandwidth --set nvram.bandwidth=100MB/s --sweep=none --size=1m --io-size=4m --threads=2");
+	json_t *const o = fio(
+		0, "bandwidth --set nvram.bandwidth=100MB/s --sweep=none --size=1m --io-size=4m --threads=2");
 
 	for (unsigned i = 0; i < 2; i++) {
 		const json_t *const row = row_of(o, i, i ? "write" : "read", 262144);
@@ -186,8 +192,10 @@ static void acknowledged_blocks_survive_kills_that_the_seed_chooses(void **state
 	assert_true(number(o, "blocks") == 64 && number(o, "lost") == 0);
 	assert_true(number(kill_of(o, 0), "acknowledged") > 0 && number(kill_of(o, 0), "acknowledged") < 64);
 	assert_true(number(kill_of(o, 0), "states") == 2);
-	assert_true(json_equal(json_object_get(kill_of(o, 0), "event"), json_object_get(kill_of(again, 0), "event")));
-	assert_true(json_equal(json_object_get(kill_of(o, 0), "acknowledged"), json_object_get(kill_of(again, 0), "acknowledged")));
+	assert_true(json_equal(
+		json_object_get(kill_of(o, 0), "event"), json_object_get(kill_of(again, 0), "event")));
+	assert_true(json_equal(json_object_get(kill_of(o, 0), "acknowledged"),
+		json_object_get(kill_of(again, 0), "acknowledged")));
 	json_decref(o);
 	json_decref(again);
 }
@@ -206,7 +214,8 @@ static void blocks_that_were_not_drained_are_found_lost(void **state)
 static void caches_that_are_persistent_need_no_drain(void **state)
 {
 	NEEDS_FIO();
-	json_decref(fio(0, "verify --size=256k --kills=1 --states=1 --fault=no-drain --set nvram.domain=eadr"));
+	json_decref(
+		fio(0, "verify --size=256k --kills=1 --states=1 --fault=no-drain --set nvram.domain=eadr"));
 }
 
 /* ---- By hand --------------------------------------------------------------------------------------------------------- */
@@ -214,20 +223,26 @@ static void caches_that_are_persistent_need_no_drain(void **state)
 static void the_job_files_are_fios(void **state)
 {
 	NEEDS_FIO();
-	assert_int_equal(run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || exit 1; done", jobs), 0);
+	assert_int_equal(
+		run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || exit 1; done",
+			jobs),
+		0);
 }
 
 static void a_damaged_block_is_found_by_hand(void **state)
 {
-	static const char write[] = "NVRAM=pool %s exec -- fio --section=write --number_ios=20 --output=w %s/verify.fio";
-	static const char check[] = "NVRAM=pool %s exec -- fio --section=check --readonly --output=c %s/verify.fio";
+	static const char write[] =
+		"NVRAM=pool %s exec -- fio --section=write --number_ios=20 --output=w %s/verify.fio";
+	static const char check[] =
+		"NVRAM=pool %s exec -- fio --section=check --readonly --output=c %s/verify.fio";
 
 	NEEDS_FIO();
 	assert_int_equal(run(write, nvwave, jobs), 0);
 	assert_int_equal(run(check, nvwave, jobs), 0);
 	/* One of the written blocks: those that were not begin otherwise. */
-	assert_int_equal(run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / 4096; exit }') && "
-			     "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc"),
+	assert_int_equal(
+		run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / 4096; exit }') && "
+		    "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc"),
 		0);
 	assert_int_equal(run(check, nvwave, jobs), 1);
 	assert_non_null(strstr(output, "bad magic"));
@@ -245,7 +260,8 @@ static int with_fio(const char *script, const char *arguments)
 
 static void fio_that_is_missing_or_fails_is_told(void **state)
 {
-	static const char says[] = "#!/bin/sh\nfor a; do case $a in --output=*) echo '%s' >${a#*=};; esac; done\n";
+	static const char says[] =
+		"#!/bin/sh\nfor a; do case $a in --output=*) echo '%s' >${a#*=};; esac; done\n";
 	static const struct {
 		const char *json, *message;
 	} bad[] = {
@@ -253,7 +269,8 @@ static void fio_that_is_missing_or_fails_is_told(void **state)
 		{"{ \"fio version\" : oops", "fio's JSON: line 1"},
 		{"{ \"fio version\" : \"fio-2.16\" }", "expected fio-3"},
 		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [] }", "expected results of the job \"read\""},
-		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"read\" } ] }", "job \"read\", read:"},
+		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"read\" } ] }",
+			"job \"read\", read:"},
 	};
 	char script[512];
 
@@ -307,7 +324,8 @@ static int set_up(void **state)
 {
 	nvwave = getenv("NVWAVE");
 	jobs = getenv("FIO_JOBS");
-	snprintf(dir, sizeof dir, "%s/nvwave-test-fio-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	snprintf(dir, sizeof dir, "%s/nvwave-test-fio-XXXXXX",
+		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	setenv("TMPDIR", "/dev/shm", access("/dev/shm", W_OK) == 0);
 	return nvwave && jobs && mkdtemp(dir) ? 0 : -1;
 }
