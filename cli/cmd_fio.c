@@ -302,10 +302,19 @@ static void latency_head(void)
 	     "op        bytes          ns      p50      p50   delays      p99  asked, %");
 }
 
+/* Without a delay, "-": none was asked for, or this computer's call took as long by itself. */
+static const char *exec_text(const struct row *r, char text[16])
+{
+	snprintf(text, 16, r->exec_p50 > 0 ? "%.0f" : "-", r->exec_p50);
+	return text;
+}
+
 static void latency_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked,
-		r->exec_p50, r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
+	char exec[16];
+
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked,
+		exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
 		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
 			r->without.p50_ns > r->asked ? " *" : "");
@@ -335,9 +344,11 @@ static void mixed_head(void)
 
 static void mixed_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op,
-		(unsigned long long)r->bytes, r->asked, r->exec_p50, r->with.p50_ns, r->without.p50_ns,
-		r->with.p99_ns, r->with.iops, r->without.iops);
+	char exec[16];
+
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (unsigned long long)r->bytes,
+		r->asked, exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops,
+		r->without.iops);
 }
 
 static json_t *measured_json(const struct fio_measured *m)
