@@ -29,7 +29,7 @@ static const char help[] =
 	"  --io-size                of bandwidth and mixed: that each thread of a job reads or writes [128m; 256m]\n"
 	"  --number-ios             of latency: blocks that a job reads or writes [100000]\n"
 	"  --threads                of bandwidth and mixed [2]\n"
-	"  --repeat                 each run so often; a row has the quickest: other programs only slow it down [1]\n"
+	"  --repeat                 each run so often; a row has the one with the middle p50 [1]\n"
 	"  --kills                  of verify [10]\n"
 	"  --states                 of verify: tested after each kill [8]\n"
 	"  --fault                  of verify: no-drain: writes are acknowledged before they are drained\n"
@@ -37,7 +37,7 @@ static const char help[] =
 	"  --output-format          normal or json [normal]\n\n"
 	"Exit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.\n";
 
-enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX };
+enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
 
 /* ---- What is asked for -------------------------------------------------------------------------------------------- */
 
@@ -50,6 +50,12 @@ struct row {
 	struct fio_measured with, without;
 };
 
+/* Of one run. */
+struct sample {
+	struct fio_measured fio;
+	double exec_p50;
+};
+
 struct list {
 	uint64_t value[LIST_MAX];
 	unsigned count;
@@ -60,7 +66,6 @@ struct measuring {
 	struct fio_place place;
 	struct list sizes, sweep;
 	char version[32];
-	bool by_rate; /* of repeated runs the one with the most bytes a second counts, else with the lowest median */
 	unsigned runs, row_count;
 	struct row row[ROWS_MAX];
 };
@@ -158,32 +163,28 @@ static int run_once(
 	return error;
 }
 
-static bool is_quicker(const struct measuring *m, const struct fio_measured *a, const struct fio_measured *b)
-{
-	return b->count == 0 || (m->by_rate ? a->bytes_per_s > b->bytes_per_s : a->p50_ns < b->p50_ns);
-}
-
 /* Of the job with the row's operation, or of the only job. */
-static int measure(
-	const struct measuring *m, const struct fio_run *run, const char *job, struct row *row, bool with)
+static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
 {
-	const struct host_delays *const delays = !strcmp(row->op, "write") ? &run->sum.write : &run->sum.read;
-	struct fio_measured *const best = with ? &row->with : &row->without;
-	struct fio_measured now;
-	const int error = fio_measured(run, job ? job : row->op, row->op, &now);
+	const struct host_delays *const delays = !strcmp(op, "write") ? &run->sum.write : &run->sum.read;
 
-	if (!error && is_quicker(m, &now, best)) {
-		*best = now;
-		row->exec_p50 = with ? (double)host_percentile(&delays->achieved, 0.5) : 0;
-	}
-	return error;
+	ret_sample->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
+	return fio_measured(run, job ? job : op, op, &ret_sample->fio);
 }
 
-/* A read and a write, with or without delays. */
+static int by_median(const void *a_, const void *b_)
+{
+	const struct sample *const a = a_, *const b = b_;
+
+	return (a->fio.p50_ns > b->fio.p50_ns) - (a->fio.p50_ns < b->fio.p50_ns);
+}
+
+/* A read and a write, with or without delays: of the repeated runs, the one whose median is the middle one. */
 static int run_rows(
 	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
 	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
+	struct sample sample[2][REPEAT_MAX];
 	int error = 0;
 
 	for (uint64_t r = 0; r < repeat && !error; r++) {
@@ -191,9 +192,14 @@ static int run_rows(
 
 		error = run_once(m, machine, with, &run);
 		for (unsigned i = 0; i < 2 && !error; i++) {
-			error = measure(m, &run, job, &rows[i], with);
+			error = measure(&run, job, rows[i].op, &sample[i][r]);
 		}
 		fio_run_end(&run);
+	}
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		qsort(sample[i], repeat, sizeof sample[i][0], by_median);
+		*(with ? &rows[i].with : &rows[i].without) = sample[i][repeat / 2].fio;
+		rows[i].exec_p50 = with ? sample[i][repeat / 2].exec_p50 : 0;
 	}
 	return error;
 }
@@ -429,7 +435,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 {
 	static struct measuring m;
 
-	m = (struct measuring){.request = request, .by_rate = t->run == run_bandwidth};
+	m = (struct measuring){.request = request};
 	int error = parse_list("--bs", bs ? bs : t->sizes, parse_block, &m.sizes);
 
 	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
@@ -528,6 +534,9 @@ static int check_options(const char *test, const struct options *o)
 	}
 	if (verify && (o->request.repeat || o->request.keep)) {
 		return nvw_fail(NVW_E_USAGE, "verify: --repeat and --json belong to the tests that measure");
+	}
+	if (o->request.repeat > REPEAT_MAX) {
+		return nvw_fail(NVW_E_USAGE, "--repeat: at most %d", REPEAT_MAX);
 	}
 	if (!sweeps && o->sweep) {
 		return nvw_fail(NVW_E_USAGE, "%s: --sweep belongs to nvwave fio latency and bandwidth", test);

@@ -98,15 +98,15 @@ static void write_file(const char *name, mode_t mode, const char *text)
 
 /* ---- Measuring -------------------------------------------------------------------------------------------------- */
 
-/* fio's percentiles are of buckets, 3 % wide. */
+/* Percentiles are of buckets, 3 % wide; and a call's own time is measured when the program starts, by some 10 ns. */
 static void assert_row(const json_t *row, double asked, double operations)
 {
 	assert_true(is_near(number(row, "asked_ns"), asked));
 	assert_true(number(json_object_get(row, "fio"), "operations") == operations);
-	assert_true(number(json_object_get(row, "fio"), "p50_ns") >= 0.97 * asked);
+	assert_true(number(json_object_get(row, "fio"), "p50_ns") >= 0.95 * asked);
 	assert_true(number(json_object_get(row, "fio"), "p99_ns") >=
 		    number(json_object_get(row, "fio"), "p50_ns"));
-	assert_true(number(row, "exec_p50_ns") >= 0.97 * asked);
+	assert_true(number(row, "exec_p50_ns") >= 0.95 * asked);
 	assert_true(number(json_object_get(row, "fio_without_delays"), "p50_ns") > 0);
 }
 
@@ -114,15 +114,15 @@ static void accesses_take_at_least_what_the_machine_asks_for(void **state)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(0,
-		"latency --bs=4k --sweep=3us --number-ios=5000 --set nvram.read=700ns --set nvram.write=900ns "
+		"latency --bs=4k --sweep=6us --number-ios=5000 --set nvram.read=2us --set nvram.write=4us "
 		"--set nvram.bandwidth=6.4GB/s --set nvram.channels=2");
 
 	/* 64 bytes at 12.8 GB/s: 5 ns. */
 	assert_int_equal(json_array_size(json_object_get(o, "rows")), 4);
-	assert_row(row_of(o, 0, "read", 4096), 700 + 63 * 5, 5000);
-	assert_row(row_of(o, 1, "write", 4096), 900 + 63 * 5, 5000);
-	assert_row(row_of(o, 2, "read", 4096), 3000 + 63 * 5, 5000);
-	assert_row(row_of(o, 3, "write", 4096), 3000 + 63 * 5, 5000);
+	assert_row(row_of(o, 0, "read", 4096), 2000 + 63 * 5, 5000);
+	assert_row(row_of(o, 1, "write", 4096), 4000 + 63 * 5, 5000);
+	assert_row(row_of(o, 2, "read", 4096), 6000 + 63 * 5, 5000);
+	assert_row(row_of(o, 3, "write", 4096), 6000 + 63 * 5, 5000);
 	json_decref(o);
 }
 
@@ -164,14 +164,14 @@ static void threads_together_get_no_more_than_the_bandwidth(void **state)
 static void the_mixed_job_reads_seventy_percent(void **state)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0, "mixed --io-size=8m --set nvram.read=1us");
+	json_t *const o = fio(0, "mixed --io-size=8m --set nvram.read=2us");
 	const json_t *const read = json_object_get(row_of(o, 0, "read", 4096), "fio");
 	const json_t *const write = json_object_get(row_of(o, 1, "write", 4096), "fio");
 	const double reads = number(read, "operations"), writes = number(write, "operations");
 
 	assert_true(reads + writes == 2 * 2048);
 	assert_true(reads > 0.66 * (reads + writes) && reads < 0.74 * (reads + writes));
-	assert_true(number(read, "p50_ns") >= 0.97 * 1315);
+	assert_true(number(read, "p50_ns") >= 0.95 * 2315);
 	json_decref(o);
 }
 
@@ -307,6 +307,7 @@ static void bad_options_are_told(void **state)
 		{"mixed --sweep=1us", "belongs to nvwave fio latency and bandwidth"},
 		{"latency --kills=2", "belong to nvwave fio verify"},
 		{"verify --kills=0", "at least 1"},
+		{"latency --repeat=100", "at most 99"},
 		{"verify --fault=none", "expected no-drain"},
 		{"latency --pool=x", "belong to nvwave run"},
 	};
