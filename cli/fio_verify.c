@@ -95,6 +95,17 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 	return found > 0 ? count_flushes(v->log, ret_flushes) : found;
 }
 
+/* A check that fails without a crash would say that everything is lost. */
+static int try_check(const struct verify *v)
+{
+	char command[1500];
+
+	snprintf(command, sizeof command, "%s '%s' >&2", v->check, v->scratch);
+	return system(command) == 0 ?
+		       0 :
+		       nvw_fail(NVW_E_INPUT, "fio does not verify what it wrote without a crash");
+}
+
 /* fio's own state after so many blocks, by the same job on another file. */
 static int save_state(struct verify *v, uint64_t blocks)
 {
@@ -108,7 +119,7 @@ static int save_state(struct verify *v, uint64_t blocks)
 	setenv("NVRAM", v->place.pool, 1);
 	snprintf(v->version, sizeof v->version, "%s", fio_version(&run));
 	fio_run_end(&run);
-	return error;
+	return error || v->kill_count > 0 ? error : try_check(v);
 }
 
 /* ---- A kill ------------------------------------------------------------------------------------------------------- */

@@ -274,6 +274,7 @@ static void fio_that_is_missing_or_fails_is_told(void **state)
 	};
 	char script[512];
 
+	NEEDS_FIO();
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		snprintf(script, sizeof script, says, bad[i].json);
 		assert_int_equal(with_fio(script, "latency"), 2);
@@ -283,6 +284,12 @@ static void fio_that_is_missing_or_fails_is_told(void **state)
 	assert_non_null(strstr(output, "fio ended with status 3"));
 	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "verify"), 2);
 	assert_non_null(strstr(output, "fio ended with status 3"));
+	/* Verifies nothing, and says that all is lost. */
+	assert_int_equal(with_fio("#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
+				  "PATH=${PATH#*:} exec fio \"$@\"\n",
+				 "verify --size=64k"),
+		2);
+	assert_non_null(strstr(output, "does not verify what it wrote without a crash"));
 	assert_int_equal(with_fio("#!/bin/sh\nkill -9 $$\n", "bandwidth"), 2);
 	assert_non_null(strstr(output, "ended by signal 9"));
 	assert_int_equal(run("PATH=%s %s fio mixed", dir, nvwave), 2);
