@@ -12,9 +12,9 @@
 
 #include <nvw/random.h>
 
-#include "../host/exec.h"
 #include "commands.h"
 #include "crash_command.h"
+#include "crash_exec.h"
 #include "session.h"
 
 enum { WORDS_MAX = 256 };
@@ -148,7 +148,7 @@ struct tested {
 };
 
 /* What the program did to itself; in kill mode SIGKILL is ours. */
-static void tell(const struct host_session *s)
+static void tell_end(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
 
@@ -159,6 +159,10 @@ static void tell(const struct host_session *s)
 		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n", s->program,
 			WEXITSTATUS(s->status));
 	}
+}
+
+static void tell_gaps(const struct host_control *c)
+{
 	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
 		if (c->gap[i] > 0) {
 			fprintf(stderr, "nvwave: note: the record has a gap: %s\n", host_gap_text((enum host_gap)i));
@@ -196,13 +200,13 @@ static int refuse_unmapped(const struct host_session *s)
 }
 
 /* The log and the file as it was, beside the copy. */
-static int write_log(struct host_session *s, const struct tested *t, unsigned file)
+static int write_log(struct host_session *s, const struct crash_recording *r, unsigned file)
 {
 	struct host_counts counts;
-	const int fd = open(t->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int error = fd < 0 ? nvw_fail_errno("%s", t->log) : host_session_convert(s, file, fd, t->log, &counts);
+	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int error = fd < 0 ? nvw_fail_errno("%s", r->log) : host_session_convert(s, file, fd, r->log, &counts);
 
-	error = error ? error : host_session_save_base(s, file, t->base);
+	error = error ? error : host_session_save_base(s, file, r->base);
 	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
 		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed through libpmem: flushes of its own "
 				"are not seen\n",
@@ -211,10 +215,9 @@ static int write_log(struct host_session *s, const struct tested *t, unsigned fi
 	return error;
 }
 
-/* Runs until the event, 0: to the end. 1 if there is a log then, 0 if it was killed before it mapped the file. */
-static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
+int crash_record(struct crash_recording *r)
 {
-	const struct host_options options = {.machine = t->machine, .record = true};
+	const struct host_options options = {.machine = r->machine, .record = true};
 	struct host_session s;
 	unsigned file = 0;
 	int error = host_session_begin(&options, &s);
@@ -223,19 +226,38 @@ static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 		return error;
 	}
 	s.quiet = true;
-	s.apart = kill_at > 0;
-	s.control->kill_at = kill_at;
-	error = host_session_run(&s, t->copy.words);
+	s.apart = r->kill_at > 0;
+	s.control->kill_at = r->kill_at;
+	error = host_session_run(&s, r->words);
 	if (!error) {
-		const int found = find_file(&s, t->copy.path, &file);
+		const int found = find_file(&s, r->path, &file);
 
-		tell(&s);
-		*ret_events = s.control->events;
-		error = !found && kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, t, file) : 0;
+		if (!r->judged) {
+			tell_end(&s);
+		}
+		tell_gaps(s.control);
+		r->events = s.control->events;
+		r->status = s.status;
+		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;
 		error = error ? error : found;
 	}
 	host_session_end(&s);
 	return error;
+}
+
+/* Runs until the event, 0: to the end. */
+static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events)
+{
+	struct crash_recording r = {.machine = t->machine,
+		.words = t->copy.words,
+		.path = t->copy.path,
+		.log = t->log,
+		.base = t->base,
+		.kill_at = kill_at};
+	const int found = crash_record(&r);
+
+	*ret_events = r.events;
+	return found;
 }
 
 static int explore(const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)

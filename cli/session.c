@@ -283,7 +283,7 @@ int cli_session_begin(struct cli_session *s, int argc, char **argv,
 {
 	int r;
 
-	*s = (struct cli_session){.mutation = -1, .without_workload = !strcmp(argv[0], "exec")};
+	*s = (struct cli_session){.mutation = -1, .without_workload = !strcmp(argv[0], "exec") || !strcmp(argv[0], "fio")};
 	for (int i = 1; i < argc; i++) {
 		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test") ||
 				      !strncmp(argv[i], "--store-log", 11) || !strncmp(argv[i], "--exec", 6);

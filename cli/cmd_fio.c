@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave fio: the shipped jobs of fio on the emulated NVRAM, what the machine asks for beside what fio measured, and the
+ * same without delays, which is what fio and this computer take by themselves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "core/units.h"
+#include "fio_run.h"
+#include "session.h"
+
+static const char help[] =
+	"nvwave fio latency|bandwidth|mixed|verify [options]\n\n"
+	"Runs a job of workloads/fio by fio's libpmem engine on the emulated NVRAM.\n\n"
+	"  latency                  one block at a time, at random: what was asked for beside what fio measured\n"
+	"  bandwidth                sequential writes and reads of several threads, likewise\n"
+	"  mixed                    70 % reads and 30 % writes of several threads\n"
+	"  verify                   kills a writing fio; has fio verify what a crash could leave of acknowledged blocks\n\n"
+	"  --machine                a shipped machine or a machine file; its [nvram] section counts [gope18]\n"
+	"  --set                    section.key=value: overrides a key of the machine; may be repeated\n"
+	"  --seed                   of fio's choice of blocks, of the kills and of the states [1]\n"
+	"  --sweep                  latency: 100ns,250ns ... for reads and writes; bandwidth: 1GB/s,2GB/s ...; or none\n"
+	"                           [100ns,250ns,500ns,1us,3us; 500MB/s,1GB/s,2GB/s]\n"
+	"  --bs                     bytes of a block; latency: a list [64,256,4k; 256k; 4k; verify: 4k]\n"
+	"  --size                   of the file [latency: 256k; bandwidth: 16m; mixed: 4m; verify: 1m]\n"
+	"  --io-size                of bandwidth and mixed: that each thread of a job reads or writes [128m; 256m]\n"
+	"  --number-ios             of latency: blocks that a job reads or writes [100000]\n"
+	"  --threads                of bandwidth and mixed [2]\n"
+	"  --repeat                 each run so often; a row has the one with the middle p50 [1]\n"
+	"  --kills                  of verify [10]\n"
+	"  --states                 of verify: tested after each kill [8]\n"
+	"  --fault                  of verify: no-drain: writes are acknowledged before they are drained\n"
+	"  --json                   keeps fio's own JSON there (of further runs: FILE.2 ...)\n"
+	"  --output-format          normal or json [normal]\n\n"
+	"Exit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.\n";
+
+enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
+
+/* ---- What is asked for -------------------------------------------------------------------------------------------- */
+
+struct row {
+	const char *op;
+	uint64_t bytes;  /* of a block */
+	bool sweep;      /* not the machine's own figure */
+	double asked;    /* ns, or bytes a second */
+	double exec_p50; /* ns, by the session's own histogram; 0: nothing was delayed */
+	struct fio_measured with, without;
+};
+
+/* Of one run. */
+struct sample {
+	struct fio_measured fio;
+	double exec_p50;
+};
+
+struct list {
+	uint64_t value[LIST_MAX];
+	unsigned count;
+};
+
+struct measuring {
+	const struct fio_request *request;
+	struct fio_place place;
+	struct list sizes, sweep;
+	char version[32];
+	unsigned runs, row_count;
+	struct row row[ROWS_MAX];
+};
+
+static double rate_of(const struct emu_config *m)
+{
+	return (double)m->nvram.bandwidth * (double)m->nvram.channels;
+}
+
+/* Time that the NVRAM takes for a block of which nothing else is in the way. */
+static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
+{
+	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
+	const double latency = 1e-3 * (double)(write ? m->nvram.write : m->nvram.read);
+
+	return write && m->domain != EMU_DOMAIN_device ? 0 :
+							 latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+}
+
+/* 64, 4k, 1m as fio has them: powers of 1024. */
+static int parse_block(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	char *end;
+
+	errno = 0;
+	*ret_bytes = strtoull(text, &end, 10);
+	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
+	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 ||
+		*ret_bytes > UINT32_MAX || end - text > 10) {
+		return nvw_fail(
+			NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
+	}
+	*ret_bytes <<= shift;
+	return 0;
+}
+
+/* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */
+static int parse_list(const char *option, const char *text,
+	int (*parse)(const char *word, uint64_t *ret_value), struct list *ret_list)
+{
+	char word[32];
+	int error = 0;
+
+	*ret_list = (struct list){.count = 0};
+	for (const char *at = strcmp(text, "none") ? text : ""; *at != '\0' && !error;) {
+		const size_t n = strcspn(at, ",");
+
+		snprintf(word, sizeof word, "%.*s", (int)n, at);
+		error = n >= sizeof word            ? nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at) :
+			ret_list->count == LIST_MAX ? nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX) :
+						      parse(word, &ret_list->value[ret_list->count++]);
+		at += n + (at[n] == ',');
+	}
+	return error ? nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message()) : 0;
+}
+
+static int parse_latency(const char *word, uint64_t *ret_ps)
+{
+	bool cycles = false;
+	const int error = nvw_parse_time(word, ret_ps, &cycles);
+
+	return !error && cycles ? nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word) :
+				  error;
+}
+
+static int parse_rate(const char *word, uint64_t *ret_rate)
+{
+	const int error = nvw_parse_rate(word, ret_rate);
+
+	return !error && *ret_rate == 0 ?
+		       nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word) :
+		       error;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------------------------------ */
+
+/* One run of the job file; its results are the caller's to end. */
+static int run_once(
+	struct measuring *m, const struct emu_config *machine, bool delays, struct fio_run *ret_run)
+{
+	char keep[4200];
+
+	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s",
+		m->request->keep ? m->request->keep : "", m->runs + 1);
+	*ret_run = (struct fio_run){
+		.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
+	const int error = fio_run(&m->place, ret_run);
+
+	ret_run->keep = NULL;
+	m->runs++;
+	snprintf(m->version, sizeof m->version, "%s", fio_version(ret_run));
+	return error;
+}
+
+/* Of the job with the row's operation, or of the only job. */
+static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
+{
+	const struct host_delays *const delays = !strcmp(op, "write") ? &run->sum.write : &run->sum.read;
+
+	ret_sample->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
+	return fio_measured(run, job ? job : op, op, &ret_sample->fio);
+}
+
+static int by_median(const void *a_, const void *b_)
+{
+	const struct sample *const a = a_, *const b = b_;
+
+	return (a->fio.p50_ns > b->fio.p50_ns) - (a->fio.p50_ns < b->fio.p50_ns);
+}
+
+/* A read and a write, with or without delays: of the repeated runs, the one whose median is the middle one. */
+static int run_rows(
+	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
+{
+	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
+	struct sample sample[2][REPEAT_MAX];
+	int error = 0;
+
+	for (uint64_t r = 0; r < repeat && !error; r++) {
+		struct fio_run run;
+
+		error = run_once(m, machine, with, &run);
+		for (unsigned i = 0; i < 2 && !error; i++) {
+			error = measure(&run, job, rows[i].op, &sample[i][r]);
+		}
+		fio_run_end(&run);
+	}
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		qsort(sample[i], repeat, sizeof sample[i][0], by_median);
+		*(with ? &rows[i].with : &rows[i].without) = sample[i][repeat / 2].fio;
+		rows[i].exec_p50 = with ? sample[i][repeat / 2].exec_p50 : 0;
+	}
+	return error;
+}
+
+/* Two rows, a read and a write; without: of the same job without delays, NULL if it is to be run. */
+static int add_rows(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
+	const struct row without[2])
+{
+	struct row *const rows = &m->row[m->row_count];
+
+	if (m->row_count + 2 > ROWS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "more than %d rows", ROWS_MAX);
+	}
+	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
+	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
+	m->row_count += 2;
+	for (unsigned i = 0; i < 2 && without != NULL; i++) {
+		rows[i].without = without[i].without;
+	}
+	const int error = without == NULL ? run_rows(m, machine, false, job, rows) : 0;
+
+	return error ? error : run_rows(m, machine, true, job, rows);
+}
+
+static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
+{
+	struct fio_lines lines = m->request->lines;
+	char bs[32];
+
+	snprintf(bs, sizeof bs, "%llu", (unsigned long long)bytes);
+	fio_add_line(&lines, "bs", bs);
+	return fio_write_job(&m->place, job, &lines);
+}
+
+/* A read and a write of one size under the machine's own latencies, or under others. */
+static int add_latency(
+	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+{
+	const int error = add_rows(m, machine, bytes, NULL, without);
+
+	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), bytes);
+	}
+	return error;
+}
+
+static int run_latency(struct measuring *m)
+{
+	struct emu_config machine = *m->request->machine;
+	int error = 0;
+
+	for (unsigned i = 0; i < m->sizes.count && !error; i++) {
+		error = write_job(m, "latency", m->sizes.value[i]);
+		error = error ? error : add_latency(m, &machine, m->sizes.value[i], NULL);
+	}
+	error = error ? error : write_job(m, "latency", m->sizes.value[0]);
+	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+		machine.nvram.read = machine.nvram.write = m->sweep.value[i];
+		error = add_latency(m, &machine, m->sizes.value[0], m->row);
+	}
+	return error;
+}
+
+static int add_bandwidth(
+	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+{
+	const int error = add_rows(m, machine, bytes, NULL, without);
+
+	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+		m->row[i].asked = rate_of(machine);
+	}
+	return error;
+}
+
+static int run_bandwidth(struct measuring *m)
+{
+	struct emu_config machine = *m->request->machine;
+	int error = write_job(m, "bandwidth", m->sizes.value[0]);
+
+	error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], NULL);
+	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+		machine.nvram.bandwidth = m->sweep.value[i] / machine.nvram.channels;
+		error = emu_config_check(&machine);
+		error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], m->row);
+	}
+	return error;
+}
+
+static int run_mixed(struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+	int error = write_job(m, "mixed", m->sizes.value[0]);
+
+	error = error ? error : add_rows(m, machine, m->sizes.value[0], "mixed", NULL);
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), m->sizes.value[0]);
+	}
+	return error;
+}
+
+/* ---- Reports ---------------------------------------------------------------------------------------------------------- */
+
+static void latency_head(void)
+{
+	puts("                  asked for   exec's    fio's  without    fio's  fio over\n"
+	     "op        bytes          ns      p50      p50   delays      p99  asked, %");
+}
+
+/* Without a delay, "-": none was asked for, or this computer's call took as long by itself. */
+static const char *exec_text(const struct row *r, char text[16])
+{
+	snprintf(text, 16, r->exec_p50 > 0 ? "%.0f" : "-", r->exec_p50);
+	return text;
+}
+
+static void latency_row(const struct row *r)
+{
+	char exec[16];
+
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked,
+		exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
+	if (r->asked > 0) {
+		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
+			r->without.p50_ns > r->asked ? " *" : "");
+	} else {
+		puts("        -");
+	}
+}
+
+static void bandwidth_head(void)
+{
+	puts("                  asked for    fio's  without  fio over\n"
+	     "op        bytes        MB/s     MB/s   delays  asked, %");
+}
+
+static void bandwidth_row(const struct row *r)
+{
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes,
+		1e-6 * r->asked, 1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
+		100 * (r->with.bytes_per_s / r->asked - 1), r->without.bytes_per_s < r->asked ? " *" : "");
+}
+
+static void mixed_head(void)
+{
+	puts("                  asked for   exec's    fio's  without    fio's                   IOPS\n"
+	     "op        bytes          ns      p50      p50   delays      p99      IOPS  without delays");
+}
+
+static void mixed_row(const struct row *r)
+{
+	char exec[16];
+
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (unsigned long long)r->bytes,
+		r->asked, exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops,
+		r->without.iops);
+}
+
+static json_t *measured_json(const struct fio_measured *m)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "operations", m->count, "p50_ns", m->p50_ns, "p99_ns",
+		m->p99_ns, "iops", m->iops, "bytes_per_s", m->bytes_per_s);
+}
+
+struct test {
+	const char *name, *asked;  /* JSON's name for what is asked for */
+	const char *sizes, *sweep; /* the default lists */
+	int (*parse_sweep)(const char *word, uint64_t *ret_value);
+	int (*run)(struct measuring *measuring);
+	void (*head)(void);
+	void (*row)(const struct row *row);
+	const char *starred;
+};
+
+static const struct test tests[] = {
+	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency,
+		latency_head, latency_row, "this computer takes longer than asked for by itself"},
+	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth,
+		bandwidth_head, bandwidth_row,
+		"this computer does not reach what was asked for, without delays"},
+	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
+};
+
+static void print_text(const struct test *t, const struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+
+	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name,
+		m->version, machine->name, 1e-3 * (double)machine->nvram.read,
+		1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine), cli_domain_name(machine));
+	t->head();
+	for (unsigned i = 0; i < m->row_count; i++) {
+		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
+			puts("other than the machine's:");
+		}
+		t->row(&m->row[i]);
+	}
+	if (t->starred != NULL) {
+		printf("*: %s\n", t->starred);
+	} else {
+		printf("The bandwidth admits %.0f IOPS.\n", rate_of(machine) / (double)m->row[0].bytes);
+	}
+}
+
+static int print_json(const struct test *t, const struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
+	json_t *const rows = json_array();
+
+	for (unsigned i = 0; i < m->row_count; i++) {
+		const struct row *const r = &m->row[i];
+
+		json_array_append_new(
+			rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
+				      (json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked,
+				      "exec_p50_ns", r->exec_p50, "fio", measured_json(&r->with),
+				      "fio_without_delays", measured_json(&r->without)));
+	}
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "test", t->name,
+		"fio_version", m->version, "machine", machine->name, "domain", cli_domain_name(machine),
+		"read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
+		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows);
+
+	if (o == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	const int written = json_dumpf(o, stdout, JSON_INDENT(2));
+
+	json_decref(o);
+	return written || putchar('\n') == EOF ? nvw_fail_errno("cannot write the report") : 0;
+}
+
+static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)
+{
+	static struct measuring m;
+
+	m = (struct measuring){.request = request};
+	int error = parse_list("--bs", bs ? bs : t->sizes, parse_block, &m.sizes);
+
+	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
+	if (!error && (m.sizes.count == 0 || (m.sizes.count > 1 && t->run != run_latency))) {
+		error = nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"",
+			m.sizes.count ? "one size, as only latency has a list" : "a size", bs);
+	}
+	error = error ? error : fio_place_begin(&m.place);
+	error = error ? error : t->run(&m);
+	fio_place_end(&m.place);
+	if (!error && request->json) {
+		error = print_json(t, &m);
+	} else if (!error) {
+		print_text(t, &m);
+	}
+	return error ? cli_fail() : STATUS_CLEAN;
+}
+
+/* ---- The command line --------------------------------------------------------------------------------------------------- */
+
+struct options {
+	struct fio_request request;
+	const char *bs, *sweep;
+};
+
+/* Options that are lines of the job file: 1 if arg is one. */
+static int take_line(struct options *o, const char *arg)
+{
+	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"},
+		{"--threads=", "numjobs"}, {"--number-ios=", "number_ios"}};
+	uint64_t value;
+
+	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+		const size_t n = strlen(lines[i][0]);
+
+		if (strncmp(arg, lines[i][0], n) == 0) {
+			if (parse_block(arg + n, &value)) {
+				return nvw_fail(
+					NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
+			}
+			fio_add_line(&o->request.lines, lines[i][1], arg + n);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int take_count(const char *arg, size_t n, uint64_t *ret_count)
+{
+	const int error = nvw_parse_count(arg + n, ret_count);
+
+	return error           ? nvw_fail(error, "%.*s: %s", (int)n - 1, arg, nvw_error_message()) :
+	       *ret_count == 0 ? nvw_fail(NVW_E_USAGE, "%.*s: at least 1", (int)n - 1, arg) :
+				 1;
+}
+
+static int own(const char *arg, void *context)
+{
+	struct options *const o = context;
+
+	if (!strncmp(arg, "--kills=", 8)) {
+		return take_count(arg, 8, &o->request.kills);
+	}
+	if (!strncmp(arg, "--states=", 9)) {
+		return take_count(arg, 9, &o->request.states);
+	}
+	if (!strncmp(arg, "--repeat=", 9)) {
+		return take_count(arg, 9, &o->request.repeat);
+	}
+	if (!strncmp(arg, "--bs=", 5) || !strncmp(arg, "--json=", 7) || !strncmp(arg, "--sweep=", 8)) {
+		*(arg[2] == 'b'       ? &o->bs :
+			arg[2] == 'j' ? &o->request.keep :
+					&o->sweep) = strchr(arg, '=') + 1;
+		return strchr(arg, '=')[1] ?
+			       1 :
+			       nvw_fail(NVW_E_USAGE, "%.*s: expected a value", (int)strlen(arg) - 1, arg);
+	}
+	if (!strncmp(arg, "--fault=", 8)) {
+		o->request.fault = !strcmp(arg + 8, "no-drain");
+		return o->request.fault ?
+			       1 :
+			       nvw_fail(NVW_E_USAGE, "--fault: expected no-drain, found \"%s\"", arg + 8);
+	}
+	return take_line(o, arg);
+}
+
+/* Options that another test has. */
+static int check_options(const char *test, const struct options *o)
+{
+	const bool verify = !strcmp(test, "verify"),
+		   sweeps = !strcmp(test, "latency") || !strcmp(test, "bandwidth");
+
+	if (!verify && (o->request.kills || o->request.states || o->request.fault)) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
+	}
+	if (verify && (o->request.repeat || o->request.keep)) {
+		return nvw_fail(NVW_E_USAGE, "verify: --repeat and --json belong to the tests that measure");
+	}
+	if (o->request.repeat > REPEAT_MAX) {
+		return nvw_fail(NVW_E_USAGE, "--repeat: at most %d", REPEAT_MAX);
+	}
+	if (!sweeps && o->sweep) {
+		return nvw_fail(NVW_E_USAGE, "%s: --sweep belongs to nvwave fio latency and bandwidth", test);
+	}
+	return 0;
+}
+
+static int verify(struct options *o)
+{
+	uint64_t bytes;
+
+	if (o->bs != NULL && parse_block(o->bs, &bytes)) {
+		nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
+		return cli_fail();
+	}
+	if (o->bs != NULL) {
+		fio_add_line(&o->request.lines, "bs", o->bs);
+	}
+	return fio_verify(&o->request);
+}
+
+static int dispatch(const char *name, struct options *o, const struct cli_session *session)
+{
+	char seed[32];
+
+	o->request.machine = &session->config;
+	o->request.json = session->json;
+	if (strcmp(name, "bandwidth") != 0) {
+		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
+		fio_add_line(&o->request.lines, "randseed", seed);
+	}
+	if (!strcmp(name, "verify")) {
+		return verify(o);
+	}
+	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+		if (!strcmp(name, tests[i].name)) {
+			return execute(&tests[i], &o->request, o->bs, o->sweep);
+		}
+	}
+	nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"", name);
+	return cli_fail();
+}
+
+int cmd_fio(int argc, char **argv)
+{
+	const char *const name = argc > 1 ? argv[1] : "";
+	struct options o = {.bs = NULL};
+	struct cli_session session;
+	int status;
+
+	if (!strcmp(name, "--help")) {
+		fputs(help, stdout);
+		return STATUS_CLEAN;
+	}
+	if (argc > 1) {
+		argv[1] = argv[0];
+	}
+	int error = cli_session_begin(&session, argc - (argc > 1), argv + (argc > 1), own, &o);
+
+	if (!error && !session.help && (session.pool_path || session.log_path || session.workload)) {
+		error = nvw_fail(NVW_E_USAGE,
+			"fio: its jobs make their own file: --pool, --log and workloads belong to nvwave run");
+	}
+	error = error ? error : check_options(name, &o);
+	if (error) {
+		status = cli_fail();
+	} else if (session.help) {
+		fputs(help, stdout);
+		status = STATUS_CLEAN;
+	} else {
+		status = dispatch(name, &o, &session);
+	}
+	cli_session_end(&session);
+	return status;
+}

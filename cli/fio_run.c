@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs of fio. See fio_run.h. */
+#include "fio_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <machines.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../host/program.h"
+
+extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
+
+/* ---- The folder --------------------------------------------------------------------------------------------------- */
+
+int fio_place_begin(struct fio_place *p)
+{
+	const char *const tmp = getenv("TMPDIR");
+
+	*p = (struct fio_place){.folder = ""};
+	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
+		return nvw_fail(
+			NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
+	}
+	snprintf(p->folder, sizeof p->folder, "%.200s/nvwave-fio-XXXXXX",
+		tmp && *tmp                   ? tmp :
+		access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
+						"/tmp");
+	if (mkdtemp(p->folder) == NULL) {
+		const int error = nvw_fail_errno("%s", p->folder);
+
+		p->folder[0] = '\0';
+		return error;
+	}
+	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder);
+	snprintf(p->output, sizeof p->output, "%s/output", p->folder);
+	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder);
+	return setenv("NVRAM", p->pool, 1) ? nvw_fail_errno("NVRAM") : 0;
+}
+
+void fio_place_end(struct fio_place *p)
+{
+	DIR *const folder = p->folder[0] != '\0' ? opendir(p->folder) : NULL;
+	const struct dirent *entry;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	if (folder != NULL) {
+		closedir(folder);
+		rmdir(p->folder);
+	}
+	*p = (struct fio_place){.folder = ""};
+}
+
+/* ---- The job file -------------------------------------------------------------------------------------------------- */
+
+static const char *job_text(const char *name)
+{
+	const struct emu_text *t = fio_jobs;
+
+	while (t->name != NULL && strcmp(t->name, name) != 0) {
+		t++;
+	}
+	return t->text;
+}
+
+void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
+{
+	unsigned i = 0;
+
+	while (i < lines->count && strcmp(lines->line[i].key, key) != 0) {
+		i++;
+	}
+	lines->count += i == lines->count;
+	lines->line[i].key = key;
+	snprintf(lines->line[i].value, sizeof lines->line[i].value, "%s", value);
+}
+
+/* The other value of a line, or NULL. */
+static const char *replaced(const struct fio_lines *lines, const char *line)
+{
+	for (unsigned i = 0; i < lines->count; i++) {
+		const size_t n = strlen(lines->line[i].key);
+
+		if (strncmp(line, lines->line[i].key, n) == 0 && line[n] == '=') {
+			return lines->line[i].value;
+		}
+	}
+	return NULL;
+}
+
+static bool has_key(const char *text, const char *key)
+{
+	char line[64];
+
+	snprintf(line, sizeof line, "\n%s=", key);
+	return strstr(text, line) != NULL;
+}
+
+int fio_write_job(const struct fio_place *p, const char *job, const struct fio_lines *lines)
+{
+	const char *const text = job_text(job);
+
+	for (unsigned i = 0; i < lines->count; i++) {
+		if (!has_key(text, lines->line[i].key)) {
+			return nvw_fail(NVW_E_USAGE, "%s: its job has no key %s", job, lines->line[i].key);
+		}
+	}
+	FILE *const to = fopen(p->job, "w");
+
+	for (const char *line = text; to != NULL && *line != '\0';) {
+		const char *const value = replaced(lines, line);
+		const int n = (int)strcspn(line, "\n");
+
+		fprintf(to, "%.*s%s\n", value ? (int)strcspn(line, "=") + 1 : n, line, value ? value : "");
+		line += n + (line[n] == '\n');
+	}
+	return to == NULL || fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
+}
+
+/* ---- fio's output --------------------------------------------------------------------------------------------------- */
+
+static char *read_text(const char *path)
+{
+	FILE *const from = fopen(path, "r");
+	struct stat s;
+	char *text = NULL;
+
+	if (from != NULL && fstat(fileno(from), &s) == 0 && (text = malloc((size_t)s.st_size + 1)) != NULL) {
+		text[fread(text, 1, (size_t)s.st_size, from)] = '\0';
+	}
+	if (from != NULL) {
+		fclose(from);
+	}
+	return text;
+}
+
+static int keep(const char *path, const char *json)
+{
+	FILE *const to = fopen(path, "w");
+	const bool written = to != NULL && fputs(json, to) >= 0;
+
+	return (to != NULL && fclose(to)) || !written ? nvw_fail_errno("%s", path) : 0;
+}
+
+static int parse(struct fio_run *run, const char *json)
+{
+	json_error_t e;
+	unsigned major = 0;
+
+	run->result = json_loads(json, JSON_DISABLE_EOF_CHECK, &e);
+	if (run->result == NULL) {
+		return nvw_fail(NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
+	}
+	if (sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3) {
+		return nvw_fail(
+			NVW_E_INPUT, "expected fio-3 or a later version, found \"%s\"", fio_version(run));
+	}
+	return run->keep != NULL ? keep(run->keep, json) : 0;
+}
+
+static int read_output(const struct fio_place *p, struct fio_run *run)
+{
+	char *const text = read_text(p->output);
+	/* Warnings may stand before the object. */
+	const char *const json = text == NULL ? NULL : text[0] == '{' ? text : strstr(text, "\n{");
+	const int error =
+		text == NULL ?
+			nvw_fail(NVW_E_INPUT, "fio wrote no results") :
+		json == NULL ?
+			nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text) :
+			parse(run, json);
+
+	free(text);
+	return error;
+}
+
+const char *fio_version(const struct fio_run *run)
+{
+	const char *const version = json_string_value(json_object_get(run->result, "fio version"));
+
+	return version ? version : "none";
+}
+
+/* ---- The run -------------------------------------------------------------------------------------------------------- */
+
+/* argv of fio; word[] holds what has to be put together. */
+static void make_arguments(const struct fio_place *p, const struct fio_run *run, char word[2][320],
+	char *argv[FIO_ARGUMENTS_MAX + 8])
+{
+	static char fio[] = "fio", quiet[] = "--eta=never", format[] = "--output-format=json";
+	unsigned n = 0;
+
+	snprintf(word[0], sizeof word[0], "--output=%s", p->output);
+	snprintf(word[1], sizeof word[1], "--aux-path=%s", p->folder);
+	argv[n++] = fio;
+	argv[n++] = quiet;
+	argv[n++] = format;
+	argv[n++] = word[0];
+	argv[n++] = word[1];
+	for (unsigned i = 0; i < FIO_ARGUMENTS_MAX && run->argument[i] != NULL; i++) {
+		argv[n++] = (char *)(uintptr_t)run->argument[i];
+	}
+	argv[n++] = (char *)(uintptr_t)p->job;
+	argv[n] = NULL;
+}
+
+int fio_check(const struct fio_place *p, int status)
+{
+	if (WIFSIGNALED(status)) {
+		return nvw_fail(NVW_E_INPUT, "fio was ended by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	}
+	if (WEXITSTATUS(status) == 0) {
+		return 0;
+	}
+	char *const text = read_text(p->output);
+	const char *said = text ? strstr(text, "fio: ") : NULL;
+
+	said = said ? said : "";
+	nvw_fail(NVW_E_INPUT, "fio ended with status %d%s%.*s", WEXITSTATUS(status), *said ? ": " : "",
+		(int)strcspn(said, "\n"), said);
+	free(text);
+	return NVW_E_INPUT;
+}
+
+int fio_run(const struct fio_place *p, struct fio_run *run)
+{
+	const struct host_options options = {.machine = run->machine, .delays = run->delays};
+	char word[2][320], *argv[FIO_ARGUMENTS_MAX + 8];
+	struct host_session s;
+	int error = host_session_begin(&options, &s);
+
+	run->result = NULL;
+	unlink(p->output);
+	if (error) {
+		return error;
+	}
+	make_arguments(p, run, word, argv);
+	s.quiet = true;
+	error = host_session_run(&s, argv);
+	error = error ? error : fio_check(p, s.status);
+	error = error ? error : read_output(p, run);
+	host_session_sum(&s, &run->sum);
+	host_session_end(&s);
+	return error;
+}
+
+void fio_run_end(struct fio_run *run)
+{
+	json_decref(run->result);
+	run->result = NULL;
+}
+
+static const json_t *find_job(const struct fio_run *run, const char *name)
+{
+	const json_t *const jobs = json_object_get(run->result, "jobs");
+
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		const json_t *const job = json_array_get(jobs, i);
+		const char *const found = json_string_value(json_object_get(job, "jobname"));
+
+		if (found != NULL && strcmp(found, name) == 0) {
+			return job;
+		}
+	}
+	return NULL;
+}
+
+int fio_measured(const struct fio_run *run, const char *name, const char *direction, struct fio_measured *m)
+{
+	json_t *const job = (json_t *)(uintptr_t)find_job(run, name);
+	json_error_t e;
+
+	if (job == NULL) {
+		return nvw_fail(
+			NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
+	}
+	*m = (struct fio_measured){0};
+	return json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios",
+		       &m->count, "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile",
+		       "50.000000", &m->p50_ns, "99.000000", &m->p99_ns) ?
+		       nvw_fail(NVW_E_INPUT, "fio's JSON: job \"%s\", %s: %s", name, direction, e.text) :
+		       0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave fio verify: does fio find its acknowledged blocks after a crash?
+ *
+ * A run of verify.fio's [write] is recorded to its end, to know how many events there are. Then it is killed at events of
+ * a seeded choice. Of what each run leaves, what is durable for certain and some of what may be is handed to [check].
+ *
+ * What had been acknowledged is known from the record, not from fio: killed by SIGKILL it saves no state (and its own
+ * trigger stops the job first). The job writes one block at a time, so when the flush of block n+1 is in the record,
+ * fio has acknowledged n. A run of the same job that ends after n blocks saves fio's state for n, which [check] loads.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <crashtest/crash.h>
+#include <nvw/persist_log.h>
+#include <nvw/random.h>
+
+#include "commands.h"
+#include "crash_exec.h"
+#include "fio_run.h"
+#include "session.h"
+
+enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };
+
+struct kill {
+	uint64_t event, acknowledged, states, lost;
+	char text[CT_TEXT_BYTES]; /* of the first state that lost something */
+};
+
+struct verify {
+	const struct fio_request *request;
+	struct fio_place place;
+	char log[288], base[288], scratch[288], check[1024], version[32];
+	uint64_t events, blocks; /* of the whole run */
+	uint64_t kill_count, states, lost;
+	struct kill kill[KILLS_MAX];
+};
+
+static volatile int interrupted;
+
+static void note_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+/* ---- Recorded runs ---------------------------------------------------------------------------------------------- */
+
+/* Flushes of the log: one a block, as the engine copies each by one call. */
+static int count_flushes(const char *path, uint64_t *ret_flushes)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open(path, &reader);
+
+	*ret_flushes = 0;
+	if (error) {
+		return error;
+	}
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		*ret_flushes += r.kind == NVW_LOG_FLUSH;
+	}
+	nvw_log_reader_close(reader);
+	return error;
+}
+
+/* Writes until the event, 0: to the end. *ret_flushes is 0 if fio did not come as far as to map its file. */
+static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint64_t *ret_flushes)
+{
+	static char fio[] = "fio", quiet[] = "--eta=never", section[] = "--section=write";
+	char output[320], aux[320];
+	char *const words[] = {fio, quiet, section, output, aux, v->place.job, NULL};
+	struct crash_recording r = {.machine = v->request->machine,
+		.words = words,
+		.path = v->place.pool,
+		.log = v->log,
+		.base = v->base,
+		.kill_at = kill_at,
+		.judged = true};
+
+	snprintf(output, sizeof output, "--output=%s", v->place.output);
+	snprintf(aux, sizeof aux, "--aux-path=%s", v->place.folder);
+	unlink(v->place.pool);
+	const int found = crash_record(&r);
+
+	*ret_events = r.events;
+	*ret_flushes = 0;
+	if ((kill_at == 0 || WIFEXITED(r.status)) && fio_check(&v->place, r.status)) {
+		return NVW_E_INPUT;
+	}
+	return found > 0 ? count_flushes(v->log, ret_flushes) : found;
+}
+
+/* A check that fails without a crash would say that everything is lost. */
+static int try_check(const struct verify *v)
+{
+	char command[1500];
+
+	snprintf(command, sizeof command, "%s '%s' >&2", v->check, v->scratch);
+	return system(command) == 0 ?
+		       0 :
+		       nvw_fail(NVW_E_INPUT, "fio does not verify what it wrote without a crash");
+}
+
+/* fio's own state after so many blocks, by the same job on another file. */
+static int save_state(struct verify *v, uint64_t blocks)
+{
+	char number[48];
+	struct fio_run run = {.machine = v->request->machine, .argument = {"--section=write", number, NULL}};
+
+	snprintf(number, sizeof number, "--number_ios=%llu", (unsigned long long)blocks);
+	setenv("NVRAM", v->scratch, 1);
+	const int error = fio_run(&v->place, &run);
+
+	setenv("NVRAM", v->place.pool, 1);
+	snprintf(v->version, sizeof v->version, "%s", fio_version(&run));
+	fio_run_end(&run);
+	return error || v->kill_count > 0 ? error : try_check(v);
+}
+
+/* ---- A kill ------------------------------------------------------------------------------------------------------- */
+
+static int explore(struct verify *v, struct kill *k, uint64_t seed)
+{
+	static struct ct_result result;
+	const struct ct_foreign foreign = {
+		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
+	const struct ct_options options = {
+		.model = v->request->machine->domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
+		.states = v->request->states ? v->request->states : STATES,
+		.seed = seed,
+		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+		.unexplained = true,
+		.interrupted = &interrupted};
+
+	result = (struct ct_result){0};
+	const int error = ct_run_foreign(&foreign, &options, &result);
+
+	if (!error) {
+		k->states = result.states_tested;
+		k->lost = result.states_failing;
+		snprintf(k->text, sizeof k->text, "%s", result.finding_count ? result.finding[0].text : "");
+		ct_result_free(&result);
+	}
+	return error;
+}
+
+static int kill_once(struct verify *v, struct kill *k, uint64_t seed)
+{
+	uint64_t events, flushes;
+	int error = record(v, k->event, &events, &flushes);
+
+	k->acknowledged = flushes > 0 ? flushes - 1 : 0;
+	if (error || k->acknowledged == 0) {
+		return error;
+	}
+	error = save_state(v, k->acknowledged);
+	return error ? error : explore(v, k, seed);
+}
+
+/*
+ * The command gets the state's path as its argument. There is no session: fio is told that the file is persistent memory.
+ * What it says of it is cleared of the path, and of --readonly.
+ */
+static void make_check(struct verify *v)
+{
+	snprintf(v->check, sizeof v->check,
+		"check() { NVRAM=\"$1\" PMEM_IS_PMEM_FORCE=1 fio --readonly --eta=never --section=check --output=/dev/null "
+		"--aux-path='%s' '%s' 2>\"$1.said\"; status=$?; "
+		"sed -e '/refusing to write/d' -e 's/ at file [^ ]*/ at/' \"$1.said\"; return $status; }; check",
+		v->place.folder, v->place.job);
+}
+
+static int run_kills(struct verify *v)
+{
+	const uint64_t seed = v->request->machine->seed,
+		       kills = v->request->kills ? v->request->kills : KILLS;
+	struct nvw_random random = {seed};
+	int error = record(v, 0, &v->events, &v->blocks);
+
+	if (!error && v->blocks == 0) {
+		error = nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
+	}
+	for (uint64_t i = 0; i < kills && !error && !interrupted; i++) {
+		struct kill *const k = &v->kill[i];
+
+		k->event = 1 + nvw_random_below(&random, v->events);
+		error = kill_once(v, k, seed + i);
+		v->kill_count += !error;
+		v->states += k->states;
+		v->lost += k->lost;
+	}
+	return error;
+}
+
+/* ---- Reports -------------------------------------------------------------------------------------------------------- */
+
+static void print_text(const struct verify *v)
+{
+	const struct emu_config *const m = v->request->machine;
+
+	printf("%s   %llu of %llu states after %llu kills%s\n"
+	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
+	       "  killed at  acknowledged  states  lost\n",
+		v->lost ? "INCONSISTENT" : "CONSISTENT", (unsigned long long)(v->lost ? v->lost : v->states),
+		(unsigned long long)v->states, (unsigned long long)v->kill_count,
+		interrupted ? ", interrupted" : "", v->version, m->name, cli_domain_name(m),
+		(unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
+		(unsigned long long)v->blocks, (unsigned long long)v->events);
+	for (uint64_t i = 0; i < v->kill_count; i++) {
+		const struct kill *const k = &v->kill[i];
+
+		printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event,
+			(unsigned long long)k->acknowledged, (unsigned long long)k->states,
+			(unsigned long long)k->lost, k->text[0] ? "  " : "", k->text);
+	}
+}
+
+static int print_json(const struct verify *v)
+{
+	json_t *const kills = json_array();
+
+	for (uint64_t i = 0; i < v->kill_count; i++) {
+		const struct kill *const k = &v->kill[i];
+
+		json_array_append_new(
+			kills, json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event,
+				       "acknowledged", (json_int_t)k->acknowledged, "states",
+				       (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
+	}
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o}", "test",
+		"verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
+		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
+		"verdict", v->lost ? "inconsistent" : "consistent", "blocks", (json_int_t)v->blocks, "events",
+		(json_int_t)v->events, "states", (json_int_t)v->states, "lost", (json_int_t)v->lost,
+		"interrupted", interrupted, "kills", kills);
+
+	if (o == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	const int written = json_dumpf(o, stdout, JSON_INDENT(2));
+
+	json_decref(o);
+	return written || putchar('\n') == EOF ? nvw_fail_errno("cannot write the report") : 0;
+}
+
+/* ---- The whole -------------------------------------------------------------------------------------------------------- */
+
+static int begin(struct verify *v)
+{
+	struct fio_lines lines = v->request->lines;
+	int error = fio_place_begin(&v->place);
+
+	if (v->request->fault) {
+		fio_add_line(&lines, "sync", "0");
+	}
+	if (!error && v->request->kills > KILLS_MAX) {
+		error = nvw_fail(NVW_E_USAGE, "--kills: at most %d", KILLS_MAX);
+	}
+	if (!error && strchr(v->place.folder, '\'') != NULL) {
+		error = nvw_fail(
+			NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s", v->place.folder);
+	}
+	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder);
+	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder);
+	snprintf(v->scratch, sizeof v->scratch, "%s/scratch", v->place.folder);
+	make_check(v);
+	return error ? error : fio_write_job(&v->place, "verify", &lines);
+}
+
+int fio_verify(const struct fio_request *request)
+{
+	static struct verify v;
+	const struct sigaction action = {.sa_handler = note_interrupt};
+
+	v = (struct verify){.request = request};
+	int error = begin(&v);
+
+	sigaction(SIGINT, &action, NULL);
+	error = error ? error : run_kills(&v);
+	fio_place_end(&v.place);
+	if (!error && request->json) {
+		error = print_json(&v);
+	} else if (!error) {
+		print_text(&v);
+	}
+	return error ? cli_fail() : v.lost ? STATUS_INCONSISTENT : interrupted ? STATUS_INPUT : STATUS_CLEAN;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave fio: what is asked for follows the machine, what is measured is fio's, and lost blocks are found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/skip.h"
+
+#define NEEDS_FIO()                                                      \
+	if (run("command -v fio") != 0) {                                \
+		skip_test("fio is not installed: its jobs did not run"); \
+	}
+
+static const char *nvwave, *jobs;
+static char dir[64], output[1 << 16];
+
+/* The shell's command line in dir, its output kept: the exit status. */
+static int run(const char *format, ...)
+{
+	char command[2048], line[2200];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(command, sizeof command, format, list);
+	va_end(list);
+	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
+	FILE *const f = popen(line, "r");
+
+	assert_non_null(f);
+	const size_t n = fread(output, 1, sizeof output - 1, f);
+
+	output[n] = '\0';
+	const int status = pclose(f);
+
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+}
+
+/* nvwave fio's JSON, and its exit status. What fio says goes to standard error. */
+static json_t *fio(int expected, const char *arguments)
+{
+	json_error_t e;
+
+	assert_int_equal(run("%s fio %s --output-format=json 2>messages", nvwave, arguments), expected);
+	json_t *const o = json_loads(output, 0, &e);
+
+	assert_non_null(o);
+	return o;
+}
+
+static double number(const json_t *row, const char *key)
+{
+	const json_t *const value = json_object_get(row, key);
+
+	assert_true(json_is_number(value));
+	return json_number_value(value);
+}
+
+static const json_t *row_of(const json_t *o, size_t i, const char *op, double bytes)
+{
+	const json_t *const row = json_array_get(json_object_get(o, "rows"), i);
+
+	assert_non_null(row);
+	assert_string_equal(json_string_value(json_object_get(row, "op")), op);
+	assert_true(number(row, "bytes") == bytes);
+	return row;
+}
+
+static bool is_near(double a, double b)
+{
+	return a > b - 0.01 && a < b + 0.01;
+}
+
+static void write_file(const char *name, mode_t mode, const char *text)
+{
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* ---- Measuring -------------------------------------------------------------------------------------------------- */
+
+/* Percentiles are of buckets, 3 % wide; and a call's own time is measured when the program starts, by some 10 ns. */
+static void assert_row(const json_t *row, double asked, double operations)
+{
+	assert_true(is_near(number(row, "asked_ns"), asked));
+	assert_true(number(json_object_get(row, "fio"), "operations") == operations);
+	assert_true(number(json_object_get(row, "fio"), "p50_ns") >= 0.95 * asked);
+	assert_true(number(json_object_get(row, "fio"), "p99_ns") >=
+		    number(json_object_get(row, "fio"), "p50_ns"));
+	assert_true(number(row, "exec_p50_ns") >= 0.95 * asked);
+	assert_true(number(json_object_get(row, "fio_without_delays"), "p50_ns") > 0);
+}
+
+static void accesses_take_at_least_what_the_machine_asks_for(void **state)
+{
+	NEEDS_FIO();
+	json_t *const o = fio(0,
+		"latency --bs=4k --sweep=6us --number-ios=5000 --set nvram.read=2us --set nvram.write=4us "
+		"--set nvram.bandwidth=6.4GB/s --set nvram.channels=2");
+
+	/* 64 bytes at 12.8 GB/s: 5 ns. */
+	assert_int_equal(json_array_size(json_object_get(o, "rows")), 4);
+	assert_row(row_of(o, 0, "read", 4096), 2000 + 63 * 5, 5000);
+	assert_row(row_of(o, 1, "write", 4096), 4000 + 63 * 5, 5000);
+	assert_row(row_of(o, 2, "read", 4096), 6000 + 63 * 5, 5000);
+	assert_row(row_of(o, 3, "write", 4096), 6000 + 63 * 5, 5000);
+	json_decref(o);
+}
+
+static void what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept(void **state)
+{
+	NEEDS_FIO();
+	write_file("m.ini", 0644,
+		"[nvram]\nread = 2us\nwrite = 5us\nbandwidth = 1GB/s\nchannels = 4\ndomain = adr\n");
+	json_t *const o =
+		fio(0, "latency --machine=./m.ini --bs=128 --sweep=none --number-ios=100 --json=kept");
+
+	assert_true(is_near(number(row_of(o, 0, "read", 128), "asked_ns"), 2016));
+	assert_true(number(row_of(o, 1, "write", 128), "asked_ns") == 0); /* accepted is durable */
+	assert_string_equal(json_string_value(json_object_get(o, "domain")), "adr");
+	json_decref(o);
+	assert_int_equal(
+		run("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"), 0); /* without delays, with */
+	assert_string_equal(output, "2\n");
+	assert_int_not_equal(run("ls kept.3"), 0);
+}
+
+static void threads_together_get_no_more_than_the_bandwidth(void **state)
+{
+	NEEDS_FIO();
+	json_t *const o = fio(
+		0, "bandwidth --set nvram.bandwidth=100MB/s --sweep=none --size=1m --io-size=4m --threads=2");
+
+	for (unsigned i = 0; i < 2; i++) {
+		const json_t *const row = row_of(o, i, i ? "write" : "read", 262144);
+		const double measured = number(json_object_get(row, "fio"), "bytes_per_s");
+
+		assert_true(number(row, "asked_bytes_per_s") == 1e8);
+		/* The first block of each thread finds the device free; fio's clock for this has milliseconds. */
+		assert_true(measured > 0 && measured < 1.2e8);
+	}
+	json_decref(o);
+}
+
+static void the_mixed_job_reads_seventy_percent(void **state)
+{
+	NEEDS_FIO();
+	json_t *const o = fio(0, "mixed --io-size=8m --set nvram.read=2us");
+	const json_t *const read = json_object_get(row_of(o, 0, "read", 4096), "fio");
+	const json_t *const write = json_object_get(row_of(o, 1, "write", 4096), "fio");
+	const double reads = number(read, "operations"), writes = number(write, "operations");
+
+	assert_true(reads + writes == 2 * 2048);
+	assert_true(reads > 0.66 * (reads + writes) && reads < 0.74 * (reads + writes));
+	assert_true(number(read, "p50_ns") >= 0.95 * 2315);
+	json_decref(o);
+}
+
+/* ---- Verifying ---------------------------------------------------------------------------------------------------- */
+
+static const json_t *kill_of(const json_t *o, size_t i)
+{
+	return json_array_get(json_object_get(o, "kills"), i);
+}
+
+static void acknowledged_blocks_survive_kills(void **state)
+{
+	NEEDS_FIO();
+	json_t *const o = fio(0, "verify --size=256k --kills=2 --states=2 --seed=5");
+
+	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "consistent");
+	assert_true(number(o, "blocks") == 64 && number(o, "lost") == 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(number(kill_of(o, i), "acknowledged") > 0);
+		assert_true(number(kill_of(o, i), "acknowledged") < 64);
+		assert_true(number(kill_of(o, i), "states") > 0);
+	}
+	json_decref(o);
+}
+
+static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(void **state)
+{
+	NEEDS_FIO();
+	json_t *const o = fio(1, "verify --size=256k --kills=1 --states=2 --fault=no-drain");
+	json_t *const kept =
+		fio(0, "verify --size=256k --kills=1 --states=2 --fault=no-drain --set nvram.domain=eadr");
+
+	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "inconsistent");
+	assert_true(number(o, "lost") > 0);
+	assert_non_null(strstr(json_string_value(json_object_get(kill_of(o, 0), "text")), "verify: "));
+	/* One seed, one kill. */
+	assert_true(number(kill_of(o, 0), "event") == number(kill_of(kept, 0), "event"));
+	assert_true(number(kill_of(o, 0), "acknowledged") == number(kill_of(kept, 0), "acknowledged"));
+	json_decref(o);
+	json_decref(kept);
+}
+
+/* ---- By hand --------------------------------------------------------------------------------------------------------- */
+
+static void the_job_files_are_fios(void **state)
+{
+	NEEDS_FIO();
+	assert_int_equal(
+		run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || exit 1; done",
+			jobs),
+		0);
+}
+
+static void a_damaged_block_is_found_by_hand(void **state)
+{
+	static const char write[] =
+		"NVRAM=pool %s exec -- fio --section=write --number_ios=20 --output=w %s/verify.fio";
+	static const char check[] =
+		"NVRAM=pool %s exec -- fio --section=check --readonly --output=c %s/verify.fio";
+
+	NEEDS_FIO();
+	assert_int_equal(run(write, nvwave, jobs), 0);
+	assert_int_equal(run(check, nvwave, jobs), 0);
+	/* One of the written blocks: those that were not begin otherwise. */
+	assert_int_equal(
+		run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / 4096; exit }') && "
+		    "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc"),
+		0);
+	assert_int_equal(run(check, nvwave, jobs), 1);
+	assert_non_null(strstr(output, "bad magic"));
+}
+
+/* ---- Refusals --------------------------------------------------------------------------------------------------------- */
+
+/* A program of that name that fio is taken to be. */
+static int with_fio(const char *script, const char *arguments)
+{
+	run("mkdir -p bin");
+	write_file("bin/fio", 0755, script);
+	return run("PATH=%s/bin:$PATH %s fio %s", dir, nvwave, arguments);
+}
+
+static void fio_that_is_missing_or_fails_is_told(void **state)
+{
+	static const char says[] =
+		"#!/bin/sh\nfor a; do case $a in --output=*) echo '%s' >${a#*=};; esac; done\n";
+	static const struct {
+		const char *json, *message;
+	} bad[] = {
+		{"nothing", "expected a JSON object"},
+		{"{ \"fio version\" : oops", "fio's JSON: line 1"},
+		{"{ \"fio version\" : \"fio-2.16\" }", "expected fio-3"},
+		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [] }", "expected results of the job \"read\""},
+		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"read\" } ] }",
+			"job \"read\", read:"},
+	};
+	char script[512];
+
+	NEEDS_FIO();
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		snprintf(script, sizeof script, says, bad[i].json);
+		assert_int_equal(with_fio(script, "latency"), 2);
+		assert_non_null(strstr(output, bad[i].message));
+	}
+	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "mixed"), 2);
+	assert_non_null(strstr(output, "fio ended with status 3"));
+	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "verify"), 2);
+	assert_non_null(strstr(output, "fio ended with status 3"));
+	/* Verifies nothing, and says that all is lost. */
+	assert_int_equal(with_fio("#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
+				  "PATH=${PATH#*:} exec fio \"$@\"\n",
+				 "verify --size=64k"),
+		2);
+	assert_non_null(strstr(output, "does not verify what it wrote without a crash"));
+	assert_int_equal(with_fio("#!/bin/sh\nkill -9 $$\n", "bandwidth"), 2);
+	assert_non_null(strstr(output, "ended by signal 9"));
+	assert_int_equal(run("PATH=%s %s fio mixed", dir, nvwave), 2);
+	assert_non_null(strstr(output, "fio is not in PATH"));
+}
+
+static void bad_options_are_told(void **state)
+{
+	static const struct {
+		const char *arguments, *message;
+	} bad[] = {
+		{"", "expected latency, bandwidth, mixed or verify"},
+		{"latensy", "found \"latensy\""},
+		{"latency --set nvram.reed=1ns", "did you mean nvram.read?"},
+		{"latency --bs=6x", "--bs: expected a size"},
+		{"latency --bs=64,,64", "--bs: expected a size"},
+		{"mixed --bs=64,128", "--bs: expected one size"},
+		{"latency --bs=none", "--bs: expected a size"},
+		{"latency --sweep=100ns,10", "--sweep: 10 has no unit"},
+		{"bandwidth --sweep=0GB/s", "--sweep: expected a rate"},
+		{"latency --threads=2", "no key numjobs"},
+		{"mixed --sweep=1us", "belongs to nvwave fio latency and bandwidth"},
+		{"latency --kills=2", "belong to nvwave fio verify"},
+		{"verify --kills=0", "at least 1"},
+		{"latency --repeat=100", "at most 99"},
+		{"verify --fault=none", "expected no-drain"},
+		{"latency --pool=x", "belong to nvwave run"},
+	};
+
+	NEEDS_FIO();
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(run("%s fio %s", nvwave, bad[i].arguments), 2);
+		assert_non_null(strstr(output, bad[i].message));
+	}
+	assert_int_equal(run("%s fio verify --bs=3", nvwave), 2); /* fio's own words */
+	assert_non_null(strstr(output, "Blocksize too small"));
+}
+
+static int set_up(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	jobs = getenv("FIO_JOBS");
+	snprintf(dir, sizeof dir, "%s/nvwave-test-fio-XXXXXX",
+		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	setenv("TMPDIR", "/dev/shm", access("/dev/shm", W_OK) == 0);
+	return nvwave && jobs && mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	run("rm -rf -- *");
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accesses_take_at_least_what_the_machine_asks_for),
+		cmocka_unit_test(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept),
+		cmocka_unit_test(threads_together_get_no_more_than_the_bandwidth),
+		cmocka_unit_test(the_mixed_job_reads_seventy_percent),
+		cmocka_unit_test(acknowledged_blocks_survive_kills),
+		cmocka_unit_test(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent),
+		cmocka_unit_test(the_job_files_are_fios),
+		cmocka_unit_test(a_damaged_block_is_found_by_hand),
+		cmocka_unit_test(fio_that_is_missing_or_fails_is_told),
+		cmocka_unit_test(bad_options_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
