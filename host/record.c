@@ -63,7 +63,8 @@ bool host_enter(void)
 	my.call = ++host_control->events;
 	if (my.call == host_control->kill_at) {
 		host_control->closed = true;
-		kill(0, SIGKILL); /* the parent has given us a group of our own */
+		kill(-host_control->group, SIGKILL);
+		kill(0, SIGKILL); /* if we have left it */
 	}
 	return true;
 }

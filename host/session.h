@@ -126,6 +126,8 @@ struct host_site {
 	GAP(TEARING, "pages could not be watched any more: stores to them were seen only where they were flushed") \
 	GAP(EXEC_STATIC, "the program executed one that cannot be interposed (static, or set-user-id): nothing of it was seen") \
 	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: nothing of it was seen") \
+	GAP(NOT_ATTACHED, "a program had no memory for, or no access to, what it shares with nvwave: nothing of it was seen") \
+	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
 	GAP(RAW_REMAP, "a recorded mapping was moved or replaced in part: stores before that were recorded as one")
 
 enum host_gap {
@@ -152,6 +154,7 @@ struct host_control {
 	uint64_t spool_tail;
 	uint64_t events;
 	uint64_t kill_at;        /* the session's processes die before this event; 0: never */
+	int32_t group;           /* theirs, unless they have left it */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
 	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
 	uint64_t gap[HOST_GAP_COUNT];
