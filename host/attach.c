@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -103,6 +104,23 @@ int host_open(const char *name, int number, int flags)
 
 	snprintf(path, sizeof path, number < 0 ? "%s/%s" : "%s/%s-%d", folder, name, number);
 	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+int host_grow(int fd, uint64_t off, uint64_t n, bool hole)
+{
+	const struct timespec now = {0};
+	sigset_t limit, before;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &limit, &before);
+	const int error = hole ? ftruncate(fd, (off_t)(off + n)) : posix_fallocate(fd, (off_t)off, (off_t)n);
+
+	if (error && !sigismember(&before, SIGXFSZ)) {
+		sigtimedwait(&limit, NULL, &now); /* ours */
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
 }
 
 /* A program that cannot be watched says so: the session may not hear of it. */

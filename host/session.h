@@ -118,7 +118,7 @@ struct host_site {
 
 /* Reasons why the log says less than what happened; each is reported. */
 #define HOST_GAPS(GAP)                                                                                             \
-	GAP(SPOOL_FULL, "no space was left for the record: it ends early")                                       \
+	GAP(SPOOL_FULL, "no space was left for the record, or it could not be reached any more: it ends early")                                       \
 	GAP(FILES, "more files were mapped than a session holds: the rest was not recorded")                    \
 	GAP(MAPPINGS, "more mappings were made than a process may have: the rest was not recorded")             \
 	GAP(INTERRUPTED, "a signal handler flushed or drained while its own thread was being recorded: that call is missing") \
@@ -128,7 +128,8 @@ struct host_site {
 	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: nothing of it was seen") \
 	GAP(NOT_ATTACHED, "a program had no memory for, or no access to, what it shares with nvwave: nothing of it was seen") \
 	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
-	GAP(RAW_REMAP, "a recorded mapping was moved or replaced in part: stores before that were recorded as one")
+	GAP(TRUNCATED, "a file became shorter while it was mapped: what was stored behind its end is not recorded")      \
+	GAP(RAW_REMAP, "a mapping was moved whose file is not in its place any more: stores after that were not recorded")
 
 enum host_gap {
 #define GAP(name, text) HOST_GAP_##name,
