@@ -80,7 +80,7 @@ static int write_logs(struct host_session *s, const char *path)
 	int error = 0;
 
 	if (c->file_count == 0) {
-		return nvw_fail(NVW_E_INPUT, "--record: no file that the program mapped was recorded");
+		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that could be recorded");
 	}
 	for (unsigned i = 0; i < c->file_count && !error; i++) {
 		char log[4096], image[4200];
