@@ -457,7 +457,12 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 	if (m->file >= 0) {
 		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", host_control->file[m->file].path);
 	}
+	const bool watched = m->file >= 0 && !m->read_only;
+
 	host_unmapping(start, length);
+	if (watched) {
+		host_protect((uintptr_t)start, length, PROT_READ | PROT_WRITE); /* one piece, or it cannot be moved */
+	}
 	return true;
 }
 
@@ -465,9 +470,6 @@ void host_moved(const struct host_moved *moved, void *start, size_t length)
 {
 	const int before = errno, fd = moved->recorded ? open(moved->path, O_RDWR | O_CLOEXEC) : -1;
 
-	if (!moved->read_only) {
-		host_protect((uintptr_t)start, length, PROT_READ | PROT_WRITE); /* as far as it was watched */
-	}
 	if (fd >= 0) {
 		host_mapped(start, length, fd, moved->off, moved->real);
 		close(fd);
