@@ -128,7 +128,7 @@ static void what_cannot_be_executed_is_refused(void **state)
 static void a_session_in_a_session_is_refused(void **state)
 {
 	clean();
-	assert_int_equal(run("%s exec -- %s exec -- %s pool 1", nvwave, nvwave, append_log), 1);
+	assert_int_equal(run("NVWAVE_SESSION=/some/session %s exec -- true", nvwave), 2);
 	assert_true(printed("nvwave exec runs under nvwave exec"));
 }
 
@@ -195,13 +195,13 @@ static void a_limit_to_files_ends_the_record_and_not_the_program(void **state)
 static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 {
 	clean();
-	assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
+	assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
 			     "$n; ls -d tmp/nvwave-exec-*",
 				 nvwave, odd),
 		0);
 	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ls -d tmp/nvwave-exec-*", nvwave), 0); /* not at once */
 	assert_int_equal(run("touch -d '1 hour ago' tmp/*/.lock && TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*", nvwave), 0);
-	assert_int_equal(run("pkill -9 -f 'waits pool$' || true"), 0);
+	assert_int_equal(run("pkill -9 -f \"waits $PWD/pool\""), 0);
 }
 
 static void a_signal_ends_the_program_and_not_the_report(void **state)
@@ -229,23 +229,22 @@ static void a_reader_that_has_enough_of_the_report_leaves_nothing(void **state)
 static void what_outlives_the_program_is_told(void **state)
 {
 	clean();
-	assert_int_equal(record("daemon", ""), 0);
+	assert_int_equal(run("%s exec --record=log -- %s daemon $PWD/pool", nvwave, odd), 0);
 	assert_true(printed("were still running"));
-	assert_int_equal(run("pkill -9 -f 'daemon pool$'"), 0); /* and was */
+	assert_int_equal(run("pkill -9 -f \"daemon $PWD/pool\""), 0); /* and was */
 	assert_int_equal(run("%s exec -- sh -c 'true & wait'", nvwave), 0);
 	assert_false(printed("were still running"));
 }
 
 static void what_outlives_a_tested_program_is_ended(void **state)
 {
-	char command[256];
+	const char *const name = strrchr(dir, '/') + 1; /* nobody else's */
 
 	clean();
-	snprintf(command, sizeof command, "%s daemon {}", odd);
-	assert_int_equal(run("%s crash --exec='%s' --image=daemon-pool --check=true", nvwave, command), 0);
+	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true", nvwave, odd, name), 0);
 	assert_true(printed("were still running"));
-	assert_int_equal(run("%s crash --exec='%s' --image=daemon-pool --check=true --mode=kill --states=4", nvwave, command), 0);
-	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[d]aemon-pool$'"), 1);
+	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true --mode=kill --states=4", nvwave, odd, name), 0);
+	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '/%s$'", name), 1);
 }
 
 /* ---- What the program does ------------------------------------------------------------------------------------------- */
@@ -403,7 +402,7 @@ static void a_checker_reads_nothing_and_leaves_nothing(void **state)
 	assert_int_equal(run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x leaves"), 0);
 	assert_int_equal(run("echo line | %s crash --exec='%s {} 2' --image=pool --check=./leaves --states=4", nvwave, append_log), 0);
 	assert_int_equal(check_by("./leaves; true"), 0); /* executed, not served */
-	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77$'"), 1);
+	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid()), 1);
 }
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------------------------ */
