@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave exec -- PROGRAM ARGS: a program that uses libpmem, on the emulated NVRAM. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,27 @@ static int own(const char *arg, void *context)
 	return 0;
 }
 
+/* A file that the program had mapped is not what its record may replace. */
+static int check_distinct(const struct host_control *c, const char *path)
+{
+	struct stat s;
+
+	for (unsigned i = 0; stat(path, &s) == 0 && i < c->file_count; i++) {
+		if (c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino) {
+			return nvw_fail(NVW_E_INPUT, "--record: %s is a file of the program: it stays as it is", path);
+		}
+	}
+	return 0;
+}
+
+static int write_log(struct host_session *s, unsigned i, const char *log)
+{
+	const int error = check_distinct(s->control, log);
+	const int fd = error ? -1 : open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	return error ? error : fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+}
+
 /* The logs, and the files as they were; of file i from the second on, LOG.i. */
 static int write_logs(struct host_session *s, const char *path)
 {
@@ -57,19 +80,37 @@ static int write_logs(struct host_session *s, const char *path)
 	int error = 0;
 
 	if (c->file_count == 0) {
-		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file: there is nothing to record");
+		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that could be recorded");
 	}
 	for (unsigned i = 0; i < c->file_count && !error; i++) {
 		char log[4096], image[4200];
 
 		snprintf(log, sizeof log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);
 		snprintf(image, sizeof image, "%s.image", log);
-		const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-		error = fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+		error = write_log(s, i, log);
+		error = error ? error : check_distinct(c, image);
 		error = error ? error : host_session_save_base(s, i, image);
 	}
 	return error;
+}
+
+/* Before the program runs, and not hours later. */
+static int check_writable(const char *path)
+{
+	const bool there = path == NULL || access(path, F_OK) == 0;
+	const int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
+
+	if (path == NULL || (fd < 0 && errno == ENXIO)) { /* a pipe that nobody reads yet */
+		return 0;
+	}
+	if (fd < 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	close(fd);
+	if (!there) {
+		unlink(path);
+	}
+	return 0;
 }
 
 static int report(const struct host_session *s, const char *path, bool json)
@@ -85,7 +126,9 @@ static int report(const struct host_session *s, const char *path, bool json)
 	} else {
 		exec_report_text(s, to);
 	}
-	if ((path ? fclose(to) : fflush(to)) && !error) {
+	const bool bad = ferror(to);
+
+	if (((path ? fclose(to) : fflush(to)) || bad) && !error) {
 		error = nvw_fail_errno("%s: cannot write the report", path ? path : "standard error");
 	}
 	return error;
@@ -98,8 +141,10 @@ static int execute(const struct cli_session *session, const struct request *r, c
 		.record = r->record != NULL,
 		.advice = r->advice};
 	struct host_session s;
-	int error = host_session_begin(&options, &s), status = 0;
+	int error = check_writable(r->record), status = 0;
 
+	error = error ? error : check_writable(r->report);
+	error = error ? error : host_session_begin(&options, &s);
 	if (error) {
 		return cli_fail();
 	}

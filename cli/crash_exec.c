@@ -2,6 +2,7 @@
 /* nvwave crash --exec: a real program's run is recorded, then its log is explored like one from elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include <nvw/random.h>
 
+#include "../host/folder.h"
 #include "commands.h"
 #include "crash_command.h"
 #include "crash_exec.h"
@@ -22,6 +24,7 @@ enum { WORDS_MAX = 256 };
 /* The copy that the program works on, in a folder of its own under the image's name. */
 struct working_copy {
 	char folder[256], path[640];
+	int lock;
 	char *text; /* of the command, with the copy's path in it */
 	char *words[WORDS_MAX + 1];
 };
@@ -31,23 +34,25 @@ struct working_copy {
 static int copy_bytes(const char *from_path, const char *to_path)
 {
 	static char buffer[1 << 16];
-	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
 	ssize_t n = -1;
-
-	if (from < 0 && errno == ENOENT) {
-		return 0; /* the program makes it */
-	}
-	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-	bool good = to >= 0 && fstat(from, &s) == 0 && S_ISREG(s.st_mode) && fchmod(to, s.st_mode & 0777) == 0 &&
-		    ftruncate(to, s.st_size) == 0;
 	off_t at = 0;
+
+	if (stat(from_path, &s)) {
+		return errno == ENOENT ? 0 : nvw_fail_errno("%s", from_path); /* or the program makes it */
+	}
+	if (!S_ISREG(s.st_mode)) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a regular file, found a folder, a device or a pipe", from_path);
+	}
+	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0;
 
 	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0 && (n = pread(from, buffer, sizeof buffer, at)) > 0) {
 		good = pwrite(to, buffer, (size_t)n, at) == n;
 		at += n;
 	}
-	const int error = good ? 0 : nvw_fail_errno("%s: expected a file that can be copied", from_path);
+	const int error = good && (at < 0 || n >= 0) ? 0 : nvw_fail_errno("%s: cannot be copied", from_path);
 
 	if (from >= 0) {
 		close(from);
@@ -58,28 +63,28 @@ static int copy_bytes(const char *from_path, const char *to_path)
 	return error;
 }
 
+/* Has the image's name, but for characters that would need quoting in a command. */
 static int make_copy(const char *image, struct working_copy *w)
 {
-	const char *const tmp = getenv("TMPDIR"), *const slash = strrchr(image, '/');
+	const char *const slash = strrchr(image, '/'), *const name = slash ? slash + 1 : image;
+	int error = *name ? 0 : nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 
-	snprintf(w->folder, sizeof w->folder, "%.200s/nvwave-pool-XXXXXX",
-		tmp && *tmp ? tmp : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (mkdtemp(w->folder) == NULL) {
-		const int error = nvw_fail_errno("%s", w->folder);
-
-		w->folder[0] = '\0';
+	error = error ? error : host_folder_make("nvwave-pool", w->folder, &w->lock);
+	if (error) {
 		return error;
 	}
-	snprintf(w->path, sizeof w->path, "%s/%.255s", w->folder, slash ? slash + 1 : image);
+	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder);
+
+	snprintf(w->path + n, sizeof w->path - (size_t)n, "%.255s", name);
+	for (char *c = w->path + n; *c != '\0'; c++) {
+		*c = strchr(" \t\n|&;<>()$`\\\"'*?[]#~%!{}", *c) ? '_' : *c;
+	}
 	return copy_bytes(image, w->path);
 }
 
 static void drop_copy(struct working_copy *w)
 {
-	if (w->folder[0] != '\0') {
-		unlink(w->path);
-		rmdir(w->folder);
-	}
+	host_folder_remove(w->folder, w->lock);
 	free(w->text);
 }
 
@@ -177,17 +182,18 @@ static void tell_gaps(const struct host_control *c)
 static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
 {
 	const struct host_control *const c = s->control;
-	char *const real = realpath(path, NULL);
-	int found = 0;
+	unsigned found = 0;
 
-	for (unsigned i = 0; i < c->file_count && !found; i++) {
-		if (strcmp(c->file[i].path, real ? real : path) == 0) {
+	for (unsigned i = c->file_count; i-- > 0;) {
+		if (strcmp(c->file[i].path, path) == 0) {
 			*ret_file = i;
-			found = 1;
+			found++;
 		}
 	}
-	free(real);
-	return found;
+	if (found > 1) {
+		fprintf(stderr, "nvwave: note: %s replaced the file by another of its name: only the first is explored\n", s->program);
+	}
+	return found > 0;
 }
 
 static int refuse_unmapped(const struct host_session *s)
@@ -225,7 +231,7 @@ int crash_record(struct crash_recording *r)
 	if (error) {
 		return error;
 	}
-	s.quiet = true;
+	s.quiet = s.alone = true;
 	s.apart = r->kill_at > 0;
 	s.control->kill_at = r->kill_at;
 	error = host_session_run(&s, r->words);
@@ -241,6 +247,7 @@ int crash_record(struct crash_recording *r)
 		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;
 		error = error ? error : found;
 	}
+	r->interrupted = s.interrupted;
 	host_session_end(&s);
 	return error;
 }
@@ -257,6 +264,9 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 	const int found = crash_record(&r);
 
 	*ret_events = r.events;
+	if (r.interrupted && t->request->options.mode == CT_KILL) {
+		raise(SIGINT); /* the exploration is meant, too */
+	}
 	return found;
 }
 
@@ -356,8 +366,6 @@ int crash_exec(const struct emu_config *machine, const struct crash_request *req
 		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
 		explored.context = &t;
 		status = crash_store_log(&explored, command, json);
-		unlink(t.log);
-		unlink(t.base);
 	}
 	drop_copy(&t.copy);
 	return error ? cli_fail() : status;

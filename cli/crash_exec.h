@@ -14,6 +14,7 @@ struct crash_recording {
 	bool judged;           /* the caller judges how the program ended: no note of it */
 	uint64_t events;       /* set: how many there were */
 	int status;            /* set: as waitpid() has it */
+	bool interrupted;      /* set: we were sent a signal to end, and passed it on */
 };
 
 /* 1 if there is a log then, 0 if the program was killed before it mapped the file, or an error with a message. */

@@ -2,7 +2,6 @@
 /* Runs of fio. See fio_run.h. */
 #include "fio_run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <machines.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../host/folder.h"
 #include "../host/program.h"
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
@@ -20,21 +20,14 @@ extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 
 int fio_place_begin(struct fio_place *p)
 {
-	const char *const tmp = getenv("TMPDIR");
-
 	*p = (struct fio_place){.folder = ""};
 	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
 		return nvw_fail(
 			NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
 	}
-	snprintf(p->folder, sizeof p->folder, "%.200s/nvwave-fio-XXXXXX",
-		tmp && *tmp                   ? tmp :
-		access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
-						"/tmp");
-	if (mkdtemp(p->folder) == NULL) {
-		const int error = nvw_fail_errno("%s", p->folder);
+	const int error = host_folder_make("nvwave-fio", p->folder, &p->lock);
 
-		p->folder[0] = '\0';
+	if (error) {
 		return error;
 	}
 	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder);
@@ -45,16 +38,7 @@ int fio_place_begin(struct fio_place *p)
 
 void fio_place_end(struct fio_place *p)
 {
-	DIR *const folder = p->folder[0] != '\0' ? opendir(p->folder) : NULL;
-	const struct dirent *entry;
-
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder != NULL) {
-		closedir(folder);
-		rmdir(p->folder);
-	}
+	host_folder_remove(p->folder, p->lock);
 	*p = (struct fio_place){.folder = ""};
 }
 

@@ -87,6 +87,7 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 	unlink(v->place.pool);
 	const int found = crash_record(&r);
 
+	interrupted = interrupted || r.interrupted;
 	*ret_events = r.events;
 	*ret_flushes = 0;
 	if ((kill_at == 0 || WIFEXITED(r.status)) && fio_check(&v->place, r.status)) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave: finds the command and calls it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "core/units.h"
@@ -45,8 +47,19 @@ static int unknown(const char *name)
 	return STATUS_INPUT;
 }
 
+/* What is closed must not become a file of ours that messages are then written into; reading or writing it stays an error. */
+static void occupy_standard_files(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+			return;
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
+	occupy_standard_files();
 	if (argc < 2) {
 		return usage(stderr, STATUS_INPUT);
 	}

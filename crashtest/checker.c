@@ -158,17 +158,23 @@ static bool split(char *command, char *words[32])
 	return n > 0;
 }
 
-/* What commands of this process write: kept apart from the report, and the reason for a finding. */
+enum { LINE_BYTES = 160, OUTPUT_BYTES = 16 << 20 };
+
+/* What commands of this process write: kept apart from the report, and the reason for a finding. Writes beyond its size fail. */
 static int output_file(void)
 {
+	static const char nothing[LINE_BYTES];
 	static pid_t owner;
 	static int fd = -1;
 
 	if (owner != getpid()) { /* or parent and child would write into one */
-		fd = memfd_create("output of the checker", MFD_CLOEXEC);
+		fd = memfd_create("output of the checker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		owner = getpid();
+		if (fd >= 0 && (ftruncate(fd, OUTPUT_BYTES) || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
+			return -1;
+		}
 	}
-	if (fd >= 0 && (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
+	if (fd >= 0 && (pwrite(fd, nothing, sizeof nothing, 0) != sizeof nothing || lseek(fd, 0, SEEK_SET))) {
 		return -1;
 	}
 	return fd;
@@ -221,6 +227,7 @@ static pid_t start(const struct command *command, int output)
 	if (pid == 0) {
 		setpgid(0, 0); /* what it starts ends with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ct_no_input();
 		if (output >= 0) {
 			dup2(output, STDOUT_FILENO);
 			dup2(output, STDERR_FILENO);
@@ -245,8 +252,8 @@ static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
 		in_time = ready != 0;
 		close(p.fd);
 	}
-	if (!in_time) {
-		kill(-pid, SIGKILL);
+	if (p.fd >= 0) {
+		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
 	}
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
 	}
@@ -287,7 +294,7 @@ static int judge_by_command(
 	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
 {
 	static struct state_file file; /* of this process, which has one checker */
-	char line[160];
+	char line[LINE_BYTES];
 	int status = 0;
 
 	const int output = output_file();
@@ -334,16 +341,46 @@ static int make_dir(struct ct_checker *c)
 	return 0;
 }
 
+static bool is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	char path[4096];
+	bool found = at == NULL;
+
+	while (!found && *at != '\0') {
+		const size_t part = strcspn(at, ":");
+
+		snprintf(path, sizeof path, "%.*s%s%s", (int)part, at, part ? "/" : "", name);
+		found = access(path, X_OK) == 0;
+		at += part + (at[part] == ':');
+	}
+	return found;
+}
+
+/* What is not there would be a finding in every state. Of a shell's command, only the shell knows. */
+static int check_command(const char *command)
+{
+	char text[4096], *words[32];
+
+	if (strlen(command) >= 4000) {
+		return nvw_fail(NVW_E_USAGE, "--check: the command is too long");
+	}
+	snprintf(text, sizeof text, "%s", command);
+	if (!split(text, words) || (strchr(words[0], '/') ? access(words[0], X_OK) == 0 : is_in_path(words[0]))) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "--check: %s: expected a program that can be executed", words[0]);
+}
+
 int ct_checker_create(const char *command, const char *library_path, uint64_t bytes, unsigned timeout_ms,
 	struct ct_checker *ret_checker)
 {
 	struct ct_checker c = {.command = command, .bytes = bytes, .timeout_ms = timeout_ms};
 
 	if (command != NULL) {
-		const int error = strlen(command) < 4000 ?
-					  make_dir(&c) :
-					  nvw_fail(NVW_E_USAGE, "--check: the command is too long");
+		int error = check_command(command);
 
+		error = error ? error : make_dir(&c);
 		*ret_checker = c;
 		return error;
 	}

@@ -49,6 +49,18 @@ static void tell(int out, const void *what, size_t n)
 	}
 }
 
+/* Waits for its leader, whose number is still its own then, and ends what that has left: the next state is another's. */
+static void end_group(pid_t pid)
+{
+	siginfo_t info;
+
+	while (pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+	}
+	if (pid > 0) {
+		kill(-pid, SIGKILL);
+	}
+}
+
 __attribute__((constructor)) static void serve(void)
 {
 	const char *const text = getenv(CT_FORK_VARIABLE);
@@ -75,6 +87,7 @@ __attribute__((constructor)) static void serve(void)
 		}
 		setpgid(pid, pid);
 		tell(out, &number, sizeof number);
+		end_group(pid);
 		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 		}
 		tell(out, &status, sizeof(int32_t));

@@ -91,6 +91,15 @@ static int hear(void *to, size_t n, int timeout_ms)
 	return ready == 0 ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
 }
 
+void ct_no_input(void)
+{
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (fd > STDIN_FILENO) {
+		dup2(fd, STDIN_FILENO);
+	}
+}
+
 static void stop(void)
 {
 	if (server.pid > 0) {
@@ -124,6 +133,7 @@ static void start(char *const words[], int output)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fcntl(to[0], F_SETFD, 0);
 		fcntl(from[1], F_SETFD, 0);
+		ct_no_input();
 		if (output >= 0) {
 			dup2(output, STDOUT_FILENO);
 			dup2(output, STDERR_FILENO);

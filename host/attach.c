@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -15,6 +17,7 @@ struct host_control *host_control;
 bool host_recording;
 HOST_TLS struct host_self host_self;
 static struct host_thread uncounted; /* for threads beyond the last */
+static char folder[256];             /* the program may change its environment */
 static void *libpmem;
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
@@ -97,24 +100,77 @@ void *host_real(const char *name)
 
 int host_open(const char *name, int number, int flags)
 {
-	char path[4096];
-	const char *const folder = getenv(HOST_SESSION_VARIABLE);
+	char path[300];
 
-	snprintf(path, sizeof path, number < 0 ? "%s/%s" : "%s/%s-%d", folder ? folder : "", name, number);
+	snprintf(path, sizeof path, number < 0 ? "%s/%s" : "%s/%s-%d", folder, name, number);
 	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+int host_grow(int fd, uint64_t off, uint64_t n, bool hole)
+{
+	const struct timespec now = {0};
+	sigset_t limit, before;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &limit, &before);
+	const int error = hole ? ftruncate(fd, (off_t)(off + n)) : posix_fallocate(fd, (off_t)off, (off_t)n);
+
+	if (error && !sigismember(&before, SIGXFSZ)) {
+		sigtimedwait(&limit, NULL, &now); /* ours */
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+/* A program that cannot be watched says so: the session may not hear of it. */
+static void not_attached(int fd)
+{
+	const int before = errno;
+	uint64_t times = 0;
+	const off_t at = offsetof(struct host_control, gap) + HOST_GAP_NOT_ATTACHED * sizeof times;
+
+	dprintf(STDERR_FILENO, "nvwave exec: %s cannot be watched: %s/control: %s\n", program_invocation_short_name, folder,
+		strerror(before));
+	if (fd >= 0 && pread(fd, &times, sizeof times, at) == sizeof times) {
+		times++;
+		if (pwrite(fd, &times, sizeof times, at) < 0) {
+			return;
+		}
+	}
+}
+
+static struct host_control *open_control(void)
+{
+	const int fd = host_open("control", -1, O_RDWR);
+	void *at = MAP_FAILED;
+
+	if (fd < 0 && errno == ENOENT) {
+		return NULL; /* the session is over */
+	}
+	if (fd >= 0) {
+		at = mmap(NULL, sizeof *host_control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (at == MAP_FAILED) {
+		not_attached(fd);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	return at == MAP_FAILED ? NULL : at;
 }
 
 __attribute__((constructor)) static void attach(void)
 {
-	const int fd = getenv(HOST_SESSION_VARIABLE) ? host_open("control", -1, O_RDWR) : -1;
+	const char *const named = getenv(HOST_SESSION_VARIABLE);
 
-	if (fd < 0) {
+	if (named == NULL || strlen(named) >= sizeof folder) {
 		return;
 	}
-	struct host_control *const c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	strcpy(folder, named);
+	struct host_control *const c = open_control();
 
-	close(fd);
-	if (c == MAP_FAILED || c->version != HOST_VERSION || c->closed) {
+	if (c == NULL || c->version != HOST_VERSION || c->closed) {
 		return;
 	}
 	host_control = c;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parent of a program under interposition. See exec.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "exec.h"
+#include "folder.h"
 #include "preload.h"
 #include "program.h"
 
@@ -56,6 +57,74 @@ static double measure_ticks(void)
 	nanosleep(&pause, NULL);
 	read_both(&ns[1], &ticks[1]);
 	return (double)(ticks[1] - ticks[0]) / (double)(ns[1] - ns[0]);
+}
+
+/* ---- Signals: who ends us means the program, and what it did is still to be reported ------------------------------------- */
+
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+enum { PASSED = sizeof passed / sizeof *passed };
+
+static struct {
+	volatile pid_t pid; /* a group's with a minus */
+	volatile int seen;  /* the last signal that was passed on */
+	volatile int late;  /* signals after the run */
+	bool held;
+	struct sigaction before[PASSED];
+	sigset_t mask;
+} running;
+
+/*
+ * What the terminal sends, it sends to the program as well, unless that has a group of its own. After the run the report
+ * is still to be written, which may take a while: the first signal may be one more of those that have ended the program.
+ */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (running.pid == 0 && running.late++ > 0) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	if (running.pid != 0) {
+		running.seen = number;
+		if (running.pid < 0 || info->si_code != SI_KERNEL) {
+			kill(running.pid, number);
+		}
+	}
+}
+
+/* Blocked until there is somebody to pass them on to. */
+static void hold_signals(void)
+{
+	struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < PASSED; i++) {
+		sigaddset(&set, passed[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, &running.mask);
+	running.seen = running.late = 0;
+	running.held = true;
+	for (unsigned i = 0; i < PASSED; i++) {
+		sigaction(passed[i], NULL, &running.before[i]);
+		if (running.before[i].sa_handler != SIG_IGN) {
+			sigaction(passed[i], &action, NULL);
+		}
+	}
+}
+
+static void pass_signals(pid_t to)
+{
+	running.pid = to;
+	sigprocmask(SIG_SETMASK, &running.mask, NULL);
+}
+
+static void restore_signals(void)
+{
+	for (unsigned i = 0; i < PASSED && running.held; i++) {
+		sigaction(passed[i], &running.before[i], NULL);
+	}
 }
 
 /* ---- The session -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +176,9 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {
-		at = mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		/* With all its space: no store to it can fail later. */
+		errno = posix_fallocate(fd, 0, sizeof *s->control);
+		at = errno ? MAP_FAILED : mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		close(fd);
 	}
 	if (spool >= 0) {
@@ -127,19 +198,15 @@ static int make_control(struct host_session *s, const struct host_options *o)
 
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
 {
-	const char *const tmp = getenv("TMPDIR");
-
 	*ret_session = (struct host_session){0};
-	snprintf(ret_session->folder, sizeof ret_session->folder, "%.200s/nvwave-exec-XXXXXX",
-		tmp && *tmp ? tmp : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (mkdtemp(ret_session->folder) == NULL) {
-		const int error = nvw_fail_errno("%s", ret_session->folder);
-
-		ret_session->folder[0] = '\0';
-		return error;
+	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"nvwave exec runs under nvwave exec: one of them at a time can watch a program (%s is set)",
+			HOST_SESSION_VARIABLE);
 	}
-	const int error = make_control(ret_session, o);
+	int error = host_folder_make("nvwave-exec", ret_session->folder, &ret_session->lock);
 
+	error = error ? error : make_control(ret_session, o);
 	if (error) {
 		host_session_end(ret_session);
 	}
@@ -148,23 +215,14 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 
 void host_session_end(struct host_session *s)
 {
-	DIR *const dir = s->folder[0] ? opendir(s->folder) : NULL;
-	const struct dirent *entry;
-
 	host_places_close();
+	restore_signals();
+	running.held = false;
 	if (s->control != NULL) {
 		s->control->closed = true;
 		munmap(s->control, sizeof *s->control);
 	}
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] != '.') {
-			unlinkat(dirfd(dir), entry->d_name, 0);
-		}
-	}
-	if (dir != NULL) {
-		closedir(dir);
-		rmdir(s->folder);
-	}
+	host_folder_remove(s->folder, s->lock);
 	*s = (struct host_session){0};
 }
 
@@ -191,9 +249,20 @@ static int find_library(char *ret_path, size_t n)
 			snprintf(ret_path, n, "%s", NVWAVE_LIBRARY);
 		}
 	}
-	return access(ret_path, R_OK) == 0 ?
+	char *const absolute = realpath(ret_path, NULL);
+
+	if (absolute == NULL || access(absolute, R_OK) != 0) {
+		free(absolute);
+		return nvw_fail(NVW_E_SYSTEM, "%s: expected the library that is preloaded into programs (%s names it)", ret_path,
+			HOST_LIBRARY_VARIABLE);
+	}
+	snprintf(ret_path, n, "%s", absolute);
+	free(absolute);
+	return strpbrk(ret_path, " :") == NULL ?
 		       0 :
-		       nvw_fail(NVW_E_SYSTEM, "%s: expected the library that is preloaded into programs (%s names it)",
+		       nvw_fail(NVW_E_USAGE,
+			       "%s: the dynamic linker preloads from no path with a space or a colon; %s may name a copy of "
+			       "the library elsewhere",
 			       ret_path, HOST_LIBRARY_VARIABLE);
 }
 
@@ -219,78 +288,167 @@ static int check_program(const char *name)
 	}
 }
 
-static void enter_program(const struct host_session *s, const char *library, char *const argv[])
+/* ---- Processes ---------------------------------------------------------------------------------------------------------------- */
+
+enum { CHILDREN_MAX = 64 };
+
+static unsigned children(pid_t pid[CHILDREN_MAX])
+{
+	FILE *const f = fopen("/proc/thread-self/children", "re");
+	unsigned n = 0;
+
+	while (f != NULL && n < CHILDREN_MAX && fscanf(f, "%d", &pid[n]) == 1) {
+		n++;
+	}
+	if (f != NULL) {
+		fclose(f);
+	}
+	return n;
+}
+
+static bool is_among(pid_t pid, const pid_t *list, unsigned n)
+{
+	while (n > 0 && list[n - 1] != pid) {
+		n--;
+	}
+	return n > 0;
+}
+
+/*
+ * What the program left running has become our child, as we are its reaper. Counts it; or ends it, and what that has left
+ * in turn. Our children from before the run are none of it.
+ */
+static unsigned left_running(const pid_t *before, unsigned n, bool end)
+{
+	pid_t now[CHILDREN_MAX];
+	unsigned left = 0, met;
+
+	do {
+		const unsigned count = children(now);
+
+		met = 0;
+		for (unsigned i = 0; i < count; i++) {
+			if (is_among(now[i], before, n) || waitpid(now[i], NULL, WNOHANG) == now[i]) {
+				continue;
+			}
+			met++;
+			if (end) {
+				kill(now[i], SIGKILL);
+				waitpid(now[i], NULL, 0);
+			}
+		}
+		left += met;
+	} while (end && met > 0);
+	return left;
+}
+
+static void set_preload(const char *library)
 {
 	const char *const before = getenv("LD_PRELOAD");
 	char preload[8192];
 
 	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
 	setenv("LD_PRELOAD", preload, 1);
+}
+
+/* In the child; tells the parent why the program did not begin. */
+static void enter_program(const struct host_session *s, const char *library, char *const argv[], int failed)
+{
+	set_preload(library);
 	setenv(HOST_SESSION_VARIABLE, s->folder, 1);
 	if (s->apart) {
 		setpgid(0, 0);
+		s->control->group = getpid();
 	}
 	if (s->quiet) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	}
-	signal(SIGINT, SIG_DFL);
-	signal(SIGQUIT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	restore_signals();
+	sigprocmask(SIG_SETMASK, &running.mask, NULL);
 	execvp(argv[0], argv);
-	fprintf(stderr, "nvwave: %s: %s\n", argv[0], strerror(errno));
-	_exit(127);
+	const int error = errno;
+
+	_exit(write(failed, &error, sizeof error) == sizeof error ? 127 : 126);
 }
 
-static volatile pid_t running;
-
-/* Who ends us means the program. */
-static void pass_on(int number)
+static pid_t start_program(struct host_session *s, const char *library, char *const argv[])
 {
-	if (running > 0) {
-		kill(running, number);
+	int failed[2], error = 0;
+
+	if (pipe2(failed, O_CLOEXEC)) {
+		return -1;
 	}
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		enter_program(s, library, argv, failed[1]);
+	}
+	if (pid > 0 && s->apart) {
+		setpgid(pid, pid); /* whoever comes first */
+	}
+	close(failed[1]);
+	pass_signals(pid < 0 ? 0 : s->apart ? -pid : pid);
+	if (pid > 0 && read(failed[0], &error, sizeof error) == sizeof error) {
+		waitpid(pid, NULL, 0);
+		errno = error;
+	}
+	close(failed[0]);
+	return error ? -1 : pid;
+}
+
+/* Until it ends; what it has orphaned may end before. */
+static void wait_for(pid_t pid, int *ret_status)
+{
+	pid_t ended;
+
+	do {
+		ended = waitpid(-1, ret_status, 0);
+	} while (ended != pid && (ended > 0 || errno == EINTR));
+}
+
+/* What still runs is not waited for; its record ends here, between two events. */
+static void close_record(struct host_control *c)
+{
+	if (pthread_mutex_lock(&c->lock) == EOWNERDEAD) {
+		pthread_mutex_consistent(&c->lock);
+	}
+	c->closed = true;
+	pthread_mutex_unlock(&c->lock);
 }
 
 int host_session_run(struct host_session *s, char *const argv[])
 {
-	char library[4096], *absolute;
+	char library[4096];
+	pid_t before[CHILDREN_MAX];
 	int error = check_program(argv[0]);
 
 	error = error ? error : find_library(library, sizeof library);
 	if (error) {
 		return error;
 	}
-	absolute = realpath(library, NULL);
 	snprintf(s->program, sizeof s->program, "%s", argv[0]);
 	fflush(NULL);
-	/* Signals of the terminal are for the program; what it did is still to be reported. */
-	void (*const interrupt)(int) = signal(SIGINT, SIG_IGN);
-	void (*const quit)(int) = signal(SIGQUIT, SIG_IGN);
-	void (*const terminate)(int) = signal(SIGTERM, pass_on);
-	const uint64_t began = raw_ns();
-	const pid_t pid = fork();
+	const unsigned n = children(before);
 
-	running = pid;
-	if (pid == 0) {
-		enter_program(s, absolute ? absolute : library, argv);
-	}
-	free(absolute);
-	while (pid > 0 && waitpid(pid, &s->status, 0) < 0 && errno == EINTR) {
-	}
-	s->seconds = 1e-9 * (double)(raw_ns() - began);
-	signal(SIGINT, interrupt);
-	signal(SIGQUIT, quit);
-	signal(SIGTERM, terminate);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	hold_signals();
+	const uint64_t began = raw_ns();
+	const pid_t pid = start_program(s, library, argv);
+
 	if (pid < 0) {
-		return nvw_fail_errno("%s cannot be started", argv[0]);
+		error = nvw_fail(NVW_E_USAGE, "%s: cannot be executed: %s", argv[0], strerror(errno));
+	} else {
+		wait_for(pid, &s->status);
+		s->seconds = 1e-9 * (double)(raw_ns() - began);
+		close_record(s->control);
+		const unsigned left = left_running(before, n, s->alone);
+
+		s->control->gap[HOST_GAP_STILL_RUNNING] = s->apart ? 0 : left; /* killed with it */
 	}
-	/* What still runs is not waited for; its record ends here, between two events. */
-	if (pthread_mutex_lock(&s->control->lock) == EOWNERDEAD) {
-		pthread_mutex_consistent(&s->control->lock);
-	}
-	s->control->closed = true;
-	pthread_mutex_unlock(&s->control->lock);
-	return 0;
+	running.pid = 0;
+	s->interrupted = running.seen;
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	return error;
 }
 
 /* ---- What is left ------------------------------------------------------------------------------------------------------------- */

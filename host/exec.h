@@ -21,9 +21,12 @@ struct host_options {
 
 struct host_session {
 	char folder[256];
+	int lock;         /* of the folder */
 	struct host_control *control;
 	bool apart;       /* the program has a process group of its own, as control->kill_at needs; set before the run */
 	bool quiet;       /* the program's standard output is our standard error; set before the run */
+	bool alone;       /* what the program leaves running is ended with it; set before the run */
+	int interrupted;  /* the last signal that we were sent and passed on to the program; 0: none */
 	int status;       /* of the program, as waitpid() has it */
 	double seconds;   /* that it ran */
 	char program[256];
@@ -31,14 +34,15 @@ struct host_session {
 
 /*
  * A folder in $TMPDIR (/dev/shm) for what the program shares with us; host_session_end() removes it. NVW_E_SYSTEM, with
- * a message, if it cannot be made or the library is not found.
+ * a message, if it cannot be made; NVW_E_USAGE in a program that is run by nvwave exec.
  */
 NVW_CHECKED int host_session_begin(const struct host_options *options, struct host_session *ret_session);
 void host_session_end(struct host_session *session);
 
 /*
  * Runs argv[0] with argv, its input and output ours, until it ends. NVW_E_USAGE for programs that cannot be interposed:
- * missing, static, set-user-id. A program that fails or is killed is no error here: status says so.
+ * missing, static, set-user-id; NVW_E_SYSTEM if the library is not found. A program that fails or is killed is no error
+ * here: status says so. Signals are the program's from here on, until host_session_end().
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 

@@ -5,10 +5,13 @@
  */
 #undef _FILE_OFFSET_BITS /* or mmap() is another name of mmap64() */
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,12 +35,13 @@
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------------- */
 
+/* It may become writable if the file was opened for that. */
 static bool is_ours(int prot, int flags, int fd)
 {
 	const int type = flags & MAP_TYPE;
 
 	return fd >= 0 && !(flags & MAP_ANONYMOUS) && (type == MAP_SHARED || type == MAP_SHARED_VALIDATE) &&
-	       (prot & PROT_WRITE);
+	       ((prot & PROT_WRITE) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR);
 }
 
 /* The kernel grants this for persistent memory alone. */
@@ -55,6 +59,10 @@ static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t o
 
 	if (host_control != NULL && at != MAP_FAILED && !host_self.inside && is_ours(prot, flags, fd)) {
 		host_mapped(at, length, fd, (uint64_t)off, is_synchronous(flags));
+		if (!(prot & PROT_WRITE)) {
+			host_protecting(at, length, false);
+			REAL(mprotect)(at, length, prot); /* PROT_NONE, perhaps */
+		}
 	}
 	return at;
 }
@@ -77,19 +85,26 @@ HOST_EXPORT int munmap(void *addr, size_t length)
 	return REAL(munmap)(addr, length);
 }
 
-/* A mapping that is moved or resized is not followed: it would have to be copied anew. */
+/* A mapping that is moved or resized ends, and another begins. */
 HOST_EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
 {
+	struct host_moved moved;
 	va_list list;
 
 	va_start(list, flags);
 	void *const to = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
 	va_end(list);
-	if (host_control != NULL && host_find(old) != NULL) {
-		host_unmapping(old, old_length);
-		host_gap(HOST_GAP_RAW_REMAP);
+	const bool ours = host_control != NULL && !host_self.inside && host_moving(old, old_length, &moved);
+
+	if (host_control != NULL && !host_self.inside && (flags & MREMAP_FIXED)) {
+		host_unmapping(to, length);
 	}
-	return REAL(mremap)(old, old_length, length, flags, to);
+	void *const at = REAL(mremap)(old, old_length, length, flags, to);
+
+	if (ours) {
+		host_moved(&moved, at == MAP_FAILED ? old : at, at == MAP_FAILED ? old_length : length);
+	}
+	return at;
 }
 
 HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
@@ -246,12 +261,84 @@ HOST_EXPORT ssize_t recv(int fd, void *to, size_t n, int flags)
 	return REAL(recv)(fd, to, n, flags);
 }
 
-HOST_EXPORT ssize_t readv(int fd, const struct iovec *v, int count)
+HOST_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t n, int flags, struct sockaddr *restrict from,
+	socklen_t *restrict length)
 {
-	for (int i = 0; i < count; i++) {
+	touch(to, n);
+	return REAL(recvfrom)(fd, to, n, flags, from, length);
+}
+
+static void touch_all(const struct iovec *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
 		touch(v[i].iov_base, v[i].iov_len);
 	}
+}
+
+HOST_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	touch_all(message->msg_iov, message->msg_iovlen);
+	return REAL(recvmsg)(fd, message, flags);
+}
+
+HOST_EXPORT ssize_t readv(int fd, const struct iovec *v, int count)
+{
+	touch_all(v, count > 0 ? (size_t)count : 0);
 	return REAL(readv)(fd, v, count);
+}
+
+HOST_EXPORT ssize_t preadv(int fd, const struct iovec *v, int count, off_t off)
+{
+	touch_all(v, count > 0 ? (size_t)count : 0);
+	return REAL(preadv)(fd, v, count, off);
+}
+
+HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off)
+{
+	return preadv(fd, v, count, off);
+}
+
+/* What it does not buffer, the C library reads by a call of its own. */
+HOST_EXPORT size_t fread(void *restrict to, size_t size, size_t n, FILE *restrict from)
+{
+	touch(to, size * n);
+	return REAL(fread)(to, size, n, from);
+}
+
+/* The same functions in programs that are built with _FORTIFY_SOURCE; the sizes are theirs to check. */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
+ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
+size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from);
+
+HOST_EXPORT ssize_t __read_chk(int fd, void *to, size_t n, size_t room)
+{
+	touch(to, n);
+	return REAL(__read_chk)(fd, to, n, room);
+}
+
+HOST_EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room)
+{
+	touch(to, n);
+	return REAL(__pread_chk)(fd, to, n, off, room);
+}
+
+HOST_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room)
+{
+	return __pread_chk(fd, to, n, off, room);
+}
+
+HOST_EXPORT ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags)
+{
+	touch(to, n);
+	return REAL(__recv_chk)(fd, to, n, room, flags);
+}
+
+HOST_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from)
+{
+	touch(to, size * n);
+	return REAL(__fread_chk)(to, room, size, n, from);
 }
 
 /* ---- Looking functions up -------------------------------------------------------------------------------------------------- */
@@ -315,9 +402,9 @@ __asm__(".pushsection .text\n"
 	".popsection\n");
 #endif
 
-/* ---- SIGSEGV stays ours, and unblocked ------------------------------------------------------------------------------------- */
+/* ---- SIGSEGV and SIGBUS stay ours, and unblocked ---------------------------------------------------------------------------- */
 
-struct sigaction host_program_segv; /* what the program wants done */
+struct sigaction host_program_action[2]; /* what the program wants done */
 
 HOST_EXPORT int sigaction(int number, const struct sigaction *new, struct sigaction *old)
 {
@@ -326,18 +413,21 @@ HOST_EXPORT int sigaction(int number, const struct sigaction *new, struct sigact
 	if (!host_recording || host_self.inside) {
 		return REAL(sigaction)(number, new, old);
 	}
-	if (number == SIGSEGV) {
+	if (number == SIGSEGV || number == SIGBUS) {
+		struct sigaction *const own = &host_program_action[number == SIGBUS];
+
 		if (old != NULL) {
-			*old = host_program_segv;
+			*old = *own;
 		}
 		if (new != NULL) {
-			host_program_segv = *new;
+			*own = *new;
 		}
 		return 0;
 	}
 	if (new != NULL) {
 		changed = *new;
 		sigdelset(&changed.sa_mask, SIGSEGV);
+		sigdelset(&changed.sa_mask, SIGBUS);
 	}
 	return REAL(sigaction)(number, new ? &changed : NULL, old);
 }
@@ -346,20 +436,21 @@ HOST_EXPORT sighandler_t signal(int number, sighandler_t handler)
 {
 	struct sigaction new = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
 
-	if (!host_recording || number != SIGSEGV) {
+	if (!host_recording || (number != SIGSEGV && number != SIGBUS)) {
 		return REAL(signal)(number, handler);
 	}
 	sigaction(number, &new, &old);
 	return old.sa_handler;
 }
 
-static const sigset_t *without_segv(int how, const sigset_t *set, sigset_t *changed)
+static const sigset_t *without_faults(int how, const sigset_t *set, sigset_t *changed)
 {
 	if (!host_recording || set == NULL || how == SIG_UNBLOCK) {
 		return set;
 	}
 	*changed = *set;
 	sigdelset(changed, SIGSEGV);
+	sigdelset(changed, SIGBUS);
 	return changed;
 }
 
@@ -367,14 +458,14 @@ HOST_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
 	sigset_t changed;
 
-	return REAL(sigprocmask)(how, without_segv(how, set, &changed), old);
+	return REAL(sigprocmask)(how, without_faults(how, set, &changed), old);
 }
 
 HOST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	sigset_t changed;
 
-	return REAL(pthread_sigmask)(how, without_segv(how, set, &changed), old);
+	return REAL(pthread_sigmask)(how, without_faults(how, set, &changed), old);
 }
 
 /* ---- Programs that are executed: seen if the linker loads this library into them -------------------------------------------- */
@@ -391,6 +482,7 @@ static bool has(char *const *environment, const char *variable)
 	return false;
 }
 
+/* Before it is executed: afterwards there is nobody left to tell. */
 static void note_program(const char *path, char *const *environment)
 {
 	if (host_control == NULL || path == NULL) {
@@ -433,6 +525,56 @@ HOST_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]
 	note_program(file, envp);
 	return REAL(execvpe)(file, argv, envp);
 }
+
+HOST_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	note_program(path, envp);
+	return REAL(fexecve)(fd, argv, envp);
+}
+
+/* execl() and its kin, as the functions that take an array. */
+static size_t count_words(const char *first, va_list list)
+{
+	size_t n = first != NULL;
+	va_list copy;
+
+	va_copy(copy, list);
+	while (n > 0 && va_arg(copy, char *) != NULL) {
+		n++;
+	}
+	va_end(copy);
+	return n;
+}
+
+static void take_words(char **argv, const char *first, size_t n, va_list *list)
+{
+	argv[0] = (char *)(uintptr_t)first;
+	for (size_t i = 1; i <= n; i++) {
+		argv[i] = va_arg(*list, char *);
+	}
+}
+
+#define EXECUTE_LIST(name, call)                                         \
+	HOST_EXPORT int name(const char *path, const char *first, ...)   \
+	{                                                                \
+		va_list list;                                            \
+                                                                         \
+		va_start(list, first);                                   \
+		const size_t n = count_words(first, list);               \
+		char **const argv = alloca((n + 1) * sizeof *argv);      \
+                                                                         \
+		take_words(argv, first, n, &list);                       \
+		call;                                                    \
+		va_end(list);                                            \
+		return -1;                                               \
+	}
+
+EXECUTE_LIST(execl, execv(path, argv))
+EXECUTE_LIST(execlp, execvp(path, argv))
+EXECUTE_LIST(execle, execve(path, argv, va_arg(list, char *const *)))
 
 HOST_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])

@@ -66,7 +66,7 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 {
 	const int to = host_open(name, number, O_RDWR | O_CREAT | O_TRUNC);
 	off_t at = 0;
-	int error = to < 0 || ftruncate(to, bytes);
+	int error = to < 0 || host_grow(to, 0, (uint64_t)bytes, true);
 
 	while (!error && at < bytes) {
 		const off_t data = lseek(from, at, SEEK_DATA);
@@ -153,7 +153,7 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 	void *at = MAP_FAILED;
 
 	if (fd >= 0 && fstat(fd, &s) == 0 &&
-		((uint64_t)s.st_size >= off + n || ftruncate(fd, (off_t)(off + n)) == 0)) {
+		((uint64_t)s.st_size >= off + n || host_grow(fd, off, n, true) == 0)) {
 		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off);
 	}
 	if (fd >= 0) {
@@ -244,6 +244,35 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	f->mappings++;
 }
 
+static bool is_within(uintptr_t at, const void *start, size_t n)
+{
+	return start != NULL && at - (uintptr_t)start < n;
+}
+
+/*
+ * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the session's
+ * folder is full: then the record ends. Either way the page becomes one of memory, as the program must not die of it.
+ */
+bool host_page_missing(void *address)
+{
+	const uintptr_t at = (uintptr_t)address, page = at & ~(uintptr_t)(HOST_PAGE - 1);
+	bool file = false, own = false;
+
+	for (unsigned i = 0; host_self.inside && i < HOST_MAPPINGS_MAX && !file && !own; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		file = is_within(at, m->alias, m->length);
+		own = is_within(at, m->shadow, m->length) || is_within(at, m->lines, m->length / HOST_LINE);
+	}
+	if (!file && !own) {
+		return false;
+	}
+	host_gap(file ? HOST_GAP_TRUNCATED : HOST_GAP_SPOOL_FULL);
+	host_control->record &= file;
+	return syscall(SYS_mmap, page, HOST_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	       (long)page;
+}
+
 /* ---- The table -------------------------------------------------------------------------------------------------------------- */
 
 static void find_bounds(void)
@@ -292,26 +321,33 @@ static void leave(void)
 	host_self.inside = false;
 }
 
-void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
+/* Recorded, if fd is not negative. */
+static void add(void *start, size_t length, uint64_t off, bool real, int fd, const struct stat *s)
 {
-	const int before = errno;
-	struct stat s;
-
-	if (fstat(fd, &s) || !S_ISREG(s.st_mode) || !enter()) {
-		errno = before;
+	if (!enter()) {
 		return;
 	}
 	struct host_mapping *const m = free_entry();
 
 	if (m != NULL) {
 		*m = (struct host_mapping){.start = (uintptr_t)start, .off = off, .file = -1, .real = real};
-		if (host_recording && !host_control->closed) {
-			watch(m, whole_pages(length), fd, &s);
+		if (fd >= 0 && host_recording && !host_control->closed) {
+			watch(m, whole_pages(length), fd, s);
 		}
 		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
 		find_bounds();
 	}
 	leave();
+}
+
+void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
+{
+	const int before = errno;
+	struct stat s;
+
+	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
+		add(start, length, off, real, fd, &s);
+	}
 	errno = before;
 }
 
@@ -390,8 +426,8 @@ void host_unmapping(void *address, size_t length)
 	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
 	const int before = errno;
 
-	if (!any_touches(start, end) || !enter()) {
-		return;
+	if ((start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
+		return; /* the kernel refuses what is not aligned */
 	}
 	cut_at(start, end);
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
@@ -407,13 +443,54 @@ void host_unmapping(void *address, size_t length)
 	errno = before;
 }
 
+bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
+{
+	const struct host_mapping *const m = host_find(start);
+
+	if (m == NULL || ((uintptr_t)start & (HOST_PAGE - 1)) != 0) {
+		return false;
+	}
+	*ret_moved = (struct host_moved){.off = m->off + ((uintptr_t)start - m->start),
+		.real = m->real,
+		.recorded = m->file >= 0,
+		.read_only = m->read_only};
+	if (m->file >= 0) {
+		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", host_control->file[m->file].path);
+	}
+	const bool watched = m->file >= 0 && !m->read_only;
+
+	host_unmapping(start, length);
+	if (watched) {
+		host_protect((uintptr_t)start, length, PROT_READ | PROT_WRITE); /* one piece, or it cannot be moved */
+	}
+	return true;
+}
+
+void host_moved(const struct host_moved *moved, void *start, size_t length)
+{
+	const int before = errno, fd = moved->recorded ? open(moved->path, O_RDWR | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		host_mapped(start, length, fd, moved->off, moved->real);
+		close(fd);
+	} else if (moved->recorded) {
+		host_gap(HOST_GAP_RAW_REMAP);
+	} else {
+		add(start, length, moved->off, moved->real, -1, NULL);
+	}
+	if (moved->read_only) {
+		host_protecting(start, length, false);
+	}
+	errno = before;
+}
+
 bool host_protecting(void *address, size_t length, bool writable)
 {
 	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
 	const int before = errno;
 	bool watched = false;
 
-	if (!host_recording || !any_touches(start, end) || !enter()) {
+	if (!host_recording || (start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
 		return false;
 	}
 	cut_at(start, end);

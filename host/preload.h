@@ -59,14 +59,17 @@ void host_learn_libpmem(void *handle);
 /* The real dlsym(), once host_own_function() has been asked for anything. */
 extern void *(*host_dlsym)(void *handle, const char *name);
 void *host_own_function(void *handle, const char *name);
-/* What the program wants done about SIGSEGV. */
-extern struct sigaction host_program_segv;
+/* What the program wants done about SIGSEGV and SIGBUS. */
+extern struct sigaction host_program_action[2];
 
 /* Between processes, and back whole if its owner was killed. */
 void host_lock(void);
 void host_unlock(void);
 
 void host_gap(enum host_gap gap);
+
+/* posix_fallocate() or, as a hole, ftruncate(); beyond the limit to a file's size that is an error, and no signal. */
+int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
 
 /* ---- Delays (delay.c) ---------------------------------------------------------------------------------------------- */
 
@@ -140,6 +143,14 @@ static inline struct host_mapping *host_find(const void *address)
 void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real);
 /* What was mapped there is no more; called before it happens. */
 void host_unmapping(void *start, size_t length);
+/* A mapping, or its beginning, is about to be moved or resized: false if there is none. Then, to where it is now. */
+struct host_moved {
+	char path[1024]; /* of the file, if it is recorded */
+	uint64_t off;
+	bool real, recorded, read_only;
+};
+bool host_moving(void *start, size_t length, struct host_moved *ret_moved);
+void host_moved(const struct host_moved *moved, void *start, size_t length);
 /* The program may write there from now on, or may not; called before it happens. True: the range is watched, and
  * writable must not be granted. */
 bool host_protecting(void *start, size_t length, bool writable);
@@ -170,6 +181,8 @@ void host_forget_hot(uintptr_t start, uintptr_t end);
 
 /* A write to a protected page. False: not ours. */
 bool host_page_fault(void *address);
+/* An access to a page of ours that its file does not have: false, not ours. */
+bool host_page_missing(void *address);
 /* Makes pages writable that the kernel is about to write to for the program. */
 void host_touch(void *address, size_t n);
 void host_catch_faults(void);

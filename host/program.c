@@ -92,20 +92,34 @@ static enum host_program look_at(const char *path, unsigned depth)
 	return kind;
 }
 
+/* As execvp() looks for it: an empty part of the list is this folder, and what is no program there is passed over. */
+static bool find_in(const char *list, const char *name, char *ret_path, size_t n)
+{
+	for (const char *at = list;; at++) {
+		const size_t part = strcspn(at, ":");
+		struct stat s;
+
+		snprintf(ret_path, n, "%.*s%s%.255s", (int)part, at, part ? "/" : "", name);
+		if (access(ret_path, X_OK) == 0 && stat(ret_path, &s) == 0 && S_ISREG(s.st_mode)) {
+			return true;
+		}
+		at += part;
+		if (*at == '\0') {
+			return false;
+		}
+	}
+}
+
 enum host_program host_program_look(const char *name, char *ret_path, size_t n)
 {
 	const char *const list = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
-	const bool is_path = strchr(name, '/') != NULL;
 	char path[4096];
-	bool found = is_path;
 
-	snprintf(path, sizeof path, "%s", name);
-	for (const char *at = list; !found && *at != '\0'; at += *at == ':') {
-		const size_t part = strcspn(at, ":");
-
-		snprintf(path, sizeof path, "%.*s%s%.255s", (int)part, at, part ? "/" : "", name);
-		found = access(path, X_OK) == 0;
-		at += part;
+	if (strchr(name, '/') != NULL) {
+		snprintf(path, sizeof path, "%s", name);
+	} else if (*name == '\0' || !find_in(list, name, path, sizeof path)) {
+		errno = ENOENT;
+		return HOST_PROGRAM_MISSING;
 	}
 	if (ret_path != NULL) {
 		snprintf(ret_path, n, "%s", path);

@@ -63,7 +63,8 @@ bool host_enter(void)
 	my.call = ++host_control->events;
 	if (my.call == host_control->kill_at) {
 		host_control->closed = true;
-		kill(0, SIGKILL); /* the parent has given us a group of our own */
+		kill(-host_control->group, SIGKILL);
+		kill(0, SIGKILL); /* if we have left it */
 	}
 	return true;
 }
@@ -95,7 +96,7 @@ static uint8_t *room(size_t n)
 	const int fd = host_open("spool", -1, O_RDWR);
 	void *at = MAP_FAILED;
 
-	if (fd >= 0 && posix_fallocate(fd, (off_t)off, WINDOW) == 0) {
+	if (fd >= 0 && host_grow(fd, off, WINDOW, false) == 0) {
 		at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off);
 	}
 	if (fd >= 0) {
@@ -420,21 +421,30 @@ static void note_stray(uintptr_t address)
 	}
 }
 
+/* As if this handler were not there. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-	if (host_program_segv.sa_flags & SA_SIGINFO) {
-		host_program_segv.sa_sigaction(number, info, context);
-	} else if (host_program_segv.sa_handler != SIG_DFL && host_program_segv.sa_handler != SIG_IGN) {
-		host_program_segv.sa_handler(number);
+	struct sigaction *const own = &host_program_action[number == SIGBUS], action = *own;
+
+	if (action.sa_flags & SA_RESETHAND) {
+		*own = (struct sigaction){.sa_handler = SIG_DFL};
+	}
+	if (action.sa_handler == SIG_IGN && info->si_code <= 0) {
+		return; /* somebody sent it; a fault cannot be ignored */
+	}
+	if (action.sa_flags & SA_SIGINFO) {
+		action.sa_sigaction(number, info, context);
+	} else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+		action.sa_handler(number);
 	} else {
-		const struct sigaction action = {.sa_handler = SIG_DFL};
 		const bool inside = host_self.inside;
 
+		action = (struct sigaction){.sa_handler = SIG_DFL};
 		host_self.inside = true; /* the real one */
-		sigaction(SIGSEGV, &action, NULL);
+		sigaction(number, &action, NULL);
 		host_self.inside = inside;
 		if (info->si_code <= 0) {
-			raise(SIGSEGV); /* somebody sent it */
+			raise(number);
 		} /* else the access is tried again, and ends the program */
 	}
 }
@@ -442,8 +452,10 @@ static void pass_on(int number, siginfo_t *info, void *context)
 static void fault(int number, siginfo_t *info, void *context)
 {
 	const int before = errno;
+	const bool ours = number == SIGBUS ? info->si_code > 0 && host_page_missing(info->si_addr) :
+					     info->si_code == SEGV_ACCERR && host_page_fault(info->si_addr);
 
-	if (info->si_code != SEGV_ACCERR || !host_page_fault(info->si_addr)) {
+	if (!ours) {
 		note_stray((uintptr_t)info->si_addr);
 		pass_on(number, info, context);
 	}
@@ -453,14 +465,16 @@ static void fault(int number, siginfo_t *info, void *context)
 void host_catch_faults(void)
 {
 	const struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-	sigset_t segv;
+	sigset_t faults;
 
 	host_self.inside = true;
-	sigaction(SIGSEGV, &action, &host_program_segv);
+	sigaction(SIGSEGV, &action, &host_program_action[0]);
+	sigaction(SIGBUS, &action, &host_program_action[1]);
 	host_self.inside = false;
-	sigemptyset(&segv);
-	sigaddset(&segv, SIGSEGV);
-	sigprocmask(SIG_UNBLOCK, &segv, NULL);
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	sigprocmask(SIG_UNBLOCK, &faults, NULL);
 }
 
 /* ---- Events -------------------------------------------------------------------------------------------------------------------------- */

@@ -118,7 +118,7 @@ struct host_site {
 
 /* Reasons why the log says less than what happened; each is reported. */
 #define HOST_GAPS(GAP)                                                                                             \
-	GAP(SPOOL_FULL, "no space was left for the record: it ends early")                                       \
+	GAP(SPOOL_FULL, "no space was left for the record, or it could not be reached any more: it ends early")                                       \
 	GAP(FILES, "more files were mapped than a session holds: the rest was not recorded")                    \
 	GAP(MAPPINGS, "more mappings were made than a process may have: the rest was not recorded")             \
 	GAP(INTERRUPTED, "a signal handler flushed or drained while its own thread was being recorded: that call is missing") \
@@ -126,7 +126,10 @@ struct host_site {
 	GAP(TEARING, "pages could not be watched any more: stores to them were seen only where they were flushed") \
 	GAP(EXEC_STATIC, "the program executed one that cannot be interposed (static, or set-user-id): nothing of it was seen") \
 	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: nothing of it was seen") \
-	GAP(RAW_REMAP, "a recorded mapping was moved or replaced in part: stores before that were recorded as one")
+	GAP(NOT_ATTACHED, "a program had no memory for, or no access to, what it shares with nvwave: nothing of it was seen") \
+	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
+	GAP(TRUNCATED, "a file became shorter while it was mapped: what was stored behind its end is not recorded")      \
+	GAP(RAW_REMAP, "a mapping was moved whose file is not in its place any more: stores after that were not recorded")
 
 enum host_gap {
 #define GAP(name, text) HOST_GAP_##name,
@@ -154,6 +157,7 @@ struct host_control {
 	uint64_t spool_tail;
 	uint64_t events;
 	uint64_t kill_at;        /* the session's processes die before this event; 0: never */
+	int32_t group;           /* theirs, unless they have left it */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
 	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
 	uint64_t gap[HOST_GAP_COUNT];

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bad input and bad manners: what nvwave exec and nvwave crash --exec cannot do is refused, what their programs do to them
+ * is followed or told, and nothing of theirs stays behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+
+static const char *nvwave, *odd, *append_log;
+static char dir[64], output[1 << 16];
+
+/* ---- Running --------------------------------------------------------------------------------------------------- */
+
+/* The shell's command line in dir, its output kept: the exit status. Nothing here may hang. */
+static int run(const char *format, ...)
+{
+	char command[2048];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(command, sizeof command, format, list);
+	va_end(list);
+	setenv("COMMAND", command, 1);
+	FILE *const f = popen("timeout -k 1 50 sh -c \"$COMMAND\" 2>&1", "r");
+
+	assert_non_null(f);
+	const size_t n = fread(output, 1, sizeof output - 1, f);
+
+	output[n] = '\0';
+	return WEXITSTATUS(pclose(f));
+}
+
+static bool printed(const char *text)
+{
+	return strstr(output, text) != NULL;
+}
+
+static void clean(void)
+{
+	assert_int_equal(run("rm -rf -- * && mkdir tmp"), 0);
+}
+
+static int record(const char *mode, const char *more)
+{
+	return run("%s exec --delays=off --record=log -- %s %s pool %s", nvwave, odd, mode, more);
+}
+
+static int crash(const char *image, const char *command, const char *more)
+{
+	return run("%s crash --exec='%s' --image=\"%s\" --check=%s %s", nvwave, command, image, append_log, more);
+}
+
+static uint8_t *read_whole(const char *name, size_t *ret_n)
+{
+	static uint8_t bytes[2][1 << 20];
+	static unsigned next;
+	uint8_t *const to = bytes[next++ % 2];
+	FILE *const f = fopen(name, "r");
+
+	assert_non_null(f);
+	*ret_n = fread(to, 1, sizeof bytes[0], f);
+	fclose(f);
+	return to;
+}
+
+/* The log on its image must give the file, as far as that goes; all of it from events, or told is how many stores are not. */
+static void assert_replays(unsigned unflushed)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	size_t image_bytes, file_bytes;
+	uint8_t *const image = read_whole("log.image", &image_bytes), *const now = read_whole("pool", &file_bytes);
+	unsigned late = 0;
+	int more;
+
+	assert_int_equal(nvw_log_open("log", &reader), 0);
+	while ((more = nvw_log_next(reader, &r)) == 1) {
+		if (r.kind == NVW_LOG_STORE) {
+			assert_true(r.store.off + 8 <= image_bytes);
+			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
+			late += r.store.work_item == 0;
+		}
+		if (r.kind == NVW_LOG_HOST) {
+			memcpy(image + r.host.off, r.host.data, r.host.bytes);
+		}
+	}
+	assert_int_equal(more, 0);
+	nvw_log_reader_close(reader);
+	assert_true(file_bytes <= image_bytes);
+	assert_memory_equal(image, now, file_bytes);
+	assert_int_equal(late, unflushed);
+}
+
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
+
+static void a_program_is_looked_for_as_exec_does(void **state)
+{
+	clean();
+	assert_int_equal(run("mkdir -p a/prog b && ln -s %s b/prog && ln -s %s here", append_log, append_log), 0);
+	assert_int_equal(run("PATH=$PWD/a:$PWD/b:$PATH %s exec -- prog pool 1", nvwave), 0);
+	assert_int_equal(run("PATH=/nowhere: %s exec -- here pool 1", nvwave), 0);
+	assert_int_equal(run("%s exec -- prog pool 1", nvwave), 2);
+	assert_true(printed("prog: expected a program: No such file"));
+	assert_int_equal(run("%s exec -- '' pool 1", nvwave), 2);
+}
+
+static void what_cannot_be_executed_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(run("printf '#!' >bad && chmod +x bad && %s exec -- ./bad", nvwave), 2);
+	assert_true(printed("./bad: cannot be executed"));
+	assert_false(printed("ended with"));
+}
+
+static void a_session_in_a_session_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(run("NVWAVE_SESSION=/some/session %s exec -- true", nvwave), 2);
+	assert_true(printed("nvwave exec runs under nvwave exec"));
+}
+
+static void a_library_that_the_linker_would_not_find_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(run("mkdir 'a b' && cp $(dirname %s)/../host/libnvwave-pmem.so 'a b'", nvwave), 0);
+	assert_int_equal(run("NVWAVE_PMEM_LIBRARY='a b/libnvwave-pmem.so' %s exec -- true", nvwave), 2);
+	assert_true(printed("no path with a space"));
+	assert_int_equal(run("NVWAVE_PMEM_LIBRARY=/nowhere %s exec -- true", nvwave), 2);
+}
+
+static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
+{
+	clean();
+	assert_int_equal(run("printf 'int main(void) { return 0; }' >s.c && cc -static -o s s.c && cc -o d s.c"), 0);
+	assert_int_equal(record("list", "./s"), 0);
+	assert_true(printed("cannot be interposed (static"));
+	assert_int_equal(record("list", "./d"), 0);
+	assert_false(printed("note:"));
+	assert_int_equal(record("nothing", "./d"), 0);
+	assert_true(printed("without LD_PRELOAD"));
+	assert_int_equal(record("descriptor", "./d"), 0);
+	assert_true(printed("without LD_PRELOAD"));
+}
+
+/* ---- The session ----------------------------------------------------------------------------------------------------- */
+
+static void a_program_may_forget_its_environment(void **state)
+{
+	clean();
+	assert_int_equal(run("mkdir -p tmp && TMPDIR=tmp %s exec --delays=off --record=log -- %s forgets pool", nvwave, odd), 0);
+	assert_false(printed("note:"));
+	assert_replays(0);
+	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
+}
+
+static void a_program_that_cannot_be_watched_is_told(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec -- sh -c 'ulimit -v 20000; exec %s pool 1'", nvwave, append_log), 0);
+	assert_true(printed("cannot be watched"));
+	assert_true(printed("nothing of it was seen"));
+}
+
+static void a_folder_that_cannot_be_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(run("TMPDIR=/nowhere %s exec -- true", nvwave), 2);
+	assert_true(printed("TMPDIR: /nowhere"));
+	assert_int_equal(run("ulimit -f 64; TMPDIR=$PWD/tmp %s exec -- true", nvwave), 2);
+	assert_true(printed("File too large"));
+	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
+}
+
+static void a_limit_to_files_ends_the_record_and_not_the_program(void **state)
+{
+	clean();
+	assert_int_equal(run("%s pool 1", append_log), 0);
+	assert_int_equal(run("%s exec --record=log -- sh -c 'ulimit -f 512; exec %s pool 1'", nvwave, append_log), 0);
+	assert_true(printed("no space was left for the record"));
+}
+
+static void folders_of_killed_runs_are_removed_by_the_next(void **state)
+{
+	clean();
+	assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
+			     "$n; ls -d tmp/nvwave-exec-*",
+				 nvwave, odd),
+		0);
+	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ls -d tmp/nvwave-exec-*", nvwave), 0); /* not at once */
+	assert_int_equal(run("touch -d '1 hour ago' tmp/*/.lock && TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*", nvwave), 0);
+	assert_int_equal(run("pkill -9 -f \"waits $PWD/pool\""), 0);
+}
+
+static void a_signal_ends_the_program_and_not_the_report(void **state)
+{
+	static const char *const names[] = {"TERM", "HUP"}; /* a shell has its background ignore INT */
+
+	for (unsigned i = 0; i < 2; i++) {
+		clean();
+		assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready 2>report & n=$!; "
+				     "head -c 1 ready; kill -%s $n; wait $n",
+					 nvwave, odd, names[i]),
+			1);
+		assert_int_equal(run("grep 'ended by signal' report && ! ls -d tmp/nvwave*"), 0);
+		assert_replays(0);
+	}
+}
+
+static void a_reader_that_has_enough_of_the_report_leaves_nothing(void **state)
+{
+	clean();
+	run("(sleep 0.3; TMPDIR=$PWD/tmp %s exec -- true) 2>&1 | true", nvwave);
+	assert_int_equal(run("sleep 0.7; ls -d tmp/nvwave*"), 2);
+}
+
+static void what_outlives_the_program_is_told(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --record=log -- %s daemon $PWD/pool", nvwave, odd), 0);
+	assert_true(printed("were still running"));
+	assert_int_equal(run("pkill -9 -f \"daemon $PWD/pool\""), 0); /* and was */
+	assert_int_equal(run("%s exec -- sh -c 'true & wait'", nvwave), 0);
+	assert_false(printed("were still running"));
+}
+
+static void what_outlives_a_tested_program_is_ended(void **state)
+{
+	const char *const name = strrchr(dir, '/') + 1; /* nobody else's */
+
+	clean();
+	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true", nvwave, odd, name), 0);
+	assert_true(printed("were still running"));
+	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true --mode=kill --states=4", nvwave, odd, name), 0);
+	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '/%s$'", name), 1);
+}
+
+/* ---- What the program does ------------------------------------------------------------------------------------------- */
+
+static void a_file_that_shrinks_does_not_end_the_program(void **state)
+{
+	clean();
+	assert_int_equal(record("shrinks", ""), 0);
+	assert_true(printed("became shorter"));
+	assert_replays(0);
+}
+
+static void a_mapping_is_followed_where_it_goes(void **state)
+{
+	clean();
+	assert_int_equal(record("moves", ""), 0);
+	assert_false(printed("note:"));
+	assert_replays(0);
+}
+
+static void a_mapping_that_becomes_writable_is_recorded(void **state)
+{
+	clean();
+	assert_int_equal(record("later", ""), 0);
+	assert_replays(0);
+}
+
+static void a_mapping_survives_calls_that_fail(void **state)
+{
+	clean();
+	assert_int_equal(record("misaligned", ""), 0);
+	assert_replays(0);
+}
+
+static void the_kernel_may_write_into_a_mapping(void **state)
+{
+	clean();
+	assert_int_equal(record("reads", ""), 0);
+	assert_replays(0);
+}
+
+static void the_programs_own_use_of_faults_stays(void **state)
+{
+	clean();
+	assert_int_equal(record("segv", ""), 0);
+	assert_replays(0);
+}
+
+/* ---- What is written --------------------------------------------------------------------------------------------------- */
+
+static void a_file_of_the_program_is_never_replaced(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --record=pool -- %s pool 2", nvwave, append_log), 2);
+	assert_true(printed("is a file of the program"));
+	assert_int_equal(run("%s exec --record=log -- %s log.image 2", nvwave, append_log), 2);
+	assert_int_equal(run("%s pool && %s log.image", append_log, append_log), 0);
+}
+
+static void what_cannot_be_written_is_refused_before_the_run(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --record=no/log -- touch ran", nvwave), 2);
+	assert_int_equal(run("%s exec --report=no/report -- touch ran", nvwave), 2);
+	assert_int_equal(run("ls ran"), 2);
+	assert_int_equal(run("%s exec -- true 2>/dev/full", nvwave), 2);
+}
+
+static void messages_do_not_go_into_the_log(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --record=log -- %s pool 1 <&- >&- 2>&-", nvwave, append_log), 2); /* no report */
+	assert_int_equal(run("%s log dump log", nvwave), 0);
+}
+
+/* ---- Crash tests --------------------------------------------------------------------------------------------------------- */
+
+static void images_may_have_any_name(void **state)
+{
+	static const char *const names[] = {"a b", "a'b", "a;b", "-a", "a(b"};
+	char command[256];
+
+	clean();
+	snprintf(command, sizeof command, "%s {} 1", append_log);
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(crash(names[i], command, ""), 0);
+	}
+}
+
+static void images_that_are_no_files_are_refused(void **state)
+{
+	static const char *const names[] = {"", ".", "/dev/zero", "pipe", "loop"};
+	char command[256];
+
+	clean();
+	assert_int_equal(run("mkfifo pipe && ln -s loop loop"), 0);
+	snprintf(command, sizeof command, "%s {} 1", append_log);
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(crash(names[i], command, ""), 2);
+		assert_false(printed("Success"));
+	}
+}
+
+static void an_image_that_is_replaced_is_told(void **state)
+{
+	char command[512];
+
+	clean();
+	snprintf(command, sizeof command, "%s {} 1; cp {} {}.2; mv {}.2 {}; %s {} 1; touch {}.more", append_log, append_log);
+	assert_int_equal(crash("pool", command, ""), 0);
+	assert_true(printed("only the first is explored"));
+	setenv("TMPDIR", "tmp", 1);
+	assert_int_equal(crash("pool", command, ""), 0);
+	unsetenv("TMPDIR");
+	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
+}
+
+static void an_interrupt_ends_a_crash_test_by_kills(void **state)
+{
+	clean();
+	assert_int_equal(run("mkfifo ready; %s crash --mode=kill --exec='%s waits {}' --image=pool --check=true >out 2>ready & n=$!; "
+			     "head -c 1 ready; kill -INT $n; wait $n; s=$?; cat out; exit $s",
+				 nvwave, odd),
+		2);
+	assert_true(printed("UNDECIDED"));
+}
+
+/* ---- Checkers -------------------------------------------------------------------------------------------------------------- */
+
+static int check_by(const char *checker)
+{
+	return run("%s crash --exec='%s {} 2' --image=pool --check='%s' --timeout=5s --states=4", nvwave, append_log, checker);
+}
+
+static void a_checker_that_is_not_there_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(run(": >plain"), 0);
+	assert_int_equal(check_by("no-such-checker"), 2);
+	assert_true(printed("--check: no-such-checker: expected a program"));
+	assert_int_equal(check_by("./plain"), 2);
+	assert_int_equal(check_by("true"), 0);
+}
+
+static void a_checker_may_print_without_end(void **state)
+{
+	clean();
+	assert_int_equal(run("printf '#!/bin/sh\\nyes\\nexit 0\\n' >talks && chmod +x talks"), 0);
+	assert_int_equal(check_by("./talks"), 0);
+}
+
+static void a_checker_reads_nothing_and_leaves_nothing(void **state)
+{
+	clean();
+	assert_int_equal(run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x leaves"), 0);
+	assert_int_equal(run("echo line | %s crash --exec='%s {} 2' --image=pool --check=./leaves --states=4", nvwave, append_log), 0);
+	assert_int_equal(check_by("./leaves; true"), 0); /* executed, not served */
+	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid()), 1);
+}
+
+/* ---- Beginning and end ------------------------------------------------------------------------------------------------------ */
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	odd = getenv("HOST_ODD");
+	append_log = getenv("HOST_APPEND_LOG");
+	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
+	snprintf(dir, sizeof dir, "/tmp/nvwave-host-input-XXXXXX");
+	return nvwave && odd && append_log && mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	clean();
+	return chdir("/") || rmdir(strcat(strcpy(output, dir), "/tmp")) || rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_is_looked_for_as_exec_does),
+		cmocka_unit_test(what_cannot_be_executed_is_refused),
+		cmocka_unit_test(a_session_in_a_session_is_refused),
+		cmocka_unit_test(a_library_that_the_linker_would_not_find_is_refused),
+		cmocka_unit_test(programs_that_are_executed_by_a_list_are_looked_at),
+		cmocka_unit_test(a_program_may_forget_its_environment),
+		cmocka_unit_test(a_program_that_cannot_be_watched_is_told),
+		cmocka_unit_test(a_folder_that_cannot_be_is_refused),
+		cmocka_unit_test(a_limit_to_files_ends_the_record_and_not_the_program),
+		cmocka_unit_test(folders_of_killed_runs_are_removed_by_the_next),
+		cmocka_unit_test(a_signal_ends_the_program_and_not_the_report),
+		cmocka_unit_test(a_reader_that_has_enough_of_the_report_leaves_nothing),
+		cmocka_unit_test(what_outlives_the_program_is_told),
+		cmocka_unit_test(what_outlives_a_tested_program_is_ended),
+		cmocka_unit_test(a_file_that_shrinks_does_not_end_the_program),
+		cmocka_unit_test(a_mapping_is_followed_where_it_goes),
+		cmocka_unit_test(a_mapping_that_becomes_writable_is_recorded),
+		cmocka_unit_test(a_mapping_survives_calls_that_fail),
+		cmocka_unit_test(the_kernel_may_write_into_a_mapping),
+		cmocka_unit_test(the_programs_own_use_of_faults_stays),
+		cmocka_unit_test(a_file_of_the_program_is_never_replaced),
+		cmocka_unit_test(what_cannot_be_written_is_refused_before_the_run),
+		cmocka_unit_test(messages_do_not_go_into_the_log),
+		cmocka_unit_test(images_may_have_any_name),
+		cmocka_unit_test(images_that_are_no_files_are_refused),
+		cmocka_unit_test(an_image_that_is_replaced_is_told),
+		cmocka_unit_test(an_interrupt_ends_a_crash_test_by_kills),
+		cmocka_unit_test(a_checker_that_is_not_there_is_refused),
+		cmocka_unit_test(a_checker_may_print_without_end),
+		cmocka_unit_test(a_checker_reads_nothing_and_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
