@@ -27,6 +27,14 @@ static bool is_persist_log(const char *path)
 	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
 }
 
+/* A program may have that name, too; then the model is that of its processor. */
+static bool is_of_blocks(const struct nvw_log_reader *reader)
+{
+	const struct nvw_log_info *const i = nvw_log_info(reader);
+
+	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && strcmp(i->model, "x86") != 0;
+}
+
 bool ct_is_block_log(const char *path)
 {
 	struct nvw_log_reader *reader;
@@ -34,7 +42,7 @@ bool ct_is_block_log(const char *path)
 	if (!is_persist_log(path) || nvw_log_open(path, &reader)) {
 		return false;
 	}
-	const bool is = strcmp(nvw_log_info(reader)->workload, CT_BLOCK_LOG) == 0;
+	const bool is = is_of_blocks(reader);
 
 	nvw_log_reader_close(reader);
 	return is;
@@ -91,7 +99,7 @@ static int count_records(const char *path, int fd, struct ct_store_log *counts, 
 		return error;
 	}
 	*ret_pool = nvw_log_info(reader)->pool_bytes;
-	*ret_blocks = strcmp(nvw_log_info(reader)->workload, CT_BLOCK_LOG) == 0;
+	*ret_blocks = is_of_blocks(reader);
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
 		counts->flushes += r.kind == NVW_LOG_FLUSH;

@@ -14,7 +14,7 @@
 #include "crash.h"
 
 /* The workload that logs of block devices name. */
-#define CT_BLOCK_LOG "fio"
+#define CT_BLOCK_LOG "block-device"
 
 struct ct_writes;
 

@@ -230,7 +230,7 @@ static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **st
 	assert_fio("--rw=randwrite --iodepth=8 --fsync=4 --log=log --fault=no-barrier");
 	assert_int_equal(run(crash, nvwave), 1);
 	assert_non_null(strstr(output, "was acknowledged, but a word of it is older"));
-	assert_non_null(strstr(output, "workloads/fio_engine/kernel.c"));
+	assert_non_null(strstr(output, "host/fio_engine/kernel.c"));
 }
 
 /* ---- Refused --------------------------------------------------------------------------------------------------------- */

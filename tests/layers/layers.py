@@ -9,7 +9,8 @@ import os
 import re
 import sys
 
-# What a folder's files may include besides their own: folders, or single files. None: everything.
+# What a folder's files may include besides their own: folders, or single files. None: everything. Of a folder in a folder
+# that is named the inner one counts.
 MAY_KNOW = {
     'lib': ['lib'],
     'recovery': ['lib'],
@@ -17,6 +18,7 @@ MAY_KNOW = {
     'workloads': ['lib/nvw'],
     'crashtest': ['lib', 'recovery', 'emu'],
     'host': ['lib', 'emu/config.h'],
+    'host/fio_engine': ['lib', 'emu'],
     'litmus': ['lib', 'emu', 'crashtest'],
     'cli': None,
     'bench': None,
@@ -52,7 +54,7 @@ def allowed(path, included):
     folder = path.split('/')[0]
     if path in PRELOADED:
         return included.startswith(folder + '/')
-    known = MAY_KNOW[folder]
+    known = MAY_KNOW[max((k for k in MAY_KNOW if path.startswith(k + '/')), key=len)]
     return known is None or included.startswith(folder + '/') or any(
         included == k or included.startswith(k + '/') for k in known)
 

@@ -15,7 +15,7 @@
 
 #include "core/units.h"
 
-static const char layout[] = "fio";
+static const char layout[] = "block-device";
 enum { ROOT_EXTENT, ROOT_BYTES };
 
 /* Latencies of a kind of I/O. */

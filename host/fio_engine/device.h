@@ -2,7 +2,7 @@
 /*
  * A block device whose medium is the NVRAM of an emulated machine. Knows nothing of fio.
  *
- * The device is a pool of layout "fio": root word 0 names an extent of the heap, root word 1 says how many bytes of it
+ * The device is a pool of layout "block-device": root word 0 names an extent of the heap, root word 1 says how many bytes of it
  * are the device's. Offsets, lengths in bytes, multiples of 8.
  *
  * Guarantees
