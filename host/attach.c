@@ -33,6 +33,7 @@ static void forked(void)
 	const bool inside = host_self.inside;
 
 	host_self = (struct host_self){.inside = inside};
+	host_forget_stores(0, UINTPTR_MAX);
 	__atomic_add_fetch(&host_control->processes, 1, __ATOMIC_RELAXED);
 }
 
@@ -40,7 +41,11 @@ static void forked(void)
 static void forking(void)
 {
 	if (!host_self.inside) {
+		host_self.inside = true;
 		host_lock();
+		host_thread();
+		host_settle(); /* or the child would find this thread's last store */
+		host_self.inside = false;
 	}
 }
 
@@ -104,8 +109,14 @@ int host_open(const char *name, int number, int flags)
 	return open(path, flags | O_CLOEXEC, 0600);
 }
 
-__attribute__((constructor)) static void attach(void)
+__attribute__((constructor)) void host_attach(void)
 {
+	static bool attached;
+
+	if (attached) {
+		return;
+	}
+	attached = true;
 	const int fd = getenv(HOST_SESSION_VARIABLE) ? host_open("control", -1, O_RDWR) : -1;
 
 	if (fd < 0) {

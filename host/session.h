@@ -25,7 +25,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library where it is not beside the command */
 
 enum {
-	HOST_VERSION = 1,
+	HOST_VERSION = 2,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -154,6 +154,7 @@ struct host_control {
 	uint64_t kill_at;        /* the session's processes die before this event; 0: never */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
 	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
+	bool instrumented;       /* some program was built by nvwave-cc */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024];        /* what was touched after it was unmapped: "" or a sentence */
 	uint32_t file_count, module_count, site_count;
@@ -170,6 +171,8 @@ enum host_event_kind {
 	HOST_FLUSH,      /* of lines */
 	HOST_FENCE,
 	HOST_WRITTEN,    /* bytes follow: the file changed while nobody had it mapped */
+	HOST_STORE,      /* bytes follow, within a word: a store of a program that nvwave-cc has built */
+	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, and before all later stores (clflush) */
 };
 
 /* Followed by its bytes, padded to 8. Events that belong to one call have its number. */

@@ -163,7 +163,11 @@ uint32_t host_site(const struct host_caller *caller)
 			return c->site;
 		}
 	}
-	_Unwind_Backtrace(step, &w);
+	if (caller->frame == 0) {
+		w.met = true;
+	} else {
+		_Unwind_Backtrace(step, &w);
+	}
 	w.chain.site = number_of(w.place ? w.place : caller->address);
 	if (room != NULL && w.whole && w.met) {
 		*room = w.chain;
