@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Source lines of sites, from the debug information of the objects that they are in. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 
 #include "exec.h"
@@ -70,6 +72,52 @@ static const char *line_of(Dwfl_Module *m, Dwarf_Addr address, int *ret_line)
 	return NULL;
 }
 
+/* The unit of an address, also without an index. */
+static Dwarf_Die *unit_of(Dwfl_Module *m, Dwarf_Addr address, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(m, address, ret_bias);
+
+	while (unit == NULL || dwarf_haspc(unit, address - *ret_bias) != 1) {
+		unit = dwfl_module_nextcu(m, unit, ret_bias);
+		if (unit == NULL) {
+			return NULL;
+		}
+	}
+	return unit;
+}
+
+/* The compiler's headers of instructions, such as emmintrin.h: nobody's own code. */
+static bool is_intrinsic(const char *file)
+{
+	const size_t n = strlen(file);
+
+	return n > 8 && strcmp(file + n - 8, "intrin.h") == 0;
+}
+
+/* Where the outermost function of such a header was called; otherwise file and line stay as they are. */
+static const char *leave_intrinsics(Dwfl_Module *m, Dwarf_Addr address, const char *file, int *line)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *const unit = is_intrinsic(file) ? unit_of(m, address, &bias) : NULL, *scopes = NULL;
+	const int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+	Dwarf_Files *files = NULL;
+
+	for (int i = 0; i < n && is_intrinsic(file) && dwarf_getsrcfiles(unit, &files, NULL) == 0; i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Word number, at;
+
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
+			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &number) == 0 &&
+			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &at) == 0 &&
+			dwarf_filesrc(files, number, NULL, NULL) != NULL) {
+			file = dwarf_filesrc(files, number, NULL, NULL);
+			*line = (int)at;
+		}
+	}
+	free(scopes);
+	return file;
+}
+
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
 	*p = (struct host_place){.file = "?", .function = "not flushed"};
@@ -84,6 +132,8 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	const char *const function = m ? dwfl_module_addrname(m, call) : NULL;
 	int line = 0;
 	const char *file = m ? line_of(m, call, &line) : NULL;
+
+	file = file ? leave_intrinsics(m, call, file, &line) : NULL;
 
 	snprintf(p->function, sizeof p->function, "%s", function ? function : "?");
 	if (file == NULL) {
