@@ -123,7 +123,7 @@ OPERATION(stream_8) { _mm_stream_si64((long long *)at, (long long)v); stores(__L
 OPERATION(stream_16) { const __m128i x = _mm_set1_epi64x((long long)v); _mm_stream_si128((__m128i *)at, x); stores(__LINE__, at, &x, 16); flushes(__LINE__, at, 16, "flush"); }
 OPERATION(stream_masked) { const __m128i x = _mm_set1_epi64x((long long)v), m = _mm_set_epi64x(0, 0x80000080); _mm_maskmoveu_si128(x, m, (char *)at); stores(__LINE__, at, (const void *)at, 8); flushes(__LINE__, at, 16, "flush"); }
 
-OPERATION(flush_in_order) { _mm_clflush((const void *)(at + v % 64)); flushes(__LINE__, at, 64, "ordered"); }
+OPERATION(flush_in_order) { _mm_clflush((const void *)(at + v % 64)); flushes(__LINE__, at + v % 64, 1, "ordered"); }
 OPERATION(flush_weakly) { __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
 OPERATION(write_back) { __asm__ volatile("clwb %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
 OPERATION(write_back_old) { __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
