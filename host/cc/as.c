@@ -8,8 +8,12 @@
  *
  * That is the stage that all code passes through: compiled, inline assembly, files of assembly. What is put in stays on
  * its line and belongs to its source line, so messages and debug information are right. It steps over the red zone and
- * changes neither flags nor registers (thunk.S). Calls that announce loads are left out. AT&T and Intel syntax are
- * understood; bodies of .macro are not touched, which is said.
+ * changes neither flags nor registers (thunk.S). AT&T and Intel syntax are understood; bodies of .macro are not touched,
+ * which is said.
+ *
+ * Plain stores are announced by the compiler, but not all: gcc leaves out bit-fields, what a function returns through memory,
+ * small copies that it makes itself; nobody does inline assembly. So a store that no announcement since the last call is
+ * for gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are left out.
  *
  * In between the stack pointer is lower than the unwind information has it: whoever unwinds from a signal handler there,
  * for a profile, may be misled.
@@ -17,6 +21,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +53,8 @@ struct stage {
 	unsigned line, macros; /* macros: that are being defined, nested */
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
 	bool locked, wide;   /* a prefix that was held: lock; 0x66 */
+	unsigned announced;  /* bytes of the store that the compiler has announced and that has not come yet; UINT_MAX: of several */
+	bool framed;         /* %rbp is the function's frame pointer */
 };
 
 /* ---- Pieces -------------------------------------------------------------------------------------------------------- */
@@ -296,13 +303,82 @@ static unsigned flush_of(const struct instruction *i)
 	return is(i->mnemonic, "clflush") ? (i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED) : 0;
 }
 
-static bool is_plain_move(struct piece m)
+/* With the size that an operand or a suffix says (0), or their own. */
+static const struct {
+	const char *name;
+	unsigned bytes;
+} plain_stores[] = {
+	{"mov", 0}, {"add", 0}, {"adc", 0}, {"sub", 0}, {"sbb", 0}, {"and", 0}, {"or", 0}, {"xor", 0}, {"inc", 0},
+	{"dec", 0}, {"neg", 0}, {"not", 0}, {"shl", 0}, {"sal", 0}, {"shr", 0}, {"sar", 0}, {"rol", 0}, {"ror", 0},
+	{"bts", 0}, {"btr", 0}, {"btc", 0}, {"movbe", 0}, {"xadd", 0}, {"cmpxchg", 0}, {"shld", 0}, {"shrd", 0},
+	{"movups", 16}, {"movaps", 16}, {"movupd", 16}, {"movapd", 16}, {"movdqu", 16}, {"movdqa", 16}, {"movss", 4},
+	{"movsd", 8}, {"movd", 4}, {"movlps", 8}, {"movhps", 8}, {"movlpd", 8}, {"movhpd", 8}, {"pextrb", 1},
+	{"pextrw", 2}, {"pextrd", 4}, {"pextrq", 8}, {"extractps", 4}, {"movdqu8", 64}, {"movdqu16", 64}, {"movdqu32", 64},
+	{"movdqu64", 64}, {"movdqa32", 64}, {"movdqa64", 64}, {"extractf128", 16}, {"extracti128", 16},
+	{"extractf64x4", 32}, {"extracti64x4", 32}, {"fstpt", 10}, {"fstpl", 8}, {"fstps", 4}, {"fstl", 8}, {"fsts", 4},
+	{"fistpll", 8}, {"fistpl", 4}, {"fistps", 2}, {"fisttpll", 8}, {"fisttpl", 4}, {"fnstcw", 2}, {"stmxcsr", 4},
+};
+
+/* Bytes of a plain store; 0: it is none, or it cannot go to a mapping of ours. */
+static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
 {
-	return is(m, "mov") || is(m, "movb") || is(m, "movw") || is(m, "movl") || is(m, "movq");
+	const struct piece m = i->mnemonic, bare = begins(m, "v") ? rest_of(m, 1) : m;
+
+	if (!is_memory(s, to)) {
+		return 0;
+	}
+	if (begins(m, "set")) {
+		return 1;
+	}
+	for (unsigned k = 0; k < sizeof plain_stores / sizeof *plain_stores; k++) {
+		const char *const name = plain_stores[k].name;
+		const size_t n = strlen(name);
+		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
+
+		if (plain_stores[k].bytes == 0 && begins(m, name) && (m.n == n || suffix)) {
+			return bytes_of(s, i);
+		}
+		if (plain_stores[k].bytes > 0 && is(bare, name)) {
+			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ? bytes_of(s, i) : 0;
+
+			return wide >= 16 ? wide : plain_stores[k].bytes;
+		}
+	}
+	return 0;
+}
+
+static bool is_on_stack(const struct stage *s, struct piece p)
+{
+	return find(p, "rsp") != NULL || (s->framed && find(p, "rbp") != NULL);
+}
+
+/* Whether a plain store needs a call, or the compiler's own is for it. One too many does no harm. */
+static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
+{
+	if (s->inline_assembly) {
+		return true;
+	}
+	if (is_on_stack(s, to)) {
+		return false;
+	}
+	if (s->announced == bytes || s->announced == UINT_MAX) {
+		s->announced = s->announced == UINT_MAX ? UINT_MAX : 0;
+		return false;
+	}
+	return find(to, "rip") == NULL;
+}
+
+/* A call ends what was announced before, and may announce a store: a range, any number of them. */
+static void meet_call(struct stage *s, const struct instruction *i)
+{
+	const struct piece to = i->operand[0];
+	const char *const write = begins(to, "__tsan_") ? find(to, "write") : NULL;
+
+	s->announced = write == NULL ? 0 : find(to, "range") ? UINT_MAX : (unsigned)atoi(write + strlen("write"));
 }
 
 /* What an instruction is to us, with its bytes; 0: nothing. Its operand may be no memory. */
-static unsigned what_of(const struct stage *s, const struct instruction *i, struct piece *ret_operand)
+static unsigned what_of(struct stage *s, const struct instruction *i, struct piece *ret_operand)
 {
 	static const char rdi[] = "(%rdi)", intel_rdi[] = "[rdi]";
 	const unsigned target = s->intel ? 0 : i->operands - 1; /* the destination */
@@ -325,10 +401,8 @@ static unsigned what_of(const struct stage *s, const struct instruction *i, stru
 		}
 		return is_memory(s, *ret_operand) ? NVWAVE_CC_ATOMIC | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT : 0;
 	}
-	if (s->inline_assembly && is_plain_move(i->mnemonic) && i->operands == 2 && is_memory(s, *ret_operand)) {
-		return NVWAVE_CC_STORE | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT;
-	}
-	return 0;
+	bytes = i->operands > 0 ? plain_bytes(s, i, *ret_operand) : 0;
+	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ? NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT : 0;
 }
 
 static bool is_load_call(const struct instruction *i)
@@ -351,6 +425,14 @@ static void instruct(struct stage *s, const struct instruction *i)
 		emit_to(s, i->whole.at);
 		s->emitted = i->whole.at + i->whole.n;
 		return;
+	}
+	if (begins(i->mnemonic, "call") && i->operands == 1) {
+		meet_call(s, i);
+		return;
+	}
+	if (begins(i->mnemonic, "mov") && i->operands == 2 && (s->intel ? find(i->operand[0], "rbp") && is(i->operand[1], s->bare ? "rsp" : "%rsp") :
+										   is(i->operand[0], "%rsp") && is(i->operand[1], "%rbp"))) {
+		s->framed = true;
 	}
 	if (is(i->mnemonic, "sfence") || is(i->mnemonic, "mfence")) {
 		emit_to(s, begin);
@@ -376,6 +458,9 @@ static void direct(struct stage *s, struct piece p)
 	if (begins(p, ".intel_syntax") || begins(p, ".att_syntax")) {
 		s->intel = begins(p, ".intel");
 		s->bare = s->intel && find(p, "noprefix") != NULL;
+	} else if (begins(p, ".type")) {
+		s->framed = false;
+		s->announced = 0;
 	} else if (begins(p, ".macro")) {
 		s->macros++;
 	} else if (begins(p, ".endm") && s->macros > 0) {

@@ -313,6 +313,34 @@ static int mixed(unsigned number)
 	return 0;
 }
 
+static __attribute__((noinline)) struct wide make(uint64_t v)
+{
+	return (struct wide){{v, v + 1, v + 2, v + 3}};
+}
+
+/* Stores that some compiler does not announce. */
+static int unannounced(unsigned number)
+{
+	struct bits {
+		unsigned x : 3, y : 11, z : 18;
+	} *const b = (struct bits *)(pool + 128);
+	const volatile uint64_t v = 5;
+
+	*(struct wide *)pool = make(v);
+	fence_all(pool, 0);
+	b->x = 5;
+	fence_all(pool, 0);
+	b->y += (unsigned)v;
+	fence_all(pool, 0);
+	__builtin_memcpy(pool + 192, "sixteen letters", 16);
+	fence_all(pool, 0);
+	*(volatile long double *)(pool + 256) = (long double)v;
+	fence_all(pool, 0);
+	__asm__ volatile("movups %%xmm0, %0; incl %1; setnz %2" : "=m"(pool[320]), "+m"(*(int *)(pool + 340)), "=m"(pool[344])::"cc", "memory");
+	fence_all(pool, 0);
+	return 0;
+}
+
 static void look_at_processor(void)
 {
 	unsigned a, b = 0, c, d;
@@ -328,7 +356,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(unsigned number);
 	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps}, {"forks", forks},
-		{"threads", threads}, {"signals", signals}, {"mixed", mixed}};
+		{"threads", threads}, {"signals", signals}, {"mixed", mixed}, {"unannounced", unannounced}};
 	const int fd = argc > 2 ? open(argv[2], O_RDWR | O_CREAT, 0600) : -1;
 
 	look_at_processor();

@@ -245,6 +245,18 @@ static void handlers_of_signals_neither_block_nor_lose_stores(void **state)
 	}
 }
 
+static void stores_that_the_compiler_does_not_announce_are_recorded_all_the_same(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "unannounced", 0);
+		struct nvw_log_reader *const reader = open_log();
+
+		assert_int_equal(nvw_log_info(reader)->atomicity, 8); /* nothing was left to comparing */
+		nvw_log_reader_close(reader);
+		replay();
+	}
+}
+
 static void what_was_not_recompiled_is_found_by_comparing(void **state)
 {
 	for (char **s = subjects; *s != NULL; s++) {
@@ -523,6 +535,7 @@ int main(void)
 		cmocka_unit_test(without_nvwave_a_program_does_the_same),
 		cmocka_unit_test(atomics_of_threads_are_recorded_one_by_one),
 		cmocka_unit_test(handlers_of_signals_neither_block_nor_lose_stores),
+		cmocka_unit_test(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same),
 		cmocka_unit_test(what_was_not_recompiled_is_found_by_comparing),
 		cmocka_unit_test(a_right_log_by_hand_is_consistent),
 		cmocka_unit_test(a_count_stored_before_its_value_in_one_line_is_found),
