@@ -366,6 +366,40 @@ static void clflush_keeps_later_stores_behind_it_and_clflushopt_does_not(void **
 	}
 }
 
+/* Two stores to two lines, the first flushed in between: whether the second can be durable without it. */
+static bool may_overtake(bool ordered)
+{
+	const struct nvw_log_info info = {.workload = "two", .pool_bytes = 4096, .atomicity = 8, .model = "x86"};
+	struct nvw_log_record records[] = {
+		{.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "two.c", .function = "main"}},
+		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 1, .bytes = 8, .off = 0, .value = '1'}},
+		{.kind = NVW_LOG_FLUSH, .flush = {.site = 1, .thread = 1, .off = 0, .bytes = 64, .ordered = ordered}},
+		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 2, .bytes = 8, .off = 64, .value = '2'}},
+	};
+	struct nvw_log_writer *log;
+	char path[128];
+
+	run("rm -rf -- *");
+	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; chmod +x check");
+	snprintf(path, sizeof path, "%s/two.log", dir);
+	assert_int_equal(nvw_log_create(path, &info, &log), 0);
+	for (unsigned i = 0; i < sizeof records / sizeof *records; i++) {
+		assert_int_equal(nvw_log_append(log, &records[i]), 0);
+	}
+	assert_int_equal(nvw_log_close(log, 0), 0);
+	assert_int_equal(run("%s log dump two.log | grep -c 'in order'", nvwave), ordered ? 0 : 1);
+	const int status = run("%s crash --store-log=two.log --image=image --check=./check", nvwave);
+
+	assert_in_range(status, 0, 1);
+	return status == 1;
+}
+
+static void an_ordered_flush_is_before_all_later_stores_and_another_is_not(void **state)
+{
+	assert_false(may_overtake(true));
+	assert_true(may_overtake(false));
+}
+
 static void findings_are_small_and_replayed(void **state)
 {
 	assert_int_equal(crash(raw_logs[0], "early", ""), 1);
@@ -513,6 +547,9 @@ static int begin(void **state)
 	if (subjects[0] != NULL && getenv("HOST_CC_CLANG") == NULL) {
 		printf("# skipped: there is no clang, gcc alone is tested\n");
 	}
+	if (subjects[0] != NULL && getenv("HOST_CC_CPP") == NULL) {
+		printf("# skipped: there is no C++ compiler\n");
+	}
 	return nvwave && wrapper && subjects[0] && raw_logs[0] && mkdtemp(dir) ? 0 : -1;
 }
 
@@ -541,6 +578,7 @@ int main(void)
 		cmocka_unit_test(a_count_stored_before_its_value_in_one_line_is_found),
 		cmocka_unit_test(a_missing_flush_is_found_with_the_line_of_the_store),
 		cmocka_unit_test(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not),
+		cmocka_unit_test(an_ordered_flush_is_before_all_later_stores_and_another_is_not),
 		cmocka_unit_test(findings_are_small_and_replayed),
 		cmocka_unit_test(kills_are_survived_by_a_right_log),
 		cmocka_unit_test(flushes_and_fences_count_and_take_time),
