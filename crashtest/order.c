@@ -482,7 +482,7 @@ static bool is_of_thread(const struct ct_flush *f, const struct nvw_log_record *
 }
 
 /*
- * Axiom: ordered flush. clflush keeps its place among its thread's stores (raad20 3), so it is done when a later one is
+ * Axiom: ordered flush. clflush keeps its place among its thread's stores (raad20), so it is done when a later one is
  * seen. A store by another thread may have seen something of this one that no log has, such as a lock in volatile
  * memory: it counts as later too.
  */

@@ -174,7 +174,8 @@ void host_record_rest(const struct host_mapping *m);
 /* What the file was changed to while nobody had it mapped. */
 void host_record_written(const struct host_mapping *m, size_t n);
 /* Bytes of a word, at an offset of the mapping, that a thread has stored. */
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread, uint32_t site);
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
+	uint32_t site);
 /* A store past the caches has happened: what it flushed by that. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* What else has changed in the lines of a store that comes. */
@@ -196,6 +197,8 @@ void host_note_gone(const struct host_mapping *m);
 void host_settle(void);
 /* The same of one line whose content was read. */
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
+/* A copy has been made: its words, in ascending order. */
+void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded: it goes. */
 void host_forget_stores(uintptr_t start, uintptr_t end);
 /* A store comes; streams: past the caches. Enters the recorder. */
@@ -207,7 +210,8 @@ void host_store_ends(void);
 /* A function of the C library is about to store; nothing unless the program was built by nvwave-cc. */
 static inline void host_copy_comes(void *to, size_t n, void *place)
 {
-	if (__builtin_expect(host_find(to) != NULL, 0) && host_recording && host_control->instrumented && !host_self.inside) {
+	if (__builtin_expect(host_find(to) != NULL, 0) && host_recording && host_control->instrumented &&
+		!host_self.inside) {
 		host_store(to, n, false, place);
 	}
 }

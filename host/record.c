@@ -505,7 +505,8 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 	return idle;
 }
 
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread, uint32_t site)
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
+	uint32_t site)
 {
 	struct host_event *const e = (struct host_event *)room(sizeof *e + 8);
 
@@ -551,9 +552,14 @@ void host_record_change(const struct host_mapping *m, const void *address, size_
 	size_t from, to;
 
 	if (m->file >= 0 && n > 0) {
+		const uint32_t site = host_site(caller);
+
 		host_settle();
+		if (host_control->instrumented) {
+			host_stored(m, address, n, site);
+		}
 		lines_of(m, address, n, &from, &to);
-		compare(m, from, to, HOST_CHANGE, host_site(caller));
+		compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE); /* stored to, if not changed */
 	}
 }

@@ -54,7 +54,8 @@ static bool settle_word(const struct pending *p, const struct host_mapping *m, s
 }
 
 /* What has happened of a store; line: its mapping's content from an offset on, NULL: as it is now. */
-static bool settle(const struct pending *p, const struct host_mapping *m, size_t from, size_t to, const uint64_t *line)
+static bool settle(const struct pending *p, const struct host_mapping *m, size_t from, size_t to,
+	const uint64_t *line)
 {
 	bool changed = false;
 
@@ -77,6 +78,16 @@ static bool settle_all_of(const struct pending *p)
 	const size_t at = p->address - m->start, n = least(p->n, m->length - at);
 
 	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
+}
+
+void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
+{
+	const struct pending p = {.address = (uintptr_t)address,
+		.n = least(n, m->start + m->length - (uintptr_t)address),
+		.thread = host_self.number,
+		.site = site};
+
+	settle_all_of(&p);
 }
 
 static void flush_stream(const struct pending *p)

@@ -53,7 +53,7 @@ struct stage {
 	unsigned line, macros; /* macros: that are being defined, nested */
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
 	bool locked, wide;   /* a prefix that was held: lock; 0x66 */
-	unsigned announced;  /* bytes of the store that the compiler has announced and that has not come yet; UINT_MAX: of several */
+	unsigned announced;  /* bytes of the store that was announced and has not come yet; UINT_MAX: of several */
 	bool framed;         /* %rbp is the function's frame pointer */
 };
 
@@ -162,7 +162,13 @@ static unsigned register_bytes(struct piece p)
 
 static bool is_memory(const struct stage *s, struct piece p)
 {
-	return p.n > 0 && *p.at != '$' && (s->intel ? find(p, "[") != NULL || find(p, "ptr") != NULL : register_bytes(p) == 0 && (*p.at != '%' || find(p, ":") != NULL));
+	if (p.n == 0 || *p.at == '$') {
+		return false;
+	}
+	if (s->intel) {
+		return find(p, "[") != NULL || find(p, "ptr") != NULL;
+	}
+	return register_bytes(p) == 0 && (*p.at != '%' || find(p, ":") != NULL);
 }
 
 /* The operand as lea takes it, while the stack is lower. False: it is in another segment, which holds no mapping of ours. */
@@ -415,6 +421,15 @@ static bool is_load_call(const struct instruction *i)
 	       find(i->operand[0], "read_write") == NULL;
 }
 
+/* mov %rsp, %rbp */
+static bool makes_frame(const struct stage *s, const struct instruction *i)
+{
+	const char *const stack = s->bare ? "rsp" : "%rsp", *const frame = s->bare ? "rbp" : "%rbp";
+
+	return begins(i->mnemonic, "mov") && i->operands == 2 && is(i->operand[s->intel], stack) &&
+	       is(i->operand[!s->intel], frame);
+}
+
 static void instruct(struct stage *s, const struct instruction *i)
 {
 	const char *const begin = s->hold ? s->hold : i->whole.at;
@@ -430,10 +445,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 		meet_call(s, i);
 		return;
 	}
-	if (begins(i->mnemonic, "mov") && i->operands == 2 && (s->intel ? find(i->operand[0], "rbp") && is(i->operand[1], s->bare ? "rsp" : "%rsp") :
-										   is(i->operand[0], "%rsp") && is(i->operand[1], "%rbp"))) {
-		s->framed = true;
-	}
+	s->framed = s->framed || makes_frame(s, i);
 	if (is(i->mnemonic, "sfence") || is(i->mnemonic, "mfence")) {
 		emit_to(s, begin);
 		emit_call(s, NULL, NVWAVE_CC_FENCE);
@@ -719,7 +731,8 @@ int main(int argc, char *argv[])
 		die("memory");
 	}
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--target-help") == 0) {
+		if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "--help") == 0 ||
+			strcmp(argv[i], "--target-help") == 0) {
 			become(argv);
 		}
 		if (strcmp(argv[i], "--32") == 0 || strcmp(argv[i], "--x32") == 0) {
