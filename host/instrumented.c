@@ -184,7 +184,12 @@ HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_1;
 HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
 {
 	static struct nvwave_cc_hooks hooks = {
-		.begin = begin, .end = end, .fence = fence, .instruction = host_vector_instruction};
+		.lowest = &host_lowest,
+		.highest = &host_highest,
+		.begin = begin,
+		.end = end,
+		.fence = fence,
+		.instruction = host_vector_instruction};
 
 	host_attach(); /* a shared object's constructors may come before ours */
 	if (host_control == NULL) {

@@ -22,10 +22,12 @@
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct nvwave_cc_hooks {
-	/* A store; NULL unless stores are recorded. */
+	/* A store; NULL unless stores are recorded. None but between these two is, which change. */
 	void (*store)(void *address, size_t n, void *place);
+	const uintptr_t *lowest, *highest;
 	/* A store that fences what the thread has flushed before. True: it goes to a recorded mapping, and until
 	 * end() everybody else waits, so that exactly what it changes is its own. */
 	bool (*begin)(void *address, size_t n, bool fences, void *place);

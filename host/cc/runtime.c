@@ -18,6 +18,7 @@ extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent where no C libra
 
 static const struct nvwave_cc_hooks *hooks;
 static void (*on_store)(void *address, size_t n, void *place);
+static const uintptr_t *lowest, *highest;
 void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place);
 
 __attribute__((constructor(101))) static void find_hooks(void)
@@ -29,6 +30,8 @@ __attribute__((constructor(101))) static void find_hooks(void)
 	}
 	hooks = find ? find() : NULL;
 	if (hooks != NULL) {
+		lowest = hooks->lowest;
+		highest = hooks->highest;
 		on_store = hooks->store;
 		__nvwave_cc_on_instruction = hooks->instruction;
 	}
@@ -36,13 +39,18 @@ __attribute__((constructor(101))) static void find_hooks(void)
 
 /* ---- Stores and loads --------------------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void announce(void *address, size_t n, void *place)
+{
+	if (UNLIKELY(on_store) && UNLIKELY((uintptr_t)address - *lowest < *highest - *lowest)) {
+		on_store(address, n, place);
+	}
+}
+
 #define STORE(name, n)                                                                                         \
 	void __tsan_##name(void *address);                                                                     \
 	void __tsan_##name(void *address)                                                                      \
 	{                                                                                                      \
-		if (UNLIKELY(on_store)) {                                                                      \
-			on_store(address, n, PLACE);                                                           \
-		}                                                                                              \
+		announce(address, n, PLACE);                                                                   \
 	}
 #define LOAD(name)                                                                                             \
 	void __tsan_##name(void *address);                                                                     \
@@ -80,17 +88,13 @@ void __tsan_func_exit(void)
 void __tsan_vptr_update(void **address, void *value);
 void __tsan_vptr_update(void **address, void *value)
 {
-	if (UNLIKELY(on_store)) {
-		on_store(address, sizeof *address, PLACE);
-	}
+	announce(address, sizeof *address, PLACE);
 }
 
 void __tsan_write_range(void *address, size_t n);
 void __tsan_write_range(void *address, size_t n)
 {
-	if (UNLIKELY(on_store)) {
-		on_store(address, n, PLACE);
-	}
+	announce(address, n, PLACE);
 }
 
 void __tsan_read_range(void *address, size_t n);
