@@ -455,6 +455,19 @@ static void a_flush_for_nothing_has_its_place(void **state)
 	assert_non_null(strstr(output, "idle.c:14 (main): 1 of 1 drains had nothing flushed"));
 }
 
+static void a_program_that_flushes_nothing_is_told(void **state)
+{
+	run("rm -rf -- *");
+	assert_int_equal(run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n"
+			     "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
+			     "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
+		0);
+	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", wrapper, nvwave), 0);
+	assert_non_null(strstr(output, "note: nothing of a mapped file was flushed, neither by libpmem nor"));
+	assert_int_equal(run("cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", nvwave), 0);
+	assert_non_null(strstr(output, "nvwave-cc makes them seen"));
+}
+
 /* ---- The wrapper --------------------------------------------------------------------------------------------------------------- */
 
 static void what_cannot_be_watched_is_refused(void **state)
@@ -474,11 +487,12 @@ static void what_cannot_be_watched_is_refused(void **state)
 		{"", "nvwave-cc COMPILER", 0},
 		{"--help", "nvwave-cc COMPILER", 0},
 		{"cc -flto -c x.c", "left out", 0},
+		{"cc -c macro.s", "macro.s:2: an instruction in the body of a .macro is not watched", 0},
 	};
 
 	run("rm -rf -- *");
 	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
-	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s");
+	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > macro.s");
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const int status = run("%s %s", wrapper, cases[i].arguments);
 
@@ -583,6 +597,7 @@ int main(void)
 		cmocka_unit_test(kills_are_survived_by_a_right_log),
 		cmocka_unit_test(flushes_and_fences_count_and_take_time),
 		cmocka_unit_test(a_flush_for_nothing_has_its_place),
+		cmocka_unit_test(a_program_that_flushes_nothing_is_told),
 		cmocka_unit_test(what_cannot_be_watched_is_refused),
 		cmocka_unit_test(it_compiles_as_the_compiler_alone_does),
 		cmocka_unit_test(make_takes_it_for_a_compiler),
