@@ -398,6 +398,7 @@ static void note_program(const char *path, char *const *environment)
 	if (host_control == NULL || path == NULL) {
 		return;
 	}
+	host_settle_last();
 	const int before = errno;
 	const enum host_program kind = host_program_look(path, NULL, 0);
 

@@ -195,7 +195,9 @@ void host_note_gone(const struct host_mapping *m);
 
 /* Under the lock: records what has happened of the stores that were announced. */
 void host_settle(void);
-/* The same of one line whose content was read. */
+/* The same when the program ends or becomes another; enters the recorder. */
+void host_settle_last(void);
+/* Under the lock: the same of one line whose content was read. */
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
 /* A copy has been made: its words, in ascending order. */
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);

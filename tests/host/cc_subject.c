@@ -239,6 +239,14 @@ static int forks(unsigned number)
 	return 0;
 }
 
+static int quits(unsigned number)
+{
+	store_8(pool, 1);
+	store_8(pool + 8, 2);
+	fflush(expected);
+	_exit(0);
+}
+
 static void *count(void *argument)
 {
 	volatile uint64_t *const own = argument;
@@ -355,7 +363,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(unsigned number);
-	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps}, {"forks", forks},
+	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps}, {"forks", forks}, {"quits", quits},
 		{"threads", threads}, {"signals", signals}, {"mixed", mixed}, {"unannounced", unannounced}};
 	const int fd = argc > 2 ? open(argv[2], O_RDWR | O_CREAT, 0600) : -1;
 

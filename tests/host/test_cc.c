@@ -179,13 +179,15 @@ static void registers_flags_and_the_red_zone_survive(void **state)
 	}
 }
 
-static void jumps_and_forks_keep_program_order(void **state)
+static void jumps_forks_and_sudden_ends_keep_program_order(void **state)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "jumps", 0);
 		assert_int_equal(compare_with_expected(), 13);
 		record(*s, "forks", 0);
 		assert_int_equal(compare_with_expected(), 8);
+		record(*s, "quits", 0);
+		assert_int_equal(compare_with_expected(), 2);
 	}
 }
 
@@ -581,7 +583,7 @@ int main(void)
 		cmocka_unit_test(every_instruction_is_recorded_once_with_its_line),
 		cmocka_unit_test(a_random_program_is_recorded_as_it_says_itself),
 		cmocka_unit_test(registers_flags_and_the_red_zone_survive),
-		cmocka_unit_test(jumps_and_forks_keep_program_order),
+		cmocka_unit_test(jumps_forks_and_sudden_ends_keep_program_order),
 		cmocka_unit_test(the_same_run_gives_the_same_log_byte_for_byte),
 		cmocka_unit_test(without_nvwave_a_program_does_the_same),
 		cmocka_unit_test(atomics_of_threads_are_recorded_one_by_one),
