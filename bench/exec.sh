@@ -3,11 +3,13 @@
 # nvwave exec: delays asked for and achieved, what a call costs, and how much recording slows programs down. Figures of
 # a machine that does other things besides are no worse than they look: delays are medians of single calls, and the
 # slow-down of transactions is in CPU time.
-#	exec.sh NVWAVE CALLS TRANSACTIONS
+#	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC]
 set -eu
 nvwave=$1
 calls=$2
 transactions=$3
+stores=${4-}
+watched=${5-}
 dir=$(mktemp -d "${TMPDIR:-/dev/shm}/nvwave-bench-XXXXXX")
 trap 'rm -rf "$dir"' EXIT INT TERM
 
@@ -66,6 +68,16 @@ echo "CPU time of a libpmemobj transaction, in ns"
 plain=$(PMEM_IS_PMEM_FORCE=1 "$transactions" "$dir/objects" 50000)
 recorded=$(run --delays=off --record="$dir/log" -- "$transactions" "$dir/objects" 50000)
 echo "without nvwave $plain, recorded $recorded: $(awk "BEGIN { printf \"%.1f\", $recorded / $plain }") times"
+
+if [ -n "$watched" ]; then
+	echo
+	echo "CPU time of a step of sorting, and of appending 8 words with clflush and mfence, in ns"
+	echo "compiled as ever            $("$stores" "$dir/stores")"
+	echo "by nvwave-cc                $("$watched" "$dir/stores")"
+	echo "in nvwave exec              $(run --delays=off -- "$watched" "$dir/stores")"
+	echo "in nvwave exec, recorded    $(run --delays=off --record="$dir/log" -- "$watched" "$dir/stores")"
+	rm -f "$dir/log" "$dir/log.image" "$dir/stores"
+fi
 
 if ! command -v fio >/dev/null; then
 	echo "fio is not installed: nothing is measured by it"

@@ -140,7 +140,8 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 		break;
 	case NVW_LOG_FLUSH:
 		print_place(s, r->flush.site);
-		printf(" thread %llu  0x%llx, %llu bytes", (ull)r->flush.thread, (ull)r->flush.off, (ull)r->flush.bytes);
+		printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off, (ull)r->flush.bytes,
+			r->flush.ordered ? ", in order" : "");
 		break;
 	case NVW_LOG_FENCE:
 		print_place(s, r->fence.site);
@@ -268,6 +269,9 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 		put_number(o, "thread", r->flush.thread);
 		put_number(o, "offset", r->flush.off);
 		put_number(o, "bytes", r->flush.bytes);
+		if (r->flush.ordered) {
+			json_object_set_new(o, "ordered", json_true());
+		}
 		break;
 	case NVW_LOG_FENCE:
 		put_site(o, s, r->fence.site);

@@ -214,9 +214,9 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 
 	error = error ? error : host_session_save_base(s, file, r->base);
 	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
-		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed through libpmem: flushes of its own "
-				"are not seen\n",
-			s->program);
+		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program,
+			s->control->instrumented ? "it, neither by libpmem nor by what nvwave-cc has built" :
+						   "through libpmem: flushes of its own are not seen; nvwave-cc makes them seen");
 	}
 	return error;
 }

@@ -111,7 +111,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to, "possible: ");
 		if (r->states_possible_log2 < 53) {
 			fprintf(to, "%s%s states", r->states_possible_exact ? "" : "at most ",
-				grouped((uint64_t)r->states_possible, a));
+				grouped((uint64_t)(r->states_possible + 0.5), a));
 		} else {
 			fprintf(to, "at most 2^%.1f states", r->states_possible_log2);
 		}

@@ -62,8 +62,10 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 	if (c->attached == 0) {
 		note(context, "the program did not load the library that watches it: nothing was seen", 1);
 	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0) {
-		note(context, "no function of libpmem was called through the dynamic linker: a libpmem that is linked "
-			      "statically, or flushes of the program's own, are not seen",
+		note(context,
+			c->instrumented ? "nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built" :
+					  "no function of libpmem was called through the dynamic linker: a libpmem that is linked "
+					  "statically, or flushes of the program's own, are not seen; nvwave-cc makes them seen",
 			1);
 	}
 	if (c->threads > HOST_THREADS_MAX) {

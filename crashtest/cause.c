@@ -207,7 +207,12 @@ static int find_on_host(struct search *s, const struct ct_store *early, struct c
 	name_site(s, lost->site, c->lost);
 	name_site(s, early->site, c->early);
 	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
-	if (early->number < lost->number) {
+	if (early->number < lost->number && (early->off ^ lost->off) < NVW_LOG_LINE_BYTES) {
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
+			"without: a crash may come between the two; it belongs behind it, where one line keeps program order",
+			other->file, other->line, at->file, at->line);
+	} else if (early->number < lost->number) {
 		snprintf(c->text, sizeof c->text,
 			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
 			"without (its line may be evicted at any time): it belongs behind it, with a flush and a fence between them",

@@ -291,13 +291,30 @@ static void add_matching(struct side *side, const struct ct_word *w, const uint6
 	}
 }
 
-static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c,
+/* Under x86 a cell is a line: whether one of its versions after so many, up to a level, stored to a word. */
+static bool stores_to(const struct explanation *x, const struct ct_cell *c, unsigned after, unsigned level, unsigned word)
+{
+	uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * word);
+
+	for (unsigned v = 0; v < level; v++) {
+		const uint64_t now = c->content[(size_t)v * c->words + word];
+
+		if (v >= after && now != before) {
+			return true;
+		}
+		before = now;
+	}
+	return x->medium.rules.model != CT_MODEL_X86;
+}
+
+/* Stores of the versions after so many, up to a level. */
+static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c, unsigned after,
 	unsigned level, struct side *side)
 {
 	for (unsigned i = 0; i < c->words; i++) {
 		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
 
-		if (w != NULL && level > 0) {
+		if (w != NULL && level > 0 && stores_to(x, c, after, level, i)) {
 			add_matching(side, w, &c->content[(size_t)(level - 1) * c->words + i]);
 		}
 	}
@@ -310,11 +327,11 @@ static void add_in_flight(
 		const struct ct_cell *c = &x->medium.cell[i];
 
 		if (x->early[i]) {
-			add_cell(x, s, c, x->levels[i], durable);
+			add_cell(x, s, c, 0, x->levels[i], durable);
 		}
 		if (x->levels[i] < c->count &&
 			(x->finding->minimised || x->finding->signal || x->finding->hung)) {
-			add_cell(x, s, c, x->levels[i] + 1, lost);
+			add_cell(x, s, c, x->levels[i], x->levels[i] + 1, lost);
 		}
 	}
 }
@@ -437,6 +454,21 @@ static int name_cause(
 		&x->finding->cause);
 }
 
+/* Everything is durable: the crash came right behind this store. */
+static void add_newest(const struct ct_stores *s, struct side *durable)
+{
+	const struct ct_store *newest = NULL;
+
+	for (uint64_t i = 0; i < s->capacity; i++) {
+		if (s->word[i].off != UINT64_MAX && (newest == NULL || s->word[i].last.number > newest->number)) {
+			newest = &s->word[i].last;
+		}
+	}
+	if (newest != NULL) {
+		add(durable, newest);
+	}
+}
+
 static int name_stores(struct explanation *x)
 {
 	struct side durable = {0}, lost = {0};
@@ -446,9 +478,12 @@ static int name_stores(struct explanation *x)
 	if (error) {
 		return error;
 	}
-	ct_medium_apply(&x->medium, x->levels);
 	add_in_flight(x, &s, &durable, &lost);
-	if (durable.count == 0) {
+	ct_medium_apply(&x->medium, x->levels);
+	if (x->medium.rules.model == CT_MODEL_EADR) {
+		add_newest(&s, &durable);
+	}
+	if (durable.count == 0 || x->medium.rules.model == CT_MODEL_EADR) {
 		add_pointers(x, &s, &durable);
 		add_around(x, &s, &durable);
 	}

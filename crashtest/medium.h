@@ -58,6 +58,7 @@ struct ct_flush {
 	uint64_t thread, write; /* the newest store when it came */
 	nvw_off off;            /* of the line; of the first byte under pmreorder */
 	uint64_t bytes;
+	bool ordered;           /* complete before the next store */
 };
 
 /* Bytes of a store that were flushed, as the elements of a pmreorder interval. */
@@ -120,6 +121,7 @@ struct ct_medium {
 	struct ct_array dropped; /* struct ct_told: not delivered in the state that is applied */
 	struct ct_array lost_item, lost_group; /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
 	struct ct_array flush;   /* struct ct_flush */
+	uint64_t ordered;        /* of them: ordered ones */
 	struct ct_array element; /* struct ct_element */
 	bool inexact;            /* an interval of pmreorder had too many overlapping stores for all orders */
 

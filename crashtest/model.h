@@ -27,6 +27,7 @@
 	X(DRAIN, "drain", "a kernel's end and a write by the host wait until everything before them is durable")        \
 	X(LINE, "line", "stores to one cache line persist in program order")                                            \
 	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed")                          \
+	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store")                     \
 	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; no others")
 
 enum ct_axiom {
@@ -46,7 +47,7 @@ enum ct_axiom {
 		CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) | CT_A(DRAIN) | CT_A(HOST)) \
 	X(EADR, "eadr", "any model, with caches inside the persistence domain", CT_A(AT_ONCE) | CT_A(HOST))                 \
 	X(X86, "x86", "a program with flushes and fences; lines may be evicted at any time",                             \
-		CT_A(LINE) | CT_A(FENCE) | CT_A(HOST))                                                                   \
+		CT_A(LINE) | CT_A(FENCE) | CT_A(ORDERED) | CT_A(HOST))                                                                   \
 	X(PMREORDER, "pmreorder", "the full engine of pmreorder", CT_A(INTERVAL) | CT_A(HOST))
 
 enum ct_model {

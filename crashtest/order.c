@@ -453,6 +453,47 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 
 /* ---- Flushes and fences: x86 ------------------------------------------------------------------------------------ */
 
+/* What these flushes cover is durable; the others stay. */
+static void complete_flushes(struct ct_medium *m, bool (*covers)(const struct ct_flush *f, const struct nvw_log_record *r),
+	const struct nvw_log_record *r)
+{
+	struct ct_flush *const f = m->flush.at;
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < m->flush.count; i++) {
+		if (covers(&f[i], r)) {
+			ct_medium_complete(m, f[i].off, f[i].write);
+			m->ordered -= f[i].ordered;
+		} else {
+			f[kept++] = f[i];
+		}
+	}
+	m->flush.count = kept;
+}
+
+static bool is_ordered(const struct ct_flush *f, const struct nvw_log_record *r)
+{
+	return f->ordered;
+}
+
+static bool is_of_thread(const struct ct_flush *f, const struct nvw_log_record *r)
+{
+	return f->thread == r->fence.thread;
+}
+
+/*
+ * Axiom: ordered flush. clflush keeps its place among its thread's stores (raad20), so it is done when a later one is
+ * seen. A store by another thread may have seen something of this one that no log has, such as a lock in volatile
+ * memory: it counts as later too.
+ */
+static int store_in_order(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	if (m->ordered > 0) {
+		complete_flushes(m, is_ordered, r);
+	}
+	return store(m, r);
+}
+
 static int flush(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
@@ -464,7 +505,11 @@ static int flush(struct ct_medium *m, const struct nvw_log_record *r)
 			return error;
 		}
 		((struct ct_flush *)m->flush.at)[m->flush.count++] =
-			(struct ct_flush){.thread = r->flush.thread, .write = m->stores, .off = line};
+			(struct ct_flush){.thread = r->flush.thread,
+				.write = m->stores,
+				.off = line,
+				.ordered = r->flush.ordered};
+		m->ordered += r->flush.ordered;
 	}
 	return 0;
 }
@@ -472,17 +517,7 @@ static int flush(struct ct_medium *m, const struct nvw_log_record *r)
 /* Axiom: fence. */
 static int fence(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	struct ct_flush *const f = m->flush.at;
-	uint64_t kept = 0;
-
-	for (uint64_t i = 0; i < m->flush.count; i++) {
-		if (f[i].thread == r->fence.thread) {
-			ct_medium_complete(m, f[i].off, f[i].write);
-		} else {
-			f[kept++] = f[i];
-		}
-	}
-	m->flush.count = kept;
+	complete_flushes(m, is_of_thread, r);
 	return 0;
 }
 
@@ -524,7 +559,7 @@ static const struct model models[CT_MODEL_COUNT] = {
 	},
 	[CT_MODEL_X86] = {
 		.completing = K(FENCE) | K(HOST),
-		.apply = {[NVW_LOG_STORE] = store, [NVW_LOG_FLUSH] = flush, [NVW_LOG_FENCE] = fence,
+		.apply = {[NVW_LOG_STORE] = store_in_order, [NVW_LOG_FLUSH] = flush, [NVW_LOG_FENCE] = fence,
 			[NVW_LOG_HOST] = host, [NVW_LOG_ACK] = ack},
 	},
 	[CT_MODEL_PMREORDER] = {
@@ -538,7 +573,10 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 {
 	const bool eadr = m->joins && m->rules.model == CT_MODEL_EADR;
 
-	return ((eadr ? K(FENCE) | K(HOST) : models[m->rules.model].completing) >> r->kind & 1) || owes(m, r);
+	const bool flushed = m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: what clflush is done with by then */
+
+	return flushed || ((eadr ? K(FENCE) | K(HOST) : models[m->rules.model].completing) >> r->kind & 1) ||
+	       owes(m, r);
 }
 
 static const char *last_component(const char *path)

@@ -36,6 +36,7 @@ static void forked(void)
 	const bool inside = host_self.inside;
 
 	host_self = (struct host_self){.inside = inside};
+	host_forget_stores(0, UINTPTR_MAX);
 	__atomic_add_fetch(&host_control->processes, 1, __ATOMIC_RELAXED);
 }
 
@@ -43,7 +44,11 @@ static void forked(void)
 static void forking(void)
 {
 	if (!host_self.inside) {
+		host_self.inside = true;
 		host_lock();
+		host_thread();
+		host_settle(); /* or the child would find this thread's last store */
+		host_self.inside = false;
 	}
 }
 
@@ -160,13 +165,15 @@ static struct host_control *open_control(void)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-__attribute__((constructor)) static void attach(void)
+__attribute__((constructor)) void host_attach(void)
 {
+	static bool attached;
 	const char *const named = getenv(HOST_SESSION_VARIABLE);
 
-	if (named == NULL || strlen(named) >= sizeof folder) {
+	if (attached || named == NULL || strlen(named) >= sizeof folder) {
 		return;
 	}
+	attached = true;
 	strcpy(folder, named);
 	struct host_control *const c = open_control();
 

@@ -5,6 +5,9 @@
  * The spool says which lines changed, to what. A replay of the file says which words those are. All that one call was
  * found to have changed in a line has one instruction number: in which order it was stored is not known, so it
  * persists together (docs/host.md).
+ *
+ * Stores of programs that nvwave-cc has built have a number each. If all of a file's are such stores, the log says so by
+ * its atomicity of 8 bytes; that takes a pass over the spool before, which writes nothing.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,13 +32,14 @@ struct converter {
 	uint32_t *site;     /* of the session -> of the log, 0: not met */
 	uint32_t sites;
 	uint64_t time_ps, instruction;
+	uint64_t found;     /* stores that comparing found, in no known order */
 	struct host_counts counts;
 };
 
 static int append(struct converter *c, struct nvw_log_record *r)
 {
 	r->time_ps = c->time_ps;
-	return nvw_log_append(c->log, r);
+	return c->log ? nvw_log_append(c->log, r) : 0;
 }
 
 static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
@@ -43,7 +47,7 @@ static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
 	struct host_place p;
 
 	site = site <= HOST_SITES_MAX ? site : 0;
-	if (c->site[site] == 0) {
+	if (c->log != NULL && c->site[site] == 0) {
 		host_place_of(c->s->control, site, &p);
 		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
 			.site = {.id = ++c->sites, .line = p.line, .file = p.file, .function = p.function}};
@@ -77,9 +81,26 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 		r.store.off = off;
 		r.store.group = c->instruction;
 		c->counts.stores++;
+		c->found++;
 		error = append(c, &r);
 	}
 	return error;
+}
+
+/* An instruction by itself, or as much of one as goes into a word. */
+static int store(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE,
+		.store = {.work_item = e->thread, .group = ++c->instruction, .bytes = e->bytes, .off = e->off}};
+	const int error = site_of(c, e->site, &r.store.site);
+
+	if (error || e->off + e->bytes > c->bytes) {
+		return error;
+	}
+	memcpy(c->replay + e->off, data, e->bytes);
+	memcpy(&r.store.value, data, e->bytes);
+	c->counts.stores++;
+	return append(c, &r);
 }
 
 static int written(struct converter *c, const struct host_event *e, const uint8_t *data)
@@ -113,11 +134,14 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	switch (e->kind) {
 	case HOST_CHANGE:
 		return change(c, e, data);
+	case HOST_STORE:
+		return store(c, e, data);
 	case HOST_WRITTEN:
 		return written(c, e, data);
 	default:
 		r.kind = NVW_LOG_FLUSH;
 		r.flush.thread = e->thread;
+		r.flush.ordered = e->kind == HOST_FLUSH_ORDERED;
 		r.flush.off = e->off;
 		r.flush.bytes = e->off >= c->bytes ? 0 : e->off + e->bytes > c->bytes ? c->bytes - e->off : e->bytes;
 		c->counts.flushes++;
@@ -133,10 +157,10 @@ static int convert_spool(struct converter *c)
 
 	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN;
+		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE;
 
 		error = convert_event(c, e, c->spool + at + sizeof *e);
-		at += sizeof *e + (has_data ? e->bytes : 0);
+		at += sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
 	}
 	return error;
 }
@@ -231,14 +255,38 @@ static int map_replay(struct converter *c)
 	return n < 0 ? nvw_fail_errno("%s", path) : 0;
 }
 
+static void unmap(struct converter *c)
+{
+	if (c->replay != NULL) {
+		munmap(c->replay, c->bytes);
+	}
+	c->replay = NULL;
+}
+
+/* The unit in which stores persist: 8 if each was recorded by itself, 64 if some were found by comparing. */
+static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
+{
+	const struct converter before = *c;
+	int error = c->s->control->instrumented ? convert_spool(c) : 0;
+
+	*ret_atomicity = 64;
+	if (error || !c->s->control->instrumented) {
+		return error;
+	}
+	read_rest(c, &error);
+	*ret_atomicity = c->found > 0 ? 64 : 8;
+	unmap(c);
+	*c = before;
+	return error ? error : map_replay(c);
+}
+
 int host_session_convert(struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
 	const struct host_file *const f = &s->control->file[i];
 	struct converter c = {.s = s, .file = i, .bytes = (f->bytes + 63) & ~UINT64_C(63)};
-	const struct nvw_log_info info = {.workload = s->program,
+	struct nvw_log_info info = {.workload = s->program,
 		.options = f->path,
 		.pool_bytes = c.bytes,
-		.atomicity = 64,
 		.model = "x86"};
 	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) : map_replay(&c);
 
@@ -247,6 +295,7 @@ int host_session_convert(struct host_session *s, unsigned i, int fd, const char 
 	if (!error && c.site == NULL) {
 		error = nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
 	}
+	error = error ? error : find_atomicity(&c, &info.atomicity);
 	if (error) {
 		close(fd);
 	} else {
@@ -270,9 +319,7 @@ int host_session_convert(struct host_session *s, unsigned i, int fd, const char 
 	if (c.spool != NULL) {
 		munmap((void *)(uintptr_t)c.spool, c.spool_bytes);
 	}
-	if (c.replay != NULL) {
-		munmap(c.replay, c.bytes);
-	}
+	unmap(&c);
 	return error;
 }
 

@@ -216,6 +216,7 @@ HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
 	copy_function *const real = real_memcpy ? real_memcpy : copy_bytes;
 
+	host_copy_comes(to, n, __builtin_return_address(0));
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
 										 copy_read(real, to, from, n);
 }
@@ -224,6 +225,7 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 {
 	copy_function *const real = real_memmove ? real_memmove : copy_bytes;
 
+	host_copy_comes(to, n, __builtin_return_address(0));
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
 										 copy_read(real, to, from, n);
 }
@@ -488,6 +490,7 @@ static void note_program(const char *path, char *const *environment)
 	if (host_control == NULL || path == NULL) {
 		return;
 	}
+	host_settle_last();
 	const int before = errno;
 	const enum host_program kind = host_program_look(path, NULL, 0);
 

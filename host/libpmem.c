@@ -86,9 +86,8 @@ HOST_EXPORT int pmem_has_hw_drain(void)
 
 /* ---- Flushes and drains ---------------------------------------------------------------------------------------------- */
 
-/* copied: the lines are what the call itself has written. */
-static void flush(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
-	const struct host_caller *caller, bool copied)
+void host_flush(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller, enum host_flush how)
 {
 	struct host_thread *const t = host_thread();
 	const uint64_t lines = lines_of(addr, len);
@@ -97,13 +96,13 @@ static void flush(const struct host_mapping *m, const void *addr, size_t len, ui
 	t->bytes_asked += len;
 	host_self.flushed = true;
 	if (host_recording && host_enter()) {
-		host_record_flush(m, addr, len, caller, copied);
+		host_record_flush(m, addr, len, caller, how);
 		host_leave();
 	}
 	host_delay_flush(began, lines);
 }
 
-static void drain(uint64_t began, const struct host_caller *caller)
+void host_drain(uint64_t began, const struct host_caller *caller)
 {
 	struct host_thread *const t = host_thread();
 
@@ -128,7 +127,7 @@ HOST_EXPORT void pmem_flush(const void *addr, size_t len)
 	}
 	if (m != NULL) {
 		host_thread()->flushes++;
-		flush(m, addr, len, began, &caller, false);
+		host_flush(m, addr, len, began, &caller, HOST_FLUSH_CALLED);
 	}
 }
 
@@ -143,7 +142,7 @@ HOST_EXPORT void pmem_deep_flush(const void *addr, size_t len)
 	}
 	if (m != NULL) {
 		host_thread()->flushes++;
-		flush(m, addr, len, began, &caller, false);
+		host_flush(m, addr, len, began, &caller, HOST_FLUSH_CALLED);
 	}
 }
 
@@ -157,7 +156,7 @@ HOST_EXPORT void pmem_drain(void)
 		return;
 	}
 	store_fence();
-	drain(began, &caller);
+	host_drain(began, &caller);
 }
 
 HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
@@ -168,7 +167,7 @@ HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
 	const int error = m == NULL || m->real ? REAL(pmem_deep_drain)(addr, len) : 0;
 
 	if (m != NULL) {
-		drain(began, &caller);
+		host_drain(began, &caller);
 	}
 	return error;
 }
@@ -178,8 +177,8 @@ static void persist(const struct host_mapping *m, const void *addr, size_t len, 
 {
 	host_thread()->flushes++;
 	store_fence();
-	flush(m, addr, len, began, caller, false);
-	drain(began, caller);
+	host_flush(m, addr, len, began, caller, HOST_FLUSH_CALLED);
+	host_drain(began, caller);
 }
 
 void host_synced(void *addr, size_t len, const struct host_caller *caller)
@@ -296,10 +295,10 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 		host_leave();
 	}
 	if (!(o->flags & PMEM_F_MEM_NOFLUSH)) {
-		flush(m, o->to, o->n, began, caller, true);
+		host_flush(m, o->to, o->n, began, caller, HOST_FLUSH_COPIED);
 		if (!(o->flags & PMEM_F_MEM_NODRAIN)) {
 			store_fence();
-			drain(began, caller);
+			host_drain(began, caller);
 		}
 	}
 	return o->to;

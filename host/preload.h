@@ -49,6 +49,9 @@ static inline struct host_thread *host_thread(void)
 	return host_self.stats;
 }
 
+/* Once; before that there is no session. */
+void host_attach(void);
+
 /* Opens a file of the session's folder; close-on-exec. -1 if that fails. */
 int host_open(const char *name, int number, int flags);
 
@@ -159,7 +162,7 @@ bool host_protecting(void *start, size_t length, bool writable);
 
 struct host_caller {
 	void *address; /* where the call returns to */
-	uintptr_t frame; /* the canonical frame address of the interposed function */
+	uintptr_t frame; /* the canonical frame address of the interposed function; 0: the address is the place itself */
 };
 #define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 
@@ -168,14 +171,27 @@ bool host_enter(void);
 void host_leave(void);
 
 /* All under the lock of host_enter(). */
+enum host_flush {
+	HOST_FLUSH_CALLED,
+	HOST_FLUSH_COPIED,   /* what the call itself has written */
+	HOST_FLUSH_IN_ORDER, /* no later store overtakes it */
+	HOST_FLUSH_STREAMED, /* by a store that comes: recorded when that has happened */
+};
 void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
-	bool copied);
+	enum host_flush how);
 void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
 void host_record_fence(const struct host_caller *caller);
 /* Stores in the range that no event has shown so far. */
 void host_record_rest(const struct host_mapping *m);
 /* What the file was changed to while nobody had it mapped. */
 void host_record_written(const struct host_mapping *m, size_t n);
+/* Bytes of a word, at an offset of the mapping, that a thread has stored. */
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
+	uint32_t site);
+/* A store past the caches has happened: what it flushed by that. */
+void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
+/* What else has changed in the lines of a store that comes. */
+void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* Pages of the range are no more hot: they are gone, or protected. */
 void host_forget_hot(uintptr_t start, uintptr_t end);
 
@@ -189,6 +205,39 @@ void host_catch_faults(void);
 /* A mapping that goes: for a message if something in it is touched later. */
 void host_note_gone(const struct host_mapping *m);
 
+/* ---- Stores one by one (stores.c) -------------------------------------------------------------------------------------- */
+
+/* Under the lock: records what has happened of the stores that were announced. */
+void host_settle(void);
+/* The same when the program ends or becomes another; enters the recorder. */
+void host_settle_last(void);
+/* Under the lock: the same of one line whose content was read. */
+void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
+/* A copy has been made: its words, in ascending order. */
+void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
+/* Announced stores to the range will not be recorded: it goes. */
+void host_forget_stores(uintptr_t start, uintptr_t end);
+/* A store comes; streams: past the caches. Enters the recorder. */
+void host_store(void *address, size_t n, bool streams, void *place);
+/* The same, in the recorder until it has happened; false: it is not recorded, nor is the recorder entered. */
+bool host_store_begins(void *address, size_t n, void *place);
+void host_store_ends(void);
+
+/* A function of the C library is about to store; nothing unless the program was built by nvwave-cc. */
+static inline void host_copy_comes(void *to, size_t n, void *place)
+{
+	if (__builtin_expect(host_find(to) != NULL, 0) && host_recording && host_control->instrumented &&
+		!host_self.inside) {
+		host_store(to, n, false, place);
+	}
+}
+
+/* ---- Flushes and fences (libpmem.c) ------------------------------------------------------------------------------------ */
+
+/* Counts, records, and takes the time of a flush, and of a drain. */
+void host_flush(const struct host_mapping *m, const void *address, size_t n, uint64_t began,
+	const struct host_caller *caller, enum host_flush how);
+void host_drain(uint64_t began, const struct host_caller *caller);
 /* The kernel has written a range back: flushed and drained (libpmem.c). */
 void host_synced(void *address, size_t n, const struct host_caller *caller);
 

@@ -196,6 +196,20 @@ static void read_line(uint64_t line[8], const volatile uint64_t *from)
 	}
 }
 
+/* Stores that were announced, and happened just before the line was read. How many words were theirs alone. */
+static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
+{
+	const uint64_t *const shadow = (const uint64_t *)(r->m->shadow + at);
+	const unsigned before = words_changed(line, shadow);
+
+	if (!host_control->instrumented) {
+		return 0;
+	}
+	end_run(r);
+	host_settle_line(r->m, at, line);
+	return before - words_changed(line, shadow);
+}
+
 /* Records what changed in the lines of a range within a page; true if anything did. */
 static bool compare_lines(const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind,
 	uint32_t site)
@@ -208,8 +222,11 @@ static bool compare_lines(const struct host_mapping *m, size_t from, size_t to, 
 		uint64_t line[8];
 
 		read_line(line, (const volatile uint64_t *)(m->alias + at));
-		const unsigned words = words_changed(line, shadow);
+		unsigned words = words_changed(line, shadow);
 
+		if (words > 0) {
+			words -= settle_line(&r, at, line);
+		}
 		if (words == 0) {
 			end_run(&r);
 			continue;
@@ -340,6 +357,7 @@ void host_forget_hot(uintptr_t start, uintptr_t end)
 {
 	struct host_page **link = &my.hot;
 
+	host_forget_stores(start, end);
 	take_fresh();
 	while (*link != NULL) {
 		struct host_page *const p = *link;
@@ -501,19 +519,67 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 	return idle;
 }
 
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
+	uint32_t site)
+{
+	struct host_event *const e = (struct host_event *)room(sizeof *e + 8);
+
+	if (e != NULL) {
+		*e = (struct host_event){.kind = HOST_STORE,
+			.file = (uint16_t)m->file,
+			.thread = thread,
+			.site = site,
+			.bytes = (uint32_t)n,
+			.off = m->off + at,
+			.call = my.call};
+		memset(e + 1, 0, 8);
+		memcpy(e + 1, data, n);
+		publish(sizeof *e + 8);
+	}
+	memcpy(m->shadow + at, data, n);
+	m->lines[at / HOST_LINE] = 1;
+	m->page[at / HOST_PAGE].idle = 0;
+	host_self.stats->bytes_changed += n;
+}
+
+void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site)
+{
+	size_t from, to;
+
+	if (m->file >= 0) {
+		lines_of(m, (void *)(m->start + at), n, &from, &to);
+		event(HOST_FLUSH, m->file, m->off + from, to - from, site);
+	}
+}
+
+void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site)
+{
+	size_t from, to;
+
+	lines_of(m, (void *)(m->start + at), n, &from, &to);
+	compare(m, from, to, HOST_CHANGE, site);
+	memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE);
+}
+
 void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
 {
 	size_t from, to;
 
 	if (m->file >= 0 && n > 0) {
+		const uint32_t site = host_site(caller);
+
+		host_settle();
+		if (host_control->instrumented) {
+			host_stored(m, address, n, site);
+		}
 		lines_of(m, address, n, &from, &to);
-		compare(m, from, to, HOST_CHANGE, host_site(caller));
+		compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE); /* stored to, if not changed */
 	}
 }
 
 void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
-	bool copied)
+	enum host_flush how)
 {
 	size_t from, to;
 
@@ -522,8 +588,11 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	}
 	const uint32_t site = host_site(caller);
 
+	if (how != HOST_FLUSH_STREAMED) {
+		host_settle();
+	}
 	lines_of(m, address, n, &from, &to);
-	if (!copied && compare(m, from, to, HOST_CHANGE, site)) {
+	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) && compare(m, from, to, HOST_CHANGE, site)) {
 		stay_hot(m, from, to);
 	}
 	const uint64_t idle = flush_lines(m, from, to);
@@ -536,7 +605,9 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 		host_control->site[site - 1].flushes++;
 		host_control->site[site - 1].idle_flushes += idle == (to - from) / HOST_LINE;
 	}
-	event(HOST_FLUSH, m->file, m->off + from, to - from, site);
+	if (how != HOST_FLUSH_STREAMED) {
+		event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file, m->off + from, to - from, site);
+	}
 }
 
 void host_record_fence(const struct host_caller *caller)
@@ -547,6 +618,7 @@ void host_record_fence(const struct host_caller *caller)
 		host_control->site[site - 1].fences++;
 		host_control->site[site - 1].empty_fences += !host_self.flushed;
 	}
+	host_settle();
 	compare_hot(0, UINTPTR_MAX, site);
 	event(HOST_FENCE, 0, 0, 0, site);
 }
@@ -555,6 +627,7 @@ void host_record_rest(const struct host_mapping *m)
 {
 	host_thread();
 	my.call = ++host_control->events;
+	host_settle();
 	compare_hot(m->start, m->start + m->length, 0);
 }
 

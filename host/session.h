@@ -29,7 +29,7 @@ enum {
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
-	HOST_SITES_MAX = 4096,
+	HOST_SITES_MAX = 16384,
 	HOST_LINE = 64,
 	HOST_PAGE = 4096,
 	HOST_BINS = 1216,
@@ -160,6 +160,7 @@ struct host_control {
 	int32_t group;           /* theirs, unless they have left it */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
 	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
+	bool instrumented;       /* some program was built by nvwave-cc */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024];        /* what was touched after it was unmapped: "" or a sentence */
 	uint32_t file_count, module_count, site_count;
@@ -176,6 +177,8 @@ enum host_event_kind {
 	HOST_FLUSH,      /* of lines */
 	HOST_FENCE,
 	HOST_WRITTEN,    /* bytes follow: the file changed while nobody had it mapped */
+	HOST_STORE,      /* bytes follow, within a word: a store of a program that nvwave-cc has built */
+	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, and before all later stores (clflush) */
 };
 
 /* Followed by its bytes, padded to 8. Events that belong to one call have its number. */

@@ -14,7 +14,7 @@
 
 #include "preload.h"
 
-enum { CHAINS = 4096, PROBES = 8, DEPTH = 12 };
+enum { CHAINS = 16384, PROBES = 8, DEPTH = 12 };
 
 struct chain {
 	void *first; /* the call's return address; NULL: free */
@@ -148,7 +148,7 @@ static bool is_same(const struct chain *c, const struct host_caller *caller)
 
 uint32_t host_site(const struct host_caller *caller)
 {
-	const size_t hash = ((uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+	const size_t hash = ((uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15)) >> 50;
 	struct walk w = {.caller = caller, .chain = {.first = caller->address}, .whole = true};
 	struct chain *room = NULL;
 
@@ -163,7 +163,11 @@ uint32_t host_site(const struct host_caller *caller)
 			return c->site;
 		}
 	}
-	_Unwind_Backtrace(step, &w);
+	if (caller->frame == 0) {
+		w.met = true;
+	} else {
+		_Unwind_Backtrace(step, &w);
+	}
 	w.chain.site = number_of(w.place ? w.place : caller->address);
 	if (room != NULL && w.whole && w.met) {
 		*room = w.chain;

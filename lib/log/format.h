@@ -51,6 +51,8 @@ enum {
 	/* ISSUE */
 	LOG_WHOLE_WORDS = 0x20, /* the mask is one bit a word, in one byte */
 	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last issue */
+	/* FLUSH */
+	LOG_ORDERED = 0x20,
 	/* STORE: a second byte follows the tag */
 	LOG_SAME_SITE = 0x20,
 	LOG_SAME_GROUP = 0x40,  /* kernel and group */

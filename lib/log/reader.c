@@ -505,6 +505,7 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 
 static bool get_flush(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
+	ret->flush.ordered = tag & LOG_ORDERED;
 	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) && get_varint(r, &ret->flush.off) &&
 	       get_varint(r, &ret->flush.bytes) && in_pool(r, ret->flush.off, ret->flush.bytes) &&
 	       known_site(r, ret->flush.site);

@@ -303,7 +303,7 @@ static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
 
 static void put_flush(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
-	put_tag(w, r, 0);
+	put_tag(w, r, r->flush.ordered ? LOG_ORDERED : 0);
 	put_varint(w, r->flush.site);
 	put_varint(w, r->flush.thread);
 	put_varint(w, r->flush.off);

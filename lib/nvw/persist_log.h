@@ -97,6 +97,7 @@ struct nvw_log_record {
 			uint64_t thread;
 			nvw_off off;
 			uint64_t bytes;
+			bool ordered; /* before all later stores (clflush) */
 		} flush;
 		struct {
 			uint32_t site;

@@ -5,6 +5,9 @@
  * libdw finds the unit of an address in an index (.debug_aranges), which clang does not write: units are gone through
  * for an address that the index lacks.
  */
+#include <dwarf.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "place.h"
@@ -31,6 +34,51 @@ static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *r
 	return NULL;
 }
 
+/* The unit of an address, also without an index. */
+static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, ret_bias);
+
+	while (unit == NULL || dwarf_haspc(unit, address - *ret_bias) != 1) {
+		unit = dwfl_module_nextcu(module, unit, ret_bias);
+		if (unit == NULL) {
+			return NULL;
+		}
+	}
+	return unit;
+}
+
+/* The compiler's headers of instructions, such as emmintrin.h: nobody's own code. */
+static bool is_intrinsic(const char *file)
+{
+	const size_t n = strlen(file);
+
+	return n > 8 && strcmp(file + n - 8, "intrin.h") == 0;
+}
+
+/* The place where the outermost function of such a header was called. */
+static void leave_intrinsics(Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *p)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *const unit = is_intrinsic(p->file) ? unit_of(module, address, &bias) : NULL, *scopes = NULL;
+	const int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+	Dwarf_Files *files = NULL;
+
+	for (int i = 0; i < n && is_intrinsic(p->file) && dwarf_getsrcfiles(unit, &files, NULL) == 0; i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Word number, line;
+
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
+			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &number) == 0 &&
+			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) == 0 &&
+			dwarf_filesrc(files, number, NULL, NULL) != NULL) {
+			p->file = dwarf_filesrc(files, number, NULL, NULL);
+			p->line = (int)line;
+		}
+	}
+	free(scopes);
+}
+
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 {
 	struct nvw__place p = {.function = dwfl_module_addrname(module, address)};
@@ -38,6 +86,9 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 	p.function_length = p.function ? (int)strcspn(p.function, ".") : 0;
 	p.file = indexed_line(module, address, &p.line);
 	p.file = p.file ? p.file : searched_line(module, address, &p.line);
+	if (p.file != NULL) {
+		leave_intrinsics(module, address, &p);
+	}
 	while (p.file != NULL && strncmp(p.file, "../", 3) == 0) { /* as seen from a build folder */
 		p.file += 3;
 	}

@@ -26,8 +26,8 @@ MAY_KNOW = {
     'tests': None,
 }
 # Part of programs that are not ours: the C library alone.
-PRELOADED = ['host/' + name for name in ('attach.c', 'delay.c', 'libc.c', 'libpmem.c', 'mappings.c', 'program.c',
-                                         'record.c', 'sites.c')] + ['crashtest/fork_preload.c']
+PRELOADED = ['host/' + name for name in ('attach.c', 'delay.c', 'fills.c', 'instrumented.c', 'libc.c', 'libpmem.c',
+                                         'mappings.c', 'program.c', 'record.c', 'sites.c', 'stores.c')] + ['crashtest/fork_preload.c']
 SEARCHED = ['', 'lib', 'emu', 'workloads', 'litmus']
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 

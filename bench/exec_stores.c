@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What nvwave-cc costs: stores to ordinary memory (a table that is filled and sorted), and appending to a log on a mapping
+ * with clflush and mfence.
+ *
+ *	exec_stores FILE      prints the CPU time of a step of each, in ns
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TABLE = 1 << 20, ROUNDS = 4, APPENDS = 100000, SLOTS = 4096 };
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Shell sort: a comparison, a load and a store a step. */
+static uint64_t sort(uint64_t *table)
+{
+	uint64_t steps = 0;
+
+	for (unsigned i = 0; i < TABLE; i++) {
+		table[i] = i * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	for (unsigned gap = TABLE / 2; gap > 0; gap /= 2) {
+		for (unsigned i = gap; i < TABLE; i++) {
+			const uint64_t v = table[i];
+			unsigned k = i;
+
+			for (; k >= gap && table[k - gap] > v; k -= gap, steps++) {
+				table[k] = table[k - gap];
+			}
+			table[k] = v;
+			steps++;
+		}
+	}
+	return steps;
+}
+
+static void persist(const volatile void *at)
+{
+	__asm__ volatile("clflush %0; mfence" ::"m"(*(const volatile char *)at) : "memory");
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t *const table = malloc(TABLE * sizeof *table), steps = 0;
+	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
+	volatile uint64_t *const log = fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0 ?
+					       mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+					       MAP_FAILED;
+
+	if (table == NULL || log == MAP_FAILED) {
+		return 2;
+	}
+	double began = now_ns();
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		steps += sort(table);
+	}
+	printf("%.2f ", (now_ns() - began) / (double)steps);
+	began = now_ns();
+	for (uint64_t i = 0; i < APPENDS; i++) {
+		volatile uint64_t *const line = log + 8 * (i % SLOTS);
+
+		for (unsigned k = 1; k < 8; k++) {
+			line[k] = i + k;
+		}
+		line[0] = i + 1;
+		persist(line);
+	}
+	printf("%.0f\n", (now_ns() - began) / APPENDS);
+	free(table);
+	return 0;
+}

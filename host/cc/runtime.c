@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Linked into what nvwave-cc builds: the functions that the compiler calls before accesses to memory when it instruments for
+ * the thread sanitizer, whose library this stands in for. Stores go on to the hooks of "nvwave exec", atomics are carried
+ * out, loads mean nothing (the assembler stage leaves out most of their calls).
+ *
+ * Hidden: every executable and shared object has its own.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+
+#include "hooks.h"
+
+#define PLACE __builtin_return_address(0)
+#define UNLIKELY(x) __builtin_expect((x) != 0, 0)
+
+extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent where no C library is linked */
+
+static const struct nvwave_cc_hooks *hooks;
+static void (*on_store)(void *address, size_t n, void *place);
+static const uintptr_t *lowest, *highest;
+void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place);
+
+__attribute__((constructor(101))) static void find_hooks(void)
+{
+	nvwave_cc_find_hooks *find = NULL;
+
+	if (dlsym != NULL) {
+		*(void **)&find = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS);
+	}
+	hooks = find ? find() : NULL;
+	if (hooks != NULL) {
+		lowest = hooks->lowest;
+		highest = hooks->highest;
+		on_store = hooks->store;
+		__nvwave_cc_on_instruction = hooks->instruction;
+	}
+}
+
+/* ---- Stores and loads --------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void announce(void *address, size_t n, void *place)
+{
+	if (UNLIKELY(on_store) && UNLIKELY((uintptr_t)address - *lowest < *highest - *lowest)) {
+		on_store(address, n, place);
+	}
+}
+
+#define STORE(name, n)                                                                                         \
+	void __tsan_##name(void *address);                                                                     \
+	void __tsan_##name(void *address)                                                                      \
+	{                                                                                                      \
+		announce(address, n, PLACE);                                                                   \
+	}
+#define LOAD(name)                                                                                             \
+	void __tsan_##name(void *address);                                                                     \
+	void __tsan_##name(void *address)                                                                      \
+	{                                                                                                      \
+	}
+#define ACCESSES(prefix, n)                                                                                    \
+	STORE(prefix##write##n, n)                                                                             \
+	STORE(prefix##read_write##n, n)                                                                        \
+	LOAD(prefix##read##n)
+#define SIZE(n)                                                                                                \
+	ACCESSES(, n)                                                                                          \
+	ACCESSES(unaligned_, n)                                                                                \
+	ACCESSES(volatile_, n)                                                                                 \
+	ACCESSES(unaligned_volatile_, n)
+
+SIZE(1)
+SIZE(2)
+SIZE(4)
+SIZE(8)
+SIZE(16)
+LOAD(vptr_read)
+LOAD(func_entry)
+
+void __tsan_init(void);
+void __tsan_init(void)
+{
+}
+
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+}
+
+void __tsan_vptr_update(void **address, void *value);
+void __tsan_vptr_update(void **address, void *value)
+{
+	announce(address, sizeof *address, PLACE);
+}
+
+void __tsan_write_range(void *address, size_t n);
+void __tsan_write_range(void *address, size_t n)
+{
+	announce(address, n, PLACE);
+}
+
+void __tsan_read_range(void *address, size_t n);
+void __tsan_read_range(void *address, size_t n)
+{
+}
+
+/* Newer compilers' names for copies: the library sees the C library's functions by itself. */
+void *__tsan_memcpy(void *to, const void *from, size_t n);
+void *__tsan_memcpy(void *to, const void *from, size_t n)
+{
+	return __builtin_memcpy(to, from, n);
+}
+
+void *__tsan_memmove(void *to, const void *from, size_t n);
+void *__tsan_memmove(void *to, const void *from, size_t n)
+{
+	return __builtin_memmove(to, from, n);
+}
+
+void *__tsan_memset(void *to, int c, size_t n);
+void *__tsan_memset(void *to, int c, size_t n)
+{
+	return __builtin_memset(to, c, n);
+}
+
+/* ---- Atomics ------------------------------------------------------------------------------------------------------ */
+
+/* Between the two, what is done to the address is recorded as one store; fences: as a locked instruction does. */
+#define BEGIN(address, fences)                                                                                 \
+	const bool held = UNLIKELY(hooks) &&                                                                   \
+			  hooks->begin((void *)(uintptr_t)(address), sizeof *(address), fences, PLACE)
+#define END()                                                                                                  \
+	do {                                                                                                   \
+		if (UNLIKELY(held)) {                                                                          \
+			hooks->end();                                                                          \
+		}                                                                                              \
+	} while (0)
+
+typedef unsigned __int128 uint128_t;
+
+#define UPDATE(bits, name, operation)                                                                          \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order);  \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order)   \
+	{                                                                                                      \
+		BEGIN(a, true);                                                                                \
+		const uint##bits##_t before = operation;                                                       \
+                                                                                                               \
+		END();                                                                                         \
+		return before;                                                                                 \
+	}
+#define COMPARE(bits, name)                                                                                     \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,                          \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);                            \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,                          \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)                             \
+	{                                                                                                      \
+		BEGIN(a, true);                                                                                \
+		const uint##bits##_t before = __sync_val_compare_and_swap(a, *expected, v);                    \
+		const int done = before == *expected;                                                          \
+                                                                                                               \
+		END();                                                                                         \
+		if (!done) {                                                                                   \
+			*expected = before;                                                                    \
+		}                                                                                              \
+		return done;                                                                                   \
+	}
+#define COMPARES(bits)                                                                                         \
+	COMPARE(bits, strong)                                                                                  \
+	COMPARE(bits, weak)                                                                                    \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a,                  \
+		uint##bits##_t expected, uint##bits##_t v, int order, int failed);                             \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a,                  \
+		uint##bits##_t expected, uint##bits##_t v, int order, int failed)                              \
+	{                                                                                                      \
+		BEGIN(a, true);                                                                                \
+		const uint##bits##_t before = __sync_val_compare_and_swap(a, expected, v);                     \
+                                                                                                               \
+		END();                                                                                         \
+		return before;                                                                                 \
+	}
+#define UPDATES(bits)                                                                                          \
+	UPDATE(bits, exchange, EXCHANGE(a, v))                                                                 \
+	UPDATE(bits, fetch_add, FETCH(a, v, add, old + v))                                                     \
+	UPDATE(bits, fetch_sub, FETCH(a, v, sub, old - v))                                                     \
+	UPDATE(bits, fetch_and, FETCH(a, v, and, old & v))                                                     \
+	UPDATE(bits, fetch_or, FETCH(a, v, or, old | v))                                                       \
+	UPDATE(bits, fetch_xor, FETCH(a, v, xor, old ^ v))                                                     \
+	UPDATE(bits, fetch_nand, FETCH(a, v, nand, ~(old & v)))                                                \
+	COMPARES(bits)
+#define LOAD_AND_STORE(bits)                                                                                   \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order);                \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)                 \
+	{                                                                                                      \
+		return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                   \
+	}                                                                                                      \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order);             \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order)              \
+	{                                                                                                      \
+		const bool locked = order == __ATOMIC_SEQ_CST; /* xchg; weaker ones are a mov */               \
+		BEGIN(a, locked);                                                                              \
+                                                                                                               \
+		if (locked) {                                                                                  \
+			__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                              \
+		} else {                                                                                       \
+			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                              \
+		}                                                                                              \
+		END();                                                                                         \
+	}
+
+#define EXCHANGE(a, v) __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
+#define FETCH(a, v, name, result) __atomic_fetch_##name(a, v, __ATOMIC_SEQ_CST)
+#define WIDTH(bits)                                                                                            \
+	LOAD_AND_STORE(bits)                                                                                   \
+	UPDATES(bits)
+
+WIDTH(8)
+WIDTH(16)
+WIDTH(32)
+WIDTH(64)
+
+/* cmpxchg16b is all that there is for 16 bytes. */
+#undef EXCHANGE
+#undef FETCH
+#define LOOP(a, result)                                                                                        \
+	({                                                                                                     \
+		uint128_t old = *(a), found;                                                                   \
+                                                                                                               \
+		while ((found = __sync_val_compare_and_swap(a, old, result)) != old) {                         \
+			old = found;                                                                           \
+		}                                                                                              \
+		old;                                                                                           \
+	})
+#define EXCHANGE(a, v) LOOP(a, v)
+#define FETCH(a, v, name, result) LOOP(a, result)
+
+UPDATES(128)
+
+uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order);
+uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order)
+{
+	return __sync_val_compare_and_swap((volatile uint128_t *)(uintptr_t)a, 0, 0);
+}
+
+void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order);
+void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order)
+{
+	BEGIN(a, true);
+
+	EXCHANGE(a, v);
+	END();
+}
+
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_thread_fence(int order)
+{
+	if (order != __ATOMIC_SEQ_CST) {
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the processor does no more for them */
+		return;
+	}
+	if (UNLIKELY(hooks)) {
+		hooks->fence(PLACE);
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void __tsan_atomic_signal_fence(int order);
+void __tsan_atomic_signal_fence(int order)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the assembler stage calls before an instruction that persists something:
+ *
+ *	lea -128(%rsp), %rsp; push %rax; lea OPERAND, %rax; push $WHAT; call __nvwave_cc_instruction
+ *
+ * Everything is kept: flags, general registers here, the others by the hook (host/instrumented.c). Without hooks that is a
+ * load and jrcxz, which needs no flags.
+ */
+#include "hooks.h"
+
+	.text
+	.p2align 4
+	.globl __nvwave_cc_instruction
+	.hidden __nvwave_cc_instruction
+	.type __nvwave_cc_instruction, @function
+__nvwave_cc_instruction:
+	push	%rcx
+	mov	__nvwave_cc_on_instruction(%rip), %rcx
+	jrcxz	1f
+	pushfq
+	cld
+	push	%rdx
+	push	%rsi
+	push	%rdi
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	push	%rbp
+	mov	%rsp, %rbp
+	and	$-16, %rsp
+	mov	88(%rbp), %edi	/* above ten registers and the return address */
+	mov	%rax, %rsi
+	mov	80(%rbp), %rdx
+	call	*%rcx
+	mov	%rbp, %rsp
+	pop	%rbp
+	pop	%r11
+	pop	%r10
+	pop	%r9
+	pop	%r8
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	popfq
+1:	pop	%rcx
+	ret
+	.size __nvwave_cc_instruction, . - __nvwave_cc_instruction
+
+	.section .note.GNU-stack,"",@progbits

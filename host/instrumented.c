@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hooks of programs that nvwave-cc has built (cc/hooks.h): their stores are recorded one by one (stores.c), their flush
+ * and fence instructions count, take time and are recorded like calls of libpmem.
+ */
+#include <cpuid.h>
+#include <errno.h>
+
+#include "cc/hooks.h"
+#include "preload.h"
+
+static const struct host_mapping *find(const void *address)
+{
+	return host_control != NULL ? host_find(address) : NULL;
+}
+
+/* Lines of a range flushed by one instruction. */
+static void flush(const void *address, size_t n, enum host_flush how, void *place)
+{
+	const struct host_mapping *const m = find(address);
+	const uint64_t began = host_began();
+	const struct host_caller caller = {.address = place};
+
+	if (m != NULL) {
+		host_thread()->flushes++;
+		host_flush(m, address, n, began, &caller, how);
+	}
+}
+
+static void fence(void *place)
+{
+	const int before = errno;
+
+	if (host_control != NULL) {
+		host_drain(host_began(), &(struct host_caller){.address = place});
+	}
+	errno = before;
+}
+
+/* What locked instructions are for, mostly, is no persistent memory: they fence what was flushed, and nothing else. */
+static void fence_flushed(void *place)
+{
+	if (host_self.flushed) {
+		fence(place);
+	}
+}
+
+static void store(void *address, size_t n, void *place)
+{
+	if (__builtin_expect(find(address) != NULL, 0)) {
+		const int before = errno;
+
+		host_store(address, n, false, place);
+		errno = before;
+	}
+}
+
+static bool begin(void *address, size_t n, bool fences, void *place)
+{
+	const int before = errno;
+
+	if (fences) {
+		fence_flushed(place);
+	}
+	const bool held = host_recording && find(address) != NULL && host_store_begins(address, n, place);
+
+	errno = before;
+	return held;
+}
+
+static void end(void)
+{
+	const int before = errno;
+
+	host_store_ends();
+	errno = before;
+}
+
+/* ---- Instructions ---------------------------------------------------------------------------------------------------- */
+
+/* Which registers xsave is to keep: SSE, AVX, AVX-512; 0: there is no xsave. */
+__attribute__((visibility("hidden"))) uint32_t host_vector_state;
+
+void host_vector_instruction(unsigned what, void *address, void *place); /* below, in assembly */
+__attribute__((used, visibility("hidden"))) void host_instruction(unsigned what, void *address, void *place);
+
+/* The address without what it is from the begin of its line on. */
+static void *line_of(const void *address)
+{
+	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
+}
+
+void host_instruction(unsigned what, void *address, void *place)
+{
+	const size_t n = what >> NVWAVE_CC_BYTES_SHIFT;
+	const int before = errno;
+
+	switch (what & 0xff) {
+	case NVWAVE_CC_FLUSH:
+		flush(line_of(address), HOST_LINE, HOST_FLUSH_CALLED, place);
+		break;
+	case NVWAVE_CC_FLUSH_ORDERED:
+		flush(line_of(address), HOST_LINE, HOST_FLUSH_IN_ORDER, place);
+		break;
+	case NVWAVE_CC_STREAM:
+		if (host_recording && find(address) != NULL) {
+			host_store(address, n, true, place);
+		}
+		flush(address, n, HOST_FLUSH_STREAMED, place);
+		break;
+	case NVWAVE_CC_FENCE:
+		fence(place);
+		break;
+	case NVWAVE_CC_ATOMIC:
+		fence_flushed(place);
+		__attribute__((fallthrough));
+	default:
+		if (host_recording) {
+			store(address, n, place);
+		}
+	}
+	errno = before;
+}
+
+/* Keeps what the general registers are not, in the standard layout of xsave, whose header must be zero. */
+__asm__(".pushsection .text\n"
+	".type host_vector_instruction, @function\n"
+	"host_vector_instruction:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	push %rdx\n"
+	"	sub $2760, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	xor %edx, %edx\n"
+	"	mov host_vector_state(%rip), %eax\n"
+	"	test %eax, %eax\n"
+	"	jz 1f\n"
+	"	mov %rdx, 512(%rsp)\n"
+	"	mov %rdx, 520(%rsp)\n"
+	"	mov %rdx, 528(%rsp)\n"
+	"	mov %rdx, 536(%rsp)\n"
+	"	mov %rdx, 544(%rsp)\n"
+	"	mov %rdx, 552(%rsp)\n"
+	"	mov %rdx, 560(%rsp)\n"
+	"	mov %rdx, 568(%rsp)\n"
+	"	xsave (%rsp)\n"
+	"	jmp 2f\n"
+	"1:	fxsave (%rsp)\n"
+	"2:	mov -24(%rbp), %rdx\n"
+	"	mov -16(%rbp), %rsi\n"
+	"	mov -8(%rbp), %rdi\n"
+	"	call host_instruction\n"
+	"	xor %edx, %edx\n"
+	"	mov host_vector_state(%rip), %eax\n"
+	"	test %eax, %eax\n"
+	"	jz 3f\n"
+	"	xrstor (%rsp)\n"
+	"	leave\n"
+	"	ret\n"
+	"3:	fxrstor (%rsp)\n"
+	"	leave\n"
+	"	ret\n"
+	".size host_vector_instruction, . - host_vector_instruction\n"
+	".popsection\n");
+
+static uint32_t vector_state(void)
+{
+	unsigned a, b, c, d;
+	uint32_t enabled, high;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
+		return 0;
+	}
+	__asm__("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+	return enabled & 0xe6;
+}
+
+/* ---- The table ---------------------------------------------------------------------------------------------------------- */
+
+HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_1;
+
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
+{
+	static struct nvwave_cc_hooks hooks = {
+		.lowest = &host_lowest,
+		.highest = &host_highest,
+		.begin = begin,
+		.end = end,
+		.fence = fence,
+		.instruction = host_vector_instruction};
+
+	host_attach(); /* a shared object's constructors may come before ours */
+	if (host_control == NULL) {
+		return NULL;
+	}
+	host_vector_state = vector_state();
+	hooks.store = host_recording ? store : NULL;
+	host_control->instrumented = true;
+	return &hooks;
+}

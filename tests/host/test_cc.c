@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs that nvwave-cc has built, by several compilers: what is recorded is compared with what the program says itself
+ * that it does (cc_subject.c), and a log by hand with its bugs is crash-tested (host/examples/raw_log.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <nvw/persist_log.h>
+
+enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
+
+static const char *nvwave, *wrapper;
+static char dir[64], output[1 << 16];
+static char *subjects[8], *raw_logs[8]; /* one a compiler, NULL at the end */
+
+/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
+static int run(const char *format, ...)
+{
+	char command[2048], line[2200];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(command, sizeof command, format, list);
+	va_end(list);
+	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
+	FILE *const f = popen(line, "r");
+
+	assert_non_null(f);
+	const size_t n = fread(output, 1, sizeof output - 1, f);
+
+	output[n] = '\0';
+	const int status = pclose(f);
+
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void record(const char *program, const char *mode, unsigned number)
+{
+	run("rm -rf -- *");
+	assert_int_equal(run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u", nvwave,
+				 program, mode, number),
+		0);
+}
+
+static FILE *open_in_dir(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	FILE *const f = fopen(path, "r");
+
+	assert_non_null(f);
+	return f;
+}
+
+static struct nvw_log_reader *open_log(void)
+{
+	char path[128];
+	struct nvw_log_reader *reader;
+
+	snprintf(path, sizeof path, "%s/log", dir);
+	assert_int_equal(nvw_log_open(path, &reader), 0);
+	return reader;
+}
+
+/* ---- What is recorded --------------------------------------------------------------------------------------------- */
+
+/* A record as the subject writes it; false: of a kind that it does not write. */
+static bool describe(const struct nvw_log_record *r, uint32_t lines[SITES], char *text, size_t n)
+{
+	switch (r->kind) {
+	case NVW_LOG_SITE:
+		assert_true(r->site.id < SITES);
+		lines[r->site.id] = r->site.line;
+		return false;
+	case NVW_LOG_STORE:
+		snprintf(text, n, "store %u %llu %u %llu", lines[r->store.site], (unsigned long long)r->store.off,
+			r->store.bytes, (unsigned long long)r->store.value);
+		return true;
+	case NVW_LOG_FLUSH:
+		snprintf(text, n, "%s %u %llu %llu 0", r->flush.ordered ? "ordered" : "flush", lines[r->flush.site],
+			(unsigned long long)r->flush.off, (unsigned long long)r->flush.bytes);
+		return true;
+	case NVW_LOG_FENCE:
+		snprintf(text, n, "fence %u 0 0 0", lines[r->fence.site]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The log has what the program expects, record by record; how many. */
+static unsigned compare_with_expected(void)
+{
+	FILE *const expected = open_in_dir("expected");
+	struct nvw_log_reader *const reader = open_log();
+	struct nvw_log_record r;
+	uint32_t lines[SITES] = {0};
+	char got[128], wanted[128];
+	unsigned n = 0;
+
+	assert_int_equal(nvw_log_info(reader)->atomicity, 8);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (describe(&r, lines, got, sizeof got)) {
+			if (fgets(wanted, sizeof wanted, expected) == NULL) {
+				fail_msg("record %u is %s, and nothing was expected", n, got);
+			}
+			wanted[strcspn(wanted, "\n")] = '\0';
+			assert_string_equal(got, wanted);
+			n++;
+		}
+	}
+	assert_null(fgets(wanted, sizeof wanted, expected));
+	fclose(expected);
+	nvw_log_reader_close(reader);
+	return n;
+}
+
+/* The log on a file of zeros gives the file. */
+static void replay(void)
+{
+	static uint8_t replayed[BYTES], now[BYTES];
+	struct nvw_log_reader *const reader = open_log();
+	FILE *const pool = open_in_dir("pool");
+	struct nvw_log_record r;
+
+	memset(replayed, 0, sizeof replayed);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_STORE) {
+			memcpy(replayed + r.store.off, &r.store.value, r.store.bytes);
+		}
+	}
+	assert_int_equal(fread(now, 1, BYTES, pool), BYTES);
+	assert_memory_equal(replayed, now, BYTES);
+	fclose(pool);
+	nvw_log_reader_close(reader);
+}
+
+static void every_instruction_is_recorded_once_with_its_line(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "kinds", 0);
+		assert_true(compare_with_expected() > 150);
+		replay();
+	}
+}
+
+static void a_random_program_is_recorded_as_it_says_itself(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		for (unsigned seed = 1; seed <= 3; seed++) {
+			record(*s, "random", seed);
+			assert_true(compare_with_expected() > 3000);
+			replay();
+		}
+	}
+}
+
+static void registers_flags_and_the_red_zone_survive(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "registers", 0);
+		assert_int_equal(run("%s exec -- %s registers pool", nvwave, *s), 0);
+		assert_int_equal(run("%s registers pool", *s), 0);
+	}
+}
+
+static void jumps_forks_and_sudden_ends_keep_program_order(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "jumps", 0);
+		assert_int_equal(compare_with_expected(), 13);
+		record(*s, "forks", 0);
+		assert_int_equal(compare_with_expected(), 8);
+		record(*s, "quits", 0);
+		assert_int_equal(compare_with_expected(), 2);
+	}
+}
+
+static void the_same_run_gives_the_same_log_byte_for_byte(void **state)
+{
+	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
+	record(subjects[0], "random", 7);
+	assert_int_equal(run("mv log /tmp/nvwave-first-log.%d", (int)getpid()), 0);
+	record(subjects[0], "random", 7);
+	assert_int_equal(run("cmp log /tmp/nvwave-first-log.%d", (int)getpid()), 0);
+	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
+}
+
+static void without_nvwave_a_program_does_the_same(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "random", 2);
+		assert_int_equal(run("mv pool first && mv expected first.expected && %s random pool 2", *s), 0);
+		assert_int_equal(run("cmp pool first && cmp expected first.expected"), 0);
+	}
+}
+
+static void atomics_of_threads_are_recorded_one_by_one(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		uint64_t counted = 0, own[THREADS][2] = {{0}};
+		struct nvw_log_record r;
+
+		record(*s, "threads", 0);
+		struct nvw_log_reader *const reader = open_log();
+
+		while (nvw_log_next(reader, &r) == 1) {
+			if (r.kind == NVW_LOG_STORE && r.store.off == 0) {
+				assert_int_equal(r.store.value, ++counted);
+			} else if (r.kind == NVW_LOG_STORE) { /* two words of a line, the first before the second */
+				uint64_t *const o = own[r.store.off / 64 - 1];
+				const unsigned word = r.store.off / 8 % 8;
+
+				assert_int_equal(r.store.value, ++o[word]);
+				assert_true(o[0] == o[1] + (word == 0));
+			}
+		}
+		assert_int_equal(counted, THREADS * ROUNDS);
+		for (unsigned i = 0; i < THREADS; i++) {
+			assert_true(own[i][0] == ROUNDS && own[i][1] == ROUNDS);
+		}
+		nvw_log_reader_close(reader);
+		replay();
+	}
+}
+
+static void handlers_of_signals_neither_block_nor_lose_stores(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "signals", 0);
+		replay();
+	}
+}
+
+static void stores_that_the_compiler_does_not_announce_are_recorded_all_the_same(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		record(*s, "unannounced", 0);
+		struct nvw_log_reader *const reader = open_log();
+
+		assert_int_equal(nvw_log_info(reader)->atomicity, 8); /* nothing was left to comparing */
+		nvw_log_reader_close(reader);
+		replay();
+	}
+}
+
+static void what_was_not_recompiled_is_found_by_comparing(void **state)
+{
+	for (char **s = subjects; *s != NULL; s++) {
+		struct nvw_log_record r;
+		uint64_t seen = 0, strayed = 0;
+
+		record(*s, "mixed", 0);
+		struct nvw_log_reader *const reader = open_log();
+
+		assert_int_equal(nvw_log_info(reader)->atomicity, 64); /* it does not know the order of all of them */
+		while (nvw_log_next(reader, &r) == 1) {
+			if (r.kind == NVW_LOG_STORE && r.store.off < 64) {
+				assert_int_equal(r.store.value, ++seen); /* in one line, in order all the same */
+			}
+			strayed += r.kind == NVW_LOG_STORE && r.store.off == 160 && r.store.value == 5;
+		}
+		assert_int_equal(seen, 4);
+		assert_int_equal(strayed, 1);
+		nvw_log_reader_close(reader);
+		replay();
+	}
+}
+
+/* ---- Crash tests -------------------------------------------------------------------------------------------------------- */
+
+/* Appends five values; the exit status. */
+static int crash(const char *program, const char *bug, const char *options)
+{
+	run("rm -rf -- *");
+	return run("%s crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s", nvwave, program, bug,
+		program, options);
+}
+
+/* The source line that a bug is marked with, or a text is on. */
+static unsigned line_of(const char *mark)
+{
+	FILE *const f = fopen(RAW_LOG_SOURCE, "r");
+	char line[256];
+	unsigned n = 0, found = 0;
+
+	assert_non_null(f);
+	while (found == 0 && fgets(line, sizeof line, f)) {
+		n++;
+		found = strstr(line, mark) != NULL ? n : 0;
+	}
+	fclose(f);
+	assert_true(found > 0);
+	return found;
+}
+
+static bool names_line(unsigned line)
+{
+	for (const char *at = output; (at = strstr(at, "raw_log.c:")) != NULL; at++) {
+		if ((unsigned)atoi(at + 10) == line) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void a_right_log_by_hand_is_consistent(void **state)
+{
+	for (char **s = raw_logs; *s != NULL; s++) {
+		assert_int_equal(crash(*s, "", "--model=x86"), 0);
+		assert_non_null(strstr(output, "16 stores, 11 fences"));
+		assert_non_null(strstr(output, "accounted for"));
+		/* Which knows no lines: any of what is flushed may be there. */
+		assert_int_equal(crash(*s, "", "--model=pmreorder"), 1);
+		/* A crash may come between any two stores. */
+		assert_int_equal(crash(*s, "", "--model=eadr"), 0);
+		assert_non_null(strstr(output, "17 states at 17 instants"));
+	}
+}
+
+static void a_count_stored_before_its_value_in_one_line_is_found(void **state)
+{
+	for (char **s = raw_logs; *s != NULL; s++) {
+		assert_int_equal(crash(*s, "early", "--model=x86"), 1);
+		assert_non_null(strstr(output, "is counted, and wrong"));
+		assert_true(names_line(line_of("/* early */")));
+		assert_true(names_line(line_of("/* early */") - 1));
+		assert_non_null(strstr(output, "one line keeps program order"));
+		assert_int_equal(crash(*s, "early", "--model=eadr"), 1);
+		assert_true(names_line(line_of("/* early */") - 1));
+	}
+}
+
+static void a_missing_flush_is_found_with_the_line_of_the_store(void **state)
+{
+	for (char **s = raw_logs; *s != NULL; s++) {
+		assert_int_equal(crash(*s, "unflushed", "--model=x86"), 1);
+		assert_non_null(strstr(output, "is missing in its line"));
+		assert_non_null(strstr(output, "is not flushed before"));
+		assert_true(names_line(line_of("log->head.total = i + 1")));
+		assert_int_equal(crash(*s, "unflushed", "--model=eadr"), 0);
+	}
+}
+
+static void clflush_keeps_later_stores_behind_it_and_clflushopt_does_not(void **state)
+{
+	for (char **s = raw_logs; *s != NULL; s++) {
+		assert_int_equal(crash(*s, "lean", "--model=x86"), 0);
+		assert_non_null(strstr(output, "16 stores, 6 fences"));
+		assert_int_equal(crash(*s, "unfenced", "--model=x86"), 1);
+		assert_non_null(strstr(output, "but not fenced before"));
+		assert_true(names_line(line_of("/* clflushopt */")));
+	}
+}
+
+/* Two stores to two lines, the first flushed in between: whether the second can be durable without it. */
+static bool may_overtake(bool ordered)
+{
+	const struct nvw_log_info info = {.workload = "two", .pool_bytes = 4096, .atomicity = 8, .model = "x86"};
+	struct nvw_log_record records[] = {
+		{.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "two.c", .function = "main"}},
+		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 1, .bytes = 8, .off = 0, .value = '1'}},
+		{.kind = NVW_LOG_FLUSH, .flush = {.site = 1, .thread = 1, .off = 0, .bytes = 64, .ordered = ordered}},
+		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 2, .bytes = 8, .off = 64, .value = '2'}},
+	};
+	struct nvw_log_writer *log;
+	char path[128];
+
+	run("rm -rf -- *");
+	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; chmod +x check");
+	snprintf(path, sizeof path, "%s/two.log", dir);
+	assert_int_equal(nvw_log_create(path, &info, &log), 0);
+	for (unsigned i = 0; i < sizeof records / sizeof *records; i++) {
+		assert_int_equal(nvw_log_append(log, &records[i]), 0);
+	}
+	assert_int_equal(nvw_log_close(log, 0), 0);
+	assert_int_equal(run("%s log dump two.log | grep -c 'in order'", nvwave), ordered ? 0 : 1);
+	const int status = run("%s crash --store-log=two.log --image=image --check=./check", nvwave);
+
+	assert_in_range(status, 0, 1);
+	return status == 1;
+}
+
+static void an_ordered_flush_is_before_all_later_stores_and_another_is_not(void **state)
+{
+	assert_false(may_overtake(true));
+	assert_true(may_overtake(false));
+}
+
+static void findings_are_small_and_replayed(void **state)
+{
+	assert_int_equal(crash(raw_logs[0], "early", ""), 1);
+	assert_non_null(strstr(output, "smallest case: 1 of 1 writes"));
+	assert_int_equal(run("%s replay found/finding-1", nvwave), 1);
+	assert_non_null(strstr(output, "REPRODUCED"));
+}
+
+static void kills_are_survived_by_a_right_log(void **state)
+{
+	assert_int_equal(crash(raw_logs[0], "", "--mode=kill --states=5"), 0);
+}
+
+/* ---- Statistics --------------------------------------------------------------------------------------------------------------- */
+
+static json_int_t number(json_t *o, const char *object, const char *name)
+{
+	return json_integer_value(json_object_get(json_object_get(o, object), name));
+}
+
+static void flushes_and_fences_count_and_take_time(void **state)
+{
+	run("rm -rf -- *");
+	assert_int_equal(run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s append pool 10",
+				 nvwave, raw_logs[0]),
+		0);
+	FILE *const f = open_in_dir("report");
+	json_t *const o = json_loadf(f, 0, NULL);
+
+	assert_non_null(o);
+	assert_int_equal(number(o, "pmem", "flushes"), 21);
+	assert_int_equal(number(o, "pmem", "fences"), 21);
+	assert_int_equal(number(o, "pmem", "lines_flushed"), 21);
+	assert_int_equal(number(o, "pmem", "idle_flushes"), 0);
+	assert_true(number(o, "write_delays", "count") > 0);
+	assert_true(number(o, "write_delays", "requested_p50_ns") > 0);
+	assert_true(number(o, "write_delays", "achieved_p50_ns") >= number(o, "write_delays", "requested_p50_ns"));
+	assert_int_equal(json_array_size(json_object_get(o, "notes")), 0);
+	json_decref(o);
+	fclose(f);
+}
+
+static void a_flush_for_nothing_has_its_place(void **state)
+{
+	run("rm -rf -- *");
+	assert_int_equal(run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include <unistd.h>\\n"
+			     "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return 1;\\n"
+			     "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = 1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
+			     "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c"),
+		0);
+	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --advice -- ./idle", wrapper, nvwave), 0);
+	assert_non_null(strstr(output, "idle.c:12 (main): 1 of 1 flushes were of lines not stored to"));
+	assert_non_null(strstr(output, "idle.c:14 (main): 1 of 1 drains had nothing flushed"));
+}
+
+static void a_program_that_flushes_nothing_is_told(void **state)
+{
+	run("rm -rf -- *");
+	assert_int_equal(run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n"
+			     "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
+			     "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
+		0);
+	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", wrapper, nvwave), 0);
+	assert_non_null(strstr(output, "note: nothing of a mapped file was flushed, neither by libpmem nor"));
+	assert_int_equal(run("cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", nvwave), 0);
+	assert_non_null(strstr(output, "nvwave-cc makes them seen"));
+}
+
+/* ---- The wrapper --------------------------------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_watched_is_refused(void **state)
+{
+	static const struct {
+		const char *arguments, *message;
+		int status;
+	} cases[] = {
+		{"cc -static x.c", "linked statically", 2},
+		{"cc -fsanitize=address x.c", "both instrument", 2},
+		{"cc -m32 x.c", "64 bits", 2},
+		{"no-such-compiler x.c", "expected a compiler", 2},
+		{"true x.c", "expected gcc", 2},
+		{"cc -c wrong.c", "undeclared", 1},
+		{"cc -c wrong.s", "wrong.s:2: Error", 1},
+		{"cc -c -pipe wrong.c", "undeclared", 1},
+		{"", "nvwave-cc COMPILER", 0},
+		{"--help", "nvwave-cc COMPILER", 0},
+		{"cc -flto -c x.c", "left out", 0},
+		{"cc -c macro.s", "macro.s:2: an instruction in the body of a .macro is not watched", 0},
+	};
+
+	run("rm -rf -- *");
+	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
+	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > macro.s");
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const int status = run("%s %s", wrapper, cases[i].arguments);
+
+		if (status != cases[i].status || strstr(output, cases[i].message) == NULL) {
+			fail_msg("%s: status %d, %s", cases[i].arguments, status, output);
+		}
+	}
+}
+
+static void it_compiles_as_the_compiler_alone_does(void **state)
+{
+	static const char *const commands[] = {
+		"cc -c x.c -o x.o && %s cc x.o -o x && ./x",
+		"cc -pipe -O2 x.c y.c -o x && ./x",
+		"cc -fPIC -shared -Wl,-z,defs -o lib.so y.c && %s cc x.c lib.so -Wl,-rpath,. -o x && ./x",
+		"cc -S x.c && cc -c x.s -o x.o && %s cc x.o -o x && ./x",
+		"cc -r -o both.o x.c y.c && %s cc both.o -o x && ./x",
+		"cc -E x.c | %s cc -x c - -o x && ./x",
+		"cc -MMD -MF x.d -c x.c -o x.o && grep -q x.c x.d",
+		"cc -dumpmachine | grep -q x86_64",
+		"cc -masm=intel -O2 x.c -o x && ./x",
+		"cc -O2 -D_FORTIFY_SOURCE=2 x.c -o x && ./x",
+	};
+
+	run("rm -rf -- *");
+	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); _mm_stream_si64((void *)&v, 7); "
+	    "_mm_sfence(); return v != 7; }\\n' > x.c; echo 'int y(int *p) { return *p = 3; }' > y.c");
+	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+		char command[256];
+
+		snprintf(command, sizeof command, commands[i], wrapper);
+		if (run("%s %s", wrapper, command) != 0) {
+			fail_msg("%s: %s", command, output);
+		}
+		assert_string_equal(output, "");
+	}
+}
+
+static void make_takes_it_for_a_compiler(void **state)
+{
+	run("rm -rf -- *");
+	run("printf 'int main(void) { return 0; }\\n' > x.c");
+	assert_int_equal(run("make -s CC='%s cc' x && ./x", wrapper), 0);
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Paths between colons. */
+static void split(const char *variable, char **to)
+{
+	char *const paths = strdup(getenv(variable) ? getenv(variable) : "");
+	unsigned n = 0;
+
+	for (char *rest = paths, *path; n < 7 && (path = strtok_r(rest, ":", &rest)) != NULL;) {
+		to[n++] = path;
+	}
+}
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	wrapper = getenv("HOST_CC");
+	split("HOST_CC_SUBJECTS", subjects);
+	split("HOST_RAW_LOGS", raw_logs);
+	snprintf(dir, sizeof dir, "/tmp/nvwave-cc-XXXXXX");
+	if (subjects[0] != NULL && getenv("HOST_CC_CLANG") == NULL) {
+		printf("# skipped: there is no clang, gcc alone is tested\n");
+	}
+	if (subjects[0] != NULL && getenv("HOST_CC_CPP") == NULL) {
+		printf("# skipped: there is no C++ compiler\n");
+	}
+	return nvwave && wrapper && subjects[0] && raw_logs[0] && mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	run("rm -rf -- *");
+	free(subjects[0]);
+	free(raw_logs[0]);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_instruction_is_recorded_once_with_its_line),
+		cmocka_unit_test(a_random_program_is_recorded_as_it_says_itself),
+		cmocka_unit_test(registers_flags_and_the_red_zone_survive),
+		cmocka_unit_test(jumps_forks_and_sudden_ends_keep_program_order),
+		cmocka_unit_test(the_same_run_gives_the_same_log_byte_for_byte),
+		cmocka_unit_test(without_nvwave_a_program_does_the_same),
+		cmocka_unit_test(atomics_of_threads_are_recorded_one_by_one),
+		cmocka_unit_test(handlers_of_signals_neither_block_nor_lose_stores),
+		cmocka_unit_test(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same),
+		cmocka_unit_test(what_was_not_recompiled_is_found_by_comparing),
+		cmocka_unit_test(a_right_log_by_hand_is_consistent),
+		cmocka_unit_test(a_count_stored_before_its_value_in_one_line_is_found),
+		cmocka_unit_test(a_missing_flush_is_found_with_the_line_of_the_store),
+		cmocka_unit_test(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not),
+		cmocka_unit_test(an_ordered_flush_is_before_all_later_stores_and_another_is_not),
+		cmocka_unit_test(findings_are_small_and_replayed),
+		cmocka_unit_test(kills_are_survived_by_a_right_log),
+		cmocka_unit_test(flushes_and_fences_count_and_take_time),
+		cmocka_unit_test(a_flush_for_nothing_has_its_place),
+		cmocka_unit_test(a_program_that_flushes_nothing_is_told),
+		cmocka_unit_test(what_cannot_be_watched_is_refused),
+		cmocka_unit_test(it_compiles_as_the_compiler_alone_does),
+		cmocka_unit_test(make_takes_it_for_a_compiler),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
