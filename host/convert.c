@@ -26,6 +26,7 @@ struct converter {
 	unsigned file;
 	struct nvw_log_writer *log;
 	uint8_t *replay;    /* the file, as far as it was read */
+	int replay_fd;      /* of the same: says where its holes are */
 	uint64_t bytes;
 	const uint8_t *spool;
 	uint64_t spool_bytes;
@@ -167,6 +168,15 @@ static int convert_spool(struct converter *c)
 
 /* ---- What a killed program left unrecorded -------------------------------------------------------------------------------- */
 
+/* The page at or after an offset that either of the two files has, which may be far behind a hole of both. */
+static uint64_t next_page(int fd, int other, uint64_t off)
+{
+	const off_t a = lseek(fd, (off_t)off, SEEK_DATA), b = lseek(other, (off_t)off, SEEK_DATA);
+	const off_t first = a < 0 || (b >= 0 && b < a) ? b : a;
+
+	return first < 0 ? UINT64_MAX : (uint64_t)first & ~(uint64_t)(HOST_PAGE - 1);
+}
+
 /* The file differs from its replay where stores came after the last event. False: the file is not there any more. */
 static bool read_rest(struct converter *c, int *ret_error)
 {
@@ -183,8 +193,9 @@ static bool read_rest(struct converter *c, int *ret_error)
 		return false;
 	}
 	c->time_ps += 1000;
-	for (uint64_t off = 0; off < c->bytes && *ret_error == 0 && (n = pread(fd, page, sizeof page, (off_t)off)) > 0;
-		off += sizeof page) {
+	for (uint64_t off = next_page(fd, c->replay_fd, 0);
+		off < c->bytes && *ret_error == 0 && (n = pread(fd, page, sizeof page, (off_t)off)) > 0;
+		off = next_page(fd, c->replay_fd, off + sizeof page)) {
 		const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n & ~7u};
 
 		if (memcmp(page, c->replay + off, e.bytes) != 0) {
@@ -230,8 +241,13 @@ static int map_replay(struct converter *c)
 
 	host_session_base(c->s, c->file, path, sizeof path);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *const to = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+	c->replay_fd = memfd_create("replay", MFD_CLOEXEC);
+	void *const to = c->replay_fd >= 0 && ftruncate(c->replay_fd, (off_t)c->bytes) == 0 ?
+				 mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->replay_fd, 0) :
+				 MAP_FAILED;
+
+	c->replay = to != MAP_FAILED ? to : NULL;
 	if (fd < 0 || to == MAP_FAILED || fstat(fd, &s)) {
 		const int error = nvw_fail_errno("%s", path);
 
@@ -240,7 +256,6 @@ static int map_replay(struct converter *c)
 		}
 		return error;
 	}
-	c->replay = to;
 	while (at < (uint64_t)s.st_size && n > 0) {
 		/* A hole stays one. */
 		const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
@@ -260,7 +275,11 @@ static void unmap(struct converter *c)
 	if (c->replay != NULL) {
 		munmap(c->replay, c->bytes);
 	}
+	if (c->replay_fd >= 0) {
+		close(c->replay_fd);
+	}
 	c->replay = NULL;
+	c->replay_fd = -1;
 }
 
 /* The unit in which stores persist: 8 if each was recorded by itself, 64 if some were found by comparing. */
@@ -277,13 +296,15 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 	*ret_atomicity = c->found > 0 ? 64 : 8;
 	unmap(c);
 	*c = before;
+	c->replay = NULL;
+	c->replay_fd = -1;
 	return error ? error : map_replay(c);
 }
 
 int host_session_convert(struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
 	const struct host_file *const f = &s->control->file[i];
-	struct converter c = {.s = s, .file = i, .bytes = (f->bytes + 63) & ~UINT64_C(63)};
+	struct converter c = {.s = s, .file = i, .replay_fd = -1, .bytes = (f->bytes + 63) & ~UINT64_C(63)};
 	struct nvw_log_info info = {.workload = s->program,
 		.options = f->path,
 		.pool_bytes = c.bytes,

@@ -155,7 +155,7 @@ static void a_pool_of_something_else_is_refused(void **state)
 	assert_int_equal(nvw_pool_create(pool, &params, &other), 0);
 	nvw_pool_close(other);
 	assert_int_equal(block_device_size(pool, &bytes), NVW_E_INPUT);
-	assert_non_null(strstr(nvw_error_message(), "expected a pool of layout \"fio\", found \"kv\""));
+	assert_non_null(strstr(nvw_error_message(), "expected a pool of layout \"block-device\", found \"kv\""));
 	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
 }
 
