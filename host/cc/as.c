@@ -171,6 +171,14 @@ static bool is_memory(const struct stage *s, struct piece p)
 	return register_bytes(p) == 0 && (*p.at != '%' || find(p, ":") != NULL);
 }
 
+/* The operand without the mask of a vector: (%rdi){%k1}. */
+static struct piece unmasked(struct piece p)
+{
+	const char *const mask = find(p, "{");
+
+	return trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
+}
+
 /* The operand as lea takes it, while the stack is lower. False: it is in another segment, which holds no mapping of ours. */
 static bool address_of(const struct stage *s, struct piece p, char *to, size_t n)
 {
@@ -194,7 +202,7 @@ static bool address_of(const struct stage *s, struct piece p, char *to, size_t n
 		return (size_t)snprintf(to, n, "%.*s", (int)p.n, p.at) < n;
 	}
 	if (!s->intel) {
-		const bool plain = *p.at == '(';
+		const bool plain = stack == p.at; /* no number before it */
 
 		return (size_t)snprintf(to, n, plain ? "%d%.*s" : "%d+%.*s", PUSHED, (int)p.n, p.at) < n;
 	}
@@ -325,6 +333,9 @@ static const struct {
 	{"fistpll", 8}, {"fistpl", 4}, {"fistps", 2}, {"fisttpll", 8}, {"fisttpl", 4}, {"fnstcw", 2}, {"stmxcsr", 4},
 };
 
+/* Vector stores of fewer bytes than the register has, at most: under a mask, compressed, of a part, converted. */
+static const char *const partial_stores[] = {"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
+
 /* Bytes of a plain store; 0: it is none, or it cannot go to a mapping of ours. */
 static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
 {
@@ -348,6 +359,11 @@ static unsigned plain_bytes(const struct stage *s, const struct instruction *i, 
 			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ? bytes_of(s, i) : 0;
 
 			return wide >= 16 ? wide : plain_stores[k].bytes;
+		}
+	}
+	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
+		if (begins(bare, partial_stores[k])) {
+			return bytes_of(s, i);
 		}
 	}
 	return 0;
@@ -391,7 +407,7 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 	unsigned flush, bytes;
 	bool by_rdi;
 
-	*ret_operand = i->operands > 0 ? i->operand[target] : (struct piece){0};
+	*ret_operand = i->operands > 0 ? unmasked(i->operand[target]) : (struct piece){0};
 	if ((flush = flush_of(i)) != 0) {
 		return flush;
 	}
