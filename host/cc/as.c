@@ -390,10 +390,18 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 	return find(to, "rip") == NULL;
 }
 
+/* Whom a call calls, also through the table of offsets (-fno-plt); empty: it is no call. */
+static struct piece callee(const struct instruction *i)
+{
+	const bool calls = begins(i->mnemonic, "call") && i->operands == 1;
+
+	return !calls ? (struct piece){0} : begins(i->operand[0], "*") ? rest_of(i->operand[0], 1) : i->operand[0];
+}
+
 /* A call ends what was announced before, and may announce a store: a range, any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
-	const struct piece to = i->operand[0];
+	const struct piece to = callee(i);
 	const char *const write = begins(to, "__tsan_") ? find(to, "write") : NULL;
 
 	s->announced = write == NULL ? 0 : find(to, "range") ? UINT_MAX : (unsigned)atoi(write + strlen("write"));
@@ -429,12 +437,11 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 
 static bool is_load_call(const struct instruction *i)
 {
-	return begins(i->mnemonic, "call") && i->operands == 1 &&
-	       (begins(i->operand[0], "__tsan_read") || begins(i->operand[0], "__tsan_unaligned_read") ||
-		       begins(i->operand[0], "__tsan_volatile_read") ||
-		       begins(i->operand[0], "__tsan_unaligned_volatile_read") ||
-		       begins(i->operand[0], "__tsan_vptr_read")) &&
-	       find(i->operand[0], "read_write") == NULL;
+	const struct piece to = callee(i);
+
+	return begins(to, "__tsan_") && find(to, "read_write") == NULL &&
+	       (begins(to, "__tsan_read") || begins(to, "__tsan_unaligned_read") || begins(to, "__tsan_volatile_read") ||
+		       begins(to, "__tsan_unaligned_volatile_read") || begins(to, "__tsan_vptr_read"));
 }
 
 /* mov %rsp, %rbp */
