@@ -488,11 +488,24 @@ static void instruct(struct stage *s, const struct instruction *i)
 
 /* ---- Statements -------------------------------------------------------------------------------------------------------------- */
 
+/* clang has types of sections for itself, which other assemblers warn of. */
+static void cut_type(struct stage *s, struct piece p)
+{
+	const char *const type = find(p, ",@llvm_");
+
+	if (type != NULL) {
+		emit_to(s, type);
+		s->emitted = p.at + p.n;
+	}
+}
+
 static void direct(struct stage *s, struct piece p)
 {
 	if (begins(p, ".intel_syntax") || begins(p, ".att_syntax")) {
 		s->intel = begins(p, ".intel");
 		s->bare = s->intel && find(p, "noprefix") != NULL;
+	} else if (begins(p, ".section")) {
+		cut_type(s, p);
 	} else if (begins(p, ".type")) {
 		s->framed = false;
 		s->announced = 0;

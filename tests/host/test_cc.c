@@ -523,11 +523,13 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 		"cc -O2 -march=skylake-avx512 -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
 		"cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
 		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
+		"cc -c section.s -o x.o",
 		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
 	};
 
 	run("rm -rf -- *");
-	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c");
+	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c; "
+	    "echo '.section \".linker-options\",\"e\",@llvm_linker_options' > section.s");
 	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, (8*2+8)(%%%%rsp)\\n' > sum.s; "
 	    "printf '#include <immintrin.h>\\nvoid f(void *p, __m512i v, __mmask8 k) { _mm512_mask_storeu_epi64(p, k, v); }\\n' > masked.c");
 	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); _mm_stream_si64((void *)&v, 7); "
