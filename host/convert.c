@@ -301,10 +301,22 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 	return error ? error : map_replay(c);
 }
 
+/* Of the file: what it had when it was mapped, or has by now, if it grew while it was, as far as it was mapped. */
+static uint64_t size_of(const struct host_session *s, unsigned i)
+{
+	const struct host_file *const f = &s->control->file[i];
+	struct stat now;
+
+	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode || (uint64_t)now.st_size <= f->bytes) {
+		return f->bytes;
+	}
+	return (uint64_t)now.st_size < f->mapped ? (uint64_t)now.st_size : f->mapped > f->bytes ? f->mapped : f->bytes;
+}
+
 int host_session_convert(struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
 	const struct host_file *const f = &s->control->file[i];
-	struct converter c = {.s = s, .file = i, .replay_fd = -1, .bytes = (f->bytes + 63) & ~UINT64_C(63)};
+	struct converter c = {.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	struct nvw_log_info info = {.workload = s->program,
 		.options = f->path,
 		.pool_bytes = c.bytes,
@@ -356,7 +368,7 @@ int host_session_save_base(const struct host_session *s, unsigned i, const char 
 	host_session_base(s, i, from_path, sizeof from_path);
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	const int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	bool good = from >= 0 && to >= 0 && ftruncate(to, (off_t)s->control->file[i].bytes) == 0;
+	bool good = from >= 0 && to >= 0 && ftruncate(to, (off_t)size_of(s, i)) == 0;
 
 	while (good) {
 		const off_t data = lseek(from, (off_t)at, SEEK_DATA);

@@ -140,8 +140,10 @@ static void synced_file(int fd, const struct host_caller *caller)
 		const struct host_mapping *const m = &host_mapping[i];
 		const struct host_file *const f = m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
 
-		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino) {
-			host_synced((void *)m->start, m->length, caller);
+		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino && (uint64_t)s.st_size > m->off) {
+			const uint64_t n = (uint64_t)s.st_size - m->off; /* behind the file's end there is nothing to read */
+
+			host_synced((void *)m->start, n < m->length ? n : m->length, caller);
 		}
 	}
 }

@@ -238,6 +238,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	}
 	populate(m, fd, (off_t)end);
 	f->bytes = (uint64_t)s->st_size > f->bytes ? (uint64_t)s->st_size : f->bytes;
+	f->mapped = m->off + length > f->mapped ? m->off + length : f->mapped;
 	if (known && end > m->off) {
 		host_record_written(m, end - m->off);
 	}

@@ -98,7 +98,8 @@ struct host_thread {
 /* A file that was mapped. */
 struct host_file {
 	uint64_t device, inode;
-	uint64_t bytes;       /* the most that was mapped of it, or its size if that is more */
+	uint64_t bytes;       /* the greatest size that it had when it was mapped */
+	uint64_t mapped;      /* how far mappings of it reach at most, perhaps behind its end */
 	uint32_t mappings;    /* at present, in all processes */
 	char path[1024];
 };

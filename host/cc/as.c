@@ -171,6 +171,14 @@ static bool is_memory(const struct stage *s, struct piece p)
 	return register_bytes(p) == 0 && (*p.at != '%' || find(p, ":") != NULL);
 }
 
+/* The operand without the mask of a vector: (%rdi){%k1}. */
+static struct piece unmasked(struct piece p)
+{
+	const char *const mask = find(p, "{");
+
+	return trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
+}
+
 /* The operand as lea takes it, while the stack is lower. False: it is in another segment, which holds no mapping of ours. */
 static bool address_of(const struct stage *s, struct piece p, char *to, size_t n)
 {
@@ -194,7 +202,7 @@ static bool address_of(const struct stage *s, struct piece p, char *to, size_t n
 		return (size_t)snprintf(to, n, "%.*s", (int)p.n, p.at) < n;
 	}
 	if (!s->intel) {
-		const bool plain = *p.at == '(';
+		const bool plain = stack == p.at; /* no number before it */
 
 		return (size_t)snprintf(to, n, plain ? "%d%.*s" : "%d+%.*s", PUSHED, (int)p.n, p.at) < n;
 	}
@@ -325,6 +333,9 @@ static const struct {
 	{"fistpll", 8}, {"fistpl", 4}, {"fistps", 2}, {"fisttpll", 8}, {"fisttpl", 4}, {"fnstcw", 2}, {"stmxcsr", 4},
 };
 
+/* Vector stores of fewer bytes than the register has, at most: under a mask, compressed, of a part, converted. */
+static const char *const partial_stores[] = {"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
+
 /* Bytes of a plain store; 0: it is none, or it cannot go to a mapping of ours. */
 static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
 {
@@ -348,6 +359,11 @@ static unsigned plain_bytes(const struct stage *s, const struct instruction *i, 
 			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ? bytes_of(s, i) : 0;
 
 			return wide >= 16 ? wide : plain_stores[k].bytes;
+		}
+	}
+	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
+		if (begins(bare, partial_stores[k])) {
+			return bytes_of(s, i);
 		}
 	}
 	return 0;
@@ -374,10 +390,18 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 	return find(to, "rip") == NULL;
 }
 
+/* Whom a call calls, also through the table of offsets (-fno-plt); empty: it is no call. */
+static struct piece callee(const struct instruction *i)
+{
+	const bool calls = begins(i->mnemonic, "call") && i->operands == 1;
+
+	return !calls ? (struct piece){0} : begins(i->operand[0], "*") ? rest_of(i->operand[0], 1) : i->operand[0];
+}
+
 /* A call ends what was announced before, and may announce a store: a range, any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
-	const struct piece to = i->operand[0];
+	const struct piece to = callee(i);
 	const char *const write = begins(to, "__tsan_") ? find(to, "write") : NULL;
 
 	s->announced = write == NULL ? 0 : find(to, "range") ? UINT_MAX : (unsigned)atoi(write + strlen("write"));
@@ -391,7 +415,7 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 	unsigned flush, bytes;
 	bool by_rdi;
 
-	*ret_operand = i->operands > 0 ? i->operand[target] : (struct piece){0};
+	*ret_operand = i->operands > 0 ? unmasked(i->operand[target]) : (struct piece){0};
 	if ((flush = flush_of(i)) != 0) {
 		return flush;
 	}
@@ -413,12 +437,11 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 
 static bool is_load_call(const struct instruction *i)
 {
-	return begins(i->mnemonic, "call") && i->operands == 1 &&
-	       (begins(i->operand[0], "__tsan_read") || begins(i->operand[0], "__tsan_unaligned_read") ||
-		       begins(i->operand[0], "__tsan_volatile_read") ||
-		       begins(i->operand[0], "__tsan_unaligned_volatile_read") ||
-		       begins(i->operand[0], "__tsan_vptr_read")) &&
-	       find(i->operand[0], "read_write") == NULL;
+	const struct piece to = callee(i);
+
+	return begins(to, "__tsan_") && find(to, "read_write") == NULL &&
+	       (begins(to, "__tsan_read") || begins(to, "__tsan_unaligned_read") || begins(to, "__tsan_volatile_read") ||
+		       begins(to, "__tsan_unaligned_volatile_read") || begins(to, "__tsan_vptr_read"));
 }
 
 /* mov %rsp, %rbp */
@@ -465,11 +488,24 @@ static void instruct(struct stage *s, const struct instruction *i)
 
 /* ---- Statements -------------------------------------------------------------------------------------------------------------- */
 
+/* clang has types of sections for itself, which other assemblers warn of. */
+static void cut_type(struct stage *s, struct piece p)
+{
+	const char *const type = find(p, ",@llvm_");
+
+	if (type != NULL) {
+		emit_to(s, type);
+		s->emitted = p.at + p.n;
+	}
+}
+
 static void direct(struct stage *s, struct piece p)
 {
 	if (begins(p, ".intel_syntax") || begins(p, ".att_syntax")) {
 		s->intel = begins(p, ".intel");
 		s->bare = s->intel && find(p, "noprefix") != NULL;
+	} else if (begins(p, ".section")) {
+		cut_type(s, p);
 	} else if (begins(p, ".type")) {
 		s->framed = false;
 		s->announced = 0;

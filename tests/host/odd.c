@@ -91,6 +91,24 @@ static int shrinks(void)
 	return truncate(path, 4096) || (store(1, 5), 0);
 }
 
+/* Mapped as far as it will grow, as databases do. */
+static int grows(void)
+{
+	const int fd = open(path, O_RDWR);
+	uint64_t *const at = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED) {
+		return 1;
+	}
+	at[0] = 1;
+	if (fsync(fd) || ftruncate(fd, BYTES + BYTES / 2) || pwrite(fd, "from the kernel.", 16, BYTES) != 16 || fsync(fd)) {
+		return 1;
+	}
+	at[WORDS + 512] = 2;
+	pmem_persist(&at[WORDS + 512], 8);
+	return 0;
+}
+
 static int moves_its_mapping(void)
 {
 	pool[7] = 70;
@@ -200,7 +218,7 @@ static const struct {
 	int (*run)(void);
 } modes[] = {
 	{"forgets", forgets_its_environment}, {"daemon", leaves_a_daemon}, {"waits", waits}, {"shrinks", shrinks},
-	{"moves", moves_its_mapping}, {"later", makes_writable_later}, {"misaligned", unmaps_badly},
+	{"grows", grows}, {"moves", moves_its_mapping}, {"later", makes_writable_later}, {"misaligned", unmaps_badly},
 	{"reads", reads_in_every_way}, {"list", executes_list}, {"nothing", executes_with_nothing},
 	{"descriptor", executes_descriptor}, {"segv", uses_segv},
 };

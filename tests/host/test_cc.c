@@ -483,6 +483,7 @@ static void what_cannot_be_watched_is_refused(void **state)
 		{"cc -m32 x.c", "64 bits", 2},
 		{"no-such-compiler x.c", "expected a compiler", 2},
 		{"true x.c", "expected gcc", 2},
+		{"-o x.o -c x.s", "expected a compiler before its options", 2},
 		{"cc -c wrong.c", "undeclared", 1},
 		{"cc -c wrong.s", "wrong.s:2: Error", 1},
 		{"cc -c -pipe wrong.c", "undeclared", 1},
@@ -517,9 +518,20 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 		"cc -dumpmachine | grep -q x86_64",
 		"cc -masm=intel -O2 x.c -o x && ./x",
 		"cc -O2 -D_FORTIFY_SOURCE=2 x.c -o x && ./x",
+		"cc -O2 pre.h -o pre.h.gch && %s cc -O2 -Winvalid-pch -include pre.h x.c -o x && ./x",
+		"cc -x c-header pre.txt -o pre.gch",
+		"cc -O2 -march=skylake-avx512 -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
+		"cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
+		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
+		"cc -c section.s -o x.o",
+		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
 	};
 
 	run("rm -rf -- *");
+	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c; "
+	    "echo '.section \".linker-options\",\"e\",@llvm_linker_options' > section.s");
+	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, (8*2+8)(%%%%rsp)\\n' > sum.s; "
+	    "printf '#include <immintrin.h>\\nvoid f(void *p, __m512i v, __mmask8 k) { _mm512_mask_storeu_epi64(p, k, v); }\\n' > masked.c");
 	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); _mm_stream_si64((void *)&v, 7); "
 	    "_mm_sfence(); return v != 7; }\\n' > x.c; echo 'int y(int *p) { return *p = 3; }' > y.c");
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {

@@ -257,6 +257,14 @@ static void a_file_that_shrinks_does_not_end_the_program(void **state)
 	assert_replays(0);
 }
 
+static void a_file_that_grows_under_its_mapping_is_recorded(void **state)
+{
+	clean();
+	assert_int_equal(record("grows", ""), 0);
+	assert_false(printed("note:"));
+	assert_replays(0);
+}
+
 static void a_mapping_is_followed_where_it_goes(void **state)
 {
 	clean();
@@ -441,6 +449,7 @@ int main(void)
 		cmocka_unit_test(what_outlives_the_program_is_told),
 		cmocka_unit_test(what_outlives_a_tested_program_is_ended),
 		cmocka_unit_test(a_file_that_shrinks_does_not_end_the_program),
+		cmocka_unit_test(a_file_that_grows_under_its_mapping_is_recorded),
 		cmocka_unit_test(a_mapping_is_followed_where_it_goes),
 		cmocka_unit_test(a_mapping_that_becomes_writable_is_recorded),
 		cmocka_unit_test(a_mapping_survives_calls_that_fail),
