@@ -197,6 +197,13 @@ static void acknowledged_blocks_survive_kills(void **state)
 	json_decref(o);
 }
 
+static void kills_before_any_acknowledged_block_verify_nothing(void **state)
+{
+	NEEDS_FIO();
+	assert_int_equal(run("%s fio verify --size=4k --kills=2", nvwave), 2);
+	assert_non_null(strstr(output, "nothing was verified: no kill came after an acknowledged block, of 1 that"));
+}
+
 static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(void **state)
 {
 	NEEDS_FIO();
@@ -306,11 +313,12 @@ static void bad_options_are_told(void **state)
 		{"latency --bs=none", "--bs: expected a size"},
 		{"latency --sweep=100ns,10", "--sweep: 10 has no unit"},
 		{"bandwidth --sweep=0GB/s", "--sweep: expected a rate"},
-		{"latency --threads=2", "no key numjobs"},
+		{"latency --threads=2", "no line \"numjobs=\""},
 		{"mixed --sweep=1us", "belongs to nvwave fio latency and bandwidth"},
 		{"latency --kills=2", "belong to nvwave fio verify"},
 		{"verify --kills=0", "at least 1"},
 		{"latency --repeat=100", "at most 99"},
+		{"latency --bs=64 --sweep=2s --number-ios=10", "a program waits at most 1s, not 2s"},
 		{"verify --fault=none", "expected no-drain"},
 		{"latency --pool=x", "belong to nvwave run"},
 	};
@@ -348,6 +356,7 @@ int main(void)
 		cmocka_unit_test(threads_together_get_no_more_than_the_bandwidth),
 		cmocka_unit_test(the_mixed_job_reads_seventy_percent),
 		cmocka_unit_test(acknowledged_blocks_survive_kills),
+		cmocka_unit_test(kills_before_any_acknowledged_block_verify_nothing),
 		cmocka_unit_test(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent),
 		cmocka_unit_test(the_job_files_are_fios),
 		cmocka_unit_test(a_damaged_block_is_found_by_hand),
