@@ -90,6 +90,12 @@ static void store(struct exporter *e, const struct nvw_log_record *r)
 	e->bytes += r->store.bytes;
 }
 
+static int is_kernels(const struct exporter *e)
+{
+	return nvw_fail(NVW_E_INPUT, "%s: expected the log of a program on the host, found a kernel's: a store log has no kernels",
+		e->path);
+}
+
 static int export_record(struct exporter *e, const struct nvw_log_record *r)
 {
 	if (r->kind == NVW_LOG_STORE && r->store.kernel == 0) {
@@ -117,8 +123,7 @@ static int export_record(struct exporter *e, const struct nvw_log_record *r)
 	case NVW_LOG_END:
 		return 0;
 	default:
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected the log of a program on the host, found a kernel's: a store log has no kernels", e->path);
+		return is_kernels(e);
 	}
 }
 
@@ -128,6 +133,9 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	struct nvw_log_record r;
 	int error;
 
+	if (*info->machine != '\0') {
+		return is_kernels(e);
+	}
 	file = file ? file : info->options;
 	if (*file == '\0' || strpbrk(file, ";|\n") != NULL) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected the name of the file that was recorded, without ; and |, found \"%s\"",

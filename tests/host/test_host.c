@@ -417,6 +417,8 @@ static void an_event_has_the_programs_source_line(void **state)
 	clean();
 	assert_int_equal(record("persist", 0), 0);
 	assert_int_equal(run("%s log dump log", nvwave), 0);
+	assert_non_null(strstr(output, "/pool, x86 persistency, ")); /* of no machine, by no kernel */
+	assert_null(strstr(output, "kernel"));
 	snprintf(expected, sizeof expected, "flush     tests/host/subject.c:%u (main)", line);
 	char *const flush = strstr(output, "flush     ");
 
@@ -681,6 +683,7 @@ static void an_exported_store_log_is_explored_like_the_record(void **state)
 	assert_non_null(strstr(output, "a;b"));
 	assert_int_equal(run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
 	assert_non_null(strstr(output, "found a kernel's"));
+	assert_int_equal(run("test -s out"), 1);
 }
 
 static void the_models_differ_where_they_should(void **state)
