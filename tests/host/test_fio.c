@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
 
 #define NEEDS_FIO()                                                      \
@@ -26,28 +26,6 @@
 	}
 
 static const char *nvwave, *jobs;
-static char dir[64], output[1 << 16];
-
-/* The shell's command line in dir, its output kept: the exit status. */
-static int run(const char *format, ...)
-{
-	char command[2048], line[2200];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(command, sizeof command, format, list);
-	va_end(list);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
-}
 
 /* nvwave fio's JSON, and its exit status. What fio says goes to standard error. */
 static json_t *fio(int expected, const char *arguments)

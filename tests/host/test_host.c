@@ -17,38 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include <nvw/persist_log.h>
 
+#include "common/shell.h"
+
 static const char *nvwave, *subject, *loader, *append_log, *list, *indexed_log, *indexed_log_check;
-static char dir[64], output[1 << 16];
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
-
-/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
-static int run(const char *format, ...)
-{
-	char command[2048], line[2200];
-	va_list list_;
-
-	va_start(list_, format);
-	vsnprintf(command, sizeof command, format, list_);
-	va_end(list_);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static const char *in_dir(const char *name)
 {
