@@ -90,6 +90,9 @@ static int read_log(struct ct_writes *w, int log_fd)
 	struct nvw_log_record r;
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader), more = 0;
 
+	if (error) {
+		return error;
+	}
 	while (!error && (more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
 			error = add_store(w, &r);
