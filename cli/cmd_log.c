@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave log dump FILE: a persist log, one record a line, with source places. */
+/* nvwave log dump FILE: a persist log, one record a line, with source places. For nvwave log export see log_export.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,10 +83,14 @@ static void print_place(const struct sites *s, uint32_t id)
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
 {
 	print_place(s, r->store.site);
-	printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u  0x%llx = 0x%0*llx",
-		r->store.kernel, (ull)r->store.work_item, (ull)r->store.group, r->store.epoch_wi,
-		r->store.epoch_wg, r->store.epoch_kr, (ull)r->store.off, 2 * (int)r->store.bytes,
-		(ull)r->store.value);
+	if (r->store.kernel == 0) { /* a program's on the host */
+		printf(" thread %llu group %llu", (ull)r->store.work_item, (ull)r->store.group);
+	} else {
+		printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->store.kernel,
+			(ull)r->store.work_item, (ull)r->store.group, r->store.epoch_wi, r->store.epoch_wg,
+			r->store.epoch_kr);
+	}
+	printf("  0x%llx = 0x%0*llx", (ull)r->store.off, 2 * (int)r->store.bytes, (ull)r->store.value);
 }
 
 static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
@@ -154,12 +158,17 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	putchar('\n');
 }
 
+/* That of a program on the host knows of no machine. */
 static void print_info(const struct nvw_log_info *i)
 {
-	printf("# persist log of %s%s%s on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, "
-	       "pool of %llu bytes\n",
-		i->workload, *i->options ? " " : "", i->options, i->machine, i->protocol, i->model, i->domain,
-		i->atomicity, (ull)i->seed, (ull)i->pool_bytes);
+	printf("# persist log of %s%s%s", i->workload, *i->options ? " " : "", i->options);
+	if (*i->machine) {
+		printf(" on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, pool of",
+			i->machine, i->protocol, i->model, i->domain, i->atomicity, (ull)i->seed);
+	} else {
+		printf(", %s persistency, %u-byte atomicity, file of", i->model, i->atomicity);
+	}
+	printf(" %llu bytes\n", (ull)i->pool_bytes);
 	puts("# time (ns)      record");
 }
 

@@ -93,7 +93,9 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 
 	for (unsigned i = 0; i < lines->count; i++) {
 		if (!has_key(text, lines->line[i].key)) {
-			return nvw_fail(NVW_E_USAGE, "%s: its job has no key %s", job, lines->line[i].key);
+			return nvw_fail(NVW_E_USAGE,
+				"%s: its job has no line \"%s=\" that an option could give another value",
+				job, lines->line[i].key);
 		}
 	}
 	FILE *const to = fopen(p->job, "w");

@@ -195,6 +195,11 @@ static int run_kills(struct verify *v)
 		v->states += k->states;
 		v->lost += k->lost;
 	}
+	if (!error && !interrupted && v->states == 0) {
+		error = nvw_fail(NVW_E_INPUT,
+			"nothing was verified: no kill came after an acknowledged block, of %llu that the job writes",
+			(unsigned long long)v->blocks);
+	}
 	return error;
 }
 
@@ -209,8 +214,8 @@ static void print_text(const struct verify *v)
 	       "  killed at  acknowledged  states  lost\n",
 		v->lost ? "INCONSISTENT" : "CONSISTENT", (unsigned long long)(v->lost ? v->lost : v->states),
 		(unsigned long long)v->states, (unsigned long long)v->kill_count,
-		interrupted ? ", interrupted" : "", v->version, m->name, cli_domain_name(m),
-		(unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
+		interrupted ? ", interrupted" : "", v->version[0] ? v->version : "fio", m->name,
+		cli_domain_name(m), (unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
 		(unsigned long long)v->blocks, (unsigned long long)v->events);
 	for (uint64_t i = 0; i < v->kill_count; i++) {
 		const struct kill *const k = &v->kill[i];

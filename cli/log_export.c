@@ -64,8 +64,8 @@ static int add_site(struct exporter *e, const struct nvw_log_record *r)
 	if (grown != NULL) {
 		e->frame = grown;
 	}
-	if (grown == NULL ||
-		asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function, r->site.file, r->site.line) < 0) {
+	if (grown == NULL || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function, r->site.file,
+				     r->site.line) < 0) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
 	}
 	for (char *at = e->frame[e->frames]; (at = strpbrk(at, ";|\n")) != NULL;) {
@@ -77,8 +77,8 @@ static int add_site(struct exporter *e, const struct nvw_log_record *r)
 
 static void store(struct exporter *e, const struct nvw_log_record *r)
 {
-	const bool goes_on = e->bytes > 0 && !e->words && r->store.group == e->group && r->store.off == e->off + e->bytes &&
-			     e->bytes + r->store.bytes <= LINE;
+	const bool goes_on = e->bytes > 0 && !e->words && r->store.group == e->group &&
+			     r->store.off == e->off + e->bytes && e->bytes + r->store.bytes <= LINE;
 
 	if (!goes_on) {
 		write_pending(e);
@@ -88,6 +88,13 @@ static void store(struct exporter *e, const struct nvw_log_record *r)
 	}
 	memcpy(e->value + e->bytes, &r->store.value, r->store.bytes);
 	e->bytes += r->store.bytes;
+}
+
+static int is_kernels(const struct exporter *e)
+{
+	return nvw_fail(NVW_E_INPUT,
+		"%s: expected the log of a program on the host, found a kernel's: a store log has no kernels",
+		e->path);
 }
 
 static int export_record(struct exporter *e, const struct nvw_log_record *r)
@@ -117,8 +124,7 @@ static int export_record(struct exporter *e, const struct nvw_log_record *r)
 	case NVW_LOG_END:
 		return 0;
 	default:
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected the log of a program on the host, found a kernel's: a store log has no kernels", e->path);
+		return is_kernels(e);
 	}
 }
 
@@ -128,12 +134,17 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	struct nvw_log_record r;
 	int error;
 
+	if (*info->machine != '\0') {
+		return is_kernels(e);
+	}
 	file = file ? file : info->options;
 	if (*file == '\0' || strpbrk(file, ";|\n") != NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected the name of the file that was recorded, without ; and |, found \"%s\"",
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"",
 			e->path, file);
 	}
-	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at, (unsigned long long)info->pool_bytes);
+	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at,
+		(unsigned long long)info->pool_bytes);
 	while ((error = nvw_log_next(reader, &r)) == 1 && (error = export_record(e, &r)) == 0) {
 	}
 	if (error == 0) {

@@ -12,7 +12,7 @@
 typedef uint64_t writer;
 
 struct version {
-	nvw_off off; /* of a word */
+	nvw_off off;    /* of a word */
 	uint64_t order; /* in the log */
 	writer by;
 	uint64_t op, value;
@@ -52,8 +52,10 @@ static void *grown(void *array, uint64_t count, uint64_t *capacity, size_t size)
 static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 {
 	if (r->store.bytes != 8 || r->store.off % 8 != 0 || r->store.off > w->bytes - 8) {
-		return nvw_fail(NVW_E_INPUT, "expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
-			" bytes at %" PRIu64, w->bytes, r->store.bytes, r->store.off);
+		return nvw_fail(NVW_E_INPUT,
+			"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
+			" bytes at %" PRIu64,
+			w->bytes, r->store.bytes, r->store.off);
 	}
 	struct version *const all = grown(w->version, w->count, &w->capacity, sizeof *all);
 
@@ -61,8 +63,10 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 		return NVW_E_MEMORY;
 	}
 	w->version = all;
-	all[w->count] = (struct version){.off = r->store.off, .order = w->count,
-		.by = (uint64_t)r->store.kernel << 32 | (uint32_t)r->store.group, .value = r->store.value};
+	all[w->count] = (struct version){.off = r->store.off,
+		.order = w->count,
+		.by = (uint64_t)r->store.kernel << 32 | (uint32_t)r->store.group,
+		.value = r->store.value};
 	w->count++;
 	return 0;
 }
@@ -86,13 +90,17 @@ static int read_log(struct ct_writes *w, int log_fd)
 	struct nvw_log_record r;
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader), more = 0;
 
+	if (error) {
+		return error;
+	}
 	while (!error && (more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
 			error = add_store(w, &r);
 		} else if (r.kind == NVW_LOG_ACK && r.ack.kernel != 0) {
 			error = add_acknowledgement(w, &r);
 		} else if (r.kind == NVW_LOG_HOST) {
-			error = nvw_fail(NVW_E_INPUT, "expected the log of a block device, found a write by the host at %" PRIu64,
+			error = nvw_fail(NVW_E_INPUT,
+				"expected the log of a block device, found a write by the host at %" PRIu64,
 				r.host.off);
 		}
 	}
@@ -106,14 +114,16 @@ static int by_writer(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->by != y->by ? (x->by > y->by) - (x->by < y->by) : (x->order > y->order) - (x->order < y->order);
+	return x->by != y->by ? (x->by > y->by) - (x->by < y->by) :
+				(x->order > y->order) - (x->order < y->order);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->off != y->off ? (x->off > y->off) - (x->off < y->off) : (x->order > y->order) - (x->order < y->order);
+	return x->off != y->off ? (x->off > y->off) - (x->off < y->off) :
+				  (x->order > y->order) - (x->order < y->order);
 }
 
 static int by_group(const void *a, const void *b)
@@ -137,8 +147,10 @@ static void number(struct ct_writes *w)
 			v->op = v[-1].op;
 			continue;
 		}
-		const struct acknowledged *const said = w->group_count == 0 ? NULL :
-			bsearch(&(struct acknowledged){.by = v->by}, w->group, w->group_count, sizeof *w->group, by_group);
+		const struct acknowledged *const said =
+			w->group_count == 0 ? NULL :
+					      bsearch(&(struct acknowledged){.by = v->by}, w->group,
+						      w->group_count, sizeof *w->group, by_group);
 
 		v->op = said ? said->op : w->writes;
 		w->writes++;
@@ -185,8 +197,8 @@ uint64_t ct_writes_count(const struct ct_writes *w)
 /* ---- The judge ------------------------------------------------------------------------------------------------ */
 
 /* The versions of one word, oldest first: the newest acknowledged one if the word is older than it, else NULL. */
-static const struct version *lost(const struct ct_writes *w, const struct version *first, const struct version *end,
-	uint64_t now, const struct nvw_acks *acks)
+static const struct version *lost(const struct ct_writes *w, const struct version *first,
+	const struct version *end, uint64_t now, const struct nvw_acks *acks)
 {
 	for (const struct version *v = end; v-- > first;) {
 		if (v->value == now) {
@@ -199,8 +211,8 @@ static const struct version *lost(const struct ct_writes *w, const struct versio
 	return now == *(const uint64_t *)(w->initial + first->off) ? NULL : first;
 }
 
-int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const struct ct_writes *const w = context;
 	const struct version *const end = w->version + w->count;
@@ -214,9 +226,11 @@ int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks
 		const struct version *const v = lost(w, first, next, ct_image_word(image, first->off), acks);
 
 		if (v != NULL) {
-			return nvw_violation(findings, v->off, nvw_acked(acks, v->op) ?
-				"write %" PRIu64 " was acknowledged, but a word of it is older" :
-				"a word of write %" PRIu64 " is neither old nor new", v->op);
+			return nvw_violation(findings, v->off,
+				nvw_acked(acks, v->op) ?
+					"write %" PRIu64 " was acknowledged, but a word of it is older" :
+					"a word of write %" PRIu64 " is neither old nor new",
+				v->op);
 		}
 	}
 	return 0;

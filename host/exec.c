@@ -196,6 +196,21 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	return make_lock(&s->control->lock) ? nvw_fail(NVW_E_SYSTEM, "no lock can be shared between processes") : 0;
 }
 
+/* Waits spin: a program in a delay of days could not even end by a signal that it handles. */
+static int check_delays(const struct emu_config *m)
+{
+	static const uint64_t most_ps = UINT64_C(1000000000000);
+	const uint64_t latency = m->nvram.read > m->nvram.write ? m->nvram.read : m->nvram.write;
+	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
+
+	return latency > most_ps ?
+		       nvw_fail(NVW_E_CONFIG, "nvram.%s: a program waits at most 1s, not %.6gs",
+			       m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency) :
+		rate < HOST_LINE ? nvw_fail(NVW_E_CONFIG,
+				       "nvram.bandwidth: %d B/s at least, a line in a second, not %.0f", HOST_LINE, rate) :
+				   0;
+}
+
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
 {
 	*ret_session = (struct host_session){0};
@@ -204,8 +219,12 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 			"nvwave exec runs under nvwave exec: one of them at a time can watch a program (%s is set)",
 			HOST_SESSION_VARIABLE);
 	}
-	int error = host_folder_make("nvwave-exec", ret_session->folder, &ret_session->lock);
+	int error = o->delays ? check_delays(o->machine) : 0;
 
+	if (error) {
+		return error;
+	}
+	error = host_folder_make("nvwave-exec", ret_session->folder, &ret_session->lock);
 	error = error ? error : make_control(ret_session, o);
 	if (error) {
 		host_session_end(ret_session);

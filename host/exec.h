@@ -34,7 +34,8 @@ struct host_session {
 
 /*
  * A folder in $TMPDIR (/dev/shm) for what the program shares with us; host_session_end() removes it. NVW_E_SYSTEM, with
- * a message, if it cannot be made; NVW_E_USAGE in a program that is run by nvwave exec.
+ * a message, if it cannot be made; NVW_E_USAGE in a program that is run by nvwave exec; NVW_E_CONFIG for delays of more
+ * than a second.
  */
 NVW_CHECKED int host_session_begin(const struct host_options *options, struct host_session *ret_session);
 void host_session_end(struct host_session *session);

@@ -32,10 +32,10 @@ struct block_device {
 	struct nvw_machine *machine;
 	bool failed;
 	uint64_t cut_ps; /* when the power goes; UINT64_MAX: never */
-	uint64_t *data; /* device address of offset 0 */
+	uint64_t *data;  /* device address of offset 0 */
 	uint64_t bytes;
-	char *buffers;            /* in DRAM, options.depth of options.bytes_max */
-	struct block_copy *copies; /* options.depth */
+	char *buffers;              /* in DRAM, options.depth of options.bytes_max */
+	struct block_copy *copies;  /* options.depth */
 	uint64_t ops, acknowledged; /* writes numbered so far, and of these, from the first */
 	uint64_t operations, time_ps;
 	struct sample sample[BLOCK_KINDS];
@@ -49,7 +49,8 @@ static atomic_flag in_use = ATOMIC_FLAG_INIT;
 static int take_process(const char *path)
 {
 	return atomic_flag_test_and_set(&in_use) ?
-		       nvw_fail(NVW_E_USAGE, "%s: a process emulates one machine at a time: without thread=1 every job has a process",
+		       nvw_fail(NVW_E_USAGE,
+			       "%s: a process emulates one machine at a time: without thread=1 every job has a process",
 			       path) :
 		       0;
 }
@@ -117,12 +118,14 @@ static int locate(const struct nvw_pool *pool, nvw_off *ret_extent, uint64_t *re
 	*ret_extent = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_EXTENT));
 	*ret_bytes = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_BYTES));
 	if (strcmp(g->layout, layout)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a pool of layout \"%s\", found \"%s\"", nvw_pool_path(pool), layout,
-			g->layout);
+		return nvw_fail(NVW_E_INPUT, "%s: expected a pool of layout \"%s\", found \"%s\"",
+			nvw_pool_path(pool), layout, g->layout);
 	}
 	if (*ret_bytes == 0 || *ret_extent % 8 || nvw_pool_at(pool, *ret_extent, *ret_bytes) == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " bytes of data at offset %" PRIu64 ", found a pool that ends "
-			"before, or was never finished: remove it", nvw_pool_path(pool), *ret_bytes, *ret_extent);
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected %" PRIu64 " bytes of data at offset %" PRIu64
+			", found a pool that ends before, or was never finished: remove it",
+			nvw_pool_path(pool), *ret_bytes, *ret_extent);
 	}
 	return 0;
 }
@@ -169,8 +172,8 @@ static int set_protocol(struct emu_config *config, const char *protocol)
 	names[n] = NULL;
 	const char *const near = nvw_nearest(protocol, names);
 
-	return nvw_fail(NVW_E_USAGE, "protocol: there is no coherence protocol %s; did you mean %s?", protocol,
-		near ? near : names[0]);
+	return nvw_fail(NVW_E_USAGE, "protocol: there is no coherence protocol %s; did you mean %s?",
+		protocol, near ? near : names[0]);
 }
 
 static int configure(struct block_device *d)
@@ -262,7 +265,9 @@ static int arm_power_cut(struct block_device *d)
 	const int error = nvw_parse_time(d->options.power_cut, &cut.time_ps, &cycles);
 
 	if (error || cycles) {
-		return nvw_fail(NVW_E_USAGE, "power_cut: expected a simulated time such as 20us, found \"%s\"", d->options.power_cut);
+		return nvw_fail(NVW_E_USAGE,
+			"power_cut: expected a simulated time such as 20us, found \"%s\"",
+			d->options.power_cut);
 	}
 	d->cut_ps = cut.time_ps;
 	emu_set_power_cut(d->machine, &cut);
@@ -394,12 +399,15 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 static int check_range(const struct block_device *d, const struct block_io *io)
 {
 	if ((io->off | io->bytes) % 8 != 0) {
-		return nvw_fail(NVW_E_USAGE, "an I/O of %" PRIu64 " bytes at %" PRIu64 ": both are to be multiples of 8", io->bytes,
-			io->off);
+		return nvw_fail(NVW_E_USAGE,
+			"an I/O of %" PRIu64 " bytes at %" PRIu64 ": both are to be multiples of 8",
+			io->bytes, io->off);
 	}
 	if (io->bytes > d->options.bytes_max || io->off > d->bytes || io->bytes > d->bytes - io->off) {
-		return nvw_fail(NVW_E_USAGE, "an I/O of %" PRIu64 " bytes at %" PRIu64 " is not on the device of %" PRIu64 " bytes, or "
-			"longer than %" PRIu64, io->bytes, io->off, d->bytes, d->options.bytes_max);
+		return nvw_fail(NVW_E_USAGE,
+			"an I/O of %" PRIu64 " bytes at %" PRIu64 " is not on the device of %" PRIu64
+			" bytes, or longer than %" PRIu64,
+			io->bytes, io->off, d->bytes, d->options.bytes_max);
 	}
 	return 0;
 }
@@ -473,8 +481,9 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 	}
 	between_kernels(d);
 	error = send(d, ios, count, &args);
-	error = error ? error : nvw_launch(d->machine, "block I/O", block_kernel, &args,
-					(uint64_t)count * d->options.group_size, d->options.group_size);
+	error = error ? error :
+			nvw_launch(d->machine, "block I/O", block_kernel, &args,
+				(uint64_t)count * d->options.group_size, d->options.group_size);
 	const uint64_t ps = nvw_time_ps(d->machine) - began;
 
 	d->operations++;

@@ -25,17 +25,17 @@ struct engine_options {
 	unsigned int seed, group, scope, fault;
 };
 
-#define TEXT_OPTION(field, text)                                                                                 \
-	{                                                                                                        \
-		.name = #field, .lname = #field, .type = FIO_OPT_STR_STORE,                                      \
-		.off1 = offsetof(struct engine_options, field), .help = text, .category = FIO_OPT_C_ENGINE,      \
-		.group = FIO_OPT_G_INVALID,                                                                      \
+#define TEXT_OPTION(field, text)                                                                            \
+	{                                                                                                   \
+		.name = #field, .lname = #field, .type = FIO_OPT_STR_STORE,                                 \
+		.off1 = offsetof(struct engine_options, field), .help = text, .category = FIO_OPT_C_ENGINE, \
+		.group = FIO_OPT_G_INVALID,                                                                 \
 	}
-#define NUMBER_OPTION(field, least, most, value, text)                                                           \
-	{                                                                                                        \
-		.name = #field, .lname = #field, .type = FIO_OPT_INT,                                            \
-		.off1 = offsetof(struct engine_options, field), .minval = (least), .maxval = (most),             \
-		.def = (value), .help = text, .category = FIO_OPT_C_ENGINE, .group = FIO_OPT_G_INVALID,          \
+#define NUMBER_OPTION(field, least, most, value, text)                                                  \
+	{                                                                                               \
+		.name = #field, .lname = #field, .type = FIO_OPT_INT,                                   \
+		.off1 = offsetof(struct engine_options, field), .minval = (least), .maxval = (most),    \
+		.def = (value), .help = text, .category = FIO_OPT_C_ENGINE, .group = FIO_OPT_G_INVALID, \
 	}
 
 static struct fio_option options[] = {
@@ -51,14 +51,17 @@ static struct fio_option options[] = {
 		.off1 = offsetof(struct engine_options, scope),
 		.help = "Of the persist barrier that ends a write with sync=1",
 		.def = "workgroup",
-		.posval = {{.ival = "workgroup", .oval = NVW_WORKGROUP, .help = "Of the write's own work-group"},
+		.posval = {{.ival = "workgroup",
+				   .oval = NVW_WORKGROUP,
+				   .help = "Of the write's own work-group"},
 			{.ival = "kernel", .oval = NVW_KERNEL, .help = "Of all I/Os that run together"}},
 		.category = FIO_OPT_C_ENGINE,
 		.group = FIO_OPT_G_INVALID,
 	},
 	TEXT_OPTION(log, "Writes the persist log, and beside it FILE.image, the pool as it was before"),
 	TEXT_OPTION(report, "Writes the figures in simulated time, as JSON"),
-	TEXT_OPTION(power_cut, "Kills the job at this simulated time (20us): the pool keeps what was durable"),
+	TEXT_OPTION(
+		power_cut, "Kills the job at this simulated time (20us): the pool keeps what was durable"),
 	{
 		.name = "fault",
 		.lname = "fault",
@@ -66,11 +69,12 @@ static struct fio_option options[] = {
 		.off1 = offsetof(struct engine_options, fault),
 		.help = "A seeded bug, for crash tests to find",
 		.def = "none",
-		.posval = {
+		.posval =
+			{
 #define X(id, text, meaning) {.ival = text, .oval = BLOCK_FAULT_##id, .help = meaning},
-			BLOCK_FAULTS(X)
+				BLOCK_FAULTS(X)
 #undef X
-		},
+			},
 		.category = FIO_OPT_C_ENGINE,
 		.group = FIO_OPT_G_INVALID,
 	},
@@ -88,8 +92,12 @@ struct engine {
 /* The message goes to fio's log whole; what fio keeps of it may be cut short. */
 static int fail(struct thread_data *td, int error)
 {
-	const int number = error < 0 && error > -4096 ? -error : error == NVW_E_BUSY ? EBUSY : error == NVW_E_MEMORY ? ENOMEM :
-			   error == NVW_E_FULL ? ENOSPC : error == NVW_E_KERNEL || error == NVW_E_MODEL ? EIO : EINVAL;
+	const int number = error < 0 && error > -4096                    ? -error :
+			   error == NVW_E_BUSY                           ? EBUSY :
+			   error == NVW_E_MEMORY                         ? ENOMEM :
+			   error == NVW_E_FULL                           ? ENOSPC :
+			   error == NVW_E_KERNEL || error == NVW_E_MODEL ? EIO :
+									   EINVAL;
 
 	log_err("nvwave: %s: %s\n", td->o.name, nvw_error_message());
 	td_vmsg(td, number, nvw_error_message(), "nvwave");
@@ -107,7 +115,8 @@ static int create_file(struct thread_data *td, const struct fio_file *f)
 		return nvw_fail(-ENOENT, "%s does not exist: a job that writes creates it", f->file_name);
 	}
 	if (td->o.size == 0 && td->o.file_size_high == 0) {
-		return nvw_fail(NVW_E_USAGE, "%s does not exist: size= says how many bytes it is to have", f->file_name);
+		return nvw_fail(NVW_E_USAGE, "%s does not exist: size= says how many bytes it is to have",
+			f->file_name);
 	}
 	return block_device_create(f->file_name, wanted);
 }
@@ -118,7 +127,8 @@ static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t 
 	int error = 0;
 
 	if (td->files_index != 1) {
-		return nvw_fail(NVW_E_USAGE, "a job has one pool: expected one file, found %u", td->files_index);
+		return nvw_fail(
+			NVW_E_USAGE, "a job has one pool: expected one file, found %u", td->files_index);
 	}
 	if (td_trim(td)) {
 		return nvw_fail(NVW_E_USAGE, "NVRAM has nothing to trim: rw= is to read and write");
@@ -154,9 +164,11 @@ static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 static int engine_open_file(struct thread_data *td, struct fio_file *f)
 {
 	if (f->io_size > f->real_file_size || f->file_offset > f->real_file_size - f->io_size) {
-		return fail(td, nvw_fail(NVW_E_USAGE, "%s has %llu bytes, the job needs %llu from %llu: it takes another pool",
-					f->file_name, (unsigned long long)f->real_file_size, (unsigned long long)f->io_size,
-					(unsigned long long)f->file_offset));
+		return fail(
+			td, nvw_fail(NVW_E_USAGE,
+				    "%s has %llu bytes, the job needs %llu from %llu: it takes another pool",
+				    f->file_name, (unsigned long long)f->real_file_size,
+				    (unsigned long long)f->io_size, (unsigned long long)f->file_offset));
 	}
 	return 0;
 }
@@ -215,8 +227,8 @@ static int open_device(struct thread_data *td, struct engine *e)
 		.depth = e->depth,
 		.bytes_max = (td_max_bs(td) + 63) / 64 * 64};
 
-	snprintf(description, sizeof description, "job=%s iodepth=%u bs=%llu sync=%u fsync=%u group=%u", td->o.name, e->depth,
-		td_max_bs(td), td->o.sync_io, td->o.fsync_blocks, o->group);
+	snprintf(description, sizeof description, "job=%s iodepth=%u bs=%llu sync=%u fsync=%u group=%u",
+		td->o.name, e->depth, td_max_bs(td), td->o.sync_io, td->o.fsync_blocks, o->group);
 	if (td->files_index == 0) {
 		return nvw_fail(NVW_E_USAGE, "filename= names no pool");
 	}
@@ -336,7 +348,8 @@ static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *u)
 	return FIO_Q_QUEUED;
 }
 
-static int engine_getevents(struct thread_data *td, unsigned int min, unsigned int max, const struct timespec *timeout)
+static int engine_getevents(
+	struct thread_data *td, unsigned int min, unsigned int max, const struct timespec *timeout)
 {
 	struct engine *const e = td->io_ops_data;
 

@@ -8,7 +8,8 @@
 
 #include "core/units.h"
 
-static const char *const kind_names[] = {[BLOCK_READ] = "read", [BLOCK_WRITE] = "write", [BLOCK_SYNC] = "sync"};
+static const char *const kind_names[] = {
+	[BLOCK_READ] = "read", [BLOCK_WRITE] = "write", [BLOCK_SYNC] = "sync"};
 
 static double ns(uint64_t ps)
 {
@@ -26,8 +27,9 @@ void block_report_text(struct block_device *d, const char *job, FILE *to)
 	const struct emu_config *const c = block_device_config(d);
 	char time[NVW_UNIT_TEXT];
 
-	fprintf(to, "nvwave: %s: %s on %s, %s simulated in %llu kernels and syncs\n", job, c->protocol, c->name,
-		nvw_format_time(block_device_time_ps(d), time), (unsigned long long)block_device_operations(d));
+	fprintf(to, "nvwave: %s: %s on %s, %s simulated in %llu kernels and syncs\n", job, c->protocol,
+		c->name, nvw_format_time(block_device_time_ps(d), time),
+		(unsigned long long)block_device_operations(d));
 	for (enum block_kind kind = 0; kind < BLOCK_KINDS; kind++) {
 		struct block_figures f;
 
@@ -39,11 +41,14 @@ void block_report_text(struct block_device *d, const char *job, FILE *to)
 		if (f.bytes) {
 			fprintf(to, ", %.1f MiB/s", bytes_a_second(&f) / (1 << 20));
 		}
-		fprintf(to, ", latency p50 %.1f ns, p99 %.1f ns, max %.1f ns\n", ns(f.p50_ps), ns(f.p99_ps), ns(f.max_ps));
+		fprintf(to, ", latency p50 %.1f ns, p99 %.1f ns, max %.1f ns\n", ns(f.p50_ps), ns(f.p99_ps),
+			ns(f.max_ps));
 	}
-	fprintf(to, "  NVRAM: %llu lines written, %llu read; persist barriers: %llu work-item, %llu work-group, %llu kernel\n",
-		(unsigned long long)s->nvram_writes, (unsigned long long)s->nvram_reads, (unsigned long long)s->p_barriers_wi,
-		(unsigned long long)s->p_barriers_wg, (unsigned long long)s->p_barriers_kr);
+	fprintf(to,
+		"  NVRAM: %llu lines written, %llu read; persist barriers: %llu work-item, %llu work-group, %llu kernel\n",
+		(unsigned long long)s->nvram_writes, (unsigned long long)s->nvram_reads,
+		(unsigned long long)s->p_barriers_wi, (unsigned long long)s->p_barriers_wg,
+		(unsigned long long)s->p_barriers_kr);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------- */
@@ -53,9 +58,9 @@ static json_t *kind_json(struct block_device *d, enum block_kind kind)
 	struct block_figures f;
 
 	block_device_figures(d, kind, &f);
-	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)f.count, "bytes", (json_int_t)f.bytes, "busy_ns",
-		ns(f.busy_ps), "bytes_per_second", bytes_a_second(&f), "p50_ns", ns(f.p50_ps), "p99_ns", ns(f.p99_ps), "max_ns",
-		ns(f.max_ps));
+	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)f.count, "bytes",
+		(json_int_t)f.bytes, "busy_ns", ns(f.busy_ps), "bytes_per_second", bytes_a_second(&f),
+		"p50_ns", ns(f.p50_ps), "p99_ns", ns(f.p99_ps), "max_ns", ns(f.max_ps));
 }
 
 static json_t *machine_json(struct block_device *d)
@@ -66,7 +71,8 @@ static json_t *machine_json(struct block_device *d)
 	const struct emu_stat_info *const table = emu_stat_table(&n);
 
 	for (unsigned i = 0; i < n; i++) {
-		json_object_set_new(all, table[i].name, json_integer((json_int_t) * (const uint64_t *)(values + table[i].offset)));
+		json_object_set_new(all, table[i].name,
+			json_integer((json_int_t) * (const uint64_t *)(values + table[i].offset)));
 	}
 	return all;
 }
@@ -74,11 +80,13 @@ static json_t *machine_json(struct block_device *d)
 int block_report_json(struct block_device *d, const char *job, const char *path)
 {
 	const struct emu_config *const c = block_device_config(d);
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o}", "job", job, "machine", c->name, "protocol", c->protocol,
-		"simulated_ns", ns(block_device_time_ps(d)), "read", kind_json(d, BLOCK_READ), "write", kind_json(d, BLOCK_WRITE), "sync",
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o}", "job", job, "machine",
+		c->name, "protocol", c->protocol, "simulated_ns", ns(block_device_time_ps(d)), "read",
+		kind_json(d, BLOCK_READ), "write", kind_json(d, BLOCK_WRITE), "sync",
 		kind_json(d, BLOCK_SYNC), "statistics", machine_json(d));
 	const int error = !o ? nvw_fail(NVW_E_MEMORY, "no memory for the report") :
-			  json_dump_file(o, path, JSON_INDENT(2)) ? nvw_fail_errno("%s", path) : 0;
+			  json_dump_file(o, path, JSON_INDENT(2)) ? nvw_fail_errno("%s", path) :
+								    0;
 
 	json_decref(o);
 	return error;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <emu.h>
 
 #include "crashtest/crash.h"
+#include "crashtest/writes.h"
 
 enum { BLOCK = 1024, BLOCKS = 16, DEPTH = 4 };
 
@@ -369,6 +371,16 @@ static void what_cannot_be_explored_is_refused(void **state)
 	assert_non_null(strstr(nvw_error_message(), "not x86"));
 }
 
+static void a_file_that_is_no_log_has_no_writes(void **state)
+{
+	struct ct_writes *writes;
+	const int fd = open("/dev/null", O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_true(ct_writes_create(fd, NULL, 0, &writes) < 0);
+	close(fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -384,6 +396,7 @@ int main(void)
 		cmocka_unit_test_setup(a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make),
 		cmocka_unit_test_setup(the_log_that_a_power_cut_left_is_explored_too, make),
 		cmocka_unit_test_setup(what_cannot_be_explored_is_refused, make),
+		cmocka_unit_test(a_file_that_is_no_log_has_no_writes),
 	};
 	const char *const tmp = getenv("TMPDIR");
 

@@ -11,36 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
 
 static const char *nvwave;
-static char dir[64], output[1 << 16];
-
-/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
-static int run(const char *format, ...)
-{
-	char command[8192], line[8400];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(command, sizeof command, format, list);
-	va_end(list);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 /* The beginning of a job; more of them may follow on one command line, which is quicker: each is a process. */
 #define JOB(name, file) " --name=" name " --ioengine=external:" FIO_ENGINE " --filename=" file " --bs=4k --size=64k "

@@ -14,39 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include <nvw/persist_log.h>
 
+#include "common/shell.h"
+
 enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 
 static const char *nvwave, *wrapper;
-static char dir[64], output[1 << 16];
 static char *subjects[8], *raw_logs[8]; /* one a compiler, NULL at the end */
-
-/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
-static int run(const char *format, ...)
-{
-	char command[2048], line[2200];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(command, sizeof command, format, list);
-	va_end(list);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static void record(const char *program, const char *mode, unsigned number)
 {

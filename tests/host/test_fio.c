@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
 
 #define NEEDS_FIO()                                                      \
@@ -26,28 +26,6 @@
 	}
 
 static const char *nvwave, *jobs;
-static char dir[64], output[1 << 16];
-
-/* The shell's command line in dir, its output kept: the exit status. */
-static int run(const char *format, ...)
-{
-	char command[2048], line[2200];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(command, sizeof command, format, list);
-	va_end(list);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
-}
 
 /* nvwave fio's JSON, and its exit status. What fio says goes to standard error. */
 static json_t *fio(int expected, const char *arguments)
@@ -197,6 +175,13 @@ static void acknowledged_blocks_survive_kills(void **state)
 	json_decref(o);
 }
 
+static void kills_before_any_acknowledged_block_verify_nothing(void **state)
+{
+	NEEDS_FIO();
+	assert_int_equal(run("%s fio verify --size=4k --kills=2", nvwave), 2);
+	assert_non_null(strstr(output, "nothing was verified: no kill came after an acknowledged block, of 1 that"));
+}
+
 static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(void **state)
 {
 	NEEDS_FIO();
@@ -306,11 +291,12 @@ static void bad_options_are_told(void **state)
 		{"latency --bs=none", "--bs: expected a size"},
 		{"latency --sweep=100ns,10", "--sweep: 10 has no unit"},
 		{"bandwidth --sweep=0GB/s", "--sweep: expected a rate"},
-		{"latency --threads=2", "no key numjobs"},
+		{"latency --threads=2", "no line \"numjobs=\""},
 		{"mixed --sweep=1us", "belongs to nvwave fio latency and bandwidth"},
 		{"latency --kills=2", "belong to nvwave fio verify"},
 		{"verify --kills=0", "at least 1"},
 		{"latency --repeat=100", "at most 99"},
+		{"latency --bs=64 --sweep=2s --number-ios=10", "a program waits at most 1s, not 2s"},
 		{"verify --fault=none", "expected no-drain"},
 		{"latency --pool=x", "belong to nvwave run"},
 	};
@@ -348,6 +334,7 @@ int main(void)
 		cmocka_unit_test(threads_together_get_no_more_than_the_bandwidth),
 		cmocka_unit_test(the_mixed_job_reads_seventy_percent),
 		cmocka_unit_test(acknowledged_blocks_survive_kills),
+		cmocka_unit_test(kills_before_any_acknowledged_block_verify_nothing),
 		cmocka_unit_test(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent),
 		cmocka_unit_test(the_job_files_are_fios),
 		cmocka_unit_test(a_damaged_block_is_found_by_hand),

@@ -17,38 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include <nvw/persist_log.h>
 
+#include "common/shell.h"
+
 static const char *nvwave, *subject, *loader, *append_log, *list, *indexed_log, *indexed_log_check;
-static char dir[64], output[1 << 16];
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
-
-/* The shell's command line in dir, its output kept: the exit status, or 1000 and the signal. */
-static int run(const char *format, ...)
-{
-	char command[2048], line[2200];
-	va_list list_;
-
-	va_start(list_, format);
-	vsnprintf(command, sizeof command, format, list_);
-	va_end(list_);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
-
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
-
-	output[n] = '\0';
-	const int status = pclose(f);
-
-	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static const char *in_dir(const char *name)
 {
@@ -417,6 +396,8 @@ static void an_event_has_the_programs_source_line(void **state)
 	clean();
 	assert_int_equal(record("persist", 0), 0);
 	assert_int_equal(run("%s log dump log", nvwave), 0);
+	assert_non_null(strstr(output, "/pool, x86 persistency, ")); /* of no machine, by no kernel */
+	assert_null(strstr(output, "kernel"));
 	snprintf(expected, sizeof expected, "flush     tests/host/subject.c:%u (main)", line);
 	char *const flush = strstr(output, "flush     ");
 
@@ -681,6 +662,7 @@ static void an_exported_store_log_is_explored_like_the_record(void **state)
 	assert_non_null(strstr(output, "a;b"));
 	assert_int_equal(run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
 	assert_non_null(strstr(output, "found a kernel's"));
+	assert_int_equal(run("test -s out"), 1);
 }
 
 static void the_models_differ_where_they_should(void **state)

@@ -132,6 +132,18 @@ static void a_session_in_a_session_is_refused(void **state)
 	assert_true(printed("nvwave exec runs under nvwave exec"));
 }
 
+static void delays_that_would_hold_a_program_for_days_are_refused(void **state)
+{
+	assert_int_equal(run("%s exec --set nvram.write=1000000s -- true", nvwave), 2);
+	assert_true(printed("nvram.write: a program waits at most 1s, not 1e+06s"));
+	assert_int_equal(run("%s exec --set nvram.read=1001ms -- true", nvwave), 2);
+	assert_true(printed("nvram.read: a program waits at most 1s, not 1.001s"));
+	assert_int_equal(run("%s exec --set nvram.bandwidth=1B/s -- true", nvwave), 2);
+	assert_true(printed("nvram.bandwidth: 64 B/s at least, a line in a second, not 1"));
+	assert_int_equal(run("%s exec --delays=off --set nvram.write=1000000s -- true", nvwave), 0);
+	assert_int_equal(run("%s exec --set nvram.write=1s -- true", nvwave), 0);
+}
+
 static void a_library_that_the_linker_would_not_find_is_refused(void **state)
 {
 	clean();
@@ -437,6 +449,7 @@ int main(void)
 		cmocka_unit_test(a_program_is_looked_for_as_exec_does),
 		cmocka_unit_test(what_cannot_be_executed_is_refused),
 		cmocka_unit_test(a_session_in_a_session_is_refused),
+		cmocka_unit_test(delays_that_would_hold_a_program_for_days_are_refused),
 		cmocka_unit_test(a_library_that_the_linker_would_not_find_is_refused),
 		cmocka_unit_test(programs_that_are_executed_by_a_list_are_looked_at),
 		cmocka_unit_test(a_program_may_forget_its_environment),
