@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")"
 . scripts/dependencies.sh
 
-install_dependencies clang fio mandoc
+install_dependencies clang clang-format fio mandoc
 passed=0
 failed=0
 skipped=0

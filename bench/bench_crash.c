@@ -34,7 +34,8 @@ static int fail(void)
 static int write_stores(int fd)
 {
 	struct nvw_log_writer *w;
-	struct nvw_log_record r = {.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "b.c", .function = "b"}};
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "b.c", .function = "b"}};
 	int error = nvw_log_create_fd(dup(fd), "log", &info, &w);
 
 	if (error || nvw_log_append(w, &r)) {
@@ -83,7 +84,8 @@ static int bench_log(void)
 		return fail();
 	}
 	printf("persist log: written %.1f M records/s, read %.1f M records/s, %.1f bytes a store\n",
-		1e-6 * STORES / (t1 - t0), 1e-6 * STORES / (now() - t1), (double)lseek(fd, 0, SEEK_END) / STORES);
+		1e-6 * STORES / (t1 - t0), 1e-6 * STORES / (now() - t1),
+		(double)lseek(fd, 0, SEEK_END) / STORES);
 	close(fd);
 	return 0;
 }
@@ -110,14 +112,15 @@ static int write_run(int fd)
 			r.done.write = 2 * op + i + 1;
 			error = nvw_log_append(w, &r);
 		}
-		r = (struct nvw_log_record){.kind = NVW_LOG_ACK, .time_ps = op * 1000, .ack = {.first = op, .count = 4}};
+		r = (struct nvw_log_record){
+			.kind = NVW_LOG_ACK, .time_ps = op * 1000, .ack = {.first = op, .count = 4}};
 		error = error ? error : nvw_log_append(w, &r);
 	}
 	return error ? error : nvw_log_close(w, r.time_ps);
 }
 
-static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const uint64_t zero = 0;
 	int error = 0;

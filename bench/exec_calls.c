@@ -149,7 +149,8 @@ static void loop(char *pool, unsigned long calls)
 int main(int argc, char **argv)
 {
 	size_t bytes;
-	char *const pool = argc > 1 ? pmem_map_file(argv[1], POOL, PMEM_FILE_CREATE, 0600, &bytes, NULL) : NULL;
+	char *const pool =
+		argc > 1 ? pmem_map_file(argv[1], POOL, PMEM_FILE_CREATE, 0600, &bytes, NULL) : NULL;
 
 	if (pool == NULL) {
 		fprintf(stderr, "exec_calls FILE [loop N]\n");

@@ -55,9 +55,10 @@ int main(int argc, char **argv)
 {
 	uint64_t *const table = malloc(TABLE * sizeof *table), steps = 0;
 	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-	volatile uint64_t *const log = fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0 ?
-					       mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-					       MAP_FAILED;
+	volatile uint64_t *const log =
+		fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0 ?
+			mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+			MAP_FAILED;
 
 	if (table == NULL || log == MAP_FAILED) {
 		return 2;

@@ -38,12 +38,14 @@ int main(int argc, char **argv)
 	const double began = now_ns();
 
 	for (uint64_t i = 0; i < count; i++) {
-		TX_BEGIN(pool) {
+		TX_BEGIN(pool)
+		{
 			pmemobj_tx_add_range_direct(&root->counter, 8);
 			pmemobj_tx_add_range_direct(&root->slot[i * 7 % SLOTS], 8);
 			root->counter++;
 			root->slot[i * 7 % SLOTS] = i;
-		} TX_END
+		}
+		TX_END
 	}
 	printf("%.0f\n", (now_ns() - began) / (double)(count ? count : 1));
 	pmemobj_close(pool);

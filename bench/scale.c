@@ -36,8 +36,8 @@ static const struct {
 	const char *name;
 	nvw_kernel kernel;
 	unsigned rounds;
-} kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40}, {"a counter a work-group", count, 20},
-	{"one counter", contend, 20}};
+} kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40},
+	{"a counter a work-group", count, 20}, {"one counter", contend, 20}};
 
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -53,7 +53,9 @@ static int measure(const char *protocol, const char *cus, double *ret_ns)
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	r = r ? r : emu_create(&config, NULL, NULL, &m);
 	for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
-		struct args args = {.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = kernels[k].rounds};
+		struct args args = {.words = nvw_alloc(m, FOOTPRINT),
+			.lines = FOOTPRINT / 64,
+			.rounds = kernels[k].rounds};
 
 		ret_ns[k] = 1e9;
 		for (unsigned run = 0; r == 0 && run < RUNS; run++) {
@@ -77,13 +79,14 @@ int main(void)
 	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
 		double few[KERNELS], many[KERNELS];
 
-		if (measure(protocols[p], "gpu.cus=4", few) < 0 || measure(protocols[p], "gpu.cus=128", many) < 0) {
+		if (measure(protocols[p], "gpu.cus=4", few) < 0 ||
+			measure(protocols[p], "gpu.cus=128", many) < 0) {
 			fprintf(stderr, "%s\n", nvw_error_message());
 			return 1;
 		}
 		for (unsigned k = 0; k < KERNELS; k++) {
-			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n", protocols[p],
-				kernels[k].name, few[k], many[k], many[k] / few[k]);
+			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n",
+				protocols[p], kernels[k].name, few[k], many[k], many[k] / few[k]);
 		}
 	}
 	return 0;

@@ -50,7 +50,8 @@ static char *command_text(int argc, char **argv, const char *protocol)
 	for (int i = 0; f && i < argc; i++) {
 		const bool each = protocol && !strcmp(argv[i], "--protocol=each");
 
-		fprintf(f, "%s%s%s", i ? " " : "nvwave ", each ? "--protocol=" : argv[i], each ? protocol : "");
+		fprintf(f, "%s%s%s", i ? " " : "nvwave ", each ? "--protocol=" : argv[i],
+			each ? protocol : "");
 	}
 	return f && fclose(f) == 0 ? text : NULL;
 }
@@ -90,10 +91,12 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 	int worst = STATUS_CLEAN;
 
 	if (request->html || request->options.save || request->options.resume || request->options.shards) {
-		nvw_fail(NVW_E_USAGE, "--protocol=each makes a report a protocol: --html, --save, --resume and --shard want one protocol");
+		nvw_fail(NVW_E_USAGE,
+			"--protocol=each makes a report a protocol: --html, --save, --resume and --shard want one protocol");
 		return cli_fail();
 	}
-	for (; emu_protocol_info(protocols, &name, &citation, &summary) && worst != STATUS_INPUT; protocols++) {
+	for (; emu_protocol_info(protocols, &name, &citation, &summary) && worst != STATUS_INPUT;
+		protocols++) {
 		int status;
 
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", name);
@@ -116,8 +119,7 @@ static int store_log(const struct cli_session *s, struct crash_request *request,
 	int status;
 
 	if (s->workload) {
-		nvw_fail(NVW_E_USAGE,
-			"%s is a run by itself: a workload (%s) has no place beside it",
+		nvw_fail(NVW_E_USAGE, "%s is a run by itself: a workload (%s) has no place beside it",
 			request->exec ? "--exec" : "--store-log", s->workload->name);
 		status = cli_fail();
 	} else {

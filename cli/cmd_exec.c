@@ -59,7 +59,8 @@ static int check_distinct(const struct host_control *c, const char *path)
 
 	for (unsigned i = 0; stat(path, &s) == 0 && i < c->file_count; i++) {
 		if (c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino) {
-			return nvw_fail(NVW_E_INPUT, "--record: %s is a file of the program: it stays as it is", path);
+			return nvw_fail(NVW_E_INPUT,
+				"--record: %s is a file of the program: it stays as it is", path);
 		}
 	}
 	return 0;
@@ -174,10 +175,12 @@ int cmd_exec(int argc, char **argv)
 	int error = cli_session_begin(&session, last, argv, own, &r);
 
 	if (!error && !session.help && (session.pool_path || session.log_path)) {
-		error = nvw_fail(NVW_E_USAGE, "exec: the program maps its own files; --pool and --log belong to nvwave run");
+		error = nvw_fail(NVW_E_USAGE,
+			"exec: the program maps its own files; --pool and --log belong to nvwave run");
 	}
 	if (!error && !session.help && session.workload) {
-		error = nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"", session.workload->name);
+		error = nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
+			session.workload->name);
 	}
 	if (!error && !session.help && last + 1 >= argc) {
 		error = nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");

@@ -86,7 +86,8 @@ static void list_models(struct table *t)
 
 		for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
 			if (model->axioms >> k & 1) {
-				snprintf(axioms + strlen(axioms), sizeof axioms - strlen(axioms), "%s%s", *axioms ? ", " : "", name);
+				snprintf(axioms + strlen(axioms), sizeof axioms - strlen(axioms), "%s%s",
+					*axioms ? ", " : "", name);
 			}
 		}
 		add(t, model->name, model->who, axioms, NULL);

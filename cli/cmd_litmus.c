@@ -53,8 +53,8 @@ static void print(const struct litmus_report *r, bool brief)
 	if (brief) {
 		return;
 	}
-	printf("  %s by %s: %s\n", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed", *t->model ? t->model : "no model",
-		t->outcome_text);
+	printf("  %s by %s: %s\n", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed",
+		*t->model ? t->model : "no model", t->outcome_text);
 	if (!r->is_claimed) {
 		printf("  not claimed: %s\n", r->why);
 	}
@@ -64,13 +64,15 @@ static void print(const struct litmus_report *r, bool brief)
 	}
 	puts(r->is_exhaustive ? "exhaustive" : "sampled");
 	for (unsigned i = 0; i < r->outcome_count && i < OUTCOMES_SHOWN; i++) {
-		printf("  %c %10" PRIu64 "  %s\n", r->outcome[i].holds ? '*' : ' ', r->outcome[i].count, r->outcome[i].text);
+		printf("  %c %10" PRIu64 "  %s\n", r->outcome[i].holds ? '*' : ' ', r->outcome[i].count,
+			r->outcome[i].text);
 	}
 	if (r->outcome_count > OUTCOMES_SHOWN) {
 		printf("               and %u other final states\n", r->outcome_count - OUTCOMES_SHOWN);
 	}
 	if (r->unfinished) {
-		printf("    %10" PRIu64 "  no end: a deadlock, or an order that contradicts itself\n", r->unfinished);
+		printf("    %10" PRIu64 "  no end: a deadlock, or an order that contradicts itself\n",
+			r->unfinished);
 	}
 	if (*r->witness) {
 		printf("  seen first with %s\n", r->witness);
@@ -82,16 +84,20 @@ static json_t *to_json(const struct litmus_report *r)
 	json_t *const outcomes = json_array();
 
 	for (unsigned i = 0; i < r->outcome_count; i++) {
-		json_array_append_new(outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
-							r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
+		json_array_append_new(
+			outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
+					  r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}", "test",
-		r->test->name, "file", r->test->file, "model", r->test->model, "protocol", r->protocol, "persistency",
-		r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency), "outcome", r->test->outcome_text, "said",
-		r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed", "claimed", r->is_claimed, "verdict",
-		litmus_report_verdict(r), "seen", (json_int_t)r->seen, "schedules", (json_int_t)r->schedules, "unfinished",
-		(json_int_t)r->unfinished, "states", (json_int_t)r->states, "situations", (json_int_t)r->situations,
-		"exhaustive", r->is_exhaustive, "states_seen", outcomes, "witness", r->witness);
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}",
+		"test", r->test->name, "file", r->test->file, "model", r->test->model, "protocol",
+		r->protocol, "persistency",
+		r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency), "outcome",
+		r->test->outcome_text, "said", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed",
+		"claimed", r->is_claimed, "verdict", litmus_report_verdict(r), "seen", (json_int_t)r->seen,
+		"schedules", (json_int_t)r->schedules, "unfinished", (json_int_t)r->unfinished, "states",
+		(json_int_t)r->states, "situations", (json_int_t)r->situations, "exhaustive",
+		r->is_exhaustive, "states_seen", outcomes, "witness", r->witness);
 }
 
 static int take_report(struct command *c, unsigned protocol, const struct litmus_report *r)
@@ -106,7 +112,9 @@ static int take_report(struct command *c, unsigned protocol, const struct litmus
 		print(r, c->brief);
 		return 0;
 	}
-	return json_array_append_new(c->reports, to_json(r)) ? nvw_fail(NVW_E_MEMORY, "no memory for the report") : 0;
+	return json_array_append_new(c->reports, to_json(r)) ?
+		       nvw_fail(NVW_E_MEMORY, "no memory for the report") :
+		       0;
 }
 
 static void print_summary(const struct command *c)
@@ -143,8 +151,8 @@ static int print_json(struct command *c)
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
 	}
-	whole = json_pack("{s:s, s:O, s:o}", "verdict", c->has_failed ? "inconsistent" : "consistent", "tests", c->reports,
-		"summary", summary);
+	whole = json_pack("{s:s, s:O, s:o}", "verdict", c->has_failed ? "inconsistent" : "consistent",
+		"tests", c->reports, "summary", summary);
 	error = json_dumpf(whole, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(whole);
@@ -153,7 +161,8 @@ static int print_json(struct command *c)
 
 /* ---- Running --------------------------------------------------------------------------------------------------------- */
 
-static int run_test(struct command *c, unsigned protocol, const struct litmus_test *test, struct litmus_report *report)
+static int run_test(
+	struct command *c, unsigned protocol, const struct litmus_test *test, struct litmus_report *report)
 {
 	int error = 0;
 
@@ -186,7 +195,8 @@ static int run_tests(struct command *c)
 		}
 	}
 	free(report);
-	return error || chosen ? error : nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+	return error || chosen ? error :
+				 nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
 }
 
 /* ---- The command line -------------------------------------------------------------------------------------------------- */
@@ -207,8 +217,10 @@ static int take_protocol(struct command *c, const char *value)
 		}
 	}
 	near = nvw_nearest(value, names);
-	return c->protocol_count ? 0 : nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; %s%s%s", value,
-						near ? "did you mean " : "see nvwave list protocols", near ? near : "", near ? "?" : "");
+	return c->protocol_count ? 0 :
+				   nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; %s%s%s", value,
+					   near ? "did you mean " : "see nvwave list protocols",
+					   near ? near : "", near ? "?" : "");
 }
 
 static int take_number(const char *name, const char *value, uint64_t *ret)
@@ -241,8 +253,8 @@ static int take_option(struct command *c, const char *arg)
 	static const struct {
 		const char *name;
 		int (*take)(struct command *command, const char *value);
-	} options[] = {{"--protocol=", take_protocol}, {"--schedules=", take_schedules}, {"--seed=", take_seed},
-		{"--test=", take_only}};
+	} options[] = {{"--protocol=", take_protocol}, {"--schedules=", take_schedules},
+		{"--seed=", take_seed}, {"--test=", take_only}};
 	const int format = cli_output_format(arg, &c->json);
 
 	if (format) {

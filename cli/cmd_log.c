@@ -19,7 +19,7 @@ struct sites {
 	struct {
 		char file[128], function[64];
 		unsigned line;
-	} *site;
+	} * site;
 };
 
 static int remember_site(struct sites *s, const struct nvw_log_record *r)
@@ -144,8 +144,8 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 		break;
 	case NVW_LOG_FLUSH:
 		print_place(s, r->flush.site);
-		printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off, (ull)r->flush.bytes,
-			r->flush.ordered ? ", in order" : "");
+		printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off,
+			(ull)r->flush.bytes, r->flush.ordered ? ", in order" : "");
 		break;
 	case NVW_LOG_FENCE:
 		print_place(s, r->fence.site);
@@ -311,10 +311,10 @@ static void json_record(const struct sites *s, const struct nvw_log_record *r)
 
 static void json_info(const struct nvw_log_info *i)
 {
-	print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "record", "info", "workload",
-		i->workload, "options", i->options, "machine", i->machine, "protocol", i->protocol, "model",
-		i->model, "domain", i->domain, "seed", (json_int_t)i->seed, "pool_bytes",
-		(json_int_t)i->pool_bytes, "atomicity", (int)i->atomicity));
+	print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "record", "info",
+		"workload", i->workload, "options", i->options, "machine", i->machine, "protocol",
+		i->protocol, "model", i->model, "domain", i->domain, "seed", (json_int_t)i->seed,
+		"pool_bytes", (json_int_t)i->pool_bytes, "atomicity", (int)i->atomicity));
 }
 
 /* ---- The command ------------------------------------------------------------------------------------------- */

@@ -142,7 +142,9 @@ static int measured_part(struct run *run)
 	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
 	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
-	return r || !run->drive ? r : nvw__drive_describe(run->drive, run->acks.count - acknowledged, &run->report);
+	return r || !run->drive ?
+		       r :
+		       nvw__drive_describe(run->drive, run->acks.count - acknowledged, &run->report);
 }
 
 /* 0, NVW_E_INCONSISTENT, or an error; *ret_verdict in words. */
@@ -276,8 +278,8 @@ static int take_number(const char *arg, const char *name, uint64_t most, uint64_
 	}
 	r = nvw_parse_count(arg + n + 1, ret);
 	if (r < 0 || *ret > most) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected 0 to %llu, found \"%s\"", name, (unsigned long long)most,
-			arg + n + 1);
+		return nvw_fail(NVW_E_USAGE, "%s: expected 0 to %llu, found \"%s\"", name,
+			(unsigned long long)most, arg + n + 1);
 	}
 	return 1;
 }
@@ -297,7 +299,8 @@ static int take_check(const char *arg, struct run *run)
 			return 1;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "--check: expected races, races:drf or races:hrf, found \"%s\"", arg + 8);
+	return nvw_fail(
+		NVW_E_USAGE, "--check: expected races, races:drf or races:hrf, found \"%s\"", arg + 8);
 }
 
 static int take_own(const char *arg, void *context)
@@ -322,7 +325,8 @@ int cmd_run(int argc, char **argv)
 		return STATUS_CLEAN;
 	}
 	if (r == 0 && session.each_protocol) {
-		r = nvw_fail(NVW_E_USAGE, "a run is under one protocol: --protocol=each belongs to nvwave crash");
+		r = nvw_fail(
+			NVW_E_USAGE, "a run is under one protocol: --protocol=each belongs to nvwave crash");
 	}
 	r = r ? r : dump_machine(&session);
 	r = r ? r : execute(&run, &verdict);

@@ -59,7 +59,8 @@ static int take_protocol(struct torture_command *c, const char *value)
 			return 0;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "--protocol: no coherence protocol is called \"%s\"; see nvwave list protocols", value);
+	return nvw_fail(NVW_E_USAGE,
+		"--protocol: no coherence protocol is called \"%s\"; see nvwave list protocols", value);
 }
 
 /* The value of option name in the arguments from *i on: "--name=value" or "--name value"; NULL if it is another. */
@@ -111,7 +112,8 @@ static int take(struct torture_command *c, int argc, char **argv, int *i)
 		c->options.fault = value;
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE, "torture: \"%s\" is not understood; see nvwave torture --help", argv[*i]);
+	return nvw_fail(
+		NVW_E_USAGE, "torture: \"%s\" is not understood; see nvwave torture --help", argv[*i]);
 }
 
 static int parse(struct torture_command *c, int argc, char **argv)
@@ -126,7 +128,8 @@ static int parse(struct torture_command *c, int argc, char **argv)
 		r = take(c, argc, argv, &i);
 	}
 	if (r == 0 && c->faults && c->options.fault) {
-		r = nvw_fail(NVW_E_USAGE, "torture: --faults leaves out every action, --fault=%s one", c->options.fault);
+		r = nvw_fail(NVW_E_USAGE, "torture: --faults leaves out every action, --fault=%s one",
+			c->options.fault);
 	}
 	if (!counted) {
 		c->options.programs = c->faults ? FAULT_PROGRAMS : c->options.seconds > 0 ? 0 : PROGRAMS;
@@ -138,7 +141,8 @@ static int parse(struct torture_command *c, int argc, char **argv)
 
 static void print_repetition(const struct torture_command *c, const struct torture_result *result)
 {
-	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol, (unsigned long long)result->seed);
+	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
+		(unsigned long long)result->seed);
 	for (unsigned i = 0; i < c->setting_count; i++) {
 		printf(" --set=%s", c->settings[i]);
 	}
@@ -150,12 +154,14 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 
 static void print_result(const struct torture_command *c, const struct torture_result *result)
 {
-	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol, (unsigned long long)result->programs,
-		(unsigned long long)result->operations, result->failed ? "FAILED" : "every load was right");
+	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol,
+		(unsigned long long)result->programs, (unsigned long long)result->operations,
+		result->failed ? "FAILED" : "every load was right");
 	if (result->failed) {
 		printf("  seed %llu: %s\n", (unsigned long long)result->seed, result->text);
 		print_repetition(c, result);
-		printf("  of its %u steps %u are enough:\n%s", result->steps, result->steps_left, result->listing);
+		printf("  of its %u steps %u are enough:\n%s", result->steps, result->steps_left,
+			result->listing);
 	}
 	fflush(stdout);
 }
@@ -163,7 +169,8 @@ static void print_result(const struct torture_command *c, const struct torture_r
 static json_t *describe(const struct torture_command *c, const struct torture_result *result)
 {
 	json_t *const row = json_pack("{s:s, s:I, s:I, s:b}", "protocol", c->options.protocol, "programs",
-		(json_int_t)result->programs, "operations", (json_int_t)result->operations, "failed", result->failed);
+		(json_int_t)result->programs, "operations", (json_int_t)result->operations, "failed",
+		result->failed);
 
 	if (c->options.fault) {
 		json_object_set_new(row, "fault", json_string(c->options.fault));
@@ -201,14 +208,15 @@ static int run_programs(struct torture_command *c)
 
 /* ---- Faults -------------------------------------------------------------------------------- */
 
-static void print_fault(const struct torture_command *c, const struct torture_result *result, const char *unnoticed)
+static void print_fault(
+	const struct torture_command *c, const struct torture_result *result, const char *unnoticed)
 {
 	printf("%-11s  %-48s  ", c->options.protocol, c->options.fault);
 	if (result->failed) {
 		printf("found after %llu: %s\n", (unsigned long long)result->programs, result->text);
 	} else {
-		printf("survived %llu%s%s\n", (unsigned long long)result->programs, unnoticed ? ": " : ", WHICH IT SHOULD NOT",
-			unnoticed ? unnoticed : "");
+		printf("survived %llu%s%s\n", (unsigned long long)result->programs,
+			unnoticed ? ": " : ", WHICH IT SHOULD NOT", unnoticed ? unnoticed : "");
 	}
 	fflush(stdout);
 }
@@ -220,7 +228,8 @@ static int run_faults(struct torture_command *c)
 	unsigned found = 0;
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && (c->options.fault = emu_protocol_action(c->options.protocol, i)); i++) {
+	for (unsigned i = 0; r == 0 && (c->options.fault = emu_protocol_action(c->options.protocol, i));
+		i++) {
 		const char *const unnoticed = torture_unnoticed(c->options.protocol, c->options.fault);
 
 		r = torture_run(&c->options, &result);
@@ -232,7 +241,8 @@ static int run_faults(struct torture_command *c)
 		if (c->json) {
 			json_t *const row = describe(c, &result);
 
-			json_object_set_new(row, "unnoticed", unnoticed ? json_string(unnoticed) : json_null());
+			json_object_set_new(
+				row, "unnoticed", unnoticed ? json_string(unnoticed) : json_null());
 			json_array_append_new(c->report, row);
 		} else {
 			print_fault(c, &result, unnoticed);

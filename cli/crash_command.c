@@ -252,7 +252,8 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE,
 			"--store-log, --exec: --image=FILE is needed, the file as it was before the program began");
 	}
-	const bool needs_none = r->store_log != NULL && r->check == NULL && r->check_lib == NULL && ct_is_block_log(r->store_log);
+	const bool needs_none = r->store_log != NULL && r->check == NULL && r->check_lib == NULL &&
+				ct_is_block_log(r->store_log);
 
 	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
 		return nvw_fail(NVW_E_USAGE,

@@ -32,7 +32,8 @@ NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 int crash_store_log(const struct crash_request *request, const char *command, bool json);
 
 /* --exec: records the program's run on a copy of the image, and goes on as with its log. The exit status. */
-int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command, bool json);
+int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command,
+	bool json);
 
 /* --merge: the JSON reports of all shards of an exploration, as one report. */
 int crash_merge(int argc, char **argv);

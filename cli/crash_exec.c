@@ -42,13 +42,15 @@ static int copy_bytes(const char *from_path, const char *to_path)
 		return errno == ENOENT ? 0 : nvw_fail_errno("%s", from_path); /* or the program makes it */
 	}
 	if (!S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a regular file, found a folder, a device or a pipe", from_path);
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected a regular file, found a folder, a device or a pipe", from_path);
 	}
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0;
 
-	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0 && (n = pread(from, buffer, sizeof buffer, at)) > 0) {
+	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0 &&
+		(n = pread(from, buffer, sizeof buffer, at)) > 0) {
 		good = pwrite(to, buffer, (size_t)n, at) == n;
 		at += n;
 	}
@@ -118,14 +120,16 @@ static int make_command(const char *command, const char *image, struct working_c
 
 		length = image_length ? image_length : 1;
 		named += image_length > 0;
-		fprintf(f, "%.*s", image_length ? (int)strlen(w->path) : 1, image_length ? w->path : command + at);
+		fprintf(f, "%.*s", image_length ? (int)strlen(w->path) : 1,
+			image_length ? w->path : command + at);
 	}
 	if (f == NULL || fclose(f)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}
 	if (named == 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"--exec: expected %s, or {}, in \"%s\": the program is to work on a copy of it", image, command);
+			"--exec: expected %s, or {}, in \"%s\": the program is to work on a copy of it",
+			image, command);
 	}
 	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
 		w->words[n++] = shell;
@@ -158,11 +162,12 @@ static void tell_end(const struct host_session *s)
 	const struct host_control *const c = s->control;
 
 	if (WIFSIGNALED(s->status) && c->kill_at == 0) {
-		fprintf(stderr, "nvwave: note: %s ended by signal %d (%s): what it did until then is explored\n", s->program,
-			WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+		fprintf(stderr,
+			"nvwave: note: %s ended by signal %d (%s): what it did until then is explored\n",
+			s->program, WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
 	} else if (WIFEXITED(s->status) && WEXITSTATUS(s->status) != 0) {
-		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n", s->program,
-			WEXITSTATUS(s->status));
+		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n",
+			s->program, WEXITSTATUS(s->status));
 	}
 }
 
@@ -170,7 +175,8 @@ static void tell_gaps(const struct host_control *c)
 {
 	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
 		if (c->gap[i] > 0) {
-			fprintf(stderr, "nvwave: note: the record has a gap: %s\n", host_gap_text((enum host_gap)i));
+			fprintf(stderr, "nvwave: note: the record has a gap: %s\n",
+				host_gap_text((enum host_gap)i));
 		}
 	}
 	if (c->stray[0] != '\0') {
@@ -191,7 +197,9 @@ static int find_file(const struct host_session *s, const char *path, unsigned *r
 		}
 	}
 	if (found > 1) {
-		fprintf(stderr, "nvwave: note: %s replaced the file by another of its name: only the first is explored\n", s->program);
+		fprintf(stderr,
+			"nvwave: note: %s replaced the file by another of its name: only the first is explored\n",
+			s->program);
 	}
 	return found > 0;
 }
@@ -201,7 +209,9 @@ static int refuse_unmapped(const struct host_session *s)
 	const struct host_control *const c = s->control;
 
 	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program,
-		c->file_count ? ", but " : c->attached ? ", nor any other file" : ": it did not load the library that watches it",
+		c->file_count ? ", but " :
+		c->attached   ? ", nor any other file" :
+				": it did not load the library that watches it",
 		c->file_count ? c->file[0].path : "");
 }
 
@@ -210,13 +220,15 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 {
 	struct host_counts counts;
 	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int error = fd < 0 ? nvw_fail_errno("%s", r->log) : host_session_convert(s, file, fd, r->log, &counts);
+	int error =
+		fd < 0 ? nvw_fail_errno("%s", r->log) : host_session_convert(s, file, fd, r->log, &counts);
 
 	error = error ? error : host_session_save_base(s, file, r->base);
 	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
 		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program,
-			s->control->instrumented ? "it, neither by libpmem nor by what nvwave-cc has built" :
-						   "through libpmem: flushes of its own are not seen; nvwave-cc makes them seen");
+			s->control->instrumented ?
+				"it, neither by libpmem nor by what nvwave-cc has built" :
+				"through libpmem: flushes of its own are not seen; nvwave-cc makes them seen");
 	}
 	return error;
 }
@@ -270,7 +282,8 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 	return found;
 }
 
-static int explore(const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)
+static int explore(
+	const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)
 {
 	const struct ct_foreign foreign = {.store_log = t->log,
 		.image = t->base,
@@ -349,7 +362,8 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 
 /* ---- The whole ---------------------------------------------------------------------------------------------------------- */
 
-int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
+int crash_exec(
+	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
 	struct tested t = {.machine = machine, .request = request, .command = command};
 	struct crash_request explored = *request;

@@ -12,14 +12,16 @@ struct crash_heading {
 	const char *command;  /* that repeats this test */
 	unsigned atomicity;
 	uint64_t seed;
-	bool intervals;       /* list them all, in text */
+	bool intervals; /* list them all, in text */
 };
 
 void crash_matrix_text(const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
-NVW_CHECKED int crash_matrix_json(const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
+NVW_CHECKED int crash_matrix_json(
+	const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
 
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 /* NVW_E_MEMORY or NVW_E_SYSTEM if it could not be written. */
-NVW_CHECKED int crash_report_json(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
+NVW_CHECKED int crash_report_json(
+	const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 
 #endif

@@ -30,7 +30,8 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 		const uint64_t wasted = c->site[i].idle_flushes + c->site[i].empty_fences;
 		unsigned at = n < PLACES ? n : PLACES;
 
-		while (at > 0 && wasted > c->site[worst[at - 1] - 1].idle_flushes + c->site[worst[at - 1] - 1].empty_fences) {
+		while (at > 0 && wasted > c->site[worst[at - 1] - 1].idle_flushes +
+						  c->site[worst[at - 1] - 1].empty_fences) {
 			at--;
 		}
 		if (wasted == 0 || at == PLACES) {
@@ -46,7 +47,8 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 static const char *ending(const struct host_session *s, char text[96])
 {
 	if (WIFSIGNALED(s->status)) {
-		snprintf(text, 96, "ended by signal %d (%s)", WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+		snprintf(text, 96, "ended by signal %d (%s)", WTERMSIG(s->status),
+			strsignal(WTERMSIG(s->status)));
 	} else {
 		snprintf(text, 96, "ended with status %d", WEXITSTATUS(s->status));
 	}
@@ -63,13 +65,15 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 		note(context, "the program did not load the library that watches it: nothing was seen", 1);
 	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0) {
 		note(context,
-			c->instrumented ? "nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built" :
-					  "no function of libpmem was called through the dynamic linker: a libpmem that is linked "
-					  "statically, or flushes of the program's own, are not seen; nvwave-cc makes them seen",
+			c->instrumented ?
+				"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built" :
+				"no function of libpmem was called through the dynamic linker: a libpmem that is linked "
+				"statically, or flushes of the program's own, are not seen; nvwave-cc makes them seen",
 			1);
 	}
 	if (c->threads > HOST_THREADS_MAX) {
-		note(context, "threads beyond the 1024th are not in the counts", c->threads - HOST_THREADS_MAX);
+		note(context, "threads beyond the 1024th are not in the counts",
+			c->threads - HOST_THREADS_MAX);
 	}
 	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
 		if (c->gap[i] > 0) {
@@ -131,8 +135,9 @@ static void print_advice(const struct host_control *c, FILE *to)
 				(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
 		}
 		if (s->empty_fences > 0) {
-			fprintf(to, "%s%llu of %llu drains had nothing flushed before them", s->idle_flushes ? "; " : "",
-				(unsigned long long)s->empty_fences, (unsigned long long)s->fences);
+			fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
+				s->idle_flushes ? "; " : "", (unsigned long long)s->empty_fences,
+				(unsigned long long)s->fences);
 		}
 		fputc('\n', to);
 	}
@@ -190,10 +195,11 @@ static json_t *advice_json(const struct host_control *c)
 		const struct host_site *const s = &c->site[worst[i] - 1];
 
 		host_place_of(c, worst[i], &p);
-		json_array_append_new(list,
-			json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I}", "file", p.file, "line", (int)p.line, "function",
-				p.function, "flushes", (json_int_t)s->flushes, "idle_flushes", (json_int_t)s->idle_flushes,
-				"fences", (json_int_t)s->fences, "empty_fences", (json_int_t)s->empty_fences));
+		json_array_append_new(
+			list, json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I}", "file", p.file, "line",
+				      (int)p.line, "function", p.function, "flushes", (json_int_t)s->flushes,
+				      "idle_flushes", (json_int_t)s->idle_flushes, "fences",
+				      (json_int_t)s->fences, "empty_fences", (json_int_t)s->empty_fences));
 	}
 	return list;
 }
@@ -210,10 +216,12 @@ int exec_report_json(const struct host_session *s, FILE *to)
 	HOST_STATS(STAT)
 #undef STAT
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
-	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "program", s->program, "status",
-		WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal", WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0,
-		"seconds", s->seconds, "processes", (int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
-		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c), "notes", notes);
+	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "program",
+		s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal",
+		WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds, "processes",
+		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
+		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c),
+		"notes", notes);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");

@@ -7,6 +7,7 @@
 
 /* Writes path (replaced). Source lines are shown where the files are found from the working directory or from where
  * this program was built. */
-NVW_CHECKED int crash_report_html(const struct crash_heading *heading, const struct ct_result *result, const char *path);
+NVW_CHECKED int crash_report_html(
+	const struct crash_heading *heading, const struct ct_result *result, const char *path);
 
 #endif

@@ -51,7 +51,8 @@ static int unknown(const char *name)
 static void occupy_standard_files(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
 			return;
 		}
 	}

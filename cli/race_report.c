@@ -41,21 +41,23 @@ static void print_remedy(const struct emu_race *race, FILE *to)
 	} else if (race->kind == EMU_RACE_SCOPES) {
 		fputs("    a scope of both that includes both work-items would do\n", to);
 	} else if (race->release.site) {
-		fprintf(to, "    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; a scope that includes "
-			    "both would order them\n",
-			race->release.scope, race->release.site->file, race->release.site->line, race->acquire.scope,
-			race->acquire.site->file, race->acquire.site->line);
+		fprintf(to,
+			"    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; a scope that includes "
+			"both would order them\n",
+			race->release.scope, race->release.site->file, race->release.site->line,
+			race->acquire.scope, race->acquire.site->file, race->acquire.site->line);
 	} else if (race->scopes_to_blame) {
-		fputs("    scope mismatch: releases and acquires would order them if their scopes included both\n", to);
+		fputs("    scope mismatch: releases and acquires would order them if their scopes included both\n",
+			to);
 	}
 }
 
 static void print_race(unsigned number, const struct emu_race *race, FILE *to)
 {
-	fprintf(to, " %u  %s, %u byte%s at %s offset 0x%" PRIx64 ", kernel \"%s\", %" PRIu64 " time%s%s\n", number,
-		headline(race), race->bytes, race->bytes == 1 ? "" : "s", race->in_nvram ? "pool" : "DRAM", race->offset,
-		race->kernel, race->count, race->count == 1 ? "" : "s",
-		race->same_value ? ", always the same value" : "");
+	fprintf(to, " %u  %s, %u byte%s at %s offset 0x%" PRIx64 ", kernel \"%s\", %" PRIu64 " time%s%s\n",
+		number, headline(race), race->bytes, race->bytes == 1 ? "" : "s",
+		race->in_nvram ? "pool" : "DRAM", race->offset, race->kernel, race->count,
+		race->count == 1 ? "" : "s", race->same_value ? ", always the same value" : "");
 	print_access("first", &race->first, to);
 	print_access("then ", &race->second, to);
 	print_remedy(race, to);
@@ -67,8 +69,9 @@ void cli_print_races(const struct emu_race_report *report, FILE *to)
 		fprintf(to, "races: none under %s\n", report->model);
 		return;
 	}
-	fprintf(to, "races: %" PRIu64 " under %s, between %s%u pair%s of source lines\n", report->races, report->model,
-		report->unlisted ? "more than " : "", report->count, report->count == 1 ? "" : "s");
+	fprintf(to, "races: %" PRIu64 " under %s, between %s%u pair%s of source lines\n", report->races,
+		report->model, report->unlisted ? "more than " : "", report->count,
+		report->count == 1 ? "" : "s");
 	for (unsigned i = 0; i < report->count; i++) {
 		print_race(i + 1, &report->race[i], to);
 	}
@@ -81,8 +84,9 @@ void cli_print_races(const struct emu_race_report *report, FILE *to)
 
 static json_t *place_json(const struct emu_race_access *a)
 {
-	return json_pack("{s:s, s:i, s:s, s:s, s:s?, s:s?}", "file", a->site->file, "line", (int)a->site->line,
-		"function", a->site->function, "kind", a->kind, "order", a->order, "scope", a->scope);
+	return json_pack("{s:s, s:i, s:s, s:s, s:s?, s:s?}", "file", a->site->file, "line",
+		(int)a->site->line, "function", a->site->function, "kind", a->kind, "order", a->order,
+		"scope", a->scope);
 }
 
 static json_t *access_json(const struct emu_race_access *a)
@@ -97,10 +101,11 @@ static json_t *access_json(const struct emu_race_access *a)
 static json_t *race_json(const struct emu_race *race)
 {
 	static const char *const kinds[EMU_RACE_KINDS] = {"data", "scopes", "read-only"};
-	json_t *const json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:I, s:i, s:I, s:b, s:b}", "kind", kinds[race->kind],
-		"first", access_json(&race->first), "then", access_json(&race->second), "kernel", race->kernel, "memory",
-		race->in_nvram ? "pool" : "dram", "offset", (json_int_t)race->offset, "bytes", (int)race->bytes, "count",
-		(json_int_t)race->count, "same_value", race->same_value, "scope_mismatch", race->scopes_to_blame);
+	json_t *const json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:I, s:i, s:I, s:b, s:b}", "kind",
+		kinds[race->kind], "first", access_json(&race->first), "then", access_json(&race->second),
+		"kernel", race->kernel, "memory", race->in_nvram ? "pool" : "dram", "offset",
+		(json_int_t)race->offset, "bytes", (int)race->bytes, "count", (json_int_t)race->count,
+		"same_value", race->same_value, "scope_mismatch", race->scopes_to_blame);
 
 	if (race->release.site) {
 		json_object_set_new(json, "release", place_json(&race->release));
@@ -116,6 +121,6 @@ json_t *cli_races_json(const struct emu_race_report *report)
 	for (unsigned i = 0; i < report->count; i++) {
 		json_array_append_new(pairs, race_json(&report->race[i]));
 	}
-	return json_pack("{s:s, s:I, s:I, s:o}", "model", report->model, "count", (json_int_t)report->races, "unlisted",
-		(json_int_t)report->unlisted, "pairs", pairs);
+	return json_pack("{s:s, s:I, s:I, s:o}", "model", report->model, "count", (json_int_t)report->races,
+		"unlisted", (json_int_t)report->unlisted, "pairs", pairs);
 }

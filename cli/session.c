@@ -170,7 +170,8 @@ enum { SHARED = sizeof shared / sizeof *shared };
 
 static bool is_flag(const char *arg)
 {
-	static const char *const flags[] = {"--help", "--matrix", "--self-test", "--nested", "--symmetric", "--intervals", "--advice"};
+	static const char *const flags[] = {
+		"--help", "--matrix", "--self-test", "--nested", "--symmetric", "--intervals", "--advice"};
 
 	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
 		if (!strcmp(arg, flags[i])) {
@@ -219,7 +220,9 @@ static int find_workload(struct cli_session *s)
 		}
 	}
 	if (!name) {
-		return s->help || s->without_workload ? 0 : nvw_fail(NVW_E_USAGE, "which workload? (nvwave list workloads)");
+		return s->help || s->without_workload ?
+			       0 :
+			       nvw_fail(NVW_E_USAGE, "which workload? (nvwave list workloads)");
 	}
 	s->reference = strchr(name, '/') ? realpath(name, NULL) : strdup(name);
 	return nvw_workload_load(name, &s->workload);
@@ -272,7 +275,8 @@ static int take_rest(struct cli_session *s, int (*own)(const char *, void *), vo
 		r = nvw__options_set(s->options, arg + 2, equals + 1);
 		*equals = '=';
 		if (r < 0) {
-			return nvw_fail(r, "%s: %s", s->workload ? s->workload->name : "without a workload", nvw_error_message());
+			return nvw_fail(r, "%s: %s", s->workload ? s->workload->name : "without a workload",
+				nvw_error_message());
 		}
 	}
 	return 0;
@@ -283,7 +287,8 @@ int cli_session_begin(struct cli_session *s, int argc, char **argv,
 {
 	int r;
 
-	*s = (struct cli_session){.mutation = -1, .without_workload = !strcmp(argv[0], "exec") || !strcmp(argv[0], "fio")};
+	*s = (struct cli_session){
+		.mutation = -1, .without_workload = !strcmp(argv[0], "exec") || !strcmp(argv[0], "fio")};
 	for (int i = 1; i < argc; i++) {
 		s->without_workload = s->without_workload || !strcmp(argv[i], "--self-test") ||
 				      !strncmp(argv[i], "--store-log", 11) || !strncmp(argv[i], "--exec", 6);

@@ -15,9 +15,9 @@ struct cli_session {
 	int mutation;                                 /* -1: none */
 	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
 	bool json, help;
-	bool each_protocol; /* --protocol=each: one after the other (nvwave crash) */
+	bool each_protocol;    /* --protocol=each: one after the other (nvwave crash) */
 	bool without_workload; /* --self-test: of all; --store-log, exec: of none */
-	char **words; /* the command line, as --name=value */
+	char **words;          /* the command line, as --name=value */
 	unsigned word_count;
 };
 

@@ -176,7 +176,8 @@ static void say(struct ct_cause *c, const struct search *s, enum needed needed, 
 static void say_reversed(
 	struct ct_cause *c, const struct search *s, const struct ct_store *early, enum needed needed)
 {
-	const struct ct_names *const before = site_of(s, early->site), *const lost = site_of(s, s->lost->site);
+	const struct ct_names *const before = site_of(s, early->site), *const lost =
+									       site_of(s, s->lost->site);
 
 	c->kind = CT_CAUSE_REVERSED;
 	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
@@ -252,8 +253,8 @@ static void find_by_ack(struct search *s, struct ct_cause *c)
 	char what[160];
 
 	if (s->ack.kernel != 0) {
-		snprintf(what, sizeof what, "the acknowledgement of operation %llu by work-item %llu", operation,
-			(unsigned long long)s->ack.work_item);
+		snprintf(what, sizeof what, "the acknowledgement of operation %llu by work-item %llu",
+			operation, (unsigned long long)s->ack.work_item);
 	} else {
 		snprintf(what, sizeof what, "the host's acknowledgement of operation %llu", operation);
 	}
@@ -285,8 +286,9 @@ static int find_by_store(struct search *s, const struct ct_store *early, struct 
 	if (other.number < s->lost->number) {
 		say_reversed(c, s, early, needed);
 	} else {
-		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu", site_of(s, early->site)->file,
-			site_of(s, early->site)->line, (unsigned long long)other.work_item);
+		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu",
+			site_of(s, early->site)->file, site_of(s, early->site)->line,
+			(unsigned long long)other.work_item);
 		say(c, s, needed, what);
 	}
 	return 0;
@@ -295,8 +297,12 @@ static int find_by_store(struct search *s, const struct ct_store *early, struct 
 int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
 	const struct ct_effect *effect, struct ct_cause *ret_cause)
 {
-	struct search s = {.log_fd = log_fd, .records = records, .stores = stores, .lost = lost,
-		.operation = effect->acknowledged, .end = UINT64_MAX};
+	struct search s = {.log_fd = log_fd,
+		.records = records,
+		.stores = stores,
+		.lost = lost,
+		.operation = effect->acknowledged,
+		.end = UINT64_MAX};
 	int error;
 
 	*ret_cause = (struct ct_cause){.kind = CT_CAUSE_NONE};

@@ -10,12 +10,13 @@
 
 struct ct_effect {
 	const struct ct_store *store; /* that was durable too early, NULL: unknown */
-	uint64_t acknowledged;        /* operation that was acknowledged, plus 1; it is what matters if the lost store came
+	uint64_t
+		acknowledged; /* operation that was acknowledged, plus 1; it is what matters if the lost store came
 					 before; 0: unknown */
 };
 
 /* Reads the log up to its record number records. lost NULL: nothing was stored yet that could be lost. */
-NVW_CHECKED int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
-	const struct ct_effect *effect, struct ct_cause *ret_cause);
+NVW_CHECKED int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores,
+	const struct ct_store *lost, const struct ct_effect *effect, struct ct_cause *ret_cause);
 
 #endif

@@ -170,7 +170,8 @@ static int output_file(void)
 	if (owner != getpid()) { /* or parent and child would write into one */
 		fd = memfd_create("output of the checker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		owner = getpid();
-		if (fd >= 0 && (ftruncate(fd, OUTPUT_BYTES) || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
+		if (fd >= 0 && (ftruncate(fd, OUTPUT_BYTES) ||
+				       fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
 			return -1;
 		}
 	}
@@ -277,7 +278,8 @@ static bool run(struct state_file *file, const struct ct_checker *c, const struc
 
 	fill_or_exit(file, c, image);
 	make_command(c, file->path, &command);
-	if (command.direct && ct_fork_server_run(command.words, output, c->timeout_ms, ret_status, &in_time)) {
+	if (command.direct &&
+		ct_fork_server_run(command.words, output, c->timeout_ms, ret_status, &in_time)) {
 		return in_time;
 	}
 	fill_or_exit(file, c, image); /* one that cannot be served has worked on it */
@@ -366,7 +368,8 @@ static int check_command(const char *command)
 		return nvw_fail(NVW_E_USAGE, "--check: the command is too long");
 	}
 	snprintf(text, sizeof text, "%s", command);
-	if (!split(text, words) || (strchr(words[0], '/') ? access(words[0], X_OK) == 0 : is_in_path(words[0]))) {
+	if (!split(text, words) ||
+		(strchr(words[0], '/') ? access(words[0], X_OK) == 0 : is_in_path(words[0]))) {
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE, "--check: %s: expected a program that can be executed", words[0]);

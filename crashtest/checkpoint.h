@@ -21,7 +21,7 @@ NVW_CHECKED int ct_checkpoint_write(const char *path, uint64_t identity, const s
 
 /* Fills the workers' shared memory and the plan's intervals. 1, 0 if there is no file, NVW_E_INPUT if it is of another exploration,
  * NVW_E_DAMAGED. */
-NVW_CHECKED int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan, struct ct_worker *worker,
-	unsigned workers);
+NVW_CHECKED int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan,
+	struct ct_worker *worker, unsigned workers);
 
 #endif

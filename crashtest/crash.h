@@ -60,7 +60,7 @@ enum {
 
 /* Called now and then in the caller's process, also at the end. */
 struct ct_progress {
-	const char *what; /* "emulating", "planning", "exploring", "killing", "explaining" */
+	const char *what;     /* "emulating", "planning", "exploring", "killing", "explaining" */
 	uint64_t done, total; /* total 0: unknown */
 	double seconds;       /* since this step began */
 };
@@ -71,14 +71,16 @@ struct ct_options {
 	unsigned atomicity;  /* bytes that persist together: 8 or 64; 0: what the machine's NVRAM has */
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
-	unsigned jobs;       /* processes side by side; 0 means 1 */
+	unsigned jobs; /* processes side by side; 0 means 1 */
 	/* Work-items whose stores in flight come from the same places are taken to be alike: of states that differ in
 	 * which of them lost what, one is tested. They have different data, so what is skipped is not covered. */
 	bool symmetric;
-	unsigned shard, shards;     /* tests part shard (from 1) of shards; 0: all */
-	const char *resume;         /* file to continue from if it is there, and to write when interrupted; NULL: none */
+	unsigned shard, shards; /* tests part shard (from 1) of shards; 0: all */
+	/* file to continue from if it is there, and to write when interrupted; NULL: none */
+	const char *resume;
 	const volatile int *interrupted; /* not 0: stop soon, with what there is by then; may be NULL */
-	const char *save;    /* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
+	/* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
+	const char *save;
 	bool nested;         /* recovery is crashed before each of its own writes as well; not in kill mode */
 	bool unexplained;    /* findings keep the text that they had first: quicker */
 	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
@@ -87,7 +89,7 @@ struct ct_options {
 };
 
 /* What became of a store. */
-#define CT_FATES(X) X(DURABLE, "durable") X(LOST, "lost in flight") X(CACHED, "lost in a cache")
+#define CT_FATES(X)   X(DURABLE, "durable") X(LOST, "lost in flight") X(CACHED, "lost in a cache")
 #define X(name, text) CT_FATE_##name,
 enum ct_fate { CT_FATES(X) };
 #undef X
@@ -113,11 +115,11 @@ struct ct_unit {
 };
 
 /* Why nothing ordered a lost store before what depends on it. */
-#define CT_CAUSES(X)                                                                                             \
-	X(NONE, "unknown")                                                                                       \
-	X(MISSING, "no barrier")                                                                                 \
-	X(NARROW, "barrier of too narrow a scope")                                                               \
-	X(APART, "barrier that the other did not meet")                                                          \
+#define CT_CAUSES(X)                                    \
+	X(NONE, "unknown")                              \
+	X(MISSING, "no barrier")                        \
+	X(NARROW, "barrier of too narrow a scope")      \
+	X(APART, "barrier that the other did not meet") \
 	X(REVERSED, "stored in the wrong order")
 #define X(name, text) CT_CAUSE_##name,
 enum ct_cause_kind { CT_CAUSES(X) };
@@ -126,24 +128,31 @@ const char *ct_cause_name(enum ct_cause_kind kind);
 
 struct ct_cause {
 	enum ct_cause_kind kind;
-	char text[4 * CT_TEXT_BYTES];  /* in words: what is there, and what would order them */
-	char file[128], function[64];  /* the barrier, or "" */
+	char text[4 * CT_TEXT_BYTES]; /* in words: what is there, and what would order them */
+	char file[128], function[64]; /* the barrier, or "" */
 	uint32_t line;
-	char scope[16], needed[16];    /* of the barrier; that orders them */
-	char lost[160], early[160];    /* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
+	char scope[16], needed[16]; /* of the barrier; that orders them */
+	char lost[160],
+		early[160]; /* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
 };
 
 /* What the work-items behind a finding did before the crash. */
 struct ct_moment {
-	enum ct_moment_kind { CT_MOMENT_STORE, CT_MOMENT_BARRIER, CT_MOMENT_ACK, CT_MOMENT_FLUSH, CT_MOMENT_FENCE } kind;
+	enum ct_moment_kind {
+		CT_MOMENT_STORE,
+		CT_MOMENT_BARRIER,
+		CT_MOMENT_ACK,
+		CT_MOMENT_FLUSH,
+		CT_MOMENT_FENCE
+	} kind;
 	uint64_t time_ps, end_ps; /* of a barrier: completion, UINT64_MAX if the crash came first */
 	uint64_t work_item, group;
 	enum nvw_group scope;
 	nvw_off off;
 	uint32_t bytes;
-	uint64_t value;           /* of a store; the operation that was acknowledged */
-	bool durable;             /* of a store: the crash leaves its value */
-	char place[96];           /* "file:line", "" */
+	uint64_t value; /* of a store; the operation that was acknowledged */
+	bool durable;   /* of a store: the crash leaves its value */
+	char place[96]; /* "file:line", "" */
 };
 
 /* States that fail in the same way: equal texts but for the numbers in them. */
@@ -152,14 +161,15 @@ struct ct_finding {
 	nvw_off off;              /* 0: no place in the pool */
 	uint64_t states;          /* how many */
 	uint64_t first_time_ps;
-	uint64_t instant, draw;   /* the first: where it is in the exploration, or (0, trial) */
-	int signal;               /* that recovery or check died of; 0 */
+	uint64_t instant, draw; /* the first: where it is in the exploration, or (0, trial) */
+	int signal;             /* that recovery or check died of; 0 */
 	bool hung;
 	char where[CT_TEXT_BYTES]; /* of a signal or a hang: "file:line (function)", "" if unknown */
 	/* The smallest case found: of units in flight, how many were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
-	uint64_t acknowledged;    /* operation number plus 1: without its acknowledgement nothing would be wrong */
+	/* operation number plus 1: without its acknowledgement nothing would be wrong */
+	uint64_t acknowledged;
 	struct ct_cause cause;
 	/* Other texts with the same root cause, how many, and how many states each fails. */
 	unsigned also_count, also_more;
@@ -171,21 +181,22 @@ struct ct_finding {
 	struct ct_unit unit[CT_UNITS_MAX];
 	unsigned moment_count;
 	struct ct_moment moment[CT_MOMENTS_MAX]; /* the last before the crash, oldest first */
-	char saved[256]; /* path of its file; "": none */
+	char saved[256];                         /* path of its file; "": none */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };
 
 /* Between two instants: what may be durable differs by what was stored and completed there. */
 struct ct_interval {
-	uint64_t time_ps;       /* of the instant that ends it */
-	double possible_log2;   /* states that no earlier instant had; a bound unless exact */
+	uint64_t time_ps;     /* of the instant that ends it */
+	double possible_log2; /* states that no earlier instant had; a bound unless exact */
 	uint32_t distinct, equal, unread;
-	bool exact, exhausted;  /* exhausted: all of them are accounted for */
+	bool exact, exhausted; /* exhausted: all of them are accounted for */
 };
 
 struct ct_result {
-	struct ct_interval *interval; /* instants of the whole run (not of the shard alone); freed by ct_result_free() */
+	/* instants of the whole run (not of the shard alone); freed by ct_result_free() */
+	struct ct_interval *interval;
 	uint64_t interval_count;
 	enum ct_mode mode;
 	enum ct_model model; /* unless kill */
@@ -193,9 +204,10 @@ struct ct_result {
 	uint64_t states_tested;   /* covered by a test: distinct and equal ones */
 	uint64_t states_distinct; /* recovery and check ran on so many */
 	uint64_t states_equal;
-	uint64_t states_unread;      /* differ from one that passed only in words that recovery and check do not look at */
-	uint64_t states_symmetric;   /* taken to be like one that was tested, by options.symmetric */
-	uint64_t instants_by_reads;  /* of instants_exhausted: by branching on what is looked at */
+	/* differ from one that passed only in words that recovery and check do not look at */
+	uint64_t states_unread;
+	uint64_t states_symmetric;  /* taken to be like one that was tested, by options.symmetric */
+	uint64_t instants_by_reads; /* of instants_exhausted: by branching on what is looked at */
 	uint64_t states_failing;
 	uint64_t instants, instants_exhausted;
 	double states_possible;      /* sum over instants, without those that an earlier instant had */
@@ -204,13 +216,13 @@ struct ct_result {
 	bool interrupted;            /* by the caller: not all of the budget was used */
 	uint64_t states_planned;     /* how many the budget comes to */
 	unsigned shard, shards;
-	bool gave_up;                /* too many workers died: not all of the budget was used */
+	bool gave_up;                            /* too many workers died: not all of the budget was used */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
-	uint64_t stores_elsewhere;   /* of a store log, to other files than the image: left out */
+	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* whole; of the exploration alone */
-	uint64_t findings_unlisted; /* states of further kinds of findings */
-	uint64_t fewest_operations; /* that fail as well (ct_find_fewest); 0: not looked for */
+	uint64_t findings_unlisted;           /* states of further kinds of findings */
+	uint64_t fewest_operations;           /* that fail as well (ct_find_fewest); 0: not looked for */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
@@ -222,9 +234,10 @@ void ct_result_free(struct ct_result *result);
 struct ct_image; /* image.h */
 
 /* Where a worker is: if it dies, this is what it died of. */
-#define CT_PHASES(X)                                                                                             \
-	X(IDLE, "between two states") X(OPEN, "opening the pool") X(RECOVER, "recovery")                             \
-	X(STRUCTURE, "the structure's recovery") X(CHECK, "the check")
+#define CT_PHASES(X)                  \
+	X(IDLE, "between two states") \
+	X(OPEN, "opening the pool")   \
+	X(RECOVER, "recovery") X(STRUCTURE, "the structure's recovery") X(CHECK, "the check")
 #define X(name, text) CT_PHASE_##name,
 enum ct_phase { CT_PHASES(X) };
 #undef X
@@ -236,13 +249,13 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 
 struct ct_exploration {
 	struct ct_rules rules;
-	int log_fd;             /* of the persist log; stays the caller's */
-	const void *initial;    /* the pool's bytes before the first record */
-	uint64_t bytes;         /* as the log's info says */
-	uint64_t first_record;  /* instants before this record are not tested (set-up) */
+	int log_fd;            /* of the persist log; stays the caller's */
+	const void *initial;   /* the pool's bytes before the first record */
+	uint64_t bytes;        /* as the log's info says */
+	uint64_t first_record; /* instants before this record are not tested (set-up) */
 	ct_judge judge;
 	void *context;
-	bool tells_reads;       /* the judge goes through a pool handle that notes what is looked at (image.h) */
+	bool tells_reads; /* the judge goes through a pool handle that notes what is looked at (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: what a saved finding says about its subject */
 };
@@ -265,7 +278,7 @@ struct ct_subject {
 	const char *reference;    /* how to load the workload again: a name or a path; NULL: its name */
 	const char *command;      /* the command line, for saved findings; may be NULL */
 	const struct emu_config *config; /* its seed is also the workload's */
-	int mutation; /* index in the workload's mutations, -1 for none */
+	int mutation;                    /* index in the workload's mutations, -1 for none */
 	/* The machine runs persist barriers of this source line with a scope narrower by so many steps (emu.h). */
 	const char *narrow_file;
 	uint32_t narrow_line;
@@ -277,15 +290,16 @@ struct ct_subject {
  * failed: ret_result->consistent is the verdict. An error if the workload cannot be prepared or run without
  * a crash, for bad options, or a full disk.
  */
-NVW_CHECKED int ct_run(const struct ct_subject *subject, const struct ct_options *options,
-	struct ct_result *ret_result);
+NVW_CHECKED int ct_run(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
 
 /*
  * Looks for the smallest value of the workload's option "count" with which a crash test fails, in whatever words, in whole
  * tests with a small budget, from small ones up: fills in fewest_operations. Nothing if there is no finding, no such
  * option, or in kill mode.
  */
-void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result);
+void ct_find_fewest(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result);
 
 /* ---- Logs from elsewhere ----------------------------------------------------------------------------------- */
 
@@ -293,11 +307,11 @@ void ct_find_fewest(const struct ct_subject *subject, const struct ct_options *o
 struct ct_foreign {
 	/* Path of a store log (store_log.h), of a persist log that was recorded (nvwave exec), or of a block device's (writes.h). */
 	const char *store_log;
-	const char *image;     /* path; may be shorter than the pool of a persist log */
-	const char *command;           /* checker.h; NULL: */
-	const char *library;           /* NULL: the writes that a block device acknowledged */
-	const char *command_line;      /* for saved findings; may be NULL */
-	bool last_only;                /* only what a crash at the log's end leaves: the program was killed there */
+	const char *image;        /* path; may be shorter than the pool of a persist log */
+	const char *command;      /* checker.h; NULL: */
+	const char *library;      /* NULL: the writes that a block device acknowledged */
+	const char *command_line; /* for saved findings; may be NULL */
+	bool last_only; /* only what a crash at the log's end leaves: the program was killed there */
 };
 
 /* True for the persist log of a block device, which needs no checker. */
@@ -307,8 +321,8 @@ bool ct_is_block_log(const char *path);
  * Explores the log under options' model: x86 (default), pmreorder or eadr; that of a block device in options' mode, observed
  * or permitted. options' states 0 chooses 2^20, or 20000 for a command and for a block device.
  */
-NVW_CHECKED int ct_run_foreign(const struct ct_foreign *foreign, const struct ct_options *options,
-	struct ct_result *ret_result);
+NVW_CHECKED int ct_run_foreign(
+	const struct ct_foreign *foreign, const struct ct_options *options, struct ct_result *ret_result);
 
 /* Adds a result to a sum, findings that are equal but for numbers to each other; frees it. Intervals are not kept. */
 void ct_result_add(struct ct_result *sum, struct ct_result *result);
@@ -336,7 +350,8 @@ struct ct_self_test {
  * tried() after each. options' states is the budget of each test (0 chooses 20000, or 30 kills).
  */
 NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *options,
-	void (*tried)(void *context, const struct ct_trial *trial), void *context, struct ct_self_test *ret_sum);
+	void (*tried)(void *context, const struct ct_trial *trial), void *context,
+	struct ct_self_test *ret_sum);
 
 /* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
 
@@ -352,13 +367,13 @@ enum { CT_BARRIERS_MAX = 48, CT_STEPS = 3 };
 struct ct_barrier {
 	char file[128], function[64];
 	uint32_t line;
-	enum nvw_group scope;        /* the widest that it had */
-	uint64_t met, stall_ps;      /* how often; from arrival to completion, summed up */
+	enum nvw_group scope;   /* the widest that it had */
+	uint64_t met, stall_ps; /* how often; from arrival to completion, summed up */
 	/* With a scope narrower by 1, 2, 3 steps, under epoch and under buffered epoch persistency; so many steps
 	 * were tried as the scope has, until one failed. */
 	struct ct_verdict narrower[CT_STEPS][2];
 	unsigned tried;
-	unsigned spare;              /* so many steps fail under neither */
+	unsigned spare; /* so many steps fail under neither */
 	/* A run of the machine with the barrier narrower by spare steps. */
 	bool measured;
 	int64_t saved_ps;
@@ -377,7 +392,7 @@ struct ct_matrix {
  * From one run: the verdicts of permitted mode under each model, and with every barrier narrower, alone. options'
  * states is the budget of each verdict (0 chooses 5000).
  */
-NVW_CHECKED int ct_run_matrix(const struct ct_subject *subject, const struct ct_options *options,
-	struct ct_matrix *ret_matrix);
+NVW_CHECKED int ct_run_matrix(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_matrix *ret_matrix);
 
 #endif

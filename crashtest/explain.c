@@ -292,7 +292,8 @@ static void add_matching(struct side *side, const struct ct_word *w, const uint6
 }
 
 /* Under x86 a cell is a line: whether one of its versions after so many, up to a level, stored to a word. */
-static bool stores_to(const struct explanation *x, const struct ct_cell *c, unsigned after, unsigned level, unsigned word)
+static bool stores_to(
+	const struct explanation *x, const struct ct_cell *c, unsigned after, unsigned level, unsigned word)
 {
 	uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * word);
 
@@ -308,8 +309,8 @@ static bool stores_to(const struct explanation *x, const struct ct_cell *c, unsi
 }
 
 /* Stores of the versions after so many, up to a level. */
-static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c, unsigned after,
-	unsigned level, struct side *side)
+static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c,
+	unsigned after, unsigned level, struct side *side)
 {
 	for (unsigned i = 0; i < c->words; i++) {
 		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
@@ -460,7 +461,8 @@ static void add_newest(const struct ct_stores *s, struct side *durable)
 	const struct ct_store *newest = NULL;
 
 	for (uint64_t i = 0; i < s->capacity; i++) {
-		if (s->word[i].off != UINT64_MAX && (newest == NULL || s->word[i].last.number > newest->number)) {
+		if (s->word[i].off != UINT64_MAX &&
+			(newest == NULL || s->word[i].last.number > newest->number)) {
 			newest = &s->word[i].last;
 		}
 	}

@@ -14,7 +14,8 @@
 
 /* The object of a finding of a subject: everything that a replay needs but bytes and acknowledgements. NULL without
  * memory. */
-json_t *ct_finding_subject(const struct ct_subject *subject, const struct ct_options *options, const char *command);
+json_t *ct_finding_subject(
+	const struct ct_subject *subject, const struct ct_options *options, const char *command);
 
 /* Where finding number i (from 0) will be saved, if options ask for it. */
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *finding);
@@ -23,11 +24,11 @@ void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_fin
 json_t *ct_finding_json(const struct ct_finding *finding);
 
 /* Writes path (replaced). head stays the caller's. */
-NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding, const void *image,
-	uint64_t bytes, const struct nvw_acks *acks);
+NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding,
+	const void *image, uint64_t bytes, const struct nvw_acks *acks);
 
 struct ct_saved {
-	json_t *head;    /* what ct_finding_subject() made, with the finding under "finding" */
+	json_t *head; /* what ct_finding_subject() made, with the finding under "finding" */
 	uint8_t *image;
 	uint64_t bytes;
 	struct nvw_acks acks;
@@ -41,7 +42,7 @@ void ct_saved_free(struct ct_saved *saved);
  * Recovers and checks the saved state, in a process of its own. *ret_finding has the text (empty if it is
  * consistent now), the signal or the hang. An error only if it cannot be tried.
  */
-NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
-	struct ct_finding *ret_finding);
+NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context,
+	unsigned timeout_ms, struct ct_finding *ret_finding);
 
 #endif

@@ -89,7 +89,8 @@ static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, 
 /* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
 
 /* What is in it; refuses what is not of a program on the host, or of a block device. */
-static int count_records(const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool, bool *ret_blocks)
+static int count_records(
+	const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool, bool *ret_blocks)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
@@ -103,10 +104,12 @@ static int count_records(const char *path, int fd, struct ct_store_log *counts, 
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
 		counts->flushes += r.kind == NVW_LOG_FLUSH;
-		counts->fences += r.kind == NVW_LOG_FENCE || (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
+		counts->fences += r.kind == NVW_LOG_FENCE ||
+				  (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
 		if (!*ret_blocks && (r.kind == NVW_LOG_LAUNCH || r.kind == NVW_LOG_ISSUE)) {
 			error = nvw_fail(NVW_E_INPUT,
-				"%s: expected the log of a program on the host, found a kernel's: crash its workload", path);
+				"%s: expected the log of a program on the host, found a kernel's: crash its workload",
+				path);
 			break;
 		}
 	}
@@ -115,13 +118,14 @@ static int count_records(const char *path, int fd, struct ct_store_log *counts, 
 }
 
 /* The log in a file of its own for the workers, and the image as long as the log's pool. */
-static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image, uint64_t *bytes,
-	bool *ret_blocks)
+static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image,
+	uint64_t *bytes, bool *ret_blocks)
 {
 	uint64_t pool = 0;
 
 	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) : count_records(path, *ret_fd, counts, &pool, ret_blocks);
+	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) :
+				  count_records(path, *ret_fd, counts, &pool, ret_blocks);
 
 	if (error) {
 		return error;
@@ -177,15 +181,18 @@ struct jury {
 	struct ct_writes *writes; /* NULL: the checker */
 };
 
-static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image, uint64_t bytes,
-	bool blocks, struct jury *ret)
+static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
+	uint64_t bytes, bool blocks, struct jury *ret)
 {
 	if (f->command != NULL || f->library != NULL) {
 		return ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &ret->checker);
 	}
-	return blocks ? ct_writes_create(log_fd, image, bytes, &ret->writes) :
-			nvw_fail(NVW_E_USAGE, "%s: --check or --check-lib is needed: only the log of a block device says by itself "
-				"what is owed", f->store_log);
+	return blocks ?
+		       ct_writes_create(log_fd, image, bytes, &ret->writes) :
+		       nvw_fail(NVW_E_USAGE,
+			       "%s: --check or --check-lib is needed: only the log of a block device says by itself "
+			       "what is owed",
+			       f->store_log);
 }
 
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
@@ -199,7 +206,8 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	error = error ? error : swear_in(f, o, log_fd, image, bytes, blocks, &jury);
 	const struct ct_exploration e = {
 		.first_record = first,
-		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model, .unit_bytes = o->atomicity},
+		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
+			.unit_bytes = o->atomicity},
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = (bytes + 63) & ~UINT64_C(63),
@@ -225,10 +233,12 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks)
 {
 	if (blocks && o->mode == CT_KILL) {
-		return nvw_fail(NVW_E_USAGE, "--mode: the log of a block device is explored in observed or permitted mode, not by kills");
+		return nvw_fail(NVW_E_USAGE,
+			"--mode: the log of a block device is explored in observed or permitted mode, not by kills");
 	}
 	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--save: what is judged by the log alone is found again by the same command");
+		return nvw_fail(NVW_E_USAGE,
+			"--save: what is judged by the log alone is found again by the same command");
 	}
 	if (!blocks) {
 		o->mode = CT_PERMITTED;
@@ -237,9 +247,12 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 	o->states = o->states ? o->states : f->command || blocks ? 20000 : 1 << 20;
 	const int error = ct_options_complete(NULL, o);
 
-	if (!error && (o->model == CT_MODEL_X86 || o->model == CT_MODEL_PMREORDER) == blocks && o->model != CT_MODEL_EADR) {
-		return nvw_fail(NVW_E_USAGE, blocks ? "--model: the log of a block device is explored under strict, epoch, "
-			"buffered-epoch or eadr, not %s" : "--model: a store log is explored under x86, pmreorder or eadr, not %s",
+	if (!error && (o->model == CT_MODEL_X86 || o->model == CT_MODEL_PMREORDER) == blocks &&
+		o->model != CT_MODEL_EADR) {
+		return nvw_fail(NVW_E_USAGE,
+			blocks ? "--model: the log of a block device is explored under strict, epoch, "
+				 "buffered-epoch or eadr, not %s" :
+				 "--model: a store log is explored under x86, pmreorder or eadr, not %s",
 			ct_model_info(o->model)->name);
 	}
 	return error;

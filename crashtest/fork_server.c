@@ -64,7 +64,8 @@ static bool make_environment(char *to[ENVIRONMENT_MAX], char text[3][8192], int 
 	if (!find_library(library)) {
 		return false;
 	}
-	snprintf(text[0], 8192, "LD_PRELOAD=%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
+	snprintf(text[0], 8192, "LD_PRELOAD=%s%s%.3900s", library, before && *before ? ":" : "",
+		before ? before : "");
 	snprintf(text[1], 8192, "%s=%.8000s", CT_FORK_PRELOAD_VARIABLE, before ? before : "");
 	snprintf(text[2], 8192, "%s=%d,%d", CT_FORK_VARIABLE, in, out);
 	for (char **entry = environ; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
@@ -152,7 +153,8 @@ static void start(char *const words[], int output)
 	}
 }
 
-int ct_fork_server_run(char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
+int ct_fork_server_run(
+	char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
 {
 	int32_t pid, status;
 

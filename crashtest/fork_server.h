@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CT_FORK_VARIABLE "NVWAVE_FORK_SERVER"          /* "in,out": the server's ends of two pipes */
+#define CT_FORK_VARIABLE         "NVWAVE_FORK_SERVER"  /* "in,out": the server's ends of two pipes */
 #define CT_FORK_PRELOAD_VARIABLE "NVWAVE_FORK_PRELOAD" /* what LD_PRELOAD was */
 
 /*
@@ -22,7 +22,8 @@
  * to be killed; 0 if this checker cannot be served: it is static, a thread runs before main(), or the library is not
  * found. Then it is not tried again.
  */
-int ct_fork_server_run(char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
+int ct_fork_server_run(
+	char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
 
 /* In a child: the checker reads nothing of what we are given. */
 void ct_no_input(void);

@@ -95,8 +95,8 @@ static bool place_of(Dwfl *dwfl, const void *address, char ret_place[CT_TEXT_BYT
 	if (p.file == NULL) {
 		return false;
 	}
-	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", p.file, p.line, p.function ? p.function_length : 1,
-		p.function ? p.function : "?");
+	snprintf(ret_place, CT_TEXT_BYTES, "%.150s:%d (%.*s)", p.file, p.line,
+		p.function ? p.function_length : 1, p.function ? p.function : "?");
 	return true;
 }
 

@@ -16,8 +16,8 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	const int fd = memfd_create("crash state", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes)) {
-		const int error = nvw_fail_errno("no memory for a pool image of %llu bytes",
-			(unsigned long long)bytes);
+		const int error =
+			nvw_fail_errno("no memory for a pool image of %llu bytes", (unsigned long long)bytes);
 
 		if (fd >= 0) {
 			close(fd);
@@ -34,8 +34,8 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	image.ro = ro == MAP_FAILED ? NULL : ro;
 	if (image.rw == NULL || image.ro == NULL || image.undo == NULL) {
 		ct_image_destroy(&image);
-		return nvw_fail(NVW_E_MEMORY, "no memory for a pool image of %llu bytes",
-			(unsigned long long)bytes);
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
 	}
 	memcpy(image.rw, content, bytes);
 	*ret_image = image;
@@ -129,8 +129,8 @@ int ct_image_write(void *context, nvw_off off, const void *from, size_t n)
 	uint64_t word;
 
 	if (n > 8 - at || off >= image->bytes) {
-		return nvw_fail(NVW_E_DAMAGED, "recovery writes %zu bytes at offset %llu of a pool of %llu", n,
-			(unsigned long long)off, (unsigned long long)image->bytes);
+		return nvw_fail(NVW_E_DAMAGED, "recovery writes %zu bytes at offset %llu of a pool of %llu",
+			n, (unsigned long long)off, (unsigned long long)image->bytes);
 	}
 	word = ct_image_word(image, off - at);
 	memcpy((uint8_t *)&word + at, from, n);

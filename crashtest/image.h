@@ -19,7 +19,7 @@ struct ct_image {
 	struct ct_undo {
 		nvw_off off; /* of an aligned word */
 		uint64_t old;
-	} *undo;
+	} * undo;
 	uint64_t undo_count, undo_capacity;
 	struct nvw_pool_reads *reads; /* words that were looked at (nvw/pool.h); NULL: nobody asks */
 };

@@ -404,7 +404,8 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 		       rules->unit_bytes            ? rules->unit_bytes :
 						      nvw_log_info(m.reader)->atomicity;
 	m.joins = (rules->model == CT_MODEL_X86 || rules->model == CT_MODEL_EADR) &&
-		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 && nvw_log_info(m.reader)->atomicity == 64;
+		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 &&
+		  nvw_log_info(m.reader)->atomicity == 64;
 	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {
 		error = nvw_fail(NVW_E_INPUT,
 			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",

@@ -24,13 +24,13 @@
 /* A unit, or several in a row, with stores that need not be durable. */
 struct ct_cell {
 	nvw_off off;
-	unsigned words;               /* of 8 bytes */
-	unsigned count, capacity;     /* versions */
-	unsigned old_count;           /* of them there at the instant before */
-	uint64_t *write;              /* version v: the number of the write that makes it */
-	uint64_t instruction;         /* that made the newest version; of logs whose instructions join */
-	uint64_t *content;            /* version v from v * words on; the whole content once it is durable */
-	uint64_t base[8];             /* content before version 0; kept under buffered epoch persistency alone */
+	unsigned words;           /* of 8 bytes */
+	unsigned count, capacity; /* versions */
+	unsigned old_count;       /* of them there at the instant before */
+	uint64_t *write;          /* version v: the number of the write that makes it */
+	uint64_t instruction;     /* that made the newest version; of logs whose instructions join */
+	uint64_t *content;        /* version v from v * words on; the whole content once it is durable */
+	uint64_t base[8];         /* content before version 0; kept under buffered epoch persistency alone */
 };
 
 /* A store (a write-back, under observed) that is not known to be durable. */
@@ -58,7 +58,7 @@ struct ct_flush {
 	uint64_t thread, write; /* the newest store when it came */
 	nvw_off off;            /* of the line; of the first byte under pmreorder */
 	uint64_t bytes;
-	bool ordered;           /* complete before the next store */
+	bool ordered; /* complete before the next store */
 };
 
 /* Bytes of a store that were flushed, as the elements of a pmreorder interval. */
@@ -82,12 +82,12 @@ struct ct_medium {
 	struct nvw_acks acks;
 	struct nvw_log_reader *reader;
 	uint64_t first_record, record;
-	uint64_t time_ps;       /* of the last record that was applied */
-	uint64_t instant;       /* the instant that the medium is at */
+	uint64_t time_ps; /* of the last record that was applied */
+	uint64_t instant; /* the instant that the medium is at */
 	bool at_end;
-	bool changed;           /* something new since the last instant */
-	bool obliged;           /* acknowledgement or host write since: every state is new */
-	bool obliged_by_ack;    /* at this instant: an acknowledgement among them */
+	bool changed;                  /* something new since the last instant */
+	bool obliged;                  /* acknowledgement or host write since: every state is new */
+	bool obliged_by_ack;           /* at this instant: an acknowledgement among them */
 	struct nvw_log_record pending; /* read, and to be applied after the instant */
 	uint64_t pending_data[512];    /* what it points to */
 	bool has_pending;
@@ -102,8 +102,8 @@ struct ct_medium {
 	unsigned cell_count, cell_capacity;
 	struct ct_flight *flight; /* oldest first, from flight_head */
 	uint64_t flight_head, flight_count, flight_capacity;
-	uint64_t stores;          /* number of the newest store */
-	uint64_t old_stores;      /* likewise at the instant before */
+	uint64_t stores;     /* number of the newest store */
+	uint64_t old_stores; /* likewise at the instant before */
 
 	/* The kernel that runs, and for each of its work-items the newest store in flight. */
 	uint32_t kernel, group_size;
@@ -112,14 +112,15 @@ struct ct_medium {
 
 	/* Narrowed barriers: members that have met one and have done nothing since, with the newest store that the
 	 * narrower barrier makes durable. For buffered epoch persistency: how many each has passed. */
-	uint32_t narrow_site; /* its number in the log, 0: not met yet */
+	uint32_t narrow_site;                  /* its number in the log, 0: not met yet */
 	struct ct_array owed_item, owed_group; /* uint64_t */
 	uint64_t owed;
 	uint64_t covered; /* strict persistency: the newest store that a barrier has completed */
 
 	struct ct_array told;    /* struct ct_told */
 	struct ct_array dropped; /* struct ct_told: not delivered in the state that is applied */
-	struct ct_array lost_item, lost_group; /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
+	struct ct_array lost_item,
+		lost_group;      /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
 	struct ct_array flush;   /* struct ct_flush */
 	uint64_t ordered;        /* of them: ordered ones */
 	struct ct_array element; /* struct ct_element */
@@ -151,13 +152,15 @@ uint64_t ct_medium_key(const struct ct_medium *medium);
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
 struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
 /* A cell of so many words without versions. */
-NVW_CHECKED int ct_medium_add_cell(struct ct_medium *medium, nvw_off off, unsigned words, struct ct_cell **ret_cell);
+NVW_CHECKED int ct_medium_add_cell(
+	struct ct_medium *medium, nvw_off off, unsigned words, struct ct_cell **ret_cell);
 /* Room for one more version of the cell, whose content is returned. */
 NVW_CHECKED int ct_medium_add_version(struct ct_cell *cell, uint64_t write, uint64_t **ret_content);
 /* Forgets all cells without making anything durable. */
 void ct_medium_drop_cells(struct ct_medium *medium);
 /* A write of bytes within a line may be durable from now on. */
-NVW_CHECKED int ct_medium_put(struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
+NVW_CHECKED int ct_medium_put(
+	struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
 /* Writes up to this number to the unit at off are durable. */
 void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write);
 NVW_CHECKED int ct_medium_add_flight(struct ct_medium *medium, const struct ct_flight *flight);

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 #define CT_AXIOMS(X)                                                                                                 \
 	X(DEVICE, "device", "what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
 	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order")                                 \
@@ -29,6 +30,7 @@
 	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed")                          \
 	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store")                     \
 	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; no others")
+/* clang-format on */
 
 enum ct_axiom {
 #define X(id, name, text) CT_AXIOM_##id,
@@ -37,24 +39,27 @@ enum ct_axiom {
 };
 #define CT_A(id) (UINT32_C(1) << CT_AXIOM_##id)
 
-#define CT_MODELS(X)                                                                                                  \
-	X(OBSERVED, "observed", "the logged run's own timing", CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST))                   \
-	X(STRICT, "strict", "strict persistency (gope18 2)",                                                             \
-		CT_A(VISIBILITY) | CT_A(COMPLETION) | CT_A(HOST))                                                        \
-	X(EPOCH, "epoch", "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",                  \
-		CT_A(WORD) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(HOST)) \
-	X(BUFFERED, "buffered-epoch", "buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",  \
-		CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) | CT_A(DRAIN) | CT_A(HOST)) \
-	X(EADR, "eadr", "any model, with caches inside the persistence domain", CT_A(AT_ONCE) | CT_A(HOST))                 \
-	X(X86, "x86", "a program with flushes and fences; lines may be evicted at any time",                             \
-		CT_A(LINE) | CT_A(FENCE) | CT_A(ORDERED) | CT_A(HOST))                                                                   \
+#define CT_MODELS(X)                                                                                        \
+	X(OBSERVED, "observed", "the logged run's own timing", CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST))      \
+	X(STRICT, "strict", "strict persistency (gope18 2)",                                                \
+		CT_A(VISIBILITY) | CT_A(COMPLETION) | CT_A(HOST))                                           \
+	X(EPOCH, "epoch", "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",     \
+		CT_A(WORD) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) |         \
+			CT_A(HOST))                                                                         \
+	X(BUFFERED, "buffered-epoch",                                                                       \
+		"buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",           \
+		CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) | CT_A(DRAIN) | \
+			CT_A(HOST))                                                                         \
+	X(EADR, "eadr", "any model, with caches inside the persistence domain", CT_A(AT_ONCE) | CT_A(HOST)) \
+	X(X86, "x86", "a program with flushes and fences; lines may be evicted at any time",                \
+		CT_A(LINE) | CT_A(FENCE) | CT_A(ORDERED) | CT_A(HOST))                                      \
 	X(PMREORDER, "pmreorder", "the full engine of pmreorder", CT_A(INTERVAL) | CT_A(HOST))
 
 enum ct_model {
 #define X(id, name, who, axioms) CT_MODEL_##id,
 	CT_MODELS(X)
 #undef X
-	CT_MODEL_COUNT
+		CT_MODEL_COUNT
 };
 
 struct ct_model_info {

@@ -6,10 +6,10 @@
 #include "crash.h"
 #include "run.h"
 
-NVW_CHECKED int ct_run_kill(const struct ct_subject *subject, const struct ct_options *options,
-	struct ct_result *ret_result);
-NVW_CHECKED int ct_run_logged(const struct ct_subject *subject, const struct ct_options *options,
-	struct ct_result *ret_result);
+NVW_CHECKED int ct_run_kill(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
+NVW_CHECKED int ct_run_logged(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
 
 /* Fills in defaults; refuses what cannot be done. subject NULL: a log from elsewhere. */
 NVW_CHECKED int ct_options_complete(const struct ct_subject *subject, struct ct_options *options);
@@ -20,12 +20,11 @@ struct ct_logged {
 	struct ct_run_shared *shared;
 	int log_fd;
 };
-NVW_CHECKED int ct_logged_create(const struct ct_subject *subject, const struct ct_options *options,
-	struct ct_logged *ret_logged);
+NVW_CHECKED int ct_logged_create(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged);
 void ct_logged_destroy(struct ct_logged *logged);
 NVW_CHECKED int ct_logged_explore(const struct ct_logged *logged, const struct ct_rules *rules,
 	const struct ct_options *options, struct ct_result *ret_result);
-
 
 /* A file without a name for a persist log, or -1 with a message. */
 int ct_log_file(void);

@@ -148,7 +148,8 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 }
 
 /* Recovers the state; stop as in struct tap. Returns what recovery returned; *ret_hash is of the image after it. */
-static int recover_image(const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase, uint64_t *ret_hash)
+static int recover_image(
+	const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase, uint64_t *ret_hash)
 {
 	struct nvw_pool *pool;
 	int error = open_image(tap, &pool);
@@ -168,7 +169,8 @@ static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struc
 	const uint64_t state = image->undo_count;
 	struct tap whole = {.image = image, .stop = UINT64_MAX};
 	uint64_t wanted, found;
-	int verdict = recover_image(o, &whole, phase, &wanted) ? refused("recovery refuses the pool", findings) : 0;
+	int verdict =
+		recover_image(o, &whole, phase, &wanted) ? refused("recovery refuses the pool", findings) : 0;
 
 	ct_image_undo(image, state);
 	for (uint64_t stop = 0; stop < whole.writes && !verdict; stop++) {
@@ -177,11 +179,14 @@ static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struc
 		recover_image(o, &tap, phase, &found); /* ends in NVW_E_STOPPED */
 		tap.stop = UINT64_MAX;
 		if (recover_image(o, &tap, phase, &found)) {
-			verdict = nvw_violation(findings, 0, "recovery refuses what a crash before its write %llu leaves: %s",
+			verdict = nvw_violation(findings, 0,
+				"recovery refuses what a crash before its write %llu leaves: %s",
 				(unsigned long long)stop + 1, nvw_error_message());
 		} else if (found != wanted) {
-			verdict = nvw_violation(findings, 0, "recovery that was crashed before its write %llu ends in another pool than "
-				"one that was not", (unsigned long long)stop + 1);
+			verdict = nvw_violation(findings, 0,
+				"recovery that was crashed before its write %llu ends in another pool than "
+				"one that was not",
+				(unsigned long long)stop + 1);
 		}
 		ct_image_undo(image, state);
 	}

@@ -32,8 +32,8 @@ static int store_through(struct ct_medium *m, const struct nvw_log_record *r)
 }
 
 /* Buffered epoch persistency, narrowed: epochs that the barriers which are gone had begun. */
-static void lower_epochs(const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg,
-	uint32_t *kr)
+static void lower_epochs(
+	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
 {
 	if (m->narrow_site != 0 && m->rules.model == CT_MODEL_BUFFERED) {
 		*wi -= (uint32_t)*at64(&m->owed_item, item);
@@ -47,8 +47,10 @@ static int check_members(const struct ct_medium *m, uint32_t kernel, uint64_t it
 	if (kernel == m->kernel && item < m->work_items && group < m->work_items) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_DAMAGED, "persist log: record %llu: work-item %llu of group %llu is not in kernel %u, which runs",
-		(unsigned long long)m->record, (unsigned long long)item, (unsigned long long)group, m->kernel);
+	return nvw_fail(NVW_E_DAMAGED,
+		"persist log: record %llu: work-item %llu of group %llu is not in kernel %u, which runs",
+		(unsigned long long)m->record, (unsigned long long)item, (unsigned long long)group,
+		m->kernel);
 }
 
 static int keep_place(struct ct_medium *m, struct ct_flight *f)
@@ -191,7 +193,8 @@ static void owe_group(struct ct_medium *m, uint64_t item, uint64_t upto)
 
 static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	uint64_t *const mine = at64(&m->owed_item, item), *const groups = at64(&m->owed_group, item / m->group_size);
+	uint64_t *const mine = at64(&m->owed_item, item), *const groups =
+								  at64(&m->owed_group, item / m->group_size);
 
 	(void)upto;
 	if (*mine != 0) {
@@ -208,7 +211,8 @@ static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
 
 static bool is_owing(const struct ct_medium *m, uint64_t item)
 {
-	return item < m->work_items && (*at64(&m->owed_item, item) || *at64(&m->owed_group, item / m->group_size));
+	return item < m->work_items &&
+	       (*at64(&m->owed_item, item) || *at64(&m->owed_group, item / m->group_size));
 }
 
 static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_record *r)
@@ -223,7 +227,8 @@ static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_reco
 		count = m->group_size;
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		if ((r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) && is_owing(m, first + i)) {
+		if ((r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) &&
+			is_owing(m, first + i)) {
 			return true;
 		}
 	}
@@ -350,7 +355,8 @@ static int launch(struct ct_medium *m, const struct nvw_log_record *r)
 		return error;
 	}
 	if (r->launch.group_size == 0) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: record %llu: a kernel with groups of no work-item",
+		return nvw_fail(NVW_E_DAMAGED,
+			"persist log: record %llu: a kernel with groups of no work-item",
 			(unsigned long long)m->record);
 	}
 	m->kernel = r->launch.kernel;
@@ -454,7 +460,8 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 /* ---- Flushes and fences: x86 ------------------------------------------------------------------------------------ */
 
 /* What these flushes cover is durable; the others stay. */
-static void complete_flushes(struct ct_medium *m, bool (*covers)(const struct ct_flush *f, const struct nvw_log_record *r),
+static void complete_flushes(struct ct_medium *m,
+	bool (*covers)(const struct ct_flush *f, const struct nvw_log_record *r),
 	const struct nvw_log_record *r)
 {
 	struct ct_flush *const f = m->flush.at;
@@ -526,12 +533,13 @@ static int fence(struct ct_medium *m, const struct nvw_log_record *r)
 typedef int ct_apply(struct ct_medium *m, const struct nvw_log_record *r);
 
 struct model {
-	uint32_t completing;                    /* kinds of records before which instants lie */
+	uint32_t completing; /* kinds of records before which instants lie */
 	ct_apply *apply[NVW_LOG_END + 1];
 };
 
 #define K(kind) (UINT32_C(1) << NVW_LOG_##kind)
 
+/* clang-format off */
 static const struct model models[CT_MODEL_COUNT] = {
 	[CT_MODEL_OBSERVED] = {
 		.completing = K(DONE) | K(HOST),
@@ -568,12 +576,14 @@ static const struct model models[CT_MODEL_COUNT] = {
 			[NVW_LOG_FENCE] = ct_element_fence, [NVW_LOG_HOST] = host, [NVW_LOG_ACK] = ack},
 	},
 };
+/* clang-format on */
 
 bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const bool eadr = m->joins && m->rules.model == CT_MODEL_EADR;
 
-	const bool flushed = m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: what clflush is done with by then */
+	const bool flushed =
+		m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: what clflush is done with by then */
 
 	return flushed || ((eadr ? K(FENCE) | K(HOST) : models[m->rules.model].completing) >> r->kind & 1) ||
 	       owes(m, r);
@@ -650,8 +660,8 @@ void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 	for (uint64_t i = m->told.count; i > 0 && told[i - 1].after >= first; i--) {
 		const struct ct_told *const t = &told[i - 1];
 
-		if (*at32(&m->lost_item, t->work_item) < t->epoch_wi || *at32(&m->lost_group, t->group) < t->epoch_wg ||
-			lost_kernel < t->epoch_kr) {
+		if (*at32(&m->lost_item, t->work_item) < t->epoch_wi ||
+			*at32(&m->lost_group, t->group) < t->epoch_wg || lost_kernel < t->epoch_kr) {
 			nvw__acks_drop(&m->acks, t->first, t->count);
 			((struct ct_told *)m->dropped.at)[m->dropped.count++] = *t;
 		}

@@ -14,13 +14,13 @@ struct ct_plan {
 	uint64_t seed;
 	uint64_t instants, interval_room;
 	struct ct_interval *interval; /* likewise; memory shared with the workers */
-	uint32_t *fresh;      /* instant i at i - 1: states that are new there, capped; CT_PLAN_CUT */
-	uint64_t share;       /* the most states that one instant gets; 0: only some instants get one */
+	uint32_t *fresh;              /* instant i at i - 1: states that are new there, capped; CT_PLAN_CUT */
+	uint64_t share; /* the most states that one instant gets; 0: only some instants get one */
 	uint64_t budget;
 	double possible, possible_log2; /* a bound unless exact */
 	bool exact;
-	uint64_t exhausted;   /* instants whose states are all tested */
-	uint64_t draws;       /* states that are tested in all */
+	uint64_t exhausted; /* instants whose states are all tested */
+	uint64_t draws;     /* states that are tested in all */
 };
 
 enum { CT_PLAN_CAP = 0x7fffffff };
@@ -39,7 +39,7 @@ bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant);
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *medium);
 
 /* Makes draw number draw: levels has one element a cell. False if an earlier instant had this state. */
-bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *medium, uint64_t draw, struct ct_walk *walk,
-	unsigned *levels);
+bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *medium, uint64_t draw,
+	struct ct_walk *walk, unsigned *levels);
 
 #endif

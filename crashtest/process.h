@@ -23,7 +23,8 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 void ct_child_begin(void);
 
 /* What became of a process that recovered and checked: fills in text, signal, hung and where, if it did not end in order. */
-void ct_describe_death(uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *finding);
+void ct_describe_death(
+	uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *finding);
 
 /* Ends a child that hangs, after it has left its frames. */
 void ct_end_hanging(pid_t pid, const struct ct_frames *frames);

@@ -18,7 +18,7 @@ struct ct_reads {
 	/* Levels and which of them are fixed, of branches that are left. */
 	struct ct_array branch; /* unsigned: per branch a level, plus CT_FIXED if fixed, for every cell */
 	uint64_t branches;
-	unsigned *leaf;         /* the branch that is being tested */
+	unsigned *leaf; /* the branch that is being tested */
 	/* Cells that the last state's recovery and check looked at; for every cell of them when. */
 	unsigned looked, *list;
 	uint32_t *rank;

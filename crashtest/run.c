@@ -28,9 +28,11 @@ static int make_initial(struct ct_bench *b)
 	struct nvw_pool_params params = {0};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = b->subject->workload->pool ? b->subject->workload->pool(b->plan, &params) :
-						 nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check",
-							 b->subject->workload->name);
+	int error =
+		b->subject->workload->pool ?
+			b->subject->workload->pool(b->plan, &params) :
+			nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check",
+				b->subject->workload->name);
 
 	if (error) {
 		return error;
@@ -43,7 +45,8 @@ static int make_initial(struct ct_bench *b)
 	b->bytes = nvw_pool_geometry(pool)->bytes;
 	b->initial = malloc(b->bytes);
 	if (b->initial == NULL) {
-		error = nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
+		error = nvw_fail(
+			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
 	} else {
 		memcpy(b->initial, nvw_pool_base(pool), b->bytes);
 	}
@@ -58,8 +61,8 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 	const char *tmp = getenv("TMPDIR");
 
 	if (w->pool == NULL || w->check == NULL) {
-		return nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: there is nothing that a crash could break",
-			w->name);
+		return nvw_fail(NVW_E_USAGE,
+			"%s keeps nothing in NVRAM: there is nothing that a crash could break", w->name);
 	}
 	snprintf(b.dir, sizeof b.dir, "%s/nvwave-crash-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (mkdtemp(b.dir) == NULL) {
@@ -106,8 +109,9 @@ static int write_initial(const struct ct_bench *b, const char *path)
 		const ssize_t n = write(fd, b->initial + at, b->bytes - at);
 
 		if (n <= 0) {
-			const int error = errno == ENOSPC ? nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
-							    nvw_fail_errno("%s", path);
+			const int error = errno == ENOSPC ?
+						  nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
+						  nvw_fail_errno("%s", path);
 
 			close(fd);
 			return error;

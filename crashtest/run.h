@@ -13,8 +13,8 @@
 struct ct_bench {
 	const struct ct_subject *subject;
 	void *plan;
-	char dir[256];       /* of files, removed at the end */
-	uint8_t *initial;    /* the bytes of the new pool */
+	char dir[256];    /* of files, removed at the end */
+	uint8_t *initial; /* the bytes of the new pool */
 	uint64_t bytes;
 };
 
@@ -22,8 +22,8 @@ struct ct_bench {
 struct ct_run_shared {
 	int error;
 	char message[512];
-	uint64_t first_record;       /* of the measured part */
-	uint64_t begin_ps, end_ps;   /* of the measured part */
+	uint64_t first_record;     /* of the measured part */
+	uint64_t begin_ps, end_ps; /* of the measured part */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */
 	struct ct_ack {
@@ -50,11 +50,11 @@ void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_p
  * Starts a run with a new pool in the slot. log_fd (-1: none) receives the persist log, also that of a run
  * that is cut. The process ends with status 0, by SIGKILL (cut), or with status 1 and an error in shared.
  */
-NVW_CHECKED int ct_run_start(const struct ct_bench *bench, unsigned slot, int log_fd, const struct ct_cut *cut,
-	struct ct_run_shared *shared, pid_t *ret_pid);
+NVW_CHECKED int ct_run_start(const struct ct_bench *bench, unsigned slot, int log_fd,
+	const struct ct_cut *cut, struct ct_run_shared *shared, pid_t *ret_pid);
 
 /* Starts one and waits for it. */
-NVW_CHECKED int ct_run_whole(const struct ct_bench *bench, unsigned slot, int log_fd, const struct ct_cut *cut,
-	struct ct_run_shared *shared);
+NVW_CHECKED int ct_run_whole(const struct ct_bench *bench, unsigned slot, int log_fd,
+	const struct ct_cut *cut, struct ct_run_shared *shared);
 
 #endif

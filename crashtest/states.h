@@ -18,7 +18,7 @@ struct ct_count {
 	double log2;     /* of the states of this instant; an upper bound unless exact */
 	double old_log2; /* of those that an earlier instant had; -1 if there are none */
 	bool exact;
-	uint64_t fresh;  /* states that no earlier instant had, CT_COUNT_MANY if more or unknown */
+	uint64_t fresh; /* states that no earlier instant had, CT_COUNT_MANY if more or unknown */
 };
 #define CT_COUNT_MANY 0x7fffffffu
 NVW_CHECKED int ct_states_count(const struct ct_medium *medium, struct ct_count *ret_count);
@@ -33,7 +33,8 @@ void ct_walk_end(struct ct_walk *walk);
 /* How many numbers there are for ct_states_by_number() to skip through, if fresh is not CT_COUNT_MANY. */
 uint64_t ct_states_numbers(const struct ct_medium *medium);
 /* State number number. False if it is not one of this instant alone (it is skipped), or there is none. */
-bool ct_states_by_number(const struct ct_medium *medium, struct ct_walk *walk, uint64_t number, unsigned *levels);
+bool ct_states_by_number(
+	const struct ct_medium *medium, struct ct_walk *walk, uint64_t number, unsigned *levels);
 
 /* A random state. free, chain: uniform for every other draw, else with a density of its own; graph: every state may
  * come, those that lack little and recent more often. */

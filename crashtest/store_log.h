@@ -22,7 +22,7 @@ struct ct_store_log {
  * several files, the one whose name ends like image_path is meant. NVW_E_DAMAGED names path and offset: a log that is
  * cut, an operation or number that is none, an address outside the image.
  */
-NVW_CHECKED int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes, int log_fd,
-	struct ct_store_log *ret_counts);
+NVW_CHECKED int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes,
+	int log_fd, struct ct_store_log *ret_counts);
 
 #endif

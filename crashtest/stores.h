@@ -21,11 +21,11 @@ struct ct_stores {
 	struct ct_word {
 		nvw_off off; /* aligned; of an empty slot UINT64_MAX */
 		struct ct_store last, before;
-	} *word;
+	} * word;
 	struct ct_names {
 		char file[128], function[64];
 		uint32_t line;
-	} *site; /* number i at i - 1 */
+	} * site; /* number i at i - 1 */
 	uint32_t site_count;
 	char (*kernel)[64]; /* likewise */
 	uint32_t kernel_count;

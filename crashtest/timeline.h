@@ -6,7 +6,7 @@
 #include "stores.h"
 
 /* Reads the log up to its record number records; image has the bytes of the state. Fills finding's moments. */
-NVW_CHECKED int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *stores, const uint8_t *image,
-	struct ct_finding *finding);
+NVW_CHECKED int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *stores,
+	const uint8_t *image, struct ct_finding *finding);
 
 #endif

@@ -18,9 +18,9 @@
 struct ct_shared {
 	volatile uint64_t sequence; /* counts the states begun: stands still while one hangs */
 	volatile uint64_t instant, draw, time_ps;
-	volatile uint64_t next;                 /* draw of instant that comes next, when none is being tested */
-	volatile uint64_t no_tree;              /* instant in whose tree a worker died: its states are drawn instead */
-	volatile uint32_t stop, hold, held;     /* asked to end, to wait; waits */
+	volatile uint64_t next;    /* draw of instant that comes next, when none is being tested */
+	volatile uint64_t no_tree; /* instant in whose tree a worker died: its states are drawn instead */
+	volatile uint32_t stop, hold, held; /* asked to end, to wait; waits */
 	volatile uint32_t phase;
 	volatile uint32_t finished;
 	int error; /* of the explorer itself */
@@ -54,7 +54,7 @@ struct ct_worker {
 
 /* Tests states from draw first_draw of the medium's instant to the end of instant last. In the child;
  * never returns. */
-_Noreturn void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_medium *medium,
-	uint64_t first_draw, uint64_t last, struct ct_shared *shared);
+_Noreturn void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan,
+	struct ct_medium *medium, uint64_t first_draw, uint64_t last, struct ct_shared *shared);
 
 #endif

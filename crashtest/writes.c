@@ -24,7 +24,7 @@ struct ct_writes {
 	struct acknowledged {
 		writer by;
 		uint64_t op;
-	} *group; /* writers that acknowledged themselves, as the log has them */
+	} * group; /* writers that acknowledged themselves, as the log has them */
 	uint64_t group_count, group_capacity;
 	uint64_t writes;
 	const uint8_t *initial;
@@ -227,9 +227,9 @@ int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks
 
 		if (v != NULL) {
 			return nvw_violation(findings, v->off,
-				nvw_acked(acks, v->op) ?
-					"write %" PRIu64 " was acknowledged, but a word of it is older" :
-					"a word of write %" PRIu64 " is neither old nor new",
+				nvw_acked(acks, v->op) ? "write %" PRIu64
+							 " was acknowledged, but a word of it is older" :
+							 "a word of write %" PRIu64 " is neither old nor new",
 				v->op);
 		}
 	}

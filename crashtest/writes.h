@@ -22,13 +22,14 @@ struct ct_writes;
  * Reads the log once. initial: the pool before its first record, stays the caller's. NVW_E_INPUT for a log that is
  * not of a block device: stores of less than a word, writes by the host, stores outside bytes.
  */
-NVW_CHECKED int ct_writes_create(int log_fd, const void *initial, uint64_t bytes, struct ct_writes **ret_writes);
+NVW_CHECKED int ct_writes_create(
+	int log_fd, const void *initial, uint64_t bytes, struct ct_writes **ret_writes);
 /* NULL is fine. */
 void ct_writes_destroy(struct ct_writes *writes);
 uint64_t ct_writes_count(const struct ct_writes *writes);
 
 /* A ct_judge; context is a struct ct_writes. */
-int ct_writes_judge(void *writes, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase);
+int ct_writes_judge(void *writes, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
 
 #endif

@@ -17,6 +17,7 @@
 #include "core/units.h"
 #include "machines.h"
 
+/* clang-format off */
 static const char *const topologies[] = {
 #define X(name, text) text,
 	EMU_TOPOLOGIES(X)
@@ -52,6 +53,7 @@ struct key {
 	size_t offset;
 	const char *value; /* the default */
 };
+/* clang-format on */
 
 static const struct key keys[] = {
 #define KEY(section, key, type, field, value, meaning) \

@@ -13,11 +13,11 @@
 
 #include <nvw/pool.h>
 
-#define EMU_TOPOLOGIES(X) X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
+#define EMU_TOPOLOGIES(X)   X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
 #define EMU_BANKS(X)        X(apart, "apart") X(beside, "beside")
 #define EMU_REPLACEMENTS(X) X(auto, "auto") X(lru, "lru") X(registered_last, "registered-last")
-#define EMU_DOMAINS(X)    X(device, "device") X(adr, "adr") X(eadr, "eadr")
-#define EMU_MODELS(X)     X(epoch, "epoch") X(buffered, "buffered-epoch")
+#define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
+#define EMU_MODELS(X)       X(epoch, "epoch") X(buffered, "buffered-epoch")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };

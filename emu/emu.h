@@ -26,8 +26,8 @@
  * A machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM and stays the caller's, NULL for a machine
  * without; log, if not NULL, receives the persist log and stays the caller's. One machine at a time.
  */
-NVW_CHECKED int emu_create(const struct emu_config *config, struct nvw_pool *pool,
-	struct nvw_log_writer *log, struct nvw_machine **ret_machine);
+NVW_CHECKED int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
+	struct nvw_machine **ret_machine);
 
 /* Ends the machine. What is not durable by now is lost, as in a power cut: orderly ends call
  * nvw_persist() first. NULL is fine. */
@@ -60,7 +60,8 @@ void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t
  * given how many (at least 2; always in the same order for the same choices so far) and returns which, from 0. Simulated
  * time only grows. Litmus tests go through every order with it. NULL: time again.
  */
-void emu_set_scheduler(struct nvw_machine *machine, unsigned (*choose)(void *context, unsigned count), void *context);
+void emu_set_scheduler(
+	struct nvw_machine *machine, unsigned (*choose)(void *context, unsigned count), void *context);
 
 /*
  * Plants a fault in the machine's coherence protocol: the action, named as in its tables ("invalidate local L1",
@@ -103,10 +104,11 @@ struct emu_race {
 	bool in_nvram; /* offset: in the pool, else in the DRAM */
 	uint64_t offset;
 	unsigned bytes;
-	uint64_t count;      /* races of this pair: accesses of a work-item against earlier ones */
-	bool same_value;     /* all were stores of the same value by both */
+	uint64_t count;       /* races of this pair: accesses of a work-item against earlier ones */
+	bool same_value;      /* all were stores of the same value by both */
 	bool scopes_to_blame; /* if scopes were ignored, the two would be ordered: */
-	struct emu_race_access release, acquire; /* these would synchronize (their work-items are not known) */
+	struct emu_race_access release,
+		acquire; /* these would synchronize (their work-items are not known) */
 };
 
 struct emu_race_report {
@@ -149,7 +151,8 @@ const struct emu_stats *emu_statistics(struct nvw_machine *machine);
 const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
 
 /* Name, citation and one line about protocol i; false past the last. */
-bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
+bool emu_protocol_info(
+	unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
 
 /* What a protocol makes of the scopes of instructions. */
 enum emu_scopes {

@@ -460,7 +460,8 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	}
 }
 
-void emu_set_scheduler(struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
+void emu_set_scheduler(
+	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
 {
 	m->scheduler.choose = choose;
 	m->scheduler.context = context;
@@ -545,7 +546,8 @@ int emu_exec_init(struct nvw_machine *m)
 	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
 	x->stack_bytes = m->config.stack;
 #if defined(EMU_ASAN) || defined(NVW__TSAN)
-	x->stack_bytes = x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
+	x->stack_bytes =
+		x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
 #endif
 	/* The first stack needs something below it that an overflow may hit before it is noticed. */
 	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;

@@ -19,8 +19,10 @@ void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
 	void *const block = m->dram + m->dram_used;
 
 	if (rounded < bytes || rounded > m->dram_bytes - m->dram_used) {
-		nvw_fail(NVW_E_MEMORY, "no room for %llu bytes in the machine's DRAM of %llu, of which %llu are used (dram.size)",
-			(unsigned long long)bytes, (unsigned long long)m->dram_bytes, (unsigned long long)m->dram_used);
+		nvw_fail(NVW_E_MEMORY,
+			"no room for %llu bytes in the machine's DRAM of %llu, of which %llu are used (dram.size)",
+			(unsigned long long)bytes, (unsigned long long)m->dram_bytes,
+			(unsigned long long)m->dram_used);
 		return NULL;
 	}
 	m->dram_used += rounded;
@@ -38,7 +40,8 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 	for (uint64_t i = 0; i < m->l2.cache.sets * (uint64_t)m->l2.cache.ways; i++) {
 		const emu_line_id id = m->l2.cache.tags[i];
 
-		if (id != EMU_NO_LINE && !emu_is_nvram(id) && (uint64_t)id * EMU_LINE >= from && (uint64_t)id * EMU_LINE < to) {
+		if (id != EMU_NO_LINE && !emu_is_nvram(id) && (uint64_t)id * EMU_LINE >= from &&
+			(uint64_t)id * EMU_LINE < to) {
 			coh_l2_event(m, &m->l2.cache.lines[i], id, COH_L2_EVICT, COH_BY_EVICT, m->now);
 		}
 	}
@@ -72,7 +75,8 @@ static int check_range(const struct nvw_machine *m, const void *device, uint64_t
 	unsigned offset;
 
 	if (n && !emu_locate(m, (uint64_t)(uintptr_t)device, n, &line, &offset)) {
-		return nvw_fail(NVW_E_USAGE, "a copy by the host of %llu bytes at %p is outside device memory",
+		return nvw_fail(NVW_E_USAGE,
+			"a copy by the host of %llu bytes at %p is outside device memory",
 			(unsigned long long)n, device);
 	}
 	return 0;
@@ -149,7 +153,8 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 	uint64_t address = (uint64_t)(uintptr_t)device;
 	const uint8_t *in = from;
 	const int r = check_range(m, device, n);
-	const bool durable = r == 0 && n && address - (uint64_t)(uintptr_t)m->medium < m->medium_bytes && !m->is_volatile;
+	const bool durable =
+		r == 0 && n && address - (uint64_t)(uintptr_t)m->medium < m->medium_bytes && !m->is_volatile;
 
 	if (durable) {
 		settle_nvram(m);

@@ -84,7 +84,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 			new = old - operand;
 			break;
 		case NVW__AND:
-			new = old & operand;
+			new = old &operand;
 			break;
 		case NVW__OR:
 			new = old | operand;
@@ -100,7 +100,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 			break;
 		}
 		if (request->kind != NVW__COMPARE_EXCHANGE || old == (r->compare & all)) {
-			put(request, line, (unsigned)lane, new & all);
+			put(request, line, (unsigned)lane, new &all);
 		}
 		r->value = old;
 	}

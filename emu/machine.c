@@ -187,7 +187,8 @@ static void add_up_energy(struct emu_stats *s)
 
 	s->energy_core = s->energy_l1 = s->energy_l2 = s->energy_network = 0;
 	s->energy_dram = s->energy_nvram = s->energy_nvw_fifo = 0;
-#define ENERGY(component, counted, femtojoules, source) s->energy_##component += s->counted * UINT64_C(femtojoules) / FJ_A_PJ;
+#define ENERGY(component, counted, femtojoules, source) \
+	s->energy_##component += s->counted * UINT64_C(femtojoules) / FJ_A_PJ;
 #include "energy.def"
 #undef ENERGY
 }

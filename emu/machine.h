@@ -51,13 +51,14 @@ static inline nvw_off emu_line_off(emu_line_id id)
  */
 struct emu_line {
 	uint64_t valid, dirty;
-	uint64_t registered; /* L1: bytes of which this is the only copy; L2: bytes that an L1 has so (registry.c) */
+	/* L1: bytes of which this is the only copy; L2: bytes that an L1 has so (registry.c) */
+	uint64_t registered;
 	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
 	uint8_t state;       /* of the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
-	uint32_t tag;        /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
+	uint32_t tag; /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
 	union {
 		uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
 		struct {
@@ -73,7 +74,7 @@ struct emu_cache {
 	uint32_t clock; /* LRU stamps count from here */
 	uint32_t generation;
 	bool registered_last; /* replacement: lines with registered bytes go last */
-	emu_line_id *tags; /* sets * ways */
+	emu_line_id *tags;    /* sets * ways */
 	uint32_t *stamps;
 	struct emu_line *lines;
 };
@@ -99,7 +100,7 @@ struct emu_cu {
 	unsigned id;
 	emu_time issue_free; /* the next wavefront instruction can issue */
 	struct emu_resource l1_port;
-	emu_time rmw_free;   /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
+	emu_time rmw_free; /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
@@ -118,20 +119,27 @@ struct emu_l2 {
 struct coh_request;
 struct coh_event;
 
-enum emu_message { EMU_MESSAGE_READ, EMU_MESSAGE_REGISTER, EMU_MESSAGE_WRITE, EMU_MESSAGE_ATOMIC, EMU_MESSAGE_CONTROL };
+enum emu_message {
+	EMU_MESSAGE_READ,
+	EMU_MESSAGE_REGISTER,
+	EMU_MESSAGE_WRITE,
+	EMU_MESSAGE_ATOMIC,
+	EMU_MESSAGE_CONTROL
+};
 
 struct emu_network {
 	uint32_t nodes, columns, rows;
 	emu_time flit_ps;
-	struct emu_resource *link; /* crossbar: in and out port of each node; grids: four links and the ports */
+	/* crossbar: in and out port of each node; grids: four links and the ports */
+	struct emu_resource *link;
 };
 
 struct emu_channels {
-	struct emu_resource *read; /* reads go first: the two share no queue */
-	emu_time *write_free;      /* first come, first served */
-	emu_time read_ps, write_ps;        /* latencies */
-	emu_time line_ps;                  /* time that a line occupies a channel */
-	emu_time queue_ps;                 /* how far ahead of the device the write queue may run */
+	struct emu_resource *read;  /* reads go first: the two share no queue */
+	emu_time *write_free;       /* first come, first served */
+	emu_time read_ps, write_ps; /* latencies */
+	emu_time line_ps;           /* time that a line occupies a channel */
+	emu_time queue_ps;          /* how far ahead of the device the write queue may run */
 	uint32_t count;
 };
 
@@ -151,8 +159,8 @@ struct emu_nvram {
 	struct emu_nvram_write *writes; /* [0] unused */
 	uint32_t write_count, write_capacity, free_list;
 	uint32_t *channel_head, *channel_tail;
-	emu_time next_done;   /* of the earliest write in flight, UINT64_MAX if there is none */
-	emu_time last_done;   /* of the latest write ever issued */
+	emu_time next_done; /* of the earliest write in flight, UINT64_MAX if there is none */
+	emu_time last_done; /* of the latest write ever issued */
 	uint32_t in_flight;
 	uint64_t numbers;  /* of writes, for the log */
 	uint32_t *by_line; /* hash heads */
@@ -169,15 +177,16 @@ struct emu_wavefront {
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
 	uint64_t first_global;
 	unsigned first_local;
-	uint32_t turns;          /* since some posted lane was passed over */
-	uint64_t age;            /* oldest job first */
+	uint32_t turns; /* since some posted lane was passed over */
+	uint64_t age;   /* oldest job first */
 	struct emu_group *group;
-	char *stacks;            /* of lane 0; the others follow */
+	char *stacks; /* of lane 0; the others follow */
 	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
 	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
-	uint32_t buffered_stream, buffered_epoch, buffered_tag; /* buffered epoch: barriers so far, current tag */
-	unsigned fair;              /* the lane that guarantee (2) of exec.c prefers next */
+	uint32_t buffered_stream, buffered_epoch,
+		buffered_tag; /* buffered epoch: barriers so far, current tag */
+	unsigned fair;        /* the lane that guarantee (2) of exec.c prefers next */
 };
 
 /* Where a work-group can be resident: the wavefront contexts of a part of a CU. */
@@ -186,10 +195,17 @@ struct emu_slot {
 	struct emu_wavefront *wavefronts;
 	struct emu_group *resident;
 	struct emu_group *ready_first, *ready_last; /* switched out, to be resumed here */
-	emu_time free_at; /* while a work-group is being switched */
+	emu_time free_at;                           /* while a work-group is being switched */
 };
 
-enum emu_wait { EMU_WAIT_NONE, EMU_WAIT_BARRIER_WG, EMU_WAIT_PERSIST_WG, EMU_WAIT_BARRIER_KR, EMU_WAIT_PERSIST_KR, EMU_WAIT_KINDS };
+enum emu_wait {
+	EMU_WAIT_NONE,
+	EMU_WAIT_BARRIER_WG,
+	EMU_WAIT_PERSIST_WG,
+	EMU_WAIT_BARRIER_KR,
+	EMU_WAIT_PERSIST_KR,
+	EMU_WAIT_KINDS
+};
 
 struct emu_group {
 	uint64_t id;
@@ -197,13 +213,13 @@ struct emu_group {
 	uint32_t size;     /* work-items */
 	uint32_t returned; /* of them */
 	uint32_t arrived[EMU_WAIT_KINDS];
-	emu_time arrived_first; /* at the barrier they are at */
+	emu_time arrived_first;     /* at the barrier they are at */
 	struct emu_group *next;     /* in a slot's ready list */
 	struct emu_group *next_all; /* in the kernel's list of live groups */
 	struct emu_group *prev_all;
 	char *saved; /* contexts while switched out, NULL while resident */
 	uint32_t buffered_stream;
-	uint32_t stream;      /* durability checker: 0 until it stores to NVRAM */
+	uint32_t stream; /* durability checker: 0 until it stores to NVRAM */
 };
 
 struct emu_event {
@@ -236,9 +252,9 @@ struct emu_exec {
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	emu_time arrived_first;
 	const struct nvw_site *barrier_site; /* of the kernel-wide persist barrier that is filling up */
-	uint32_t epoch_kr; /* kernel-wide persist barriers so far */
+	uint32_t epoch_kr;                   /* kernel-wide persist barriers so far */
 	struct emu_group *live_groups;
-	uint32_t stream; /* durability checker */
+	uint32_t stream;            /* durability checker */
 	struct nvw_random schedule; /* seeded choices */
 };
 
@@ -265,8 +281,8 @@ struct nvw_machine {
 	struct emu_channels dram_channels, nvram_channels; /* memory.c */
 	struct emu_nvram nvram;
 	struct emu_exec exec;
-	struct emu_races *races;   /* NULL: nobody looks for races */
-	struct emu_record *record; /* persist log and checker: NULL when neither is on */
+	struct emu_races *races;       /* NULL: nobody looks for races */
+	struct emu_record *record;     /* persist log and checker: NULL when neither is on */
 	struct emu_buffered *buffered; /* NULL under epoch persistency */
 	bool recalling;                /* an L1 empties itself for a recall */
 	struct emu_power_cut cut;
@@ -281,9 +297,10 @@ struct nvw_machine {
 		void *context;
 	} scheduler;
 	struct {
-		emu_time (*action)(const struct coh_request *request, emu_time t); /* a coh_action; NULL: none */
-		void (*line)(struct coh_event *event);                             /* a coh_line_action */
-	} fault; /* left out */
+		emu_time (*action)(
+			const struct coh_request *request, emu_time t); /* a coh_action; NULL: none */
+		void (*line)(struct coh_event *event);                  /* a coh_line_action */
+	} fault;                                                        /* left out */
 
 	struct emu_stats stats;
 	emu_time measured_from;
@@ -340,13 +357,14 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 int emu_network_init(struct nvw_machine *m);
 void emu_network_finish(struct nvw_machine *m);
 /* A message of data bytes (0 for control) from node to node, sent at t; returns its arrival. */
-emu_time emu_network_send(struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes,
-	enum emu_message what, emu_time t);
+emu_time emu_network_send(
+	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t);
 /*
  * One control message from a node to the nodes of all CUs, which the network copies where their ways part (a tree of
  * columns on a grid): every link carries it once. ret_arrivals has room for every CU, also the sender's own.
  */
-void emu_network_broadcast(struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
+void emu_network_broadcast(
+	struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 
@@ -361,7 +379,8 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 /* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
  * has completed it. */
-emu_time emu_channel_write(struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
+emu_time emu_channel_write(
+	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
@@ -399,7 +418,8 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
 	emu_line_id id);
 /* The dirty bytes of an L1's line, of these epochs, are about to be merged into the L2's. */
-void emu_buffered_merge(struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
+void emu_buffered_merge(
+	struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
 /* After the store: an atomic that stored nothing leaves no tag behind. */
 void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
 /* part of the line's dirty bytes leaves it, with its tag; the rest keeps it too. */
@@ -426,7 +446,8 @@ uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
 /* The lanes wait at a barrier of this kind; opens an execution barrier when all have arrived, and calls
  * persist_group_arrived() or persist_kernel_arrived() for a persist barrier. */
-void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
+void emu_park(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
 /* All work-items of the group have returned. */
 void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
 /* What a kernel that did not end has left behind. */

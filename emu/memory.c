@@ -19,8 +19,7 @@ static int channels_init(struct emu_channels *c, const struct emu_memory_config 
 	c->queue_ps = config->queue * c->line_ps;
 	c->read = calloc(c->count, sizeof *c->read);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
-	return c->read && c->write_free ? 0 :
-					       nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
+	return c->read && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
 int emu_memory_init(struct nvw_machine *m)

@@ -19,7 +19,8 @@ int emu_network_init(struct nvw_machine *m)
 
 	n->nodes = (uint32_t)(m->config.cus + m->config.l2_banks);
 	if (m->config.bank_nodes == EMU_BANKS_beside) {
-		n->nodes = (uint32_t)(m->config.cus > m->config.l2_banks ? m->config.cus : m->config.l2_banks);
+		n->nodes =
+			(uint32_t)(m->config.cus > m->config.l2_banks ? m->config.cus : m->config.l2_banks);
 	}
 	n->columns = (uint32_t)m->config.columns;
 	while (m->config.columns == 0 && n->columns * n->columns < n->nodes) {
@@ -134,8 +135,8 @@ emu_time emu_network_send(
 }
 
 /* Both ways from a node along its column, or along its row: arrived[] is at each node when the message's head is. */
-static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_t nodes, emu_time occupancy, emu_time *arrived,
-	uint32_t *hops)
+static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_t nodes, emu_time occupancy,
+	emu_time *arrived, uint32_t *hops)
 {
 	struct emu_network *const n = &m->network;
 
@@ -149,16 +150,18 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_
 			if (next >= nodes || (along_row && next / n->columns != row)) {
 				break;
 			}
-			arrived[next] = emu_book(&n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link], m->now,
-						arrived[at], occupancy) +
-					m->config.hop;
+			arrived[next] =
+				emu_book(&n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link],
+					m->now, arrived[at], occupancy) +
+				m->config.hop;
 			++*hops;
 			at = next;
 		}
 	}
 }
 
-void emu_network_broadcast(struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals)
+void emu_network_broadcast(
+	struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals)
 {
 	enum { NODES_MAX = EMU_CUS_MAX + 1024 };
 	struct emu_network *const n = &m->network;
@@ -185,7 +188,10 @@ void emu_network_broadcast(struct nvw_machine *m, uint32_t from, enum emu_messag
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const uint32_t node = emu_network_cu_node(m, i);
 
-		ret_arrivals[i] = node == from ? t : emu_book(&n->link[node * PORTS + 1], m->now, arrived[node], occupancy) + occupancy;
+		ret_arrivals[i] = node == from ? t :
+						 emu_book(&n->link[node * PORTS + 1], m->now, arrived[node],
+							 occupancy) +
+							 occupancy;
 	}
 	count(m, what, flits, hops);
 }

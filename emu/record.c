@@ -24,7 +24,7 @@ struct stream {
 struct store {
 	uint32_t next;       /* in its line's or write's chain */
 	uint32_t buckets[3]; /* of work-item, work-group, kernel */
-	uint64_t bytes; /* of the line */
+	uint64_t bytes;      /* of the line */
 	const struct nvw_site *site;
 };
 

@@ -95,7 +95,8 @@ void *host_real(const char *name)
 		f = libpmem ? host_dlsym(libpmem, name) : NULL;
 	}
 	if (f == NULL) {
-		dprintf(STDERR_FILENO, "nvwave exec: there is no function %s behind the interposed one\n", name);
+		dprintf(STDERR_FILENO, "nvwave exec: there is no function %s behind the interposed one\n",
+			name);
 		abort();
 	}
 	return f;
@@ -135,8 +136,8 @@ static void not_attached(int fd)
 	uint64_t times = 0;
 	const off_t at = offsetof(struct host_control, gap) + HOST_GAP_NOT_ATTACHED * sizeof times;
 
-	dprintf(STDERR_FILENO, "nvwave exec: %s cannot be watched: %s/control: %s\n", program_invocation_short_name, folder,
-		strerror(before));
+	dprintf(STDERR_FILENO, "nvwave exec: %s cannot be watched: %s/control: %s\n",
+		program_invocation_short_name, folder, strerror(before));
 	if (fd >= 0 && pread(fd, &times, sizeof times, at) == sizeof times) {
 		times++;
 		if (pwrite(fd, &times, sizeof times, at) < 0) {

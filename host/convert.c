@@ -25,15 +25,15 @@ struct converter {
 	const struct host_session *s;
 	unsigned file;
 	struct nvw_log_writer *log;
-	uint8_t *replay;    /* the file, as far as it was read */
-	int replay_fd;      /* of the same: says where its holes are */
+	uint8_t *replay; /* the file, as far as it was read */
+	int replay_fd;   /* of the same: says where its holes are */
 	uint64_t bytes;
 	const uint8_t *spool;
 	uint64_t spool_bytes;
-	uint32_t *site;     /* of the session -> of the log, 0: not met */
+	uint32_t *site; /* of the session -> of the log, 0: not met */
 	uint32_t sites;
 	uint64_t time_ps, instruction;
-	uint64_t found;     /* stores that comparing found, in no known order */
+	uint64_t found; /* stores that comparing found, in no known order */
 	struct host_counts counts;
 };
 
@@ -92,7 +92,8 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 static int store(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE,
-		.store = {.work_item = e->thread, .group = ++c->instruction, .bytes = e->bytes, .off = e->off}};
+		.store = {
+			.work_item = e->thread, .group = ++c->instruction, .bytes = e->bytes, .off = e->off}};
 	const int error = site_of(c, e->site, &r.store.site);
 
 	if (error || e->off + e->bytes > c->bytes) {
@@ -106,8 +107,11 @@ static int store(struct converter *c, const struct host_event *e, const uint8_t 
 
 static int written(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
-	const uint64_t n = e->off >= c->bytes ? 0 : e->off + e->bytes > c->bytes ? c->bytes - e->off : e->bytes;
-	struct nvw_log_record r = {.kind = NVW_LOG_HOST, .host = {.off = e->off, .bytes = (uint32_t)n, .data = data}};
+	const uint64_t n = e->off >= c->bytes           ? 0 :
+			   e->off + e->bytes > c->bytes ? c->bytes - e->off :
+							  e->bytes;
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_HOST, .host = {.off = e->off, .bytes = (uint32_t)n, .data = data}};
 
 	if (n == 0) {
 		return 0;
@@ -144,7 +148,9 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		r.flush.thread = e->thread;
 		r.flush.ordered = e->kind == HOST_FLUSH_ORDERED;
 		r.flush.off = e->off;
-		r.flush.bytes = e->off >= c->bytes ? 0 : e->off + e->bytes > c->bytes ? c->bytes - e->off : e->bytes;
+		r.flush.bytes = e->off >= c->bytes           ? 0 :
+				e->off + e->bytes > c->bytes ? c->bytes - e->off :
+							       e->bytes;
 		c->counts.flushes++;
 		error = site_of(c, e->site, &r.flush.site);
 		return error || r.flush.bytes == 0 ? error : append(c, &r);
@@ -158,7 +164,8 @@ static int convert_spool(struct converter *c)
 
 	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE;
+		const bool has_data =
+			e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE;
 
 		error = convert_event(c, e, c->spool + at + sizeof *e);
 		at += sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
@@ -263,7 +270,11 @@ static int map_replay(struct converter *c)
 		if (data < 0) {
 			break;
 		}
-		n = pread(fd, c->replay + data, (uint64_t)s.st_size - (uint64_t)data < 1 << 20 ? (uint64_t)s.st_size - (uint64_t)data : 1 << 20, data);
+		n = pread(fd, c->replay + data,
+			(uint64_t)s.st_size - (uint64_t)data < 1 << 20 ?
+				(uint64_t)s.st_size - (uint64_t)data :
+				1 << 20,
+			data);
 		at = (uint64_t)data + (uint64_t)(n > 0 ? n : 0);
 	}
 	close(fd);
@@ -307,21 +318,25 @@ static uint64_t size_of(const struct host_session *s, unsigned i)
 	const struct host_file *const f = &s->control->file[i];
 	struct stat now;
 
-	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode || (uint64_t)now.st_size <= f->bytes) {
+	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode ||
+		(uint64_t)now.st_size <= f->bytes) {
 		return f->bytes;
 	}
-	return (uint64_t)now.st_size < f->mapped ? (uint64_t)now.st_size : f->mapped > f->bytes ? f->mapped : f->bytes;
+	return (uint64_t)now.st_size < f->mapped ? (uint64_t)now.st_size :
+	       f->mapped > f->bytes              ? f->mapped :
+						   f->bytes;
 }
 
-int host_session_convert(struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
+int host_session_convert(
+	struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
 	const struct host_file *const f = &s->control->file[i];
-	struct converter c = {.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
-	struct nvw_log_info info = {.workload = s->program,
-		.options = f->path,
-		.pool_bytes = c.bytes,
-		.model = "x86"};
-	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) : map_replay(&c);
+	struct converter c = {
+		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
+	struct nvw_log_info info = {
+		.workload = s->program, .options = f->path, .pool_bytes = c.bytes, .model = "x86"};
+	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) :
+				   map_replay(&c);
 
 	error = error ? error : map_spool(&c);
 	c.site = calloc(HOST_SITES_MAX + 1, sizeof *c.site);
@@ -336,7 +351,9 @@ int host_session_convert(struct host_session *s, unsigned i, int fd, const char 
 	}
 	error = error ? error : convert_spool(&c);
 	if (!error && !read_rest(&c, &error)) {
-		fprintf(stderr, "nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n", f->path);
+		fprintf(stderr,
+			"nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n",
+			f->path);
 	}
 	if (c.log != NULL) {
 		if (error || s->control->gap[HOST_GAP_SPOOL_FULL] > 0) {

@@ -45,8 +45,8 @@ static uint64_t take_turn(uint64_t now, uint64_t lines)
 
 	do {
 		begins = (int64_t)(seen - now) > 0 ? seen : now;
-	} while (!__atomic_compare_exchange_n(
-		free, &seen, begins + lines * host_control->line_ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(free, &seen, begins + lines * host_control->line_ticks, true,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return begins;
 }
 

@@ -140,7 +140,8 @@ static void set_machine(struct host_control *c, const struct emu_config *m)
 	c->write_ticks = (uint64_t)(1e-3 * (double)m->nvram.write * c->ticks_per_ns);
 	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / rate * c->ticks_per_ns + 0.5);
 	c->queue_ticks = m->nvram.queue * m->nvram.channels * c->line_ticks;
-	c->portion = c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
+	c->portion =
+		c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
 	c->timed = c->delays && (c->read_ticks > 0 || c->write_ticks > 0);
 	c->auto_flush = m->domain == EMU_DOMAIN_eadr;
 	c->accept = m->domain == EMU_DOMAIN_adr;
@@ -178,7 +179,8 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	if (fd >= 0) {
 		/* With all its space: no store to it can fail later. */
 		errno = posix_fallocate(fd, 0, sizeof *s->control);
-		at = errno ? MAP_FAILED : mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		at = errno ? MAP_FAILED :
+			     mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		close(fd);
 	}
 	if (spool >= 0) {
@@ -193,7 +195,9 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->advice = o->advice;
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);
-	return make_lock(&s->control->lock) ? nvw_fail(NVW_E_SYSTEM, "no lock can be shared between processes") : 0;
+	return make_lock(&s->control->lock) ?
+		       nvw_fail(NVW_E_SYSTEM, "no lock can be shared between processes") :
+		       0;
 }
 
 /* Waits spin: a program in a delay of days could not even end by a signal that it handles. */
@@ -206,9 +210,10 @@ static int check_delays(const struct emu_config *m)
 	return latency > most_ps ?
 		       nvw_fail(NVW_E_CONFIG, "nvram.%s: a program waits at most 1s, not %.6gs",
 			       m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency) :
-		rate < HOST_LINE ? nvw_fail(NVW_E_CONFIG,
-				       "nvram.bandwidth: %d B/s at least, a line in a second, not %.0f", HOST_LINE, rate) :
-				   0;
+	       rate < HOST_LINE ? nvw_fail(NVW_E_CONFIG,
+					  "nvram.bandwidth: %d B/s at least, a line in a second, not %.0f",
+					  HOST_LINE, rate) :
+				  0;
 }
 
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
@@ -272,7 +277,8 @@ static int find_library(char *ret_path, size_t n)
 
 	if (absolute == NULL || access(absolute, R_OK) != 0) {
 		free(absolute);
-		return nvw_fail(NVW_E_SYSTEM, "%s: expected the library that is preloaded into programs (%s names it)", ret_path,
+		return nvw_fail(NVW_E_SYSTEM,
+			"%s: expected the library that is preloaded into programs (%s names it)", ret_path,
 			HOST_LIBRARY_VARIABLE);
 	}
 	snprintf(ret_path, n, "%s", absolute);
@@ -296,7 +302,8 @@ static int check_program(const char *name)
 		return nvw_fail_errno("%s: expected a program", name);
 	case HOST_PROGRAM_STATIC:
 		return nvw_fail(NVW_E_USAGE,
-			"%s is linked statically: nothing can be put between it and its libpmem; link it dynamically", path);
+			"%s is linked statically: nothing can be put between it and its libpmem; link it dynamically",
+			path);
 	case HOST_PROGRAM_SET_ID:
 		return nvw_fail(NVW_E_USAGE,
 			"%s is set-user-id, set-group-id or has capabilities: the dynamic linker does not preload into it; "
@@ -366,7 +373,8 @@ static void set_preload(const char *library)
 	const char *const before = getenv("LD_PRELOAD");
 	char preload[8192];
 
-	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "", before ? before : "");
+	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "",
+		before ? before : "");
 	setenv("LD_PRELOAD", preload, 1);
 }
 

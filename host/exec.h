@@ -21,14 +21,14 @@ struct host_options {
 
 struct host_session {
 	char folder[256];
-	int lock;         /* of the folder */
+	int lock; /* of the folder */
 	struct host_control *control;
-	bool apart;       /* the program has a process group of its own, as control->kill_at needs; set before the run */
-	bool quiet;       /* the program's standard output is our standard error; set before the run */
-	bool alone;       /* what the program leaves running is ended with it; set before the run */
-	int interrupted;  /* the last signal that we were sent and passed on to the program; 0: none */
-	int status;       /* of the program, as waitpid() has it */
-	double seconds;   /* that it ran */
+	bool apart; /* the program has a process group of its own, as control->kill_at needs; set before the run */
+	bool quiet;      /* the program's standard output is our standard error; set before the run */
+	bool alone;      /* what the program leaves running is ended with it; set before the run */
+	int interrupted; /* the last signal that we were sent and passed on to the program; 0: none */
+	int status;      /* of the program, as waitpid() has it */
+	double seconds;  /* that it ran */
 	char program[256];
 };
 
@@ -51,8 +51,8 @@ NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[
 struct host_counts {
 	uint64_t stores, flushes, fences, written;
 };
-NVW_CHECKED int host_session_convert(struct host_session *session, unsigned i, int fd, const char *name,
-	struct host_counts *ret_counts);
+NVW_CHECKED int host_session_convert(
+	struct host_session *session, unsigned i, int fd, const char *name, struct host_counts *ret_counts);
 
 /* The file as it was when it was first mapped. */
 void host_session_base(const struct host_session *session, unsigned i, char *ret_path, size_t n);

@@ -13,20 +13,20 @@
 #undef stpcpy
 #undef strncpy
 
-#define REAL(name)                                                                 \
-	({                                                                         \
-		static __typeof__(&name) real;                                     \
-		if (__builtin_expect(real == NULL, 0)) {                           \
-			*(void **)&real = host_real(#name);                        \
-		}                                                                  \
-		real;                                                              \
+#define REAL(name)                                          \
+	({                                                  \
+		static __typeof__(&name) real;              \
+		if (__builtin_expect(real == NULL, 0)) {    \
+			*(void **)&real = host_real(#name); \
+		}                                           \
+		real;                                       \
 	})
 /* at and n are looked at only if to is in a mapping. */
-#define COMES(to, at, n)                                                           \
-	do {                                                                       \
-		if (__builtin_expect(host_find(to) != NULL, 0)) {                  \
-			host_copy_comes(at, n, __builtin_return_address(0));       \
-		}                                                                  \
+#define COMES(to, at, n)                                                     \
+	do {                                                                 \
+		if (__builtin_expect(host_find(to) != NULL, 0)) {            \
+			host_copy_comes(at, n, __builtin_return_address(0)); \
+		}                                                            \
 	} while (0)
 
 static __typeof__(&memset) real_memset;

@@ -73,7 +73,8 @@ static void sweep(const char *where, const char *prefix)
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) {
 			continue;
 		}
-		if (snprintf(path, sizeof path, "%s/%s", where, entry->d_name) < PATH_BYTES && is_left(path, &lock)) {
+		if (snprintf(path, sizeof path, "%s/%s", where, entry->d_name) < PATH_BYTES &&
+			is_left(path, &lock)) {
 			host_folder_remove(path, lock);
 		}
 	}
@@ -110,7 +111,8 @@ int host_folder_make(const char *prefix, char path[256], int *ret_lock)
 
 	path[0] = '\0';
 	if (where == NULL || strlen(where) > 200) {
-		error = where ? nvw_fail(NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes", name) :
+		error = where ? nvw_fail(NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes",
+					name) :
 				nvw_fail_errno("TMPDIR: %s", name);
 		free(where);
 		return error;

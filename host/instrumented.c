@@ -183,8 +183,7 @@ HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_1;
 
 HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
 {
-	static struct nvwave_cc_hooks hooks = {
-		.lowest = &host_lowest,
+	static struct nvwave_cc_hooks hooks = {.lowest = &host_lowest,
 		.highest = &host_highest,
 		.begin = begin,
 		.end = end,

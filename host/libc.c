@@ -24,13 +24,13 @@
 #include "preload.h"
 #include "program.h"
 
-#define REAL(name)                                                                 \
-	({                                                                         \
-		static __typeof__(&name) real;                                     \
-		if (__builtin_expect(real == NULL, 0)) {                           \
-			*(void **)&real = host_real(#name);                        \
-		}                                                                  \
-		real;                                                              \
+#define REAL(name)                                          \
+	({                                                  \
+		static __typeof__(&name) real;              \
+		if (__builtin_expect(real == NULL, 0)) {    \
+			*(void **)&real = host_real(#name); \
+		}                                           \
+		real;                                       \
 	})
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------------- */
@@ -109,8 +109,8 @@ HOST_EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags,
 
 HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 {
-	const bool watched = host_control != NULL && !host_self.inside &&
-			     host_protecting(addr, length, prot & PROT_WRITE);
+	const bool watched =
+		host_control != NULL && !host_self.inside && host_protecting(addr, length, prot & PROT_WRITE);
 
 	return REAL(mprotect)(addr, length, watched ? prot & ~PROT_WRITE : prot);
 }
@@ -138,10 +138,13 @@ static void synced_file(int fd, const struct host_caller *caller)
 	}
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
 		const struct host_mapping *const m = &host_mapping[i];
-		const struct host_file *const f = m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
+		const struct host_file *const f =
+			m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
 
-		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino && (uint64_t)s.st_size > m->off) {
-			const uint64_t n = (uint64_t)s.st_size - m->off; /* behind the file's end there is nothing to read */
+		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino &&
+			(uint64_t)s.st_size > m->off) {
+			const uint64_t n = (uint64_t)s.st_size -
+					   m->off; /* behind the file's end there is nothing to read */
 
 			host_synced((void *)m->start, n < m->length ? n : m->length, caller);
 		}
@@ -219,8 +222,9 @@ HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 	copy_function *const real = real_memcpy ? real_memcpy : copy_bytes;
 
 	host_copy_comes(to, n, __builtin_return_address(0));
-	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
-										 copy_read(real, to, from, n);
+	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
+		       real(to, from, n) :
+		       copy_read(real, to, from, n);
 }
 
 HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
@@ -228,8 +232,9 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 	copy_function *const real = real_memmove ? real_memmove : copy_bytes;
 
 	host_copy_comes(to, n, __builtin_return_address(0));
-	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ? real(to, from, n) :
-										 copy_read(real, to, from, n);
+	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
+		       real(to, from, n) :
+		       copy_read(real, to, from, n);
 }
 
 /* ---- The kernel as a writer: it would be refused a protected page -------------------------------------------------------- */
@@ -372,7 +377,8 @@ __attribute__((used, visibility("hidden"))) void *host_own_function(void *handle
 	if (self == NULL) {
 		Dl_info info;
 
-		self = dladdr((void *)&host_dlsym, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+		self = dladdr((void *)&host_dlsym, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) :
+							    NULL;
 	}
 	void *const real = handle == RTLD_DEFAULT ? NULL : host_dlsym(handle, name);
 	void *const own = self ? host_dlsym(self, name) : NULL;
@@ -562,19 +568,19 @@ static void take_words(char **argv, const char *first, size_t n, va_list *list)
 	}
 }
 
-#define EXECUTE_LIST(name, call)                                         \
-	HOST_EXPORT int name(const char *path, const char *first, ...)   \
-	{                                                                \
-		va_list list;                                            \
-                                                                         \
-		va_start(list, first);                                   \
-		const size_t n = count_words(first, list);               \
-		char **const argv = alloca((n + 1) * sizeof *argv);      \
-                                                                         \
-		take_words(argv, first, n, &list);                       \
-		call;                                                    \
-		va_end(list);                                            \
-		return -1;                                               \
+#define EXECUTE_LIST(name, call)                                       \
+	HOST_EXPORT int name(const char *path, const char *first, ...) \
+	{                                                              \
+		va_list list;                                          \
+                                                                       \
+		va_start(list, first);                                 \
+		const size_t n = count_words(first, list);             \
+		char **const argv = alloca((n + 1) * sizeof *argv);    \
+                                                                       \
+		take_words(argv, first, n, &list);                     \
+		call;                                                  \
+		va_end(list);                                          \
+		return -1;                                             \
 	}
 
 EXECUTE_LIST(execl, execv(path, argv))

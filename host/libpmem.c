@@ -12,13 +12,13 @@
 #include "preload.h"
 
 /* The real function, found when it is first needed. */
-#define REAL(name)                                                                 \
-	({                                                                         \
-		static __typeof__(&name) real;                                     \
-		if (__builtin_expect(real == NULL, 0)) {                           \
-			*(void **)&real = host_real(#name);                        \
-		}                                                                  \
-		real;                                                              \
+#define REAL(name)                                          \
+	({                                                  \
+		static __typeof__(&name) real;              \
+		if (__builtin_expect(real == NULL, 0)) {    \
+			*(void **)&real = host_real(#name); \
+		}                                           \
+		real;                                       \
 	})
 
 enum { TEMPORAL = PMEM_F_MEM_TEMPORAL | PMEM_F_MEM_NOFLUSH };
@@ -42,7 +42,8 @@ static void store_fence(void)
 
 /* ---- Mappings -------------------------------------------------------------------------------------------------------- */
 
-HOST_EXPORT void *pmem_map_file(const char *path, size_t len, int flags, mode_t mode, size_t *mapped_lenp, int *is_pmemp)
+HOST_EXPORT void *pmem_map_file(
+	const char *path, size_t len, int flags, mode_t mode, size_t *mapped_lenp, int *is_pmemp)
 {
 	const uint64_t began = host_began();
 	void *const address = REAL(pmem_map_file)(path, len, flags, mode, mapped_lenp, is_pmemp);
@@ -304,14 +305,14 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 	return o->to;
 }
 
-#define COPY(name, flags_)                                                                                     \
-	HOST_EXPORT void *name(void *dest, const void *src, size_t len)                                        \
-	{                                                                                                      \
-		const uint64_t began = host_began();                                                           \
-		const struct host_caller caller = HOST_CALLER;                                                 \
-		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags_};                    \
-                                                                                                               \
-		return copy(&o, began, &caller);                                                               \
+#define COPY(name, flags_)                                                                  \
+	HOST_EXPORT void *name(void *dest, const void *src, size_t len)                     \
+	{                                                                                   \
+		const uint64_t began = host_began();                                        \
+		const struct host_caller caller = HOST_CALLER;                              \
+		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags_}; \
+                                                                                            \
+		return copy(&o, began, &caller);                                            \
 	}
 
 COPY(pmem_memmove_persist, 0)
@@ -319,27 +320,27 @@ COPY(pmem_memcpy_persist, 0)
 COPY(pmem_memmove_nodrain, PMEM_F_MEM_NODRAIN)
 COPY(pmem_memcpy_nodrain, PMEM_F_MEM_NODRAIN)
 
-#define FILL(name, flags_)                                                                                     \
-	HOST_EXPORT void *name(void *dest, int c, size_t len)                                                  \
-	{                                                                                                      \
-		const uint64_t began = host_began();                                                           \
-		const struct host_caller caller = HOST_CALLER;                                                 \
-		const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags_};                         \
-                                                                                                               \
-		return copy(&o, began, &caller);                                                               \
+#define FILL(name, flags_)                                                             \
+	HOST_EXPORT void *name(void *dest, int c, size_t len)                          \
+	{                                                                              \
+		const uint64_t began = host_began();                                   \
+		const struct host_caller caller = HOST_CALLER;                         \
+		const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags_}; \
+                                                                                       \
+		return copy(&o, began, &caller);                                       \
 	}
 
 FILL(pmem_memset_persist, 0)
 FILL(pmem_memset_nodrain, PMEM_F_MEM_NODRAIN)
 
-#define COPY_WITH_FLAGS(name)                                                                                  \
-	HOST_EXPORT void *name(void *dest, const void *src, size_t len, unsigned flags)                        \
-	{                                                                                                      \
-		const uint64_t began = host_began();                                                           \
-		const struct host_caller caller = HOST_CALLER;                                                 \
-		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags};                     \
-                                                                                                               \
-		return copy(&o, began, &caller);                                                               \
+#define COPY_WITH_FLAGS(name)                                                              \
+	HOST_EXPORT void *name(void *dest, const void *src, size_t len, unsigned flags)    \
+	{                                                                                  \
+		const uint64_t began = host_began();                                       \
+		const struct host_caller caller = HOST_CALLER;                             \
+		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags}; \
+                                                                                           \
+		return copy(&o, began, &caller);                                           \
 	}
 
 COPY_WITH_FLAGS(pmem_memmove)

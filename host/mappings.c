@@ -51,7 +51,8 @@ static int copy_part(int from, int to, off_t off, off_t end)
 		if (n > 0) {
 			continue;
 		}
-		const size_t piece = (size_t)(end - off) < sizeof buffer ? (size_t)(end - off) : sizeof buffer;
+		const size_t piece =
+			(size_t)(end - off) < sizeof buffer ? (size_t)(end - off) : sizeof buffer;
 		const ssize_t got = pread(from, buffer, piece, off);
 
 		if (got <= 0 || pwrite(to, buffer, (size_t)got, off) != got) {
@@ -270,8 +271,8 @@ bool host_page_missing(void *address)
 	}
 	host_gap(file ? HOST_GAP_TRUNCATED : HOST_GAP_SPOOL_FULL);
 	host_control->record &= file;
-	return syscall(SYS_mmap, page, HOST_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-	       (long)page;
+	return syscall(SYS_mmap, page, HOST_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)page;
 }
 
 /* ---- The table -------------------------------------------------------------------------------------------------------------- */
@@ -462,7 +463,8 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 
 	host_unmapping(start, length);
 	if (watched) {
-		host_protect((uintptr_t)start, length, PROT_READ | PROT_WRITE); /* one piece, or it cannot be moved */
+		host_protect((uintptr_t)start, length,
+			PROT_READ | PROT_WRITE); /* one piece, or it cannot be moved */
 	}
 	return true;
 }

@@ -14,7 +14,7 @@
 #include "session.h"
 
 #define HOST_EXPORT __attribute__((visibility("default")))
-#define HOST_TLS __thread __attribute__((tls_model("initial-exec")))
+#define HOST_TLS    __thread __attribute__((tls_model("initial-exec")))
 
 /* The system call: mprotect() is interposed. Usable in a signal handler. */
 static inline int host_protect(uintptr_t start, size_t n, int prot)
@@ -106,24 +106,28 @@ void host_delay_read(uint64_t began, uint64_t bytes);
 
 /* ---- Mappings (mappings.c) ----------------------------------------------------------------------------------------- */
 
-enum host_page_state { HOST_CLEAN, HOST_HOT, HOST_COOLING }; /* protected; compared at every fence; about to be protected */
+enum host_page_state {
+	HOST_CLEAN,
+	HOST_HOT,
+	HOST_COOLING
+}; /* protected; compared at every fence; about to be protected */
 
 struct host_page {
 	struct host_page *next; /* of those that are hot */
 	uintptr_t address;
-	uint8_t state;          /* enum host_page_state; changed by faults, too */
-	uint8_t idle;           /* comparisons since it last changed */
+	uint8_t state; /* enum host_page_state; changed by faults, too */
+	uint8_t idle;  /* comparisons since it last changed */
 };
 
 struct host_mapping {
 	uintptr_t start;
-	size_t length;       /* 0: a free entry */
-	uint64_t off;        /* in the file */
-	int file;            /* in the session; negative: not recorded */
-	bool real;           /* persistent memory: the processor's flushes are carried out */
-	bool part;           /* of what was mapped: page and lines are shared with the rest, and stay */
-	bool read_only;      /* at present, by the program's own mprotect() */
-	uint8_t *alias;      /* the same bytes, always writable */
+	size_t length;  /* 0: a free entry */
+	uint64_t off;   /* in the file */
+	int file;       /* in the session; negative: not recorded */
+	bool real;      /* persistent memory: the processor's flushes are carried out */
+	bool part;      /* of what was mapped: page and lines are shared with the rest, and stay */
+	bool read_only; /* at present, by the program's own mprotect() */
+	uint8_t *alias; /* the same bytes, always writable */
 	uint8_t *shadow, *lines;
 	struct host_page *page;
 };
@@ -162,7 +166,8 @@ bool host_protecting(void *start, size_t length, bool writable);
 
 struct host_caller {
 	void *address; /* where the call returns to */
-	uintptr_t frame; /* the canonical frame address of the interposed function; 0: the address is the place itself */
+	/* the canonical frame address of the interposed function; 0: the address is the place itself */
+	uintptr_t frame;
 };
 #define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 
@@ -177,17 +182,18 @@ enum host_flush {
 	HOST_FLUSH_IN_ORDER, /* no later store overtakes it */
 	HOST_FLUSH_STREAMED, /* by a store that comes: recorded when that has happened */
 };
-void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
-	enum host_flush how);
-void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
+void host_record_flush(const struct host_mapping *m, const void *address, size_t n,
+	const struct host_caller *caller, enum host_flush how);
+void host_record_change(
+	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
 void host_record_fence(const struct host_caller *caller);
 /* Stores in the range that no event has shown so far. */
 void host_record_rest(const struct host_mapping *m);
 /* What the file was changed to while nobody had it mapped. */
 void host_record_written(const struct host_mapping *m, size_t n);
 /* Bytes of a word, at an offset of the mapping, that a thread has stored. */
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
-	uint32_t site);
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
+	uint32_t thread, uint32_t site);
 /* A store past the caches has happened: what it flushed by that. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* What else has changed in the lines of a store that comes. */

@@ -55,7 +55,8 @@ static enum host_program look_into(int fd, const char *path, unsigned depth)
 	} head = {.text = ""};
 	struct stat s;
 
-	if (fstat(fd, &s) || (s.st_mode & (S_ISUID | S_ISGID)) || getxattr(path, "security.capability", NULL, 0) > 0) {
+	if (fstat(fd, &s) || (s.st_mode & (S_ISUID | S_ISGID)) ||
+		getxattr(path, "security.capability", NULL, 0) > 0) {
 		return HOST_PROGRAM_SET_ID;
 	}
 	if (pread(fd, &head, sizeof head - 1, 0) < 4) {

@@ -9,7 +9,7 @@ enum host_program {
 	HOST_PROGRAM_FITS,    /* dynamic; or a script, of which the interpreter counts */
 	HOST_PROGRAM_MISSING, /* errno says why */
 	HOST_PROGRAM_STATIC,
-	HOST_PROGRAM_SET_ID,  /* set-user-id, set-group-id, or with capabilities: the linker ignores LD_PRELOAD */
+	HOST_PROGRAM_SET_ID, /* set-user-id, set-group-id, or with capabilities: the linker ignores LD_PRELOAD */
 	HOST_PROGRAM_FOREIGN, /* for another machine */
 };
 

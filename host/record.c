@@ -23,9 +23,9 @@
 #include "preload.h"
 
 enum {
-	WINDOW = 1 << 25,       /* of the spool, mapped at once */
-	HOT_MANY = 1 << 10,     /* beyond, a page goes as soon as it does not change */
-	IDLE_MAX = 32,          /* comparisons without a change */
+	WINDOW = 1 << 25,   /* of the spool, mapped at once */
+	HOT_MANY = 1 << 10, /* beyond, a page goes as soon as it does not change */
+	IDLE_MAX = 32,      /* comparisons without a change */
 	GONE_MAX = 8,
 };
 
@@ -35,7 +35,7 @@ static struct {
 	struct host_page *hot; /* in the order in which they became hot */
 	struct host_page **hot_end;
 	unsigned hot_count;
-	uint64_t call;   /* number of the event that changes belong to */
+	uint64_t call; /* number of the event that changes belong to */
 } my = {.hot_end = &my.hot};
 
 /* Pages that a fault has made hot, newest first, and that the list does not have yet. */
@@ -143,7 +143,7 @@ struct run {
 	uint32_t site;
 	struct host_event *event; /* in the spool, NULL: not kept */
 	uint8_t *data;
-	size_t at, n;             /* in the mapping */
+	size_t at, n; /* in the mapping */
 };
 
 static uint8_t unkept[sizeof(struct host_event) + HOST_PAGE];
@@ -211,8 +211,8 @@ static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
 }
 
 /* Records what changed in the lines of a range within a page; true if anything did. */
-static bool compare_lines(const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind,
-	uint32_t site)
+static bool compare_lines(
+	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
 	struct run r = {.m = m, .kind = kind, .site = site};
 	bool changed = false;
@@ -245,7 +245,8 @@ static bool compare_lines(const struct host_mapping *m, size_t from, size_t to, 
 }
 
 /* The same of any range; quick where nothing changed. */
-static bool compare(const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
+static bool compare(
+	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
 	bool changed = false;
 
@@ -308,7 +309,8 @@ static bool cool(struct host_page *p, const struct host_mapping *m)
 	const size_t at = p->address - m->start;
 
 	__atomic_store_n(&p->state, HOST_COOLING, __ATOMIC_SEQ_CST);
-	if (host_protect(p->address, HOST_PAGE, PROT_READ) == 0 && memcmp(m->alias + at, m->shadow + at, HOST_PAGE) == 0 &&
+	if (host_protect(p->address, HOST_PAGE, PROT_READ) == 0 &&
+		memcmp(m->alias + at, m->shadow + at, HOST_PAGE) == 0 &&
 		__atomic_compare_exchange_n(
 			&p->state, &expected, HOST_CLEAN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		return true;
@@ -334,7 +336,8 @@ static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 
 	take_fresh();
 	while (*link != NULL) {
-		struct host_page *const p = *link, *const next = p->next; /* once it is clean, a fault may link it */
+		struct host_page *const p = *link,
+					*const next = p->next; /* once it is clean, a fault may link it */
 		const struct host_mapping *const m =
 			p->address - start < end - start ? host_find((void *)p->address) : NULL;
 
@@ -482,7 +485,8 @@ static void fault(int number, siginfo_t *info, void *context)
 
 void host_catch_faults(void)
 {
-	const struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	const struct sigaction action = {
+		.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	sigset_t faults;
 
 	host_self.inside = true;
@@ -498,7 +502,8 @@ void host_catch_faults(void)
 /* ---- Events -------------------------------------------------------------------------------------------------------------------------- */
 
 /* The lines of a range, in the mapping. */
-static void lines_of(const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
+static void lines_of(
+	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	const size_t at = (uintptr_t)address - m->start;
 	const size_t end = at + n < m->length ? at + n : m->length;
@@ -519,8 +524,8 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 	return idle;
 }
 
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n, uint32_t thread,
-	uint32_t site)
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
+	uint32_t thread, uint32_t site)
 {
 	struct host_event *const e = (struct host_event *)room(sizeof *e + 8);
 
@@ -561,7 +566,8 @@ void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint3
 	memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE);
 }
 
-void host_record_change(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
+void host_record_change(
+	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
 {
 	size_t from, to;
 
@@ -574,12 +580,13 @@ void host_record_change(const struct host_mapping *m, const void *address, size_
 		}
 		lines_of(m, address, n, &from, &to);
 		compare(m, from, to, HOST_CHANGE, site);
-		memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE); /* stored to, if not changed */
+		memset(m->lines + from / HOST_LINE, 1,
+			(to - from) / HOST_LINE); /* stored to, if not changed */
 	}
 }
 
-void host_record_flush(const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller,
-	enum host_flush how)
+void host_record_flush(const struct host_mapping *m, const void *address, size_t n,
+	const struct host_caller *caller, enum host_flush how)
 {
 	size_t from, to;
 
@@ -592,7 +599,8 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 		host_settle();
 	}
 	lines_of(m, address, n, &from, &to);
-	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) && compare(m, from, to, HOST_CHANGE, site)) {
+	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) &&
+		compare(m, from, to, HOST_CHANGE, site)) {
 		stay_hot(m, from, to);
 	}
 	const uint64_t idle = flush_lines(m, from, to);
@@ -606,7 +614,8 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 		host_control->site[site - 1].idle_flushes += idle == (to - from) / HOST_LINE;
 	}
 	if (how != HOST_FLUSH_STREAMED) {
-		event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file, m->off + from, to - from, site);
+		event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file, m->off + from,
+			to - from, site);
 	}
 }
 

@@ -38,19 +38,20 @@ enum {
 /* ---- Statistics ---------------------------------------------------------------------------------------------- */
 
 /* STAT(name, meaning): counters of a thread. */
-#define HOST_STATS(STAT)                                                                                         \
-	STAT(flushes, "calls that flush")                                                                        \
-	STAT(fences, "calls that drain")                                                                         \
-	STAT(copies, "copies and fills by libpmem")                                                              \
-	STAT(reads, "copies out of a mapping")                                                                   \
-	STAT(maps, "mappings made")                                                                              \
-	STAT(lines_flushed, "cache lines flushed, with those that copies write")                                 \
-	STAT(bytes_asked, "bytes that calls asked to flush or copy")                                             \
-	STAT(bytes_read, "bytes copied out of a mapping")                                                        \
-	STAT(empty_fences, "drains without a flush since the thread's last one")                                 \
-	STAT(idle_flushes, "flushes of lines of which none was stored to since it was last flushed (recorded)")  \
-	STAT(idle_lines, "lines flushed that were not stored to since they were last flushed (recorded)")        \
-	STAT(bytes_changed, "bytes in words that were found changed (recorded)")                                 \
+#define HOST_STATS(STAT)                                                                                  \
+	STAT(flushes, "calls that flush")                                                                 \
+	STAT(fences, "calls that drain")                                                                  \
+	STAT(copies, "copies and fills by libpmem")                                                       \
+	STAT(reads, "copies out of a mapping")                                                            \
+	STAT(maps, "mappings made")                                                                       \
+	STAT(lines_flushed, "cache lines flushed, with those that copies write")                          \
+	STAT(bytes_asked, "bytes that calls asked to flush or copy")                                      \
+	STAT(bytes_read, "bytes copied out of a mapping")                                                 \
+	STAT(empty_fences, "drains without a flush since the thread's last one")                          \
+	STAT(idle_flushes,                                                                                \
+		"flushes of lines of which none was stored to since it was last flushed (recorded)")      \
+	STAT(idle_lines, "lines flushed that were not stored to since they were last flushed (recorded)") \
+	STAT(bytes_changed, "bytes in words that were found changed (recorded)")                          \
 	STAT(injected_ps, "time that calls were asked to take")
 
 /* Nanoseconds: exact below 64, then 32 bins an octave. */
@@ -98,9 +99,9 @@ struct host_thread {
 /* A file that was mapped. */
 struct host_file {
 	uint64_t device, inode;
-	uint64_t bytes;       /* the greatest size that it had when it was mapped */
-	uint64_t mapped;      /* how far mappings of it reach at most, perhaps behind its end */
-	uint32_t mappings;    /* at present, in all processes */
+	uint64_t bytes;    /* the greatest size that it had when it was mapped */
+	uint64_t mapped;   /* how far mappings of it reach at most, perhaps behind its end */
+	uint32_t mappings; /* at present, in all processes */
 	char path[1024];
 };
 
@@ -118,6 +119,7 @@ struct host_site {
 };
 
 /* Reasons why the log says less than what happened; each is reported. */
+/* clang-format off */
 #define HOST_GAPS(GAP)                                                                                             \
 	GAP(SPOOL_FULL, "no space was left for the record, or it could not be reached any more: it ends early")                                       \
 	GAP(FILES, "more files were mapped than a session holds: the rest was not recorded")                    \
@@ -131,39 +133,40 @@ struct host_site {
 	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
 	GAP(TRUNCATED, "a file became shorter while it was mapped: what was stored behind its end is not recorded")      \
 	GAP(RAW_REMAP, "a mapping was moved whose file is not in its place any more: stores after that were not recorded")
+/* clang-format on */
 
 enum host_gap {
 #define GAP(name, text) HOST_GAP_##name,
 	HOST_GAPS(GAP)
 #undef GAP
-	HOST_GAP_COUNT
+		HOST_GAP_COUNT
 };
 
 struct host_control {
 	uint32_t version;
-	bool record, advice;     /* advice: compare, but keep no events */
-	bool closed;             /* the parent is done: nothing is recorded any more */
+	bool record, advice; /* advice: compare, but keep no events */
+	bool closed;         /* the parent is done: nothing is recorded any more */
 	/* The machine; times in ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: a line at full bandwidth */
-	uint64_t queue_ticks;    /* so far the device may lag before a flush has to wait */
-	uint64_t portion;        /* lines that are booked together where there are no latencies */
-	bool delays;             /* calls take the device's time */
-	bool timed;              /* each of them looks at the clock: there is a latency */
-	bool auto_flush;         /* domain eadr */
-	bool accept;             /* domain adr: a drain waits for room in the queue alone */
+	uint64_t queue_ticks; /* so far the device may lag before a flush has to wait */
+	uint64_t portion;     /* lines that are booked together where there are no latencies */
+	bool delays;          /* calls take the device's time */
+	bool timed;           /* each of them looks at the clock: there is a latency */
+	bool auto_flush;      /* domain eadr */
+	bool accept;          /* domain adr: a drain waits for room in the queue alone */
 	double ticks_per_ns;
-	uint64_t device_free;    /* when the device has done what it was sent, in ticks */
+	uint64_t device_free; /* when the device has done what it was sent, in ticks */
 
-	pthread_mutex_t lock;    /* of everything below but the counters; robust, between processes */
+	pthread_mutex_t lock; /* of everything below but the counters; robust, between processes */
 	uint64_t spool_tail;
 	uint64_t events;
-	uint64_t kill_at;        /* the session's processes die before this event; 0: never */
-	int32_t group;           /* theirs, unless they have left it */
+	uint64_t kill_at;                      /* the session's processes die before this event; 0: never */
+	int32_t group;                         /* theirs, unless they have left it */
 	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
-	uint32_t libpmem_calls;  /* not 0: some function of libpmem was called */
-	bool instrumented;       /* some program was built by nvwave-cc */
+	uint32_t libpmem_calls;                /* not 0: some function of libpmem was called */
+	bool instrumented;                     /* some program was built by nvwave-cc */
 	uint64_t gap[HOST_GAP_COUNT];
-	char stray[1024];        /* what was touched after it was unmapped: "" or a sentence */
+	char stray[1024]; /* what was touched after it was unmapped: "" or a sentence */
 	uint32_t file_count, module_count, site_count;
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];
@@ -177,8 +180,8 @@ enum host_event_kind {
 	HOST_CHANGE = 1, /* bytes follow: what these bytes of the file were found to be */
 	HOST_FLUSH,      /* of lines */
 	HOST_FENCE,
-	HOST_WRITTEN,    /* bytes follow: the file changed while nobody had it mapped */
-	HOST_STORE,      /* bytes follow, within a word: a store of a program that nvwave-cc has built */
+	HOST_WRITTEN,       /* bytes follow: the file changed while nobody had it mapped */
+	HOST_STORE,         /* bytes follow, within a word: a store of a program that nvwave-cc has built */
 	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, and before all later stores (clflush) */
 };
 

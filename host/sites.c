@@ -39,7 +39,8 @@ struct walk {
 
 static bool is_library(const char *path)
 {
-	static const char *const names[] = {"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
+	static const char *const names[] = {
+		"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
 	const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

@@ -54,8 +54,8 @@ static bool settle_word(const struct pending *p, const struct host_mapping *m, s
 }
 
 /* What has happened of a store; line: its mapping's content from an offset on, NULL: as it is now. */
-static bool settle(const struct pending *p, const struct host_mapping *m, size_t from, size_t to,
-	const uint64_t *line)
+static bool settle(
+	const struct pending *p, const struct host_mapping *m, size_t from, size_t to, const uint64_t *line)
 {
 	bool changed = false;
 

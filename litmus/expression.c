@@ -77,7 +77,8 @@ static bool names_variable(const struct litmus_test *test, unsigned variable)
 	return false;
 }
 
-void litmus_state_text(const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room)
+void litmus_state_text(
+	const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room)
 {
 	size_t n = 0;
 
@@ -90,8 +91,8 @@ void litmus_state_text(const struct litmus_test *test, const struct litmus_state
 	}
 	for (unsigned v = 0; v < test->variable_count && n < room; v++) {
 		if (names_variable(test, v)) {
-			n += (size_t)snprintf(text + n, room - n, "%s%s=%" PRId64, n ? " " : "", test->variable[v].name,
-				state->memory[v]);
+			n += (size_t)snprintf(text + n, room - n, "%s%s=%" PRId64, n ? " " : "",
+				test->variable[v].name, state->memory[v]);
 		}
 	}
 }

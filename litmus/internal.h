@@ -16,15 +16,17 @@ struct litmus_situation {
 	bool is_one_cu;    /* all work-groups on one CU; otherwise each on its own */
 	bool shares_lines; /* two variables a line */
 	uint32_t warm;     /* bit v: every CU has loaded variable v */
-	bool drains;       /* store buffers of one line, and another store after each: what is stored leaves the L1 at once */
-	uint64_t evicting; /* not 0: caches of few lines, and other lines between the operations, by this seed */
+	bool drains; /* store buffers of one line, and another store after each: what is stored leaves the L1 at once */
+	/* not 0: caches of few lines, and other lines between the operations, by this seed */
+	uint64_t evicting;
 };
 
 /* Situation i of a test; false past the last. */
-bool litmus_situation(const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *ret);
+bool litmus_situation(
+	const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *ret);
 /* The machine of a situation. */
-void litmus_machine(const struct litmus_test *test, const struct litmus_situation *situation, const char *protocol,
-	struct emu_config *ret_config);
+void litmus_machine(const struct litmus_test *test, const struct litmus_situation *situation,
+	const char *protocol, struct emu_config *ret_config);
 
 /* ---- Where threads are (situation.c) ---------------------------------------------------------------------------- */
 
@@ -48,7 +50,7 @@ struct litmus_search {
 	uint16_t at, length;
 	uint8_t choice[LITMUS_STEPS], count[LITMUS_STEPS];
 	uint16_t turns;
-	int8_t turn[LITMUS_STEPS];                  /* which thread went, for the witness; -1: an idle work-item */
+	int8_t turn[LITMUS_STEPS]; /* which thread went, for the witness; -1: an idle work-item */
 };
 void litmus_search_start(struct litmus_search *search, uint64_t budget, uint64_t seed);
 /* The next of count choices of this execution. */
@@ -73,22 +75,27 @@ struct litmus_step {
 	bool is_store;
 };
 
-enum { LITMUS_ITEMS = LITMUS_THREADS * LITMUS_THREADS, LITMUS_SCRIPT = 3 * LITMUS_OPS + LITMUS_VARIABLES + 1 };
+enum {
+	LITMUS_ITEMS = LITMUS_THREADS * LITMUS_THREADS,
+	LITMUS_SCRIPT = 3 * LITMUS_OPS + LITMUS_VARIABLES + 1
+};
 
 /* One execution: what the kernel is given, and what it leaves. */
 struct litmus_execution {
 	const struct litmus_test *test;
 	struct litmus_geometry geometry;
 	struct litmus_situation situation;
-	uint64_t *variable[LITMUS_VARIABLES], *fence, *others; /* device memory; others: lines of nobody else */
-	bool barriers_stall; /* of the persistency implementation */
+	uint64_t *variable[LITMUS_VARIABLES], *fence,
+		*others;              /* device memory; others: lines of nobody else */
+	bool barriers_stall;          /* of the persistency implementation */
 	struct litmus_search *search; /* NULL: time orders */
 	struct {
 		struct litmus_step step[LITMUS_SCRIPT];
 		unsigned count;
 	} script[LITMUS_ITEMS];
 	enum litmus_next next[LITMUS_ITEMS]; /* kept up to date by the kernel */
-	unsigned arrived[LITMUS_THREADS][2], arrived_kernel; /* at barriers and persist barriers of a group, of the kernel */
+	unsigned arrived[LITMUS_THREADS][2],
+		arrived_kernel; /* at barriers and persist barriers of a group, of the kernel */
 	struct litmus_state state;
 };
 

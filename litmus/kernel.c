@@ -40,8 +40,10 @@ static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 
 	for (unsigned n = x->situation.evicting ? h % 3 : 0; n; n--) {
 		h = nvw_mix64(h);
-		append(x, item, (struct litmus_step){
-			.at = x->others + 8 * (LITMUS_OTHER_LINES * item + h % LITMUS_OTHER_LINES), .is_store = h >> 8 & 1});
+		append(x, item,
+			(struct litmus_step){
+				.at = x->others + 8 * (LITMUS_OTHER_LINES * item + h % LITMUS_OTHER_LINES),
+				.is_store = h >> 8 & 1});
 	}
 }
 
@@ -49,13 +51,16 @@ static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 static void push_out(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
 	if (x->situation.drains && op->kind >= LITMUS_STORE && op->kind <= LITMUS_COMPARE_EXCHANGE) {
-		append(x, item, (struct litmus_step){.at = x->others + 8 * LITMUS_OTHER_LINES * item, .is_store = true});
+		append(x, item,
+			(struct litmus_step){
+				.at = x->others + 8 * LITMUS_OTHER_LINES * item, .is_store = true});
 	}
 }
 
 static bool is_group_wide(const struct litmus_op *op)
 {
-	return op->kind == LITMUS_BARRIER || (op->kind == LITMUS_PERSIST_BARRIER && op->group != NVW_WORKITEM);
+	return op->kind == LITMUS_BARRIER ||
+	       (op->kind == LITMUS_PERSIST_BARRIER && op->group != NVW_WORKITEM);
 }
 
 static void write_script(struct litmus_execution *x, unsigned item)
@@ -137,7 +142,7 @@ static int64_t value_of(const int64_t *registers, struct litmus_value v)
 static bool is_skipped(const struct litmus_op *op, const int64_t *registers)
 {
 	return op->is_guarded && !litmus_related(registers[op->guard.register_number], op->guard.relation,
-				 value_of(registers, op->guard.value));
+					 value_of(registers, op->guard.value));
 }
 
 static void persist_barrier(enum nvw_group group)
@@ -169,7 +174,8 @@ static uint64_t perform(const struct litmus_execution *x, const struct litmus_op
 	case LITMUS_COMPARE_EXCHANGE:
 		return nvw_atomic_compare_exchange(p, a, b, op->order, op->scope);
 	case LITMUS_FENCE:
-		return nvw_atomic_add(x->fence, 0, op->order == NVW_SEQ_CST ? NVW_SEQ_CST : NVW_ACQ_REL, op->scope);
+		return nvw_atomic_add(
+			x->fence, 0, op->order == NVW_SEQ_CST ? NVW_SEQ_CST : NVW_ACQ_REL, op->scope);
 	case LITMUS_BARRIER:
 		nvw_barrier(NVW_WORKGROUP);
 		return 0;
@@ -189,7 +195,8 @@ static uint64_t perform(const struct litmus_execution *x, const struct litmus_op
 static void take_step(struct litmus_execution *x, unsigned item, const struct litmus_step *s)
 {
 	const int thread = x->geometry.thread[item];
-	int64_t none[LITMUS_REGISTERS] = {0}, *const registers = thread < 0 ? none : x->state.registers[thread];
+	int64_t none[LITMUS_REGISTERS] = {0}, *const registers =
+						      thread < 0 ? none : x->state.registers[thread];
 	uint64_t result;
 
 	if (!s->op) {
@@ -204,7 +211,8 @@ static void take_step(struct litmus_execution *x, unsigned item, const struct li
 		return;
 	}
 	arrive(x, item, s->op);
-	result = perform(x, s->op, (uint64_t)value_of(registers, s->op->a), (uint64_t)value_of(registers, s->op->b));
+	result = perform(
+		x, s->op, (uint64_t)value_of(registers, s->op->a), (uint64_t)value_of(registers, s->op->b));
 	if (s->op->to >= 0) {
 		registers[s->op->to] = (int64_t)result;
 	}
@@ -269,7 +277,8 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 	const unsigned items = x->geometry.groups * x->geometry.group_size;
 	char *const dram = nvw_alloc(m, (LITMUS_VARIABLES + 1 + LITMUS_OTHER_LINES * items) * 64);
 	struct nvw_pool *const pool = nvw_machine_pool(m);
-	char *const nvram = pool ? (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks : NULL;
+	char *const nvram =
+		pool ? (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks : NULL;
 
 	if (!dram) {
 		return nvw_fail(NVW_E_MEMORY, "the machine's DRAM has no room for a litmus test");
@@ -285,7 +294,7 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 		int error = 0;
 
 		x->variable[v] = (uint64_t *)(void *)((pool && variable->is_nvram ? nvram : dram) +
-						       litmus_variable_offset(&x->situation, v));
+						      litmus_variable_offset(&x->situation, v));
 		if (variable->initial || pool) {
 			error = nvw_write(m, x->variable[v], &variable->initial, sizeof variable->initial);
 		}
@@ -306,7 +315,8 @@ int litmus_execution_run(struct litmus_execution *x, struct nvw_machine *m)
 		litmus_search_begin(x->search);
 		emu_set_scheduler(m, choose, x);
 	}
-	return nvw_launch(m, "litmus", interpret, &x, x->geometry.groups * x->geometry.group_size, x->geometry.group_size);
+	return nvw_launch(m, "litmus", interpret, &x, x->geometry.groups * x->geometry.group_size,
+		x->geometry.group_size);
 }
 
 int litmus_execution_read(struct litmus_execution *x, struct nvw_machine *m)

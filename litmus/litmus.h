@@ -27,7 +27,7 @@
 
 enum {
 	LITMUS_THREADS = 8,
-	LITMUS_OPS = 32,       /* of a thread */
+	LITMUS_OPS = 32, /* of a thread */
 	LITMUS_VARIABLES = 16,
 	LITMUS_REGISTERS = 16, /* of a thread */
 	LITMUS_TERMS = 64,     /* of an outcome, operators and operands */
@@ -44,7 +44,7 @@ struct litmus_value {
 };
 
 #define LITMUS_RELATIONS(X) X(EQ, "==") X(NE, "!=") X(LE, "<=") X(GE, ">=") X(LT, "<") X(GT, ">")
-#define X(name, text) LITMUS_##name,
+#define X(name, text)       LITMUS_##name,
 enum litmus_relation { LITMUS_RELATIONS(X) LITMUS_RELATION_COUNT };
 #undef X
 
@@ -70,7 +70,7 @@ struct litmus_op {
 	enum nvw_scope scope;
 	enum nvw_group group; /* of a persist barrier */
 	unsigned variable;
-	int to;               /* register for the result; -1: none */
+	int to;                   /* register for the result; -1: none */
 	struct litmus_value a, b; /* operand or summands; of a compare-exchange: expected and desired */
 	struct {
 		int register_number;
@@ -111,7 +111,7 @@ struct litmus_term {
 /* What the model says of the outcome; of a persist test, for each persistency model. */
 enum litmus_verdict { LITMUS_UNSAID, LITMUS_FORBIDDEN, LITMUS_ALLOWED };
 #define LITMUS_PERSISTENCIES(X) X(STRICT, "strict") X(EPOCH, "epoch") X(BUFFERED, "buffered-epoch")
-#define X(name, text) LITMUS_##name,
+#define X(name, text)           LITMUS_##name,
 enum litmus_persistency { LITMUS_PERSISTENCIES(X) LITMUS_PERSISTENCY_COUNT };
 #undef X
 const char *litmus_persistency_name(enum litmus_persistency persistency);
@@ -160,7 +160,8 @@ struct litmus_state {
 bool litmus_holds(const struct litmus_test *test, const struct litmus_state *state);
 bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b);
 /* "0:r0=1 x=2": every register, and the variables that the outcome names. */
-void litmus_state_text(const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room);
+void litmus_state_text(
+	const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room);
 
 /* ---- Claims ---------------------------------------------------------------------------------------------------- */
 
@@ -171,7 +172,7 @@ bool litmus_claimed(const struct litmus_test *test, const char *protocol, const 
 
 struct litmus_options {
 	const char *protocol;
-	uint64_t schedules;  /* budget of a situation; 0 chooses 10000, of a persist test 60 */
+	uint64_t schedules; /* budget of a situation; 0 chooses 10000, of a persist test 60 */
 	uint64_t seed;
 	const char *fault;   /* planted (emu_plant_fault); NULL: none */
 	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by so many steps */
@@ -193,15 +194,16 @@ struct litmus_report {
 	int persistency; /* enum litmus_persistency, or -1 */
 	enum litmus_verdict said;
 	bool is_claimed;
-	const char *why;    /* it is, or is not */
-	uint64_t seen;      /* executions in which the outcome holds; of a persist test, crash states */
+	const char *why; /* it is, or is not */
+	uint64_t seen;   /* executions in which the outcome holds; of a persist test, crash states */
 	uint64_t schedules, unfinished; /* executions; those of them that ended in a deadlock */
-	uint64_t states;    /* crash states of a persist test */
+	uint64_t states;                /* crash states of a persist test */
 	unsigned situations;
 	bool is_exhaustive;
 	unsigned outcome_count; /* sorted by text */
 	struct litmus_outcome outcome[LITMUS_OUTCOMES];
-	char witness[2 * LITMUS_TEXT]; /* situation and schedule in which the outcome was first seen, "" if it was not */
+	char witness[2 *
+		     LITMUS_TEXT]; /* situation and schedule in which the outcome was first seen, "" if it was not */
 };
 
 /* The verdict in words; litmus_has_failed: a forbidden outcome was seen where the model is claimed. */

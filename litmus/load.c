@@ -32,8 +32,11 @@ static int read_all(const char *path, char **ret_text)
 		n += fread(text + n, 1, room - n - 1, f);
 	} while (n == room - 1 && n < FILE_BYTES_MAX);
 	if (ferror(f) || !text || n >= FILE_BYTES_MAX || memchr(text, 0, n)) {
-		const int error = nvw_fail(NVW_E_INPUT, "%s: %s", path, ferror(f) ? strerror(errno) : !text ? "no memory" :
-			n >= FILE_BYTES_MAX ? "more than 16 MiB" : "a 0 byte: not text");
+		const int error = nvw_fail(NVW_E_INPUT, "%s: %s", path,
+			ferror(f)           ? strerror(errno) :
+			!text               ? "no memory" :
+			n >= FILE_BYTES_MAX ? "more than 16 MiB" :
+					      "a 0 byte: not text");
 
 		fclose(f);
 		free(text);
@@ -78,7 +81,8 @@ static int read_header(struct table *t, char *line)
 			t->column[c] = strcmp(cells[i], columns[c]) ? t->column[c] : (int)i;
 		}
 		if (t->column[c] < 0 && c != INIT && c != RACE_FREE) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: expected a header line with a column \"%s\"", t->path, t->line, columns[c]);
+			return nvw_fail(NVW_E_INPUT, "%s:%u: expected a header line with a column \"%s\"",
+				t->path, t->line, columns[c]);
 		}
 	}
 	return 0;
@@ -99,8 +103,8 @@ static int read_column(const struct table *t, struct litmus_test *test, const ch
 		return error;
 	}
 	litmus_skip(&r);
-	return *r.at ? nvw_fail(NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"", t->path, t->line,
-			       columns[column], r.at) :
+	return *r.at ? nvw_fail(NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"",
+			       t->path, t->line, columns[column], r.at) :
 		       0;
 }
 
@@ -113,7 +117,8 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
 		if (t->column[c] >= (int)n) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: the row has %u columns: no \"%s\"", t->path, t->line, n, columns[c]);
+			return nvw_fail(NVW_E_INPUT, "%s:%u: the row has %u columns: no \"%s\"", t->path,
+				t->line, n, columns[c]);
 		}
 		cell[c] = t->column[c] < 0 ? none : cells[t->column[c]];
 	}
@@ -126,7 +131,9 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 	error = error ? error : read_column(t, test, cell[THREADS], THREADS, litmus_take_threads);
 	error = error ? error : read_column(t, test, cell[OUTCOME], OUTCOME, litmus_take_outcome);
 	error = error ? error : read_column(t, test, cell[VERDICT], VERDICT, litmus_take_verdict);
-	return error ? error : litmus_complete(&(struct litmus_reader){.file = t->path, .line = t->line, .test = test});
+	return error ? error :
+		       litmus_complete(
+			       &(struct litmus_reader){.file = t->path, .line = t->line, .test = test});
 }
 
 static int parse_table(const char *path, char *text, struct litmus_list *list)
@@ -180,7 +187,9 @@ static int load_folder(const char *path, struct litmus_list *list, unsigned dept
 		struct stat s;
 
 		if (!error && entries[i]->d_name[0] != '.' &&
-			snprintf(below, sizeof below, "%s/%s", path, entries[i]->d_name) < (int)sizeof below && !stat(below, &s)) {
+			snprintf(below, sizeof below, "%s/%s", path, entries[i]->d_name) <
+				(int)sizeof below &&
+			!stat(below, &s)) {
 			if (S_ISDIR(s.st_mode) && depth < 16) {
 				error = load_folder(below, list, depth + 1);
 			} else if (ends_with(below, ".litmus") || ends_with(below, ".tsv")) {
@@ -205,5 +214,6 @@ int litmus_load(const char *path, struct litmus_list *list)
 		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
 	}
 	error = S_ISDIR(s.st_mode) ? load_folder(path, list, 0) : load_file(path, list);
-	return error || list->count > before ? error : nvw_fail(NVW_E_INPUT, "%s: no litmus test is there", path);
+	return error || list->count > before ? error :
+					       nvw_fail(NVW_E_INPUT, "%s: no litmus test is there", path);
 }

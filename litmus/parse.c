@@ -72,8 +72,8 @@ static int take_word(struct litmus_reader *r, char word[LITMUS_WORD], const char
 		n++;
 	}
 	if (n >= LITMUS_WORD) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: \"%.20s...\" is longer than %d characters", r->file, r->line, r->at,
-			LITMUS_WORD - 1);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: \"%.20s...\" is longer than %d characters", r->file,
+			r->line, r->at, LITMUS_WORD - 1);
 	}
 	memcpy(word, r->at, n);
 	word[n] = 0;
@@ -97,8 +97,10 @@ static int take_number(struct litmus_reader *r, int64_t *ret)
 	}
 	is_negative = *r->at == '-';
 	for (r->at += is_negative; isdigit((unsigned char)*r->at); r->at++) {
-		if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *r->at - '0', &number)) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: the number is too large for 64 bits", r->file, r->line);
+		if (__builtin_mul_overflow(number, 10, &number) ||
+			__builtin_add_overflow(number, *r->at - '0', &number)) {
+			return nvw_fail(
+				NVW_E_INPUT, "%s:%u: the number is too large for 64 bits", r->file, r->line);
 		}
 	}
 	*ret = is_negative ? -number : number;
@@ -115,8 +117,8 @@ static int take_small(struct litmus_reader *r, unsigned *ret)
 		return error;
 	}
 	if (number < 0 || number > 255) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: expected a number from 0 to 255, found %lld", r->file, r->line,
-			(long long)number);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: expected a number from 0 to 255, found %lld", r->file,
+			r->line, (long long)number);
 	}
 	*ret = (unsigned)number;
 	return 0;
@@ -161,7 +163,8 @@ static int take_variable(struct litmus_reader *r, unsigned *ret)
 		return error;
 	}
 	if (v < 0 && t->variable_count == LITMUS_VARIABLES) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
+		return nvw_fail(
+			NVW_E_INPUT, "%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
 	}
 	if (v < 0) {
 		v = (int)t->variable_count++;
@@ -195,7 +198,8 @@ static int take_register(struct litmus_reader *r, struct litmus_thread *t, const
 		return 0;
 	}
 	if (t->register_count == LITMUS_REGISTERS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d registers in a thread", r->file, r->line, LITMUS_REGISTERS);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d registers in a thread", r->file, r->line,
+			LITMUS_REGISTERS);
 	}
 	memcpy(t->register_name[t->register_count], name, sizeof name);
 	*ret = (int)t->register_count++;
@@ -213,14 +217,15 @@ static int take_source(struct litmus_reader *r, struct litmus_thread *t, const c
 static int take_value(struct litmus_reader *r, struct litmus_thread *t, struct litmus_value *ret)
 {
 	ret->register_number = -1;
-	return at_number(r) ? take_number(r, &ret->number) : take_source(r, t, "a number or a register", &ret->register_number);
+	return at_number(r) ? take_number(r, &ret->number) :
+			      take_source(r, t, "a number or a register", &ret->register_number);
 }
 
 static const char *const relations[] = {
 #define X(name, text) text,
 	LITMUS_RELATIONS(X)
 #undef X
-	NULL};
+		NULL};
 
 static int take_relation(struct litmus_reader *r, enum litmus_relation *ret)
 {
@@ -247,8 +252,8 @@ static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
 		return 0;
 	}
 	if (*ret < NVW_SCOPE_AGENT) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: only dev.rem and sys.rem are promoted, not %s.rem", r->file, r->line,
-			names[i]);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: only dev.rem and sys.rem are promoted, not %s.rem",
+			r->file, r->line, names[i]);
 	}
 	*ret = *ret == NVW_SCOPE_AGENT ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_REMOTE_SYSTEM;
 	return 0;
@@ -263,13 +268,16 @@ static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool m
 	if (error) {
 		return error;
 	}
-	i = take_choice(r, orders, may_be_plain ? "plain or an order: rlx, acq, rel, ar, sc" : "an order: rlx, acq, rel, ar, sc");
+	i = take_choice(r, orders,
+		may_be_plain ? "plain or an order: rlx, acq, rel, ar, sc" :
+			       "an order: rlx, acq, rel, ar, sc");
 	if (i < 0) {
 		return i;
 	}
 	op->is_plain = i > NVW_SEQ_CST;
 	if (op->is_plain && !may_be_plain) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: expected an order and a scope, found plain: it is atomic", r->file, r->line);
+		return nvw_fail(NVW_E_INPUT,
+			"%s:%u: expected an order and a scope, found plain: it is atomic", r->file, r->line);
 	}
 	if (!op->is_plain) {
 		op->order = (enum nvw_order)i;
@@ -396,9 +404,11 @@ static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct l
 
 static int take_op(struct litmus_reader *r, struct litmus_thread *t)
 {
-	static const char *const names[] = {"RMW", "R", "W", "F", "BAR", "MOV", "ADD", "PFLUSH", "PBARRIER", NULL};
+	static const char *const names[] = {
+		"RMW", "R", "W", "F", "BAR", "MOV", "ADD", "PFLUSH", "PBARRIER", NULL};
 	static int (*const takes[])(struct litmus_reader *, struct litmus_thread *, struct litmus_op *) = {
-		take_rmw, take_load, take_store, take_fence, take_barrier, take_set, take_set, take_flush, take_persist_barrier};
+		take_rmw, take_load, take_store, take_fence, take_barrier, take_set, take_set, take_flush,
+		take_persist_barrier};
 	struct litmus_op op = {.to = -1, .a.register_number = -1, .b.register_number = -1};
 	int error = accept(r, "[") ? take_guard(r, t, &op) : 0, i;
 
@@ -411,7 +421,8 @@ static int take_op(struct litmus_reader *r, struct litmus_thread *t)
 	}
 	error = takes[i](r, t, &op);
 	if (!error && t->op_count == LITMUS_OPS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d operations in a thread", r->file, r->line, LITMUS_OPS);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d operations in a thread", r->file, r->line,
+			LITMUS_OPS);
 	}
 	t->op[t->op_count] = op;
 	t->op_count += !error;
@@ -432,8 +443,8 @@ static int take_thread(struct litmus_reader *r)
 	error = expect(r, "P");
 	error = error ? error : take_small(r, &number);
 	if (!error && number != test->thread_count) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: expected P%u, found P%u: threads are numbered from 0", r->file, r->line,
-			test->thread_count, number);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: expected P%u, found P%u: threads are numbered from 0",
+			r->file, r->line, test->thread_count, number);
 	}
 	t->line = r->line;
 	error = error ? error : expect(r, "@wg");
@@ -465,7 +476,8 @@ int litmus_take_threads(struct litmus_reader *r)
 static int add_term(struct litmus_reader *r, struct litmus_term term)
 {
 	if (r->test->term_count == LITMUS_TERMS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome has more than %d terms", r->file, r->line, LITMUS_TERMS);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome has more than %d terms", r->file, r->line,
+			LITMUS_TERMS);
 	}
 	r->test->term[r->test->term_count++] = term;
 	return 0;
@@ -484,13 +496,13 @@ static int take_register_term(struct litmus_reader *r)
 		return error;
 	}
 	if (term.thread >= r->test->thread_count) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names thread %u, there are %u", r->file, r->line, term.thread,
-			r->test->thread_count);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names thread %u, there are %u", r->file,
+			r->line, term.thread, r->test->thread_count);
 	}
 	i = find_register(&r->test->thread[term.thread], name);
 	if (i < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names register %s, which thread %u has not", r->file, r->line,
-			name, term.thread);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names register %s, which thread %u has not",
+			r->file, r->line, name, term.thread);
 	}
 	term.index = (unsigned)i;
 	return add_term(r, term);
@@ -508,7 +520,8 @@ static int take_memory_term(struct litmus_reader *r)
 		return error;
 	}
 	if (v < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which nothing uses", r->file, r->line, name);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which nothing uses",
+			r->file, r->line, name);
 	}
 	term.index = (unsigned)v;
 	return add_term(r, term);
@@ -525,7 +538,8 @@ static int take_comparison(struct litmus_reader *r)
 	error = error ? error : take_relation(r, &relation);
 	error = error ? error : take_number(r, &number.number);
 	error = error ? error : add_term(r, number);
-	return error ? error : add_term(r, (struct litmus_term){.kind = LITMUS_TERM_RELATION, .index = relation});
+	return error ? error :
+		       add_term(r, (struct litmus_term){.kind = LITMUS_TERM_RELATION, .index = relation});
 }
 
 static int take_any(struct litmus_reader *r, unsigned depth);
@@ -535,7 +549,8 @@ static int take_one(struct litmus_reader *r, unsigned depth)
 	int error;
 
 	if (depth > NESTING_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome is nested more than %d deep", r->file, r->line, NESTING_MAX);
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome is nested more than %d deep", r->file,
+			r->line, NESTING_MAX);
 	}
 	if (accept(r, "!")) {
 		error = take_one(r, depth + 1);
@@ -614,7 +629,7 @@ int litmus_take_verdict(struct litmus_reader *r)
 #define X(name, text) text,
 		LITMUS_PERSISTENCIES(X)
 #undef X
-		NULL};
+			NULL};
 	const int i = take_choice(r, verdicts, "forbidden or allowed");
 	const enum litmus_verdict verdict = i == 0 ? LITMUS_FORBIDDEN : LITMUS_ALLOWED;
 
@@ -634,7 +649,8 @@ int litmus_take_verdict(struct litmus_reader *r)
 			return model;
 		}
 		if (r->test->under[model]) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file, r->line, models[model]);
+			return nvw_fail(NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file, r->line,
+				models[model]);
 		}
 		r->test->under[model] = verdict;
 	}
@@ -648,7 +664,8 @@ int litmus_complete(struct litmus_reader *r)
 	unsigned under = 0;
 
 	for (unsigned i = 0; i < t->term_count; i++) {
-		if (is_persist && (t->term[i].kind == LITMUS_TERM_REGISTER || t->term[i].kind == LITMUS_TERM_MEMORY)) {
+		if (is_persist &&
+			(t->term[i].kind == LITMUS_TERM_REGISTER || t->term[i].kind == LITMUS_TERM_MEMORY)) {
 			return nvw_fail(NVW_E_INPUT,
 				"%s:%u: test %s: the outcome is over NVRAM after a crash, which leaves no register and no DRAM: only nvm:",
 				r->file, t->line, t->name);
@@ -661,7 +678,8 @@ int litmus_complete(struct litmus_reader *r)
 		under += t->under[i] != LITMUS_UNSAID;
 	}
 	if (under && !is_persist) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM (nvm:)",
+		return nvw_fail(NVW_E_INPUT,
+			"%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM (nvm:)",
 			r->file, t->line, t->name);
 	}
 	if (!under && is_persist) {
@@ -669,7 +687,9 @@ int litmus_complete(struct litmus_reader *r)
 	}
 	if (!t->thread_count || !t->term_count || !t->verdict) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,
-			!t->thread_count ? "thread" : !t->term_count ? "outcome" : "verdict");
+			!t->thread_count ? "thread" :
+			!t->term_count   ? "outcome" :
+					   "verdict");
 	}
 	return 0;
 }
@@ -726,9 +746,10 @@ static int take_nvram(struct litmus_reader *r)
 
 static int take_part(struct litmus_reader *r)
 {
-	static const char *const names[] = {"model", "note", "init", "nvram", "outcome", "verdict", "racy", NULL};
-	static int (*const takes[])(struct litmus_reader *) = {
-		take_model, take_note, litmus_take_init, take_nvram, litmus_take_outcome, litmus_take_verdict, take_racy};
+	static const char *const names[] = {
+		"model", "note", "init", "nvram", "outcome", "verdict", "racy", NULL};
+	static int (*const takes[])(struct litmus_reader *) = {take_model, take_note, litmus_take_init,
+		take_nvram, litmus_take_outcome, litmus_take_verdict, take_racy};
 	int i;
 
 	if (*r->at == 'P' && isdigit((unsigned char)r->at[1])) {
@@ -739,7 +760,8 @@ static int take_part(struct litmus_reader *r)
 		return i;
 	}
 	if (!strcmp(names[i], "outcome") && r->test->term_count) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s has a second outcome", r->file, r->line, r->test->name);
+		return nvw_fail(
+			NVW_E_INPUT, "%s:%u: test %s has a second outcome", r->file, r->line, r->test->name);
 	}
 	return takes[i](r);
 }
@@ -753,7 +775,8 @@ static int take_test(struct litmus_reader *r)
 	error = take_choice(r, begin, "test NAME");
 	r->test->line = r->line;
 	error = error < 0 ? error : take_line(r, r->test->name, sizeof r->test->name);
-	for (litmus_skip(r); !error && *r->at && !(!strncmp(r->at, "test", 4) && !is_word(r->at[4])); litmus_skip(r)) {
+	for (litmus_skip(r); !error && *r->at && !(!strncmp(r->at, "test", 4) && !is_word(r->at[4]));
+		litmus_skip(r)) {
 		error = take_part(r);
 	}
 	return error ? error : litmus_complete(r);

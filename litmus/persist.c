@@ -21,12 +21,12 @@ enum { SCHEDULES = 60, STATES = 2000 };
 /* What a hook of the workload is given: one test at a time, as one emulation at a time. */
 static struct bench {
 	struct litmus_execution execution;
-	struct litmus_search search;  /* shared */
-	struct litmus_report report;  /* shared: final states are counted where they are checked */
+	struct litmus_search search; /* shared */
+	struct litmus_report report; /* shared: final states are counted where they are checked */
 	const struct litmus_options *options;
-	struct nvw_options *none;     /* the workload has no options */
+	struct nvw_options *none; /* the workload has no options */
 	enum litmus_persistency persistency;
-} *bench;
+} * bench;
 
 /* ---- The workload ------------------------------------------------------------------------------------------------- */
 
@@ -67,8 +67,9 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 		const unsigned v = test->term[i].index;
 
 		if (test->term[i].kind == LITMUS_TERM_NVRAM) {
-			state.memory[v] = (int64_t)nvw_pool_word(p, nvw_pool_geometry(p)->chunks +
-									     litmus_variable_offset(&b->execution.situation, v));
+			state.memory[v] = (int64_t)nvw_pool_word(
+				p, nvw_pool_geometry(p)->chunks +
+					   litmus_variable_offset(&b->execution.situation, v));
 		}
 	}
 	litmus_report_count(&b->report, &state);
@@ -83,13 +84,22 @@ static const struct nvw_workload workload = {
 static int crash(struct bench *b, const struct emu_config *config, enum ct_mode mode)
 {
 	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
-	const struct ct_options options = {.mode = mode, .model = models[b->persistency], .states = STATES,
-		.seed = b->options->seed, .jobs = 1, .unexplained = true};
-	const struct ct_subject subject = {.workload = &workload, .options = b->none, .config = config, .mutation = -1,
-		.narrow_file = b->options->narrower ? "kernel.c" : NULL, .narrow_line = litmus_persist_barrier_line,
+	const struct ct_options options = {.mode = mode,
+		.model = models[b->persistency],
+		.states = STATES,
+		.seed = b->options->seed,
+		.jobs = 1,
+		.unexplained = true};
+	const struct ct_subject subject = {.workload = &workload,
+		.options = b->none,
+		.config = config,
+		.mutation = -1,
+		.narrow_file = b->options->narrower ? "kernel.c" : NULL,
+		.narrow_line = litmus_persist_barrier_line,
 		.narrow_by = b->options->narrower};
 	struct ct_result *const result = calloc(1, sizeof *result);
-	int error = result ? ct_run(&subject, &options, result) : nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+	int error = result ? ct_run(&subject, &options, result) :
+			     nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 
 	b->report.schedules++;
 	/* Of the buffered machine, also work-items that race across a barrier without meeting (persist/buffered.c): it orders
@@ -125,7 +135,8 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 		config.model = EMU_MODEL_buffered;
 	}
 	b->report.situations++;
-	litmus_search_start(&b->search, b->options->schedules ? b->options->schedules : SCHEDULES, b->options->seed);
+	litmus_search_start(
+		&b->search, b->options->schedules ? b->options->schedules : SCHEDULES, b->options->seed);
 	do {
 		error = crash(b, &config, mode);
 	} while (!error && !has_enough(b) && litmus_search_next(&b->search));
@@ -150,7 +161,8 @@ static int go_through_situations(struct bench *b)
 	int error = 0;
 
 	for (unsigned i = 0; i < sizeof list / sizeof *list && !error && !has_enough(b); i++) {
-		if (list[i].mode == CT_PERMITTED || (b->persistency != LITMUS_STRICT && !b->options->narrower)) {
+		if (list[i].mode == CT_PERMITTED ||
+			(b->persistency != LITMUS_STRICT && !b->options->narrower)) {
 			b->execution.situation = list[i].situation;
 			error = go_through_schedules(b, list[i].mode);
 		}
@@ -164,7 +176,8 @@ static int go_through_situations(struct bench *b)
 int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
 	const struct litmus_options *options, struct litmus_report *ret_report)
 {
-	struct bench *const b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct bench *const b =
+		mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int error;
 
 	if (b == MAP_FAILED) {

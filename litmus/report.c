@@ -8,7 +8,8 @@
 
 void litmus_report_begin(struct litmus_report *report, const struct litmus_test *test, const char *protocol)
 {
-	*report = (struct litmus_report){.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
+	*report = (struct litmus_report){
+		.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
 	snprintf(report->protocol, sizeof report->protocol, "%s", protocol);
 	report->is_claimed = litmus_claimed(test, protocol, &report->why);
 }

@@ -109,7 +109,8 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 		}
 		group_of[t] = other < t ? group_of[other] : ret->groups++;
 		members[group_of[t]]++;
-		ret->group_size = members[group_of[t]] > ret->group_size ? members[group_of[t]] : ret->group_size;
+		ret->group_size =
+			members[group_of[t]] > ret->group_size ? members[group_of[t]] : ret->group_size;
 	}
 	memset(members, 0, sizeof members);
 	for (unsigned t = 0; t < test->thread_count; t++) {

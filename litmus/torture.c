@@ -38,7 +38,8 @@ static int create_pool(struct nvw_pool **ret_pool)
 	char path[4096];
 	int r;
 
-	snprintf(path, sizeof path, "%s/nvwave-torture-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+	snprintf(path, sizeof path, "%s/nvwave-torture-%ld.pool",
+		getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
 	r = nvw_pool_create(path, &params, ret_pool);
 	if (r == 0) {
 		unlink(path);
@@ -61,12 +62,14 @@ static void begin_process(bool quiet)
 }
 
 /* Runs one program that is there already. */
-static void run_one(const struct torture_program *program, const char *fault, struct nvw_pool *pool, struct progress *progress)
+static void run_one(const struct torture_program *program, const char *fault, struct nvw_pool *pool,
+	struct progress *progress)
 {
 	uint64_t operations = 0;
 
 	alarm(HANGS_AFTER_SECONDS);
-	progress->outcome = torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &operations);
+	progress->outcome =
+		torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &operations);
 	if (progress->outcome < 0) {
 		snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
 	}
@@ -101,11 +104,14 @@ static void describe_death(int status, struct progress *progress)
 	progress->outcome = 1;
 	progress->programs++;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-		snprintf(progress->text, sizeof progress->text, "the machine does not come back (%d s)", HANGS_AFTER_SECONDS);
+		snprintf(progress->text, sizeof progress->text, "the machine does not come back (%d s)",
+			HANGS_AFTER_SECONDS);
 	} else if (WIFSIGNALED(status)) {
-		snprintf(progress->text, sizeof progress->text, "the machine died: %s", strsignal(WTERMSIG(status)));
+		snprintf(progress->text, sizeof progress->text, "the machine died: %s",
+			strsignal(WTERMSIG(status)));
 	} else {
-		snprintf(progress->text, sizeof progress->text, "the machine ended with status %d", WEXITSTATUS(status));
+		snprintf(progress->text, sizeof progress->text, "the machine ended with status %d",
+			WEXITSTATUS(status));
 	}
 }
 
@@ -162,12 +168,13 @@ static unsigned steps_of(const struct torture_program *p)
 /* Barriers and launches keep races out; everything else can go. */
 static bool can_go(const struct torture_step *step)
 {
-	return step->kind == TORTURE_ACCESS || step->kind == TORTURE_HOST || (step->kind == TORTURE_MEET && step->persist);
+	return step->kind == TORTURE_ACCESS || step->kind == TORTURE_HOST ||
+	       (step->kind == TORTURE_MEET && step->persist);
 }
 
 /* Leaves out count steps from first on, if the program then still fails. */
-static int try_without(const struct torture_options *o, struct torture_program *p, unsigned first, unsigned count,
-	struct progress *progress)
+static int try_without(const struct torture_options *o, struct torture_program *p, unsigned first,
+	unsigned count, struct progress *progress)
 {
 	struct torture_step before[TORTURE_STEPS_MAX];
 	bool changed = false;
@@ -191,13 +198,15 @@ static int try_without(const struct torture_options *o, struct torture_program *
 	return r;
 }
 
-static int shrink(const struct torture_options *o, struct torture_program *p, struct progress *progress, char *text)
+static int shrink(
+	const struct torture_options *o, struct torture_program *p, struct progress *progress, char *text)
 {
 	unsigned trials = 0;
 	int r = 0;
 
 	for (unsigned count = p->step_count / 2; count && r == 0; count /= 2) {
-		for (unsigned first = 0; r == 0 && first < p->step_count && trials < SHRINK_TRIALS; first += count, trials++) {
+		for (unsigned first = 0; r == 0 && first < p->step_count && trials < SHRINK_TRIALS;
+			first += count, trials++) {
 			r = try_without(o, p, first, count, progress);
 			if (r == 0 && progress->outcome == 1) {
 				snprintf(text, TORTURE_TEXT, "%s", progress->text);
@@ -207,7 +216,8 @@ static int shrink(const struct torture_options *o, struct torture_program *p, st
 	return r;
 }
 
-static int look_closer(const struct torture_options *o, struct progress *progress, struct torture_result *result)
+static int look_closer(
+	const struct torture_options *o, struct progress *progress, struct torture_result *result)
 {
 	struct torture_program *const p = malloc(sizeof *p);
 	FILE *to;
@@ -259,21 +269,29 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 		const char *protocol; /* NULL: of any */
 		const char *action, *why;
 	} known[] = {
-		{"vi", "flush L2", "nobody looks below the L2 but the device, which persist barriers reach in their own way"},
+		{"vi", "flush L2",
+			"nobody looks below the L2 but the device, which persist barriers reach in their own way"},
 		{"vi", "recall the line from the L1s",
 			"an L1 needs no copy in the L2 to write back and to invalidate; debug builds miss the inclusion"},
 		{"rsp", "lock all RMWs", "transactions are carried out whole: the lock is time"},
 		{"rsp", "unlock all RMWs", "transactions are carried out whole: the lock is time"},
-		{"denovo-b", "forget the line", "lines are only forgotten to be given to another, which empties them"},
-		{"dd", "forget the line", "lines are only forgotten to be given to another, which empties them"},
-		{"dd+ro", "forget the line", "lines are only forgotten to be given to another, which empties them"},
-		{"dh", "forget the line", "lines are only forgotten to be given to another, which empties them"},
-		{NULL, "flush remote L1", "the L1 that loses the registration flushes itself again (its grid)"},
-		{NULL, "registration and data to the L2", "an access at the L2 takes the registration back by itself"},
+		{"denovo-b", "forget the line",
+			"lines are only forgotten to be given to another, which empties them"},
+		{"dd", "forget the line",
+			"lines are only forgotten to be given to another, which empties them"},
+		{"dd+ro", "forget the line",
+			"lines are only forgotten to be given to another, which empties them"},
+		{"dh", "forget the line",
+			"lines are only forgotten to be given to another, which empties them"},
+		{NULL, "flush remote L1",
+			"the L1 that loses the registration flushes itself again (its grid)"},
+		{NULL, "registration and data to the L2",
+			"an access at the L2 takes the registration back by itself"},
 	};
 
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
-		if (!strcmp(known[i].action, action) && (!known[i].protocol || !strcmp(known[i].protocol, protocol))) {
+		if (!strcmp(known[i].action, action) &&
+			(!known[i].protocol || !strcmp(known[i].protocol, protocol))) {
 			return known[i].why;
 		}
 	}

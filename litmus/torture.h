@@ -16,11 +16,12 @@
 struct torture_options {
 	const char *protocol;
 	uint64_t seed;
-	uint64_t programs;           /* at most; 0: no limit */
-	double seconds;              /* no program begins later; 0: no limit */
-	const char *const *settings; /* over the drawn machines, "section.key=value"; NULL or NULL-terminated */
-	const char *fault;           /* action to leave out (emu_plant_fault), NULL for none */
-	bool shrink;                 /* leave out of a failing program what it fails without */
+	uint64_t programs; /* at most; 0: no limit */
+	double seconds;    /* no program begins later; 0: no limit */
+	const char *const
+		*settings; /* over the drawn machines, "section.key=value"; NULL or NULL-terminated */
+	const char *fault; /* action to leave out (emu_plant_fault), NULL for none */
+	bool shrink;       /* leave out of a failing program what it fails without */
 };
 
 enum { TORTURE_TEXT = 512, TORTURE_LISTING = 32768 };

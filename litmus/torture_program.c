@@ -14,7 +14,7 @@ struct generator {
 	uint64_t used[TORTURE_LINES_MAX]; /* bytes of each line that a variable has */
 	bool apart;                       /* synchronization variables have lines of their own */
 	unsigned sync_lines;
-	unsigned first_set, sets; /* of this phase */
+	unsigned first_set, sets;    /* of this phase */
 	int owner[TORTURE_DATA_MAX]; /* PHASED: work-item, FREE or READERS */
 };
 
@@ -120,7 +120,8 @@ static int draw_groups(struct generator *g)
 	wavefronts = (p->group_size + width - 1) / width;
 	p->crowded = p->groups > cus && chance(g, 20);
 	p->schedule = below(g, 3);
-	return set(p, "gpu.wavefronts_per_cu=%u", p->crowded ? wavefronts : wavefronts * ((p->groups + cus - 1) / cus));
+	return set(p, "gpu.wavefronts_per_cu=%u",
+		p->crowded ? wavefronts : wavefronts * ((p->groups + cus - 1) / cus));
 }
 
 /* ---- Variables ----------------------------------------------------------------------------- */
@@ -147,7 +148,8 @@ static bool place(struct generator *g, unsigned from, unsigned to, unsigned size
 	const unsigned places = (to - from) * (64 / size), start = below(g, places);
 
 	for (unsigned i = 0; i < places; i++) {
-		const unsigned n = (start + i) % places, line = from + n / (64 / size), offset = n % (64 / size) * size;
+		const unsigned n = (start + i) % places, line = from + n / (64 / size),
+			       offset = n % (64 / size) * size;
 		const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
 
 		if (!(g->used[line] & mask)) {
@@ -163,8 +165,9 @@ static bool place(struct generator *g, unsigned from, unsigned to, unsigned size
 static uint8_t place_sync(struct generator *g, unsigned least_size)
 {
 	struct torture_program *const p = g->p;
-	const bool placed = place(g, 0, g->apart ? g->sync_lines : p->line_count, least_size << below(g, 2)) ||
-			    place(g, 0, p->line_count, least_size);
+	const bool placed =
+		place(g, 0, g->apart ? g->sync_lines : p->line_count, least_size << below(g, 2)) ||
+		place(g, 0, p->line_count, least_size);
 
 	assert(placed);
 	return (uint8_t)(p->variable_count - 1);
@@ -200,8 +203,8 @@ static void draw_variables(struct generator *g)
 /* A scope that is at least as wide. Where scopes mean nothing, any. */
 static uint8_t scope_of(struct generator *g, enum nvw_scope least)
 {
-	static const uint8_t wider[] = {
-		NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM, NVW_SCOPE_REMOTE_AGENT, NVW_SCOPE_REMOTE_SYSTEM};
+	static const uint8_t wider[] = {NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM,
+		NVW_SCOPE_REMOTE_AGENT, NVW_SCOPE_REMOTE_SYSTEM};
 
 	if (!g->p->promises.scopes) {
 		return (uint8_t)(chance(g, 50) ? least : below(g, NVW_SCOPE_REMOTE_SYSTEM + 1));
@@ -270,18 +273,21 @@ static void deal(struct generator *g, bool *read_only, bool new_kernel)
 	for (unsigned slot = 0; slot < g->sets; slot++) {
 		struct torture_set *const s = &p->sets[p->set_count++];
 
-		*s = (struct torture_set){.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
+		*s = (struct torture_set){
+			.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
 		if (s->style == TORTURE_STEAL && !p->promises.remote) {
 			s->style = TORTURE_LOCK;
 		}
 		if (slot == 0) {
 			s->style = TORTURE_READ_ONLY;
-		} else if (s->style == TORTURE_STEAL || chance(g, 40) || (s->style == TORTURE_TURN && p->crowded)) {
+		} else if (s->style == TORTURE_STEAL || chance(g, 40) ||
+			   (s->style == TORTURE_TURN && p->crowded)) {
 			s->group = (int)below(g, p->groups);
 		}
 	}
 	for (unsigned i = 0; i < p->data_count; i++) {
-		struct torture_set *const s = &p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
+		struct torture_set *const s =
+			&p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
 
 		s->variables[s->count++] = (uint8_t)i;
 		g->owner[i] = FREE;
@@ -297,7 +303,10 @@ static unsigned draw_kind(struct generator *g)
 {
 	const unsigned n = below(g, 100);
 
-	return n < 44 ? NVW__LOAD : n < 86 ? NVW__STORE : n < 92 ? NVW__P_BARRIER : NVW__ATOMIC_LOAD + below(g, 10);
+	return n < 44 ? NVW__LOAD :
+	       n < 86 ? NVW__STORE :
+	       n < 92 ? NVW__P_BARRIER :
+			NVW__ATOMIC_LOAD + below(g, 10);
 }
 
 /* PHASED: may the work-item do this to the variable? Then it is its own, or the readers', until the barrier. */
@@ -325,7 +334,8 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 		if (s->style == TORTURE_READ_ONLY) {
 			kind = chance(g, 75) ? NVW__LOAD_READ_ONLY : NVW__LOAD;
 		}
-		if (kind == NVW__P_BARRIER || s->style != TORTURE_PHASED || claim(g, variable, step->work_item, kind)) {
+		if (kind == NVW__P_BARRIER || s->style != TORTURE_PHASED ||
+			claim(g, variable, step->work_item, kind)) {
 			add_op(g, step, kind, variable);
 		}
 	}
@@ -335,9 +345,9 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 static void draw_lock(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
 	const bool is_owner = s->group == (int)group_of(g->p, step->work_item);
-	const enum nvw_scope least = is_owner                    ? NVW_SCOPE_WORKGROUP :
+	const enum nvw_scope least = is_owner                  ? NVW_SCOPE_WORKGROUP :
 				     s->style == TORTURE_STEAL ? NVW_SCOPE_REMOTE_AGENT :
-								   NVW_SCOPE_AGENT;
+								 NVW_SCOPE_AGENT;
 
 	step->acquire = (struct torture_sync){.variable = g->p->lock[s->slot],
 		.how = (uint8_t)below(g, 4),
@@ -353,11 +363,13 @@ static void draw_lock(struct generator *g, struct torture_step *step, const stru
 static void add_access(struct generator *g)
 {
 	struct torture_program *const p = g->p;
-	const unsigned work_item = below(g, p->groups * p->group_size), set = g->first_set + below(g, g->sets);
+	const unsigned work_item = below(g, p->groups * p->group_size),
+		       set = g->first_set + below(g, g->sets);
 	struct torture_set *const s = &p->sets[set];
 	struct torture_step *step;
 
-	if (!s->count || (s->style != TORTURE_STEAL && s->group >= 0 && s->group != (int)group_of(p, work_item))) {
+	if (!s->count ||
+		(s->style != TORTURE_STEAL && s->group >= 0 && s->group != (int)group_of(p, work_item))) {
 		return;
 	}
 	if (s->style == TORTURE_TICKET && s->tickets_before == s->count) {
@@ -376,10 +388,14 @@ static void add_access(struct generator *g)
 		draw_lock(g, step, s);
 	} else if (s->style == TORTURE_TURN || s->style == TORTURE_TICKET) {
 		/* Variables, tags and least scopes follow in torture_link(). */
-		step->acquire = (struct torture_sync){.variable = TORTURE_NONE, .how = (uint8_t)below(g, 3),
-			.order = order_of(g, NVW_ACQUIRE), .scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
-		step->release = (struct torture_sync){.variable = TORTURE_NONE, .how = (uint8_t)below(g, 2),
-			.order = order_of(g, NVW_RELEASE), .scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
+		step->acquire = (struct torture_sync){.variable = TORTURE_NONE,
+			.how = (uint8_t)below(g, 3),
+			.order = order_of(g, NVW_ACQUIRE),
+			.scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
+		step->release = (struct torture_sync){.variable = TORTURE_NONE,
+			.how = (uint8_t)below(g, 2),
+			.order = order_of(g, NVW_RELEASE),
+			.scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
 	}
 }
 
@@ -394,7 +410,8 @@ static void add_meeting(struct generator *g)
 	for (unsigned set = g->first_set; !step->persist && set < p->set_count; set++) {
 		const struct torture_set *const s = &p->sets[set];
 
-		for (unsigned i = 0; s->style == TORTURE_PHASED && s->group == step->group && i < s->count; i++) {
+		for (unsigned i = 0; s->style == TORTURE_PHASED && s->group == step->group && i < s->count;
+			i++) {
 			g->owner[s->variables[i]] = FREE;
 		}
 	}
@@ -478,8 +495,9 @@ void torture_link(struct torture_program *p)
 		}
 		if (s->style == TORTURE_TICKET) {
 			step->acquire.variable = p->ticket[s->slot];
-			step->acquire.scope =
-				s->group < 0 ? at_least(p, step->acquire.scope, NVW_SCOPE_AGENT) : step->acquire.scope;
+			step->acquire.scope = s->group < 0 ?
+						      at_least(p, step->acquire.scope, NVW_SCOPE_AGENT) :
+						      step->acquire.scope;
 			tickets[s->slot]++;
 		} else if (s->style == TORTURE_TURN) {
 			step->acquire.variable = step->release.variable = TORTURE_NONE;
@@ -491,7 +509,8 @@ void torture_link(struct torture_program *p)
 	}
 }
 
-int torture_generate(struct torture_program *p, const char *protocol, uint64_t seed, const char *const *settings)
+int torture_generate(
+	struct torture_program *p, const char *protocol, uint64_t seed, const char *const *settings)
 {
 	struct generator g = {.p = p, .random = {nvw_mix64(seed ^ 0x6d616368696e65)}};
 	int r;
@@ -526,7 +545,11 @@ const char *torture_variable_name(const struct torture_program *p, unsigned vari
 	snprintf(buffer, TEXT, "d%u", variable);
 	for (unsigned slot = 0; variable >= p->data_count && slot < TORTURE_SLOTS; slot++) {
 		if (variable == p->lock[slot] || variable == p->turn[slot] || variable == p->ticket[slot]) {
-			snprintf(buffer, TEXT, "%s%u", variable == p->lock[slot] ? "lock" : variable == p->turn[slot] ? "turn" : "ticket", slot);
+			snprintf(buffer, TEXT, "%s%u",
+				variable == p->lock[slot] ? "lock" :
+				variable == p->turn[slot] ? "turn" :
+							    "ticket",
+				slot);
 		}
 		for (unsigned group = 0; group < p->groups; group++) {
 			if (variable == p->local_turn[slot][group]) {
@@ -543,24 +566,28 @@ static const char *const kinds[] = {
 #undef X
 };
 static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-static const char *const scopes[] = {"work-item", "work-group", "agent", "system", "remote agent", "remote system"};
+static const char *const scopes[] = {
+	"work-item", "work-group", "agent", "system", "remote agent", "remote system"};
 static const char *const styles[] = {
 #define X(name, text) text,
 	TORTURE_STYLES(X)
 #undef X
 };
 
-static void print_sync(const struct torture_program *p, const char *what, const struct torture_sync *sync, FILE *to)
+static void print_sync(
+	const struct torture_program *p, const char *what, const struct torture_sync *sync, FILE *to)
 {
 	char name[24];
 
 	if (sync->variable >= 0) {
-		fprintf(to, " %s %s (%s, %s, %u);", what, torture_variable_name(p, (unsigned)sync->variable, name),
-			orders[sync->order], scopes[sync->scope], sync->how);
+		fprintf(to, " %s %s (%s, %s, %u);", what,
+			torture_variable_name(p, (unsigned)sync->variable, name), orders[sync->order],
+			scopes[sync->scope], sync->how);
 	}
 }
 
-static void print_op(const struct torture_program *p, const struct torture_step *step, const struct torture_op *op, FILE *to)
+static void print_op(const struct torture_program *p, const struct torture_step *step,
+	const struct torture_op *op, FILE *to)
 {
 	const bool has_ticket = step->set >= 0 && p->sets[step->set].style == TORTURE_TICKET;
 	char name[24];
@@ -569,7 +596,8 @@ static void print_op(const struct torture_program *p, const struct torture_step 
 		fprintf(to, " persist barrier;");
 		return;
 	}
-	fprintf(to, " %s %s", kinds[op->kind], has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
+	fprintf(to, " %s %s", kinds[op->kind],
+		has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
 	if (op->kind >= NVW__ATOMIC_LOAD) {
 		fprintf(to, " (%s, %s)", orders[op->order], scopes[op->scope]);
 	}
@@ -586,7 +614,8 @@ static void print_step(const struct torture_program *p, unsigned i, FILE *to)
 	} else if (step->kind == TORTURE_HOST) {
 		fprintf(to, "host:");
 	} else if (step->kind == TORTURE_MEET) {
-		fprintf(to, "%s of %s", step->persist ? "persist barrier" : "barrier", step->group < 0 ? "the kernel" : "work-group");
+		fprintf(to, "%s of %s", step->persist ? "persist barrier" : "barrier",
+			step->group < 0 ? "the kernel" : "work-group");
 		if (step->group >= 0) {
 			fprintf(to, " %d", step->group);
 		}
@@ -606,14 +635,17 @@ void torture_print(const struct torture_program *p, FILE *to)
 {
 	char name[24];
 
-	fprintf(to, "  machine: %s, seed %llu, schedule %u\n  lines:", p->machine, (unsigned long long)p->config.seed, p->schedule);
+	fprintf(to, "  machine: %s, seed %llu, schedule %u\n  lines:", p->machine,
+		(unsigned long long)p->config.seed, p->schedule);
 	for (unsigned line = 0; line < p->line_count; line++) {
-		fprintf(to, "%s %s %u", line ? ";" : "", p->lines[line].is_nvram ? "NVRAM" : "DRAM", p->lines[line].number);
+		fprintf(to, "%s %s %u", line ? ";" : "", p->lines[line].is_nvram ? "NVRAM" : "DRAM",
+			p->lines[line].number);
 		for (unsigned i = 0; i < p->variable_count; i++) {
 			const struct torture_variable *const v = &p->variables[i];
 
 			if (v->line == line) {
-				fprintf(to, " %s@%u:%u", torture_variable_name(p, i, name), v->offset, v->size);
+				fprintf(to, " %s@%u:%u", torture_variable_name(p, i, name), v->offset,
+					v->size);
 			}
 		}
 	}

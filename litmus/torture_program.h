@@ -26,7 +26,7 @@
 enum {
 	TORTURE_GROUPS_MAX = 8,
 	TORTURE_GROUP_SIZE_MAX = 6,
-	TORTURE_SLOTS = 4,  /* sets at a time; each has synchronization variables of its own */
+	TORTURE_SLOTS = 4, /* sets at a time; each has synchronization variables of its own */
 	TORTURE_LINES_MAX = 14,
 	TORTURE_DATA_MAX = 40,
 	TORTURE_VARIABLES_MAX = TORTURE_DATA_MAX + TORTURE_SLOTS * (3 + TORTURE_GROUPS_MAX),
@@ -37,7 +37,8 @@ enum {
 };
 
 #define TORTURE_STYLES(X) \
-	X(LOCK, "lock") X(STEAL, "steal") X(TURN, "turn") X(TICKET, "ticket") X(PHASED, "phased") X(READ_ONLY, "read-only")
+	X(LOCK, "lock")   \
+	X(STEAL, "steal") X(TURN, "turn") X(TICKET, "ticket") X(PHASED, "phased") X(READ_ONLY, "read-only")
 
 #define X(name, text) TORTURE_##name,
 enum torture_style { TORTURE_STYLES(X) TORTURE_STYLE_COUNT };
@@ -138,8 +139,8 @@ void torture_print(const struct torture_program *program, FILE *to);
  * end of every kernel; 1: not, and what happened is in text; or an error of the set-up. *ret_operations counts memory
  * operations. fault: the action that is left out, NULL for none.
  */
-NVW_CHECKED int torture_run_program(const struct torture_program *program, struct nvw_pool *pool, const char *fault,
-	char *text, size_t text_bytes, uint64_t *ret_operations);
+NVW_CHECKED int torture_run_program(const struct torture_program *program, struct nvw_pool *pool,
+	const char *fault, char *text, size_t text_bytes, uint64_t *ret_operations);
 
 /* Text for messages: "d3" for data, "lock1" ... for synchronization variables. */
 const char *torture_variable_name(const struct torture_program *program, unsigned variable, char buffer[24]);

@@ -25,7 +25,7 @@ struct run {
 	struct nvw_pool *pool;
 	char *at[TORTURE_LINES_MAX]; /* device addresses */
 	uint64_t expected[TORTURE_VARIABLES_MAX];
-	int holder[TORTURE_SLOTS]; /* of each lock */
+	int holder[TORTURE_SLOTS];     /* of each lock */
 	unsigned first_step, end_step; /* of the kernel that runs */
 	unsigned kernel;
 	struct nvw_random random; /* the scheduler's */
@@ -51,36 +51,38 @@ __attribute__((format(printf, 2, 3))) static void report(struct run *run, const 
 
 /* ---- Instructions of every size ------------------------------------------------------------ */
 
+/* clang-format off */
 #define BY_SIZE(bytes, USE) \
 	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : (bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
+/* clang-format on */
 
-#define ATOMIC(type)                                                                                         \
-	static uint64_t atomic_##type(                                                                        \
-		type *p, unsigned kind, type v, type expected, enum nvw_order order, enum nvw_scope scope)    \
-	{                                                                                                      \
-		switch (kind) {                                                                                \
-		case NVW__ATOMIC_STORE:                                                                        \
-			nvw_atomic_store(p, v, order, scope);                                                  \
-			return expected;                                                                       \
-		case NVW__EXCHANGE:                                                                            \
-			return nvw_atomic_exchange(p, v, order, scope);                                        \
-		case NVW__ADD:                                                                                 \
-			return nvw_atomic_add(p, v, order, scope);                                             \
-		case NVW__SUB:                                                                                 \
-			return nvw_atomic_sub(p, v, order, scope);                                             \
-		case NVW__AND:                                                                                 \
-			return nvw_atomic_and(p, v, order, scope);                                             \
-		case NVW__OR:                                                                                  \
-			return nvw_atomic_or(p, v, order, scope);                                              \
-		case NVW__MIN:                                                                                 \
-			return nvw_atomic_min(p, v, order, scope);                                             \
-		case NVW__MAX:                                                                                 \
-			return nvw_atomic_max(p, v, order, scope);                                             \
-		case NVW__COMPARE_EXCHANGE:                                                                    \
-			return nvw_atomic_compare_exchange(p, expected, v, order, scope);                      \
-		default:                                                                                       \
-			return nvw_atomic_load(p, order, scope);                                               \
-		}                                                                                              \
+#define ATOMIC(type)                                                                                       \
+	static uint64_t atomic_##type(                                                                     \
+		type *p, unsigned kind, type v, type expected, enum nvw_order order, enum nvw_scope scope) \
+	{                                                                                                  \
+		switch (kind) {                                                                            \
+		case NVW__ATOMIC_STORE:                                                                    \
+			nvw_atomic_store(p, v, order, scope);                                              \
+			return expected;                                                                   \
+		case NVW__EXCHANGE:                                                                        \
+			return nvw_atomic_exchange(p, v, order, scope);                                    \
+		case NVW__ADD:                                                                             \
+			return nvw_atomic_add(p, v, order, scope);                                         \
+		case NVW__SUB:                                                                             \
+			return nvw_atomic_sub(p, v, order, scope);                                         \
+		case NVW__AND:                                                                             \
+			return nvw_atomic_and(p, v, order, scope);                                         \
+		case NVW__OR:                                                                              \
+			return nvw_atomic_or(p, v, order, scope);                                          \
+		case NVW__MIN:                                                                             \
+			return nvw_atomic_min(p, v, order, scope);                                         \
+		case NVW__MAX:                                                                             \
+			return nvw_atomic_max(p, v, order, scope);                                         \
+		case NVW__COMPARE_EXCHANGE:                                                                \
+			return nvw_atomic_compare_exchange(p, expected, v, order, scope);                  \
+		default:                                                                                   \
+			return nvw_atomic_load(p, order, scope);                                           \
+		}                                                                                          \
 	}
 ATOMIC(uint64_t)
 ATOMIC(uint32_t)
@@ -119,7 +121,8 @@ static uint64_t atomic(struct run *run, unsigned kind, unsigned variable, uint64
 	if (!go_on(run)) {
 		return expected;
 	}
-#define USE(type) atomic_##type(at, kind, (type)v, (type)expected, (enum nvw_order)order, (enum nvw_scope)scope)
+#define USE(type) \
+	atomic_##type(at, kind, (type)v, (type)expected, (enum nvw_order)order, (enum nvw_scope)scope)
 	return BY_SIZE(run->p->variables[variable].size, USE);
 #undef USE
 }
@@ -149,14 +152,16 @@ static uint64_t result_of(unsigned kind, uint64_t before, uint64_t v)
 
 /* ---- A step's operations ------------------------------------------------------------------- */
 
-static void compare(struct run *run, unsigned step, const char *what, unsigned variable, uint64_t got, uint64_t expected)
+static void compare(
+	struct run *run, unsigned step, const char *what, unsigned variable, uint64_t got, uint64_t expected)
 {
 	char name[24];
 
 	if (got != expected) {
 		report(run, "step %u, work-item %llu: %s of %s gave %#llx, expected %#llx", step,
-			(unsigned long long)nvw_global_id(), what, torture_variable_name(run->p, variable, name),
-			(unsigned long long)got, (unsigned long long)expected);
+			(unsigned long long)nvw_global_id(), what,
+			torture_variable_name(run->p, variable, name), (unsigned long long)got,
+			(unsigned long long)expected);
 	}
 }
 
@@ -171,7 +176,8 @@ static void load(struct run *run, unsigned step, const struct torture_op *op, un
 						BY_SIZE(run->p->variables[variable].size, LOAD);
 #undef READ_ONLY
 #undef LOAD
-	compare(run, step, op->kind == NVW__LOAD ? "a load" : "a read-only load", variable, got, run->expected[variable]);
+	compare(run, step, op->kind == NVW__LOAD ? "a load" : "a read-only load", variable, got,
+		run->expected[variable]);
 }
 
 static void store(struct run *run, const struct torture_op *op, unsigned variable)
@@ -192,7 +198,8 @@ static void atomic_on_data(struct run *run, unsigned step, const struct torture_
 	const uint64_t after = wanted == before ? result_of(op->kind, before, v) : before;
 
 	run->expected[variable] = truncated(run, variable, after);
-	compare(run, step, "an atomic", variable, atomic(run, op->kind, variable, v, wanted, op->order, op->scope), before);
+	compare(run, step, "an atomic", variable,
+		atomic(run, op->kind, variable, v, wanted, op->order, op->scope), before);
 }
 
 static void operate(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
@@ -215,13 +222,15 @@ static void operate(struct run *run, unsigned step, const struct torture_op *op,
 
 static void take_lock(struct run *run, unsigned step, const struct torture_sync *sync, unsigned slot)
 {
-	static const unsigned kinds[] = {NVW__COMPARE_EXCHANGE, NVW__EXCHANGE, NVW__OR, NVW__COMPARE_EXCHANGE};
+	static const unsigned kinds[] = {
+		NVW__COMPARE_EXCHANGE, NVW__EXCHANGE, NVW__OR, NVW__COMPARE_EXCHANGE};
 	const unsigned lock = (unsigned)sync->variable;
 	uint64_t got;
 
 	do {
 		/* Look first, the fourth way. */
-		while (sync->how == 3 && atomic(run, NVW__ATOMIC_LOAD, lock, 0, 0, NVW_RELAXED, sync->scope) && !run->failed) {
+		while (sync->how == 3 &&
+			atomic(run, NVW__ATOMIC_LOAD, lock, 0, 0, NVW_RELAXED, sync->scope) && !run->failed) {
 		}
 		got = atomic(run, kinds[sync->how], lock, 1, 0, sync->order, sync->scope);
 	} while (got == 1 && !run->failed);
@@ -262,21 +271,23 @@ static void await_turn(struct run *run, const struct torture_sync *sync)
 static void pass_turn(struct run *run, const struct torture_sync *sync)
 {
 	run->expected[sync->variable] = sync->tag;
-	atomic(run, sync->how ? NVW__EXCHANGE : NVW__ATOMIC_STORE, (unsigned)sync->variable, sync->tag, 0, sync->order,
-		sync->scope);
+	atomic(run, sync->how ? NVW__EXCHANGE : NVW__ATOMIC_STORE, (unsigned)sync->variable, sync->tag, 0,
+		sync->order, sync->scope);
 }
 
 /* The variable that a fetch-and-add gives the step. */
-static unsigned take_ticket(struct run *run, unsigned step, const struct torture_set *s, const struct torture_sync *sync)
+static unsigned take_ticket(
+	struct run *run, unsigned step, const struct torture_set *s, const struct torture_sync *sync)
 {
 	const unsigned ticket = (unsigned)sync->variable;
-	const uint64_t got = atomic(run, NVW__ADD, ticket, 1, s->tickets_before, sync->how ? NVW_RELAXED : sync->order, sync->scope);
+	const uint64_t got = atomic(run, NVW__ADD, ticket, 1, s->tickets_before,
+		sync->how ? NVW_RELAXED : sync->order, sync->scope);
 
 	run->expected[ticket]++;
 	if (got - s->tickets_before >= s->count) {
 		report(run, "step %u, work-item %llu: ticket%u gave %llu, expected %u to %u", step,
-			(unsigned long long)nvw_global_id(), s->slot, (unsigned long long)got, s->tickets_before,
-			s->tickets_before + s->count - 1);
+			(unsigned long long)nvw_global_id(), s->slot, (unsigned long long)got,
+			s->tickets_before, s->tickets_before + s->count - 1);
 		return s->variables[0];
 	}
 	return s->variables[got - s->tickets_before];
@@ -335,7 +346,8 @@ static void work_item(const void *args)
 		}
 		if (step->kind == TORTURE_ACCESS && step->work_item == nvw_global_id()) {
 			access_set(run, i);
-		} else if (step->kind == TORTURE_MEET && (step->group < 0 || step->group == (int)nvw_group_id())) {
+		} else if (step->kind == TORTURE_MEET &&
+			   (step->group < 0 || step->group == (int)nvw_group_id())) {
 			meet(run, step);
 		}
 	}
@@ -380,7 +392,8 @@ static void compare_line(struct run *run, unsigned line, const char *what, const
 				(unsigned long long)run->expected[i]);
 		}
 	}
-	report(run, "after kernel %u %s of byte %u of line %u, which nobody stored, is %#x", run->kernel, what, byte, line, got[byte]);
+	report(run, "after kernel %u %s of byte %u of line %u, which nobody stored, is %#x", run->kernel,
+		what, byte, line, got[byte]);
 }
 
 static int compare_visible(struct run *run)
@@ -418,7 +431,8 @@ static int host_stores(struct run *run, const struct torture_step *step)
 		const uint64_t value = truncated(run, op->variable, op->value);
 
 		run->expected[op->variable] = value;
-		r = nvw_write(run->machine, address_of(run, op->variable), &value, run->p->variables[op->variable].size);
+		r = nvw_write(run->machine, address_of(run, op->variable), &value,
+			run->p->variables[op->variable].size);
 	}
 	return r;
 }
@@ -426,7 +440,8 @@ static int host_stores(struct run *run, const struct torture_step *step)
 /* The steps up to the next launch or the host's next stores; returns the first that is left. */
 static unsigned kernel_end(const struct torture_program *p, unsigned first)
 {
-	while (first < p->step_count && p->steps[first].kind != TORTURE_LAUNCH && p->steps[first].kind != TORTURE_HOST) {
+	while (first < p->step_count && p->steps[first].kind != TORTURE_LAUNCH &&
+		p->steps[first].kind != TORTURE_HOST) {
 		first++;
 	}
 	return first;
@@ -440,7 +455,8 @@ static int launch(struct run *run, unsigned first, unsigned end)
 
 	run->first_step = first;
 	run->end_step = end;
-	r = nvw_launch(run->machine, "torture", work_item, args, (uint64_t)p->groups * p->group_size, p->group_size);
+	r = nvw_launch(
+		run->machine, "torture", work_item, args, (uint64_t)p->groups * p->group_size, p->group_size);
 	if (run->failed) {
 		return 0; /* others may have waited for the work-items that gave up */
 	}
@@ -483,7 +499,8 @@ static unsigned choose(void *context, unsigned count)
 static int set_up(struct run *run)
 {
 	const struct torture_program *const p = run->p;
-	char *const nvram = (char *)(uintptr_t)nvw_nvram_base(run->machine) + nvw_pool_geometry(run->pool)->chunks;
+	char *const nvram =
+		(char *)(uintptr_t)nvw_nvram_base(run->machine) + nvw_pool_geometry(run->pool)->chunks;
 	char *const dram = nvw_alloc(run->machine, 64 * (p->lines[p->line_count - 1].number + 1));
 	static const uint8_t zero[64];
 	int r = dram ? 0 : NVW_E_MEMORY;
@@ -506,8 +523,8 @@ static bool is_finding(int r)
 	return r == NVW_E_KERNEL || r == NVW_E_DEADLOCK || r == NVW_E_MODEL;
 }
 
-int torture_run_program(const struct torture_program *program, struct nvw_pool *pool, const char *fault, char *text,
-	size_t text_bytes, uint64_t *ret_operations)
+int torture_run_program(const struct torture_program *program, struct nvw_pool *pool, const char *fault,
+	char *text, size_t text_bytes, uint64_t *ret_operations)
 {
 	struct run run = {.p = program,
 		.pool = pool,

@@ -67,7 +67,8 @@ static int go_through_schedules(struct runner *run)
 	int error;
 
 	litmus_machine(run->test, &run->execution.situation, run->options->protocol, &config);
-	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES, run->options->seed);
+	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES,
+		run->options->seed);
 	do {
 		error = execute(run, &config);
 	} while (!error && !has_enough(run) && litmus_search_next(&run->search));
@@ -80,7 +81,8 @@ static int go_through_situations(struct runner *run)
 	int error = 0;
 
 	for (unsigned i = 0; !error && !has_enough(run) &&
-		litmus_situation(run->test, i, run->options->seed, &run->execution.situation); i++) {
+			     litmus_situation(run->test, i, run->options->seed, &run->execution.situation);
+		i++) {
 		run->report->situations++;
 		error = go_through_schedules(run);
 	}
@@ -119,8 +121,8 @@ static int make_pool(struct nvw_pool **ret)
 	return error;
 }
 
-int litmus_run_visibility(const struct litmus_test *test, const struct litmus_options *options,
-	struct litmus_report *report)
+int litmus_run_visibility(
+	const struct litmus_test *test, const struct litmus_options *options, struct litmus_report *report)
 {
 	struct runner *const run = calloc(1, sizeof *run);
 	int error = run ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");

@@ -7,6 +7,7 @@
 #define IS(relation) (1u << REC_##relation)
 #define EVERY        ((1u << REC_RELATIONS) - 1)
 
+/* clang-format off */
 const struct rec_entry_case rec_entry_cases[REC_CASE_COUNT] = {
 	/* sealed   one epoch  relation                      place	verdict */
 	{REC_NO,    REC_ANY,   EVERY,                        REC_ANY,	REC_DAMAGE},
@@ -16,6 +17,7 @@ const struct rec_entry_case rec_entry_cases[REC_CASE_COUNT] = {
 	{REC_YES,   REC_YES,   IS(OPEN),                     REC_NO,	REC_DAMAGE},
 	{REC_YES,   REC_YES,   IS(FUTURE),                   REC_ANY,	REC_DAMAGE},
 };
+/* clang-format on */
 
 static bool fits(int wanted, bool is)
 {
@@ -25,7 +27,7 @@ static bool fits(int wanted, bool is)
 bool rec_case_fits(const struct rec_entry_case *row, const struct rec_entry_facts *facts)
 {
 	return fits(row->sealed, facts->sealed) && fits(row->one_epoch, facts->one_epoch) &&
-		row->relations >> facts->relation & 1 && fits(row->place, facts->place);
+	       row->relations >> facts->relation & 1 && fits(row->place, facts->place);
 }
 
 enum rec_verdict rec_judge_entry(const struct rec_entry_facts *facts)

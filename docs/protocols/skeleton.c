@@ -21,6 +21,7 @@ enum { I, V, D, L2_STATES, L1_STATES = D };
 static const char *const states[] = {"I", "V", "D"};
 
 /* Stores find no line here: an access at the L2 has taken it out of the L1 (guarantee (1) of protocol.h). */
+/* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
 	[I] = {
 		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_INVALIDATE] = GO(I),		[COH_L1_EVICT] = GO(I, drop),
@@ -37,10 +38,12 @@ static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
 	[V] = {GO(V),		GO(V, fetch),	GO(D),			GO(D),			GO(V),			GO(I, drop)},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
 };
+/* clang-format on */
 
 #define NO_ACQUIRE (ORDER(RELAXED) | ORDER(RELEASE))
 #define AN_ACQUIRE (ORDER(ACQUIRE) | ORDER(ACQ_REL))
 
+/* clang-format off */
 static const struct coh_row rows[] = {
 	{ON_ANY_LOAD,		ANY_ORDER,	ALL,	{ld_l1}},
 	{ON(STORE),		ANY_ORDER,	ALL,	{st_l2}},
@@ -52,6 +55,7 @@ static const struct coh_row rows[] = {
 	{ON(RMW),		AN_ACQUIRE,	ALL,	{rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
+/* clang-format on */
 
 /* No L1 has a dirty byte; the L2's are valid and in D. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)

@@ -79,7 +79,8 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 	const struct plan *const p = plan;
 
 	*ret_params = (struct nvw_pool_params){
-		.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES, .layout = "tutorial-queue"};
+		.heap_bytes = p->count * sizeof(struct record) + NVW_POOL_CHUNK_BYTES,
+		.layout = "tutorial-queue"};
 	return 0;
 }
 

@@ -46,8 +46,8 @@ static emu_time l1_write(const struct coh_request *r, struct emu_line *line, emu
 {
 	const bool own = line->registered && !(r->bytes & ~line->registered);
 
-	return coh_l1_event_on(r->m, r->cu, line, r->line, own ? COH_L1_STORE_OWN : COH_L1_STORE, COH_BY_ACCESS, r->bytes,
-		own ? wait_for_grant(r->m, line, t) : t);
+	return coh_l1_event_on(r->m, r->cu, line, r->line, own ? COH_L1_STORE_OWN : COH_L1_STORE,
+		COH_BY_ACCESS, r->bytes, own ? wait_for_grant(r->m, line, t) : t);
 }
 
 /* The line with the bytes of the request, fetched if need be. */
@@ -58,7 +58,8 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 
 	if (line && (line->valid & r->bytes) == r->bytes) {
 		m->stats.l1_load_hits++;
-		*t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, *t));
+		*t = coh_l1_event(
+			m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, *t));
 		m->stats.l1_read_only_hits += (line->read_only & r->bytes) == r->bytes;
 	} else {
 		m->stats.l1_load_misses++;
@@ -129,7 +130,9 @@ static bool is_atomic(const struct coh_request *r)
 
 static enum emu_message message_of(const struct coh_request *r)
 {
-	return is_atomic(r) ? EMU_MESSAGE_ATOMIC : r->kind == NVW__STORE ? EMU_MESSAGE_WRITE : EMU_MESSAGE_READ;
+	return is_atomic(r)          ? EMU_MESSAGE_ATOMIC :
+	       r->kind == NVW__STORE ? EMU_MESSAGE_WRITE :
+				       EMU_MESSAGE_READ;
 }
 
 /* The request's way to the bank, with the local L1's copy ahead of it: a work-item sees its own stores. */
@@ -145,8 +148,8 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
 	m->stats.l2_atomics += is_atomic(r);
-	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes,
-		message_of(r), t);
+	t = emu_network_send(
+		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes, message_of(r), t);
 	return coh_l2_access(m, r->line, occupancy, t);
 }
 
@@ -292,8 +295,8 @@ emu_time coh_forget_read_only(const struct coh_request *r, emu_time t)
 /* ---- Every L1 (alsop16 II.D) ---------------------------------------------------------------- */
 
 /* A message to every CU, who all do something; returns when the last has answered. The sender needs no answer. */
-static emu_time broadcast(const struct coh_request *r, emu_time (*act)(struct nvw_machine *, struct emu_cu *, emu_time),
-	emu_time t)
+static emu_time broadcast(const struct coh_request *r,
+	emu_time (*act)(struct nvw_machine *, struct emu_cu *, emu_time), emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	const uint32_t here = emu_network_cu_node(m, r->cu->id);
@@ -509,7 +512,8 @@ const char *emu_protocol_action(const char *protocol, unsigned wanted)
 	}
 	for (unsigned i = 0; p && i < sizeof line_actions / sizeof *line_actions; i++) {
 		if ((cells_name(p->l1, p->l1_state_count * COH_L1_EVENT_COUNT, line_actions[i].action) ||
-			    cells_name(p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
+			    cells_name(
+				    p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
 			wanted-- == 0) {
 			return line_actions[i].name;
 		}
@@ -553,9 +557,9 @@ static void count_synchronization(const struct coh_request *r, enum nvw_scope sc
 	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
 
 	m->stats.sync_ops++;
-	++*(at_l1                        ? &m->stats.sync_l1 :
+	++*(at_l1                         ? &m->stats.sync_l1 :
 		place == COH_PLACE_REMOTE ? &m->stats.sync_remote :
-					   &m->stats.sync_l2);
+					    &m->stats.sync_l2);
 }
 
 emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)

@@ -24,6 +24,7 @@ enum { I, V, D, R, STATES };
 
 static const char *const states[] = {"I", "V", "D", "R"};
 
+/* clang-format off */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	[I] = {
 		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_STORE] = GO(D, note_dirty),
@@ -50,8 +51,10 @@ static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 		[COH_L1_STORE_OWN] = GO(R),		[COH_L1_REGISTER] = GO(R, take),	[COH_L1_REVOKE] = GO(R, yield),
 	},
 };
+/* clang-format on */
 
 /* Registration changes nothing about the data that the L2 has of a line. */
+/* clang-format off */
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC		FLUSH			EVICT				REGISTER	RETURN */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	NEVER,		GO(I),			GO(I, recall, write_back, drop), GO(I),		GO(D, note_dirty)},
@@ -63,8 +66,10 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 #define DENOVO_DATA \
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+/* clang-format on */
 
 /* alsop16 Table 3, DeNovo: the same at every scope of the set. */
+/* clang-format off */
 #define DENOVO_SYNCHRONIZATION(scopes) \
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes) | AT_L1,	{ld_l1}},		\
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes) | ELSEWHERE,	{register_l1, ld_l1}},	\
@@ -86,6 +91,7 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(RMW),		ORDER(RELEASE),				(scopes) | ELSEWHERE,	{register_stores, register_l1, rmw_l1}}, \
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes) | AT_L1,	{register_stores, rmw_l1, invalidate_unregistered}}, \
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes) | ELSEWHERE,	{register_stores, register_l1, rmw_l1, invalidate_unregistered}}
+/* clang-format on */
 
 /* Dirty bytes that are not registered wait in D; what the L2 has dirty is in its D. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
@@ -109,15 +115,9 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 }
 
 /* What every member of the family is. */
-#define DENOVO_PROTOCOL \
-	.l1_states = states,		\
-	.l2_states = states,		\
-	.l1_state_count = STATES,	\
-	.l2_state_count = STATES,	\
-	.l1 = &l1[0][0],		\
-	.l2 = &l2[0][0],		\
-	.rows = rows,			\
-	.kernel_end = {register_stores}, \
+#define DENOVO_PROTOCOL                                                                               \
+	.l1_states = states, .l2_states = states, .l1_state_count = STATES, .l2_state_count = STATES, \
+	.l1 = &l1[0][0], .l2 = &l2[0][0], .rows = rows, .kernel_end = {register_stores},              \
 	.broken_invariant = broken_invariant
 
 #endif

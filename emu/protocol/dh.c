@@ -9,6 +9,7 @@
  */
 #include "denovo.h"
 
+/* clang-format off */
 static const struct coh_row rows[] = {
 	DENOVO_DATA,
 	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
@@ -17,11 +18,13 @@ static const struct coh_row rows[] = {
 	DENOVO_SYNCHRONIZATION(FAR),
 	{0, 0, 0, {NULL}},
 };
+/* clang-format on */
 
 const struct coh_protocol coh_dh = {
 	.name = "dh",
 	.citation = "sinclair15 3, 4",
-	.summary = "DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
+	.summary =
+		"DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
 	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	DENOVO_PROTOCOL,

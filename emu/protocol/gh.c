@@ -23,7 +23,8 @@ static const struct coh_row rows[] = {
 const struct coh_protocol coh_gh = {
 	.name = "gh",
 	.citation = "sinclair15 3, 4",
-	.summary = "GPU coherence, HRF-Indirect: as gd, but synchronization of work-group scope stays in the L1",
+	.summary =
+		"GPU coherence, HRF-Indirect: as gd, but synchronization of work-group scope stays in the L1",
 	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	.l1_states = states,

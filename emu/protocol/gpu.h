@@ -18,6 +18,7 @@ enum { I, V, D, STATES };
 
 static const char *const states[] = {"I", "V", "D"};
 
+/* clang-format off */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I),			GO(I, drop),			NEVER},
@@ -35,14 +36,18 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 #define GPU_DATA \
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+/* clang-format on */
 
 /* Synchronization that stays in the L1 of its CU. */
+/* clang-format off */
 #define GPU_LOCAL(scopes) \
 	{ON(ATOMIC_LOAD),	ANY_ORDER,				(scopes),	{ld_l1}},			\
 	{ON(ATOMIC_STORE),	ANY_ORDER,				(scopes),	{st_l1}},			\
 	{ON(RMW),		ANY_ORDER,				(scopes),	{rmw_l1}}
+/* clang-format on */
 
 /* Synchronization at the L2: an acquire invalidates the L1, a release flushes it before. */
+/* clang-format off */
 #define GPU_GLOBAL(scopes) \
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes),	{ld_l2}},			\
 	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				(scopes),	{ld_l2, invalidate_l1}},	\
@@ -54,6 +59,7 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(RMW),		ORDER(ACQUIRE),				(scopes),	{rmw_l2, invalidate_l1}},	\
 	{ON(RMW),		ORDER(RELEASE),				(scopes),	{flush_l1, rmw_l2}},		\
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes),	{flush_l1, rmw_l2, invalidate_l1}}
+/* clang-format on */
 
 /* Dirty bytes are valid, and in D, at both levels. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)

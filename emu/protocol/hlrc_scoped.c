@@ -8,6 +8,7 @@
  */
 #include "lazy.h"
 
+/* clang-format off */
 static const struct coh_row rows[] = {
 	LAZY_DATA,
 	LAZY_SYNCHRONIZATION(NEAR),
@@ -33,6 +34,7 @@ static const struct coh_row rows[] = {
 	{ON(RMW),		ORDER(ACQ_REL),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
+/* clang-format on */
 
 const struct coh_protocol coh_hlrc_scoped = {
 	.name = "hlrc-scoped",

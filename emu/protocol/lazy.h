@@ -25,6 +25,7 @@ enum { I, V, D, R, STATES };
 
 static const char *const states[] = {"I", "V", "D", "R"};
 
+/* clang-format off */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	[I] = {
 		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_STORE] = GO(D, note_dirty),
@@ -64,8 +65,10 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
 	{ON(STORE),		ANY_ORDER,				BESIDE,		{st_l2}},			\
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+/* clang-format on */
 
 /* alsop16 Table 3, hLRC: the same at every scope of the set. */
+/* clang-format off */
 #define LAZY_SYNCHRONIZATION(scopes) \
 	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | LOCAL,	{ld_l1}},							\
 	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | AT_L2,	{register_l1, ld_l1, invalidate_l1}},				\
@@ -76,6 +79,7 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(RMW),		ANY_ORDER,	(scopes) | LOCAL,	{rmw_l1}},							\
 	{ON(RMW),		ANY_ORDER,	(scopes) | AT_L2,	{register_l1, rmw_l1, invalidate_l1}},				\
 	{ON(RMW),		ANY_ORDER,	(scopes) | AT_REMOTE,	{flush_remote_l1, register_l1, rmw_l1, invalidate_l1}}
+/* clang-format on */
 
 /* A line in R holds registered bytes alone, and no other line holds any; data wait in D. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
@@ -86,7 +90,8 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 		if (!line) {
 			continue;
 		}
-		if (line->registered ? line->state != R || (line->valid & ~line->registered) : line->state == R && line->valid) {
+		if (line->registered ? line->state != R || (line->valid & ~line->registered) :
+				       line->state == R && line->valid) {
 			return "a line in R holds other bytes than registered ones, or registered ones are not in R";
 		}
 		if ((line->dirty & ~line->registered) && line->state != D) {
@@ -96,18 +101,10 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 	return coh_broken_registration(m, id);
 }
 
-#define LAZY_PROTOCOL \
-	.l1_states = states,		\
-	.l2_states = states,		\
-	.l1_state_count = STATES,	\
-	.l2_state_count = STATES,	\
-	.l1 = &l1[0][0],		\
-	.l2 = &l2[0][0],		\
-	.registration = COH_REGISTERS_ATOMICS, \
-	.registered_last = true,	\
-	.rows = rows,			\
-	.kernel_begin = {invalidate_l1}, \
-	.kernel_end = {flush_l1},	\
+#define LAZY_PROTOCOL                                                                                     \
+	.l1_states = states, .l2_states = states, .l1_state_count = STATES, .l2_state_count = STATES,     \
+	.l1 = &l1[0][0], .l2 = &l2[0][0], .registration = COH_REGISTERS_ATOMICS, .registered_last = true, \
+	.rows = rows, .kernel_begin = {invalidate_l1}, .kernel_end = {flush_l1},                          \
 	.broken_invariant = broken_invariant
 
 #endif

@@ -49,7 +49,8 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
 emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
 {
-	struct coh_event e = {.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
+	struct coh_event e = {
+		.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
 
 	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event]);
 }
@@ -199,7 +200,8 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
 		emu_time at = emu_network_send(m, bank, node, 0, EMU_MESSAGE_READ, t);
 
-		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) +
+		     m->config.l1.probe;
 		at = emu_network_send(m, node, to, (uint32_t)__builtin_popcountll(got), EMU_MESSAGE_READ, at);
 		emu_copy_masked(e->line->data, line->data, got);
 		e->line->valid |= got;
@@ -220,7 +222,8 @@ static void fetch_from_l2(struct coh_event *e)
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
 	below = coh_l2_obtain(m, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
-		coh_l2_obtain(m, e->id, UINT64_MAX, &e->t); /* if all comes from other L1s, nobody waits for the rest */
+		coh_l2_obtain(m, e->id, UINT64_MAX,
+			&e->t); /* if all comes from other L1s, nobody waits for the rest */
 	}
 	set_sharer(below, e->cu);
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
@@ -551,8 +554,8 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 			struct emu_line *const line = &cu->l1.lines[k];
 
 			if (line->dirty && emu_is_nvram(cu->l1.tags[k])) {
-				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k], COH_L1_PERSIST,
-							       COH_BY_PERSIST, t));
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k],
+							       COH_L1_PERSIST, COH_BY_PERSIST, t));
 			}
 		}
 	}

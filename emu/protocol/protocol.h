@@ -22,43 +22,43 @@
 
 /* ---- Instructions ---------------------------------------------------------------------------------- */
 
-#define COH_INSTRUCTIONS(X)                                                                        \
-	X(LOAD, "load")                                                                            \
-	X(LOAD_READ_ONLY, "read-only load")                                                        \
-	X(STORE, "store")                                                                          \
-	X(ATOMIC_LOAD, "atomic load")                                                              \
-	X(ATOMIC_STORE, "atomic store")                                                            \
+#define COH_INSTRUCTIONS(X)                 \
+	X(LOAD, "load")                     \
+	X(LOAD_READ_ONLY, "read-only load") \
+	X(STORE, "store")                   \
+	X(ATOMIC_LOAD, "atomic load")       \
+	X(ATOMIC_STORE, "atomic store")     \
 	X(RMW, "atomic RMW")
 
 enum coh_instruction {
 #define X(name, text) COH_##name,
 	COH_INSTRUCTIONS(X)
 #undef X
-	COH_INSTRUCTION_COUNT
+		COH_INSTRUCTION_COUNT
 };
 
 enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 6 };
 
 /* Actions on behalf of an instruction, named as in the papers. */
-#define COH_ACTIONS(X)                                                                             \
-	X(ld_l1, "LD x at L1")                                                                     \
-	X(st_l1, "ST x at L1")                                                                     \
-	X(rmw_l1, "RMW x at L1")                                                                   \
-	X(ld_l2, "LD x at L2")                                                                     \
-	X(st_l2, "ST x at L2")                                                                     \
-	X(rmw_l2, "RMW x at L2")                                                                   \
-	X(flush_l1, "flush local L1")                                                              \
-	X(invalidate_l1, "invalidate local L1")                                                    \
-	X(flush_l2, "flush L2")                                                                    \
-	X(flush_all_l1s, "flush all L1s (broadcast)")                                              \
-	X(invalidate_all_l1s, "invalidate all L1s (broadcast)")                                    \
-	X(lock_rmws, "lock all RMWs")                                                              \
-	X(unlock_rmws, "unlock all RMWs")                                                          \
-	X(register_stores, "register all dirty stores of the local L1")                            \
-	X(register_l1, "registration and data to the requesting L1")                               \
-	X(flush_remote_l1, "flush remote L1")                                                      \
-	X(return_to_l2, "registration and data to the L2")                                         \
-	X(invalidate_unregistered, "invalidate local L1 (non-registered)")                         \
+#define COH_ACTIONS(X)                                                     \
+	X(ld_l1, "LD x at L1")                                             \
+	X(st_l1, "ST x at L1")                                             \
+	X(rmw_l1, "RMW x at L1")                                           \
+	X(ld_l2, "LD x at L2")                                             \
+	X(st_l2, "ST x at L2")                                             \
+	X(rmw_l2, "RMW x at L2")                                           \
+	X(flush_l1, "flush local L1")                                      \
+	X(invalidate_l1, "invalidate local L1")                            \
+	X(flush_l2, "flush L2")                                            \
+	X(flush_all_l1s, "flush all L1s (broadcast)")                      \
+	X(invalidate_all_l1s, "invalidate all L1s (broadcast)")            \
+	X(lock_rmws, "lock all RMWs")                                      \
+	X(unlock_rmws, "unlock all RMWs")                                  \
+	X(register_stores, "register all dirty stores of the local L1")    \
+	X(register_l1, "registration and data to the requesting L1")       \
+	X(flush_remote_l1, "flush remote L1")                              \
+	X(return_to_l2, "registration and data to the L2")                 \
+	X(invalidate_unregistered, "invalidate local L1 (non-registered)") \
 	X(forget_read_only, "forget what is read-only")
 
 /* One instruction of a wavefront on one line. */
@@ -100,32 +100,32 @@ enum { COH_PLACE_SHIFT = 8 };
  */
 struct coh_row {
 	uint32_t instructions, orders, where; /* bit sets */
-	coh_action steps[COH_STEPS_MAX];       /* ends with NULL */
+	coh_action steps[COH_STEPS_MAX];      /* ends with NULL */
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------------- */
 
-#define COH_L1_EVENTS(X)                                                                           \
-	X(LOAD_HIT, "load, bytes here")                                                            \
-	X(LOAD_MISS, "load, bytes missing")                                                        \
-	X(STORE, "store")                                                                          \
-	X(FLUSH, "flush")                                                                          \
-	X(PERSIST, "persist")                                                                      \
-	X(INVALIDATE, "invalidate")                                                                \
-	X(EVICT, "replace")                                                                        \
-	X(RECALL, "recall by the L2")                                                              \
-	X(STORE_OWN, "store, bytes registered here")                                               \
-	X(REGISTER, "register")                                                                    \
+#define COH_L1_EVENTS(X)                             \
+	X(LOAD_HIT, "load, bytes here")              \
+	X(LOAD_MISS, "load, bytes missing")          \
+	X(STORE, "store")                            \
+	X(FLUSH, "flush")                            \
+	X(PERSIST, "persist")                        \
+	X(INVALIDATE, "invalidate")                  \
+	X(EVICT, "replace")                          \
+	X(RECALL, "recall by the L2")                \
+	X(STORE_OWN, "store, bytes registered here") \
+	X(REGISTER, "register")                      \
 	X(REVOKE, "bytes registered elsewhere")
 
-#define COH_L2_EVENTS(X)                                                                           \
-	X(READ_HIT, "read, bytes here")                                                            \
-	X(READ_MISS, "read, bytes missing")                                                        \
-	X(WRITE, "written by an L1")                                                               \
-	X(ATOMIC, "written by an atomic")                                                          \
-	X(FLUSH, "flush")                                                                          \
-	X(EVICT, "replace")                                                                        \
-	X(REGISTER, "registered by an L1")                                                         \
+#define COH_L2_EVENTS(X)                    \
+	X(READ_HIT, "read, bytes here")     \
+	X(READ_MISS, "read, bytes missing") \
+	X(WRITE, "written by an L1")        \
+	X(ATOMIC, "written by an atomic")   \
+	X(FLUSH, "flush")                   \
+	X(EVICT, "replace")                 \
+	X(REGISTER, "registered by an L1")  \
 	X(RETURN, "registered bytes come back")
 
 #define X(name, text) COH_L1_##name,
@@ -136,21 +136,30 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 #undef X
 
 /* What happens to a line. */
-#define COH_LINE_ACTIONS(X)                                                                        \
-	X(fetch, "read the line from the next level")                                              \
-	X(write_back, "write the dirty bytes to the next level")                                   \
-	X(note_dirty, "append to the S-FIFO")                                                      \
-	X(drop_clean, "forget the clean bytes")                                                    \
-	X(drop, "forget the line")                                                                 \
-	X(recall, "recall the line from the L1s")                                                  \
-	X(drop_unregistered, "forget what is neither dirty, registered nor read-only")             \
-	X(register, "register the bytes")                                                          \
-	X(write_through, "write the dirty bytes to memory and keep them")                          \
-	X(yield, "give the registered bytes back to the L2")                                       \
+#define COH_LINE_ACTIONS(X)                                                            \
+	X(fetch, "read the line from the next level")                                  \
+	X(write_back, "write the dirty bytes to the next level")                       \
+	X(note_dirty, "append to the S-FIFO")                                          \
+	X(drop_clean, "forget the clean bytes")                                        \
+	X(drop, "forget the line")                                                     \
+	X(recall, "recall the line from the L1s")                                      \
+	X(drop_unregistered, "forget what is neither dirty, registered nor read-only") \
+	X(register, "register the bytes")                                              \
+	X(write_through, "write the dirty bytes to memory and keep them")              \
+	X(yield, "give the registered bytes back to the L2")                           \
 	X(flush_cache, "flush the L1")
 
 /* Why a line moves, for the statistics. */
-enum coh_reason { COH_BY_ACCESS, COH_BY_RELEASE, COH_BY_SFIFO, COH_BY_EVICT, COH_BY_PERSIST, COH_BY_ATOMIC, COH_BY_RECALL, COH_BY_REVOKE };
+enum coh_reason {
+	COH_BY_ACCESS,
+	COH_BY_RELEASE,
+	COH_BY_SFIFO,
+	COH_BY_EVICT,
+	COH_BY_PERSIST,
+	COH_BY_ATOMIC,
+	COH_BY_RECALL,
+	COH_BY_REVOKE
+};
 
 /* A line under an event. */
 struct coh_event {
@@ -178,8 +187,10 @@ struct coh_cell {
 };
 
 /* Cells: go to a state with actions, stay, and what cannot happen. */
+/* clang-format off */
 #define COH_GO(state, ...) {true, (state), {__VA_ARGS__}}
 #define COH_NEVER          {false, 0, {NULL}}
+/* clang-format on */
 
 /* ---- A protocol ---------------------------------------------------------------------------------------- */
 
@@ -192,16 +203,19 @@ struct coh_protocol {
 	const struct coh_cell *l2;
 
 	enum emu_scopes scopes; /* what tests ask of it, and which models it claims */
-	bool inclusive; /* guarantee (3) */
+	bool inclusive;         /* guarantee (3) */
 	enum coh_registration {
 		COH_REGISTERS_NOTHING,
-		COH_REGISTERS_BYTES,  /* what is stored, byte for byte (the words of sinclair15 3, footnote 1) */
+		COH_REGISTERS_BYTES, /* what is stored, byte for byte (the words of sinclair15 3, footnote 1) */
 		COH_REGISTERS_LINES,  /* the lines of what is stored (alsop16 IV.B) */
 		COH_REGISTERS_ATOMICS /* atomics alone; their line changes hands as a whole (alsop16 III) */
 	} registration;
-	enum coh_local_scope { COH_LOCAL_GROUP, COH_LOCAL_CU } local_scope; /* HRF: whom work-group scope includes */
-	bool registered_last; /* the replacement that the paper evaluates */
-	bool keeps_read_only; /* acquires leave read-only data alone (sinclair15 3) */
+	enum coh_local_scope {
+		COH_LOCAL_GROUP,
+		COH_LOCAL_CU
+	} local_scope;              /* HRF: whom work-group scope includes */
+	bool registered_last;       /* the replacement that the paper evaluates */
+	bool keeps_read_only;       /* acquires leave read-only data alone (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */
 	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
@@ -266,7 +280,8 @@ void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t);
  * has been taken by the next level. */
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t);
-emu_time coh_drain_l2(struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
+emu_time coh_drain_l2(
+	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
 /* The dirty bytes of an L1's line, and the registered ones, become the L2's. */
 void coh_merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line);
 /* For broken_invariant: NULL if, at both levels, the line's dirty bytes are valid and it is in state dirty, the same
@@ -281,7 +296,8 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
 
 /* ---- Services of registry.c ------------------------------------------------------------------------------- */
 
-enum coh_place coh_registry_place(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes);
+enum coh_place coh_registry_place(
+	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes);
 /* The L1 that has registered the first of these bytes of the L2's line; NULL if none has. */
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes);
 /* The bytes of the L2's line that the CU has registered. */
@@ -290,7 +306,8 @@ uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *c
  * Takes the bytes back from every L1 but cu's (NULL: from every L1) that has registered some of them; at t the
  * request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
  */
-emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t);
+emu_time coh_registry_take(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t);
 /* The same, and the L2's line, made room for, with the bytes of need. */
 struct emu_line *coh_registry_claim(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t);

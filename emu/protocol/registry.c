@@ -79,7 +79,8 @@ static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
 	return m->protocol->registration == COH_REGISTERS_BYTES ? bytes : UINT64_MAX;
 }
 
-emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
+emu_time coh_registry_take(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
 	const uint32_t bank = coh_bank_node(m, id), to = cu ? emu_network_cu_node(m, cu->id) : bank;
 	emu_time last = t;
@@ -100,13 +101,16 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 		mask = coh_registry_owned(below, owner) & taken_with(m, bytes);
 		m->stats.l1_revocations++;
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
-		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) +
+		     m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to,
 			(uint32_t)__builtin_popcountll(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
 		last = emu_later(last, at);
-		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below && (coh_registry_owned(below, owner) & mask)) {
-			m->error = nvw_fail(NVW_E_MODEL, "protocol %s, line %#x: an L1 does not give up what it has registered",
+		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below &&
+			(coh_registry_owned(below, owner) & mask)) {
+			m->error = nvw_fail(NVW_E_MODEL,
+				"protocol %s, line %#x: an L1 does not give up what it has registered",
 				m->protocol->name, id);
 		}
 	}
@@ -114,7 +118,8 @@ emu_time coh_registry_take(struct nvw_machine *m, struct emu_cu *cu, emu_line_id
 }
 
 /* Buffered epochs: making room in the L2 sends other lines ahead, and that may register bytes of this one. */
-static bool is_elsewhere(struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
+static bool is_elsewhere(
+	struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
 {
 	return coh_registry_owner(m, below, bytes & ~(cu ? coh_registry_owned(below, cu) : 0));
 }
@@ -176,9 +181,11 @@ void coh_line_register(struct coh_event *e)
 		taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
 		need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
 		below = coh_l2_obtain(m, e->id, need, &at);
-	} while (!m->error && (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
+	} while (!m->error &&
+		 (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
-	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need), EMU_MESSAGE_REGISTER, at);
+	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
+		EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(at, taken);
 }
 
@@ -302,10 +309,12 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 		if (line->registered & known) {
 			return "a byte is registered in two L1s";
 		}
-		if (line->registered && (!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
+		if (line->registered &&
+			(!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
 			return "the L2 does not know who has registered a byte (inclusion)";
 		}
 		known |= line->registered;
 	}
-	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" : NULL;
+	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" :
+						       NULL;
 }

@@ -15,6 +15,7 @@
  */
 #include "gpu.h"
 
+/* clang-format off */
 static const struct coh_cell rsp_l2[STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT */
 	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(I),			GO(I, drop)},
@@ -34,6 +35,7 @@ static const struct coh_row rows[] = {
 												flush_all_l1s, invalidate_all_l1s, unlock_rmws}},
 	{0, 0, 0, {NULL}},
 };
+/* clang-format on */
 
 /* As of the other GPU protocols; and nothing waits in the L2. */
 static const char *rsp_broken_invariant(const struct nvw_machine *m, emu_line_id id)

@@ -16,6 +16,7 @@ enum { I, V, D, STATES };
 
 static const char *const states[] = {"I", "V", "D"};
 
+/* clang-format off */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I),			GO(I, drop),			GO(I, drop)},
@@ -29,10 +30,12 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, recall, write_back, drop)},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, recall, write_back, drop)},
 };
+/* clang-format on */
 
 #define AGENT  (SCOPE(AGENT) | SCOPE(REMOTE_AGENT))
 #define SYSTEM (SCOPE(SYSTEM) | SCOPE(REMOTE_SYSTEM))
 
+/* clang-format off */
 static const struct coh_row rows[] = {
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}},
@@ -56,6 +59,7 @@ static const struct coh_row rows[] = {
 	{ON(RMW),		ORDER(ACQ_REL),				SYSTEM,	{flush_l1, flush_l2, rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
+/* clang-format on */
 
 /* Inclusion; dirty lines are in D; dirty bytes are valid. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
@@ -75,7 +79,8 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 const struct coh_protocol coh_vi = {
 	.name = "vi",
 	.citation = "gope18 3",
-	.summary = "write-combining L1s with S-FIFOs and self-invalidation, inclusive write-back L2, HRF scopes",
+	.summary =
+		"write-combining L1s with S-FIFOs and self-invalidation, inclusive write-back L2, HRF scopes",
 	.scopes = EMU_SCOPES_KEPT,
 	.l1_states = states,
 	.l2_states = states,

@@ -9,8 +9,8 @@
 #include "internal.h"
 
 /* Do the scopes of two atomics of different work-items include each other? */
-static bool inclusive(const struct emu_races *r, const struct what *x, uint32_t x_wavefront, const struct what *y,
-	uint32_t y_wavefront)
+static bool inclusive(const struct emu_races *r, const struct what *x, uint32_t x_wavefront,
+	const struct what *y, uint32_t y_wavefront)
 {
 	if (x->reach == REACH_SELF || y->reach == REACH_SELF) {
 		return false;
@@ -47,7 +47,8 @@ static bool stands_for(const struct emu_races *r, const struct event *e, const s
 	if (a->reach == REACH_SELF) {
 		return x->wavefront == e->wavefront && !(x->lanes & ~e->lanes);
 	}
-	return !r->scopes || a->reach == REACH_REMOTE || r->domain_of[x->wavefront] == r->domain_of[e->wavefront];
+	return !r->scopes || a->reach == REACH_REMOTE ||
+	       r->domain_of[x->wavefront] == r->domain_of[e->wavefront];
 }
 
 static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned lane)
@@ -71,7 +72,8 @@ static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t
 }
 
 /* Lanes of x that some lane of the event comes after; tells races with the others if the two conflict. */
-static uint64_t ordered_before(const struct event *e, const struct cell *c, const struct access *x, bool conflicting)
+static uint64_t ordered_before(
+	const struct event *e, const struct cell *c, const struct access *x, bool conflicting)
 {
 	const struct emu_races *const r = e->m->races;
 	uint64_t before = 0, same;
@@ -84,7 +86,8 @@ static uint64_t ordered_before(const struct event *e, const struct cell *c, cons
 		before |= x->lanes & ~unknown;
 		for (uint64_t lanes = conflicting && unknown ? same : 0; lanes; lanes &= lanes - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(lanes);
-			const uint64_t others = x->wavefront == e->wavefront ? unknown & ~(UINT64_C(1) << lane) : unknown;
+			const uint64_t others =
+				x->wavefront == e->wavefront ? unknown & ~(UINT64_C(1) << lane) : unknown;
 
 			if (others) {
 				race_tell(e, c, x, (unsigned)__builtin_ctzll(others), lane);
@@ -98,8 +101,12 @@ static uint64_t ordered_before(const struct event *e, const struct cell *c, cons
 static void check_lanes(const struct event *e, const struct cell *c)
 {
 	const struct what *const w = &e->m->races->whats[e->what];
-	struct access x = {.wavefront = e->wavefront, .value = e->value, .time = e->since, .what = e->what,
-		.mask = e->mask, .has_value = e->has_value};
+	struct access x = {.wavefront = e->wavefront,
+		.value = e->value,
+		.time = e->since,
+		.what = e->what,
+		.mask = e->mask,
+		.has_value = e->has_value};
 
 	if (!w->is_write || (w->is_atomic && w->reach != REACH_SELF)) {
 		return;
@@ -111,8 +118,8 @@ static void check_lanes(const struct event *e, const struct cell *c)
 
 static bool is_same(const struct access *x, const struct event *e)
 {
-	return x->wavefront == e->wavefront && x->what == e->what && x->time == e->since && x->mask == e->mask &&
-	       x->has_value == e->has_value && x->value == e->value;
+	return x->wavefront == e->wavefront && x->what == e->what && x->time == e->since &&
+	       x->mask == e->mask && x->has_value == e->has_value && x->value == e->value;
 }
 
 /* The event against the accesses of a list: tells races and forgets those that it stands for. Returns the one that is like

@@ -83,7 +83,7 @@ struct party {
 
 /* An acquire that missed a release because of their scopes. */
 struct miss {
-	vclock released; /* what it missed, with what it got */
+	vclock released;           /* what it missed, with what it got */
 	uint32_t release, acquire; /* whats */
 	uint32_t wavefront, lane, time;
 };
@@ -102,7 +102,8 @@ struct emu_races {
 	bool released;  /* by the instruction that is looked at */
 
 	struct rows accesses, syncs, domains, cells;
-	uint32_t *recent; /* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
+	/* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
+	uint32_t *recent;
 	uint32_t recent_mask;
 	uint32_t *table; /* cells by key */
 	uint32_t table_mask;
@@ -174,7 +175,8 @@ static inline uint64_t race_group_of(const struct nvw_machine *m, uint32_t wavef
 /* Where the number of a read like this one is, if it was the latest with its hash. */
 static inline uint32_t *race_recent_of(const struct event *e, const struct cell *c)
 {
-	const uint64_t key = (uint64_t)c->number << 32 | (e->wavefront * 0x9e3779b1u ^ e->what << 8 ^ e->mask);
+	const uint64_t key =
+		(uint64_t)c->number << 32 | (e->wavefront * 0x9e3779b1u ^ e->what << 8 ^ e->mask);
 
 	return &e->m->races->recent[race_hash(key) & e->m->races->recent_mask];
 }
@@ -230,7 +232,8 @@ void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask);
 /* ---- report.c ------------------------------------------------------------------------------------------ */
 
 /* Counts a race of the event's lane with an access's, and describes it if it is the first of its pair of lines. */
-void race_tell(const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane);
+void race_tell(
+	const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane);
 /* Likewise, of a read-only load and a write, of which other came first. */
 void race_tell_read_only(const struct event *e, const struct cell *c, const struct touch *other);
 

@@ -92,7 +92,8 @@ uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, ui
 	struct emu_races *const r = m->races;
 	uint32_t slot;
 
-	if (r->last_what < r->what_count && r->whats[r->last_what].site == site && r->whats[r->last_what].op == op) {
+	if (r->last_what < r->what_count && r->whats[r->last_what].site == site &&
+		r->whats[r->last_what].op == op) {
 		return r->last_what;
 	}
 	slot = what_slot(r, site, op);

@@ -15,7 +15,8 @@
 
 static uint32_t number_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
-	return (uint32_t)(wf->group->id * m->exec.group_wavefronts + wf->first_local / m->config.wavefront_width);
+	return (uint32_t)(wf->group->id * m->exec.group_wavefronts +
+			  wf->first_local / m->config.wavefront_width);
 }
 
 static bool is_read_modify_write(const struct what *w)
@@ -67,7 +68,8 @@ static void take_bytes(struct event *e, uint64_t address, unsigned size)
 
 /* Takes the first of lanes and, unless it goes alone, those that do the same to the same bytes and have not released
  * since. They may store different values. */
-static void take_lanes(struct event *e, const struct emu_wavefront *wf, uint64_t lanes, bool alone, bool is_store)
+static void take_lanes(
+	struct event *e, const struct emu_wavefront *wf, uint64_t lanes, bool alone, bool is_store)
 {
 	static const uint32_t never[EMU_LANES] = {[0 ... EMU_LANES - 1] = FIRST_TIME};
 	const struct party *const party = e->m->races->parties[e->wavefront];
@@ -81,7 +83,8 @@ static void take_lanes(struct event *e, const struct emu_wavefront *wf, uint64_t
 	for (uint64_t rest = alone ? lanes & -lanes : lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		if (wf->requests[lane].address == wf->requests[first].address && since[lane] == since[first]) {
+		if (wf->requests[lane].address == wf->requests[first].address &&
+			since[lane] == since[first]) {
 			e->lanes |= UINT64_C(1) << lane;
 			e->has_value = e->has_value && wf->requests[lane].value == e->value;
 		}
@@ -109,7 +112,8 @@ static void finish_instruction(struct nvw_machine *m)
 		race_out_of_memory(m);
 	}
 	if (r->time >= UINT32_MAX >> 1 && !m->error) {
-		m->error = nvw_fail(NVW_E_MEMORY, "kernel %s has more releases than the race check can count", m->exec.name);
+		m->error = nvw_fail(NVW_E_MEMORY, "kernel %s has more releases than the race check can count",
+			m->exec.name);
 	}
 }
 
@@ -118,8 +122,8 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	const struct nvw__request *const requests = wf->requests;
 	const uint32_t op = requests[__builtin_ctzll(lanes)].op;
 	const unsigned kind = op & 0xff, size = 1u << (op >> 8 & 0xff);
-	const bool one_by_one =
-		kind >= NVW__ATOMIC_LOAD && ((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
+	const bool one_by_one = kind >= NVW__ATOMIC_LOAD &&
+				((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
 	struct event e = {.m = m};
 
 	if (!m->races) {
@@ -237,7 +241,8 @@ void races_launch(struct nvw_machine *m)
 
 int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 {
-	const bool scopes = model == EMU_RACES_HRF || (model == EMU_RACES_CLAIMED && m->protocol->scopes != EMU_SCOPES_WIDENED);
+	const bool scopes = model == EMU_RACES_HRF ||
+			    (model == EMU_RACES_CLAIMED && m->protocol->scopes != EMU_SCOPES_WIDENED);
 	struct emu_races *const r = calloc(1, sizeof *r);
 
 	assert(m->exec.number == 0 && !m->races);
@@ -248,7 +253,7 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 	r->scopes = scopes;
 	r->remote = scopes && m->protocol->scopes == EMU_SCOPES_PROMOTED;
 	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
-	r->report.model = !scopes	  ? "DRF" :
+	r->report.model = !scopes   ? "DRF" :
 			  r->remote ? "HRF-indirect with remote scopes" :
 			  r->by_cu  ? "HRF-indirect, work-group scope is that of the CU" :
 				      "HRF-indirect";

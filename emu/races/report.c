@@ -58,7 +58,8 @@ static struct emu_race *place_for(
 }
 
 /* The acquire, on the way from x to lane of the event that scopes have cut, that missed its release. */
-static void blame(const struct event *e, unsigned lane, const struct access *x, unsigned x_lane, struct emu_race *race)
+static void blame(
+	const struct event *e, unsigned lane, const struct access *x, unsigned x_lane, struct emu_race *race)
 {
 	struct emu_races *const r = e->m->races;
 	const uint64_t x_bit = UINT64_C(1) << x_lane;
@@ -70,8 +71,8 @@ static void blame(const struct event *e, unsigned lane, const struct access *x, 
 		const bool own = miss->wavefront == e->wavefront && miss->lane == lane;
 
 		if (vclock_unknown(&r->clocks, miss->released, x->wavefront, x_bit, x->time) == 0 &&
-			(own || vclock_unknown(&r->clocks, unscoped, miss->wavefront, UINT64_C(1) << miss->lane,
-					miss->time) == 0)) {
+			(own || vclock_unknown(&r->clocks, unscoped, miss->wavefront,
+					UINT64_C(1) << miss->lane, miss->time) == 0)) {
 			race->release = told(e->m, miss->release, x->wavefront, x_lane);
 			race->acquire = told(e->m, miss->acquire, miss->wavefront, miss->lane);
 			return;
@@ -112,14 +113,16 @@ static bool is_new_race(const struct event *e, const struct cell *c, enum emu_ra
 	return new;
 }
 
-void race_tell(const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane)
+void race_tell(
+	const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;
 	const bool atomics = r->whats[x->what].is_atomic && r->whats[e->what].is_atomic;
 	const bool same = x->has_value && e->has_value && x->value == e->value && x->mask == e->mask;
 	struct emu_race *race;
 
-	if (!is_new_race(e, c, atomics ? EMU_RACE_SCOPES : EMU_RACE_DATA, x->what, x->mask & e->mask, same, &race)) {
+	if (!is_new_race(e, c, atomics ? EMU_RACE_SCOPES : EMU_RACE_DATA, x->what, x->mask & e->mask, same,
+		    &race)) {
 		return;
 	}
 	race->first = told(e->m, x->what, x->wavefront, x_lane);

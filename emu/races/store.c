@@ -127,8 +127,14 @@ void race_remember(const struct event *e, struct cell *c, uint32_t *list)
 	const uint32_t i = race_row_take(e->m, &r->accesses);
 
 	if (i) {
-		*access_at(r, i) = (struct access){.next = *list, .wavefront = e->wavefront, .cell = c->number,
-			.lanes = e->lanes, .value = e->value, .time = e->since, .what = e->what, .mask = e->mask,
+		*access_at(r, i) = (struct access){.next = *list,
+			.wavefront = e->wavefront,
+			.cell = c->number,
+			.lanes = e->lanes,
+			.value = e->value,
+			.time = e->since,
+			.what = e->what,
+			.mask = e->mask,
 			.has_value = e->has_value};
 		*list = i;
 		c->count++;

@@ -130,7 +130,8 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 		}
 		s->latest[w->reach] = e->what;
 		s->turn[w->reach] = ++r->turns;
-		s->domain_of_latest = w->reach == REACH_LOCAL ? r->domain_of[e->wavefront] : s->domain_of_latest;
+		s->domain_of_latest =
+			w->reach == REACH_LOCAL ? r->domain_of[e->wavefront] : s->domain_of_latest;
 	}
 	vclock_drop(&r->clocks, published);
 	party->since[lane] = r->time + 1;
@@ -166,7 +167,8 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 	for (uint64_t n = r->missed; n && n + MISSES > r->missed; n--) {
 		const struct miss *const old = &r->misses[(n - 1) % MISSES];
 
-		if (old->released == s->released[BY_ANY] && old->wavefront == e->wavefront && old->lane == lane) {
+		if (old->released == s->released[BY_ANY] && old->wavefront == e->wavefront &&
+			old->lane == lane) {
 			return; /* who spins misses the same again */
 		}
 	}

@@ -257,7 +257,8 @@ static unsigned part_of(uint32_t wavefront, unsigned level)
 	return wavefront >> (level - 1) * FAN_LOG2 & (FAN - 1);
 }
 
-static vclock mark(struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time, unsigned level)
+static vclock mark(
+	struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time, unsigned level)
 {
 	vclock parts[FAN];
 
@@ -270,16 +271,17 @@ static vclock mark(struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t
 		return make_leaf(p, times);
 	}
 	for (unsigned i = 0; i < FAN; i++) {
-		parts[i] = i == part_of(wavefront, level) ? mark(p, child(a, i), wavefront, lanes, time, level - 1) :
-							    vclock_keep(child(a, i));
+		parts[i] = i == part_of(wavefront, level) ?
+				   mark(p, child(a, i), wavefront, lanes, time, level - 1) :
+				   vclock_keep(child(a, i));
 	}
 	return make_inner(p, level, parts);
 }
 
 vclock vclock_mark(struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time)
 {
-	if (!p->marked.result || p->marked.a != a || p->marked.wavefront != wavefront || p->marked.lanes != lanes ||
-		p->marked.time != time) {
+	if (!p->marked.result || p->marked.a != a || p->marked.wavefront != wavefront ||
+		p->marked.lanes != lanes || p->marked.time != time) {
 		const vclock result = mark(p, a, wavefront, lanes, time, p->height);
 
 		p->marked.a = a;
@@ -292,7 +294,8 @@ vclock vclock_mark(struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t
 	return vclock_keep(p->marked.result);
 }
 
-uint64_t vclock_unknown(const struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time)
+uint64_t vclock_unknown(
+	const struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time)
 {
 	uint64_t unknown = 0;
 

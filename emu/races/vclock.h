@@ -52,6 +52,7 @@ vclock vclock_join(struct vclock_pool *pool, vclock a, vclock b);
 /* a, which also knows what lanes of a wavefront did up to time; time is not before anything in a. */
 vclock vclock_mark(struct vclock_pool *pool, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time);
 /* Those of the lanes of a wavefront of which a does not know what they did at time. */
-uint64_t vclock_unknown(const struct vclock_pool *pool, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time);
+uint64_t vclock_unknown(
+	const struct vclock_pool *pool, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time);
 
 #endif

@@ -48,13 +48,14 @@ struct piece {
 struct stage {
 	const char *file;
 	FILE *to;
-	const char *emitted; /* all of the text before it is written */
-	const char *hold;    /* prefixes that are statements by themselves begin here; NULL: none */
+	const char *emitted;   /* all of the text before it is written */
+	const char *hold;      /* prefixes that are statements by themselves begin here; NULL: none */
 	unsigned line, macros; /* macros: that are being defined, nested */
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
-	bool locked, wide;   /* a prefix that was held: lock; 0x66 */
-	unsigned announced;  /* bytes of the store that was announced and has not come yet; UINT_MAX: of several */
-	bool framed;         /* %rbp is the function's frame pointer */
+	bool locked, wide;                          /* a prefix that was held: lock; 0x66 */
+	/* bytes of the store that was announced and has not come yet; UINT_MAX: of several */
+	unsigned announced;
+	bool framed; /* %rbp is the function's frame pointer */
 };
 
 /* ---- Pieces -------------------------------------------------------------------------------------------------------- */
@@ -233,7 +234,8 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 		if (address != NULL) {
 			fprintf(s->to, "lea %s, %%rax; ", address);
 		}
-		fprintf(s->to, "push $%u; call __nvwave_cc_instruction; lea 8(%%rsp), %%rsp; pop %%rax; lea 128(%%rsp), %%rsp; ",
+		fprintf(s->to,
+			"push $%u; call __nvwave_cc_instruction; lea 8(%%rsp), %%rsp; pop %%rax; lea 128(%%rsp), %%rsp; ",
 			what);
 		return;
 	}
@@ -241,7 +243,8 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 	if (address != NULL) {
 		fprintf(s->to, "lea %srax, %s; ", r, address);
 	}
-	fprintf(s->to, "push %u; call __nvwave_cc_instruction; lea %srsp, [%srsp+8]; pop %srax; lea %srsp, [%srsp+128]; ",
+	fprintf(s->to,
+		"push %u; call __nvwave_cc_instruction; lea %srsp, [%srsp+8]; pop %srax; lea %srsp, [%srsp+128]; ",
 		what, r, r, r, r, r);
 }
 
@@ -260,8 +263,8 @@ static unsigned bytes_of(const struct stage *s, const struct instruction *i)
 	static const struct {
 		const char *name;
 		unsigned bytes;
-	} words[] = {{"byte ptr", 1}, {"dword ptr", 4}, {"xmmword ptr", 16}, {"ymmword ptr", 32}, {"zmmword ptr", 64},
-		{"qword ptr", 8}, {"word ptr", 2}};
+	} words[] = {{"byte ptr", 1}, {"dword ptr", 4}, {"xmmword ptr", 16}, {"ymmword ptr", 32},
+		{"zmmword ptr", 64}, {"qword ptr", 8}, {"word ptr", 2}};
 
 	if (begins(i->mnemonic, "cmpxchg16b")) {
 		return 16;
@@ -302,7 +305,8 @@ static unsigned streamed_bytes(const struct stage *s, const struct instruction *
 	if (*ret_by_rdi) {
 		return is(m, "maskmovq") ? 8 : 16;
 	}
-	if (begins(m, "movnti") || is(m, "movntdq") || is(m, "movntps") || is(m, "movntpd") || begins(m, "movdiri")) {
+	if (begins(m, "movnti") || is(m, "movntdq") || is(m, "movntps") || is(m, "movntpd") ||
+		begins(m, "movdiri")) {
 		return bytes_of(s, i);
 	}
 	return is(m, "movntq") || is(m, "movntsd") ? 8 : is(m, "movntss") ? 4 : 0;
@@ -310,7 +314,8 @@ static unsigned streamed_bytes(const struct stage *s, const struct instruction *
 
 static unsigned flush_of(const struct instruction *i)
 {
-	if (is(i->mnemonic, "clwb") || is(i->mnemonic, "clflushopt") || (is(i->mnemonic, "xsaveopt") && i->wide)) {
+	if (is(i->mnemonic, "clwb") || is(i->mnemonic, "clflushopt") ||
+		(is(i->mnemonic, "xsaveopt") && i->wide)) {
 		return NVWAVE_CC_FLUSH;
 	}
 	/* With 0x66 before it, as old assemblers need, it is clflushopt. */
@@ -322,19 +327,77 @@ static const struct {
 	const char *name;
 	unsigned bytes;
 } plain_stores[] = {
-	{"mov", 0}, {"add", 0}, {"adc", 0}, {"sub", 0}, {"sbb", 0}, {"and", 0}, {"or", 0}, {"xor", 0}, {"inc", 0},
-	{"dec", 0}, {"neg", 0}, {"not", 0}, {"shl", 0}, {"sal", 0}, {"shr", 0}, {"sar", 0}, {"rol", 0}, {"ror", 0},
-	{"bts", 0}, {"btr", 0}, {"btc", 0}, {"movbe", 0}, {"xadd", 0}, {"cmpxchg", 0}, {"shld", 0}, {"shrd", 0},
-	{"movups", 16}, {"movaps", 16}, {"movupd", 16}, {"movapd", 16}, {"movdqu", 16}, {"movdqa", 16}, {"movss", 4},
-	{"movsd", 8}, {"movd", 4}, {"movlps", 8}, {"movhps", 8}, {"movlpd", 8}, {"movhpd", 8}, {"pextrb", 1},
-	{"pextrw", 2}, {"pextrd", 4}, {"pextrq", 8}, {"extractps", 4}, {"movdqu8", 64}, {"movdqu16", 64}, {"movdqu32", 64},
-	{"movdqu64", 64}, {"movdqa32", 64}, {"movdqa64", 64}, {"extractf128", 16}, {"extracti128", 16},
-	{"extractf64x4", 32}, {"extracti64x4", 32}, {"fstpt", 10}, {"fstpl", 8}, {"fstps", 4}, {"fstl", 8}, {"fsts", 4},
-	{"fistpll", 8}, {"fistpl", 4}, {"fistps", 2}, {"fisttpll", 8}, {"fisttpl", 4}, {"fnstcw", 2}, {"stmxcsr", 4},
+	{"mov", 0},
+	{"add", 0},
+	{"adc", 0},
+	{"sub", 0},
+	{"sbb", 0},
+	{"and", 0},
+	{"or", 0},
+	{"xor", 0},
+	{"inc", 0},
+	{"dec", 0},
+	{"neg", 0},
+	{"not", 0},
+	{"shl", 0},
+	{"sal", 0},
+	{"shr", 0},
+	{"sar", 0},
+	{"rol", 0},
+	{"ror", 0},
+	{"bts", 0},
+	{"btr", 0},
+	{"btc", 0},
+	{"movbe", 0},
+	{"xadd", 0},
+	{"cmpxchg", 0},
+	{"shld", 0},
+	{"shrd", 0},
+	{"movups", 16},
+	{"movaps", 16},
+	{"movupd", 16},
+	{"movapd", 16},
+	{"movdqu", 16},
+	{"movdqa", 16},
+	{"movss", 4},
+	{"movsd", 8},
+	{"movd", 4},
+	{"movlps", 8},
+	{"movhps", 8},
+	{"movlpd", 8},
+	{"movhpd", 8},
+	{"pextrb", 1},
+	{"pextrw", 2},
+	{"pextrd", 4},
+	{"pextrq", 8},
+	{"extractps", 4},
+	{"movdqu8", 64},
+	{"movdqu16", 64},
+	{"movdqu32", 64},
+	{"movdqu64", 64},
+	{"movdqa32", 64},
+	{"movdqa64", 64},
+	{"extractf128", 16},
+	{"extracti128", 16},
+	{"extractf64x4", 32},
+	{"extracti64x4", 32},
+	{"fstpt", 10},
+	{"fstpl", 8},
+	{"fstps", 4},
+	{"fstl", 8},
+	{"fsts", 4},
+	{"fistpll", 8},
+	{"fistpl", 4},
+	{"fistps", 2},
+	{"fisttpll", 8},
+	{"fisttpl", 4},
+	{"fnstcw", 2},
+	{"stmxcsr", 4},
 };
 
 /* Vector stores of fewer bytes than the register has, at most: under a mask, compressed, of a part, converted. */
-static const char *const partial_stores[] = {"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
+static const char *const partial_stores[] = {
+	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
 
 /* Bytes of a plain store; 0: it is none, or it cannot go to a mapping of ours. */
 static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
@@ -356,7 +419,9 @@ static unsigned plain_bytes(const struct stage *s, const struct instruction *i, 
 			return bytes_of(s, i);
 		}
 		if (plain_stores[k].bytes > 0 && is(bare, name)) {
-			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ? bytes_of(s, i) : 0;
+			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ?
+						      bytes_of(s, i) :
+						      0;
 
 			return wide >= 16 ? wide : plain_stores[k].bytes;
 		}
@@ -395,7 +460,9 @@ static struct piece callee(const struct instruction *i)
 {
 	const bool calls = begins(i->mnemonic, "call") && i->operands == 1;
 
-	return !calls ? (struct piece){0} : begins(i->operand[0], "*") ? rest_of(i->operand[0], 1) : i->operand[0];
+	return !calls                     ? (struct piece){0} :
+	       begins(i->operand[0], "*") ? rest_of(i->operand[0], 1) :
+					    i->operand[0];
 }
 
 /* A call ends what was announced before, and may announce a store: a range, any number of them. */
@@ -404,7 +471,9 @@ static void meet_call(struct stage *s, const struct instruction *i)
 	const struct piece to = callee(i);
 	const char *const write = begins(to, "__tsan_") ? find(to, "write") : NULL;
 
-	s->announced = write == NULL ? 0 : find(to, "range") ? UINT_MAX : (unsigned)atoi(write + strlen("write"));
+	s->announced = write == NULL     ? 0 :
+		       find(to, "range") ? UINT_MAX :
+					   (unsigned)atoi(write + strlen("write"));
 }
 
 /* What an instruction is to us, with its bytes; 0: nothing. Its operand may be no memory. */
@@ -429,10 +498,14 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 		if (!i->locked && i->operands == 2 && !is_memory(s, *ret_operand)) {
 			*ret_operand = i->operand[1 - target];
 		}
-		return is_memory(s, *ret_operand) ? NVWAVE_CC_ATOMIC | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT : 0;
+		return is_memory(s, *ret_operand) ?
+			       NVWAVE_CC_ATOMIC | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT :
+			       0;
 	}
 	bytes = i->operands > 0 ? plain_bytes(s, i, *ret_operand) : 0;
-	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ? NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT : 0;
+	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ?
+		       NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT :
+		       0;
 }
 
 static bool is_load_call(const struct instruction *i)
@@ -440,8 +513,9 @@ static bool is_load_call(const struct instruction *i)
 	const struct piece to = callee(i);
 
 	return begins(to, "__tsan_") && find(to, "read_write") == NULL &&
-	       (begins(to, "__tsan_read") || begins(to, "__tsan_unaligned_read") || begins(to, "__tsan_volatile_read") ||
-		       begins(to, "__tsan_unaligned_volatile_read") || begins(to, "__tsan_vptr_read"));
+	       (begins(to, "__tsan_read") || begins(to, "__tsan_unaligned_read") ||
+		       begins(to, "__tsan_volatile_read") || begins(to, "__tsan_unaligned_volatile_read") ||
+		       begins(to, "__tsan_vptr_read"));
 }
 
 /* mov %rsp, %rbp */
@@ -530,8 +604,8 @@ static void note_macro(const struct stage *s, struct piece p)
 /* Takes prefixes off the front of an instruction. */
 static struct piece take_prefixes(struct piece p, struct instruction *i)
 {
-	static const char *const others[] = {"rep", "repe", "repz", "repne", "repnz", "notrack", "bnd", "addr32", "cs",
-		"ds", "es", "ss", "fs", "gs", "xacquire", "xrelease"};
+	static const char *const others[] = {"rep", "repe", "repz", "repne", "repnz", "notrack", "bnd",
+		"addr32", "cs", "ds", "es", "ss", "fs", "gs", "xacquire", "xrelease"};
 	bool again = true;
 
 	while (again && p.n > 0) {
@@ -718,7 +792,8 @@ static bool is_self(const char *path)
 {
 	struct stat a, b;
 
-	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 /* What the compiler would have called, as nvwave-cc found it; else the first one of PATH that is not this one. */
@@ -747,7 +822,8 @@ static void become(char *argv[])
 /* Options whose value is an argument of its own. */
 static bool takes_value(const char *option)
 {
-	static const char *const options[] = {"-o", "-I", "-D", "--defsym", "--MD", "-MD", "--debug-prefix-map"};
+	static const char *const options[] = {
+		"-o", "-I", "-D", "--defsym", "--MD", "-MD", "--debug-prefix-map"};
 
 	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
 		if (strcmp(option, options[i]) == 0) {

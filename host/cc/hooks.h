@@ -11,13 +11,13 @@
 #define HOST_CC_HOOKS_H
 
 /* What the assembler stage (as.c) pushes for the thunk: what comes, and of how many bytes. */
-#define NVWAVE_CC_FLUSH 1         /* clwb, clflushopt */
+#define NVWAVE_CC_FLUSH         1 /* clwb, clflushopt */
 #define NVWAVE_CC_FLUSH_ORDERED 2 /* clflush: no later store overtakes it */
-#define NVWAVE_CC_STREAM 3        /* a store past the caches: stored and flushed */
-#define NVWAVE_CC_STORE 4         /* a store by inline assembly */
-#define NVWAVE_CC_FENCE 5         /* sfence, mfence */
-#define NVWAVE_CC_ATOMIC 6        /* a locked instruction: fences, then stores */
-#define NVWAVE_CC_BYTES_SHIFT 8
+#define NVWAVE_CC_STREAM        3 /* a store past the caches: stored and flushed */
+#define NVWAVE_CC_STORE         4 /* a store by inline assembly */
+#define NVWAVE_CC_FENCE         5 /* sfence, mfence */
+#define NVWAVE_CC_ATOMIC        6 /* a locked instruction: fences, then stores */
+#define NVWAVE_CC_BYTES_SHIFT   8
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>

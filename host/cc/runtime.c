@@ -11,7 +11,7 @@
 
 #include "hooks.h"
 
-#define PLACE __builtin_return_address(0)
+#define PLACE       __builtin_return_address(0)
 #define UNLIKELY(x) __builtin_expect((x) != 0, 0)
 
 extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent where no C library is linked */
@@ -46,25 +46,25 @@ static inline __attribute__((always_inline)) void announce(void *address, size_t
 	}
 }
 
-#define STORE(name, n)                                                                                         \
-	void __tsan_##name(void *address);                                                                     \
-	void __tsan_##name(void *address)                                                                      \
-	{                                                                                                      \
-		announce(address, n, PLACE);                                                                   \
+#define STORE(name, n)                       \
+	void __tsan_##name(void *address);   \
+	void __tsan_##name(void *address)    \
+	{                                    \
+		announce(address, n, PLACE); \
 	}
-#define LOAD(name)                                                                                             \
-	void __tsan_##name(void *address);                                                                     \
-	void __tsan_##name(void *address)                                                                      \
-	{                                                                                                      \
+#define LOAD(name)                         \
+	void __tsan_##name(void *address); \
+	void __tsan_##name(void *address)  \
+	{                                  \
 	}
-#define ACCESSES(prefix, n)                                                                                    \
-	STORE(prefix##write##n, n)                                                                             \
-	STORE(prefix##read_write##n, n)                                                                        \
+#define ACCESSES(prefix, n)             \
+	STORE(prefix##write##n, n)      \
+	STORE(prefix##read_write##n, n) \
 	LOAD(prefix##read##n)
-#define SIZE(n)                                                                                                \
-	ACCESSES(, n)                                                                                          \
-	ACCESSES(unaligned_, n)                                                                                \
-	ACCESSES(volatile_, n)                                                                                 \
+#define SIZE(n)                 \
+	ACCESSES(, n)           \
+	ACCESSES(unaligned_, n) \
+	ACCESSES(volatile_, n)  \
 	ACCESSES(unaligned_volatile_, n)
 
 SIZE(1)
@@ -124,91 +124,92 @@ void *__tsan_memset(void *to, int c, size_t n)
 /* ---- Atomics ------------------------------------------------------------------------------------------------------ */
 
 /* Between the two, what is done to the address is recorded as one store; fences: as a locked instruction does. */
-#define BEGIN(address, fences)                                                                                 \
-	const bool held = UNLIKELY(hooks) &&                                                                   \
+#define BEGIN(address, fences)               \
+	const bool held = UNLIKELY(hooks) && \
 			  hooks->begin((void *)(uintptr_t)(address), sizeof *(address), fences, PLACE)
-#define END()                                                                                                  \
-	do {                                                                                                   \
-		if (UNLIKELY(held)) {                                                                          \
-			hooks->end();                                                                          \
-		}                                                                                              \
+#define END()                         \
+	do {                          \
+		if (UNLIKELY(held)) { \
+			hooks->end(); \
+		}                     \
 	} while (0)
 
 typedef unsigned __int128 uint128_t;
 
-#define UPDATE(bits, name, operation)                                                                          \
-	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order);  \
-	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order)   \
-	{                                                                                                      \
-		BEGIN(a, true);                                                                                \
-		const uint##bits##_t before = operation;                                                       \
-                                                                                                               \
-		END();                                                                                         \
-		return before;                                                                                 \
+#define UPDATE(bits, name, operation)                                                                        \
+	uint##bits##_t __tsan_atomic##bits##_##name(                                                         \
+		volatile uint##bits##_t *a, uint##bits##_t v, int order);                                    \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order) \
+	{                                                                                                    \
+		BEGIN(a, true);                                                                              \
+		const uint##bits##_t before = operation;                                                     \
+                                                                                                             \
+		END();                                                                                       \
+		return before;                                                                               \
 	}
-#define COMPARE(bits, name)                                                                                     \
-	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,                          \
-		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);                            \
-	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,                          \
-		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)                             \
-	{                                                                                                      \
-		BEGIN(a, true);                                                                                \
-		const uint##bits##_t before = __sync_val_compare_and_swap(a, *expected, v);                    \
-		const int done = before == *expected;                                                          \
-                                                                                                               \
-		END();                                                                                         \
-		if (!done) {                                                                                   \
-			*expected = before;                                                                    \
-		}                                                                                              \
-		return done;                                                                                   \
+#define COMPARE(bits, name)                                                                 \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,       \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);         \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,       \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)          \
+	{                                                                                   \
+		BEGIN(a, true);                                                             \
+		const uint##bits##_t before = __sync_val_compare_and_swap(a, *expected, v); \
+		const int done = before == *expected;                                       \
+                                                                                            \
+		END();                                                                      \
+		if (!done) {                                                                \
+			*expected = before;                                                 \
+		}                                                                           \
+		return done;                                                                \
 	}
-#define COMPARES(bits)                                                                                         \
-	COMPARE(bits, strong)                                                                                  \
-	COMPARE(bits, weak)                                                                                    \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a,                  \
-		uint##bits##_t expected, uint##bits##_t v, int order, int failed);                             \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a,                  \
-		uint##bits##_t expected, uint##bits##_t v, int order, int failed)                              \
-	{                                                                                                      \
-		BEGIN(a, true);                                                                                \
-		const uint##bits##_t before = __sync_val_compare_and_swap(a, expected, v);                     \
-                                                                                                               \
-		END();                                                                                         \
-		return before;                                                                                 \
+#define COMPARES(bits)                                                                        \
+	COMPARE(bits, strong)                                                                 \
+	COMPARE(bits, weak)                                                                   \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a, \
+		uint##bits##_t expected, uint##bits##_t v, int order, int failed);            \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a, \
+		uint##bits##_t expected, uint##bits##_t v, int order, int failed)             \
+	{                                                                                     \
+		BEGIN(a, true);                                                               \
+		const uint##bits##_t before = __sync_val_compare_and_swap(a, expected, v);    \
+                                                                                              \
+		END();                                                                        \
+		return before;                                                                \
 	}
-#define UPDATES(bits)                                                                                          \
-	UPDATE(bits, exchange, EXCHANGE(a, v))                                                                 \
-	UPDATE(bits, fetch_add, FETCH(a, v, add, old + v))                                                     \
-	UPDATE(bits, fetch_sub, FETCH(a, v, sub, old - v))                                                     \
-	UPDATE(bits, fetch_and, FETCH(a, v, and, old & v))                                                     \
-	UPDATE(bits, fetch_or, FETCH(a, v, or, old | v))                                                       \
-	UPDATE(bits, fetch_xor, FETCH(a, v, xor, old ^ v))                                                     \
-	UPDATE(bits, fetch_nand, FETCH(a, v, nand, ~(old & v)))                                                \
+#define UPDATES(bits)                                           \
+	UPDATE(bits, exchange, EXCHANGE(a, v))                  \
+	UPDATE(bits, fetch_add, FETCH(a, v, add, old + v))      \
+	UPDATE(bits, fetch_sub, FETCH(a, v, sub, old - v))      \
+	UPDATE(bits, fetch_and, FETCH(a, v, and, old &v))       \
+	UPDATE(bits, fetch_or, FETCH(a, v, or, old | v))        \
+	UPDATE(bits, fetch_xor, FETCH(a, v, xor, old ^ v))      \
+	UPDATE(bits, fetch_nand, FETCH(a, v, nand, ~(old & v))) \
 	COMPARES(bits)
-#define LOAD_AND_STORE(bits)                                                                                   \
-	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order);                \
-	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)                 \
-	{                                                                                                      \
-		return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                   \
-	}                                                                                                      \
-	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order);             \
-	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order)              \
-	{                                                                                                      \
-		const bool locked = order == __ATOMIC_SEQ_CST; /* xchg; weaker ones are a mov */               \
-		BEGIN(a, locked);                                                                              \
-                                                                                                               \
-		if (locked) {                                                                                  \
-			__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                              \
-		} else {                                                                                       \
-			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                              \
-		}                                                                                              \
-		END();                                                                                         \
+#define LOAD_AND_STORE(bits)                                                                       \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order);    \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)     \
+	{                                                                                          \
+		return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                       \
+	}                                                                                          \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order); \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order)  \
+	{                                                                                          \
+		const bool locked = order == __ATOMIC_SEQ_CST; /* xchg; weaker ones are a mov */   \
+		BEGIN(a, locked);                                                                  \
+                                                                                                   \
+		if (locked) {                                                                      \
+			__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                  \
+		} else {                                                                           \
+			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                  \
+		}                                                                                  \
+		END();                                                                             \
 	}
 
-#define EXCHANGE(a, v) __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
+#define EXCHANGE(a, v)            __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
 #define FETCH(a, v, name, result) __atomic_fetch_##name(a, v, __ATOMIC_SEQ_CST)
-#define WIDTH(bits)                                                                                            \
-	LOAD_AND_STORE(bits)                                                                                   \
+#define WIDTH(bits)          \
+	LOAD_AND_STORE(bits) \
 	UPDATES(bits)
 
 WIDTH(8)
@@ -219,16 +220,16 @@ WIDTH(64)
 /* cmpxchg16b is all that there is for 16 bytes. */
 #undef EXCHANGE
 #undef FETCH
-#define LOOP(a, result)                                                                                        \
-	({                                                                                                     \
-		uint128_t old = *(a), found;                                                                   \
-                                                                                                               \
-		while ((found = __sync_val_compare_and_swap(a, old, result)) != old) {                         \
-			old = found;                                                                           \
-		}                                                                                              \
-		old;                                                                                           \
+#define LOOP(a, result)                                                                \
+	({                                                                             \
+		uint128_t old = *(a), found;                                           \
+                                                                                       \
+		while ((found = __sync_val_compare_and_swap(a, old, result)) != old) { \
+			old = found;                                                   \
+		}                                                                      \
+		old;                                                                   \
 	})
-#define EXCHANGE(a, v) LOOP(a, v)
+#define EXCHANGE(a, v)            LOOP(a, v)
 #define FETCH(a, v, name, result) LOOP(a, result)
 
 UPDATES(128)

@@ -18,7 +18,7 @@
 enum { ENTRIES = 500, WORDS = 15 };
 
 struct entry {
-	uint64_t number; /* from 1 */
+	uint64_t number;      /* from 1 */
 	uint64_t word[WORDS]; /* each its number and place, mixed */
 };
 
@@ -88,9 +88,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "append_log FILE [COUNT [one-drain | no-flush | header-first]]\n");
 		return 2;
 	}
-	struct append_log *const log = argc > 2 ?
-		pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, &is_pmem) :
-		pmem_map_file(argv[1], 0, 0, 0, &bytes, &is_pmem);
+	struct append_log *const log =
+		argc > 2 ? pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, &is_pmem) :
+			   pmem_map_file(argv[1], 0, 0, 0, &bytes, &is_pmem);
 
 	if (log == NULL || bytes < sizeof *log) {
 		fprintf(stderr, "%s: %s\n", argv[1], log ? "too short" : pmem_errormsg());

@@ -76,12 +76,13 @@ int main(int argc, char **argv)
 	size_t bytes;
 
 	if (argc < 2 || argc > 4) {
-		fprintf(stderr, "indexed_log FILE [COUNT [one-drain | no-flush | index-first | index-unflushed]]\n");
+		fprintf(stderr,
+			"indexed_log FILE [COUNT [one-drain | no-flush | index-first | index-unflushed]]\n");
 		return 2;
 	}
-	struct indexed_log *const log = argc > 2 ?
-		pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, NULL) :
-		pmem_map_file(argv[1], 0, 0, 0, &bytes, NULL);
+	struct indexed_log *const log =
+		argc > 2 ? pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, NULL) :
+			   pmem_map_file(argv[1], 0, 0, 0, &bytes, NULL);
 
 	if (log == NULL || bytes < sizeof *log) {
 		fprintf(stderr, "%s: %s\n", argv[1], log ? "too short" : pmem_errormsg());

@@ -81,7 +81,8 @@ static inline int check(const struct indexed_log *log, char *message, size_t n)
 	}
 	for (uint64_t number = 1; number <= log->count; number++) {
 		if (!is_whole(&log->entry[number - 1], number)) {
-			snprintf(message, n, "entry %llu counts and is not whole", (unsigned long long)number);
+			snprintf(
+				message, n, "entry %llu counts and is not whole", (unsigned long long)number);
 			return 1;
 		}
 		if (number < log->count && log->slot[slot_of(log, key_of(number))] != number) {

@@ -32,7 +32,8 @@ static int append(PMEMobjpool *pool, struct root *root, const char *bug)
 	const uint64_t value = root->length + 1;
 	volatile int failed = 0;
 
-	TX_BEGIN(pool) {
+	TX_BEGIN(pool)
+	{
 		const PMEMoid at = pmemobj_tx_alloc(sizeof(struct node), 1);
 		struct node *const n = pmemobj_direct(at);
 
@@ -49,9 +50,12 @@ static int append(PMEMobjpool *pool, struct root *root, const char *bug)
 		}
 		root->head = at;
 		root->sum += value;
-	} TX_ONABORT {
+	}
+	TX_ONABORT
+	{
 		failed = 1;
-	} TX_END
+	}
+	TX_END
 	return failed;
 }
 
@@ -95,7 +99,8 @@ static int check(const struct root *root)
 	}
 	if (length != root->length || sum != root->sum) {
 		printf("length %llu and sum %llu, the root says %llu and %llu\n", (unsigned long long)length,
-			(unsigned long long)sum, (unsigned long long)root->length, (unsigned long long)root->sum);
+			(unsigned long long)sum, (unsigned long long)root->length,
+			(unsigned long long)root->sum);
 		return 1;
 	}
 	return 0;
@@ -118,7 +123,8 @@ int main(int argc, char **argv)
 	}
 	if (pool == NULL) {
 		fprintf(stderr, "%s: %s\n", argv[2], pmemobj_errormsg());
-		return strcmp(what, "check") == 0 ? 1 : 2; /* a pool that does not open is no consistent one */
+		return strcmp(what, "check") == 0 ? 1 :
+						    2; /* a pool that does not open is no consistent one */
 	}
 	struct root *const root = pmemobj_direct(pmemobj_root(pool, sizeof *root));
 

@@ -61,7 +61,8 @@ static void flush_weakly(const void *line)
 static void append(struct log *log)
 {
 	const uint64_t i = log->head.total, slot = i % VALUES;
-	volatile uint64_t *const count = &log->line[i / VALUES].count, *const value = log->line[i / VALUES].value;
+	volatile uint64_t *const count = &log->line[i / VALUES].count, *const value =
+									       log->line[i / VALUES].value;
 
 	if (strcmp(bug, "early") == 0) {
 		*count = slot + 1;

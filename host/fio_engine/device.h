@@ -26,15 +26,16 @@ struct block_options {
 	const char *machine;  /* a shipped one or a file; NULL: gope18 */
 	const char *set;      /* "section.key=value,..." over it; may be NULL */
 	const char *protocol; /* NULL: vi */
-	const char *log;      /* where the persist log goes; the pool as it was before is copied to LOG.image. NULL: nowhere */
+	/* where the persist log goes; the pool as it was before is copied to LOG.image. NULL: nowhere */
+	const char *log;
 	const char *description; /* what the log says about itself, as "name=value ..." */
 	const char *power_cut; /* simulated time at which the process dies by SIGKILL, "20us"; NULL: never */
 	uint64_t seed;
-	unsigned group_size;  /* work-items that copy one I/O */
+	unsigned group_size; /* work-items that copy one I/O */
 	enum nvw_group scope;
 	enum block_fault fault;
-	unsigned depth;       /* I/Os in one kernel, at most */
-	uint64_t bytes_max;   /* of one I/O */
+	unsigned depth;     /* I/Os in one kernel, at most */
+	uint64_t bytes_max; /* of one I/O */
 };
 
 /* Creates path as an empty device of so many bytes. -EEXIST, NVW_E_FULL. */
@@ -47,7 +48,8 @@ struct block_device;
  * Creates a machine with the device's pool as its NVRAM; one at a time in a process. NVW_E_USAGE, NVW_E_CONFIG for
  * options, NVW_E_BUSY if the pool is in use. Ended by block_device_close().
  */
-NVW_CHECKED int block_device_open(const char *path, const struct block_options *options, struct block_device **ret_device);
+NVW_CHECKED int block_device_open(
+	const char *path, const struct block_options *options, struct block_device **ret_device);
 /* In order: everything written is durable when it returns, unless the device has failed. Frees. NULL is fine. */
 NVW_CHECKED int block_device_close(struct block_device *device);
 
@@ -68,7 +70,7 @@ NVW_CHECKED int block_device_sync(struct block_device *device);
 enum block_kind { BLOCK_READ, BLOCK_WRITE, BLOCK_SYNC, BLOCK_KINDS };
 
 struct block_figures {
-	uint64_t count, bytes, busy_ps; /* busy: time of the kernels (or syncs) that had one */
+	uint64_t count, bytes, busy_ps;  /* busy: time of the kernels (or syncs) that had one */
 	uint64_t p50_ps, p99_ps, max_ps; /* of a kernel, counted once for each of its I/Os; of a sync */
 };
 /* Sorts what was measured; 0s if there was none. */

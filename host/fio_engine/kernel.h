@@ -13,9 +13,9 @@
 #include <nvw/kernel.h>
 
 /* A seeded bug, which the crash tester must find. */
-#define BLOCK_FAULTS(X)                                                                                          \
-	X(NONE, "none", "the engine as it is")                                                                   \
-	X(NO_BARRIER, "no-barrier", "acknowledges without a persist barrier")                                    \
+#define BLOCK_FAULTS(X)                                                       \
+	X(NONE, "none", "the engine as it is")                                \
+	X(NO_BARRIER, "no-barrier", "acknowledges without a persist barrier") \
 	X(NARROW_BARRIER, "narrow-barrier", "sync=1: each work-item waits for its own stores alone")
 #define X(name, text, help) BLOCK_FAULT_##name,
 enum block_fault { BLOCK_FAULTS(X) BLOCK_FAULT_COUNT };
@@ -26,14 +26,14 @@ struct block_copy {
 	const uint64_t *from; /* device addresses */
 	uint64_t *to;
 	uint64_t words;
-	bool durable;  /* a write that ends with a persist barrier and an acknowledgement */
-	uint64_t op;   /* its number, if durable */
+	bool durable; /* a write that ends with a persist barrier and an acknowledgement */
+	uint64_t op;  /* its number, if durable */
 };
 
 struct block_args {
 	const struct block_copy *copies; /* one a work-group */
-	enum nvw_group scope;            /* of the persist barrier; NVW_KERNEL: every work-group arrives at it */
-	bool any_durable;                /* of the copies */
+	enum nvw_group scope; /* of the persist barrier; NVW_KERNEL: every work-group arrives at it */
+	bool any_durable;     /* of the copies */
 	enum block_fault fault;
 };
 

@@ -13,8 +13,8 @@ const char *nvw_strerror(int error)
 	switch (error) {
 	case NVW_OK:
 		return "no error";
-#define X(name, number, meaning)                                                                   \
-	case NVW_E_##name:                                                                         \
+#define X(name, number, meaning) \
+	case NVW_E_##name:       \
 		return meaning;
 		NVW_ERRORS(X)
 #undef X
@@ -28,7 +28,7 @@ const char *nvw_error_message(void)
 	return message;
 }
 
-int (nvw_fail)(int error, const char *format, ...)
+int(nvw_fail)(int error, const char *format, ...)
 {
 	char text[sizeof message]; /* the arguments may contain the old message */
 	va_list args;
@@ -40,7 +40,7 @@ int (nvw_fail)(int error, const char *format, ...)
 	return error;
 }
 
-int (nvw_fail_errno)(const char *format, ...)
+int(nvw_fail_errno)(const char *format, ...)
 {
 	const int saved = errno;
 	char text[sizeof message / 2];

@@ -164,7 +164,8 @@ char *nvw__options_text(const struct nvw_options *options)
 	return f && fclose(f) == 0 ? text : NULL;
 }
 
-bool nvw__options_given(const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
+bool nvw__options_given(
+	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
 {
 	for (unsigned k = 0; k < options->count; k++) {
 		if (options->values[k].given && i-- == 0) {

@@ -18,6 +18,7 @@ NVW_CHECKED int nvw__options_set(struct nvw_options *options, const char *name, 
 char *nvw__options_text(const struct nvw_options *options);
 
 /* The option number i of those that the user gave: false if there are not so many. */
-bool nvw__options_given(const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text);
+bool nvw__options_given(
+	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text);
 
 #endif

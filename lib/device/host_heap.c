@@ -72,7 +72,7 @@ int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
 	if (!pmem.log_used || !next) {
 		return NVW_E_MEMORY;
 	}
-	for (unsigned class = 0; class < NVW_HEAP_CLASSES; class++) {
+	for (unsigned class = 0; class < NVW_HEAP_CLASSES; class ++) {
 		pmem.heap[class].next = next + class * (NVW__LINE_BYTES / 8);
 	}
 	*ret_pmem = pmem;

@@ -26,14 +26,17 @@ enum {
 	LOG_STRING_MAX = 4095, /* longer ones are cut */
 	LOG_HEADER_MAX = LOG_HEADER_FIXED_BYTES + LOG_STRINGS * (2 + LOG_STRING_MAX) + 8,
 	LOG_BLOCK_HEADER_BYTES = 8 + 4 + 4 + 4 + 4 + 8, /* checksum, stored, raw, records, kind, time */
-	LOG_RAW_MAX = 1 << 18,      /* uncompressed bytes of a block */
+	LOG_RAW_MAX = 1 << 18,                          /* uncompressed bytes of a block */
 	LOG_RECORD_MAX = 3 * 4200, /* bytes of the longest record: a site with two long strings */
 };
 
 /* \r\n and \0 find out a transfer that mangles binary files. */
 #define LOG_MAGIC "NVWLOG\r\n"
 
-enum log_block_kind { LOG_BLOCK_RECORDS = 0x4b4c4252 /* "RBLK" */, LOG_BLOCK_TRAILER = 0x4c494154 /* "TAIL" */ };
+enum log_block_kind {
+	LOG_BLOCK_RECORDS = 0x4b4c4252 /* "RBLK" */,
+	LOG_BLOCK_TRAILER = 0x4c494154 /* "TAIL" */
+};
 
 /* Checksum seed of block number i: a block that strayed to another place is noticed. */
 static inline uint64_t log_block_seed(uint64_t i)
@@ -55,7 +58,7 @@ enum {
 	LOG_ORDERED = 0x20,
 	/* STORE: a second byte follows the tag */
 	LOG_SAME_SITE = 0x20,
-	LOG_SAME_GROUP = 0x40,  /* kernel and group */
+	LOG_SAME_GROUP = 0x40, /* kernel and group */
 	LOG_SAME_EPOCHS = 0x80,
 	/* STORE, second byte: bytes - 1 in the low three bits */
 	LOG_STORE_BYTES = 0x07,

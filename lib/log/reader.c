@@ -107,15 +107,15 @@ static int read_header(struct nvw_log_reader *r)
 		return error;
 	}
 	if (got < LOG_MAGIC_BYTES || memcmp(h, LOG_MAGIC, LOG_MAGIC_BYTES) != 0) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0: expected a persist log, found something else",
-			r->path);
+		return nvw_fail(
+			NVW_E_DAMAGED, "%s: offset 0: expected a persist log, found something else", r->path);
 	}
 	if (got < LOG_HEADER_FIXED_BYTES) {
 		return damaged(r, got, "the file ends within the header");
 	}
 	if (log_get32(h + 8) != NVW_LOG_VERSION) {
-		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected persist log version %d, found %u", r->path,
-			NVW_LOG_VERSION, log_get32(h + 8));
+		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected persist log version %d, found %u",
+			r->path, NVW_LOG_VERSION, log_get32(h + 8));
 	}
 	const uint32_t bytes = log_get32(h + 12);
 
@@ -209,7 +209,8 @@ static int read_block(struct nvw_log_reader *r)
 		return error;
 	}
 	if (got < stored) {
-		return damaged(r, r->block_off + LOG_BLOCK_HEADER_BYTES + got, "the file ends within a block");
+		return damaged(
+			r, r->block_off + LOG_BLOCK_HEADER_BYTES + got, "the file ends within a block");
 	}
 	if (XXH64(h + 8, LOG_BLOCK_HEADER_BYTES - 8 + stored, log_block_seed(r->blocks)) != log_get64(h)) {
 		return damaged(r, r->block_off, "the block does not match its checksum");
@@ -286,8 +287,8 @@ static bool known_site(const struct nvw_log_reader *r, uint32_t id)
 	return id >= 1 && id <= r->site_count;
 }
 
-static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, size_t file_n, const char *function,
-	size_t function_n)
+static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, size_t file_n,
+	const char *function, size_t function_n)
 {
 	if (r->site_count == r->site_capacity) {
 		const uint32_t capacity = r->site_capacity ? 2 * r->site_capacity : 64;
@@ -383,8 +384,8 @@ static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	const unsigned how = *r->p++;
 	const uint32_t bytes = (how & LOG_STORE_BYTES) + 1;
 
-	if (!get_store_context(r, tag, how) || (size_t)(r->end - r->p) < bytes || !in_pool(r, c->store_off, bytes) ||
-		(c->store_off & 7) + bytes > 8) {
+	if (!get_store_context(r, tag, how) || (size_t)(r->end - r->p) < bytes ||
+		!in_pool(r, c->store_off, bytes) || (c->store_off & 7) + bytes > 8) {
 		return false;
 	}
 	ret->store.site = c->site;
@@ -477,15 +478,17 @@ static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_recor
 	struct log_context *c = &r->context;
 
 	ret->ack.first = c->ack_next;
-	if (!get_difference(r, &ret->ack.first) || !get_varint(r, &ret->ack.count) || !get_u32(r, &ret->ack.kernel)) {
+	if (!get_difference(r, &ret->ack.first) || !get_varint(r, &ret->ack.count) ||
+		!get_u32(r, &ret->ack.kernel)) {
 		return false;
 	}
 	c->ack_next = ret->ack.first + ret->ack.count;
 	ret->ack.work_item = ret->ack.group = 0;
 	ret->ack.epoch_wi = ret->ack.epoch_wg = ret->ack.epoch_kr = 0;
 	return ret->ack.kernel == 0 ||
-	       (get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) && get_u32(r, &ret->ack.epoch_wi) &&
-		       get_u32(r, &ret->ack.epoch_wg) && get_u32(r, &ret->ack.epoch_kr));
+	       (get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) &&
+		       get_u32(r, &ret->ack.epoch_wi) && get_u32(r, &ret->ack.epoch_wg) &&
+		       get_u32(r, &ret->ack.epoch_kr));
 }
 
 static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -506,14 +509,15 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 static bool get_flush(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	ret->flush.ordered = tag & LOG_ORDERED;
-	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) && get_varint(r, &ret->flush.off) &&
-	       get_varint(r, &ret->flush.bytes) && in_pool(r, ret->flush.off, ret->flush.bytes) &&
-	       known_site(r, ret->flush.site);
+	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) &&
+	       get_varint(r, &ret->flush.off) && get_varint(r, &ret->flush.bytes) &&
+	       in_pool(r, ret->flush.off, ret->flush.bytes) && known_site(r, ret->flush.site);
 }
 
 static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
-	return get_u32(r, &ret->fence.site) && get_varint(r, &ret->fence.thread) && known_site(r, ret->fence.site);
+	return get_u32(r, &ret->fence.site) && get_varint(r, &ret->fence.thread) &&
+	       known_site(r, ret->fence.site);
 }
 
 static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -521,7 +525,8 @@ static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_r
 	return true;
 }
 
-static bool (*const get_record[LOG_KIND_MASK + 1])(struct nvw_log_reader *, unsigned, struct nvw_log_record *) = {
+static bool (*const get_record[LOG_KIND_MASK + 1])(
+	struct nvw_log_reader *, unsigned, struct nvw_log_record *) = {
 	[NVW_LOG_SITE] = get_site,
 	[NVW_LOG_LAUNCH] = get_launch,
 	[NVW_LOG_FINISH] = get_finish,

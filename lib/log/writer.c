@@ -62,8 +62,8 @@ static int write_all(struct nvw_log_writer *w, const uint8_t *from, size_t n)
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 /* Completes the block header in front of n stored bytes and writes both. */
-static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t n, size_t raw, uint32_t records,
-	uint64_t time_ps)
+static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t n, size_t raw,
+	uint32_t records, uint64_t time_ps)
 {
 	uint8_t *h = w->stored;
 
@@ -189,7 +189,8 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool next_item = r->store.work_item == c->work_item + 1;
 	const bool same_stride = stride == c->store_stride;
 
-	put_tag(w, r, (same_site ? LOG_SAME_SITE : 0) | (same_group ? LOG_SAME_GROUP : 0) |
+	put_tag(w, r,
+		(same_site ? LOG_SAME_SITE : 0) | (same_group ? LOG_SAME_GROUP : 0) |
 			(same_epochs ? LOG_SAME_EPOCHS : 0));
 	*w->p++ = (uint8_t)((r->store.bytes - 1) | (next_item ? LOG_NEXT_ITEM : 0) |
 			    (same_stride ? LOG_SAME_STRIDE : 0));
@@ -414,8 +415,8 @@ static struct nvw_log_writer *writer_new(int fd, const char *name)
 	return w;
 }
 
-int nvw_log_create_fd(int fd, const char *name, const struct nvw_log_info *info,
-	struct nvw_log_writer **ret_writer)
+int nvw_log_create_fd(
+	int fd, const char *name, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer)
 {
 	struct nvw_log_writer *w = writer_new(fd, name);
 

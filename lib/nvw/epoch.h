@@ -49,11 +49,12 @@ struct nvw_pmem {
 	struct nvw_pool_geometry geometry;
 	uint32_t *log_used; /* in DRAM: entries used by the open epoch, one counter a stream */
 	struct nvw_heap_class heap[NVW_HEAP_CLASSES];
-	struct nvw_readers *readers; /* on the host, whom freed blocks wait for (nvw/readers.h); NULL: nobody */
+	/* on the host, whom freed blocks wait for (nvw/readers.h); NULL: nobody */
+	struct nvw_readers *readers;
 };
 
 /* Device address of an offset, and back. No check: the access itself is checked. */
-#define nvw_at(pmem, type, off)  ((type *)((pmem)->base + (off)))
+#define nvw_at(pmem, type, off)   ((type *)((pmem)->base + (off)))
 #define nvw_off_of(pmem, pointer) ((nvw_off)((const char *)(pointer) - (pmem)->base))
 
 /* An open epoch, in the work-item's registers. All work-items of a group that share a stream hold the same

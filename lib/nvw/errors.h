@@ -17,21 +17,21 @@
 #include <stdarg.h>
 
 /* X(name, number, meaning): the numbers lie where no -errno reaches. */
-#define NVW_ERRORS(X)                                                                           \
-	X(USAGE, -10001, "the command line or an option is not understood")                     \
-	X(CONFIG, -10002, "a machine file or a machine key is wrong")                           \
-	X(INPUT, -10003, "an input file is malformed")                                          \
-	X(NOT_A_POOL, -10004, "the file is not an nvwave pool")                                 \
-	X(VERSION, -10005, "the file was written by another version of the format")             \
-	X(DAMAGED, -10006, "the file's content contradicts its checksums")                      \
-	X(BUSY, -10007, "the pool is in use by another process")                                \
-	X(FULL, -10008, "no space is left in the pool or on the disk")                          \
-	X(SYSTEM, -10009, "a system call failed")                                               \
-	X(KERNEL, -10010, "a kernel did what no kernel may")                                    \
-	X(DEADLOCK, -10011, "work-items wait for ever")                                         \
-	X(MODEL, -10012, "the emulated hardware broke the persistency model that it claims")    \
-	X(STOPPED, -10013, "the run was stopped on request")                                    \
-	X(INCONSISTENT, -10014, "a persistent structure breaks its invariants")                 \
+#define NVW_ERRORS(X)                                                                        \
+	X(USAGE, -10001, "the command line or an option is not understood")                  \
+	X(CONFIG, -10002, "a machine file or a machine key is wrong")                        \
+	X(INPUT, -10003, "an input file is malformed")                                       \
+	X(NOT_A_POOL, -10004, "the file is not an nvwave pool")                              \
+	X(VERSION, -10005, "the file was written by another version of the format")          \
+	X(DAMAGED, -10006, "the file's content contradicts its checksums")                   \
+	X(BUSY, -10007, "the pool is in use by another process")                             \
+	X(FULL, -10008, "no space is left in the pool or on the disk")                       \
+	X(SYSTEM, -10009, "a system call failed")                                            \
+	X(KERNEL, -10010, "a kernel did what no kernel may")                                 \
+	X(DEADLOCK, -10011, "work-items wait for ever")                                      \
+	X(MODEL, -10012, "the emulated hardware broke the persistency model that it claims") \
+	X(STOPPED, -10013, "the run was stopped on request")                                 \
+	X(INCONSISTENT, -10014, "a persistent structure breaks its invariants")              \
 	X(MEMORY, -10015, "the host is out of memory")
 
 enum nvw_error {
@@ -64,7 +64,7 @@ static inline int nvw__failure(int error)
 	}
 	return error;
 }
-#define nvw_fail(...) nvw__failure(nvw_fail(__VA_ARGS__))
+#define nvw_fail(...)       nvw__failure(nvw_fail(__VA_ARGS__))
 #define nvw_fail_errno(...) nvw__failure(nvw_fail_errno(__VA_ARGS__))
 
 #endif

@@ -46,16 +46,16 @@ uint64_t nvw_heap_block_bytes(uint64_t bytes);
  * simulated time. Blocks freed by completed kernels are found again here. NVW_E_FULL if the pool is too
  * small; then what was there before is still usable.
  */
-NVW_CHECKED int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes,
-	uint64_t count);
+NVW_CHECKED int nvw_heap_provision(
+	struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, uint64_t count);
 
 /*
  * A large extent of whole chunks for tables; at least bytes, 64-byte aligned, zeroed. Durable at once. If a
  * crash comes before the structure refers to it, its recovery sweeps it (3). NVW_E_FULL if there is no run
  * of free chunks long enough.
  */
-NVW_CHECKED int nvw_heap_alloc_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes,
-	nvw_off *ret_extent);
+NVW_CHECKED int nvw_heap_alloc_extent(
+	struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, nvw_off *ret_extent);
 NVW_CHECKED int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw_off extent);
 
 #endif

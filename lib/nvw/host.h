@@ -50,8 +50,8 @@ NVW_CHECKED int nvw_write(struct nvw_machine *machine, void *device, const void 
  * name appears in reports and in the persist log. args must stay constant until it returns.
  * NVW_E_KERNEL, NVW_E_DEADLOCK, NVW_E_MODEL with a message; then the machine can only be destroyed.
  */
-NVW_CHECKED int nvw_launch(struct nvw_machine *machine, const char *name, nvw_kernel kernel,
-	const void *args, uint64_t work_items, unsigned group_size);
+NVW_CHECKED int nvw_launch(struct nvw_machine *machine, const char *name, nvw_kernel kernel, const void *args,
+	uint64_t work_items, unsigned group_size);
 
 /* Waits until every store to NVRAM so far is durable. */
 NVW_CHECKED int nvw_persist(struct nvw_machine *machine);

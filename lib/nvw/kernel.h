@@ -72,35 +72,35 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
  * bytes in device memory. They are visible and ordered as the machine's coherence protocol says; a load
  * under a protocol with stale copies may return a stale value, as on the hardware.
  */
-#define nvw_load(p)                                                                                \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		union {                                                                            \
-			__typeof__(*(p)) nvw__v;                                                   \
-			uint64_t nvw__raw;                                                         \
+#define nvw_load(p)                                                                                 \
+	({                                                                                          \
+		NVW__SITE(nvw__site);                                                               \
+		union {                                                                             \
+			__typeof__(*(p)) nvw__v;                                                    \
+			uint64_t nvw__raw;                                                          \
 		} nvw__u = {.nvw__raw = nvw__op(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p), 0, 0)}; \
-		nvw__u.nvw__v;                                                                     \
+		nvw__u.nvw__v;                                                                      \
 	})
 
 /*
  * A load of data that nobody writes while the kernel runs (the read-only region of sinclair15 3). A protocol may
  * keep such data across acquires; others treat it as nvw_load(). Reading so what some work-item writes is a race.
  */
-#define nvw_load_read_only(p)                                                                      \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		union {                                                                            \
-			__typeof__(*(p)) nvw__v;                                                   \
-			uint64_t nvw__raw;                                                         \
-		} nvw__u = {.nvw__raw = nvw__op(                                                   \
-				    &nvw__site, NVW__OP(LOAD_READ_ONLY, *(p), 0, 0), (p), 0, 0)};  \
-		nvw__u.nvw__v;                                                                     \
+#define nvw_load_read_only(p)                                                                             \
+	({                                                                                                \
+		NVW__SITE(nvw__site);                                                                     \
+		union {                                                                                   \
+			__typeof__(*(p)) nvw__v;                                                          \
+			uint64_t nvw__raw;                                                                \
+		} nvw__u = {                                                                              \
+			.nvw__raw = nvw__op(&nvw__site, NVW__OP(LOAD_READ_ONLY, *(p), 0, 0), (p), 0, 0)}; \
+		nvw__u.nvw__v;                                                                            \
 	})
 
-#define nvw_store(p, v)                                                                            \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		(void)nvw__op(&nvw__site, NVW__OP(STORE, *(p), 0, 0), (p), NVW__RAW(p, v), 0);      \
+#define nvw_store(p, v)                                                                        \
+	({                                                                                     \
+		NVW__SITE(nvw__site);                                                          \
+		(void)nvw__op(&nvw__site, NVW__OP(STORE, *(p), 0, 0), (p), NVW__RAW(p, v), 0); \
 	})
 
 /* ---- Atomics -------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
 #define nvw_atomic_max(p, v, order, scope)      NVW__ATOMIC(MAX, p, v, 0, order, scope)
 
 /* Stores desired if *p equals expected; returns what *p was, so success is "result == expected". */
-#define nvw_atomic_compare_exchange(p, expected, desired, order, scope)                            \
+#define nvw_atomic_compare_exchange(p, expected, desired, order, scope) \
 	NVW__ATOMIC(COMPARE_EXCHANGE, p, desired, expected, order, scope)
 
 /* ---- Barriers ------------------------------------------------------------------------------------ */
@@ -131,10 +131,10 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
  * footnote 4) has reached a barrier of that group, and makes what they stored visible to each other.
  * A group of which a work-item has returned never completes a barrier: the run ends with a report.
  */
-#define nvw_barrier(group)                                                                         \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		(void)nvw__op(&nvw__site, NVW__OP_BARRIER, NULL, (group), 0);                      \
+#define nvw_barrier(group)                                                    \
+	({                                                                    \
+		NVW__SITE(nvw__site);                                         \
+		(void)nvw__op(&nvw__site, NVW__OP_BARRIER, NULL, (group), 0); \
 	})
 
 /*
@@ -146,10 +146,10 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
  * A persist barrier makes nothing visible that a release would not (gope18 6.2).
  * A crash at any point leaves no store after the barrier durable with a store before it lost.
  */
-#define nvw_p_barrier(group)                                                                       \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		(void)nvw__op(&nvw__site, NVW__OP_P_BARRIER, NULL, (group), 0);                    \
+#define nvw_p_barrier(group)                                                    \
+	({                                                                      \
+		NVW__SITE(nvw__site);                                           \
+		(void)nvw__op(&nvw__site, NVW__OP_P_BARRIER, NULL, (group), 0); \
 	})
 #define nvw_p_barrier_wi() nvw_p_barrier(NVW_WORKITEM)
 #define nvw_p_barrier_wg() nvw_p_barrier(NVW_WORKGROUP)
@@ -160,10 +160,10 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
  * it. Say it after the persist barrier that made it so. Under buffered epoch persistency, where a barrier
  * promises no durability, the machine passes it on when the stores before it are durable.
  */
-#define nvw_ack(op)                                                                                \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		(void)nvw__op(&nvw__site, NVW__OP_ACK, NULL, (op), 0);                             \
+#define nvw_ack(op)                                                    \
+	({                                                             \
+		NVW__SITE(nvw__site);                                  \
+		(void)nvw__op(&nvw__site, NVW__OP_ACK, NULL, (op), 0); \
 	})
 
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
@@ -175,30 +175,30 @@ struct nvw_site {
 	unsigned line;
 };
 
-#define NVW__KINDS(X)                                                                              \
-	X(LOAD, "load")                                                                            \
-	X(LOAD_READ_ONLY, "read-only load")                                                        \
-	X(STORE, "store")                                                                          \
-	X(ATOMIC_LOAD, "atomic load")                                                              \
-	X(ATOMIC_STORE, "atomic store")                                                            \
-	X(EXCHANGE, "atomic exchange")                                                             \
-	X(ADD, "atomic add")                                                                       \
-	X(SUB, "atomic sub")                                                                       \
-	X(AND, "atomic and")                                                                       \
-	X(OR, "atomic or")                                                                         \
-	X(MIN, "atomic min")                                                                       \
-	X(MAX, "atomic max")                                                                       \
-	X(COMPARE_EXCHANGE, "atomic compare-exchange")                                             \
-	X(BARRIER, "barrier")                                                                      \
-	X(P_BARRIER, "persist barrier")                                                            \
-	X(ACK, "acknowledgement")                                                                  \
+#define NVW__KINDS(X)                                  \
+	X(LOAD, "load")                                \
+	X(LOAD_READ_ONLY, "read-only load")            \
+	X(STORE, "store")                              \
+	X(ATOMIC_LOAD, "atomic load")                  \
+	X(ATOMIC_STORE, "atomic store")                \
+	X(EXCHANGE, "atomic exchange")                 \
+	X(ADD, "atomic add")                           \
+	X(SUB, "atomic sub")                           \
+	X(AND, "atomic and")                           \
+	X(OR, "atomic or")                             \
+	X(MIN, "atomic min")                           \
+	X(MAX, "atomic max")                           \
+	X(COMPARE_EXCHANGE, "atomic compare-exchange") \
+	X(BARRIER, "barrier")                          \
+	X(P_BARRIER, "persist barrier")                \
+	X(ACK, "acknowledgement")                      \
 	X(RETURN, "return")
 
 enum nvw__kind {
 #define X(name, text) NVW__##name,
 	NVW__KINDS(X)
 #undef X
-	NVW__KIND_COUNT
+		NVW__KIND_COUNT
 };
 
 /* What a work-item waits for: the request that it leaves to the machine and the value it gets back. */
@@ -213,9 +213,10 @@ struct nvw__request {
 extern struct nvw__request *nvw__self; /* of the work-item that runs now */
 void nvw__issue(void);                 /* hands nvw__self to the machine; returns when it is done */
 
-#define NVW__LOG2_SIZE(object) (sizeof(object) == 8 ? 3u : sizeof(object) == 4 ? 2u : sizeof(object) == 2 ? 1u : 0u)
-#define NVW__OP(kind, object, order, scope)                                                        \
-	((uint32_t)NVW__##kind | NVW__LOG2_SIZE(object) << 8 | (uint32_t)(order) << 16 |           \
+#define NVW__LOG2_SIZE(object) \
+	(sizeof(object) == 8 ? 3u : sizeof(object) == 4 ? 2u : sizeof(object) == 2 ? 1u : 0u)
+#define NVW__OP(kind, object, order, scope)                                              \
+	((uint32_t)NVW__##kind | NVW__LOG2_SIZE(object) << 8 | (uint32_t)(order) << 16 | \
 		(uint32_t)(scope) << 24)
 #define NVW__OP_BARRIER   ((uint32_t)NVW__BARRIER)
 #define NVW__OP_P_BARRIER ((uint32_t)NVW__P_BARRIER)
@@ -226,15 +227,15 @@ void nvw__issue(void);                 /* hands nvw__self to the machine; return
 /* The bytes of v, converted to the type of *p, as a number. */
 #define NVW__RAW(p, v) nvw__bytes(&(__typeof__(*(p))){(v)}, sizeof(*(p)))
 
-#define NVW__ATOMIC(kind, p, v, c, order, scope)                                                   \
-	({                                                                                         \
-		NVW__SITE(nvw__site);                                                              \
-		union {                                                                            \
-			__typeof__(*(p)) nvw__v;                                                   \
-			uint64_t nvw__raw;                                                         \
+#define NVW__ATOMIC(kind, p, v, c, order, scope)                                                    \
+	({                                                                                          \
+		NVW__SITE(nvw__site);                                                               \
+		union {                                                                             \
+			__typeof__(*(p)) nvw__v;                                                    \
+			uint64_t nvw__raw;                                                          \
 		} nvw__u = {.nvw__raw = nvw__op(&nvw__site, NVW__OP(kind, *(p), order, scope), (p), \
 				    NVW__RAW(p, v), NVW__RAW(p, c))};                               \
-		nvw__u.nvw__v;                                                                     \
+		nvw__u.nvw__v;                                                                      \
 	})
 
 static inline uint64_t nvw__bytes(const void *object, size_t size)

@@ -23,12 +23,12 @@ enum nvw_log_kind {
 	NVW_LOG_DONE,     /* the NVRAM has completed it: it is durable */
 	NVW_LOG_BARRIER,  /* a group has arrived at a persist barrier */
 	NVW_LOG_PERSISTED, /* that barrier has completed: its epoch is durable (epoch persistency) */
-	NVW_LOG_ACK,      /* operations were acknowledged to the host as durable */
-	NVW_LOG_HOST,     /* the host wrote NVRAM: durable at once */
-	NVW_LOG_DRAINED,  /* the host has waited until everything stored so far was durable */
-	NVW_LOG_FLUSH,    /* a host thread has flushed lines (clwb, clflushopt, non-temporal store) */
-	NVW_LOG_FENCE,    /* a host thread's fence has completed: what it had flushed is durable */
-	NVW_LOG_END,      /* the run ended in order; the last record */
+	NVW_LOG_ACK,       /* operations were acknowledged to the host as durable */
+	NVW_LOG_HOST,      /* the host wrote NVRAM: durable at once */
+	NVW_LOG_DRAINED,   /* the host has waited until everything stored so far was durable */
+	NVW_LOG_FLUSH,     /* a host thread has flushed lines (clwb, clflushopt, non-temporal store) */
+	NVW_LOG_FENCE,     /* a host thread's fence has completed: what it had flushed is durable */
+	NVW_LOG_END,       /* the run ended in order; the last record */
 };
 
 /* One record; only the member that its kind names is meaningful. data points into the writer's caller's or
@@ -67,9 +67,9 @@ struct nvw_log_record {
 		} store; /* by a program on the host: kernel 0, work_item is the thread, group the number of the
 			  * instruction, which may be wider than a word and then has several records */
 		struct {
-			uint64_t write;   /* number of the write-back, from 1 */
-			nvw_off off;      /* 64-byte aligned */
-			uint64_t mask;    /* bit i: byte i is written */
+			uint64_t write;      /* number of the write-back, from 1 */
+			nvw_off off;         /* 64-byte aligned */
+			uint64_t mask;       /* bit i: byte i is written */
 			const uint8_t *data; /* 64 bytes */
 		} issue;
 		struct {
@@ -83,8 +83,8 @@ struct nvw_log_record {
 			uint64_t group;
 			uint32_t work_items; /* that arrived together */
 			uint32_t epoch;      /* the number of the epoch that the barrier ends, in its scope */
-			uint64_t lanes;      /* wi: bit i: work_item + i is one of them; 0 for wg and kr: all */
-		} barrier; /* also PERSISTED */
+			uint64_t lanes; /* wi: bit i: work_item + i is one of them; 0 for wg and kr: all */
+		} barrier;              /* also PERSISTED */
 		struct {
 			uint64_t first, count;
 			/* Who acknowledged, and in which of its epochs (as store). Kernel 0: the host. */
@@ -123,12 +123,12 @@ struct nvw_log_info {
 
 struct nvw_log_writer;
 /* Creates path (an existing file is replaced). */
-NVW_CHECKED int nvw_log_create(const char *path, const struct nvw_log_info *info,
-	struct nvw_log_writer **ret_writer);
+NVW_CHECKED int nvw_log_create(
+	const char *path, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer);
 /* The same into a file that is open for writing, at its current position; fd is closed with the writer, also
  * when this fails. name appears in messages. */
-NVW_CHECKED int nvw_log_create_fd(int fd, const char *name, const struct nvw_log_info *info,
-	struct nvw_log_writer **ret_writer);
+NVW_CHECKED int nvw_log_create_fd(
+	int fd, const char *name, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer);
 /* Buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close; nothing is written
  * after it. */
 NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);

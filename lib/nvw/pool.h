@@ -40,10 +40,10 @@ enum {
 
 /* What a new pool is to hold. Zeroes choose the defaults in brackets. */
 struct nvw_pool_params {
-	uint64_t bytes;                    /* of the file, a multiple of 4096 [as small as the rest allows] */
-	uint64_t heap_bytes;               /* used when bytes is 0: the heap's size, rounded up to chunks [1 chunk] */
-	uint32_t streams;                  /* epoch streams (nvw/epoch.h) [1] */
-	uint32_t log_entries;              /* undo log entries a stream [64] */
+	uint64_t bytes;       /* of the file, a multiple of 4096 [as small as the rest allows] */
+	uint64_t heap_bytes;  /* used when bytes is 0: the heap's size, rounded up to chunks [1 chunk] */
+	uint32_t streams;     /* epoch streams (nvw/epoch.h) [1] */
+	uint32_t log_entries; /* undo log entries a stream [64] */
 	char layout[NVW_POOL_LAYOUT_BYTES]; /* whose data this is: the workload's name */
 };
 
@@ -66,8 +66,8 @@ struct nvw_pool_geometry {
  * hold it (nothing is left behind), NVW_E_USAGE for impossible parameters. The file is durable as an empty
  * pool when this returns. *ret_pool is closed by nvw_pool_close().
  */
-NVW_CHECKED int nvw_pool_create(const char *path, const struct nvw_pool_params *params,
-	struct nvw_pool **ret_pool);
+NVW_CHECKED int nvw_pool_create(
+	const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool);
 
 enum nvw_pool_mode {
 	NVW_POOL_READ,    /* durable bytes, unchanged; shared with other readers */
@@ -101,7 +101,7 @@ struct nvw_pool_image {
 		 * element its place in that order. Both have room for as many as there are elements. */
 		uint32_t *order, *rank;
 		uint32_t count;
-	} *reads;
+	} * reads;
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
 

@@ -28,11 +28,11 @@ struct nvw_recovery {
 	uint64_t epochs_rolled_back; /* streams of which an epoch was rolled back */
 	uint64_t words_restored;     /* 8-byte words put back from the undo log */
 	uint64_t entries_torn;       /* log entries that the crash tore, ignored */
-	uint64_t blocks_freed;       /* allocations of incomplete epochs undone, and unreachable blocks swept */
-	uint64_t blocks_kept;        /* frees of incomplete epochs undone */
-	uint64_t header_repaired;    /* 1 if the header was restored from its copy */
-	uint64_t structure_repairs;  /* what the structure's own recovery mended, in its own count */
-	uint64_t words_written;      /* all 8-byte words that recovery wrote */
+	uint64_t blocks_freed;    /* allocations of incomplete epochs undone, and unreachable blocks swept */
+	uint64_t blocks_kept;     /* frees of incomplete epochs undone */
+	uint64_t header_repaired; /* 1 if the header was restored from its copy */
+	uint64_t structure_repairs; /* what the structure's own recovery mended, in its own count */
+	uint64_t words_written;     /* all 8-byte words that recovery wrote */
 };
 
 NVW_CHECKED int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report);
@@ -44,8 +44,8 @@ struct nvw_stream_state {
 	enum nvw_epoch_state state;
 	uint64_t open_entries; /* valid log entries of a later, incomplete epoch (0 after recovery) */
 };
-NVW_CHECKED int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream,
-	struct nvw_stream_state *ret_state);
+NVW_CHECKED int nvw_stream_state(
+	const struct nvw_pool *pool, uint32_t stream, struct nvw_stream_state *ret_state);
 
 /*
  * For structures whose allocations carry no epoch (nvw/heap.h, guarantee 3): frees every allocated block
@@ -71,7 +71,7 @@ int nvw_describe_u64(struct nvw_description *description, const char *name, uint
 	const char *meaning);
 int nvw_describe_real(struct nvw_description *description, const char *name, double value, const char *unit,
 	const char *meaning);
-int nvw_describe_text(struct nvw_description *description, const char *name, const char *value,
-	const char *meaning);
+int nvw_describe_text(
+	struct nvw_description *description, const char *name, const char *value, const char *meaning);
 
 #endif

@@ -66,25 +66,25 @@ uint64_t nvw_acked_count(const struct nvw_acks *acks);
  * there is none. check() may report several; each is recorded up to a bound; findings NULL records none. Returns NVW_E_INCONSISTENT.
  */
 struct nvw_findings;
-__attribute__((format(printf, 3, 4))) int nvw_violation(struct nvw_findings *findings, nvw_off off,
-	const char *format, ...);
+__attribute__((format(printf, 3, 4))) int nvw_violation(
+	struct nvw_findings *findings, nvw_off off, const char *format, ...);
 
 /* ---- The workload ---------------------------------------------------------------------------------- */
 
 /* A seeded bug: what the crash tester must find when it is switched on with --mutate=NAME. */
 struct nvw_mutation {
 	const char *name;
-	const char *breaks;   /* what it does wrong, one line */
+	const char *breaks; /* what it does wrong, one line */
 	/* What finds it: "kill", "observed", or of the permitted states those of "strict", "epoch", "buffered-epoch". */
 	const char *found_by;
-	const char *options;  /* "name=value ..." of a run in which it shows; NULL: the workload's trial */
+	const char *options; /* "name=value ..." of a run in which it shows; NULL: the workload's trial */
 };
 
 struct nvw_workload {
 	const char *name; /* also the layout of its pools */
 	const char *summary;
 
-	const struct nvw_option *options; /* ends with a row whose name is NULL; may be NULL */
+	const struct nvw_option *options;     /* ends with a row whose name is NULL; may be NULL */
 	const struct nvw_mutation *mutations; /* likewise */
 	/* "name=value ..." of small runs in which everything happens that a crash could break, separated by ";": what
 	 * nvwave crash --self-test runs. NULL: the defaults. */

@@ -30,8 +30,8 @@ static nvw_off place_tables(uint32_t streams, uint32_t log_entries, struct nvw_p
 	g->roots = NVW__ROOTS_OFF;
 	g->est = g->roots + round_up(8 * NVW_POOL_ROOTS, NVW__LINE_BYTES);
 	g->log = round_up(g->est + 8 * (uint64_t)streams, NVW__LINE_BYTES);
-	g->chunk_table = round_up(g->log + (uint64_t)NVW__ENTRY_BYTES * streams * log_entries,
-		NVW__LINE_BYTES);
+	g->chunk_table =
+		round_up(g->log + (uint64_t)NVW__ENTRY_BYTES * streams * log_entries, NVW__LINE_BYTES);
 	return g->chunk_table;
 }
 
@@ -45,7 +45,7 @@ uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_
 	struct nvw_pool_geometry g;
 
 	return chunks_off(place_tables(streams, log_entries, &g), chunk_count) +
-		chunk_count * NVW_POOL_CHUNK_BYTES;
+	       chunk_count * NVW_POOL_CHUNK_BYTES;
 }
 
 static int check_limits(uint64_t bytes, uint32_t streams, uint32_t log_entries)
@@ -73,11 +73,10 @@ static int check_limits(uint64_t bytes, uint32_t streams, uint32_t log_entries)
 	return 0;
 }
 
-int nvw__geometry(uint64_t bytes, uint32_t streams, uint32_t log_entries,
-	struct nvw_pool_geometry *ret_geometry)
+int nvw__geometry(
+	uint64_t bytes, uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *ret_geometry)
 {
-	struct nvw_pool_geometry g = {
-		.bytes = bytes, .streams = streams, .log_entries = log_entries};
+	struct nvw_pool_geometry g = {.bytes = bytes, .streams = streams, .log_entries = log_entries};
 	const int error = check_limits(bytes, streams, log_entries);
 	uint64_t count;
 
@@ -143,8 +142,8 @@ static bool page_is_whole(const char *page)
 {
 	const struct nvw__header *h = (const void *)page;
 
-	return magic_matches(h) && h->version == NVW__VERSION &&
-		h->checksum == header_checksum(h) && is_zero(page + sizeof *h, NVW__PAGE_BYTES - sizeof *h);
+	return magic_matches(h) && h->version == NVW__VERSION && h->checksum == header_checksum(h) &&
+	       is_zero(page + sizeof *h, NVW__PAGE_BYTES - sizeof *h);
 }
 
 /* Guarantee (3). */
@@ -158,8 +157,8 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 			nvw_error_message());
 	}
 	if (h->header_bytes != sizeof *h || h->roots != g.roots || h->est != g.est || h->log != g.log ||
-		h->chunk_table != g.chunk_table || h->chunks != g.chunks ||
-		h->chunk_count != g.chunk_count || h->chunk_bytes != NVW_POOL_CHUNK_BYTES) {
+		h->chunk_table != g.chunk_table || h->chunks != g.chunks || h->chunk_count != g.chunk_count ||
+		h->chunk_bytes != NVW_POOL_CHUNK_BYTES) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: offset 0x%zx: the header's offsets do not follow from its sizes", path,
 			offsetof(struct nvw__header, roots));
@@ -194,23 +193,22 @@ static int diagnose(const char *path, const struct nvw__header *h, const struct 
 	return nvw_fail(NVW_E_DAMAGED,
 		"%s: offset 0x%zx: found header checksum %016" PRIx64 ", expected %016" PRIx64
 		", and the copy at 0x%x is damaged too",
-		path, offsetof(struct nvw__header, checksum), h->checksum, header_checksum(h),
-		NVW__COPY_OFF);
+		path, offsetof(struct nvw__header, checksum), h->checksum, header_checksum(h), NVW__COPY_OFF);
 }
 
 static int check_short(const char *path, const char *base, uint64_t bytes)
 {
 	if (bytes < sizeof NVW__MAGIC - 1 || memcmp(base, NVW__MAGIC, sizeof NVW__MAGIC - 1) != 0) {
-		return nvw_fail(NVW_E_NOT_A_POOL,
-			"%s: the file has %" PRIu64 " bytes and no pool header", path, bytes);
+		return nvw_fail(NVW_E_NOT_A_POOL, "%s: the file has %" PRIu64 " bytes and no pool header",
+			path, bytes);
 	}
 	return nvw_fail(NVW_E_DAMAGED,
 		"%s: the file has %" PRIu64 " bytes, expected at least %d for its two headers", path, bytes,
 		NVW__ROOTS_OFF);
 }
 
-int nvw__header_check(const char *path, const char *base, uint64_t bytes,
-	struct nvw_pool_geometry *ret_geometry)
+int nvw__header_check(
+	const char *path, const char *base, uint64_t bytes, struct nvw_pool_geometry *ret_geometry)
 {
 	const char *copy = base + NVW__COPY_OFF;
 	const bool whole = bytes >= NVW__ROOTS_OFF && page_is_whole(base);
@@ -244,9 +242,8 @@ int nvw__header_repair(struct nvw_pool *pool, unsigned damaged)
 
 	for (uint64_t i = 0; i < NVW__PAGE_BYTES; i += 8) {
 		const uint64_t word = nvw_pool_word(pool, from + i);
-		const int error = word == nvw_pool_word(pool, to + i)
-			? 0
-			: nvw_pool_write_word(pool, to + i, word);
+		const int error =
+			word == nvw_pool_word(pool, to + i) ? 0 : nvw_pool_write_word(pool, to + i, word);
 
 		if (error) {
 			return error;

@@ -7,21 +7,21 @@
 
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
-	const char *base; /* the bytes to read */
-	char *writable;   /* the same mapping, NULL if this handle cannot store to it */
-	bool shared;      /* stores reach the file: opened with NVW_POOL_WRITE */
-	bool is_pmem;     /* flushing the CPU caches makes stores durable; otherwise msync does */
+	const char *base;    /* the bytes to read */
+	char *writable;      /* the same mapping, NULL if this handle cannot store to it */
+	bool shared;         /* stores reach the file: opened with NVW_POOL_WRITE */
+	bool is_pmem;        /* flushing the CPU caches makes stores durable; otherwise msync does */
 	size_t mapped_bytes; /* 0: an image, which the caller owns */
-	int lock_fd;      /* holds the lock; -1 for an image */
-	char *path;       /* NULL for an image */
+	int lock_fd;         /* holds the lock; -1 for an image */
+	char *path;          /* NULL for an image */
 	struct nvw_pool_image image;
 	uint64_t words_written;
 	uint64_t unsynced_begin, unsynced_end; /* written but not yet msynced */
 };
 
 /* All offsets that follow from the parameters; NVW_E_USAGE with what is wrong. bytes must not be 0. */
-NVW_CHECKED int nvw__geometry(uint64_t bytes, uint32_t streams, uint32_t log_entries,
-	struct nvw_pool_geometry *ret_geometry);
+NVW_CHECKED int nvw__geometry(
+	uint64_t bytes, uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *ret_geometry);
 
 /* Bytes that a pool with so many chunks needs. */
 uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_count);
@@ -36,7 +36,7 @@ NVW_CHECKED int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__
  * Judges both header pages of a file of bytes bytes at base (which may be short). 0 and the geometry if at
  * least one is whole; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION, NVW_E_DAMAGED with a message.
  */
-NVW_CHECKED int nvw__header_check(const char *path, const char *base, uint64_t bytes,
-	struct nvw_pool_geometry *ret_geometry);
+NVW_CHECKED int nvw__header_check(
+	const char *path, const char *base, uint64_t bytes, struct nvw_pool_geometry *ret_geometry);
 
 #endif

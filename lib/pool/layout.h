@@ -60,11 +60,11 @@ _Static_assert(offsetof(struct nvw__header, checksum) == 248, "header");
 
 /* ---- Limits: the widths of the bit fields below ---------------------------------------------------- */
 
-#define NVW__EPOCH_BITS  24
-#define NVW__STREAM_BITS 22
-#define NVW__EPOCH_MAX   ((UINT64_C(1) << NVW__EPOCH_BITS) - 1) /* the last epoch of a stream */
-#define NVW__STREAMS_MAX (UINT32_C(1) << NVW__STREAM_BITS)
-#define NVW__POOL_BYTES_MAX (UINT64_C(1) << 35) /* a log entry holds the offset of a word in 32 bits */
+#define NVW__EPOCH_BITS      24
+#define NVW__STREAM_BITS     22
+#define NVW__EPOCH_MAX       ((UINT64_C(1) << NVW__EPOCH_BITS) - 1) /* the last epoch of a stream */
+#define NVW__STREAMS_MAX     (UINT32_C(1) << NVW__STREAM_BITS)
+#define NVW__POOL_BYTES_MAX  (UINT64_C(1) << 35) /* a log entry holds the offset of a word in 32 bits */
 #define NVW__LOG_ENTRIES_MAX (UINT32_C(1) << 20)
 
 static inline uint64_t nvw__field(uint64_t payload, unsigned low, unsigned bits)
@@ -129,7 +129,7 @@ static inline struct nvw__undo nvw__entry_undo(const uint64_t payload[NVW__ENTRY
 	return (struct nvw__undo){
 		.off = ((payload[0] & 0xffffff) | (payload[1] & 0xff) << 24) << 3,
 		.value = (payload[1] >> 8 & 0xffff) | (payload[2] & 0xffffff) << 16 |
-			(payload[3] & 0xffffff) << 40,
+			 (payload[3] & 0xffffff) << 40,
 	};
 }
 
@@ -178,7 +178,8 @@ static inline uint64_t nvw__chunk_value(uint64_t payload)
 static inline uint32_t nvw__class_block_bytes(unsigned class)
 {
 	/* Fifteen blocks of the largest class fit into a chunk with room for a header in each. */
-	return class == NVW_HEAP_CLASSES - 1 ? (uint32_t)NVW_HEAP_BLOCK_MAX : (uint32_t)NVW_HEAP_BLOCK_MIN << class;
+	return class == NVW_HEAP_CLASSES - 1 ? (uint32_t)NVW_HEAP_BLOCK_MAX :
+					       (uint32_t)NVW_HEAP_BLOCK_MIN << class;
 }
 
 /* Smallest class whose blocks hold bytes; NVW_HEAP_CLASSES if none does. */
@@ -187,7 +188,7 @@ static inline unsigned nvw__class_of(uint64_t bytes)
 	unsigned class = 0;
 
 	while (class < NVW_HEAP_CLASSES && nvw__class_block_bytes(class) < bytes) {
-		class++;
+		class ++;
 	}
 	return class;
 }
@@ -202,8 +203,8 @@ static inline uint32_t nvw__class_table_bytes(unsigned class)
 
 /* Block word: payload = kind << 46 | stream << 24 | epoch. */
 enum nvw__block_kind {
-	NVW__BLOCK_FREE,      /* stream and epoch 0 */
-	NVW__BLOCK_ALLOCATED, /* stream and epoch 0 */
+	NVW__BLOCK_FREE,         /* stream and epoch 0 */
+	NVW__BLOCK_ALLOCATED,    /* stream and epoch 0 */
 	NVW__BLOCK_ALLOCATED_BY, /* allocated if the stream's epoch completed, otherwise free */
 	NVW__BLOCK_FREED_BY,     /* free if the stream's epoch completed, otherwise allocated */
 	NVW__BLOCK_KINDS
@@ -212,8 +213,8 @@ _Static_assert(2 + NVW__STREAM_BITS + NVW__EPOCH_BITS == NVW_SEAL_PAYLOAD_BITS, 
 
 static inline uint64_t nvw__block_payload(enum nvw__block_kind kind, uint32_t stream, uint64_t epoch)
 {
-	return (uint64_t)kind << (NVW__STREAM_BITS + NVW__EPOCH_BITS) |
-		(uint64_t)stream << NVW__EPOCH_BITS | epoch;
+	return (uint64_t)kind << (NVW__STREAM_BITS + NVW__EPOCH_BITS) | (uint64_t)stream << NVW__EPOCH_BITS |
+	       epoch;
 }
 
 static inline enum nvw__block_kind nvw__block_kind(uint64_t payload)
@@ -268,9 +269,8 @@ static inline bool nvw__block_locate(const struct nvw_pool_geometry *g, nvw_off 
 	const uint64_t in_blocks = in_chunk - nvw__class_table_bytes(class);
 	const uint64_t block = in_blocks / nvw__class_block_bytes(class);
 
-	if (off < g->chunks || chunk >= g->chunk_count ||
-		in_chunk < nvw__class_table_bytes(class) || block >= nvw__class_blocks[class] ||
-		in_blocks % nvw__class_block_bytes(class) != 0) {
+	if (off < g->chunks || chunk >= g->chunk_count || in_chunk < nvw__class_table_bytes(class) ||
+		block >= nvw__class_blocks[class] || in_blocks % nvw__class_block_bytes(class) != 0) {
 		return false;
 	}
 	*ret_chunk = chunk;

@@ -87,8 +87,8 @@ static int map_shared(struct nvw_pool *pool)
 	void *p = pmem_map_file(pool->path, 0, 0, 0, &bytes, &is_pmem);
 
 	if (p == NULL) {
-		return nvw_fail(NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path,
-			pmem_errormsg());
+		return nvw_fail(
+			NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path, pmem_errormsg());
 	}
 	pool->base = p;
 	pool->writable = p;
@@ -218,8 +218,8 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 				"a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64,
 				NVW__POOL_BYTES_MAX, heap);
 		}
-		bytes = nvw__pool_bytes(streams, entries,
-			(heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
+		bytes = nvw__pool_bytes(
+			streams, entries, (heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
 	}
 	error = nvw__geometry(bytes, streams, entries, ret_geometry);
 	if (!error) {

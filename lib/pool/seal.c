@@ -34,8 +34,7 @@ __attribute__((constructor)) static void fill_table(void)
 {
 	for (unsigned byte = 0; byte < BYTES; byte++) {
 		for (unsigned value = 0; value < 256; value++) {
-			table[byte][value] =
-				crc_shift((uint16_t)(value << 8), 8 * (byte + 1));
+			table[byte][value] = crc_shift((uint16_t)(value << 8), 8 * (byte + 1));
 		}
 	}
 }

@@ -41,7 +41,8 @@ static struct seen *seen_by(const struct nvw__sightings *s, unsigned reader)
 	return (struct seen *)(void *)(s->newest + s->keys) + reader * s->keys;
 }
 
-struct nvw__sightings *nvw__sightings_create(const struct nvw_workload *workload, void *plan, unsigned readers)
+struct nvw__sightings *nvw__sightings_create(
+	const struct nvw_workload *workload, void *plan, unsigned readers)
 {
 	struct nvw__sightings *s;
 	uint64_t keys, bytes;
@@ -118,13 +119,14 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 
 	for (unsigned i = 0; i < s->readers; i++) {
 		if (s->reader[i].faults) {
-			error = nvw_violation(findings, 0, "host reader %u: %s (%" PRIu64 " in all)", i, s->reader[i].fault,
-				s->reader[i].faults);
+			error = nvw_violation(findings, 0, "host reader %u: %s (%" PRIu64 " in all)", i,
+				s->reader[i].fault, s->reader[i].faults);
 		}
 	}
 	for (uint64_t n = 0; n < s->keys; n++) {
 		struct nvw_sighting seen;
-		const int r = newest_seen(s, n, &seen) ? workload->serving->judge(plan, pool, &seen, findings) : 0;
+		const int r =
+			newest_seen(s, n, &seen) ? workload->serving->judge(plan, pool, &seen, findings) : 0;
 
 		error = r ? r : error;
 		if (r && r != NVW_E_INCONSISTENT) {
@@ -255,8 +257,8 @@ static void remember(const struct reader *r, const struct nvw_sighting *s)
 		__atomic_store_n(&seen->state, s->state, __ATOMIC_RELEASE);
 		__atomic_store_n(&seen->version, s->version + 1, __ATOMIC_RELEASE);
 	}
-	while (known < code_of(s) &&
-		!__atomic_compare_exchange_n(newest, &known, code_of(s), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+	while (known < code_of(s) && !__atomic_compare_exchange_n(newest, &known, code_of(s), false,
+					     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 	}
 }
 
@@ -267,7 +269,8 @@ static void judge(const struct reader *r, const struct nvw_sighting *s, uint64_t
 		char text[FAULT_TEXT];
 
 		snprintf(text, sizeof text,
-			"a %s of key number %" PRIu64 " found version %" PRIu64 " (%s) after version %" PRIu64 " (%s) had been seen",
+			"a %s of key number %" PRIu64 " found version %" PRIu64 " (%s) after version %" PRIu64
+			" (%s) had been seen",
 			what, s->number, s->version, s->present ? "present" : "absent", (known >> 1) - 1,
 			known & 1 ? "present" : "absent");
 		fault(r, text);
@@ -301,7 +304,8 @@ static void ask_again(struct reader *r, uint64_t number, uint64_t known)
 	if (known & 1 && look_up(r, number, &s) && code_of(&s) <= known) {
 		char text[FAULT_TEXT];
 
-		snprintf(text, sizeof text, "a scan left out key number %" PRIu64 ", which was and is there", number);
+		snprintf(text, sizeof text, "a scan left out key number %" PRIu64 ", which was and is there",
+			number);
 		fault(r, text);
 	}
 }
@@ -391,10 +395,12 @@ static int start_threads(struct nvw__drive *d, uint64_t seed)
 		struct reader *const r = &d->reader[d->started];
 		int error;
 
-		*r = (struct reader){.drive = d, .index = d->started, .random = {nvw_mix64(seed + d->started)}};
+		*r = (struct reader){
+			.drive = d, .index = d->started, .random = {nvw_mix64(seed + d->started)}};
 		error = pthread_create(&r->thread, NULL, read_on, r);
 		if (error) {
-			return nvw_fail(NVW_E_SYSTEM, "cannot start host reader %u: %s", d->started, strerror(error));
+			return nvw_fail(
+				NVW_E_SYSTEM, "cannot start host reader %u: %s", d->started, strerror(error));
 		}
 	}
 	while (__atomic_load_n(&d->ready, __ATOMIC_ACQUIRE) < d->started) {
@@ -410,7 +416,8 @@ int nvw__drive_start(const struct nvw_workload *workload, void *plan, struct nvw
 	int error;
 
 	if (nvw_machine_is_volatile(machine)) {
-		return nvw_fail(NVW_E_USAGE, "%s: host readers see what is durable, and here nothing is", workload->name);
+		return nvw_fail(NVW_E_USAGE, "%s: host readers see what is durable, and here nothing is",
+			workload->name);
 	}
 	if (!sightings->keys) {
 		return nvw_fail(NVW_E_USAGE, "%s: host readers have no key to look up", workload->name);
@@ -466,7 +473,8 @@ void nvw__drive_destroy(struct nvw__drive *d)
 
 /* ---- Figures ----------------------------------------------------------------------------------------- */
 
-static int describe_kind(const struct histogram *h, const char *kind, double seconds, struct nvw_description *description)
+static int describe_kind(
+	const struct histogram *h, const char *kind, double seconds, struct nvw_description *description)
 {
 	static const struct {
 		const char *name, *meaning;
@@ -477,20 +485,22 @@ static int describe_kind(const struct histogram *h, const char *kind, double sec
 	int error;
 
 	snprintf(name, sizeof name, "host_readers.%ss", kind);
-	error = nvw_describe_u64(description, name, h->count, "count", "by all readers while the kernels ran");
+	error = nvw_describe_u64(
+		description, name, h->count, "count", "by all readers while the kernels ran");
 	snprintf(name, sizeof name, "host_readers.%s_rate", kind);
 	error = error ? error :
-			nvw_describe_real(description, name, seconds > 0 ? (double)h->count / seconds : 0, "1/s",
-				"of these a second of real time");
+			nvw_describe_real(description, name, seconds > 0 ? (double)h->count / seconds : 0,
+				"1/s", "of these a second of real time");
 	for (unsigned i = 0; error == 0 && i < sizeof quantiles / sizeof *quantiles; i++) {
 		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantiles[i].name);
-		error = nvw_describe_u64(
-			description, name, histogram_quantile(h, quantiles[i].of_1000), "ns", quantiles[i].meaning);
+		error = nvw_describe_u64(description, name, histogram_quantile(h, quantiles[i].of_1000), "ns",
+			quantiles[i].meaning);
 	}
 	return error;
 }
 
-int nvw__drive_describe(const struct nvw__drive *d, uint64_t acknowledged, struct nvw_description *description)
+int nvw__drive_describe(
+	const struct nvw__drive *d, uint64_t acknowledged, struct nvw_description *description)
 {
 	const struct nvw_readers_figures figures = nvw_readers_figures(d->readers);
 	const double seconds = (double)(d->ended_ns - d->began_ns) * 1e-9;
@@ -509,16 +519,20 @@ int nvw__drive_describe(const struct nvw__drive *d, uint64_t acknowledged, struc
 		const char *unit, *meaning;
 	} rows[] = {
 		{"host_readers.threads", d->sightings->readers, "count", "host threads that read"},
-		{"host_readers.gpu_operations", acknowledged, "count", "operations that the GPU made durable meanwhile"},
+		{"host_readers.gpu_operations", acknowledged, "count",
+			"operations that the GPU made durable meanwhile"},
 		{"host_readers.pairs", pairs, "count", "keys that scans found"},
 		{"host_readers.published", figures.published, "count", "records put into the readers' index"},
-		{"host_readers.reclaimed", figures.freed, "count", "of these, replaced and freed after a grace period"},
-		{"host_readers.grace_periods", figures.grace_periods, "count", "that the host waited for between kernels"},
+		{"host_readers.reclaimed", figures.freed, "count",
+			"of these, replaced and freed after a grace period"},
+		{"host_readers.grace_periods", figures.grace_periods, "count",
+			"that the host waited for between kernels"},
 		{"host_readers.grace_time", figures.grace_ns, "ns", "real time of these waits"},
 	};
 
 	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
+		error = nvw_describe_u64(
+			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
 	}
 	error = error ? error :
 			nvw_describe_real(description, "host_readers.gpu_rate",

@@ -21,7 +21,8 @@ struct nvw__sightings;
 struct nvw__drive;
 
 /* Shared memory for what readers see of plan's keys; NULL with an error. Created before the run is forked off. */
-struct nvw__sightings *nvw__sightings_create(const struct nvw_workload *workload, void *plan, unsigned readers);
+struct nvw__sightings *nvw__sightings_create(
+	const struct nvw_workload *workload, void *plan, unsigned readers);
 void nvw__sightings_destroy(struct nvw__sightings *sightings);
 
 /* Keys of which something was seen, by any reader; look-ups and scans so far. */
@@ -29,8 +30,9 @@ uint64_t nvw__sightings_keys(const struct nvw__sightings *sightings);
 uint64_t nvw__sightings_reads(const struct nvw__sightings *sightings);
 
 /* (4), and what readers reported by (1) to (3). The readers have ended, or died. 0, NVW_E_INCONSISTENT, an error. */
-NVW_CHECKED int nvw__sightings_judge(const struct nvw__sightings *sightings, const struct nvw_workload *workload,
-	void *plan, struct nvw_pool *pool, struct nvw_findings *findings);
+NVW_CHECKED int nvw__sightings_judge(const struct nvw__sightings *sightings,
+	const struct nvw_workload *workload, void *plan, struct nvw_pool *pool,
+	struct nvw_findings *findings);
 
 /* After setup(): publishes what is there and starts the readers; each has read something when this returns. scans: of 100
  * reads. */

@@ -80,7 +80,8 @@ int nvw_readers_create(uint64_t keys, struct nvw_readers **ret_readers)
 	if (!readers || !readers->table) {
 		free(readers);
 		rcu_unregister_thread();
-		return nvw_fail(NVW_E_MEMORY, "no memory for an index of %llu keys", (unsigned long long)keys);
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for an index of %llu keys", (unsigned long long)keys);
 	}
 	*ret_readers = readers;
 	return 0;
@@ -136,7 +137,8 @@ void nvw_readers_destroy(struct nvw_readers *readers)
 		return;
 	}
 	rcu_read_lock();
-	cds_lfht_for_each(readers->table, &iter, node) {
+	cds_lfht_for_each(readers->table, &iter, node)
+	{
 		struct record *const record = caa_container_of(node, struct record, link);
 
 		cds_lfht_del(readers->table, node);
@@ -186,7 +188,8 @@ int nvw_readers_publish_order(
 	struct order *const order = malloc(sizeof *order + 16 * count), *const old = readers->order;
 
 	if (!order) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a sorted array of %llu keys", (unsigned long long)count);
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a sorted array of %llu keys", (unsigned long long)count);
 	}
 	order->count = count;
 	for (uint64_t i = 0; i < count; i++) {

@@ -24,8 +24,9 @@ static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *r
 	Dwarf_Addr bias;
 
 	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL;) {
-		Dwarf_Line *const line =
-			dwarf_haspc(unit, address - bias) == 1 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+		Dwarf_Line *const line = dwarf_haspc(unit, address - bias) == 1 ?
+						 dwarf_getsrc_die(unit, address - bias) :
+						 NULL;
 
 		if (line != NULL && dwarf_lineno(line, ret_line) == 0) {
 			return dwarf_linesrc(line, NULL, NULL);
@@ -60,7 +61,8 @@ static bool is_intrinsic(const char *file)
 static void leave_intrinsics(Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *p)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *const unit = is_intrinsic(p->file) ? unit_of(module, address, &bias) : NULL, *scopes = NULL;
+	Dwarf_Die *const unit = is_intrinsic(p->file) ? unit_of(module, address, &bias) : NULL,
+			 *scopes = NULL;
 	const int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
 	Dwarf_Files *files = NULL;
 

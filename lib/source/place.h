@@ -7,7 +7,8 @@
 
 /* The texts are the module's, and last as long. */
 struct nvw__place {
-	const char *file; /* as seen from the top of the tree that was built; NULL: no debug information has it */
+	/* as seen from the top of the tree that was built; NULL: no debug information has it */
+	const char *file;
 	int line;
 	const char *function; /* NULL: no symbol has it */
 	int function_length;  /* without what a compiler adds: check.lto_priv.0 */

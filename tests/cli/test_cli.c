@@ -163,8 +163,8 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 
 static void every_command_explains_itself(void **state)
 {
-	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help", "recover --help",
-		"inspect --help", "log --help", "litmus --help", "list --help"};
+	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help",
+		"recover --help", "inspect --help", "log --help", "litmus --help", "list --help"};
 
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
 		expect(commands[i], 0, "nvwave ", "");
@@ -215,7 +215,8 @@ static void every_shipped_machine_runs_every_protocol(void **state)
 	for (unsigned i = 0; i < 9; i++) {
 		char words[128], names[64];
 
-		snprintf(words, sizeof words, "run kv --count=300 --machine=%s --protocol=%s", machines[i / 3], protocols[i % 3]);
+		snprintf(words, sizeof words, "run kv --count=300 --machine=%s --protocol=%s",
+			machines[i / 3], protocols[i % 3]);
 		snprintf(names, sizeof names, "kv on %s, protocol %s", machines[i / 3], protocols[i % 3]);
 		expect(words, 0, names, "");
 	}
@@ -442,9 +443,11 @@ static void statistics_are_lines_between_markers(void **state)
 
 static void host_readers_are_measured_beside_the_kernels(void **state)
 {
-	static const char *const rows[] = {"gpu_operations", "gpu_rate", "lookups", "lookup_rate", "lookup_p50", "lookup_p99",
-		"lookup_p999", "scans", "scan_rate", "scan_p50", "scan_p99", "scan_p999", "grace_periods"};
-	static const char *const runs[] = {"run kv --host-readers=2 --count=600 --batch=100 --mix=put=80,delete=20",
+	static const char *const rows[] = {"gpu_operations", "gpu_rate", "lookups", "lookup_rate",
+		"lookup_p50", "lookup_p99", "lookup_p999", "scans", "scan_rate", "scan_p50", "scan_p99",
+		"scan_p999", "grace_periods"};
+	static const char *const runs[] = {
+		"run kv --host-readers=2 --count=600 --batch=100 --mix=put=80,delete=20",
 		"run btree --host-readers=2 --count=600 --preload=300 --batch=100 --reader-scans=50"};
 
 	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -465,10 +468,12 @@ static void host_readers_are_measured_beside_the_kernels(void **state)
 static void host_readers_are_refused_where_nothing_is_served(void **state)
 {
 	expect("run sgemm --host-readers=1", 2, "", "sgemm has nothing that host readers could look up");
-	expect("run btree --persist=off --host-readers=1", 2, "", "host readers see what is durable, and here nothing is");
+	expect("run btree --persist=off --host-readers=1", 2, "",
+		"host readers see what is durable, and here nothing is");
 	expect("run kv --host-readers=65", 2, "", "--host-readers: expected 0 to 64, found \"65\"");
 	expect("run kv --host-readers=two", 2, "", "--host-readers: expected 0 to 64, found \"two\"");
-	expect("run kv --host-readers=1 --reader-scans=101", 2, "", "--reader-scans: expected 0 to 100, found \"101\"");
+	expect("run kv --host-readers=1 --reader-scans=101", 2, "",
+		"--reader-scans: expected 0 to 100, found \"101\"");
 	expect("run kv --host-readers", 2, "", "--host-readers needs a value");
 }
 
@@ -491,7 +496,8 @@ static void races_are_told_with_their_source_lines_and_end_in_exit_status_1(void
 	assert_true(json_integer_value(json_object_get(races, "count")) > 0);
 	pair = json_array_get(json_object_get(races, "pairs"), 0);
 	assert_string_equal(json_string_value(json_object_get(pair, "kind")), "data");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(pair, "first"), "file")), "workloads/kv/kernel.c");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(pair, "first"), "file")),
+		"workloads/kv/kernel.c");
 	assert_true(json_integer_value(json_object_get(json_object_get(pair, "then"), "line")) > 0);
 	json_decref(root);
 }
@@ -499,14 +505,18 @@ static void races_are_told_with_their_source_lines_and_end_in_exit_status_1(void
 static void looking_for_races_changes_nothing_else(void **state)
 {
 	json_error_t error;
-	json_t *const without = json_loads(run("run btree --count=500 --preload=500 --output-format=json")->out, 0, &error);
-	json_t *const with = json_loads(
-		run("run btree --count=500 --preload=500 --output-format=json --check=races")->out, 0, &error);
+	json_t *const without =
+		json_loads(run("run btree --count=500 --preload=500 --output-format=json")->out, 0, &error);
+	json_t *const with =
+		json_loads(run("run btree --count=500 --preload=500 --output-format=json --check=races")->out,
+			0, &error);
 
 	assert_non_null(without);
 	assert_non_null(with);
-	assert_true(json_equal(json_object_get(without, "sim_time_ns"), json_object_get(with, "sim_time_ns")));
-	assert_true(json_equal(json_object_get(without, "work_item_ops"), json_object_get(with, "work_item_ops")));
+	assert_true(
+		json_equal(json_object_get(without, "sim_time_ns"), json_object_get(with, "sim_time_ns")));
+	assert_true(json_equal(
+		json_object_get(without, "work_item_ops"), json_object_get(with, "work_item_ops")));
 	assert_null(json_object_get(without, "races"));
 	json_decref(without);
 	json_decref(with);
@@ -520,7 +530,8 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 		"not with the highest key");
 }
 
-#define BROKEN "crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
+#define BROKEN \
+	"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
 
 static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
 {
@@ -548,8 +559,8 @@ static void the_html_page_has_verdict_findings_and_source_lines(void **state)
 	snprintf(path, sizeof path, "%s/page.html", dir);
 	read_file(path, page, sizeof page);
 	for (unsigned i = 0; i < 6; i++) {
-		static const char *const parts[] = {"INCONSISTENT", "id=\"finding-1\"", "Before the crash", "Words that matter",
-			"insert.c:", "</html>"};
+		static const char *const parts[] = {"INCONSISTENT", "id=\"finding-1\"", "Before the crash",
+			"Words that matter", "insert.c:", "</html>"};
 
 		if (!strstr(page, parts[i])) {
 			fail_msg("the page lacks %s", parts[i]);
@@ -590,7 +601,8 @@ static void shards_together_are_the_whole(void **state)
 	expect_in_dir("crash --merge %s/part-1 %s/part-1", 2, "", "given twice");
 	char words[256];
 
-	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json", dir, dir, dir);
+	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json", dir,
+		dir, dir);
 	assert_int_equal(sum_of(run(words)->out, "states_failing"), failing);
 	assert_int_equal(sum_of(run(words)->out, "states_distinct"), distinct);
 	remove_file("part-1");
@@ -609,10 +621,14 @@ static void shards_together_are_the_whole(void **state)
 
 static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 {
-	static const char whole[] = "crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-				    "--states=" SECONDS_OF_STATES;
-	const uint64_t distinct = sum_of(run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-					     "--states=" SECONDS_OF_STATES " --output-format=json")->out, "states_distinct");
+	static const char whole[] =
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
+		"--states=" SECONDS_OF_STATES;
+	const uint64_t distinct =
+		sum_of(run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
+			   "--states=" SECONDS_OF_STATES " --output-format=json")
+				->out,
+			"states_distinct");
 	char words[256], path[96];
 	unsigned interrupted = 0;
 
@@ -655,14 +671,16 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 {
 	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000", 0,
 		"needed: with work-item scope", "");
-	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo", 1,
-		"INCONSISTENT", "");
+	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo",
+		1, "INCONSISTENT", "");
 }
 
 static void every_state_of_a_small_run_is_accounted_for(void **state)
 {
-	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0, "100 %: every one of them is accounted for", "");
-	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "all accounted for", "");
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0,
+		"100 %: every one of them is accounted for", "");
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "all accounted for",
+		"");
 }
 
 static void the_tutorial_finds_its_bug_and_mends_it(void **state)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-static char dir[64];          /* where commands run; the test makes and removes it */
+static char dir[64];         /* where commands run; the test makes and removes it */
 static char output[1 << 16]; /* of the last command, also its standard error, as far as it fits */
 
 /* Runs a command line: its exit status, or 1000 and the signal that ended the shell. */

@@ -52,7 +52,8 @@ static void name_site(struct run *run, uint32_t id, uint32_t line)
 
 static struct run begin(unsigned atomicity)
 {
-	const struct nvw_log_info info = {.workload = "queue", .pool_bytes = POOL_BYTES, .atomicity = atomicity};
+	const struct nvw_log_info info = {
+		.workload = "queue", .pool_bytes = POOL_BYTES, .atomicity = atomicity};
 	struct run run = {.fd = memfd_create("log", MFD_CLOEXEC)};
 
 	assert_true(run.fd >= 0);
@@ -143,10 +144,12 @@ static int judge_queue(void *context, struct ct_image *image, const struct nvw_a
 		memcpy(&data, image->ro + data_off(op), 8);
 		memcpy(&flag, image->ro + flag_off(op), 8);
 		if (flag && data != 100 + op) {
-			verdict = nvw_violation(findings, flag_off(op), "entry %u is published without its data", op);
+			verdict = nvw_violation(
+				findings, flag_off(op), "entry %u is published without its data", op);
 		}
 		if (!flag && nvw_acked(acks, op)) {
-			verdict = nvw_violation(findings, flag_off(op), "acknowledged entry %u is missing", op);
+			verdict =
+				nvw_violation(findings, flag_off(op), "acknowledged entry %u is missing", op);
 		}
 	}
 	return verdict;
@@ -160,7 +163,8 @@ static struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsign
 		.initial = zeroes,
 		.bytes = POOL_BYTES,
 		.judge = judge,
-		.options = {.mode = CT_OBSERVED, .states = states, .seed = 1, .jobs = jobs, .timeout_ms = 200},
+		.options =
+			{.mode = CT_OBSERVED, .states = states, .seed = 1, .jobs = jobs, .timeout_ms = 200},
 	};
 	struct ct_result result;
 

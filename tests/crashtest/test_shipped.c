@@ -38,15 +38,16 @@ static const struct shipped {
 					       {"group-size", "64"}, {"scope", "kernel"}}},
   btree_update = {&nvw_workload_btree,
 	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
-  btree_delete = {
-	  &nvw_workload_btree, {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}},
+  btree_delete = {&nvw_workload_btree,
+	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}},
   queue = {&nvw_workload_queue, {{"count", "96"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "32"},
 					{"group-size", "16"}}},
   queue_visible = {&nvw_workload_queue,
-	  {{"count", "300"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "200"}, {"group-size", "100"},
-		  {"scope", "workgroup"}, {"release", "visible"}, {"placement", "together"}}},
-  steal = {&nvw_workload_steal_log,
-	  {{"tasks", "16"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "80"}, {"skew", "100"}, {"words", "40"}}},
+	  {{"count", "300"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "200"},
+		  {"group-size", "100"}, {"scope", "workgroup"}, {"release", "visible"},
+		  {"placement", "together"}}},
+  steal = {&nvw_workload_steal_log, {{"tasks", "16"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "80"},
+					    {"skew", "100"}, {"words", "40"}}},
   steal_scoped = {&nvw_workload_steal_log,
 	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "scoped"}}},
   steal_remote = {&nvw_workload_steal_log,
@@ -114,15 +115,15 @@ static void run_clean(const struct shipped *s, enum ct_model model)
 	const struct ct_result r = run_under(s, CT_PERMITTED, model, 300, -1, NULL);
 
 	if (!r.consistent) {
-		fail_msg("%s under %s, %s: %s", s->workload->name, protocol, ct_model_info(model)->name, r.finding[0].text);
+		fail_msg("%s under %s, %s: %s", s->workload->name, protocol, ct_model_info(model)->name,
+			r.finding[0].text);
 	}
 }
 
 static void shipped_structures_survive_every_observed_state(void **state)
 {
-	static const struct shipped *const all[] = {
-		&kv, &kv_resize, &kv_group, &btree, &btree_kernel, &btree_update, &btree_delete,
-		&queue, &queue_visible, &steal, &steal_scoped};
+	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_kernel,
+		&btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -176,7 +177,8 @@ static bool knows_remote_scopes(const char *name)
 
 static void queues_and_stealing_survive_under_every_protocol(void **state)
 {
-	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped, &steal_remote};
+	static const struct shipped *const all[] = {
+		&queue, &queue_visible, &steal, &steal_scoped, &steal_remote};
 	const char *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
@@ -200,7 +202,8 @@ static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void *
 	static const struct {
 		const struct shipped *shipped;
 		const char *mutation;
-	} cases[] = {{&queue, "no-claim"}, {&queue, "no-take-over"}, {&steal, "no-claim"}, {&steal, "late-claim"}};
+	} cases[] = {
+		{&queue, "no-claim"}, {&queue, "no-take-over"}, {&steal, "no-claim"}, {&steal, "late-claim"}};
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int mutation = 0;
@@ -209,7 +212,8 @@ static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void *
 			mutation++;
 		}
 		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, NULL, true);
-		if (!run_under(cases[i].shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL).consistent) {
+		if (!run_under(cases[i].shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL)
+				.consistent) {
 			fail_msg("%s shows where barriers wait", cases[i].mutation);
 		}
 	}
@@ -333,7 +337,8 @@ int main(void)
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
 		cmocka_unit_test(queues_and_stealing_survive_under_every_protocol),
 		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
-		cmocka_unit_test(every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
+		cmocka_unit_test(
+			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
 		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),

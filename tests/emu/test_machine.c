@@ -519,8 +519,10 @@ static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **sta
 static void messages_take_hops_and_wait_for_each_others_flits(void **state)
 {
 	static const char *const crossbar[] = {"network.flit=32B", NULL},
-		*const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12", NULL},
-		*const torus[] = {"network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
+				 *const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12",
+					 NULL},
+				 *const torus[] = {
+					 "network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
 	struct rig rig;
 
 	/* A header of 8 bytes and 64 of data are three flits of 32: head one hop, then the tail. */
@@ -632,7 +634,8 @@ static void a_booking_takes_the_first_gap_that_is_long_enough_and_overlaps_no_ot
 
 		memset(busy, 0, sizeof busy);
 		for (emu_time now = 0; now < INSTANTS; now += nvw_random_below(&random, 6)) {
-			const emu_time t = now + nvw_random_below(&random, 20), length = 1 + nvw_random_below(&random, 3);
+			const emu_time t = now + nvw_random_below(&random, 20),
+				       length = 1 + nvw_random_below(&random, 3);
 			const emu_time start = emu_book(&r, now, t, length);
 			emu_time expected = t;
 
@@ -697,7 +700,8 @@ static double load_cycles(struct nvw_machine *m, struct distance *d, bool writte
 	const double cycle = 1e12 / 700e6;
 	uint64_t before;
 
-	rig_ok(nvw_launch(m, written ? "write_line" : "read_line", written ? write_line : read_line, d, 15, 1));
+	rig_ok(nvw_launch(
+		m, written ? "write_line" : "read_line", written ? write_line : read_line, d, 15, 1));
 	before = emu_statistics(m)->load_ps;
 	rig_ok(nvw_launch(m, "read_line", read_line, d, 15, 1));
 	return (double)(emu_statistics(m)->load_ps - before) / cycle;

@@ -12,8 +12,8 @@ enum { SITUATIONS = COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES
 /* The row of situation n: every instruction, order, scope and place. */
 static const struct coh_row *row_in(const struct coh_protocol *p, unsigned n)
 {
-	return coh_row_find(p, n / (COH_ORDERS * COH_SCOPES * COH_PLACES), n / (COH_SCOPES * COH_PLACES) % COH_ORDERS,
-		n / COH_PLACES % COH_SCOPES, n % COH_PLACES);
+	return coh_row_find(p, n / (COH_ORDERS * COH_SCOPES * COH_PLACES),
+		n / (COH_SCOPES * COH_PLACES) % COH_ORDERS, n / COH_PLACES % COH_SCOPES, n % COH_PLACES);
 }
 
 static void every_instruction_order_scope_and_place_has_a_row(void **state)
@@ -59,14 +59,15 @@ static void actions_carry_the_names_of_the_papers(void **state)
 }
 
 /* The steps of a row as one text. */
-static const char *steps_at(const char *protocol, enum coh_instruction instruction, unsigned order, enum nvw_scope scope,
-	enum coh_place place)
+static const char *steps_at(const char *protocol, enum coh_instruction instruction, unsigned order,
+	enum nvw_scope scope, enum coh_place place)
 {
 	static char texts[2][256]; /* two may be compared */
 	static unsigned turn;
 	char *const text = texts[turn ^= 1];
 	const size_t room = sizeof texts[0];
-	const struct coh_row *const row = coh_row_find(coh_protocol_find(protocol), instruction, order, scope, place);
+	const struct coh_row *const row =
+		coh_row_find(coh_protocol_find(protocol), instruction, order, scope, place);
 
 	text[0] = 0;
 	for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
@@ -104,10 +105,13 @@ static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
 		{"rsp", LD, ACQ, FAR, L2, "LD x at L2; flush all L1s (broadcast); invalidate local L1"},
 		{"rsp", ST, REL, WG, L2, "ST x at L1"},
 		{"rsp", ST, REL, AGENT, L2, "flush local L1; ST x at L2"},
-		{"rsp", ST, REL, FAR, L2, "lock all RMWs; " FLUSH_ALL INV_ALL "; ST x at L2; " INV_ALL "; unlock all RMWs"},
+		{"rsp", ST, REL, FAR, L2,
+			"lock all RMWs; " FLUSH_ALL INV_ALL "; ST x at L2; " INV_ALL "; unlock all RMWs"},
 		{"rsp", RMW, BOTH, WG, L2, "RMW x at L1"},
 		{"rsp", RMW, BOTH, AGENT, L2, "flush local L1; RMW x at L2; invalidate local L1"},
-		{"rsp", RMW, BOTH, FAR, L2, "lock all RMWs; " FLUSH_ALL INV_ALL "; RMW x at L2; " FLUSH_ALL INV_ALL "; unlock all RMWs"},
+		{"rsp", RMW, BOTH, FAR, L2,
+			"lock all RMWs; " FLUSH_ALL INV_ALL "; RMW x at L2; " FLUSH_ALL INV_ALL
+			"; unlock all RMWs"},
 		{"denovo-b", LD, ACQ, AGENT, L1, "LD x at L1" SELECTIVE},
 		{"denovo-b", LD, ACQ, AGENT, L2, REGISTER "LD x at L1" SELECTIVE},
 		{"denovo-b", LD, ACQ, AGENT, L1_OF_ANOTHER, REGISTER "LD x at L1" SELECTIVE},
@@ -119,13 +123,16 @@ static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
 		{"denovo-b", RMW, BOTH, AGENT, L1_OF_ANOTHER, STORES REGISTER "RMW x at L1" SELECTIVE},
 		{"hlrc", LD, ACQ, AGENT, L1, "LD x at L1"},
 		{"hlrc", LD, ACQ, AGENT, L2, REGISTER "LD x at L1; invalidate local L1"},
-		{"hlrc", LD, ACQ, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "LD x at L1; invalidate local L1"},
+		{"hlrc", LD, ACQ, AGENT, L1_OF_ANOTHER,
+			"flush remote L1; " REGISTER "LD x at L1; invalidate local L1"},
 		{"hlrc", ST, REL, AGENT, L1, "ST x at L1"},
 		{"hlrc", ST, REL, AGENT, L2, REGISTER "ST x at L1; invalidate local L1"},
-		{"hlrc", ST, REL, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "ST x at L1; invalidate local L1"},
+		{"hlrc", ST, REL, AGENT, L1_OF_ANOTHER,
+			"flush remote L1; " REGISTER "ST x at L1; invalidate local L1"},
 		{"hlrc", RMW, BOTH, AGENT, L1, "RMW x at L1"},
 		{"hlrc", RMW, BOTH, AGENT, L2, REGISTER "RMW x at L1; invalidate local L1"},
-		{"hlrc", RMW, BOTH, AGENT, L1_OF_ANOTHER, "flush remote L1; " REGISTER "RMW x at L1; invalidate local L1"},
+		{"hlrc", RMW, BOTH, AGENT, L1_OF_ANOTHER,
+			"flush remote L1; " REGISTER "RMW x at L1; invalidate local L1"},
 	};
 #undef REGISTER
 #undef STORES
@@ -135,16 +142,21 @@ static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
 	static const char *const without_scopes[] = {"denovo-b", "dd", "dd+ro", "hlrc"};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
-		assert_string_equal(steps_at(table[i].protocol, table[i].instruction, table[i].order, table[i].scope, table[i].place),
+		assert_string_equal(steps_at(table[i].protocol, table[i].instruction, table[i].order,
+					    table[i].scope, table[i].place),
 			table[i].actions);
 	}
 	/* In a model without scopes, a scope changes nothing; and the members of a family share the table. */
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
 		for (unsigned k = 0; k < 4; k++) {
-			const bool same_family = !strcmp(table[i].protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
+			const bool same_family =
+				!strcmp(table[i].protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
 
-			for (unsigned scope = 0; same_family && strcmp(table[i].protocol, "rsp") && scope < COH_SCOPES; scope++) {
-				assert_string_equal(steps_at(without_scopes[k], table[i].instruction, table[i].order, scope, table[i].place),
+			for (unsigned scope = 0;
+				same_family && strcmp(table[i].protocol, "rsp") && scope < COH_SCOPES;
+				scope++) {
+				assert_string_equal(steps_at(without_scopes[k], table[i].instruction,
+							    table[i].order, scope, table[i].place),
 					table[i].actions);
 			}
 		}
@@ -154,12 +166,15 @@ static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
 /* alsop16 V.C: work-group scope as hlrc; agent scope at the L2, with explicit coherence actions. */
 static void hlrc_scoped_does_what_the_paper_says(void **state)
 {
-	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, COH_PLACE_L1), "RMW x at L1");
+	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, COH_PLACE_L1),
+		"RMW x at L1");
 	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, COH_PLACE_L2),
 		"flush local L1; RMW x at L2; invalidate local L1");
-	assert_string_equal(steps_at("hlrc-scoped", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT, COH_PLACE_REMOTE),
+	assert_string_equal(
+		steps_at("hlrc-scoped", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT, COH_PLACE_REMOTE),
 		"flush local L1; flush remote L1; registration and data to the L2; ST x at L2");
-	assert_string_equal(steps_at("hlrc-scoped", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT, COH_PLACE_L1),
+	assert_string_equal(
+		steps_at("hlrc-scoped", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT, COH_PLACE_L1),
 		"LD x at L2; invalidate local L1");
 }
 
@@ -167,7 +182,8 @@ static void hlrc_scoped_does_what_the_paper_says(void **state)
 static void dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines(void **state)
 {
 	for (unsigned place = 0; place < COH_PLACES; place++) {
-		assert_string_equal(steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, place), "RMW x at L1");
+		assert_string_equal(
+			steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, place), "RMW x at L1");
 		assert_string_equal(steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, place),
 			steps_at("dd", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, place));
 	}
@@ -204,9 +220,10 @@ static void gd_and_gh_do_what_the_paper_says(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		const bool local = scopes[i] <= NVW_SCOPE_WORKGROUP;
 
-		assert_string_equal(
-			steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]), "LD x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]), "flush local L1; ST x at L2");
+		assert_string_equal(steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]),
+			"LD x at L2; invalidate local L1");
+		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]),
+			"flush local L1; ST x at L2");
 		assert_string_equal(steps_text("gd", COH_RMW, COH_ACQ_REL, scopes[i]),
 			"flush local L1; RMW x at L2; invalidate local L1");
 		assert_string_equal(steps_text("gh", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]),
@@ -272,7 +289,8 @@ static bool at_l1(const char *protocol)
 static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).sync_l1 != 0, at_l1(coh_protocols[i]->name));
+		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).sync_l1 != 0,
+			at_l1(coh_protocols[i]->name));
 	}
 }
 
@@ -443,10 +461,12 @@ int main(void)
 		cmocka_unit_test(actions_carry_the_names_of_the_papers),
 		cmocka_unit_test(rsp_denovo_and_hlrc_do_what_table_3_says),
 		cmocka_unit_test(hlrc_scoped_does_what_the_paper_says),
-		cmocka_unit_test(dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
+		cmocka_unit_test(
+			dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
 		cmocka_unit_test(vi_does_what_the_papers_say),
 		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
-		cmocka_unit_test(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
+		cmocka_unit_test(
+			what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
 		cmocka_unit_test(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol),
 		cmocka_unit_test(gd_knows_no_scopes),
 		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),

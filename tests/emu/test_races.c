@@ -26,7 +26,8 @@ struct program {
 };
 
 /* What is found when two groups of 64, on two CUs, run the kernel under the protocol. */
-static struct emu_race_report found(const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
+static struct emu_race_report found(
+	const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
 {
 	char setting[32];
 	const char *const settings[] = {setting, NULL};
@@ -74,7 +75,10 @@ static void pass_message(const void *args)
 		at_release = __LINE__, nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
 	} else if (first_of(1)) {
 		for (unsigned i = 0; i < PATIENCE; i++) {
-			at_acquire = __LINE__; if (nvw_atomic_load(p->flag, p->get, p->get_scope) == 1) { break; }
+			at_acquire = __LINE__;
+			if (nvw_atomic_load(p->flag, p->get, p->get_scope) == 1) {
+				break;
+			}
 		}
 		at_load = __LINE__, (void)nvw_load(p->data);
 	}
@@ -141,8 +145,12 @@ static void a_scope_too_narrow_is_a_mismatch_that_is_named(void **state)
 		assert_true(data->scopes_to_blame);
 		assert_int_equal(data->release.site->line, at_release);
 		assert_int_equal(data->acquire.site->line, at_acquire);
-		assert_string_equal(data->release.scope, narrow & 1 ? "agent" : narrow & 2 ? "work-item" : "work-group");
-		assert_string_equal(data->acquire.scope, !(narrow & 1) ? "agent" : narrow & 2 ? "work-item" : "work-group");
+		assert_string_equal(data->release.scope, narrow & 1 ? "agent" :
+							 narrow & 2 ? "work-item" :
+								      "work-group");
+		assert_string_equal(data->acquire.scope, !(narrow & 1) ? "agent" :
+							 narrow & 2    ? "work-item" :
+									 "work-group");
 		assert_int_equal(found("vi", EMU_RACES_DRF, pass_message, p).races, 0);
 	}
 }
@@ -233,8 +241,10 @@ static void order_goes_through_a_third_work_item_and_other_scopes(void **state)
 	assert_int_equal(races_of("vi", pass_through_a_third, p), 0);
 	p.put_scope = WI; /* but not where the first step fails, which is the one that is blamed */
 	assert_true(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].scopes_to_blame);
-	assert_string_equal(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].release.scope, "work-item");
-	assert_string_equal(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].acquire.scope, "work-item");
+	assert_string_equal(
+		found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].release.scope, "work-item");
+	assert_string_equal(
+		found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].acquire.scope, "work-item");
 }
 
 /* A relaxed read-modify-write (put: acquire) or a relaxed store (put: relaxed) comes between. */
@@ -457,13 +467,17 @@ static void a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not(v
 
 		assert_int_equal(report.count, 1);
 		assert_int_equal(report.race[0].kind, EMU_RACE_READ_ONLY);
-		assert_string_equal(i ? report.race[0].first.kind : report.race[0].second.kind, "read-only load");
+		assert_string_equal(
+			i ? report.race[0].first.kind : report.race[0].second.kind, "read-only load");
 	}
 	assert_int_equal(races_of("dd+ro", load_read_only, (struct program){.put = NVW_ACQUIRE}), 0);
 }
 
 /* Eight source lines store to one word: more pairs than are told. */
-#define STORE(i) if (nvw_global_id() % 8 == i) { nvw_store(p->data, i); }
+#define STORE(i)                        \
+	if (nvw_global_id() % 8 == i) { \
+		nvw_store(p->data, i);  \
+	}
 static void store_everywhere(const void *args)
 {
 	const struct program *const p = args;
@@ -493,7 +507,8 @@ static void a_run_is_told_the_same_twice_and_no_more_pairs_than_fit(void **state
 
 enum { CLOCKS = 8, WAVEFRONTS = 40, LANES = 64 };
 
-static void assert_equal_clocks(const struct vclock_pool *pool, vclock clock, uint32_t plain[WAVEFRONTS][LANES])
+static void assert_equal_clocks(
+	const struct vclock_pool *pool, vclock clock, uint32_t plain[WAVEFRONTS][LANES])
 {
 	for (uint32_t w = 0; w < WAVEFRONTS; w++) {
 		for (unsigned lane = 0; lane < LANES; lane++) {
@@ -517,9 +532,11 @@ static void shared_clocks_are_the_same_as_plain_ones(void **state)
 		clocks[i] = VCLOCK_NONE;
 	}
 	for (uint32_t time = 1; time < 4000; time++) {
-		const unsigned a = (unsigned)nvw_random_below(&random, CLOCKS), b = (unsigned)nvw_random_below(&random, CLOCKS);
+		const unsigned a = (unsigned)nvw_random_below(&random, CLOCKS),
+			       b = (unsigned)nvw_random_below(&random, CLOCKS);
 		const uint32_t w = (uint32_t)nvw_random_below(&random, WAVEFRONTS);
-		const uint64_t lanes = time % 3 ? UINT64_C(1) << nvw_random_below(&random, LANES) : UINT64_MAX;
+		const uint64_t lanes =
+			time % 3 ? UINT64_C(1) << nvw_random_below(&random, LANES) : UINT64_MAX;
 		const bool joins = nvw_random_below(&random, 2);
 		const vclock made = joins ? vclock_join(&pool, clocks[a], clocks[b]) :
 					    vclock_mark(&pool, clocks[a], w, lanes, time);
@@ -553,7 +570,14 @@ static void shared_clocks_are_the_same_as_plain_ones(void **state)
  * The definition: every work-item has a whole vector clock (two, with and without scopes), all accesses are kept, and
  * an acquire goes through every release of the release sequence that it reads.
  */
-enum { GROUPS = 3, GROUP_WAVEFRONTS = 2, ACTIVE = 3, ITEMS = GROUPS * GROUP_WAVEFRONTS * ACTIVE, PLACES = 4, STEPS = 70 };
+enum {
+	GROUPS = 3,
+	GROUP_WAVEFRONTS = 2,
+	ACTIVE = 3,
+	ITEMS = GROUPS * GROUP_WAVEFRONTS * ACTIVE,
+	PLACES = 4,
+	STEPS = 70
+};
 
 struct plain_clock {
 	uint32_t of[ITEMS];
@@ -589,7 +613,8 @@ static unsigned group_of_item(unsigned item)
 /* Groups 0 and 1 share a CU. */
 static bool near(const struct definition *d, unsigned a, unsigned b)
 {
-	return group_of_item(a) == group_of_item(b) || (d->by_cu && group_of_item(a) < 2 && group_of_item(b) < 2);
+	return group_of_item(a) == group_of_item(b) ||
+	       (d->by_cu && group_of_item(a) < 2 && group_of_item(b) < 2);
 }
 
 static bool includes(const struct definition *d, enum nvw_scope scope, unsigned a, unsigned b)
@@ -597,7 +622,8 @@ static bool includes(const struct definition *d, enum nvw_scope scope, unsigned 
 	return a == b || scope >= AGENT || (scope == WG && near(d, a, b));
 }
 
-static bool both_include(const struct definition *d, enum nvw_scope s, unsigned a, enum nvw_scope t, unsigned b)
+static bool both_include(
+	const struct definition *d, enum nvw_scope s, unsigned a, enum nvw_scope t, unsigned b)
 {
 	if (!d->scopes || a == b) {
 		return true;
@@ -623,7 +649,8 @@ static bool unordered(const struct definition *d, const struct seen *x, const st
 static bool is_race(const struct definition *d, const struct seen *x, const struct seen *y)
 {
 	return x->item != y->item && x->place == y->place && (x->mask & y->mask) && (x->write || y->write) &&
-	       !(x->atomic && y->atomic && both_include(d, x->scope, x->item, y->scope, y->item)) && unordered(d, x, y, 0);
+	       !(x->atomic && y->atomic && both_include(d, x->scope, x->item, y->scope, y->item)) &&
+	       unordered(d, x, y, 0);
 }
 
 /* The access happens; returns with how many earlier ones it races. */
@@ -631,7 +658,9 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 {
 	unsigned races = 0, kept = 0;
 
-	for (unsigned i = 0; y.atomic && (rmw || !y.write) && order != NVW_RELAXED && order != NVW_RELEASE && i < d->released_count; i++) {
+	for (unsigned i = 0; y.atomic && (rmw || !y.write) && order != NVW_RELAXED && order != NVW_RELEASE &&
+			     i < d->released_count;
+		i++) {
 		if (d->released[i].place == y.place && (d->released[i].mask & y.mask)) {
 			learn_plain(&d->knows[1][y.item], &d->released[i].clock[1]);
 			if (both_include(d, d->released[i].scope, d->released[i].item, y.scope, y.item)) {
@@ -715,13 +744,15 @@ static void set_stage(struct stage *s, const char *protocol, enum emu_race_model
 
 /* One random instruction of some lanes; returns the races that the definition sees. Orderly programs synchronize much, have
  * atomics at two of the places and data at the others. */
-static unsigned act(struct stage *s, struct definition *d, struct nvw_random *random, unsigned step, bool orderly)
+static unsigned act(
+	struct stage *s, struct definition *d, struct nvw_random *random, unsigned step, bool orderly)
 {
 	static const unsigned kinds[] = {NVW__LOAD, NVW__STORE, NVW__ATOMIC_LOAD, NVW__ATOMIC_STORE, NVW__ADD,
 		NVW__COMPARE_EXCHANGE, NVW__ATOMIC_LOAD, NVW__ADD, NVW__ADD, NVW__ADD};
 	static const enum nvw_scope scopes[] = {
 		WI, WG, WG, AGENT, AGENT, AGENT, FAR, AGENT, AGENT, AGENT, AGENT, AGENT, AGENT, AGENT};
-	const unsigned kind = kinds[nvw_random_below(random, orderly ? 10 : 6)], g = (unsigned)nvw_random_below(random, GROUPS);
+	const unsigned kind = kinds[nvw_random_below(random, orderly ? 10 : 6)],
+		       g = (unsigned)nvw_random_below(random, GROUPS);
 	const unsigned w = (unsigned)nvw_random_below(random, GROUP_WAVEFRONTS);
 	const enum nvw_order order = orderly ? NVW_ACQ_REL : (enum nvw_order)nvw_random_below(random, 5);
 	const enum nvw_scope scope = scopes[nvw_random_below(random, orderly ? 14 : 7)];
@@ -734,15 +765,17 @@ static unsigned act(struct stage *s, struct definition *d, struct nvw_random *ra
 
 	s->sites[step] = (struct nvw_site){"made-up.c", "made_up", step + 1};
 	for (unsigned lane = 0; lane < ACTIVE; lane++) {
-		const unsigned place = first_place + (unsigned)nvw_random_below(random, places), half = (unsigned)nvw_random_below(random, 2);
+		const unsigned place = first_place + (unsigned)nvw_random_below(random, places),
+			       half = (unsigned)nvw_random_below(random, 2);
 		const unsigned offset = log2_size == 3 ? 0 : 4 * half;
 		const bool fails = nvw_random_below(random, 3) == 0;
 
-		wf->requests[lane] = (struct nvw__request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
-			.value = lane,
-			.compare = fails ? lane + 1 : lane,
-			.site = &s->sites[step],
-			.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24};
+		wf->requests[lane] =
+			(struct nvw__request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
+				.value = lane,
+				.compare = fails ? lane + 1 : lane,
+				.site = &s->sites[step],
+				.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24};
 	}
 	/* Lanes that store do so one after the other as far as synchronization goes; data have no order among lanes. */
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
@@ -787,7 +820,8 @@ static void check_told(const struct definition *d, const struct emu_race *race)
 
 	assert_true(is_race(d, x, y));
 	assert_int_equal(race->kind == EMU_RACE_SCOPES, x->atomic && y->atomic);
-	assert_int_equal(race->scopes_to_blame, d->scopes && race->kind == EMU_RACE_DATA && !unordered(d, x, y, 1));
+	assert_int_equal(
+		race->scopes_to_blame, d->scopes && race->kind == EMU_RACE_DATA && !unordered(d, x, y, 1));
 	assert_int_equal(race->scopes_to_blame, race->release.site && race->acquire.site);
 }
 
@@ -797,9 +831,9 @@ static void random_programs_race_where_the_definition_says_so(void **state)
 		const char *protocol;
 		enum emu_race_model model;
 		bool scopes, remote, by_cu;
-	} table[] = {{"vi", EMU_RACES_CLAIMED, true, false, false}, {"rsp", EMU_RACES_CLAIMED, true, true, false},
-		{"gh", EMU_RACES_CLAIMED, true, false, true}, {"gd", EMU_RACES_CLAIMED, false, false, false},
-		{"vi", EMU_RACES_DRF, false, false, false}};
+	} table[] = {{"vi", EMU_RACES_CLAIMED, true, false, false},
+		{"rsp", EMU_RACES_CLAIMED, true, true, false}, {"gh", EMU_RACES_CLAIMED, true, false, true},
+		{"gd", EMU_RACES_CLAIMED, false, false, false}, {"vi", EMU_RACES_DRF, false, false, false}};
 	static struct stage s;
 	static struct definition d;
 	struct nvw_random random = {11};
@@ -813,7 +847,8 @@ static void random_programs_race_where_the_definition_says_so(void **state)
 
 		set_stage(&s, table[row].protocol, table[row].model);
 		report = emu_races(s.rig.machine);
-		d = (struct definition){.scopes = table[row].scopes, .remote = table[row].remote, .by_cu = table[row].by_cu};
+		d = (struct definition){
+			.scopes = table[row].scopes, .remote = table[row].remote, .by_cu = table[row].by_cu};
 		for (unsigned step = 0; step < STEPS; step++) {
 			const uint64_t before = report->races;
 			const unsigned listed = report->count, what = (unsigned)nvw_random_below(&random, 12);

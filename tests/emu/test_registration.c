@@ -309,13 +309,16 @@ static void return_to_an_atomic(const void *args)
 
 static void registered_last_keeps_a_registered_line_that_lru_loses(void **state)
 {
-	static const char *const replacements[] = {"l1.replacement=registered-last", "l1.replacement=lru", "l1.replacement=auto"};
+	static const char *const replacements[] = {
+		"l1.replacement=registered-last", "l1.replacement=lru", "l1.replacement=auto"};
 	static const char *const names[] = {"hlrc", "dd"};
 
 	for (unsigned n = 0; n < 2; n++) {
 		for (unsigned i = 0; i < 3; i++) {
 			const char *const settings[] = {"l1.size=128B", "l1.ways=2", replacements[i], NULL};
-			const bool lost = i == 1 || (i == 2 && n == 1); /* alsop16 III.C.2 asks for it; sinclair15 does not */
+			const bool lost =
+				i == 1 ||
+				(i == 2 && n == 1); /* alsop16 III.C.2 asks for it; sinclair15 does not */
 			struct rig rig;
 			struct args p = begin(&rig, names[n], settings);
 
@@ -352,13 +355,15 @@ static void data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line(void *
 			struct args p = begin(&rig, names[i], NULL);
 
 			run(&rig, use_beside, &p, groups, 1);
-			assert_int_equal(owners(&rig, p.a), 1); /* in a line of state R there is nothing else (invariant) */
+			assert_int_equal(owners(&rig, p.a),
+				1); /* in a line of state R there is nothing else (invariant) */
 			assert_int_equal(rig_visible(&rig, p.a), groups * ROUNDS);
 			for (unsigned group = 0; group < groups; group++) {
 				assert_int_equal(rig_visible(&rig, &p.a[1 + group]), ROUNDS);
 			}
 			if (groups == 1) {
-				assert_int_equal(stats(&rig)->l1_registrations, 1); /* data leave the registration alone */
+				assert_int_equal(stats(&rig)->l1_registrations,
+					1); /* data leave the registration alone */
 			}
 			rig_end(&rig);
 		}
@@ -387,7 +392,8 @@ static void read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_
 			run(&rig, read_across_an_acquire, &p, 1, 1);
 			assert_int_equal(rig_visible(&rig, p.out), round);
 			assert_int_equal(stats(&rig)->l1_read_only_hits, i ? 0 : round);
-			assert_int_equal(stats(&rig)->l1_load_misses, round * (1 + i)); /* the flag comes with its registration */
+			assert_int_equal(stats(&rig)->l1_load_misses,
+				round * (1 + i)); /* the flag comes with its registration */
 		}
 		rig_end(&rig);
 	}
@@ -418,8 +424,9 @@ static void the_host_reads_and_writes_bytes_that_an_l1_has_registered(void **sta
 				assert_true(!nvram || rig_durable(&rig, p.a) == value);
 				run(&rig, double_it, &p, 1, 1);
 				assert_int_equal(rig_visible(&rig, p.a), 2 * value);
-				assert_int_equal(owners(&rig, p.a),
-					registration == COH_REGISTERS_BYTES || registration == COH_REGISTERS_LINES);
+				assert_int_equal(
+					owners(&rig, p.a), registration == COH_REGISTERS_BYTES ||
+								   registration == COH_REGISTERS_LINES);
 				value += 100;
 			}
 			rig_end(&rig);
@@ -508,8 +515,10 @@ static void every_broken_invariant_is_named(void **state)
 		{"dd", own_in_v, "a line with registered bytes is in neither state D nor R"},
 		{"dd", be_dirty_below_in_v, "a dirty line of the L2 is not in its dirty state"},
 		{"hlrc", wait_in_v, "stored bytes do not wait in state D"},
-		{"hlrc", own_in_v, "a line in R holds other bytes than registered ones, or registered ones are not in R"},
-		{"hlrc", have_data_in_r, "a line in R holds other bytes than registered ones, or registered ones are not in R"},
+		{"hlrc", own_in_v,
+			"a line in R holds other bytes than registered ones, or registered ones are not in R"},
+		{"hlrc", have_data_in_r,
+			"a line in R holds other bytes than registered ones, or registered ones are not in R"},
 		{"dd hlrc", be_dirty_without_data_below, "a dirty byte of the L2 is not valid"},
 		{"dd hlrc", have_data_below, "a registered byte has data in the L2"},
 		{"dd hlrc", own_without_data, "a dirty or registered byte of an L1 is not valid"},
@@ -557,9 +566,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner),
-		cmocka_unit_test(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store),
+		cmocka_unit_test(
+			false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store),
 		cmocka_unit_test(local_synchronization_registers_nothing_under_dh_and_does_under_dd),
-		cmocka_unit_test(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is),
+		cmocka_unit_test(
+			a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is),
 		cmocka_unit_test(a_dirty_line_stays_registered_after_a_persist_barrier),
 		cmocka_unit_test(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes),
 		cmocka_unit_test(registered_last_keeps_a_registered_line_that_lru_loses),

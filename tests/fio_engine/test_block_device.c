@@ -24,7 +24,8 @@
 enum { BLOCK = 1024, BLOCKS = 16, DEPTH = 4 };
 
 static char dir[64], pool[96], log_path[96], image[104];
-static const struct block_options plain = {.seed = 1, .group_size = 64, .scope = NVW_WORKGROUP, .depth = DEPTH, .bytes_max = BLOCK};
+static const struct block_options plain = {
+	.seed = 1, .group_size = 64, .scope = NVW_WORKGROUP, .depth = DEPTH, .bytes_max = BLOCK};
 
 static int make(void **state)
 {
@@ -62,7 +63,8 @@ static void write_blocks(struct block_device *d, unsigned first, unsigned count,
 
 		for (unsigned k = 0; k < n; k++) {
 			fill(data[k], first + i + k, round);
-			ios[k] = (struct block_io){data[k], (uint64_t)(first + i + k) * BLOCK, BLOCK, true, durable};
+			ios[k] = (struct block_io){
+				data[k], (uint64_t)(first + i + k) * BLOCK, BLOCK, true, durable};
 		}
 		if (block_device_run(d, ios, n)) {
 			fail_msg("%s", nvw_error_message());
@@ -120,8 +122,9 @@ static void what_is_not_on_the_device_is_refused_and_the_device_goes_on(void **s
 	static const struct {
 		uint64_t off, bytes;
 		const char *message;
-	} bad[] = {{BLOCK * BLOCKS - 8, 16, "is not on the device"}, {UINT64_MAX - 7, 16, "is not on the device"},
-		{0, BLOCK + 8, "longer than 1024"}, {4, 8, "multiples of 8"}, {0, 12, "multiples of 8"}};
+	} bad[] = {{BLOCK * BLOCKS - 8, 16, "is not on the device"},
+		{UINT64_MAX - 7, 16, "is not on the device"}, {0, BLOCK + 8, "longer than 1024"},
+		{4, 8, "multiples of 8"}, {0, 12, "multiples of 8"}};
 	struct block_device *const d = open_with(&plain);
 	char buffer[2 * BLOCK];
 
@@ -157,7 +160,8 @@ static void a_pool_of_something_else_is_refused(void **state)
 	assert_int_equal(nvw_pool_create(pool, &params, &other), 0);
 	nvw_pool_close(other);
 	assert_int_equal(block_device_size(pool, &bytes), NVW_E_INPUT);
-	assert_non_null(strstr(nvw_error_message(), "expected a pool of layout \"block-device\", found \"kv\""));
+	assert_non_null(
+		strstr(nvw_error_message(), "expected a pool of layout \"block-device\", found \"kv\""));
 	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
 }
 
@@ -191,7 +195,8 @@ static uint64_t time_with(const char *set)
 
 static void simulated_time_grows_with_the_latency_of_nvram_writes(void **state)
 {
-	const uint64_t quick = time_with("nvram.write=100ns"), slow = time_with("nvram.write=1100ns, nvram.read=75ns");
+	const uint64_t quick = time_with("nvram.write=100ns"),
+		       slow = time_with("nvram.write=1100ns, nvram.read=75ns");
 
 	/* Each kernel waits for its writes: at least once longer. */
 	assert_true(slow >= quick + BLOCKS / DEPTH * UINT64_C(1000000));
@@ -390,10 +395,12 @@ int main(void)
 		cmocka_unit_test_setup(a_process_has_one_device_at_a_time, make),
 		cmocka_unit_test_setup(a_pool_of_something_else_is_refused, make),
 		cmocka_unit_test_setup(simulated_time_grows_with_the_latency_of_nvram_writes, make),
-		cmocka_unit_test_setup(a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier, make),
+		cmocka_unit_test_setup(
+			a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier, make),
 		cmocka_unit_test_setup(acknowledged_writes_are_there_after_every_crash, make),
 		cmocka_unit_test_setup(a_sync_without_a_barrier_is_found, make),
-		cmocka_unit_test_setup(a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make),
+		cmocka_unit_test_setup(
+			a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make),
 		cmocka_unit_test_setup(the_log_that_a_power_cut_left_is_explored_too, make),
 		cmocka_unit_test_setup(what_cannot_be_explored_is_refused, make),
 		cmocka_unit_test(a_file_that_is_no_log_has_no_writes),

@@ -21,7 +21,8 @@
 static const char *nvwave;
 
 /* The beginning of a job; more of them may follow on one command line, which is quicker: each is a process. */
-#define JOB(name, file) " --name=" name " --ioengine=external:" FIO_ENGINE " --filename=" file " --bs=4k --size=64k "
+#define JOB(name, file) \
+	" --name=" name " --ioengine=external:" FIO_ENGINE " --filename=" file " --bs=4k --size=64k "
 
 /* A job on the file "pool" with such options; its exit status. */
 static int fio(const char *options)
@@ -46,12 +47,12 @@ static bool without_fio(void)
 	return *FIO_ENGINE == '\0' || run("fio --version") != 0;
 }
 
-#define NEEDS_FIO()                                                                                              \
-	do {                                                                                                     \
-		if (without_fio()) {                                                                             \
-			skip_test("no fio, or no -Dfio_src= (scripts/fetch_fio.sh)");                            \
-		}                                                                                                \
-		clean();                                                                                         \
+#define NEEDS_FIO()                                                                   \
+	do {                                                                          \
+		if (without_fio()) {                                                  \
+			skip_test("no fio, or no -Dfio_src= (scripts/fetch_fio.sh)"); \
+		}                                                                     \
+		clean();                                                              \
 	} while (0)
 
 /* A figure of the JSON in "report": kind NULL for the top. */
@@ -74,21 +75,24 @@ static double figure(const char *kind, const char *name)
 /* The jobs, then in other processes, from the pools alone, that what they wrote verifies. */
 static void assert_jobs_verify(const char *jobs, const char *readers)
 {
-	if (run("fio --clocksource=clock_gettime --verify_state_save=0 %s", jobs) || run("fio --clocksource=clock_gettime --verify_state_save=0 %s", readers)) {
+	if (run("fio --clocksource=clock_gettime --verify_state_save=0 %s", jobs) ||
+		run("fio --clocksource=clock_gettime --verify_state_save=0 %s", readers)) {
 		fail_msg("%s", output);
 	}
 }
 
 #define WRITES(n, options) JOB(#n, "pool" #n) "--rw=randwrite --verify=crc32c " options
-#define READS(n) JOB(#n, "pool" #n) "--rw=read --verify=crc32c "
+#define READS(n)           JOB(#n, "pool" #n) "--rw=read --verify=crc32c "
 
 static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(void **state)
 {
 	NEEDS_FIO();
-	assert_jobs_verify(WRITES(1, "--iodepth=1") WRITES(2, "--iodepth=8") WRITES(3, "--iodepth=1 --sync=1")
-		WRITES(4, "--iodepth=8 --sync=1") WRITES(5, "--iodepth=8 --sync=1 --scope=kernel") WRITES(6, "--iodepth=1 --fsync=4")
-		WRITES(7, "--iodepth=8 --fdatasync=3") WRITES(8, "--iodepth=8 --group=32 --end_fsync=1")
-		WRITES(9, "--create_serialize=0"),
+	assert_jobs_verify(
+		WRITES(1, "--iodepth=1") WRITES(2, "--iodepth=8") WRITES(3, "--iodepth=1 --sync=1")
+			WRITES(4, "--iodepth=8 --sync=1") WRITES(5, "--iodepth=8 --sync=1 --scope=kernel")
+				WRITES(6, "--iodepth=1 --fsync=4") WRITES(7, "--iodepth=8 --fdatasync=3")
+					WRITES(8, "--iodepth=8 --group=32 --end_fsync=1")
+						WRITES(9, "--create_serialize=0"),
 		READS(1) READS(2) READS(3) READS(4) READS(5) READS(6) READS(7) READS(8) READS(9));
 }
 
@@ -97,16 +101,17 @@ static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(voi
 static void what_fio_writes_verifies_under_every_protocol(void **state)
 {
 	NEEDS_FIO();
-	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro) UNDER(dh) UNDER(hlrc)
-		UNDER(hlrc-scoped),
-		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh) READS(hlrc)
-		READS(hlrc-scoped));
+	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo - b) UNDER(dd) UNDER(dd + ro)
+				   UNDER(dh) UNDER(hlrc) UNDER(hlrc - scoped),
+		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo - b) READS(dd) READS(dd + ro) READS(dh)
+			READS(hlrc) READS(hlrc - scoped));
 }
 
 static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
 {
 	NEEDS_FIO();
-	if (run("fio --clocksource=clock_gettime --name=job --ioengine=external:" FIO_ENGINE " --bs=4k --size=64k --rw=randwrite --verify=md5 --numjobs=2 "
+	if (run("fio --clocksource=clock_gettime --name=job --ioengine=external:" FIO_ENGINE
+		" --bs=4k --size=64k --rw=randwrite --verify=md5 --numjobs=2 "
 		"--verify_state_save=0")) {
 		fail_msg("%s", output);
 	}
@@ -170,7 +175,8 @@ static bool survives(const char *fault)
 	unsigned blocks;
 
 	clean();
-	snprintf(options, sizeof options, "--rw=write --iodepth=8 --fsync=4 --verify=crc32c --do_verify=0 --fault=%s", fault);
+	snprintf(options, sizeof options,
+		"--rw=write --iodepth=8 --fsync=4 --verify=crc32c --do_verify=0 --fault=%s", fault);
 	const size_t n = strlen(options);
 
 	strcat(options, " --log=log");
@@ -218,10 +224,12 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 	static const struct {
 		const char *options, *message;
 	} bad[] = {
-		{"--rw=write --set=nvram.wrte=3ns", "nvram.wrte is no key of a machine; did you mean nvram.write?"},
+		{"--rw=write --set=nvram.wrte=3ns",
+			"nvram.wrte is no key of a machine; did you mean nvram.write?"},
 		{"--rw=write --machine=gope81", "no machine is called gope81; did you mean gope18?"},
 		{"--rw=write --protocol=hlcr", "there is no coherence protocol hlcr; did you mean hlrc?"},
-		{"--rw=write --power_cut=5", "power_cut: expected a simulated time such as 20us, found \"5\""},
+		{"--rw=write --power_cut=5",
+			"power_cut: expected a simulated time such as 20us, found \"5\""},
 		{"--rw=write --scope=wavefront", "failed parsing scope=wavefront"},
 		{"--rw=trim", "nothing to trim"},
 		{"--rw=write --bs=4001 --bs_unaligned=1", "multiples of 8"},
@@ -236,11 +244,13 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 	NEEDS_FIO();
 	/* Side by side, in a folder each: fio takes its time to end. */
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		run("mkdir %u && cd %u && { { fio --clocksource=clock_gettime --verify_state_save=0" JOB("job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }", i, i,
-			bad[i].options);
+		run("mkdir %u && cd %u && { { fio --clocksource=clock_gettime --verify_state_save=0" JOB(
+			    "job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }",
+			i, i, bad[i].options);
 	}
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status %u/out", i, i, i);
+		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status %u/out",
+			i, i, i);
 		const int status = atoi(output);
 
 		if (status == 0 || status >= 128 || !strstr(output, bad[i].message)) {

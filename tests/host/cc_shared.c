@@ -6,5 +6,6 @@ int shared_store(uint64_t *at, uint64_t value);
 
 int shared_store(uint64_t *at, uint64_t value)
 {
-	*at = value; return __LINE__;
+	*at = value;
+	return __LINE__;
 }

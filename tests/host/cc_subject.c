@@ -25,7 +25,7 @@ enum { BYTES = 1 << 14, THREADS = 4, ROUNDS = 500 };
 static struct {
 	uint8_t bytes[BYTES];
 	bool flushed;
-} *model;
+} * model;
 static uint8_t *pool;
 static FILE *expected;
 static bool has_clwb, has_clflushopt;
@@ -50,7 +50,8 @@ static void stores(int line, const volatile void *at, const void *data, size_t n
 
 		memcpy(&value, (const uint8_t *)data + i, part);
 		if (memcmp(model->bytes + off, &value, part) != 0) {
-			fprintf(expected, "store %d %zu %zu %llu\n", line, off, part, (unsigned long long)value);
+			fprintf(expected, "store %d %zu %zu %llu\n", line, off, part,
+				(unsigned long long)value);
 			memcpy(model->bytes + off, &value, part);
 		}
 		i += part;
@@ -94,6 +95,7 @@ typedef void operation(volatile uint8_t *at, uint64_t v);
 
 #define OPERATION(name) static __attribute__((noinline)) void name(volatile uint8_t *at, uint64_t v)
 
+/* clang-format off */
 OPERATION(store_1) { *at = (uint8_t)v; stores(__LINE__, at, &v, 1); }
 OPERATION(store_2) { *(volatile uint16_t *)at = (uint16_t)v; stores(__LINE__, at, &v, 2); }
 OPERATION(store_4) { *(volatile uint32_t *)at = (uint32_t)v; stores(__LINE__, at, &v, 4); }
@@ -132,12 +134,14 @@ OPERATION(fence_all) { _mm_mfence(); fences(__LINE__); }
 OPERATION(fence_c11) { __atomic_thread_fence(__ATOMIC_SEQ_CST); fences(__LINE__); }
 OPERATION(fence_none) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 OPERATION(call_shared) { const int line = shared_store((uint64_t *)at, v); stores(line, at, &v, 8); }
+/* clang-format on */
 
 /* Each clears the line of weaker processors' doubts: what they lack comes last. */
-static operation *const operations[] = {store_1, store_2, store_4, store_8, store_16, store_crooked, store_wide, add_4, copy, move,
-	fill, text, fetch_add, fetch_xor, exchange, put, release, swap, swap_not, asm_move, asm_lock, asm_xchg, stream_4,
-	stream_8, stream_16, stream_masked, flush_in_order, fence_stores, fence_all, fence_c11, fence_none, call_shared,
-	flush_weakly, write_back, write_back_old};
+static operation *const operations[] = {store_1, store_2, store_4, store_8, store_16, store_crooked,
+	store_wide, add_4, copy, move, fill, text, fetch_add, fetch_xor, exchange, put, release, swap,
+	swap_not, asm_move, asm_lock, asm_xchg, stream_4, stream_8, stream_16, stream_masked, flush_in_order,
+	fence_stores, fence_all, fence_c11, fence_none, call_shared, flush_weakly, write_back,
+	write_back_old};
 
 static unsigned operation_count(void)
 {
@@ -183,26 +187,32 @@ static int registers(unsigned number)
 
 	/* Taking them is by stores that are watched, too: the first is what was set. Carry, zero, direction; %rbx. */
 	if ((before[97] & 0x441) != 0x441 || before[0] != 0x1122334455667701) {
-		printf("flags %llx, rbx %llx\n", (unsigned long long)before[97], (unsigned long long)before[0]);
+		printf("flags %llx, rbx %llx\n", (unsigned long long)before[97],
+			(unsigned long long)before[0]);
 		return 1;
 	}
 	for (unsigned k = 8; k <= 128; k += 8) {
 		if (before[64 + k / 8] != k) {
-			printf("%u below the stack pointer is %llx\n", k, (unsigned long long)before[64 + k / 8]);
+			printf("%u below the stack pointer is %llx\n", k,
+				(unsigned long long)before[64 + k / 8]);
 			return 1;
 		}
 	}
 	for (unsigned i = 0; i < 128; i++) {
 		if (before[i] != after[i]) {
-			printf("word %u is %llx, was %llx\n", i, (unsigned long long)after[i], (unsigned long long)before[i]);
+			printf("word %u is %llx, was %llx\n", i, (unsigned long long)after[i],
+				(unsigned long long)before[i]);
 			return 1;
 		}
 	}
 	if (__builtin_cpu_supports("avx")) {
 		uint64_t wide[4] = {1, 2, 3, 4}, out[4];
 
-		__asm__ volatile("vmovdqu %1, %%ymm3; clflush (%2); mfence; lock; incq (%2); movntiq %2, 8(%2); vmovdqu %%ymm3, %0; vzeroupper"
-				 : "=m"(out) : "m"(wide), "r"(pool + 128) : "xmm3", "cc", "memory");
+		__asm__ volatile(
+			"vmovdqu %1, %%ymm3; clflush (%2); mfence; lock; incq (%2); movntiq %2, 8(%2); vmovdqu %%ymm3, %0; vzeroupper"
+			: "=m"(out)
+			: "m"(wide), "r"(pool + 128)
+			: "xmm3", "cc", "memory");
 		return failed || memcmp(wide, out, sizeof wide) != 0;
 	}
 	return failed;
@@ -300,7 +310,8 @@ static void handle(int signal)
 
 static int signals(unsigned number)
 {
-	const struct itimerval every = {.it_interval = {.tv_usec = 200}, .it_value = {.tv_usec = 200}}, never = {0};
+	const struct itimerval every = {.it_interval = {.tv_usec = 200}, .it_value = {.tv_usec = 200}},
+			       never = {0};
 
 	signal(SIGALRM, handle);
 	setitimer(ITIMER_REAL, &every, NULL);
@@ -355,7 +366,8 @@ static int unannounced(unsigned number)
 	fence_all(pool, 0);
 	*(volatile long double *)(pool + 256) = (long double)v;
 	fence_all(pool, 0);
-	__asm__ volatile("movups %%xmm0, %0; incl %1; setnz %2" : "=m"(pool[320]), "+m"(*(int *)(pool + 340)), "=m"(pool[344])::"cc", "memory");
+	__asm__ volatile("movups %%xmm0, %0; incl %1; setnz %2"
+			 : "=m"(pool[320]), "+m"(*(int *)(pool + 340)), "=m"(pool[344])::"cc", "memory");
 	fence_all(pool, 0);
 	return 0;
 }
@@ -374,8 +386,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(unsigned number);
-	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps}, {"forks", forks}, {"quits", quits},
-		{"threads", threads}, {"signals", signals}, {"mixed", mixed}, {"unannounced", unannounced}};
+	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps},
+		{"forks", forks}, {"quits", quits}, {"threads", threads}, {"signals", signals},
+		{"mixed", mixed}, {"unannounced", unannounced}};
 	const int fd = argc > 2 ? open(argv[2], O_RDWR | O_CREAT, 0600) : -1;
 
 	look_at_processor();

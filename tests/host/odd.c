@@ -101,7 +101,8 @@ static int grows(void)
 		return 1;
 	}
 	at[0] = 1;
-	if (fsync(fd) || ftruncate(fd, BYTES + BYTES / 2) || pwrite(fd, "from the kernel.", 16, BYTES) != 16 || fsync(fd)) {
+	if (fsync(fd) || ftruncate(fd, BYTES + BYTES / 2) ||
+		pwrite(fd, "from the kernel.", 16, BYTES) != 16 || fsync(fd)) {
 		return 1;
 	}
 	at[WORDS + 512] = 2;
@@ -149,7 +150,8 @@ static int reads_in_every_way(void)
 	struct msghdr message = {.msg_iov = &v[2], .msg_iovlen = 1};
 	int s[2], bad = 0;
 
-	if (fd < 0 || f == NULL || socketpair(AF_UNIX, SOCK_STREAM, 0, s) || write(s[0], "0123456789", 10) != 10) {
+	if (fd < 0 || f == NULL || socketpair(AF_UNIX, SOCK_STREAM, 0, s) ||
+		write(s[0], "0123456789", 10) != 10) {
 		return 1;
 	}
 	bad |= pread(fd, at + 4096, 100, 0) != 100;
@@ -217,10 +219,19 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } modes[] = {
-	{"forgets", forgets_its_environment}, {"daemon", leaves_a_daemon}, {"waits", waits}, {"shrinks", shrinks},
-	{"grows", grows}, {"moves", moves_its_mapping}, {"later", makes_writable_later}, {"misaligned", unmaps_badly},
-	{"reads", reads_in_every_way}, {"list", executes_list}, {"nothing", executes_with_nothing},
-	{"descriptor", executes_descriptor}, {"segv", uses_segv},
+	{"forgets", forgets_its_environment},
+	{"daemon", leaves_a_daemon},
+	{"waits", waits},
+	{"shrinks", shrinks},
+	{"grows", grows},
+	{"moves", moves_its_mapping},
+	{"later", makes_writable_later},
+	{"misaligned", unmaps_badly},
+	{"reads", reads_in_every_way},
+	{"list", executes_list},
+	{"nothing", executes_with_nothing},
+	{"descriptor", executes_descriptor},
+	{"segv", uses_segv},
 };
 
 int main(int argc, char **argv)

@@ -56,7 +56,8 @@ static int leave_unflushed(void)
 
 static void act(uint64_t *at, size_t words, struct nvw_random *r)
 {
-	const size_t i = (size_t)nvw_random_below(r, words), n = 1 + (size_t)nvw_random_below(r, words - i < 64 ? words - i : 64);
+	const size_t i = (size_t)nvw_random_below(r, words),
+		     n = 1 + (size_t)nvw_random_below(r, words - i < 64 ? words - i : 64);
 	uint64_t some[64];
 
 	for (size_t k = 0; k < n; k++) {
@@ -293,7 +294,8 @@ static int reads_into_mapping(void)
 {
 	int pipes[2];
 
-	if (pipe(pipes) || write(pipes[1], "sixteen bytes ..", 16) != 16 || read(pipes[0], &pool[1024], 16) != 16) {
+	if (pipe(pipes) || write(pipes[1], "sixteen bytes ..", 16) != 16 ||
+		read(pipes[0], &pool[1024], 16) != 16) {
 		return 1;
 	}
 	pmem_persist(&pool[1024], 16);
@@ -331,7 +333,7 @@ static int protects(void)
 	if (mprotect(pool, 4096, PROT_READ)) {
 		return 1;
 	}
-	pool[1] = 2; /* a fault of its own */
+	pool[1] = 2;   /* a fault of its own */
 	pool[512] = 3; /* none */
 	pmem_persist(pool, 16);
 	return caught == 1 ? 0 : 1;
@@ -435,11 +437,29 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } modes[] = {
-	{"persist", persist_one}, {"unflushed", leave_unflushed}, {"stress", stress}, {"threads", threads},
-	{"scatters", scatters}, {"forks", forks}, {"executes", executes}, {"clears", executes_without_environment}, {"dies", dies},
-	{"two", two_pools}, {"twice", maps_twice}, {"stray", writes_after_unmapping}, {"descriptor", writes_by_descriptor},
-	{"reads", reads_into_mapping}, {"part", unmaps_part}, {"protects", protects}, {"looks-up", looks_up},
-	{"wastes", wastes}, {"flushes", flushes}, {"syncs", syncs}, {"same-line", same_line}, {"check-same-line", checks_same_line}, {"interrupts", interrupts},
+	{"persist", persist_one},
+	{"unflushed", leave_unflushed},
+	{"stress", stress},
+	{"threads", threads},
+	{"scatters", scatters},
+	{"forks", forks},
+	{"executes", executes},
+	{"clears", executes_without_environment},
+	{"dies", dies},
+	{"two", two_pools},
+	{"twice", maps_twice},
+	{"stray", writes_after_unmapping},
+	{"descriptor", writes_by_descriptor},
+	{"reads", reads_into_mapping},
+	{"part", unmaps_part},
+	{"protects", protects},
+	{"looks-up", looks_up},
+	{"wastes", wastes},
+	{"flushes", flushes},
+	{"syncs", syncs},
+	{"same-line", same_line},
+	{"check-same-line", checks_same_line},
+	{"interrupts", interrupts},
 };
 
 int main(int argc, char **argv)

@@ -30,8 +30,9 @@ static char *subjects[8], *raw_logs[8]; /* one a compiler, NULL at the end */
 static void record(const char *program, const char *mode, unsigned number)
 {
 	run("rm -rf -- *");
-	assert_int_equal(run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u", nvwave,
-				 program, mode, number),
+	assert_int_equal(
+		run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u",
+			nvwave, program, mode, number),
 		0);
 }
 
@@ -67,12 +68,13 @@ static bool describe(const struct nvw_log_record *r, uint32_t lines[SITES], char
 		lines[r->site.id] = r->site.line;
 		return false;
 	case NVW_LOG_STORE:
-		snprintf(text, n, "store %u %llu %u %llu", lines[r->store.site], (unsigned long long)r->store.off,
-			r->store.bytes, (unsigned long long)r->store.value);
+		snprintf(text, n, "store %u %llu %u %llu", lines[r->store.site],
+			(unsigned long long)r->store.off, r->store.bytes, (unsigned long long)r->store.value);
 		return true;
 	case NVW_LOG_FLUSH:
-		snprintf(text, n, "%s %u %llu %llu 0", r->flush.ordered ? "ordered" : "flush", lines[r->flush.site],
-			(unsigned long long)r->flush.off, (unsigned long long)r->flush.bytes);
+		snprintf(text, n, "%s %u %llu %llu 0", r->flush.ordered ? "ordered" : "flush",
+			lines[r->flush.site], (unsigned long long)r->flush.off,
+			(unsigned long long)r->flush.bytes);
 		return true;
 	case NVW_LOG_FENCE:
 		snprintf(text, n, "fence %u 0 0 0", lines[r->fence.site]);
@@ -184,7 +186,8 @@ static void without_nvwave_a_program_does_the_same(void **state)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "random", 2);
-		assert_int_equal(run("mv pool first && mv expected first.expected && %s random pool 2", *s), 0);
+		assert_int_equal(
+			run("mv pool first && mv expected first.expected && %s random pool 2", *s), 0);
 		assert_int_equal(run("cmp pool first && cmp expected first.expected"), 0);
 	}
 }
@@ -201,7 +204,8 @@ static void atomics_of_threads_are_recorded_one_by_one(void **state)
 		while (nvw_log_next(reader, &r) == 1) {
 			if (r.kind == NVW_LOG_STORE && r.store.off == 0) {
 				assert_int_equal(r.store.value, ++counted);
-			} else if (r.kind == NVW_LOG_STORE) { /* two words of a line, the first before the second */
+			} else if (r.kind ==
+				   NVW_LOG_STORE) { /* two words of a line, the first before the second */
 				uint64_t *const o = own[r.store.off / 64 - 1];
 				const unsigned word = r.store.off / 8 % 8;
 
@@ -247,10 +251,12 @@ static void what_was_not_recompiled_is_found_by_comparing(void **state)
 		record(*s, "mixed", 0);
 		struct nvw_log_reader *const reader = open_log();
 
-		assert_int_equal(nvw_log_info(reader)->atomicity, 64); /* it does not know the order of all of them */
+		assert_int_equal(
+			nvw_log_info(reader)->atomicity, 64); /* it does not know the order of all of them */
 		while (nvw_log_next(reader, &r) == 1) {
 			if (r.kind == NVW_LOG_STORE && r.store.off < 64) {
-				assert_int_equal(r.store.value, ++seen); /* in one line, in order all the same */
+				assert_int_equal(
+					r.store.value, ++seen); /* in one line, in order all the same */
 			}
 			strayed += r.kind == NVW_LOG_STORE && r.store.off == 160 && r.store.value == 5;
 		}
@@ -267,8 +273,8 @@ static void what_was_not_recompiled_is_found_by_comparing(void **state)
 static int crash(const char *program, const char *bug, const char *options)
 {
 	run("rm -rf -- *");
-	return run("%s crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s", nvwave, program, bug,
-		program, options);
+	return run("%s crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s",
+		nvwave, program, bug, program, options);
 }
 
 /* The source line that a bug is marked with, or a text is on. */
@@ -350,12 +356,17 @@ static void clflush_keeps_later_stores_behind_it_and_clflushopt_does_not(void **
 /* Two stores to two lines, the first flushed in between: whether the second can be durable without it. */
 static bool may_overtake(bool ordered)
 {
-	const struct nvw_log_info info = {.workload = "two", .pool_bytes = 4096, .atomicity = 8, .model = "x86"};
+	const struct nvw_log_info info = {
+		.workload = "two", .pool_bytes = 4096, .atomicity = 8, .model = "x86"};
 	struct nvw_log_record records[] = {
 		{.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "two.c", .function = "main"}},
-		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 1, .bytes = 8, .off = 0, .value = '1'}},
-		{.kind = NVW_LOG_FLUSH, .flush = {.site = 1, .thread = 1, .off = 0, .bytes = 64, .ordered = ordered}},
-		{.kind = NVW_LOG_STORE, .store = {.site = 1, .work_item = 1, .group = 2, .bytes = 8, .off = 64, .value = '2'}},
+		{.kind = NVW_LOG_STORE,
+			.store = {.site = 1, .work_item = 1, .group = 1, .bytes = 8, .off = 0, .value = '1'}},
+		{.kind = NVW_LOG_FLUSH,
+			.flush = {.site = 1, .thread = 1, .off = 0, .bytes = 64, .ordered = ordered}},
+		{.kind = NVW_LOG_STORE,
+			.store =
+				{.site = 1, .work_item = 1, .group = 2, .bytes = 8, .off = 64, .value = '2'}},
 	};
 	struct nvw_log_writer *log;
 	char path[128];
@@ -404,8 +415,9 @@ static json_int_t number(json_t *o, const char *object, const char *name)
 static void flushes_and_fences_count_and_take_time(void **state)
 {
 	run("rm -rf -- *");
-	assert_int_equal(run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s append pool 10",
-				 nvwave, raw_logs[0]),
+	assert_int_equal(
+		run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s append pool 10",
+			nvwave, raw_logs[0]),
 		0);
 	FILE *const f = open_in_dir("report");
 	json_t *const o = json_loadf(f, 0, NULL);
@@ -417,7 +429,8 @@ static void flushes_and_fences_count_and_take_time(void **state)
 	assert_int_equal(number(o, "pmem", "idle_flushes"), 0);
 	assert_true(number(o, "write_delays", "count") > 0);
 	assert_true(number(o, "write_delays", "requested_p50_ns") > 0);
-	assert_true(number(o, "write_delays", "achieved_p50_ns") >= number(o, "write_delays", "requested_p50_ns"));
+	assert_true(number(o, "write_delays", "achieved_p50_ns") >=
+		    number(o, "write_delays", "requested_p50_ns"));
 	assert_int_equal(json_array_size(json_object_get(o, "notes")), 0);
 	json_decref(o);
 	fclose(f);
@@ -426,10 +439,11 @@ static void flushes_and_fences_count_and_take_time(void **state)
 static void a_flush_for_nothing_has_its_place(void **state)
 {
 	run("rm -rf -- *");
-	assert_int_equal(run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include <unistd.h>\\n"
-			     "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return 1;\\n"
-			     "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = 1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
-			     "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c"),
+	assert_int_equal(
+		run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include <unistd.h>\\n"
+		    "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return 1;\\n"
+		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = 1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
+		    "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c"),
 		0);
 	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --advice -- ./idle", wrapper, nvwave), 0);
 	assert_non_null(strstr(output, "idle.c:12 (main): 1 of 1 flushes were of lines not stored to"));
@@ -439,11 +453,13 @@ static void a_flush_for_nothing_has_its_place(void **state)
 static void a_program_that_flushes_nothing_is_told(void **state)
 {
 	run("rm -rf -- *");
-	assert_int_equal(run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n"
-			     "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
-			     "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
+	assert_int_equal(
+		run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n"
+		    "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
+		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
 		0);
-	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", wrapper, nvwave), 0);
+	assert_int_equal(
+		run("%s cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", wrapper, nvwave), 0);
 	assert_non_null(strstr(output, "note: nothing of a mapped file was flushed, neither by libpmem nor"));
 	assert_int_equal(run("cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", nvwave), 0);
 	assert_non_null(strstr(output, "nvwave-cc makes them seen"));

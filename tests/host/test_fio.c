@@ -179,7 +179,8 @@ static void kills_before_any_acknowledged_block_verify_nothing(void **state)
 {
 	NEEDS_FIO();
 	assert_int_equal(run("%s fio verify --size=4k --kills=2", nvwave), 2);
-	assert_non_null(strstr(output, "nothing was verified: no kill came after an acknowledged block, of 1 that"));
+	assert_non_null(
+		strstr(output, "nothing was verified: no kill came after an acknowledged block, of 1 that"));
 }
 
 static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(void **state)

@@ -47,8 +47,8 @@ static void clean(void)
 /* Records a mode of the subject on the file "pool"; the report is in "report". The exit status. */
 static int record(const char *mode, unsigned number)
 {
-	return run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u", nvwave, subject,
-		mode, number);
+	return run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u",
+		nvwave, subject, mode, number);
 }
 
 static json_t *report(void)
@@ -65,7 +65,8 @@ static bool noted(const char *text)
 	bool found = false;
 
 	for (size_t i = 0; i < json_array_size(notes); i++) {
-		found |= strstr(json_string_value(json_object_get(json_array_get(notes, i), "text")), text) != NULL;
+		found |= strstr(json_string_value(json_object_get(json_array_get(notes, i), "text")), text) !=
+			 NULL;
 	}
 	json_decref(o);
 	return found;
@@ -115,7 +116,8 @@ static struct told replay_of(const char *log, const char *file)
 	int more;
 
 	snprintf(image_name, sizeof image_name, "%s.image", log);
-	uint8_t *const image = read_whole(image_name, &image_bytes), *const now = read_whole(file, &file_bytes);
+	uint8_t *const image = read_whole(image_name, &image_bytes), *const now =
+									     read_whole(file, &file_bytes);
 
 	assert_int_equal(nvw_log_open(in_dir(log), &reader), 0);
 	assert_true(image_bytes == file_bytes);
@@ -366,7 +368,9 @@ static void libpmem_that_is_looked_up_is_interposed(void **state)
 	assert_int_equal(stores_to("log", 2, 21), 1);
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 	clean();
-	assert_int_equal(run("%s exec --record=log --report=report --output-format=json -- %s pool", nvwave, loader), 0);
+	assert_int_equal(
+		run("%s exec --record=log --report=report --output-format=json -- %s pool", nvwave, loader),
+		0);
 	assert_int_equal(stores_to("log", 4, 44), 1);
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 }
@@ -379,7 +383,8 @@ static void msync_and_fsync_make_durable_like_a_flush_and_a_drain(void **state)
 
 	assert_int_equal(stores_to("log", 6, 66) + stores_to("log", 7, 77), 2);
 	assert_true(told.flushes >= 2 && told.fences_after_last_store >= 1);
-	assert_int_equal(run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
+	assert_int_equal(
+		run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
 }
 
 static void an_event_has_the_programs_source_line(void **state)
@@ -416,7 +421,9 @@ static json_int_t stat_of(const json_t *o, const char *name)
 static void wasted_flushes_and_drains_are_counted_with_their_places(void **state)
 {
 	clean();
-	assert_int_equal(run("%s exec --advice --report=report --output-format=json -- %s wastes pool", nvwave, subject), 0);
+	assert_int_equal(run("%s exec --advice --report=report --output-format=json -- %s wastes pool",
+				 nvwave, subject),
+		0);
 	json_t *const o = report(), *const advice = json_object_get(o, "advice");
 
 	assert_int_equal(stat_of(o, "flushes"), 20);
@@ -438,8 +445,9 @@ static void wasted_flushes_and_drains_are_counted_with_their_places(void **state
 static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
 {
 	clean();
-	assert_int_equal(run("%s exec --set nvram.write=2us --report=report --output-format=json -- %s stress pool 1", nvwave,
-				 subject),
+	assert_int_equal(
+		run("%s exec --set nvram.write=2us --report=report --output-format=json -- %s stress pool 1",
+			nvwave, subject),
 		0);
 	json_t *const o = report(), *const delays = json_object_get(o, "write_delays");
 
@@ -457,12 +465,16 @@ static void without_latencies_the_bandwidth_is_left(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
-		assert_int_equal(run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
-				     "--output-format=json -- %s flushes pool", nvwave, bandwidths[i], subject),
+		assert_int_equal(
+			run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
+			    "--output-format=json -- %s flushes pool",
+				nvwave, bandwidths[i], subject),
 			0);
 		json_t *const o = report();
 
-		assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0, i == 0);
+		assert_int_equal(
+			json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0,
+			i == 0);
 		json_decref(o);
 	}
 }
@@ -470,8 +482,9 @@ static void without_latencies_the_bandwidth_is_left(void **state)
 static void under_eadr_nothing_waits_for_a_flush(void **state)
 {
 	clean();
-	assert_int_equal(run("%s exec --set nvram.domain=eadr --report=report --output-format=json -- %s wastes pool", nvwave,
-				 subject),
+	assert_int_equal(
+		run("%s exec --set nvram.domain=eadr --report=report --output-format=json -- %s wastes pool",
+			nvwave, subject),
 		0);
 	json_t *const o = report();
 
@@ -511,8 +524,12 @@ static void a_program_without_libpmem_is_told(void **state)
 static void nothing_is_left_behind(void **state)
 {
 	clean();
-	assert_int_equal(run("mkdir t && TMPDIR=t %s exec --record=log --report=r -- %s dies pool 9", nvwave, subject), 1);
-	assert_int_equal(run("TMPDIR=t %s crash --exec='%s unflushed {}' --image=pool --check=true", nvwave, subject), 0);
+	assert_int_equal(
+		run("mkdir t && TMPDIR=t %s exec --record=log --report=r -- %s dies pool 9", nvwave, subject),
+		1);
+	assert_int_equal(
+		run("TMPDIR=t %s crash --exec='%s unflushed {}' --image=pool --check=true", nvwave, subject),
+		0);
 	assert_int_equal(run("rmdir t"), 0);
 }
 
@@ -525,11 +542,14 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 	clean();
 	assert_int_equal(run("%s pool 2", append_log), 0);
 	assert_int_equal(run("cp pool before"), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=%s", nvwave, append_log, append_log), 0);
+	assert_int_equal(
+		run("%s crash --exec='%s pool 3' --image=pool --check=%s", nvwave, append_log, append_log),
+		0);
 	assert_non_null(strstr(output, "100 %"));
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved --states=200", nvwave,
-					 append_log, bugs[i], append_log),
+		assert_int_equal(
+			run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved --states=200",
+				nvwave, append_log, bugs[i], append_log),
 			1);
 		assert_non_null(strstr(output, "counts and is not whole"));
 		assert_non_null(strstr(output, "examples/append_log.c:"));
@@ -544,23 +564,26 @@ static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void
 	static const struct {
 		const char *name, *text;
 	} bugs[] = {{"one-drain", "counts and is not whole"}, {"no-flush", "counts and is not whole"},
-		{"index-first", "has an entry that does not count"}, {"index-unflushed", "is not in the index"}};
+		{"index-first", "has an entry that does not count"},
+		{"index-unflushed", "is not in the index"}};
 
 	clean();
 	assert_int_equal(run("%s pool 2", indexed_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check=%s", nvwave, indexed_log, indexed_log), 0);
+	assert_int_equal(
+		run("%s crash --exec='%s pool 6' --image=pool --check=%s", nvwave, indexed_log, indexed_log),
+		0);
 	assert_non_null(strstr(output, "100 %"));
-	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check-lib=%s --model=pmreorder", nvwave, indexed_log,
-				 indexed_log_check),
+	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check-lib=%s --model=pmreorder",
+				 nvwave, indexed_log, indexed_log_check),
 		0);
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s", nvwave, indexed_log, bugs[i].name,
-					 indexed_log),
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s", nvwave,
+					 indexed_log, bugs[i].name, indexed_log),
 			1);
 		assert_non_null(strstr(output, bugs[i].text));
 		assert_non_null(strstr(output, "examples/indexed_log.c:"));
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s", nvwave, indexed_log,
-					 bugs[i].name, indexed_log_check),
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s", nvwave,
+					 indexed_log, bugs[i].name, indexed_log_check),
 			1);
 		assert_non_null(strstr(output, bugs[i].text));
 	}
@@ -572,12 +595,14 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
 
 	clean();
 	assert_int_equal(run("%s create pool && %s append pool 1", list, list), 0);
-	assert_int_equal(run("%s crash --exec='%s append pool 1' --image=pool --check='%s check' --states=150", nvwave, list,
-				 list),
+	assert_int_equal(
+		run("%s crash --exec='%s append pool 1' --image=pool --check='%s check' --states=150", nvwave,
+			list, list),
 		0);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' --states=150",
-					 nvwave, list, bugs[i], list),
+		assert_int_equal(
+			run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' --states=150",
+				nvwave, list, bugs[i], list),
 			1);
 		assert_non_null(strstr(output, "examples/list.c:"));
 	}
@@ -587,8 +612,9 @@ static void what_a_line_held_at_an_event_persists_together(void **state)
 {
 	clean();
 	/* The checker is not interposed, and the subject insists on persistent memory. */
-	assert_int_equal(run("PMEM_IS_PMEM_FORCE=1 %s crash --exec='%s same-line {}' --image=pool --check='%s check-same-line'",
-				 nvwave, subject, subject),
+	assert_int_equal(
+		run("PMEM_IS_PMEM_FORCE=1 %s crash --exec='%s same-line {}' --image=pool --check='%s check-same-line'",
+			nvwave, subject, subject),
 		0);
 	assert_non_null(strstr(output, "100 %"));
 }
@@ -599,7 +625,9 @@ static void a_recorded_log_is_explored_like_the_run_itself(void **state)
 
 	clean();
 	assert_int_equal(run("%s pool 2 && cp pool copy", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s", nvwave, append_log, append_log), 1);
+	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s", nvwave,
+				 append_log, append_log),
+		1);
 	states = strstr(output, "possible:");
 	assert_non_null(states);
 	snprintf(first, sizeof first, "%.40s", states);
@@ -618,10 +646,13 @@ static void an_exported_store_log_gives_the_file(void **state)
 
 		clean();
 		assert_int_equal(record(modes[i], 1), 0);
-		assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+		assert_int_equal(
+			run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave),
+			0);
 		for (unsigned words = 0; words < 2; words++) {
 			size_t bytes, now_bytes;
-			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole("pool", &now_bytes);
+			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole(
+											"pool", &now_bytes);
 
 			assert_int_equal(bytes, now_bytes);
 			stores[words] = stores_of_store_log(words ? "words" : "lines", image, bytes);
@@ -640,7 +671,8 @@ static const char *possible(const char *log, const char *model)
 	static unsigned next;
 	char *const kept = text[next++ % 4];
 
-	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s", nvwave, log, indexed_log_check, model);
+	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s", nvwave, log,
+		indexed_log_check, model);
 	const char *const found = strstr(output, "possible:");
 
 	assert_non_null(found);
@@ -653,14 +685,16 @@ static void an_exported_store_log_is_explored_like_the_record(void **state)
 	clean();
 	assert_int_equal(run("%s pool 2", indexed_log), 0);
 	assert_int_equal(run("%s exec --record=log -- %s pool 4 one-drain", nvwave, indexed_log), 0);
-	assert_int_equal(run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+	assert_int_equal(
+		run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
 	assert_string_equal(possible("lines", "pmreorder"), possible("log", "pmreorder"));
 	assert_non_null(strstr(output, "counts and is not whole"));
 	assert_non_null(strstr(output, "examples/indexed_log.c:"));
 	assert_string_not_equal(possible("words", "pmreorder"), possible("log", "pmreorder"));
 	assert_int_equal(run("%s log export log --file='a;b'", nvwave), 2);
 	assert_non_null(strstr(output, "a;b"));
-	assert_int_equal(run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
+	assert_int_equal(
+		run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
 	assert_non_null(strstr(output, "found a kernel's"));
 	assert_int_equal(run("test -s out"), 1);
 }
@@ -669,14 +703,15 @@ static void the_models_differ_where_they_should(void **state)
 {
 	clean();
 	assert_int_equal(run("%s pool 2", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3 no-flush' --image=pool --check=%s --model=eadr", nvwave, append_log,
-				 append_log),
+	assert_int_equal(run("%s crash --exec='%s pool 3 no-flush' --image=pool --check=%s --model=eadr",
+				 nvwave, append_log, append_log),
 		0); /* caches are inside */
-	assert_int_equal(run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr", nvwave, append_log,
-				 append_log),
+	assert_int_equal(run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr",
+				 nvwave, append_log, append_log),
 		1);
-	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder", nvwave,
-				 append_log, append_log),
+	assert_int_equal(
+		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder", nvwave,
+			append_log, append_log),
 		1);
 }
 
@@ -684,23 +719,27 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 {
 	clean();
 	assert_int_equal(run("%s pool 2 && cp pool before", append_log), 0);
-	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4' --image=pool --check=%s --states=10", nvwave, append_log,
-				 append_log),
+	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4' --image=pool --check=%s --states=10",
+				 nvwave, append_log, append_log),
 		0);
 	assert_non_null(strstr(output, "10 kills"));
-	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 --save=saved",
-				 nvwave, append_log, append_log),
+	assert_int_equal(
+		run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 --save=saved",
+			nvwave, append_log, append_log),
 		1);
 	assert_non_null(strstr(output, "counts and is not whole"));
 	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
 	assert_int_equal(run("cmp pool before"), 0);
-	assert_int_equal(run("%s crash --mode=kill --exec='%s forks {}' --image=new --check=true --states=5", nvwave, subject), 0);
+	assert_int_equal(run("%s crash --mode=kill --exec='%s forks {}' --image=new --check=true --states=5",
+				 nvwave, subject),
+		0);
 }
 
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
 static int crash_with(const char *check)
 {
-	return run("%s crash --exec='%s pool 3' --image=pool --check=%s --timeout=2s --states=12", nvwave, append_log, check);
+	return run("%s crash --exec='%s pool 3' --image=pool --check=%s --timeout=2s --states=12", nvwave,
+		append_log, check);
 }
 
 static void every_kind_of_checker_is_asked_about_every_state(void **state)
@@ -708,24 +747,30 @@ static void every_kind_of_checker_is_asked_about_every_state(void **state)
 	clean();
 	assert_int_equal(run("%s pool 2", append_log), 0);
 	/* Forked from a server: none of it is left in the environment, and each run is one of its own. */
-	assert_int_equal(run("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
-			     "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script"),
+	assert_int_equal(
+		run("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
+		    "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script"),
 		0);
 	assert_int_equal(crash_with("./script"), 0);
 	assert_int_equal(run("test $(sort -u runs | wc -l) -ge 8"), 0);
 	/* Static: executed each time. It changes the file, which must be made new. */
-	assert_int_equal(run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], \"r+\"); int c = "
-			     "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static -o s s.c"),
+	assert_int_equal(
+		run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], \"r+\"); int c = "
+		    "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static -o s s.c"),
 		0);
 	assert_int_equal(crash_with("./s"), 0);
 	assert_int_equal(run("cc -o s s.c"), 0);
 	assert_int_equal(crash_with("./s"), 0);
-	assert_int_equal(run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s s.c"), 0);
+	assert_int_equal(
+		run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s s.c"),
+		0);
 	assert_int_equal(crash_with("./s"), 1);
 	assert_non_null(strstr(output, "dies of signal 11"));
-	assert_int_equal(run("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c"), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=./s --timeout=100ms --states=2", nvwave,
-				 append_log),
+	assert_int_equal(
+		run("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c"), 0);
+	assert_int_equal(
+		run("%s crash --exec='%s pool 3' --image=pool --check=./s --timeout=100ms --states=2", nvwave,
+			append_log),
 		1);
 	assert_non_null(strstr(output, "does not end"));
 }
@@ -734,14 +779,17 @@ static void crash_tests_that_cannot_be_are_refused(void **state)
 {
 	clean();
 	assert_int_equal(run("%s pool 1", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=other --check=true", nvwave, append_log), 2);
+	assert_int_equal(
+		run("%s crash --exec='%s pool 3' --image=other --check=true", nvwave, append_log), 2);
 	assert_non_null(strstr(output, "expected other, or {}"));
 	assert_int_equal(run("%s crash --exec='%s pool 3' --check=true", nvwave, append_log), 2);
 	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool", nvwave, append_log), 2);
 	assert_int_equal(run("%s crash --exec='ls pool' --image=pool --check=true", nvwave), 2);
 	assert_non_null(strstr(output, "did not map"));
 	assert_int_equal(run("%s crash kv --exec='ls pool' --image=pool --check=true", nvwave), 2);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=true --model=epoch", nvwave, append_log), 2);
+	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=true --model=epoch", nvwave,
+				 append_log),
+		2);
 }
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------------------------ */
@@ -757,7 +805,10 @@ static int begin(void **state)
 	indexed_log_check = getenv("HOST_INDEXED_LOG_CHECK");
 	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
 	snprintf(dir, sizeof dir, "/tmp/nvwave-host-XXXXXX");
-	return nvwave && subject && loader && append_log && list && indexed_log && indexed_log_check && mkdtemp(dir) ? 0 : -1;
+	return nvwave && subject && loader && append_log && list && indexed_log && indexed_log_check &&
+			       mkdtemp(dir) ?
+		       0 :
+		       -1;
 }
 
 static int end(void **state)

@@ -60,7 +60,8 @@ static int record(const char *mode, const char *more)
 
 static int crash(const char *image, const char *command, const char *more)
 {
-	return run("%s crash --exec='%s' --image=\"%s\" --check=%s %s", nvwave, command, image, append_log, more);
+	return run("%s crash --exec='%s' --image=\"%s\" --check=%s %s", nvwave, command, image, append_log,
+		more);
 }
 
 static uint8_t *read_whole(const char *name, size_t *ret_n)
@@ -82,7 +83,8 @@ static void assert_replays(unsigned unflushed)
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	size_t image_bytes, file_bytes;
-	uint8_t *const image = read_whole("log.image", &image_bytes), *const now = read_whole("pool", &file_bytes);
+	uint8_t *const image = read_whole("log.image", &image_bytes), *const now =
+									      read_whole("pool", &file_bytes);
 	unsigned late = 0;
 	int more;
 
@@ -109,7 +111,8 @@ static void assert_replays(unsigned unflushed)
 static void a_program_is_looked_for_as_exec_does(void **state)
 {
 	clean();
-	assert_int_equal(run("mkdir -p a/prog b && ln -s %s b/prog && ln -s %s here", append_log, append_log), 0);
+	assert_int_equal(
+		run("mkdir -p a/prog b && ln -s %s b/prog && ln -s %s here", append_log, append_log), 0);
 	assert_int_equal(run("PATH=$PWD/a:$PWD/b:$PATH %s exec -- prog pool 1", nvwave), 0);
 	assert_int_equal(run("PATH=/nowhere: %s exec -- here pool 1", nvwave), 0);
 	assert_int_equal(run("%s exec -- prog pool 1", nvwave), 2);
@@ -156,7 +159,8 @@ static void a_library_that_the_linker_would_not_find_is_refused(void **state)
 static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
 {
 	clean();
-	assert_int_equal(run("printf 'int main(void) { return 0; }' >s.c && cc -static -o s s.c && cc -o d s.c"), 0);
+	assert_int_equal(
+		run("printf 'int main(void) { return 0; }' >s.c && cc -static -o s s.c && cc -o d s.c"), 0);
 	assert_int_equal(record("list", "./s"), 0);
 	assert_true(printed("cannot be interposed (static"));
 	assert_int_equal(record("list", "./d"), 0);
@@ -172,7 +176,10 @@ static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
 static void a_program_may_forget_its_environment(void **state)
 {
 	clean();
-	assert_int_equal(run("mkdir -p tmp && TMPDIR=tmp %s exec --delays=off --record=log -- %s forgets pool", nvwave, odd), 0);
+	assert_int_equal(
+		run("mkdir -p tmp && TMPDIR=tmp %s exec --delays=off --record=log -- %s forgets pool", nvwave,
+			odd),
+		0);
 	assert_false(printed("note:"));
 	assert_replays(0);
 	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
@@ -200,19 +207,25 @@ static void a_limit_to_files_ends_the_record_and_not_the_program(void **state)
 {
 	clean();
 	assert_int_equal(run("%s pool 1", append_log), 0);
-	assert_int_equal(run("%s exec --record=log -- sh -c 'ulimit -f 512; exec %s pool 1'", nvwave, append_log), 0);
+	assert_int_equal(
+		run("%s exec --record=log -- sh -c 'ulimit -f 512; exec %s pool 1'", nvwave, append_log), 0);
 	assert_true(printed("no space was left for the record"));
 }
 
 static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 {
 	clean();
-	assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
-			     "$n; ls -d tmp/nvwave-exec-*",
-				 nvwave, odd),
+	assert_int_equal(
+		run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
+		    "$n; ls -d tmp/nvwave-exec-*",
+			nvwave, odd),
 		0);
-	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ls -d tmp/nvwave-exec-*", nvwave), 0); /* not at once */
-	assert_int_equal(run("touch -d '1 hour ago' tmp/*/.lock && TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*", nvwave), 0);
+	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ls -d tmp/nvwave-exec-*", nvwave),
+		0); /* not at once */
+	assert_int_equal(
+		run("touch -d '1 hour ago' tmp/*/.lock && TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*",
+			nvwave),
+		0);
 	assert_int_equal(run("pkill -9 -f \"waits $PWD/pool\""), 0);
 }
 
@@ -222,9 +235,10 @@ static void a_signal_ends_the_program_and_not_the_report(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
-		assert_int_equal(run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready 2>report & n=$!; "
-				     "head -c 1 ready; kill -%s $n; wait $n",
-					 nvwave, odd, names[i]),
+		assert_int_equal(
+			run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready 2>report & n=$!; "
+			    "head -c 1 ready; kill -%s $n; wait $n",
+				nvwave, odd, names[i]),
 			1);
 		assert_int_equal(run("grep 'ended by signal' report && ! ls -d tmp/nvwave*"), 0);
 		assert_replays(0);
@@ -255,7 +269,9 @@ static void what_outlives_a_tested_program_is_ended(void **state)
 	clean();
 	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true", nvwave, odd, name), 0);
 	assert_true(printed("were still running"));
-	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true --mode=kill --states=4", nvwave, odd, name), 0);
+	assert_int_equal(run("%s crash --exec='%s daemon {}' --image=%s --check=true --mode=kill --states=4",
+				 nvwave, odd, name),
+		0);
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '/%s$'", name), 1);
 }
 
@@ -336,7 +352,8 @@ static void what_cannot_be_written_is_refused_before_the_run(void **state)
 static void messages_do_not_go_into_the_log(void **state)
 {
 	clean();
-	assert_int_equal(run("%s exec --record=log -- %s pool 1 <&- >&- 2>&-", nvwave, append_log), 2); /* no report */
+	assert_int_equal(
+		run("%s exec --record=log -- %s pool 1 <&- >&- 2>&-", nvwave, append_log), 2); /* no report */
 	assert_int_equal(run("%s log dump log", nvwave), 0);
 }
 
@@ -373,7 +390,8 @@ static void an_image_that_is_replaced_is_told(void **state)
 	char command[512];
 
 	clean();
-	snprintf(command, sizeof command, "%s {} 1; cp {} {}.2; mv {}.2 {}; %s {} 1; touch {}.more", append_log, append_log);
+	snprintf(command, sizeof command, "%s {} 1; cp {} {}.2; mv {}.2 {}; %s {} 1; touch {}.more",
+		append_log, append_log);
 	assert_int_equal(crash("pool", command, ""), 0);
 	assert_true(printed("only the first is explored"));
 	setenv("TMPDIR", "tmp", 1);
@@ -385,9 +403,10 @@ static void an_image_that_is_replaced_is_told(void **state)
 static void an_interrupt_ends_a_crash_test_by_kills(void **state)
 {
 	clean();
-	assert_int_equal(run("mkfifo ready; %s crash --mode=kill --exec='%s waits {}' --image=pool --check=true >out 2>ready & n=$!; "
-			     "head -c 1 ready; kill -INT $n; wait $n; s=$?; cat out; exit $s",
-				 nvwave, odd),
+	assert_int_equal(
+		run("mkfifo ready; %s crash --mode=kill --exec='%s waits {}' --image=pool --check=true >out 2>ready & n=$!; "
+		    "head -c 1 ready; kill -INT $n; wait $n; s=$?; cat out; exit $s",
+			nvwave, odd),
 		2);
 	assert_true(printed("UNDECIDED"));
 }
@@ -396,7 +415,8 @@ static void an_interrupt_ends_a_crash_test_by_kills(void **state)
 
 static int check_by(const char *checker)
 {
-	return run("%s crash --exec='%s {} 2' --image=pool --check='%s' --timeout=5s --states=4", nvwave, append_log, checker);
+	return run("%s crash --exec='%s {} 2' --image=pool --check='%s' --timeout=5s --states=4", nvwave,
+		append_log, checker);
 }
 
 static void a_checker_that_is_not_there_is_refused(void **state)
@@ -419,8 +439,12 @@ static void a_checker_may_print_without_end(void **state)
 static void a_checker_reads_nothing_and_leaves_nothing(void **state)
 {
 	clean();
-	assert_int_equal(run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x leaves"), 0);
-	assert_int_equal(run("echo line | %s crash --exec='%s {} 2' --image=pool --check=./leaves --states=4", nvwave, append_log), 0);
+	assert_int_equal(
+		run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x leaves"),
+		0);
+	assert_int_equal(run("echo line | %s crash --exec='%s {} 2' --image=pool --check=./leaves --states=4",
+				 nvwave, append_log),
+		0);
 	assert_int_equal(check_by("./leaves; true"), 0); /* executed, not served */
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid()), 1);
 }

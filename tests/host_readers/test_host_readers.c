@@ -45,24 +45,36 @@ static const struct subject {
 	const struct nvw_workload *workload;
 	const char *options[8][2];
 	const char *setting;
-} kv = {&nvw_workload_kv, {{"count", "1500"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
-				  {"records", "200"}}, NULL},
-  kv_group = {&nvw_workload_kv, {{"count", "1000"}, {"preload", "200"}, {"batch", "128"}, {"scope", "workgroup"},
-					{"value-size", "200B"}}, NULL},
-  kv_new_keys = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"},
-						 {"keys", "sequential"}}, NULL},
-  kv_buffered = {&nvw_workload_kv, {{"count", "1000"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
-					   {"records", "200"}}, "persist.model=buffered-epoch"},
-  btree = {&nvw_workload_btree, {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}, NULL},
-  btree_kernel = {&nvw_workload_btree, {{"count", "1000"}, {"preload", "300"}, {"batch", "200"},
-					       {"group-size", "64"}, {"scope", "kernel"}}, NULL},
-  btree_buffered = {&nvw_workload_btree, {{"count", "1000"}, {"preload", "300"}, {"batch", "200"},
-						 {"group-size", "64"}}, "persist.model=buffered-epoch"},
-  btree_update = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}, NULL},
-  btree_delete = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}, NULL};
+} kv = {&nvw_workload_kv,
+	{{"count", "1500"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
+		{"records", "200"}},
+	NULL},
+  kv_group = {&nvw_workload_kv,
+	  {{"count", "1000"}, {"preload", "200"}, {"batch", "128"}, {"scope", "workgroup"},
+		  {"value-size", "200B"}},
+	  NULL},
+  kv_new_keys = {&nvw_workload_kv,
+	  {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"keys", "sequential"}}, NULL},
+  kv_buffered = {&nvw_workload_kv,
+	  {{"count", "1000"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
+		  {"records", "200"}},
+	  "persist.model=buffered-epoch"},
+  btree = {&nvw_workload_btree,
+	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}, NULL},
+  btree_kernel = {&nvw_workload_btree,
+	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"},
+		  {"scope", "kernel"}},
+	  NULL},
+  btree_buffered = {&nvw_workload_btree,
+	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}},
+	  "persist.model=buffered-epoch"},
+  btree_update = {&nvw_workload_btree,
+	  {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}, NULL},
+  btree_delete = {&nvw_workload_btree,
+	  {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}, NULL};
 
-static const struct subject *const all[] = {
-	&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_kernel, &btree_buffered, &btree_update, &btree_delete};
+static const struct subject *const all[] = {&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_kernel,
+	&btree_buffered, &btree_update, &btree_delete};
 
 enum { SUBJECTS = sizeof all / sizeof *all };
 
@@ -81,7 +93,7 @@ struct run {
 	/* Shared with the child. */
 	struct {
 		uint64_t begin_ps, end_ps;
-	} *times;
+	} * times;
 };
 
 static void prepare(struct run *r, const struct subject *s, int mutation)
@@ -140,8 +152,14 @@ static void execute(struct run *r, bool with_readers, uint64_t cut_ps)
 	const struct emu_power_cut cut = {
 		.time_ps = cut_ps, .seed = cut_ps, .die = die, .acknowledged = acknowledged, .context = r};
 	struct nvw_pool_params params = {0};
-	struct nvw_log_info info = {.workload = w->name, .options = "", .machine = "gope18", .protocol = "vi",
-		.model = "epoch", .domain = "device", .seed = 1, .atomicity = 8};
+	struct nvw_log_info info = {.workload = w->name,
+		.options = "",
+		.machine = "gope18",
+		.protocol = "vi",
+		.model = "epoch",
+		.domain = "device",
+		.seed = 1,
+		.atomicity = 8};
 
 	rig_ok(w->pool(r->plan, &params));
 	rig_ok(nvw_pool_create(r->pool_path, &params, &r->pool));
@@ -271,8 +289,8 @@ static void what_readers_find_at_the_end_is_what_the_run_has_left(void **state)
 			assert_int_equal(serving->judge(r.plan, r.pool, &s, &findings), 0);
 		}
 		assert_true(keys > 100);
-		assert_int_equal(
-			present, inspected(&r, all[i]->workload == &nvw_workload_kv ? "kv.keys" : "btree.keys"));
+		assert_int_equal(present,
+			inspected(&r, all[i]->workload == &nvw_workload_kv ? "kv.keys" : "btree.keys"));
 		finish(&r);
 		dispose(&r);
 	}
@@ -616,12 +634,15 @@ static int fake_lookup(const void *plan, uint64_t number, struct nvw_sighting *r
 	if (f->planted == TORN && asked == 20) {
 		return nvw_fail(NVW_E_INCONSISTENT, "torn as planted");
 	}
-	*ret = (struct nvw_sighting){
-		.number = number, .version = f->planted == GOES_BACK && asked > 100 ? 4 : 5, .state = 1, .present = true};
+	*ret = (struct nvw_sighting){.number = number,
+		.version = f->planted == GOES_BACK && asked > 100 ? 4 : 5,
+		.state = 1,
+		.present = true};
 	return 0;
 }
 
-static int fake_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret, unsigned *ret_count)
+static int fake_scan(
+	const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret, unsigned *ret_count)
 {
 	struct fake *const f = (struct fake *)(uintptr_t)plan;
 	unsigned n = 0;
@@ -629,15 +650,19 @@ static int fake_scan(const void *plan, uint64_t number, unsigned limit, struct n
 	__atomic_fetch_add(&f->asked, 1, __ATOMIC_RELAXED);
 	for (uint64_t key = number; key < 8; key++) {
 		if (f->planted != LEFT_OUT || key != 4) {
-			ret[n++] = (struct nvw_sighting){.number = f->planted == DESCENDS ? 7 - (key - number) : key,
-				.version = 5, .state = 1, .present = true};
+			ret[n++] = (struct nvw_sighting){
+				.number = f->planted == DESCENDS ? 7 - (key - number) : key,
+				.version = 5,
+				.state = 1,
+				.present = true};
 		}
 	}
 	*ret_count = n;
 	return 0;
 }
 
-static int fake_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
+static int fake_judge(
+	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
 {
 	return 0;
 }
@@ -724,7 +749,8 @@ int main(void)
 		cmocka_unit_test(what_readers_find_at_the_end_is_what_the_run_has_left),
 		cmocka_unit_test(nothing_that_readers_of_a_killed_run_saw_is_taken_back),
 		cmocka_unit_test(acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back),
-		cmocka_unit_test(acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back),
+		cmocka_unit_test(
+			acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back),
 		cmocka_unit_test(a_replaced_record_lives_until_who_found_it_has_left),
 		cmocka_unit_test(the_sorted_array_answers_with_the_largest_key_not_above),
 		cmocka_unit_test(a_freed_block_is_not_handed_out_under_a_readers_eyes),

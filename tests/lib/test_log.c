@@ -55,7 +55,8 @@ static struct nvw_log_record random_store(struct nvw_random *r, uint64_t time_ps
 			.epoch_wi = (uint32_t)nvw_random_below(r, 3),
 			.epoch_wg = 1,
 			.bytes = bytes,
-			.off = nvw_random_below(r, INFO.pool_bytes / 8) * 8 + nvw_random_below(r, 8 / bytes) * bytes,
+			.off = nvw_random_below(r, INFO.pool_bytes / 8) * 8 +
+			       nvw_random_below(r, 8 / bytes) * bytes,
 			.value = bytes == 8 ? value : value & (((uint64_t)1 << 8 * bytes) - 1)},
 	};
 }

@@ -71,14 +71,18 @@ static void every_order_of_the_operations_is_run_once(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
-		 "verdict allowed", &options);
+	run_text(
+		"test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		"verdict allowed",
+		&options);
 	assert_true(report.is_exhaustive);
 	assert_true(report.situations >= 8);
 	/* Those with evictions may take other steps before the first operation, never another number of orders. */
 	assert_int_equal(report.schedules, 6 * report.situations);
-	run_text("test t\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
-		 "outcome x==1\nverdict allowed", &options);
+	run_text(
+		"test t\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
+		"outcome x==1\nverdict allowed",
+		&options);
 	assert_int_equal(report.schedules, 10 * report.situations);
 }
 
@@ -86,8 +90,10 @@ static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
 
-	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
-		 "verdict allowed", &options);
+	run_text(
+		"test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		"verdict allowed",
+		&options);
 	assert_false(report.is_exhaustive);
 	assert_int_equal(report.schedules, 5 * report.situations);
 }
@@ -99,7 +105,8 @@ static void outcomes_are_counted_by_final_state(void **state)
 	uint64_t all = 0;
 
 	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) r0<-x}\n"
-		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed", &options);
+		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed",
+		&options);
 	assert_int_equal(report.outcome_count, 4);
 	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
 	assert_true(report.outcome[0].holds);
@@ -115,7 +122,9 @@ static void a_barrier_that_somebody_misses_does_not_end(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text("test t\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed", &options);
+	run_text(
+		"test t\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed",
+		&options);
 	assert_int_equal(report.unfinished, report.schedules);
 	assert_int_equal(report.seen, 0);
 }
@@ -124,7 +133,8 @@ static void the_same_seed_gives_the_same_report(void **state)
 {
 	static struct litmus_report first;
 	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
-	const char *const text = "test t\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
+	const char *const text =
+		"test t\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
 		" R(plain) r2<-x}\noutcome x==1\nverdict allowed";
 
 	first = *run_text(text, &options);
@@ -141,7 +151,8 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 		struct litmus_list list = load(files[f]);
 
 		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
-			const struct litmus_options options = {.protocol = protocol, .schedules = 24, .seed = 1};
+			const struct litmus_options options = {
+				.protocol = protocol, .schedules = 24, .seed = 1};
 
 			assert_int_equal(failures(&list, &options), 0);
 		}
@@ -153,15 +164,17 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 static void what_scopes_leave_open_is_seen(void **state)
 {
 	static const char *const protocols[] = {"vi", "gh", "rsp"};
-	static const char *const names[] = {"hrf/work-group-scope-is-too-narrow", "hrf/plain-flag-promises-nothing",
-		"hrf/wrong-link-breaks-the-chain", "hrf/figure-4-other-work-group"};
+	static const char *const names[] = {"hrf/work-group-scope-is-too-narrow",
+		"hrf/plain-flag-promises-nothing", "hrf/wrong-link-breaks-the-chain",
+		"hrf/figure-4-other-work-group"};
 	struct litmus_list list = load("hrf.litmus");
 	unsigned seen = 0;
 
 	for (unsigned i = 0; i < list.count; i++) {
 		for (unsigned n = 0; n < 4; n++) {
 			for (unsigned p = 0; p < 3 && !strcmp(list.test[i].name, names[n]); p++) {
-				const struct litmus_options options = {.protocol = protocols[p], .stop_when_seen = true};
+				const struct litmus_options options = {
+					.protocol = protocols[p], .stop_when_seen = true};
 
 				assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
 				assert_string_equal(litmus_report_verdict(&report), "allowed, seen");
@@ -179,31 +192,48 @@ static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void 
 	static const char mp[] = "hrf/message-passing-agent", rmw[] = "hrf/rmw-agent-loses-nothing",
 			  wg[] = "hrf/rmw-work-group-loses-nothing";
 	static const char *const faults[][3] = {
-		{"vi", "invalidate local L1", mp}, {"vi", "flush local L1", mp}, {"vi", "append to the S-FIFO", mp},
-		{"vi", "RMW x at L2", rmw}, {"vi", "RMW x at L1", wg},
-		{"gd", "invalidate local L1", mp}, {"gd", "flush local L1", mp}, {"gd", "RMW x at L2", rmw},
-		{"gh", "invalidate local L1", mp}, {"gh", "flush local L1", mp}, {"gh", "RMW x at L1", wg},
-		{"rsp", "invalidate local L1", mp}, {"rsp", "flush local L1", mp},
+		{"vi", "invalidate local L1", mp},
+		{"vi", "flush local L1", mp},
+		{"vi", "append to the S-FIFO", mp},
+		{"vi", "RMW x at L2", rmw},
+		{"vi", "RMW x at L1", wg},
+		{"gd", "invalidate local L1", mp},
+		{"gd", "flush local L1", mp},
+		{"gd", "RMW x at L2", rmw},
+		{"gh", "invalidate local L1", mp},
+		{"gh", "flush local L1", mp},
+		{"gh", "RMW x at L1", wg},
+		{"rsp", "invalidate local L1", mp},
+		{"rsp", "flush local L1", mp},
 		{"rsp", "flush all L1s (broadcast)", "remote/rmw-is-atomic-with-local-ones"},
 		{"rsp", "invalidate all L1s (broadcast)", "remote/owner-sees-what-the-thief-did"},
-		{"denovo-b", "invalidate local L1 (non-registered)", mp}, {"denovo-b", "register all dirty stores of the local L1", mp},
+		{"denovo-b", "invalidate local L1 (non-registered)", mp},
+		{"denovo-b", "register all dirty stores of the local L1", mp},
 		{"denovo-b", "registration and data to the requesting L1", rmw},
-		{"dd", "invalidate local L1 (non-registered)", mp}, {"dd", "register all dirty stores of the local L1", mp},
-		{"dd+ro", "invalidate local L1 (non-registered)", mp}, {"dd+ro", "register all dirty stores of the local L1", mp},
-		{"dh", "invalidate local L1 (non-registered)", mp}, {"dh", "register all dirty stores of the local L1", mp},
-		{"hlrc", "invalidate local L1", mp}, {"hlrc", "registration and data to the requesting L1", rmw},
-		{"hlrc-scoped", "invalidate local L1", mp}, {"hlrc-scoped", "flush local L1", mp},
+		{"dd", "invalidate local L1 (non-registered)", mp},
+		{"dd", "register all dirty stores of the local L1", mp},
+		{"dd+ro", "invalidate local L1 (non-registered)", mp},
+		{"dd+ro", "register all dirty stores of the local L1", mp},
+		{"dh", "invalidate local L1 (non-registered)", mp},
+		{"dh", "register all dirty stores of the local L1", mp},
+		{"hlrc", "invalidate local L1", mp},
+		{"hlrc", "registration and data to the requesting L1", rmw},
+		{"hlrc-scoped", "invalidate local L1", mp},
+		{"hlrc-scoped", "flush local L1", mp},
 	};
 	struct litmus_list lists[] = {load("hrf.litmus"), load("remote.litmus")};
 
 	for (unsigned f = 0; f < sizeof faults / sizeof *faults; f++) {
-		const struct litmus_options options = {.protocol = faults[f][0], .fault = faults[f][1], .stop_when_seen = true};
+		const struct litmus_options options = {
+			.protocol = faults[f][0], .fault = faults[f][1], .stop_when_seen = true};
 		bool found = false;
 
 		for (unsigned l = 0; l < 2; l++) {
 			for (unsigned i = 0; i < lists[l].count; i++) {
 				if (!strcmp(lists[l].test[i].name, faults[f][2])) {
-					assert_int_equal(litmus_run_visibility(&lists[l].test[i], &options, &report), 0);
+					assert_int_equal(
+						litmus_run_visibility(&lists[l].test[i], &options, &report),
+						0);
 					found = litmus_has_failed(&report);
 				}
 			}
@@ -218,8 +248,9 @@ static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void 
 
 static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state)
 {
-	const struct litmus_test test = {.model = "OpenCL + remote-scope promotion"}, ptx = {.model = "PTX 6.0"},
-				 tso = {.model = "x86-TSO"}, unknown = {.model = "of my own"};
+	const struct litmus_test test = {.model = "OpenCL + remote-scope promotion"},
+				 ptx = {.model = "PTX 6.0"}, tso = {.model = "x86-TSO"},
+				 unknown = {.model = "of my own"};
 	const char *why;
 
 	assert_true(litmus_claimed(&test, "rsp", &why));

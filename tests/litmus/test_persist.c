@@ -34,7 +34,8 @@ static int unload(void **state)
 	return 0;
 }
 
-static void run(const struct litmus_test *test, enum litmus_persistency p, const struct litmus_options *options)
+static void run(
+	const struct litmus_test *test, enum litmus_persistency p, const struct litmus_options *options)
 {
 	if (litmus_run_persist(test, p, options, &report)) {
 		fail_msg("%s: %s", test->name, nvw_error_message());
@@ -49,7 +50,9 @@ static void every_test_gives_its_verdict_under_the_models_that_it_names(void **s
 	for (unsigned i = 0; i < tests.count; i++) {
 		for (unsigned p = 0; p < LITMUS_PERSISTENCY_COUNT; p++) {
 			const enum litmus_verdict said = tests.test[i].under[p];
-			const struct litmus_options options = {.protocol = "vi", .schedules = said == LITMUS_ALLOWED ? 20 : 3, .seed = 1,
+			const struct litmus_options options = {.protocol = "vi",
+				.schedules = said == LITMUS_ALLOWED ? 20 : 3,
+				.seed = 1,
 				.stop_when_seen = true};
 
 			if (!said) {
@@ -57,9 +60,11 @@ static void every_test_gives_its_verdict_under_the_models_that_it_names(void **s
 			}
 			run(&tests.test[i], p, &options);
 			verdicts++;
-			if (strcmp(litmus_report_verdict(&report), said == LITMUS_FORBIDDEN ? "ok" : "allowed, seen")) {
-				fail_msg("%s under %s: %s (%s)", tests.test[i].name, litmus_persistency_name(p),
-					litmus_report_verdict(&report), report.witness);
+			if (strcmp(litmus_report_verdict(&report),
+				    said == LITMUS_FORBIDDEN ? "ok" : "allowed, seen")) {
+				fail_msg("%s under %s: %s (%s)", tests.test[i].name,
+					litmus_persistency_name(p), litmus_report_verdict(&report),
+					report.witness);
 			}
 		}
 	}
@@ -84,19 +89,28 @@ static void barriers_of_too_narrow_a_scope_show(void **state)
 		const char *name;
 		unsigned narrower;
 	} table[] = {
-		{"persist/wi-orders-own-stores", 1}, {"persist/wi-is-transitive", 1}, {"persist/wi-of-the-producer", 1},
-		{"persist/wg-orders-own-stores", 2}, {"persist/wg-orders-others-of-the-group", 1}, {"persist/wg-orders-both-ways", 1},
-		{"persist/wg-figure-4", 2}, {"persist/kr-orders-other-groups", 1}, {"persist/kr-orders-three-groups", 1},
-		{"persist/kr-orders-within-a-group", 2}, {"persist/same-word-does-not-go-back", 1},
+		{"persist/wi-orders-own-stores", 1},
+		{"persist/wi-is-transitive", 1},
+		{"persist/wi-of-the-producer", 1},
+		{"persist/wg-orders-own-stores", 2},
+		{"persist/wg-orders-others-of-the-group", 1},
+		{"persist/wg-orders-both-ways", 1},
+		{"persist/wg-figure-4", 2},
+		{"persist/kr-orders-other-groups", 1},
+		{"persist/kr-orders-three-groups", 1},
+		{"persist/kr-orders-within-a-group", 2},
+		{"persist/same-word-does-not-go-back", 1},
 		{"persist/counter-never-ahead-of-its-data", 1},
 	};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
-		const struct litmus_options options = {.protocol = "vi", .narrower = table[i].narrower, .stop_when_seen = true};
+		const struct litmus_options options = {
+			.protocol = "vi", .narrower = table[i].narrower, .stop_when_seen = true};
 
 		run(find(table[i].name), LITMUS_EPOCH, &options);
 		if (!litmus_has_failed(&report)) {
-			fail_msg("%s does not notice barriers that are narrower by %u", table[i].name, table[i].narrower);
+			fail_msg("%s does not notice barriers that are narrower by %u", table[i].name,
+				table[i].narrower);
 		}
 	}
 }
@@ -109,7 +123,8 @@ static void the_equations_hold_under_every_family_of_protocols(void **state)
 
 	for (unsigned p = 0; p < 5; p++) {
 		for (unsigned n = 0; n < 3; n++) {
-			const struct litmus_options options = {.protocol = protocols[p], .schedules = 3, .seed = 1};
+			const struct litmus_options options = {
+				.protocol = protocols[p], .schedules = 3, .seed = 1};
 
 			run(find(names[n]), LITMUS_EPOCH, &options);
 			assert_string_equal(litmus_report_verdict(&report), "ok");

@@ -30,7 +30,11 @@ static void random_programs_are_right_under_it(void **state)
 {
 	static struct torture_result result;
 
-	assert_int_equal(torture_run(&(struct torture_options){.protocol = "skeleton", .seed = 1, .programs = PROGRAMS}, &result), 0);
+	assert_int_equal(
+		torture_run(
+			&(struct torture_options){.protocol = "skeleton", .seed = 1, .programs = PROGRAMS},
+			&result),
+		0);
 	if (result.failed) {
 		fail_msg("seed %llu: %s", (unsigned long long)result.seed, result.text);
 	}
@@ -48,8 +52,12 @@ static void each_of_its_actions_is_missed(void **state)
 		if (torture_unnoticed("skeleton", action)) {
 			continue;
 		}
-		assert_int_equal(torture_run(&(struct torture_options){
-			.protocol = "skeleton", .seed = 1, .programs = PROGRAMS, .fault = action}, &result), 0);
+		assert_int_equal(torture_run(&(struct torture_options){.protocol = "skeleton",
+						     .seed = 1,
+						     .programs = PROGRAMS,
+						     .fault = action},
+					 &result),
+			0);
 		if (!result.failed) {
 			fail_msg("without \"%s\" it passes for itself", action);
 		}

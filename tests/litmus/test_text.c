@@ -28,16 +28,18 @@ static const struct litmus_test *parse(const char *text, struct litmus_list *lis
 static void every_operation_is_read(void **state)
 {
 	struct litmus_list list;
-	const struct litmus_test *const t = parse("# two threads\n" HEAD "init x=-2 y=3\nnvram y\n"
+	const struct litmus_test *const t = parse(
+		"# two threads\n" HEAD "init x=-2 y=3\nnvram y\n"
 		"P0@wg1,dev2{R(acq.dev) r0<-x; W(rel.wg)+av x=1; W(plain) x=r0; RMW.add(ar.sys) r1<-x,5; RMW.sub(rlx.sg) _<-x,1;\n"
 		"RMW.exch(sc.wi) r2<-x,r0; RMW.cas(acq.dev.rem) r3<-x,0->7; F(sc.sys.rem); BAR(wg) 3}\n"
 		"|| P1@wg0{[r0!=2] MOV r0=-1; ADD r0=r0+4; PFLUSH x; PBARRIER(sys); PBARRIER(wi); PBARRIER(wg); PBARRIER(kr);\n"
-		"R(plain)+vis r0<-x}" TAIL, &list);
+		"R(plain)+vis r0<-x}" TAIL,
+		&list);
 	static const enum litmus_op_kind kinds[2][9] = {
-		{LITMUS_LOAD, LITMUS_STORE, LITMUS_STORE, LITMUS_ADD, LITMUS_SUB, LITMUS_EXCHANGE, LITMUS_COMPARE_EXCHANGE,
-			LITMUS_FENCE, LITMUS_BARRIER},
-		{LITMUS_SET, LITMUS_SET, LITMUS_FLUSH, LITMUS_DRAIN, LITMUS_PERSIST_BARRIER, LITMUS_PERSIST_BARRIER,
-			LITMUS_PERSIST_BARRIER, LITMUS_LOAD}};
+		{LITMUS_LOAD, LITMUS_STORE, LITMUS_STORE, LITMUS_ADD, LITMUS_SUB, LITMUS_EXCHANGE,
+			LITMUS_COMPARE_EXCHANGE, LITMUS_FENCE, LITMUS_BARRIER},
+		{LITMUS_SET, LITMUS_SET, LITMUS_FLUSH, LITMUS_DRAIN, LITMUS_PERSIST_BARRIER,
+			LITMUS_PERSIST_BARRIER, LITMUS_PERSIST_BARRIER, LITMUS_LOAD}};
 
 	assert_int_equal(t->thread_count, 2);
 	for (unsigned thread = 0; thread < 2; thread++) {
@@ -71,9 +73,19 @@ static void an_outcome_is_what_its_operators_say(void **state)
 		const char *outcome;
 		bool holds;
 	} table[] = {
-		{"0:r0==1", true}, {"0:r0!=1", false}, {"!(0:r0==1)", false}, {"x==5 && 0:r0==2", false}, {"x==5 || 0:r0==2", true},
-		{"x<5", false}, {"x<=5", true}, {"x>4", true}, {"x>=6", false}, {"!x==4", true},
-		{"x==0 && x==0 || x==5", true}, {"x==0 && (x==0 || x==5)", false}, {"!!(x==5)", true},
+		{"0:r0==1", true},
+		{"0:r0!=1", false},
+		{"!(0:r0==1)", false},
+		{"x==5 && 0:r0==2", false},
+		{"x==5 || 0:r0==2", true},
+		{"x<5", false},
+		{"x<=5", true},
+		{"x>4", true},
+		{"x>=6", false},
+		{"!x==4", true},
+		{"x==0 && x==0 || x==5", true},
+		{"x==0 && (x==0 || x==5)", false},
+		{"!!(x==5)", true},
 	};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
@@ -82,7 +94,8 @@ static void an_outcome_is_what_its_operators_say(void **state)
 		const struct litmus_test *t;
 		const struct litmus_state s = {.registers[0][0] = 1, .memory[0] = 5};
 
-		snprintf(text, sizeof text, HEAD "P0@wg0,dev0{R(plain) r0<-x}\noutcome %s\nverdict allowed\n", table[i].outcome);
+		snprintf(text, sizeof text, HEAD "P0@wg0,dev0{R(plain) r0<-x}\noutcome %s\nverdict allowed\n",
+			table[i].outcome);
 		t = parse(text, &list);
 		assert_string_equal(t->outcome_text, table[i].outcome);
 		assert_int_equal(litmus_holds(t, &s), table[i].holds);
@@ -93,8 +106,10 @@ static void an_outcome_is_what_its_operators_say(void **state)
 static void verdicts_name_persistency_models(void **state)
 {
 	struct litmus_list list;
-	const struct litmus_test *t = parse(HEAD "P0@wg0{W(plain) x=1}\noutcome nvm:x==1\nverdict forbidden strict\n"
-		"verdict allowed epoch, buffered-epoch\n", &list);
+	const struct litmus_test *t =
+		parse(HEAD "P0@wg0{W(plain) x=1}\noutcome nvm:x==1\nverdict forbidden strict\n"
+			   "verdict allowed epoch, buffered-epoch\n",
+			&list);
 
 	assert_true(litmus_is_persist(t));
 	assert_true(t->variable[0].is_nvram);
@@ -117,8 +132,10 @@ static void mistakes_are_named_with_file_and_line(void **state)
 		{"test", "t.litmus:1: expected text, found the end"},
 		{HEAD "P0@wg0{X(plain) x=1}" TAIL, "t.litmus:3: expected an operation"},
 		{HEAD "P0@wg0{W(plain) x}" TAIL, "t.litmus:3: expected \"=\", found \"}\""},
-		{HEAD "P0@wg0{W(foo.dev) x=1}" TAIL, "t.litmus:3: expected plain or an order: rlx, acq, rel, ar, sc, found \"foo.dev)\""},
-		{HEAD "P0@wg0{W(rel.gpu) x=1}" TAIL, "t.litmus:3: expected a scope: wi, sg, wg, dev or sys, found \"gpu)\""},
+		{HEAD "P0@wg0{W(foo.dev) x=1}" TAIL,
+			"t.litmus:3: expected plain or an order: rlx, acq, rel, ar, sc, found \"foo.dev)\""},
+		{HEAD "P0@wg0{W(rel.gpu) x=1}" TAIL,
+			"t.litmus:3: expected a scope: wi, sg, wg, dev or sys, found \"gpu)\""},
 		{HEAD "P0@wg0{W(rel.wg.rem) x=1}" TAIL, "only dev.rem and sys.rem are promoted, not wg.rem"},
 		{HEAD "P0@wg0{RMW.add(plain) r0<-x,1}" TAIL, "found plain: it is atomic"},
 		{HEAD "P0@wg0{RMW.mul(rlx.dev) r0<-x,1}" TAIL, "expected add, sub, exch or cas"},
@@ -128,26 +145,34 @@ static void mistakes_are_named_with_file_and_line(void **state)
 		{HEAD "P0@wg999{W(plain) x=1}" TAIL, "expected a number from 0 to 255, found 999"},
 		{HEAD "P1@wg0{W(plain) x=1}" TAIL, "t.litmus:3: expected P0, found P1"},
 		{HEAD "P0@wg0{W(plain) x=1\n\n}} " TAIL, "t.litmus:5: expected a thread, or test"},
-		{HEAD "P0@wg0{W(plain) x=1}" TAIL, "t.litmus:4: the outcome names register r0, which thread 0 has not"},
+		{HEAD "P0@wg0{W(plain) x=1}" TAIL,
+			"t.litmus:4: the outcome names register r0, which thread 0 has not"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome 1:r0==1\n", "the outcome names thread 1, there are 1"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome z==1\n", "the outcome names variable z, which nothing uses"},
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome z==1\n",
+			"the outcome names variable z, which nothing uses"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x=1\n", "expected one of == != <= >= < >"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1 && nvm:x==1\nverdict allowed\n", "leaves no register and no DRAM"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed epoch\n", "needs an outcome over NVRAM"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome nvm:x==1\nverdict allowed epoch\nverdict forbidden epoch\n", "a second verdict for epoch"},
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1 && nvm:x==1\nverdict allowed\n",
+			"leaves no register and no DRAM"},
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed epoch\n",
+			"needs an outcome over NVRAM"},
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome nvm:x==1\nverdict allowed epoch\nverdict forbidden epoch\n",
+			"a second verdict for epoch"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\noutcome x==2\n", "has a second outcome"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict maybe\n", "expected forbidden or allowed, found \"maybe\""},
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict maybe\n",
+			"expected forbidden or allowed, found \"maybe\""},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\n", "test t has no verdict"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\nverdict allowed\n", "test t has no outcome"},
 		{HEAD "init x=1\nverdict allowed\n", "test t has no thread"},
-		{HEAD "P0@wg0{R(plain) aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa<-x}", "is longer than 31 characters"},
+		{HEAD "P0@wg0{R(plain) aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa<-x}",
+			"is longer than 31 characters"},
 	};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
 		struct litmus_list list = {0};
 
 		assert_int_equal(litmus_parse("t.litmus", table[i].text, &list), NVW_E_INPUT);
-		if (!strstr(nvw_error_message(), table[i].message) || strncmp(nvw_error_message(), "t.litmus:", 9)) {
+		if (!strstr(nvw_error_message(), table[i].message) ||
+			strncmp(nvw_error_message(), "t.litmus:", 9)) {
 			fail_msg("\"%s\" instead of \"%s\"", nvw_error_message(), table[i].message);
 		}
 		litmus_list_free(&list);
@@ -204,8 +229,10 @@ static void a_table_is_read_by_its_header_line(void **state)
 	struct litmus_list list;
 
 	assert_int_equal(load_table("verdict\tname\tmore\toutcome\tthreads\tinit\tmodel\n"
-		"allowed\ta\t?\tx==1\tP0@wg0,dev0{W(plain) x=1}\tx=4\tPTX 6.0\n"
-		"forbidden\tb\t?\tx==2\tP0@wg0,dev0{W(plain) x=1}\t-\tVulkan\n", &list), 0);
+				    "allowed\ta\t?\tx==1\tP0@wg0,dev0{W(plain) x=1}\tx=4\tPTX 6.0\n"
+				    "forbidden\tb\t?\tx==2\tP0@wg0,dev0{W(plain) x=1}\t-\tVulkan\n",
+				 &list),
+		0);
 	assert_int_equal(list.count, 2);
 	assert_string_equal(list.test[0].name, "a");
 	assert_int_equal(list.test[0].variable[0].initial, 4);
@@ -219,10 +246,12 @@ static void mistakes_in_a_table_are_named_with_their_line(void **state)
 {
 	static const char *const table[][2] = {
 		{"name\tmodel\tthreads\toutcome\n", ":1: expected a header line with a column \"verdict\""},
-		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\n", ":2: the row has 2 columns: no \"threads\""},
+		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\n",
+			":2: the row has 2 columns: no \"threads\""},
 		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\tP0@wg0{W(plain) x=1} junk\tx==1\tallowed\n",
 			":2: column \"threads\": expected its end, found \"junk\""},
-		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\tP0@wg0{W(plain) x=1}\t-\tallowed\n", ":2: test a has no outcome"},
+		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\tP0@wg0{W(plain) x=1}\t-\tallowed\n",
+			":2: test a has no outcome"},
 		{"name\tmodel\tthreads\toutcome\tverdict\n", "no litmus test is there"},
 	};
 

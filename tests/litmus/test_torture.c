@@ -37,9 +37,11 @@ static void every_load_is_right_under_every_protocol(void **state)
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
-		run(&(struct torture_options){.protocol = protocol, .seed = 1000, .programs = PROGRAMS, .shrink = true});
+		run(&(struct torture_options){
+			.protocol = protocol, .seed = 1000, .programs = PROGRAMS, .shrink = true});
 		if (result.failed) {
-			fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed, result.text, result.listing);
+			fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
+				result.text, result.listing);
 		}
 		assert_int_equal(result.programs, PROGRAMS);
 		assert_true(result.operations > 100 * PROGRAMS);
@@ -77,7 +79,8 @@ static void a_protocol_without_one_of_its_actions_is_found(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
-		run(&(struct torture_options){.protocol = of[i][0], .seed = 1, .programs = FAULT_PROGRAMS, .fault = of[i][1]});
+		run(&(struct torture_options){
+			.protocol = of[i][0], .seed = 1, .programs = FAULT_PROGRAMS, .fault = of[i][1]});
 		if (!result.failed) {
 			fail_msg("%s without \"%s\" passes for %s", of[i][0], of[i][1], of[i][0]);
 		}
@@ -89,16 +92,21 @@ static void every_protocol_has_a_fault_that_is_found(void **state)
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
-		run(&(struct torture_options){
-			.protocol = protocol, .seed = 1, .programs = FAULT_PROGRAMS, .fault = emu_protocol_action(protocol, 0)});
+		run(&(struct torture_options){.protocol = protocol,
+			.seed = 1,
+			.programs = FAULT_PROGRAMS,
+			.fault = emu_protocol_action(protocol, 0)});
 		assert_true(result.failed);
 	}
 }
 
 static void a_failing_program_fails_again_by_itself_and_shrinks(void **state)
 {
-	struct torture_options options = {
-		.protocol = "vi", .seed = 1, .programs = FAULT_PROGRAMS, .fault = "invalidate local L1", .shrink = true};
+	struct torture_options options = {.protocol = "vi",
+		.seed = 1,
+		.programs = FAULT_PROGRAMS,
+		.fault = "invalidate local L1",
+		.shrink = true};
 	struct torture_result first;
 
 	run(&options);
@@ -181,19 +189,25 @@ static void programs_contain_every_style(void **state)
 /* Buffered epochs would be refused there, so they are not drawn. */
 static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
 {
-	const char *const settings[] = {"l2.ways=1", NULL}, *const buffered[] = {"persist.model=buffered-epoch", "l2.ways=1", NULL};
+	const char *const settings[] = {"l2.ways=1", NULL}, *const buffered[] = {
+								    "persist.model=buffered-epoch",
+								    "l2.ways=1", NULL};
 
 	run(&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 12, .settings = settings});
 	assert_false(result.failed);
 	assert_int_equal(result.programs, 12);
-	assert_true(torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = buffered}, &result) < 0);
+	assert_true(
+		torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = buffered},
+			&result) < 0);
 }
 
 static void a_wrong_setting_is_said(void **state)
 {
 	const char *const settings[] = {"l1.ways=0", NULL};
 
-	assert_int_equal(torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = settings}, &result),
+	assert_int_equal(
+		torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = settings},
+			&result),
 		NVW_E_CONFIG);
 	assert_non_null(strstr(nvw_error_message(), "l1.ways"));
 }

@@ -438,7 +438,8 @@ static void access_memory(struct nvw__request *r)
 {
 	const unsigned bytes = 1u << (r->op >> 8 & 0xff);
 	uint8_t *const at = (uint8_t *)(uintptr_t)r->address;
-	const bool is_pool = at >= machine.pool.bytes && at < machine.pool.bytes + machine.pool.geometry.bytes;
+	const bool is_pool =
+		at >= machine.pool.bytes && at < machine.pool.bytes + machine.pool.geometry.bytes;
 	uint64_t old = 0;
 
 	assert(is_pool || (at >= machine.dram && at < machine.dram + DRAM));
@@ -659,14 +660,14 @@ unsigned ideal_violations(const char **ret_text)
 	return n;
 }
 
-int nvw_describe_u64(struct nvw_description *d, const char *name, uint64_t value, const char *unit,
-	const char *meaning)
+int nvw_describe_u64(
+	struct nvw_description *d, const char *name, uint64_t value, const char *unit, const char *meaning)
 {
 	return 0;
 }
 
-int nvw_describe_real(struct nvw_description *d, const char *name, double value, const char *unit,
-	const char *meaning)
+int nvw_describe_real(
+	struct nvw_description *d, const char *name, double value, const char *unit, const char *meaning)
 {
 	return 0;
 }

@@ -20,8 +20,8 @@ void *subject_prepare(
 	return plan;
 }
 
-struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed,
-	int mutation, uint64_t bytes)
+struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given,
+	uint64_t seed, int mutation, uint64_t bytes)
 {
 	return (struct subject){.workload = workload,
 		.plan = subject_prepare(workload, given, seed, mutation),
@@ -117,7 +117,8 @@ void subject_expect_refusal(
 {
 	void *plan = NULL;
 
-	if (workload->prepare(ideal_options(workload->options, OPTIONS(*option)), 1, -1, &plan) != NVW_E_USAGE ||
+	if (workload->prepare(ideal_options(workload->options, OPTIONS(*option)), 1, -1, &plan) !=
+			NVW_E_USAGE ||
 		plan != NULL || strstr(nvw_error_message(), part) == NULL) {
 		fail_msg("--%s=%s: \"%s\"", option->name, option->value, nvw_error_message());
 	}

@@ -22,8 +22,8 @@ void *subject_prepare(
 	const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed, int mutation);
 
 /* A plan, and a machine with a pool of so many bytes. */
-struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed,
-	int mutation, uint64_t bytes);
+struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given,
+	uint64_t seed, int mutation, uint64_t bytes);
 void subject_end(struct subject *subject);
 
 /*

@@ -23,16 +23,16 @@
 #include "workloads/dense/dense.h"
 
 /* Each with sizes that are multiples of nothing. */
-#define KERNELS(X)                                                                                 \
-	X(backprop, "size=213")                                                                    \
-	X(pathfinder, "rows=7 columns=301")                                                        \
-	X(lud, "size=53")                                                                          \
-	X(nw, "size=37")                                                                           \
-	X(sgemm, "rows=37 columns=51 inner=23")                                                    \
-	X(stencil, "rows=13 columns=19 depth=5 iterations=3")                                      \
-	X(hotspot, "rows=23 columns=31 iterations=3")                                              \
-	X(nn, "size=1013")                                                                         \
-	X(srad, "rows=23 columns=31 iterations=3")                                                 \
+#define KERNELS(X)                                            \
+	X(backprop, "size=213")                               \
+	X(pathfinder, "rows=7 columns=301")                   \
+	X(lud, "size=53")                                     \
+	X(nw, "size=37")                                      \
+	X(sgemm, "rows=37 columns=51 inner=23")               \
+	X(stencil, "rows=13 columns=19 depth=5 iterations=3") \
+	X(hotspot, "rows=23 columns=31 iterations=3")         \
+	X(nn, "size=1013")                                    \
+	X(srad, "rows=23 columns=31 iterations=3")            \
 	X(lavamd, "size=3 particles=5")
 
 #define X(name, sizes) extern const struct nvw_workload nvw_workload_##name;
@@ -327,9 +327,8 @@ static void backprop_goes_down_the_gradient(void **state)
 
 static void pathfinder_finds_the_cheapest_way(void **state)
 {
-	static const int32_t weights[] = {
-		3, 1, 9, 9, 2, //
-		9, 9, 5, 1, 9, //
+	static const int32_t weights[] = {3, 1, 9, 9, 2, //
+		9, 9, 5, 1, 9,                           //
 		9, 0, 9, 9, 9};
 	static const int32_t costs[] = {10 + 9, 6 + 0, 3 + 9, 3 + 9, 3 + 9}; /* after 10 10 6 3 11 */
 	struct test t = begin(&nvw_workload_pathfinder, "rows=3 columns=5", "gd");

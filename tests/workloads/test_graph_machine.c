@@ -47,8 +47,8 @@ static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
 }
 
 /* 0 if the run is verified, else the first finding; the plan's figures stay in *ret_figures. */
-static bool run(enum graph_algorithm a, const char *scenario, const char *protocol, struct graph_plan *ret_figures,
-	char *ret_finding, size_t finding_bytes)
+static bool run(enum graph_algorithm a, const char *scenario, const char *protocol,
+	struct graph_plan *ret_figures, char *ret_finding, size_t finding_bytes)
 {
 	struct graph_plan *const p = prepare(a, scenario);
 	struct nvw_findings findings = {0};

@@ -310,8 +310,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(text_keys_are_decimal_or_hexadecimal, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(a_column_of_a_trace_can_be_the_key, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_malformed_line_is_named_with_its_number, make_path,
-			remove_path),
+		cmocka_unit_test_setup_teardown(
+			a_malformed_line_is_named_with_its_number, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(empty_and_keyless_files_are_refused, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(binary_keys_are_big_endian, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(a_binary_file_cut_short_is_refused, make_path, remove_path),

@@ -66,12 +66,12 @@ static void every_state_of_memory_recovers(void **state)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		states += run(OPTIONS({"count", "90"}, {"preload", "20"}, {"records", "30"},
-				      {"mix", "put=60,get=10,delete=30"}, {"batch", "40"},
-				      {"group-size", "16"}, {"slots", "16"},
-				      {"scope", seed % 2 ? "workitem" : "workgroup"}),
-			seed, KV_UNMUTATED, 7)
-				  .states;
+		states +=
+			run(OPTIONS({"count", "90"}, {"preload", "20"}, {"records", "30"},
+				    {"mix", "put=60,get=10,delete=30"}, {"batch", "40"}, {"group-size", "16"},
+				    {"slots", "16"}, {"scope", seed % 2 ? "workitem" : "workgroup"}),
+				seed, KV_UNMUTATED, 7)
+				.states;
 	}
 	assert_true(states > 400);
 }
@@ -91,9 +91,9 @@ static void bugs_that_need_no_reordering_are_found(void **state)
 	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
 
 	for (unsigned i = 0; i < sizeof(bugs) / sizeof(*bugs); i++) {
-		const struct subject s = run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"},
-						    {"slots", "16"}),
-			1, (int)bugs[i], 3);
+		const struct subject s =
+			run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"}, {"slots", "16"}), 1,
+				(int)bugs[i], 3);
 
 		if (s.inconsistent == 0) {
 			fail_msg("%s was not found in %lu states", kv_mutations[bugs[i]].name, s.states);
@@ -281,8 +281,8 @@ static void bad_options_are_refused(void **state)
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		void *plan = NULL;
-		const int error = kv_prepare(ideal_options(kv_options, OPTIONS(bad[i].option)), 1,
-			KV_UNMUTATED, &plan);
+		const int error =
+			kv_prepare(ideal_options(kv_options, OPTIONS(bad[i].option)), 1, KV_UNMUTATED, &plan);
 
 		if (error == 0 || plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
 			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name,

@@ -250,8 +250,8 @@ static void bad_options_are_refused(void **state)
 
 static void more_work_groups_than_the_machine_holds_are_refused(void **state)
 {
-	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}), 1,
-		QUEUE_UNMUTATED, 4 << 20);
+	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}),
+		1, QUEUE_UNMUTATED, 4 << 20);
 
 	assert_int_equal(queue_setup(s.plan, s.machine), 0);
 	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);

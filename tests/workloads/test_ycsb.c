@@ -79,7 +79,8 @@ static void nonsense_is_refused_with_its_line(void **state)
 	expect_refusal("updateproportion=-1\n", ":1: updateproportion");
 	expect_refusal("recordcount=12x\n", ":1: recordcount: expected a number");
 	expect_refusal("recordcount=-12\n", ":1: recordcount: expected a number");
-	expect_refusal("requestdistribution=zipfan\n", "expected uniform, zipfian or latest, found \"zipfan\"");
+	expect_refusal(
+		"requestdistribution=zipfan\n", "expected uniform, zipfian or latest, found \"zipfan\"");
 	expect_refusal("scanlengthdistribution=latest\n", "expected uniform or zipfian");
 	expect_refusal("what is this\n", ":1: expected name=value");
 	expect_refusal("readproportion=\\\n0.5\n", "not supported");

@@ -41,12 +41,12 @@ static void meet(const struct item *it)
 }
 
 /* A macro, so that each barrier has a source place of its own in reports. */
-#define PERSIST(it)                                                                                                \
-	do {                                                                                                       \
-		meet(it);                                                                                          \
-		if ((it)->a->persist) {                                                                            \
-			nvw_p_barrier(mutated((it), BTREE_NARROW_SCOPE) ? NVW_WORKITEM : (it)->scope);             \
-		}                                                                                                  \
+#define PERSIST(it)                                                                                    \
+	do {                                                                                           \
+		meet(it);                                                                              \
+		if ((it)->a->persist) {                                                                \
+			nvw_p_barrier(mutated((it), BTREE_NARROW_SCOPE) ? NVW_WORKITEM : (it)->scope); \
+		}                                                                                      \
 	} while (0)
 
 /* ---- What comes from below: a sorted sequence of (key, value) ------------------------------ */
@@ -673,7 +673,8 @@ static void run_level(struct item *it, bool work)
 			PERSIST(it);
 		}
 	}
-	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER) && !mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
+	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER) &&
+		!mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
 		each_acknowledge(it);
 	}
 }

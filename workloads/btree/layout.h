@@ -19,8 +19,8 @@
 enum { BTREE_SLOTS = 14, BTREE_FILL = 10, BTREE_NODE_BYTES = 256, BTREE_LEVELS_MAX = 16 };
 
 struct btree_node {
-	uint64_t
-		order; /* bits 0-3: used slots; bits 4 + 4 i: the slot of the i-th key, then the free slots */
+	/* bits 0-3: used slots; bits 4 + 4 i: the slot of the i-th key, then the free slots */
+	uint64_t order;
 	uint64_t next; /* the right neighbour, 0 for the last of its level */
 	uint64_t high; /* the highest key that may be here or below */
 	uint64_t info; /* level (0: leaf) | BTREE_MAGIC */

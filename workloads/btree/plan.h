@@ -43,7 +43,7 @@ struct btree_plan {
 	uint64_t *by_key;                     /* operations in order of key, then of number */
 	uint64_t streams, log_entries, nodes; /* that the pool needs */
 
-	struct btree_run *run; /* run.c: from set-up on */
+	struct btree_run *run;         /* run.c: from set-up on */
 	struct btree_serving *serving; /* serve.c: NULL if host readers are not served */
 
 	/* Figures of the run, for report(). */

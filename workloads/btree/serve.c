@@ -74,7 +74,8 @@ int btree_serve_keys(void *plan, uint64_t *ret_keys)
 
 	if (!p->serving) {
 		p->serving = calloc(1, sizeof *p->serving);
-		error = p->serving ? number_keys(p, p->serving) : nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+		error = p->serving ? number_keys(p, p->serving) :
+				     nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
 	}
 	*ret_keys = error ? 0 : p->serving->key_count;
 	return error;
@@ -105,7 +106,8 @@ static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t va
 	return p->op == BTREE_DELETE && was_loaded(p, key) ? 2 : 0;
 }
 
-static struct nvw_sighting sighting_of(const struct btree_plan *p, uint64_t number, uint64_t value, bool present)
+static struct nvw_sighting sighting_of(
+	const struct btree_plan *p, uint64_t number, uint64_t value, bool present)
 {
 	return (struct nvw_sighting){.number = number,
 		.version = version_of(p, p->serving->keys[number], value, present),
@@ -129,7 +131,8 @@ static const uint64_t *find_record(const struct btree_serving *s, nvw_off leaf)
 static int publish_leaf(struct btree_serving *s, nvw_off leaf)
 {
 	const struct btree_node *const node = leaf_at(s, leaf);
-	const uint64_t words[NVW_READERS_WORDS] = {[ORDER] = node->order, [NEXT] = node->next, [HIGH] = node->high};
+	const uint64_t words[NVW_READERS_WORDS] = {
+		[ORDER] = node->order, [NEXT] = node->next, [HIGH] = node->high};
 
 	return nvw_readers_publish(s->readers, leaf, words);
 }
@@ -144,7 +147,8 @@ static int refresh(struct btree_serving *s, nvw_off leaf)
 	if (known && known[ORDER] == node->order && known[NEXT] == node->next && known[HIGH] == node->high) {
 		return 0;
 	}
-	for (nvw_off next = node->next; error == 0 && next && !find_record(s, next); next = leaf_at(s, next)->next) {
+	for (nvw_off next = node->next; error == 0 && next && !find_record(s, next);
+		next = leaf_at(s, next)->next) {
 		error = publish_leaf(s, next);
 		s->has_new_leaves = true;
 	}
@@ -340,7 +344,8 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 				bsearch(&node->keys[slot], s->keys, s->key_count, 8, btree_compare_u64);
 
 			if (!at) {
-				return nvw_fail(NVW_E_INCONSISTENT, "a scan found key %" PRIu64 ", which nobody inserts",
+				return nvw_fail(NVW_E_INCONSISTENT,
+					"a scan found key %" PRIu64 ", which nobody inserts",
 					node->keys[slot]);
 			}
 			ret_sightings[found++] =
@@ -390,8 +395,10 @@ int btree_serve_judge(
 	const bool present = recovered_value(pool, key, &value);
 	const uint64_t version = version_of(p, key, value, present);
 
-	return version >= seen->version ? 0 :
-		nvw_violation(findings, 0, "key %" PRIu64 ": a host reader saw version %" PRIu64
-			", and recovery has brought version %" PRIu64 " back (%s)", key, seen->version, version,
-			present ? "present" : "absent");
+	return version >= seen->version ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "key %" PRIu64 ": a host reader saw version %" PRIu64
+			       ", and recovery has brought version %" PRIu64 " back (%s)",
+			       key, seen->version, version, present ? "present" : "absent");
 }

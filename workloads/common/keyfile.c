@@ -20,8 +20,8 @@ static uint64_t big_endian_64(const char *at)
 	return __builtin_bswap64(raw);
 }
 
-static int parse_binary(const char *path, const char *content, uint64_t bytes, uint64_t *keys,
-	uint64_t *ret_count)
+static int parse_binary(
+	const char *path, const char *content, uint64_t bytes, uint64_t *keys, uint64_t *ret_count)
 {
 	if (bytes % 8 != 0) {
 		return nvw_fail(NVW_E_INPUT,
@@ -126,12 +126,12 @@ static int malformed(const char *path, uint64_t line, unsigned column, const cha
 			"%s:%" PRIu64 ": expected a 64-bit key in column %u, found \"%.*s%s\"", path, line,
 			column, shown, at, dots);
 	}
-	return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected one 64-bit key, found \"%.*s%s\"", path,
-		line, shown, at, dots);
+	return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected one 64-bit key, found \"%.*s%s\"", path, line,
+		shown, at, dots);
 }
 
-static int parse_text(const char *path, const char *content, uint64_t bytes, unsigned column,
-	uint64_t *keys, uint64_t *ret_count)
+static int parse_text(const char *path, const char *content, uint64_t bytes, unsigned column, uint64_t *keys,
+	uint64_t *ret_count)
 {
 	const char *const end = content + bytes;
 	uint64_t line = 0, count = 0;
@@ -153,8 +153,8 @@ static int parse_text(const char *path, const char *content, uint64_t bytes, uns
 		at = line_end;
 	}
 	if (count == 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected keys, found none in %" PRIu64 " lines", path,
-			line);
+		return nvw_fail(
+			NVW_E_INPUT, "%s: expected keys, found none in %" PRIu64 " lines", path, line);
 	}
 	*ret_count = count;
 	return 0;

@@ -15,8 +15,8 @@ static void fill_uniform(const struct keys_source *s, uint64_t count, uint64_t *
 	struct nvw_random random = {s->seed};
 
 	for (uint64_t i = 0; i < count; i++) {
-		keys[i] = s->records == 0 ? nvw_random_u64(&random)
-					  : keys_of_record(nvw_random_below(&random, s->records));
+		keys[i] = s->records == 0 ? nvw_random_u64(&random) :
+					    keys_of_record(nvw_random_below(&random, s->records));
 	}
 }
 
@@ -87,8 +87,8 @@ static bool is_plain_word(const char *source)
 	return strchr(source, '/') == NULL && strchr(source, ':') == NULL && access(source, F_OK) != 0;
 }
 
-static int make_from_file(const struct keys_source *s, uint64_t count, uint64_t **ret_keys,
-	uint64_t *ret_count)
+static int make_from_file(
+	const struct keys_source *s, uint64_t count, uint64_t **ret_keys, uint64_t *ret_count)
 {
 	uint64_t *keys, found;
 
@@ -116,6 +116,6 @@ int keys_make(const struct keys_source *source, uint64_t count, uint64_t **ret_k
 {
 	const struct generator *const g = find_generator(source->source);
 
-	return g != NULL ? make_generated(g, source, count, ret_keys, ret_count)
-			 : make_from_file(source, count, ret_keys, ret_count);
+	return g != NULL ? make_generated(g, source, count, ret_keys, ret_count) :
+			   make_from_file(source, count, ret_keys, ret_count);
 }

@@ -18,7 +18,7 @@
 #include <nvw/random.h>
 
 /* For the options table of a workload. */
-#define KEYS_HELP "uniform, sequential, zipfian, or a file of keys (text or big-endian, gzip and xz too)"
+#define KEYS_HELP        "uniform, sequential, zipfian, or a file of keys (text or big-endian, gzip and xz too)"
 #define KEYS_COLUMN_HELP "column of a text key file that holds the key, from 1 [lines hold the key alone]"
 
 struct keys_source {
@@ -38,8 +38,8 @@ bool keys_is_file(const char *source);
  * a bad file, a name that is neither a generator nor a file, or a file with fewer keys than count;
  * NVW_E_MEMORY.
  */
-NVW_CHECKED int keys_make(const struct keys_source *source, uint64_t count, uint64_t **ret_keys,
-	uint64_t *ret_count);
+NVW_CHECKED int keys_make(
+	const struct keys_source *source, uint64_t count, uint64_t **ret_keys, uint64_t *ret_count);
 
 /* The key of record number r: a bijection. */
 static inline uint64_t keys_of_record(uint64_t r)

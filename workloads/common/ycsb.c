@@ -16,7 +16,7 @@
 
 /* ---- The six mixes -------------------------------------------------------------------------------- */
 
-#define COMMON                                                                                     \
+#define COMMON                                                                                      \
 	.records = 1000, .operations = 1000, .field_count = 10, .field_length = 100, .scan_min = 1, \
 	.scan_max = 1000
 
@@ -28,9 +28,14 @@ static const struct {
 	{"b", {COMMON, .share = {[YCSB_READ] = 0.95, [YCSB_UPDATE] = 0.05}, .request = YCSB_ZIPFIAN}},
 	{"c", {COMMON, .share = {[YCSB_READ] = 1}, .request = YCSB_ZIPFIAN}},
 	{"d", {COMMON, .share = {[YCSB_READ] = 0.95, [YCSB_INSERT] = 0.05}, .request = YCSB_LATEST}},
-	{"e", {.records = 1000, .operations = 1000, .field_count = 10, .field_length = 100,
-		      .scan_min = 1, .scan_max = 100,
-		      .share = {[YCSB_SCAN] = 0.95, [YCSB_INSERT] = 0.05}, .request = YCSB_ZIPFIAN}},
+	{"e", {.records = 1000,
+		      .operations = 1000,
+		      .field_count = 10,
+		      .field_length = 100,
+		      .scan_min = 1,
+		      .scan_max = 100,
+		      .share = {[YCSB_SCAN] = 0.95, [YCSB_INSERT] = 0.05},
+		      .request = YCSB_ZIPFIAN}},
 	{"f", {COMMON, .share = {[YCSB_READ] = 0.5, [YCSB_READ_MODIFY_WRITE] = 0.5},
 		      .request = YCSB_ZIPFIAN}},
 };
@@ -55,8 +60,8 @@ static const struct property {
 	{"updateproportion", PROPERTY_SHARE, offsetof(struct ycsb, share[YCSB_UPDATE]), 0},
 	{"insertproportion", PROPERTY_SHARE, offsetof(struct ycsb, share[YCSB_INSERT]), 0},
 	{"scanproportion", PROPERTY_SHARE, offsetof(struct ycsb, share[YCSB_SCAN]), 0},
-	{"readmodifywriteproportion", PROPERTY_SHARE,
-		offsetof(struct ycsb, share[YCSB_READ_MODIFY_WRITE]), 0},
+	{"readmodifywriteproportion", PROPERTY_SHARE, offsetof(struct ycsb, share[YCSB_READ_MODIFY_WRITE]),
+		0},
 	{"requestdistribution", PROPERTY_DISTRIBUTION, offsetof(struct ycsb, request), 3},
 	{"recordcount", PROPERTY_COUNT, offsetof(struct ycsb, records), UINT64_C(1) << 40},
 	{"operationcount", PROPERTY_COUNT, offsetof(struct ycsb, operations), UINT64_C(1) << 40},
@@ -105,8 +110,7 @@ static int set_count(const struct property *p, const char *value, void *to, cons
 	return 0;
 }
 
-static int set_distribution(const struct property *p, const char *value, void *to,
-	const struct place *place)
+static int set_distribution(const struct property *p, const char *value, void *to, const struct place *place)
 {
 	for (unsigned i = 0; i < p->limit; i++) {
 		if (strcmp(value, distributions[i]) == 0) {
@@ -114,8 +118,8 @@ static int set_distribution(const struct property *p, const char *value, void *t
 			return 0;
 		}
 	}
-	return bad_value(place, p->name,
-		p->limit == 3 ? "uniform, zipfian or latest" : "uniform or zipfian", value);
+	return bad_value(
+		place, p->name, p->limit == 3 ? "uniform, zipfian or latest" : "uniform or zipfian", value);
 }
 
 static int (*const setters[])(const struct property *, const char *, void *, const struct place *) = {
@@ -226,9 +230,10 @@ int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 	if (error != 0) {
 		return error;
 	}
-	error = strlen(content) != bytes
-			? nvw_fail(NVW_E_INPUT, "%s: expected a property file, found binary data", name_or_path)
-			: parse_lines(name_or_path, content, &y);
+	error = strlen(content) != bytes ?
+			nvw_fail(NVW_E_INPUT, "%s: expected a property file, found binary data",
+				name_or_path) :
+			parse_lines(name_or_path, content, &y);
 	free(content);
 	if (error == 0) {
 		error = normalise(name_or_path, &y);
@@ -241,8 +246,8 @@ int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 
 /* ---- Requests ------------------------------------------------------------------------------------- */
 
-void ycsb_requests_init(struct ycsb_requests *r, const struct ycsb *mix, uint64_t records,
-	uint64_t operations, uint64_t seed)
+void ycsb_requests_init(
+	struct ycsb_requests *r, const struct ycsb *mix, uint64_t records, uint64_t operations, uint64_t seed)
 {
 	*r = (struct ycsb_requests){.mix = *mix, .random = {seed}, .records = records};
 	r->expected = records + (uint64_t)(2 * mix->share[YCSB_INSERT] * (double)operations);
@@ -293,9 +298,9 @@ static uint64_t choose_scan_length(struct ycsb_requests *r)
 {
 	const uint64_t lengths = r->mix.scan_max - r->mix.scan_min + 1;
 
-	return r->mix.scan_min + (r->mix.scan_distribution == YCSB_ZIPFIAN
-						 ? zipf_next(&r->scan_zipf, &r->random)
-						 : nvw_random_below(&r->random, lengths));
+	return r->mix.scan_min + (r->mix.scan_distribution == YCSB_ZIPFIAN ?
+						 zipf_next(&r->scan_zipf, &r->random) :
+						 nvw_random_below(&r->random, lengths));
 }
 
 struct ycsb_request ycsb_requests_next(struct ycsb_requests *r)

@@ -77,8 +77,8 @@ static int allocate_inputs(struct dense_plan *p)
 	return 0;
 }
 
-int dense_prepare(const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed,
-	void **ret_plan)
+int dense_prepare(
+	const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed, void **ret_plan)
 {
 	struct dense_plan *const p = calloc(1, sizeof(*p));
 	int r;
@@ -171,8 +171,8 @@ int dense_run(void *plan, struct nvw_machine *machine)
 	return r ? r : p->kernel->run(p);
 }
 
-int dense_launch_named(struct dense_plan *p, const char *name, nvw_kernel function, const void *args,
-	uint64_t work_items)
+int dense_launch_named(
+	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items)
 {
 	p->launches++;
 	return nvw_launch(p->machine, name, function, args, work_items, p->group_size);
@@ -188,10 +188,12 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		bytes[a->use] += array_bytes(a);
 	}
 	r = nvw_describe_u64(description, "launches", p->launches, "", "kernels, one after the other");
-	r = r ? r : nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
-			    "of arrays that no launch writes");
-	r = r ? r : nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN], "B",
-			    "of the other arrays");
+	r = r ? r :
+		nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
+			"of arrays that no launch writes");
+	r = r ? r :
+		nvw_describe_u64(
+			description, "written_bytes", bytes[DENSE_WRITTEN], "B", "of the other arrays");
 	return r || !p->kernel->report ? r : p->kernel->report(p, description);
 }
 
@@ -232,8 +234,8 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 		return 0;
 	}
 	return nvw_violation(findings, 0,
-		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong",
-		a->name, first, element_text(a, found + first * bytes, is),
+		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong", a->name,
+		first, element_text(a, found + first * bytes, is),
 		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
@@ -245,8 +247,8 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		char *const found = malloc(array_bytes(a));
 		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
-				nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name,
-					a->name);
+				nvw_fail(
+					NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
 
 		r = r ? r : compare(a, found, findings);
 		free(found);

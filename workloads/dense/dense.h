@@ -48,41 +48,43 @@ struct dense_plan {
 
 struct dense_kernel {
 	const char *name;
-	const struct nvw_option *options;       /* sizes of 1 to DENSE_SIZE_MAX, then DENSE_OPTIONS_END */
-	uint64_t least[DENSE_SIZES];            /* a size's least value, where it is not 1, */
-	uint64_t most[DENSE_SIZES];             /* and its greatest, where it is not DENSE_SIZE_MAX */
-	void (*shape)(struct dense_plan *p);    /* dense_array() for each array */
-	void (*fill)(struct dense_plan *p);     /* the inputs, from p->random */
-	int (*run)(struct dense_plan *p);       /* the launches */
-	void (*expect)(struct dense_plan *p);   /* the same on .expected, sequentially */
+	const struct nvw_option *options;     /* sizes of 1 to DENSE_SIZE_MAX, then DENSE_OPTIONS_END */
+	uint64_t least[DENSE_SIZES];          /* a size's least value, where it is not 1, */
+	uint64_t most[DENSE_SIZES];           /* and its greatest, where it is not DENSE_SIZE_MAX */
+	void (*shape)(struct dense_plan *p);  /* dense_array() for each array */
+	void (*fill)(struct dense_plan *p);   /* the inputs, from p->random */
+	int (*run)(struct dense_plan *p);     /* the launches */
+	void (*expect)(struct dense_plan *p); /* the same on .expected, sequentially */
 	int (*report)(struct dense_plan *p, struct nvw_description *description); /* optional */
 };
 
+/* clang-format off */
 #define DENSE_OPTIONS_END                                                                          \
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},                  \
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
+/* clang-format on */
 
 /* Defines the workload nvw_workload_NAME of the file's "static const struct dense_kernel kernel". */
-#define DENSE_WORKLOAD(NAME, SUMMARY)                                                              \
-	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret)   \
-	{                                                                                          \
-		return dense_prepare(&kernel, o, seed, ret);                                       \
-	}                                                                                          \
-	extern const struct nvw_workload nvw_workload_##NAME;                                      \
-	const struct nvw_workload nvw_workload_##NAME = {                                          \
-		.name = #NAME,                                                                     \
-		.summary = SUMMARY,                                                                \
-		.options = options,                                                                \
-		.prepare = prepare,                                                                \
-		.dispose = dense_dispose,                                                          \
-		.run = dense_run,                                                                  \
-		.verify = dense_verify,                                                            \
-		.report = dense_report,                                                            \
+#define DENSE_WORKLOAD(NAME, SUMMARY)                                                            \
+	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
+	{                                                                                        \
+		return dense_prepare(&kernel, o, seed, ret);                                     \
+	}                                                                                        \
+	extern const struct nvw_workload nvw_workload_##NAME;                                    \
+	const struct nvw_workload nvw_workload_##NAME = {                                        \
+		.name = #NAME,                                                                   \
+		.summary = SUMMARY,                                                              \
+		.options = options,                                                              \
+		.prepare = prepare,                                                              \
+		.dispose = dense_dispose,                                                        \
+		.run = dense_run,                                                                \
+		.verify = dense_verify,                                                          \
+		.report = dense_report,                                                          \
 	}
 
 /* shape(): array number i has count elements. */
-void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type,
-	enum dense_use use, uint64_t count);
+void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
+	uint64_t count);
 
 /* fill(): elements that are uniform in [low, high); integers. */
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
@@ -91,12 +93,12 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 /* run(): launches function once for each of work_items. */
 #define dense_launch(p, function, args, work_items) \
 	dense_launch_named(p, #function, function, args, work_items)
-NVW_CHECKED int dense_launch_named(struct dense_plan *p, const char *name, nvw_kernel function,
-	const void *args, uint64_t work_items);
+NVW_CHECKED int dense_launch_named(
+	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
 
 /* The hooks. */
-int dense_prepare(const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed,
-	void **ret_plan);
+int dense_prepare(
+	const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed, void **ret_plan);
 void dense_dispose(void *plan);
 int dense_run(void *plan, struct nvw_machine *machine);
 int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings);

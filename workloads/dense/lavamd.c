@@ -43,8 +43,8 @@ static void fill(struct dense_plan *p)
 }
 
 /* Adds to force what a charge there does here. The potential falls off as a Gaussian of the distance. */
-static inline void interact(double force[VECTOR], const double here[VECTOR], const double there[VECTOR],
-	double charge)
+static inline void interact(
+	double force[VECTOR], const double here[VECTOR], const double there[VECTOR], double charge)
 {
 	const double narrowness = 0.5;
 	const double dot = here[X] * there[X] + here[Y] * there[Y] + here[Z] * there[Z];

@@ -86,8 +86,9 @@ static int report(struct dense_plan *p, struct nvw_description *description)
 		nearest = distances[i] < distances[nearest] ? i : nearest;
 	}
 	r = r ? r : nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
-	r = r ? r : nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
-			    "of the nearest record");
+	r = r ? r :
+		nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
+			"of the nearest record");
 	free(distances);
 	return r;
 }

@@ -118,8 +118,8 @@ static void expect(struct dense_plan *p)
 		int32_t *const line = scores + y * (n + 1), *const before = line - (n + 1);
 
 		for (uint64_t x = 1; x <= n; x++) {
-			line[x] = best(before[x - 1], before[x], line[x - 1],
-				similarity[(y - 1) * n + x - 1]);
+			line[x] =
+				best(before[x - 1], before[x], line[x - 1], similarity[(y - 1) * n + x - 1]);
 		}
 	}
 }

@@ -37,8 +37,8 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-static inline float step(float here, float west, float east, float north, float south, float over,
-	float under)
+static inline float step(
+	float here, float west, float east, float north, float south, float over, float under)
 {
 	return (west + east + north + south + over + under) * (1.0f / 36) - here * (1.0f / 6);
 }
@@ -82,8 +82,8 @@ static int run(struct dense_plan *p)
 			.columns = p->size[COLUMNS],
 			.depth = p->size[DEPTH]};
 
-		r = dense_launch(p, stencil_step, &args,
-			(args.rows - 2) * (args.columns - 2) * (args.depth - 2));
+		r = dense_launch(
+			p, stencil_step, &args, (args.rows - 2) * (args.columns - 2) * (args.depth - 2));
 	}
 	return r;
 }

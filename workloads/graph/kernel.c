@@ -17,9 +17,9 @@
 
 /* Registers of a group's first work-item. */
 struct taker {
-	uint64_t own;        /* queue of the group */
-	uint64_t away;       /* the queue that it takes from now: so many after its own */
-	uint64_t head, tail; /* of that queue, as last seen */
+	uint64_t own;            /* queue of the group */
+	uint64_t away;           /* the queue that it takes from now: so many after its own */
+	uint64_t head, tail;     /* of that queue, as last seen */
 	uint64_t held, held_end; /* tasks of that queue that are taken already */
 	struct graph_counts counts;
 };
@@ -60,8 +60,8 @@ static uint64_t take(const struct graph_args *a, struct taker *t)
 	}
 	while (t->head < t->tail) {
 		const uint64_t count = t->away && a->steals_half ? (t->tail - t->head + 1) / 2 : 1;
-		const uint64_t head = nvw_atomic_compare_exchange(
-			&a->queues[q].head, t->head, t->head + count, NVW_ACQ_REL, t->away ? a->steal : a->own);
+		const uint64_t head = nvw_atomic_compare_exchange(&a->queues[q].head, t->head,
+			t->head + count, NVW_ACQ_REL, t->away ? a->steal : a->own);
 
 		if (head == t->head) {
 			t->head += count;

@@ -202,7 +202,8 @@ int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description
 			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
 	}
 	if (error == 0 && p->algorithm == GRAPH_SSSP) {
-		error = nvw_describe_text(description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");
+		error = nvw_describe_text(
+			description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");
 	}
 	return error;
 }

@@ -107,8 +107,8 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 	uint64_t bytes;
 
 	if (!nvw_heap_is_allocated(c->view.pool, off, &bytes)) {
-		VIOLATION(c, slot, "a published slot points at offset %" PRIu64
-			", which is no allocated block", off);
+		VIOLATION(c, slot,
+			"a published slot points at offset %" PRIu64 ", which is no allocated block", off);
 		return NULL;
 	}
 
@@ -116,8 +116,10 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 	const uint64_t value_bytes = entry == NULL ? 0 : kv_header_value_bytes(entry[1]);
 
 	if (value_bytes == 0 || value_bytes > KV_VALUE_MAX || kv_entry_bytes(value_bytes) > bytes) {
-		VIOLATION(c, off, "a published key points at an entry whose header is not durable "
-			"(value of %" PRIu64 " bytes in a block of %" PRIu64 ")", value_bytes, bytes);
+		VIOLATION(c, off,
+			"a published key points at an entry whose header is not durable "
+			"(value of %" PRIu64 " bytes in a block of %" PRIu64 ")",
+			value_bytes, bytes);
 		return NULL;
 	}
 
@@ -147,8 +149,10 @@ static void check_path(struct check *c, uint64_t index, uint64_t key)
 		uint64_t other;
 
 		if (word == 0) {
-			VIOLATION(c, slot, "key %" PRIu64 " cannot be found: slot %" PRIu64
-				" between its home and its slot is empty", key, i);
+			VIOLATION(c, slot,
+				"key %" PRIu64 " cannot be found: slot %" PRIu64
+				" between its home and its slot is empty",
+				key, i);
 			return;
 		}
 		if (kv_slot_entry(word) != 0 && kv_slot_has_fingerprint(word, hash) &&
@@ -171,8 +175,10 @@ static void check_value(struct check *c, nvw_off entry, uint64_t key, uint64_t h
 	}
 	p->seen[id] = p->checks;
 	if (!may_hold(c, &p->by_key[id], header)) {
-		VIOLATION(c, entry, "key %" PRIu64 " holds a value that was replaced or never put: operation "
-			"%" PRIu64 " was acknowledged", key, last_acked(c, &p->by_key[id]));
+		VIOLATION(c, entry,
+			"key %" PRIu64 " holds a value that was replaced or never put: operation "
+			"%" PRIu64 " was acknowledged",
+			key, last_acked(c, &p->by_key[id]));
 	}
 }
 
@@ -185,8 +191,8 @@ static void check_slot(struct check *c, uint64_t index)
 		return;
 	}
 	if ((word & ~(UINT64_C(0xffff) << 48 | KV_OFF_MASK | KV_DELETED)) != 0 || kv_slot_entry(word) == 0) {
-		VIOLATION(c, slot, "slot %" PRIu64 " holds 0x%016" PRIx64 ", which no operation writes", index,
-			word);
+		VIOLATION(c, slot, "slot %" PRIu64 " holds 0x%016" PRIx64 ", which no operation writes",
+			index, word);
 		return;
 	}
 
@@ -238,7 +244,8 @@ static int check_leaks(struct check *c)
 	const int error = nvw_heap_visit(c->view.pool, count_block, &blocks);
 
 	if (error == 0 && c->error == 0 && blocks != expected) {
-		VIOLATION(c, 0, "%" PRIu64 " blocks and extents are allocated, but the table refers to %" PRIu64,
+		VIOLATION(c, 0,
+			"%" PRIu64 " blocks and extents are allocated, but the table refers to %" PRIu64,
 			blocks, expected);
 	}
 	return error;

@@ -192,8 +192,8 @@ static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t wo
 {
 	uint64_t *const slot = slot_at(&a->pmem, a->table, index);
 	const bool is_split = a->mutation == KV_SPLIT_PUBLISH;
-	const uint64_t seen = nvw_atomic_compare_exchange(slot, 0, is_split ? kv_slot_entry(word) : word,
-		NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	const uint64_t seen = nvw_atomic_compare_exchange(
+		slot, 0, is_split ? kv_slot_entry(word) : word, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 
 	if (seen == 0) {
 		if (is_split) {
@@ -227,8 +227,8 @@ static void publish(const struct kv_batch_args *a, struct change *c)
 		at = probe(&a->pmem, a->table, c->key, at.index);
 	}
 
-	const uint64_t old = nvw_atomic_exchange(slot_at(&a->pmem, a->table, at.index), word, NVW_ACQ_REL,
-		NVW_SCOPE_AGENT);
+	const uint64_t old = nvw_atomic_exchange(
+		slot_at(&a->pmem, a->table, at.index), word, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 
 	if ((old & KV_DELETED) != 0) {
 		count_live(a, 1);
@@ -256,9 +256,9 @@ static void retract(const struct kv_batch_args *a, struct change *c)
 	}
 
 	uint64_t *const slot = slot_at(&a->pmem, a->table, at.index);
-	const uint64_t old = a->mutation == KV_TOMBSTONE_DELETE
-				     ? forget(slot, c)
-				     : nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	const uint64_t old = a->mutation == KV_TOMBSTONE_DELETE ?
+				     forget(slot, c) :
+				     nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 
 	note(a, c, at.index, old, old | KV_DELETED);
 	if ((old & KV_DELETED) == 0) {
@@ -414,8 +414,8 @@ static void move_slot(const struct kv_rebuild_args *a, uint64_t word)
 	uint64_t i = kv_home(a->to, kv_hash(key));
 
 	/* Every key comes once: an occupied slot is another key's. */
-	while (nvw_atomic_compare_exchange(slot_at(&a->pmem, a->to, i), 0, word, NVW_ACQ_REL,
-		       NVW_SCOPE_AGENT) != 0) {
+	while (nvw_atomic_compare_exchange(
+		       slot_at(&a->pmem, a->to, i), 0, word, NVW_ACQ_REL, NVW_SCOPE_AGENT) != 0) {
 		i = kv_next_slot(a->to, i);
 	}
 }

@@ -15,10 +15,10 @@ struct kv_counters {
 
 /* Results of one operation; a get's is the entry's header, which is none of these. */
 enum kv_result {
-	KV_RESULT_NONE = 0,      /* a get: absent; a change: done */
+	KV_RESULT_NONE = 0,          /* a get: absent; a change: done */
 	KV_RESULT_NO_BLOCK = 0xfff0, /* the heap had no block, which provisioning should prevent */
 	KV_RESULT_NO_SLOT,
-	KV_RESULT_TORN, /* an entry whose check does not fit its content */
+	KV_RESULT_TORN,             /* an entry whose check does not fit its content */
 	KV_RESULT_SCANNED = 0xffff, /* | records found << 16 */
 };
 
@@ -30,7 +30,8 @@ struct kv_batch_args {
 	const uint32_t *kinds; /* DRAM */
 	uint64_t *results;     /* DRAM */
 	nvw_off *blocks;       /* DRAM, work-group variant: the entry that each operation is to publish */
-	struct kv_note *notes; /* host memory, which costs no simulated time: for host readers; NULL: there are none */
+	/* host memory, which costs no simulated time: for host readers; NULL: there are none */
+	struct kv_note *notes;
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
 	enum kv_mutation mutation;

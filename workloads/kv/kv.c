@@ -34,9 +34,10 @@ const struct nvw_mutation kv_mutations[] = {
 	[KV_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
 		"operations are acknowledged before the barrier that makes them durable", "observed", NULL},
 	[KV_FREE_BEFORE_PUBLISH] = {"free-before-publish",
-		"no persist barrier between a slot's new entry and the free of its old one", "observed", NULL},
-	[KV_UPDATE_IN_PLACE] = {"update-in-place",
-		"the value of a present key is overwritten where it is", "observed", NULL},
+		"no persist barrier between a slot's new entry and the free of its old one", "observed",
+		NULL},
+	[KV_UPDATE_IN_PLACE] = {"update-in-place", "the value of a present key is overwritten where it is",
+		"observed", NULL},
 	[KV_SPLIT_PUBLISH] = {"split-publish",
 		"a slot is written as two stores, the fingerprint after the offset", "observed", NULL},
 	[KV_TOMBSTONE_DELETE] = {"tombstone-delete",
@@ -69,8 +70,9 @@ const struct nvw_workload nvw_workload_kv = {
 	.summary = "hash table: put, get and delete of 64-bit keys and values of 1 byte to 4 KiB",
 	.options = kv_options,
 	.mutations = kv_mutations,
-	.trial = "count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
-		 "count=600 batch=128 slots=64 scope=workgroup",
+	.trial =
+		"count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
+		"count=600 batch=128 slots=64 scope=workgroup",
 	.prepare = kv_prepare,
 	.dispose = kv_dispose,
 	.pool = kv_pool,

@@ -32,7 +32,7 @@
 #include <nvw/random.h>
 
 enum {
-	KV_ROOT = 0,             /* which root word */
+	KV_ROOT = 0, /* which root word */
 	KV_ENTRY_HEAD_BYTES = 16,
 	KV_VALUE_MAX = 4096,
 	KV_LOG2_SLOTS_MIN = 4,

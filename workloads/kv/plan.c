@@ -112,7 +112,8 @@ static int check_counts(const struct kv_plan *p)
 {
 	if (p->preload > OPS_MAX || p->count > OPS_MAX || op_total(p) > OPS_MAX) {
 		return nvw_fail(NVW_E_USAGE,
-			"kv: expected at most %d operations, found --preload=%" PRIu64 " and --count=%" PRIu64,
+			"kv: expected at most %d operations, found --preload=%" PRIu64
+			" and --count=%" PRIu64,
 			OPS_MAX, p->preload, p->count);
 	}
 	return 0;
@@ -150,7 +151,8 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 		return error;
 	}
 	if (nvw_option_given(options, "keys") || nvw_option_given(options, "mix")) {
-		return nvw_fail(NVW_E_USAGE, "--ycsb says keys and mix: --keys and --mix cannot be given too");
+		return nvw_fail(
+			NVW_E_USAGE, "--ycsb says keys and mix: --keys and --mix cannot be given too");
 	}
 	p->preload = nvw_option_given(options, "preload") ? p->preload : mix.records;
 	p->count = nvw_option_given(options, "count") ? p->count : mix.operations;
@@ -230,9 +232,9 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 /* "tombstone-delete" shows only where keys are deleted and come back. */
 static const char *mix_of(const struct nvw_options *options, const struct kv_plan *p)
 {
-	return p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix")
-		       ? "put=60,delete=40"
-		       : nvw_option_string(options, "mix");
+	return p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix") ?
+		       "put=60,delete=40" :
+		       nvw_option_string(options, "mix");
 }
 
 static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
@@ -248,9 +250,9 @@ static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
 	int error = parse_mix(mix_of(options, p), &mix);
 
 	if (error == 0) {
-		error = keys_is_file(source.source)
-				? plan_file_keys(options, p, source)
-				: plan_generated_keys(p, source, mix.percent[0] == PERCENT);
+		error = keys_is_file(source.source) ?
+				plan_file_keys(options, p, source) :
+				plan_generated_keys(p, source, mix.percent[0] == PERCENT);
 	}
 	if (error == 0) {
 		error = allocate_ops(p);
@@ -395,8 +397,8 @@ static struct need plan_need(const struct kv_plan *p)
 			continue;
 		}
 
-		const unsigned log2_slots = kv_rebuild_log2((struct kv_table){0, need.log2_slots}, need.keys,
-			need.keys, puts);
+		const unsigned log2_slots =
+			kv_rebuild_log2((struct kv_table){0, need.log2_slots}, need.keys, need.keys, puts);
 
 		need.rebuilds += log2_slots != 0;
 		need.log2_slots = log2_slots > need.log2_slots ? log2_slots : need.log2_slots;
@@ -469,7 +471,8 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 		p->scope = KV_SCOPE_WORKGROUP;
 	}
 	if (is_resize && plan_need(p).rebuilds == 0) {
-		return nvw_fail(NVW_E_USAGE, "mutation %s shows only if the table grows: fewer --slots, more --count",
+		return nvw_fail(NVW_E_USAGE,
+			"mutation %s shows only if the table grows: fewer --slots, more --count",
 			kv_mutations[p->mutation].name);
 	}
 	return 0;

@@ -67,7 +67,7 @@ struct kv_plan {
 	uint64_t key_count;
 	uint32_t *index;
 	uint64_t index_mask;
-	uint32_t *changes; /* operations that put or delete, grouped by key */
+	uint32_t *changes;   /* operations that put or delete, grouped by key */
 	uint64_t heap_bytes; /* that the pool needs */
 
 	/* State of the run, for report(). */
@@ -81,7 +81,7 @@ struct kv_plan {
 
 	/* While host readers are served (serve.c), NULL otherwise. */
 	struct nvw_readers *readers;
-	const char *medium; /* the pool's mapped bytes */
+	const char *medium;    /* the pool's mapped bytes */
 	struct kv_note *notes; /* of each operation */
 };
 
@@ -124,6 +124,7 @@ void kv_serve_end(void *plan);
 int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting);
 int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
 	unsigned *ret_count);
-int kv_serve_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
+int kv_serve_judge(
+	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 #endif

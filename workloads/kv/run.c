@@ -36,8 +36,8 @@ static int start(struct run *r, struct kv_plan *plan, struct nvw_machine *machin
 
 	r->pmem.readers = plan->readers;
 
-	const uint64_t n = plan->batch < plan->preload + plan->count ? plan->batch
-								     : plan->preload + plan->count + 1;
+	const uint64_t n =
+		plan->batch < plan->preload + plan->count ? plan->batch : plan->preload + plan->count + 1;
 
 	r->counters = nvw_alloc(machine, sizeof(*r->counters));
 	r->keys = nvw_alloc(machine, n * sizeof(*r->keys));
@@ -78,8 +78,7 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 		.mutation = r->plan->mutation,
 	};
 
-	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items,
-		r->plan->group_size);
+	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items, r->plan->group_size);
 }
 
 static int rebuild(struct run *r, unsigned log2_slots)
@@ -141,8 +140,8 @@ static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 			}
 			last = its;
 		}
-		if ((p->kinds[change] & KV_PUT) != 0 ? kv_header_of(p, change) == result
-						     : result == KV_RESULT_NONE) {
+		if ((p->kinds[change] & KV_PUT) != 0 ? kv_header_of(p, change) == result :
+						       result == KV_RESULT_NONE) {
 			return true;
 		}
 	}
@@ -227,9 +226,9 @@ static int send_batch(struct run *r, uint64_t first, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		r->host_results[i] = KV_RESULT_NONE;
 	}
-	return error != 0 ? error
-			  : nvw_write(r->machine, r->results, r->host_results,
-				    count * sizeof(*r->host_results));
+	return error != 0 ?
+		       error :
+		       nvw_write(r->machine, r->results, r->host_results, count * sizeof(*r->host_results));
 }
 
 static int launch_batch(struct run *r, uint64_t first, uint64_t count)
@@ -390,8 +389,8 @@ int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *d
 		(double)p->used / (double)kv_slot_count(p->table), "ratio", "slots taken at the end");
 
 	for (unsigned i = 0; error == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
-		error = nvw_describe_u64(description, rows[i].name, rows[i].value, rows[i].unit,
-			rows[i].meaning);
+		error = nvw_describe_u64(
+			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
 	}
 	return error;
 }

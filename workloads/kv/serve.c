@@ -115,8 +115,7 @@ int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 		const struct kv_note *const note = &p->notes[op];
 
 		if (note->slot != 0) {
-			const uint64_t durable =
-				__atomic_load_n(words_at(p, note->slot), __ATOMIC_RELAXED);
+			const uint64_t durable = __atomic_load_n(words_at(p, note->slot), __ATOMIC_RELAXED);
 
 			error = publish(p, p->keys[op], durable == note->before ? note->after : durable, op);
 		}
@@ -134,15 +133,19 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 	uint64_t check = kv_check_begin(key, bytes);
 
 	if (entry[0] != key || entry[1] != header || bytes == 0 || bytes > KV_VALUE_MAX) {
-		return nvw_fail(NVW_E_INCONSISTENT, "the entry of key %" PRIu64 " at offset %" PRIu64
-			" has been used again, or never was whole", key, record[ENTRY]);
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"the entry of key %" PRIu64 " at offset %" PRIu64
+			" has been used again, or never was whole",
+			key, record[ENTRY]);
 	}
 	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
 		check = kv_check_add(check, entry[2 + i]);
 	}
-	return kv_check_end(check, bytes) == header ? 0 :
-		nvw_fail(NVW_E_INCONSISTENT, "the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key,
-			record[ENTRY]);
+	return kv_check_end(check, bytes) == header ?
+		       0 :
+		       nvw_fail(NVW_E_INCONSISTENT,
+			       "the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key,
+			       record[ENTRY]);
 }
 
 int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
@@ -229,7 +232,8 @@ static bool is_deleted_since(const struct kv_plan *p, const struct kv_key *k, in
 
 /* What recovery has left must be what was seen, or of a change that may have come after it: those of one batch may come in
  * any order. */
-int kv_serve_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
+int kv_serve_judge(
+	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
 {
 	struct kv_plan *const p = plan;
 	const struct kv_key *const k = &p->by_key[seen->number];
@@ -242,11 +246,12 @@ int kv_serve_judge(void *plan, struct nvw_pool *pool, const struct nvw_sighting 
 
 	const uint64_t found = recovered_state(&v, k->key);
 
-	if (is_value(found) ? batch_of_state(p, k, found) >= since
-			    : !is_value(seen->state) || is_deleted_since(p, k, since)) {
+	if (is_value(found) ? batch_of_state(p, k, found) >= since :
+			      !is_value(seen->state) || is_deleted_since(p, k, since)) {
 		return 0;
 	}
-	return nvw_violation(findings, 0, "key %" PRIu64 ": a host reader saw %s of batch %" PRId64
-		", and recovery %s", k->key, is_value(seen->state) ? "the value" : "the delete", since,
+	return nvw_violation(findings, 0,
+		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", and recovery %s", k->key,
+		is_value(seen->state) ? "the value" : "the delete", since,
 		is_value(found) ? "brought an older value back" : "has taken it back");
 }

@@ -18,8 +18,7 @@ int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
 		return 0;
 	}
 	if (v.table.log2_slots < KV_LOG2_SLOTS_MIN || v.table.log2_slots > KV_LOG2_SLOTS_MAX ||
-		!nvw_heap_is_allocated(pool, v.table.slots, &bytes) ||
-		bytes < 8 * kv_slot_count(v.table)) {
+		!nvw_heap_is_allocated(pool, v.table.slots, &bytes) || bytes < 8 * kv_slot_count(v.table)) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root word %d at offset %" PRIu64 ": expected an allocated table, found "
 			"2^%u slots at offset %" PRIu64 " where %" PRIu64 " bytes are allocated",

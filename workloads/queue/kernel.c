@@ -124,14 +124,14 @@ static void give_batch(const struct queue_args *a, const struct message *m, uint
  * there what is to persist after what others have not stored yet.
  */
 #define ORDER(a) ORDER_UNLESS(a, false, false)
-#define ORDER_UNLESS(a, is_missing, is_narrow)                                                     \
-	({                                                                                         \
-		if (!(is_missing) && (a)->plan->scope == QUEUE_SCOPE_WORKGROUP) {                  \
-			nvw_barrier(NVW_WORKGROUP);                                                \
-			nvw_p_barrier((is_narrow) ? NVW_WORKITEM : NVW_WORKGROUP);                 \
-		} else if (!(is_missing)) {                                                        \
-			nvw_p_barrier_wi();                                                        \
-		}                                                                                  \
+#define ORDER_UNLESS(a, is_missing, is_narrow)                                     \
+	({                                                                         \
+		if (!(is_missing) && (a)->plan->scope == QUEUE_SCOPE_WORKGROUP) {  \
+			nvw_barrier(NVW_WORKGROUP);                                \
+			nvw_p_barrier((is_narrow) ? NVW_WORKITEM : NVW_WORKGROUP); \
+		} else if (!(is_missing)) {                                        \
+			nvw_p_barrier_wi();                                        \
+		}                                                                  \
 	})
 
 static void set_state(const struct queue_args *a, const struct message *m, enum queue_phase phase)
@@ -201,9 +201,9 @@ static void produce_batch(const struct queue_args *a, const struct message *m)
 		set_state(a, m, QUEUE_WRITING); /* (a) */
 		ORDER(a);                       /* (b) */
 	}
-	write_message(a, m); /* (c) */
+	write_message(a, m);                                                             /* (c) */
 	ORDER_UNLESS(a, bug == QUEUE_PUBLISH_BEFORE_PAYLOAD, bug == QUEUE_NARROW_SCOPE); /* (d) */
-	set_state(a, m, QUEUE_FULL); /* (e) */
+	set_state(a, m, QUEUE_FULL);                                                     /* (e) */
 	if (is_early) {
 		give_batch(a, m, 2 * m->lap + 1);
 	}
@@ -289,7 +289,7 @@ static void consume_batch(
 		set_state(a, m, QUEUE_DONE);
 		ORDER(a);
 	}
-	write_records(a, m, consumer, first, digest);                     /* (k) */
+	write_records(a, m, consumer, first, digest);                                   /* (k) */
 	ORDER_UNLESS(a, bug == QUEUE_COMMIT_BEFORE_RECORD, bug == QUEUE_NARROW_EFFECT); /* (l) */
 	if (m->exists) {
 		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1); /* (m) */

@@ -14,7 +14,8 @@
 
 int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 {
-	const uint64_t ring = extent_root(pool, QUEUE_RING_SHAPE), ledger = extent_root(pool, QUEUE_LEDGER_SHAPE);
+	const uint64_t ring = extent_root(pool, QUEUE_RING_SHAPE),
+		       ledger = extent_root(pool, QUEUE_LEDGER_SHAPE);
 	const struct queue_view v = {
 		.pool = pool,
 		.ring = extent_root(pool, QUEUE_RING),
