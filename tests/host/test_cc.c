@@ -568,10 +568,10 @@ static int begin(void **state)
 	split("HOST_RAW_LOGS", raw_logs);
 	snprintf(dir, sizeof dir, "/tmp/nvwave-cc-XXXXXX");
 	if (subjects[0] != NULL && getenv("HOST_CC_CLANG") == NULL) {
-		printf("# skipped: there is no clang, gcc alone is tested\n");
+		printf("# there is no clang: only gcc is tested\n");
 	}
 	if (subjects[0] != NULL && getenv("HOST_CC_CPP") == NULL) {
-		printf("# skipped: there is no C++ compiler\n");
+		printf("# there is no C++ compiler: only C is tested\n");
 	}
 	return nvwave && wrapper && subjects[0] && raw_logs[0] && mkdtemp(dir) ? 0 : -1;
 }
