@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "session.h"
 
-enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 6 };
+enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 7 };
 
 static const char help[] =
 	"nvwave litmus FILE|DIR... [options]\n\n"
@@ -29,7 +29,7 @@ static const char help[] =
 	"  --output-format=X      normal or json [normal]\n";
 
 static const char *const verdicts[VERDICTS] = {"ok", "FORBIDDEN SEEN", "allowed, seen", "allowed, never seen",
-	"not claimed, seen", "not claimed, never seen"};
+	"not claimed, FORBIDDEN SEEN", "not claimed, allowed seen", "not claimed, never seen"};
 
 struct command {
 	struct litmus_options options;

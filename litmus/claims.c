@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which protocol claims which memory model, as a table with reasons. Of a model that is not claimed, a test is run for
- * information.
+ * The known memory models, and which protocol claims which, with reasons. A test of a model that the protocol does not
+ * claim runs for information only.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include <emu.h>
 
+#include "core/units.h"
 #include "litmus.h"
 
 /* Protocols by what they make of scopes. */
@@ -16,8 +18,8 @@
 #define ALL      (WIDENED | KEPT | PROMOTED)
 
 static const struct claim {
-	const char *model; /* how the model's name begins; "" is any */
-	unsigned scopes;   /* of the protocols */
+	const char *model;
+	unsigned scopes; /* of the protocols */
 	bool is_claimed;
 	const char *why;
 } claims[] = {
@@ -29,26 +31,62 @@ static const struct claim {
 		"synchronization of work-group scope stays in the L1, and no instruction reaches into another one"},
 	{"OpenCL", ALL, true,
 		"scopes are kept or widened; atomics are performed at one place of the scope (HRF)"},
-	{"HRF", ALL, true,
-		"scopes are kept or widened; a release passes on all that its CU has (HRF-Indirect)"},
+	{"HRF-Indirect", ALL, true, "scopes are kept or widened; a release passes on all that its CU has"},
+	{"HRF-Direct", ALL, true, "HRF-Indirect is kept, which orders all that HRF-Direct orders"},
+	{"HRF", ALL, true, "HRF-Indirect is kept"},
 	{"PTX", ALL, true,
 		"as HRF; relaxed atomics of one scope meet at one place, fences are atomics of their scope"},
 	{"Vulkan", ALL, true,
 		"as HRF; a release makes available and an acquire makes visible all that the CU has"},
 	{"gope18", ALL, true, "equations 1 to 3 are the memory system's, whatever keeps the caches coherent"},
 	{"x86-TSO", ALL, false, "plain accesses are ordered by nothing but acquires and releases"},
-	{"PArmv8", ALL, false,
+	{"PArmv8 persistency", ALL, false,
 		"a persist barrier orders the stores of its own scope, not what another thread has stored and this one "
 		"has read and flushed (gope18 5)"},
-	{"", ALL, false, "nobody says that the protocols have this model"},
+	{"none", ALL, false, "the test names no memory model"},
 };
+
+enum { CLAIMS = sizeof claims / sizeof *claims };
+
+/* What follows a model's name says which edition is meant: "2 (Batty et al.)", "6.0", "; ...". */
+static bool is_edition(const char *text)
+{
+	const char *const at = text + strspn(text, " ");
+
+	return !*at || *at == ';' || *at == '(' || (at > text && isdigit((unsigned char)*at));
+}
+
+static bool is_model(const char *text, const char *model)
+{
+	const size_t n = strlen(model);
+
+	return !strncmp(text, model, n) && is_edition(text + n);
+}
+
+bool litmus_model_is_known(const char *text, const char **ret_nearest)
+{
+	const char *names[CLAIMS + 1];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CLAIMS; i++) {
+		if (is_model(text, claims[i].model)) {
+			return true;
+		}
+		if (!n || strcmp(names[n - 1], claims[i].model)) {
+			names[n++] = claims[i].model;
+		}
+	}
+	names[n] = NULL;
+	*ret_nearest = nvw_nearest(text, names);
+	return false;
+}
 
 bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why)
 {
 	const unsigned scopes = 1u << emu_protocol_scopes(protocol);
 	const struct claim *c = claims;
 
-	while (strncmp(test->model, c->model, strlen(c->model)) || !(c->scopes & scopes)) {
+	while (!is_model(test->model, c->model) || !(c->scopes & scopes)) {
 		c++;
 	}
 	*ret_why = c->why;

@@ -78,7 +78,7 @@ static void write_script(struct litmus_execution *x, unsigned item)
 			append(x, item, (struct litmus_step){.op = &t->op[i]});
 			push_out(x, item, &t->op[i]);
 			disturb(x, item, i);
-		} else if (is_group_wide(&t->op[i]) && !t->op[i].is_guarded) {
+		} else if (is_group_wide(&t->op[i]) && !t->op[i].condition_count) {
 			append(x, item, (struct litmus_step){.op = &t->op[i]});
 		}
 	}
@@ -141,8 +141,13 @@ static int64_t value_of(const int64_t *registers, struct litmus_value v)
 
 static bool is_skipped(const struct litmus_op *op, const int64_t *registers)
 {
-	return op->is_guarded && !litmus_related(registers[op->guard.register_number], op->guard.relation,
-					 value_of(registers, op->guard.value));
+	for (unsigned i = 0; i < op->condition_count; i++) {
+		if (!litmus_related(registers[op->condition[i].register_number], op->condition[i].relation,
+			    value_of(registers, op->condition[i].value))) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void persist_barrier(enum nvw_group group)

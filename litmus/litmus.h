@@ -30,6 +30,7 @@ enum {
 	LITMUS_OPS = 32, /* of a thread */
 	LITMUS_VARIABLES = 16,
 	LITMUS_REGISTERS = 16, /* of a thread */
+	LITMUS_CONDITIONS = 4, /* of a guard */
 	LITMUS_TERMS = 64,     /* of an outcome, operators and operands */
 	LITMUS_WORD = 32,      /* bytes of a register's or variable's name */
 	LITMUS_TEXT = 160,
@@ -65,18 +66,19 @@ enum litmus_op_kind {
 
 struct litmus_op {
 	enum litmus_op_kind kind;
-	bool is_plain, is_guarded;
+	bool is_plain;
 	enum nvw_order order;
 	enum nvw_scope scope;
 	enum nvw_group group; /* of a persist barrier */
 	unsigned variable;
 	int to;                   /* register for the result; -1: none */
 	struct litmus_value a, b; /* operand or summands; of a compare-exchange: expected and desired */
+	unsigned condition_count; /* the operation is carried out if all conditions hold; 0: always */
 	struct {
 		int register_number;
 		enum litmus_relation relation;
 		struct litmus_value value;
-	} guard;
+	} condition[LITMUS_CONDITIONS];
 };
 
 struct litmus_thread {
@@ -165,7 +167,16 @@ void litmus_state_text(
 
 /* ---- Claims ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the protocol claims the test's model, so that a forbidden outcome would be a mistake; *ret_why says why. */
+/*
+ * Whether the text names a memory model of claims.c, perhaps with its edition ("PTX 6.0", "OpenCL 2 (Batty et al.)");
+ * "none" stands for a test without a model. Otherwise *ret_nearest is the nearest name, or NULL. Letters' case counts.
+ */
+bool litmus_model_is_known(const char *text, const char **ret_nearest);
+
+/*
+ * Whether the protocol claims the test's model, so that a forbidden outcome would be a mistake; *ret_why says why. The
+ * model is a known one.
+ */
 bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why);
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */

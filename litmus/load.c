@@ -124,10 +124,13 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 	}
 	snprintf(test->file, sizeof test->file, "%s", t->path);
 	snprintf(test->name, sizeof test->name, "%s", cell[NAME]);
-	snprintf(test->model, sizeof test->model, "%s", cell[MODEL]);
+	snprintf(test->model, sizeof test->model, "%s", strcmp(cell[MODEL], "-") ? cell[MODEL] : "");
 	test->line = t->line;
 	test->is_racy = !strcmp(cell[RACE_FREE], "false");
-	error = read_column(t, test, cell[INIT], INIT, litmus_take_init);
+	error = !*test->model ? 0 :
+				litmus_check_model(&(struct litmus_reader){
+					.file = t->path, .line = t->line, .test = test});
+	error = error ? error : read_column(t, test, cell[INIT], INIT, litmus_take_init);
 	error = error ? error : read_column(t, test, cell[THREADS], THREADS, litmus_take_threads);
 	error = error ? error : read_column(t, test, cell[OUTCOME], OUTCOME, litmus_take_outcome);
 	error = error ? error : read_column(t, test, cell[VERDICT], VERDICT, litmus_take_verdict);

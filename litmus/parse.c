@@ -343,14 +343,29 @@ static int take_fence(struct litmus_reader *r, struct litmus_thread *t, struct l
 	return take_annotation(r, op, false);
 }
 
+/*
+ * "(wg)", or "(order.scope)": the execution barrier of the work-group, with memory ordered at the scope. The machine's
+ * barrier orders the work-group's memory by itself; a wider scope needs fences around it (add_op).
+ */
 static int take_barrier(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
+	static const char *const orders[] = {"none", "rlx", "acq", "rel", "ar", "sc", NULL};
 	unsigned number;
-	int error = expect(r, "(");
+	int error = expect(r, "("), i;
 
 	(void)t;
 	op->kind = LITMUS_BARRIER;
-	error = error ? error : expect(r, "wg");
+	op->order = NVW_RELAXED;
+	op->scope = NVW_SCOPE_WORKGROUP;
+	if (!error && !accept(r, "wg")) {
+		i = take_choice(r, orders, "wg, or an order and a scope: none, rlx, acq, rel, ar, sc");
+		if (i < 0) {
+			return i;
+		}
+		op->order = i ? (enum nvw_order)(i - 1) : NVW_RELAXED;
+		error = expect(r, ".");
+		error = error ? error : take_scope(r, &op->scope);
+	}
 	error = error ? error : expect(r, ")");
 	return error ? error : take_small(r, &number);
 }
@@ -394,12 +409,49 @@ static int take_persist_barrier(struct litmus_reader *r, struct litmus_thread *t
 
 static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = take_source(r, t, "a register", &op->guard.register_number);
+	int error = 0;
 
-	op->is_guarded = true;
-	error = error ? error : take_relation(r, &op->guard.relation);
-	error = error ? error : take_value(r, t, &op->guard.value);
+	do {
+		const unsigned i = op->condition_count;
+
+		if (i == LITMUS_CONDITIONS) {
+			return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d conditions in a guard", r->file,
+				r->line, LITMUS_CONDITIONS);
+		}
+		error = take_source(r, t, "a register", &op->condition[i].register_number);
+		error = error ? error : take_relation(r, &op->condition[i].relation);
+		error = error ? error : take_value(r, t, &op->condition[i].value);
+		op->condition_count++;
+	} while (!error && accept(r, "&&"));
 	return error ? error : expect(r, "]");
+}
+
+static int append_op(struct litmus_reader *r, struct litmus_thread *t, const struct litmus_op *op)
+{
+	if (t->op_count == LITMUS_OPS) {
+		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d operations in a thread", r->file, r->line,
+			LITMUS_OPS);
+	}
+	t->op[t->op_count++] = *op;
+	return 0;
+}
+
+/* A barrier whose memory is ordered beyond its work-group: a release before it, an acquire after it. */
+static int add_op(struct litmus_reader *r, struct litmus_thread *t, const struct litmus_op *op)
+{
+	const bool is_wide = op->kind == LITMUS_BARRIER && op->scope >= NVW_SCOPE_AGENT;
+	struct litmus_op fence = *op;
+	int error = 0;
+
+	fence.kind = LITMUS_FENCE;
+	if (is_wide && op->order >= NVW_RELEASE) {
+		error = append_op(r, t, &fence);
+	}
+	error = error ? error : append_op(r, t, op);
+	if (!error && is_wide && (op->order == NVW_ACQUIRE || op->order >= NVW_ACQ_REL)) {
+		error = append_op(r, t, &fence);
+	}
+	return error;
 }
 
 static int take_op(struct litmus_reader *r, struct litmus_thread *t)
@@ -420,16 +472,10 @@ static int take_op(struct litmus_reader *r, struct litmus_thread *t)
 		return i;
 	}
 	error = takes[i](r, t, &op);
-	if (!error && t->op_count == LITMUS_OPS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d operations in a thread", r->file, r->line,
-			LITMUS_OPS);
-	}
-	t->op[t->op_count] = op;
-	t->op_count += !error;
-	return error;
+	return error ? error : add_op(r, t, &op);
 }
 
-/* P0@wg0,dev0{op; op} */
+/* P0@wg0,dev0{op; op}; a thread may have no operation. */
 static int take_thread(struct litmus_reader *r)
 {
 	struct litmus_test *const test = r->test;
@@ -454,6 +500,10 @@ static int take_thread(struct litmus_reader *r)
 		error = error ? error : take_small(r, &t->device);
 	}
 	error = error ? error : expect(r, "{");
+	if (!error && accept(r, "}")) {
+		test->thread_count++;
+		return 0;
+	}
 	do {
 		error = error ? error : take_op(r, t);
 	} while (!error && accept(r, ";"));
@@ -656,6 +706,18 @@ int litmus_take_verdict(struct litmus_reader *r)
 	}
 }
 
+int litmus_check_model(const struct litmus_reader *r)
+{
+	const char *near = NULL;
+
+	if (litmus_model_is_known(r->test->model, &near)) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"%s%s%s", r->file, r->line,
+		r->test->model, near ? "; did you mean " : "; docs/litmus.md lists them", near ? near : "",
+		near ? "?" : "");
+}
+
 /* What is missing, or does not fit together. */
 int litmus_complete(struct litmus_reader *r)
 {
@@ -685,8 +747,9 @@ int litmus_complete(struct litmus_reader *r)
 	if (!under && is_persist) {
 		t->under[LITMUS_EPOCH] = t->verdict;
 	}
-	if (!t->thread_count || !t->term_count || !t->verdict) {
+	if (!*t->model || !t->thread_count || !t->term_count || !t->verdict) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,
+			!*t->model       ? "model (\"model none\" says that it has none)" :
 			!t->thread_count ? "thread" :
 			!t->term_count   ? "outcome" :
 					   "verdict");
@@ -713,7 +776,9 @@ static int take_line(struct litmus_reader *r, char *text, size_t room)
 
 static int take_model(struct litmus_reader *r)
 {
-	return take_line(r, r->test->model, sizeof r->test->model);
+	const int error = take_line(r, r->test->model, sizeof r->test->model);
+
+	return error ? error : litmus_check_model(r);
 }
 
 static int take_note(struct litmus_reader *r)

@@ -17,6 +17,8 @@ NVW_CHECKED int litmus_take_threads(struct litmus_reader *reader);
 NVW_CHECKED int litmus_take_outcome(struct litmus_reader *reader);
 NVW_CHECKED int litmus_take_init(struct litmus_reader *reader);
 NVW_CHECKED int litmus_take_verdict(struct litmus_reader *reader);
+/* Whether the test's model is a known one; the message names the nearest. */
+NVW_CHECKED int litmus_check_model(const struct litmus_reader *reader);
 /* What is missing of the test, or does not fit together; marks the variables that are in NVRAM. */
 NVW_CHECKED int litmus_complete(struct litmus_reader *reader);
 

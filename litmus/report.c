@@ -57,7 +57,9 @@ void litmus_report_sort(struct litmus_report *report)
 const char *litmus_report_verdict(const struct litmus_report *r)
 {
 	if (!r->is_claimed) {
-		return r->seen ? "not claimed, seen" : "not claimed, never seen";
+		return !r->seen                    ? "not claimed, never seen" :
+		       r->said == LITMUS_FORBIDDEN ? "not claimed, FORBIDDEN SEEN" :
+						     "not claimed, allowed seen";
 	}
 	if (r->said == LITMUS_FORBIDDEN) {
 		return r->seen ? "FORBIDDEN SEEN" : "ok";

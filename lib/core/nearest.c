@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* "Did you mean": Levenshtein distance, the plain way; words here are short. */
+/* "Did you mean": Levenshtein distance, the plain way; words here are short. Case does not matter. */
 #include "units.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 enum { WORD_MAX = 64 };
+
+static bool is_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
 
 static size_t least(size_t a, size_t b)
 {
@@ -29,7 +36,7 @@ static size_t distance(const char *a, const char *b)
 		for (size_t k = 1; k <= columns; k++) {
 			const size_t above = row[k];
 
-			row[k] = least(least(above, row[k - 1]) + 1, diagonal + (a[i - 1] != b[k - 1]));
+			row[k] = least(least(above, row[k - 1]) + 1, diagonal + !is_same(a[i - 1], b[k - 1]));
 			diagonal = above;
 		}
 	}
@@ -43,8 +50,8 @@ const char *nvw_nearest(const char *word, const char *const *names)
 
 	for (; *names; names++) {
 		/* A beginning is as good as one wrong letter. */
-		const bool begins = strlen(word) > 1 && !strncmp(word, *names, strlen(word));
-		const size_t d = begins ? 1 : distance(word, *names);
+		const bool begins = strlen(word) > 1 && !strncasecmp(word, *names, strlen(word));
+		const size_t far = distance(word, *names), d = begins ? least(far, 1) : far;
 
 		if (d < best_distance || (d == best_distance && !best)) {
 			best = *names;

@@ -72,7 +72,7 @@ static void every_order_of_the_operations_is_run_once(void **state)
 	const struct litmus_options options = {.protocol = "vi"};
 
 	run_text(
-		"test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
 		"verdict allowed",
 		&options);
 	assert_true(report.is_exhaustive);
@@ -80,7 +80,7 @@ static void every_order_of_the_operations_is_run_once(void **state)
 	/* Those with evictions may take other steps before the first operation, never another number of orders. */
 	assert_int_equal(report.schedules, 6 * report.situations);
 	run_text(
-		"test t\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
 		"outcome x==1\nverdict allowed",
 		&options);
 	assert_int_equal(report.schedules, 10 * report.situations);
@@ -91,7 +91,7 @@ static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
 	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
 
 	run_text(
-		"test t\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
 		"verdict allowed",
 		&options);
 	assert_false(report.is_exhaustive);
@@ -104,8 +104,9 @@ static void outcomes_are_counted_by_final_state(void **state)
 	const struct litmus_options options = {.protocol = "vi"};
 	uint64_t all = 0;
 
-	run_text("test t\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) r0<-x}\n"
-		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed",
+	run_text(
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) r0<-x}\n"
+		"outcome 0:r0==0 && 1:r0==0\nverdict allowed",
 		&options);
 	assert_int_equal(report.outcome_count, 4);
 	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
@@ -115,7 +116,7 @@ static void outcomes_are_counted_by_final_state(void **state)
 		all += report.outcome[i].count;
 	}
 	assert_int_equal(all, report.schedules);
-	assert_string_equal(litmus_report_verdict(&report), "not claimed, seen");
+	assert_string_equal(litmus_report_verdict(&report), "not claimed, allowed seen");
 }
 
 static void a_barrier_that_somebody_misses_does_not_end(void **state)
@@ -123,7 +124,7 @@ static void a_barrier_that_somebody_misses_does_not_end(void **state)
 	const struct litmus_options options = {.protocol = "vi"};
 
 	run_text(
-		"test t\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed",
+		"test t\nmodel none\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed",
 		&options);
 	assert_int_equal(report.unfinished, report.schedules);
 	assert_int_equal(report.seen, 0);
@@ -134,7 +135,7 @@ static void the_same_seed_gives_the_same_report(void **state)
 	static struct litmus_report first;
 	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
 	const char *const text =
-		"test t\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
 		" R(plain) r2<-x}\noutcome x==1\nverdict allowed";
 
 	first = *run_text(text, &options);
@@ -250,7 +251,7 @@ static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state
 {
 	const struct litmus_test test = {.model = "OpenCL + remote-scope promotion"},
 				 ptx = {.model = "PTX 6.0"}, tso = {.model = "x86-TSO"},
-				 unknown = {.model = "of my own"};
+				 none = {.model = "none"};
 	const char *why;
 
 	assert_true(litmus_claimed(&test, "rsp", &why));
@@ -260,7 +261,72 @@ static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state
 	assert_false(litmus_claimed(&test, "dh", &why));
 	assert_true(litmus_claimed(&ptx, "dh", &why));
 	assert_false(litmus_claimed(&tso, "gd", &why));
-	assert_false(litmus_claimed(&unknown, "vi", &why));
+	assert_false(litmus_claimed(&none, "vi", &why));
+}
+
+/* One outcome, two verdicts of a model that nothing here claims: the report must not sound the same. */
+static void a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart(void **state)
+{
+	static const char *const said[][2] = {
+		{"forbidden", "not claimed, FORBIDDEN SEEN"}, {"allowed", "not claimed, allowed seen"}};
+	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char text[256];
+
+		snprintf(text, sizeof text,
+			"test t\nmodel x86-TSO\nP0@wg0{W(plain) x=1; W(plain) y=1} || P1@wg1{R(plain) r0<-y;"
+			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict %s",
+			said[i][0]);
+		run_text(text, &options);
+		assert_string_equal(litmus_report_verdict(&report), said[i][1]);
+		assert_false(litmus_has_failed(&report));
+	}
+}
+
+/* The stores before the barrier are read by another work-group that met none: only a release at the device's scope helps. */
+static void a_barrier_with_device_scope_orders_memory_beyond_its_work_group(void **state)
+{
+	static const struct {
+		const char *barrier;
+		bool is_seen;
+	} table[] = {{"BAR(wg) 0", true}, {"BAR(ar.wg) 0", true}, {"BAR(none.wg) 0", true},
+		{"BAR(rel.dev) 0", false}, {"BAR(ar.dev) 0", false}};
+	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
+
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		char text[256];
+
+		snprintf(text, sizeof text,
+			"test t\nmodel none\nP0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || P1@wg1{R(acq.dev) r0<-y;"
+			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict allowed",
+			table[i].barrier);
+		run_text(text, &options);
+		assert_int_equal(report.seen != 0, table[i].is_seen);
+	}
+}
+
+static void an_operation_is_carried_out_only_if_all_conditions_hold(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+
+	run_text(
+		"test t\nmodel none\nP0@wg0{MOV r6=0; MOV r8=1; [r6==0 && r8==1] W(plain) x=1; [r6==0 && r8==0] W(plain) x=2;"
+		" [r6==1 && r8==1] W(plain) x=3}\noutcome x==1\nverdict allowed",
+		&options);
+	assert_int_equal(report.outcome_count, 1);
+	assert_int_equal(report.seen, report.schedules);
+}
+
+static void a_thread_without_operations_does_nothing(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+
+	run_text(
+		"test t\nmodel none\nP0@wg0{} || P1@wg0{W(plain) x=1} || P2@wg1{ }\noutcome x==1\nverdict allowed",
+		&options);
+	assert_int_equal(report.seen, report.schedules);
+	assert_int_equal(report.unfinished, 0);
 }
 
 static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state)
@@ -295,6 +361,10 @@ int main(void)
 		cmocka_unit_test(what_scopes_leave_open_is_seen),
 		cmocka_unit_test(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome),
 		cmocka_unit_test(protocols_without_the_notion_do_not_claim_remote_scopes),
+		cmocka_unit_test(a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart),
+		cmocka_unit_test(a_barrier_with_device_scope_orders_memory_beyond_its_work_group),
+		cmocka_unit_test(an_operation_is_carried_out_only_if_all_conditions_hold),
+		cmocka_unit_test(a_thread_without_operations_does_nothing),
 		cmocka_unit_test(public_tests_show_nothing_forbidden_where_it_is_claimed),
 	};
 

@@ -58,8 +58,8 @@ static void every_operation_is_read(void **state)
 	assert_int_equal(t->thread[0].op[6].b.number, 7);
 	assert_int_equal(t->thread[0].op[6].scope, NVW_SCOPE_REMOTE_AGENT);
 	assert_int_equal(t->thread[0].op[7].scope, NVW_SCOPE_REMOTE_SYSTEM);
-	assert_true(t->thread[1].op[0].is_guarded);
-	assert_int_equal(t->thread[1].op[0].guard.relation, LITMUS_NE);
+	assert_int_equal(t->thread[1].op[0].condition_count, 1);
+	assert_int_equal(t->thread[1].op[0].condition[0].relation, LITMUS_NE);
 	assert_int_equal(t->thread[1].op[6].group, NVW_KERNEL);
 	assert_int_equal(t->variable[0].initial, -2);
 	assert_true(t->variable[1].is_nvram);
@@ -161,6 +161,17 @@ static void mistakes_are_named_with_file_and_line(void **state)
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict maybe\n",
 			"expected forbidden or allowed, found \"maybe\""},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\n", "test t has no verdict"},
+		{"test t\nP0@wg0{R(plain) r0<-x}" TAIL, "test t has no model"},
+		{"test t\nmodel hrf\nP0@wg0{R(plain) r0<-x}" TAIL,
+			"there is no memory model \"hrf\"; did you mean HRF?"},
+		{"test t\nmodel OpenLC 2\nP0@wg0{R(plain) r0<-x}" TAIL, "did you mean OpenCL?"},
+		{"test t\nmodel OpenCL + remote scopes\nP0@wg0{R(plain) r0<-x}" TAIL,
+			"t.litmus:2: there is no memory model \"OpenCL + remote scopes\"; did you mean OpenCL + remote-scope promotion?"},
+		{"test t\nmodel HRF-Indirekt\nP0@wg0{R(plain) r0<-x}" TAIL, "did you mean HRF-Indirect?"},
+		{"test t\nmodel none of them\nP0@wg0{R(plain) r0<-x}" TAIL, "there is no memory model"},
+		{HEAD "P0@wg0{BAR(dev) 0}" TAIL, "expected wg, or an order and a scope"},
+		{HEAD "P0@wg0{[r0==1 && r1==1 && r2==1 && r3==1 && r4==1] MOV r0=1}" TAIL,
+			"more than 4 conditions in a guard"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\nverdict allowed\n", "test t has no outcome"},
 		{HEAD "init x=1\nverdict allowed\n", "test t has no thread"},
 		{HEAD "P0@wg0{R(plain) aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa<-x}",
@@ -248,10 +259,14 @@ static void mistakes_in_a_table_are_named_with_their_line(void **state)
 		{"name\tmodel\tthreads\toutcome\n", ":1: expected a header line with a column \"verdict\""},
 		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\n",
 			":2: the row has 2 columns: no \"threads\""},
-		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\tP0@wg0{W(plain) x=1} junk\tx==1\tallowed\n",
+		{"name\tmodel\tthreads\toutcome\tverdict\na\tPTX\tP0@wg0{W(plain) x=1} junk\tx==1\tallowed\n",
 			":2: column \"threads\": expected its end, found \"junk\""},
-		{"name\tmodel\tthreads\toutcome\tverdict\na\tb\tP0@wg0{W(plain) x=1}\t-\tallowed\n",
+		{"name\tmodel\tthreads\toutcome\tverdict\na\tPTX\tP0@wg0{W(plain) x=1}\t-\tallowed\n",
 			":2: test a has no outcome"},
+		{"name\tmodel\tthreads\toutcome\tverdict\na\t-\tP0@wg0{W(plain) x=1}\tx==1\tallowed\n",
+			":2: test a has no model"},
+		{"name\tmodel\tthreads\toutcome\tverdict\na\tPTY\tP0@wg0{W(plain) x=1}\tx==1\tallowed\n",
+			":2: there is no memory model \"PTY\"; did you mean PTX?"},
 		{"name\tmodel\tthreads\toutcome\tverdict\n", "no litmus test is there"},
 	};
 
