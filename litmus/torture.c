@@ -283,10 +283,6 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 			"lines are only forgotten to be given to another, which empties them"},
 		{"dh", "forget the line",
 			"lines are only forgotten to be given to another, which empties them"},
-		{NULL, "flush remote L1",
-			"the L1 that loses the registration flushes itself again (its grid)"},
-		{NULL, "registration and data to the L2",
-			"an access at the L2 takes the registration back by itself"},
 	};
 
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {

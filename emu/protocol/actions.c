@@ -375,27 +375,6 @@ emu_time coh_register_l1(const struct coh_request *r, emu_time t)
 	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
 }
 
-/* The request goes to the L2, which forwards it to the L1 that has the line. */
-emu_time coh_flush_remote_l1(const struct coh_request *r, emu_time t)
-{
-	struct nvw_machine *const m = r->m;
-	const uint32_t bank = coh_bank_node(m, r->line);
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, r->line);
-	struct emu_cu *const owner = below ? coh_registry_owner(m, below, UINT64_MAX) : NULL;
-
-	if (!owner) {
-		return t;
-	}
-	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), bank, 0, EMU_MESSAGE_CONTROL, t);
-	t = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_CONTROL, t);
-	return coh_flush_whole_l1(m, owner, &m->stats.flushes_atomic_out, t);
-}
-
-emu_time coh_return_to_l2(const struct coh_request *r, emu_time t)
-{
-	return coh_registry_take(r->m, NULL, r->line, UINT64_MAX, t);
-}
-
 /* ---- The synchronization table ------------------------------------------------------------- */
 
 static const struct {

@@ -3,8 +3,8 @@
  * hLRC-scoped: hLRC, with scopes as advice on where an atomic is better performed (alsop16 V.C).
  *
  *	(1) Work-group scope is as hLRC. Wrong advice costs time, not correctness.
- *	(2) Agent and system scope: the atomic is performed at the L2, its registration taken from the L1 that has it, which is
- *	    flushed; a release flushes the local L1 before, an acquire invalidates it after.
+ *	(2) Agent and system scope: the atomic is performed at the L2, which first takes back its registration from the L1 that
+ *	    has it; that L1 is flushed. A release flushes the local L1 before, an acquire invalidates it after.
  */
 #include "lazy.h"
 
@@ -12,26 +12,16 @@
 static const struct coh_row rows[] = {
 	LAZY_DATA,
 	LAZY_SYNCHRONIZATION(NEAR),
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	FAR | LOCAL | AT_L2,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	FAR | AT_REMOTE,	{flush_remote_l1, return_to_l2, ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				FAR | LOCAL | AT_L2,	{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				FAR | AT_REMOTE,	{flush_remote_l1, return_to_l2, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				FAR | LOCAL | AT_L2,	{flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	FAR | LOCAL | AT_L2,	{st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	FAR | AT_REMOTE,	{flush_remote_l1, return_to_l2, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				FAR | LOCAL | AT_L2,	{flush_l1, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				FAR | LOCAL | AT_L2,	{flush_l1, st_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELAXED),				FAR | LOCAL | AT_L2,	{rmw_l2}},
-	{ON(RMW),		ORDER(RELAXED),				FAR | AT_REMOTE,	{flush_remote_l1, return_to_l2, rmw_l2}},
-	{ON(RMW),		ORDER(ACQUIRE),				FAR | LOCAL | AT_L2,	{rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(ACQUIRE),				FAR | AT_REMOTE,	{flush_remote_l1, return_to_l2, rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				FAR | LOCAL | AT_L2,	{flush_l1, rmw_l2}},
-	{ON(RMW),		ORDER(RELEASE),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				FAR | LOCAL | AT_L2,	{flush_l1, rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(ACQ_REL),				FAR | AT_REMOTE,	{flush_l1, flush_remote_l1, return_to_l2, rmw_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	FAR,	{ld_l2}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				FAR,	{ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				FAR,	{flush_l1, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	FAR,	{st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),				FAR,	{flush_l1, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				FAR,	{flush_l1, st_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELAXED),				FAR,	{rmw_l2}},
+	{ON(RMW),		ORDER(ACQUIRE),				FAR,	{rmw_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),				FAR,	{flush_l1, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),				FAR,	{flush_l1, rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

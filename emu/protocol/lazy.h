@@ -67,18 +67,16 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
 /* clang-format on */
 
-/* alsop16 Table 3, hLRC: the same at every scope of the set. */
+/* alsop16 Table 3, hLRC: the same at every scope of the set. One request registers an atomic that another L1 has; the
+ * table's "flush remote L1" is what that L1 does when the request reaches it: [R][REVOKE] of the grid. */
 /* clang-format off */
 #define LAZY_SYNCHRONIZATION(scopes) \
-	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | LOCAL,	{ld_l1}},							\
-	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | AT_L2,	{register_l1, ld_l1, invalidate_l1}},				\
-	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | AT_REMOTE,	{flush_remote_l1, register_l1, ld_l1, invalidate_l1}},		\
-	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | LOCAL,	{st_l1}},							\
-	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | AT_L2,	{register_l1, st_l1, invalidate_l1}},				\
-	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | AT_REMOTE,	{flush_remote_l1, register_l1, st_l1, invalidate_l1}},		\
-	{ON(RMW),		ANY_ORDER,	(scopes) | LOCAL,	{rmw_l1}},							\
-	{ON(RMW),		ANY_ORDER,	(scopes) | AT_L2,	{register_l1, rmw_l1, invalidate_l1}},				\
-	{ON(RMW),		ANY_ORDER,	(scopes) | AT_REMOTE,	{flush_remote_l1, register_l1, rmw_l1, invalidate_l1}}
+	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | LOCAL,		{ld_l1}},				\
+	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, ld_l1, invalidate_l1}},	\
+	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | LOCAL,		{st_l1}},				\
+	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, st_l1, invalidate_l1}},	\
+	{ON(RMW),		ANY_ORDER,	(scopes) | LOCAL,		{rmw_l1}},				\
+	{ON(RMW),		ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, rmw_l1, invalidate_l1}}
 /* clang-format on */
 
 /* A line in R holds registered bytes alone, and no other line holds any; data wait in D. */

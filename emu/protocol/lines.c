@@ -370,9 +370,10 @@ void coh_line_drop_unregistered(struct coh_event *e)
 	e->line->valid &= e->line->dirty | e->line->registered | e->line->read_only;
 }
 
+/* A request that takes the line is a flush of the table (alsop16 Table 3), even if nothing waits. */
 void coh_line_flush_cache(struct coh_event *e)
 {
-	if (length(&e->cu->sfifo)) {
+	if (length(&e->cu->sfifo) || e->reason == COH_BY_REVOKE) {
 		e->t = coh_flush_whole_l1(e->m, e->cu, &e->m->stats.flushes_atomic_out, e->t);
 	}
 }

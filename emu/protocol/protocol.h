@@ -56,8 +56,6 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(unlock_rmws, "unlock all RMWs")                                  \
 	X(register_stores, "register all dirty stores of the local L1")    \
 	X(register_l1, "registration and data to the requesting L1")       \
-	X(flush_remote_l1, "flush remote L1")                              \
-	X(return_to_l2, "registration and data to the L2")                 \
 	X(invalidate_unregistered, "invalidate local L1 (non-registered)") \
 	X(forget_read_only, "forget what is read-only")
 

@@ -59,8 +59,6 @@
 
 #define register_stores         coh_register_stores
 #define register_l1             coh_register_l1
-#define flush_remote_l1         coh_flush_remote_l1
-#define return_to_l2            coh_return_to_l2
 #define invalidate_unregistered coh_invalidate_unregistered
 #define forget_read_only        coh_forget_read_only
 

@@ -58,7 +58,18 @@ static void actions_carry_the_names_of_the_papers(void **state)
 	}
 }
 
-/* The steps of a row as one text. */
+/* Whether the L1 that loses a registration flushes itself first: the grid's part of a transfer. */
+static bool flushes_when_revoked(const struct coh_protocol *p)
+{
+	for (unsigned state = 0; state < p->l1_state_count; state++) {
+		if (p->l1[state * COH_L1_EVENT_COUNT + COH_L1_REVOKE].actions[0] == coh_line_flush_cache) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The steps of a row as one text, behind what the grid does in the L1 that has the bytes. */
 static const char *steps_at(const char *protocol, enum coh_instruction instruction, unsigned order,
 	enum nvw_scope scope, enum coh_place place)
 {
@@ -69,7 +80,10 @@ static const char *steps_at(const char *protocol, enum coh_instruction instructi
 	const struct coh_row *const row =
 		coh_row_find(coh_protocol_find(protocol), instruction, order, scope, place);
 
-	text[0] = 0;
+	snprintf(text, room, "%s",
+		place == COH_PLACE_REMOTE && flushes_when_revoked(coh_protocol_find(protocol)) ?
+			"flush remote L1; " :
+			"");
 	for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
 		snprintf(text + strlen(text), room - strlen(text), "%s%s", s ? "; " : "",
 			coh_action_name(row->steps[s]));
@@ -83,62 +97,69 @@ static const char *steps_text(
 	return steps_at(protocol, instruction, order, scope, COH_PLACE_L2);
 }
 
-/* alsop16 Table 3, row by row, typed from the paper. Where it prints "ST x L1" for hLRC's RMW it means the RMW. */
-static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
-{
-	enum { LD = COH_ATOMIC_LOAD, ST = COH_ATOMIC_STORE, RMW = COH_RMW };
-	enum { ACQ = COH_ACQUIRE, REL = COH_RELEASE, BOTH = COH_ACQ_REL };
-	enum { WG = NVW_SCOPE_WORKGROUP, AGENT = NVW_SCOPE_AGENT, FAR = NVW_SCOPE_REMOTE_AGENT };
-	enum { L1 = COH_PLACE_L1, L2 = COH_PLACE_L2, L1_OF_ANOTHER = COH_PLACE_REMOTE };
+/*
+ * alsop16 Table 3, row by row, typed from the paper. Where it prints "ST x L1" for hLRC's RMW it means the RMW.
+ *
+ * Messages: a request and its answer; for what another L1 has registered the request, its copy to that L1, the answer
+ * from there and the registry's; a broadcast is one, with an answer from each of the three others.
+ */
+enum { LD = COH_ATOMIC_LOAD, ST = COH_ATOMIC_STORE, RMW = COH_RMW };
+enum { ACQ = COH_ACQUIRE, REL = COH_RELEASE, BOTH = COH_ACQ_REL };
+enum { WG = NVW_SCOPE_WORKGROUP, AGENT = NVW_SCOPE_AGENT, FAR = NVW_SCOPE_REMOTE_AGENT };
+enum { L1 = COH_PLACE_L1, L2 = COH_PLACE_L2, L1_OF_ANOTHER = COH_PLACE_REMOTE };
 #define REGISTER  "registration and data to the requesting L1; "
 #define STORES    "register all dirty stores of the local L1; "
 #define SELECTIVE "; invalidate local L1 (non-registered)"
 #define FLUSH_ALL "flush all L1s (broadcast); "
 #define INV_ALL   "invalidate all L1s (broadcast)"
-	static const struct {
-		const char *protocol;
-		int instruction, order, scope, place;
-		const char *actions;
-	} table[] = {
-		{"rsp", LD, ACQ, WG, L2, "LD x at L1"},
-		{"rsp", LD, ACQ, AGENT, L2, "LD x at L2; invalidate local L1"},
-		{"rsp", LD, ACQ, FAR, L2, "LD x at L2; flush all L1s (broadcast); invalidate local L1"},
-		{"rsp", ST, REL, WG, L2, "ST x at L1"},
-		{"rsp", ST, REL, AGENT, L2, "flush local L1; ST x at L2"},
-		{"rsp", ST, REL, FAR, L2,
-			"lock all RMWs; " FLUSH_ALL INV_ALL "; ST x at L2; " INV_ALL "; unlock all RMWs"},
-		{"rsp", RMW, BOTH, WG, L2, "RMW x at L1"},
-		{"rsp", RMW, BOTH, AGENT, L2, "flush local L1; RMW x at L2; invalidate local L1"},
-		{"rsp", RMW, BOTH, FAR, L2,
-			"lock all RMWs; " FLUSH_ALL INV_ALL "; RMW x at L2; " FLUSH_ALL INV_ALL
-			"; unlock all RMWs"},
-		{"denovo-b", LD, ACQ, AGENT, L1, "LD x at L1" SELECTIVE},
-		{"denovo-b", LD, ACQ, AGENT, L2, REGISTER "LD x at L1" SELECTIVE},
-		{"denovo-b", LD, ACQ, AGENT, L1_OF_ANOTHER, REGISTER "LD x at L1" SELECTIVE},
-		{"denovo-b", ST, REL, AGENT, L1, STORES "ST x at L1"},
-		{"denovo-b", ST, REL, AGENT, L2, STORES REGISTER "ST x at L1"},
-		{"denovo-b", ST, REL, AGENT, L1_OF_ANOTHER, STORES REGISTER "ST x at L1"},
-		{"denovo-b", RMW, BOTH, AGENT, L1, STORES "RMW x at L1" SELECTIVE},
-		{"denovo-b", RMW, BOTH, AGENT, L2, STORES REGISTER "RMW x at L1" SELECTIVE},
-		{"denovo-b", RMW, BOTH, AGENT, L1_OF_ANOTHER, STORES REGISTER "RMW x at L1" SELECTIVE},
-		{"hlrc", LD, ACQ, AGENT, L1, "LD x at L1"},
-		{"hlrc", LD, ACQ, AGENT, L2, REGISTER "LD x at L1; invalidate local L1"},
-		{"hlrc", LD, ACQ, AGENT, L1_OF_ANOTHER,
-			"flush remote L1; " REGISTER "LD x at L1; invalidate local L1"},
-		{"hlrc", ST, REL, AGENT, L1, "ST x at L1"},
-		{"hlrc", ST, REL, AGENT, L2, REGISTER "ST x at L1; invalidate local L1"},
-		{"hlrc", ST, REL, AGENT, L1_OF_ANOTHER,
-			"flush remote L1; " REGISTER "ST x at L1; invalidate local L1"},
-		{"hlrc", RMW, BOTH, AGENT, L1, "RMW x at L1"},
-		{"hlrc", RMW, BOTH, AGENT, L2, REGISTER "RMW x at L1; invalidate local L1"},
-		{"hlrc", RMW, BOTH, AGENT, L1_OF_ANOTHER,
-			"flush remote L1; " REGISTER "RMW x at L1; invalidate local L1"},
-	};
+static const struct table_3 {
+	const char *protocol;
+	int instruction, order, scope, place;
+	const char *actions;
+	unsigned messages; /* on a machine of four CUs, when no L1 has anything to flush */
+} table[] = {
+	{"rsp", LD, ACQ, WG, L2, "LD x at L1", 2},
+	{"rsp", LD, ACQ, AGENT, L2, "LD x at L2; invalidate local L1", 2},
+	{"rsp", LD, ACQ, FAR, L2, "LD x at L2; flush all L1s (broadcast); invalidate local L1", 6},
+	{"rsp", ST, REL, WG, L2, "ST x at L1", 0},
+	{"rsp", ST, REL, AGENT, L2, "flush local L1; ST x at L2", 2},
+	{"rsp", ST, REL, FAR, L2,
+		"lock all RMWs; " FLUSH_ALL INV_ALL "; ST x at L2; " INV_ALL "; unlock all RMWs", 22},
+	{"rsp", RMW, BOTH, WG, L2, "RMW x at L1", 2},
+	{"rsp", RMW, BOTH, AGENT, L2, "flush local L1; RMW x at L2; invalidate local L1", 2},
+	{"rsp", RMW, BOTH, FAR, L2,
+		"lock all RMWs; " FLUSH_ALL INV_ALL "; RMW x at L2; " FLUSH_ALL INV_ALL "; unlock all RMWs",
+		26},
+	{"denovo-b", LD, ACQ, AGENT, L1, "LD x at L1" SELECTIVE, 0},
+	{"denovo-b", LD, ACQ, AGENT, L2, REGISTER "LD x at L1" SELECTIVE, 2},
+	{"denovo-b", LD, ACQ, AGENT, L1_OF_ANOTHER, REGISTER "LD x at L1" SELECTIVE, 4},
+	{"denovo-b", ST, REL, AGENT, L1, STORES "ST x at L1", 0},
+	{"denovo-b", ST, REL, AGENT, L2, STORES REGISTER "ST x at L1", 2},
+	{"denovo-b", ST, REL, AGENT, L1_OF_ANOTHER, STORES REGISTER "ST x at L1", 4},
+	{"denovo-b", RMW, BOTH, AGENT, L1, STORES "RMW x at L1" SELECTIVE, 0},
+	{"denovo-b", RMW, BOTH, AGENT, L2, STORES REGISTER "RMW x at L1" SELECTIVE, 2},
+	{"denovo-b", RMW, BOTH, AGENT, L1_OF_ANOTHER, STORES REGISTER "RMW x at L1" SELECTIVE, 4},
+	{"hlrc", LD, ACQ, AGENT, L1, "LD x at L1", 0},
+	{"hlrc", LD, ACQ, AGENT, L2, REGISTER "LD x at L1; invalidate local L1", 2},
+	{"hlrc", LD, ACQ, AGENT, L1_OF_ANOTHER,
+		"flush remote L1; " REGISTER "LD x at L1; invalidate local L1", 4},
+	{"hlrc", ST, REL, AGENT, L1, "ST x at L1", 0},
+	{"hlrc", ST, REL, AGENT, L2, REGISTER "ST x at L1; invalidate local L1", 2},
+	{"hlrc", ST, REL, AGENT, L1_OF_ANOTHER,
+		"flush remote L1; " REGISTER "ST x at L1; invalidate local L1", 4},
+	{"hlrc", RMW, BOTH, AGENT, L1, "RMW x at L1", 0},
+	{"hlrc", RMW, BOTH, AGENT, L2, REGISTER "RMW x at L1; invalidate local L1", 2},
+	{"hlrc", RMW, BOTH, AGENT, L1_OF_ANOTHER,
+		"flush remote L1; " REGISTER "RMW x at L1; invalidate local L1", 4},
+};
 #undef REGISTER
 #undef STORES
 #undef SELECTIVE
 #undef FLUSH_ALL
 #undef INV_ALL
+
+static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
+{
 	static const char *const without_scopes[] = {"denovo-b", "dd", "dd+ro", "hlrc"};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
@@ -163,6 +184,67 @@ static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
 	}
 }
 
+enum { GROUPS = 4 };
+
+struct one_instruction {
+	struct nvw_machine *m;
+	uint64_t *x, *messages; /* host memory: of this instruction */
+	const struct table_3 *row;
+	uint64_t group; /* on the CU of this number */
+};
+
+static void execute_one(const void *args)
+{
+	const struct one_instruction *const a = args;
+	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
+	const enum nvw_order order = orders[a->row->order];
+	const enum nvw_scope scope = (enum nvw_scope)a->row->scope;
+	uint64_t before;
+
+	if (nvw_group_id() != a->group) {
+		return;
+	}
+	before = emu_statistics(a->m)->net_messages;
+	if (a->row->instruction == LD) {
+		(void)nvw_atomic_load(a->x, order, scope);
+	} else if (a->row->instruction == ST) {
+		nvw_atomic_store(a->x, 1, order, scope);
+	} else {
+		(void)nvw_atomic_add(a->x, 1, order, scope);
+	}
+	*a->messages = emu_statistics(a->m)->net_messages - before;
+}
+
+/* The messages of a row, with x where the row has it before. */
+static uint64_t messages_of(const struct table_3 *row)
+{
+	char setting[32];
+	const char *const settings[] = {setting, NULL};
+	uint64_t messages = 0;
+	struct one_instruction a = {.row = row, .messages = &messages};
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "protocol=%s", row->protocol);
+	rig_begin(&rig, 0, settings);
+	a.m = rig.machine;
+	a.x = nvw_alloc(rig.machine, 64);
+	if (row->place != L2) {
+		a.group = row->place == L1_OF_ANOTHER;
+		rig_ok(nvw_launch(rig.machine, "place", execute_one, &a, GROUPS, 1));
+	}
+	a.group = 0;
+	rig_ok(nvw_launch(rig.machine, "execute", execute_one, &a, GROUPS, 1));
+	rig_end(&rig);
+	return messages;
+}
+
+static void each_message_of_table_3_is_sent_once(void **state)
+{
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		assert_int_equal(messages_of(&table[i]), table[i].messages);
+	}
+}
+
 /* alsop16 V.C: work-group scope as hlrc; agent scope at the L2, with explicit coherence actions. */
 static void hlrc_scoped_does_what_the_paper_says(void **state)
 {
@@ -172,7 +254,7 @@ static void hlrc_scoped_does_what_the_paper_says(void **state)
 		"flush local L1; RMW x at L2; invalidate local L1");
 	assert_string_equal(
 		steps_at("hlrc-scoped", COH_ATOMIC_STORE, COH_RELEASE, NVW_SCOPE_AGENT, COH_PLACE_REMOTE),
-		"flush local L1; flush remote L1; registration and data to the L2; ST x at L2");
+		"flush remote L1; flush local L1; ST x at L2");
 	assert_string_equal(
 		steps_at("hlrc-scoped", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT, COH_PLACE_L1),
 		"LD x at L2; invalidate local L1");
@@ -460,6 +542,7 @@ int main(void)
 		cmocka_unit_test(every_row_can_be_reached),
 		cmocka_unit_test(actions_carry_the_names_of_the_papers),
 		cmocka_unit_test(rsp_denovo_and_hlrc_do_what_table_3_says),
+		cmocka_unit_test(each_message_of_table_3_is_sent_once),
 		cmocka_unit_test(hlrc_scoped_does_what_the_paper_says),
 		cmocka_unit_test(
 			dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
