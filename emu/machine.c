@@ -67,10 +67,15 @@ static int protocol_init(struct nvw_machine *m)
 		for (unsigned order = 0; order < COH_ORDERS; order++) {
 			for (unsigned n = 0; n < COH_SCOPES * COH_PLACES; n++) {
 				const unsigned scope = n / COH_PLACES, place = n % COH_PLACES;
-
-				m->rows[instruction][order][scope][place] =
+				const struct coh_row *const row =
 					coh_row_find(m->protocol, instruction, order, scope, place);
-				assert(m->rows[instruction][order][scope][place]);
+
+				if (!row) {
+					return nvw_fail(NVW_E_MODEL,
+						"protocol %s: its table has no row for instruction %u, order %u, scope %u, place %u",
+						m->protocol->name, instruction, order, scope, place);
+				}
+				m->rows[instruction][order][scope][place] = row;
 			}
 		}
 	}

@@ -29,11 +29,42 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static emu_time apply(struct coh_event *e, const struct coh_cell *cell)
+/* The grid says that this cannot happen, so the protocol's table is wrong: the run ends. */
+static emu_time never(struct coh_event *e, unsigned event)
+{
+	static const struct {
+		const char *symbol, *text;
+	} l1_events[] =
+		{
+#define X(name, text) {#name, text},
+			COH_L1_EVENTS(X)
+#undef X
+		},
+	  l2_events[] = {
+#define X(name, text) {#name, text},
+		  COH_L2_EVENTS(X)
+#undef X
+	  };
+	const struct coh_protocol *const p = e->m->protocol;
+
+	if (!e->m->error) {
+		e->m->error = nvw_fail(NVW_E_MODEL,
+			"protocol %s, line %#x: event %s (%s) in state %s of %s is NEVER in the protocol's table",
+			p->name, e->id, e->cu ? l1_events[event].symbol : l2_events[event].symbol,
+			e->cu ? l1_events[event].text : l2_events[event].text,
+			e->cu ? p->l1_states[e->line->state] : p->l2_states[e->line->state],
+			e->cu ? "an L1" : "the L2");
+	}
+	return e->t;
+}
+
+static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned event)
 {
 	const unsigned before = e->line->state;
 
-	assert(cell->possible);
+	if (!cell->possible) {
+		return never(e, event);
+	}
 	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
 		if (cell->actions[i] != e->m->fault.line) {
 			cell->actions[i](e);
@@ -52,7 +83,7 @@ emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_li
 	struct coh_event e = {
 		.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
 
-	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event]);
+	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event], event);
 }
 
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -66,7 +97,7 @@ emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id 
 {
 	struct coh_event e = {.m = m, .cu = NULL, .line = line, .id = id, .reason = reason, .t = t};
 
-	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event]);
+	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event], event);
 }
 
 /* ---- Room ---------------------------------------------------------------------------------- */

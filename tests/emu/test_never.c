@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a protocol's grid calls impossible: when it happens, the run ends, in every build. The tests bring protocols of
+ * their own: the shipped ones with one cell taken out. meson.build builds this file twice, the second time with lines.c
+ * compiled as for a release.
+ */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "protocol/protocol.h"
+
+enum { CELLS_MAX = 256, LINES = 512, WORK_ITEMS = 128, GROUP = 64 };
+
+/* A copy of a protocol whose grids can be changed. */
+struct variant {
+	struct coh_protocol protocol;
+	struct coh_cell l1[CELLS_MAX], l2[CELLS_MAX];
+};
+
+static void copy(struct variant *v, const struct coh_protocol *p)
+{
+	const unsigned l1 = p->l1_state_count * COH_L1_EVENT_COUNT,
+		       l2 = p->l2_state_count * COH_L2_EVENT_COUNT;
+
+	assert_true(l1 <= CELLS_MAX && l2 <= CELLS_MAX);
+	memcpy(v->l1, p->l1, l1 * sizeof *v->l1);
+	memcpy(v->l2, p->l2, l2 * sizeof *v->l2);
+	v->protocol = *p;
+	v->protocol.l1 = v->l1;
+	v->protocol.l2 = v->l2;
+}
+
+struct memory {
+	uint64_t *dram, *nvram;
+};
+
+/* Loads, stores, atomics and barriers of every scope, on more lines than the caches have. */
+static void exercise(const void *args)
+{
+	const struct memory *const p = args;
+	const uint64_t me = nvw_global_id();
+
+	for (uint64_t i = 0; i < 8; i++) {
+		uint64_t *const far = &p->dram[(me * 37 + i * 211) % LINES * 8],
+				*const near = &p->nvram[(me * 53 + i * 101) % LINES * 8 + me % 8];
+		const enum nvw_scope scope = i % 2 ? NVW_SCOPE_AGENT : NVW_SCOPE_WORKGROUP;
+
+		nvw_store(near, nvw_load(near) + 1);
+		(void)nvw_load_read_only(&p->dram[LINES * 8 + i]);
+		nvw_atomic_add(far, 1, NVW_ACQ_REL, scope);
+		(void)nvw_atomic_load(far, NVW_ACQUIRE, scope);
+		nvw_store(far + 1, i);
+		(void)nvw_load(far + 2);
+		if (i % 4 == 3) {
+			nvw_p_barrier_wg();
+		}
+	}
+	nvw_barrier(NVW_KERNEL);
+}
+
+/* The run's result under a protocol. */
+static int run_under(const struct coh_protocol *protocol)
+{
+	static const char *const settings[] = {"gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB",
+		"l1.sfifo=8", "l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2", NULL};
+	struct memory p;
+	struct rig rig;
+	int r;
+
+	rig_begin(&rig, 1, settings);
+	rig.machine->protocol = protocol;
+	for (unsigned n = 0; n < COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES; n++) {
+		(&rig.machine->rows[0][0][0][0])[n] =
+			coh_row_find(protocol, n / (COH_ORDERS * COH_SCOPES * COH_PLACES),
+				n / (COH_SCOPES * COH_PLACES) % COH_ORDERS, n / COH_PLACES % COH_SCOPES,
+				n % COH_PLACES);
+	}
+	p.dram = nvw_alloc(rig.machine, (LINES + 2) * EMU_LINE);
+	p.nvram = (uint64_t *)(void *)rig.nvram;
+	r = nvw_launch(rig.machine, "exercise", exercise, &p, WORK_ITEMS, GROUP);
+	r = r ? r : nvw_persist(rig.machine);
+	rig_end(&rig);
+	return r;
+}
+
+static void the_message_names_protocol_state_and_event(void **state)
+{
+	struct variant v;
+
+	copy(&v, coh_protocol_find("vi"));
+	v.l1[1 * COH_L1_EVENT_COUNT + COH_L1_EVICT].possible = false; /* [V][EVICT] = NEVER */
+	assert_int_equal(run_under(&v.protocol), NVW_E_MODEL);
+	assert_non_null(strstr(nvw_error_message(), "protocol vi"));
+	assert_non_null(strstr(nvw_error_message(), "event EVICT (replace) in state V of an L1"));
+	assert_non_null(strstr(nvw_error_message(), "NEVER"));
+	copy(&v, coh_protocol_find("vi"));
+	v.l2[2 * COH_L2_EVENT_COUNT + COH_L2_FLUSH].possible = false;
+	assert_int_equal(run_under(&v.protocol), NVW_E_MODEL);
+	assert_non_null(strstr(nvw_error_message(), "event FLUSH (flush) in state D of the L2"));
+}
+
+/* Takes out each cell in turn: the run ends with the message, or never needed the cell; nothing hangs or dies. Returns
+ * how many were needed. */
+static unsigned missed(struct variant *v, struct coh_cell *cells, unsigned count)
+{
+	unsigned needed = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		int r;
+
+		if (!cells[i].possible) {
+			continue;
+		}
+		cells[i].possible = false;
+		r = run_under(&v->protocol);
+		if (r) {
+			assert_int_equal(r, NVW_E_MODEL);
+			assert_non_null(strstr(nvw_error_message(), "NEVER"));
+			assert_non_null(strstr(nvw_error_message(), v->protocol.name));
+			needed++;
+		}
+		cells[i].possible = true;
+	}
+	return needed;
+}
+
+static void a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct variant v;
+
+		copy(&v, coh_protocols[i]);
+		assert_int_equal(run_under(&v.protocol), 0);
+		assert_true(missed(&v, v.l1, v.protocol.l1_state_count * COH_L1_EVENT_COUNT) >= 5);
+		assert_true(missed(&v, v.l2, v.protocol.l2_state_count * COH_L2_EVENT_COUNT) >= 4);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_message_names_protocol_state_and_event),
+		cmocka_unit_test(a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
