@@ -12,6 +12,8 @@
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
 
+#include "part.h"
+
 enum { STORES = 4000000, POOL_BYTES = 1 << 20, OPS = 8000, FLAGS = POOL_BYTES / 2, STATES = 400000 };
 
 static const struct nvw_log_info info = {.workload = "bench", .pool_bytes = POOL_BYTES, .atomicity = 8};
@@ -31,7 +33,7 @@ static int fail(void)
 }
 
 /* Stores as wavefronts make them: 64 lanes at a time, values that do not compress. */
-static int write_stores(int fd)
+static int write_stores(int fd, unsigned stores)
 {
 	struct nvw_log_writer *w;
 	struct nvw_log_record r = {
@@ -42,7 +44,7 @@ static int write_stores(int fd)
 		return NVW_E_SYSTEM;
 	}
 	r.kind = NVW_LOG_STORE;
-	for (uint64_t i = 0; i < STORES && !error; i++) {
+	for (uint64_t i = 0; i < stores && !error; i++) {
 		r.time_ps = i / 64 * 1000;
 		r.store.site = 1;
 		r.store.kernel = 1;
@@ -70,12 +72,12 @@ static int read_stores(int fd)
 	return error;
 }
 
-static int bench_log(void)
+static int bench_log(unsigned stores)
 {
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	const double t0 = now();
 
-	if (write_stores(fd)) {
+	if (write_stores(fd, stores)) {
 		return fail();
 	}
 	const double t1 = now();
@@ -84,8 +86,8 @@ static int bench_log(void)
 		return fail();
 	}
 	printf("persist log: written %.1f M records/s, read %.1f M records/s, %.1f bytes a store\n",
-		1e-6 * STORES / (t1 - t0), 1e-6 * STORES / (now() - t1),
-		(double)lseek(fd, 0, SEEK_END) / STORES);
+		1e-6 * stores / (t1 - t0), 1e-6 * stores / (now() - t1),
+		(double)lseek(fd, 0, SEEK_END) / stores);
 	close(fd);
 	return 0;
 }
@@ -133,7 +135,7 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 	return error;
 }
 
-static int bench_states(void)
+static int bench_states(uint64_t states)
 {
 	static const uint8_t zeroes[POOL_BYTES];
 	const int fd = memfd_create("log", MFD_CLOEXEC);
@@ -142,7 +144,7 @@ static int bench_states(void)
 		.initial = zeroes,
 		.bytes = POOL_BYTES,
 		.judge = judge,
-		.options = {.states = STATES, .seed = 1, .jobs = 1, .timeout_ms = 10000},
+		.options = {.states = states, .seed = 1, .jobs = 1, .timeout_ms = 10000},
 	};
 	static struct ct_result r;
 
@@ -158,5 +160,5 @@ static int bench_states(void)
 
 int main(void)
 {
-	return bench_log() || bench_states();
+	return bench_log(part_of(STORES)) || bench_states(part_of(STATES));
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The command's own speed: command.sh NVWAVE
+# The command's own speed: command.sh NVWAVE. PART=N does 1/N of the work.
 set -eu
 run() {
 	printf '%-44s' "$*"
@@ -11,9 +11,10 @@ states() {
 	"$nvwave" crash "$@" --mode=observed | head -n 1
 }
 nvwave=$1
-run kv --count=200000
-run kv --count=400000
-run btree --count=200000
-run btree --count=400000
-states kv --count=2000 --preload=500 --batch=64
-states btree --count=600 --preload=300 --batch=200 --group-size=64
+part=${PART:-1}
+for workload in kv btree; do
+	run $workload --count=$((200000 / part))
+	run $workload --count=$((400000 / part))
+done
+states kv --count=$((2000 / part + 1)) --preload=$((500 / part)) --batch=64
+states btree --count=$((600 / part + 1)) --preload=$((300 / part)) --batch=200 --group-size=64

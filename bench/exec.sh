@@ -4,12 +4,22 @@
 # a machine that does other things besides are no worse than they look: delays are medians of single calls, and the
 # slow-down of transactions is in CPU time.
 #	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC]
+# PART=N does 1/N of the work: every run once, one latency.
 set -eu
 nvwave=$1
 calls=$2
 transactions=$3
 stores=${4-}
 watched=${5-}
+part=${PART:-1}
+asked="100 250 500 1000 3000"
+three="1 2 3"
+five="1 2 3 4 5"
+if [ "$part" -gt 1 ]; then
+	asked=1000
+	three=1
+	five=1
+fi
 dir=$(mktemp -d "${TMPDIR:-/dev/shm}/nvwave-bench-XXXXXX")
 trap 'rm -rf "$dir"' EXIT INT TERM
 
@@ -26,14 +36,14 @@ row() {
 }
 # The median of three runs, column by column.
 medians() {
-	for _ in 1 2 3; do
+	for _ in $three; do
 		"$@" "$calls" "$dir/pool"
 	done | awk '{ for (i = 1; i <= NF; i++) v[i, NR] = $i }
 		END { for (i = 1; i <= NF; i++) {
+			if (NR < 3) { print v[i, 1]; continue }
 			low = v[i, 1] < v[i, 2] ? v[i, 1] : v[i, 2]; high = v[i, 1] + v[i, 2] - low
 			print (v[i, 3] < low ? low : v[i, 3] > high ? high : v[i, 3]) } }'
 }
-asked="100 250 500 1000 3000"
 latency() {
 	ns=$1
 	shift
@@ -53,8 +63,8 @@ printf '%-16s %15s %15s %15s %15s %15s\n' "asked for" persist "copy 256" "chase 
 
 # The least of five: the mean of many calls has all that the machine does besides.
 mean() {
-	for _ in 1 2 3 4 5; do
-		"$@" "$calls" "$dir/pool" loop 5000000
+	for _ in $five; do
+		"$@" "$calls" "$dir/pool" loop $((5000000 / part))
 	done | sort -n | head -n 1
 }
 echo
@@ -65,8 +75,8 @@ latencies of 0 $(mean latency 0)"
 echo
 echo "CPU time of a libpmemobj transaction, in ns"
 "$transactions" "$dir/objects" 1 >/dev/null 2>&1 || true
-plain=$(PMEM_IS_PMEM_FORCE=1 "$transactions" "$dir/objects" 50000)
-recorded=$(run --delays=off --record="$dir/log" -- "$transactions" "$dir/objects" 50000)
+plain=$(PMEM_IS_PMEM_FORCE=1 "$transactions" "$dir/objects" $((50000 / part)))
+recorded=$(run --delays=off --record="$dir/log" -- "$transactions" "$dir/objects" $((50000 / part)))
 echo "without nvwave $plain, recorded $recorded: $(awk "BEGIN { printf \"%.1f\", $recorded / $plain }") times"
 
 if [ -n "$watched" ]; then
@@ -87,8 +97,8 @@ fi
 clat() {
 	rw=$1
 	shift
-	for _ in 1 2 3 4 5; do
-		"$@" fio --name=l --rw="$rw" --bs=64 --size=32k --loops=384 --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
+	for _ in $five; do
+		"$@" fio --name=l --rw="$rw" --bs=64 --size=32k --loops=$((384 / part + 1)) --norandommap=1 --iodepth=1 --direct=1 --sync=1 \
 			--percentile_list=50 --filename="$dir/small" --output-format=json --output="$dir/json" $engine
 		awk '/"50.000000"/ { print $3 + 0 }' "$dir/json"
 	done | sort -n | head -n 1
@@ -111,7 +121,7 @@ printf '%-16s %15s %15s %15s %15s\n' "asked for" write read "write less own" "re
 	done
 }
 
-job="--name=w --ioengine=libpmem --direct=1 --iodepth=1 --rw=randwrite --bs=4k --size=64m --loops=16 --refill_buffers
+job="--name=w --ioengine=libpmem --direct=1 --iodepth=1 --rw=randwrite --bs=4k --size=$((part > 1 ? 1 : 64))m --loops=$((part > 1 ? 1 : 16)) --refill_buffers
 	--filename=$dir/fio --output-format=terse --terse-version=3"
 echo
 echo "fio, libpmem engine, 4 KiB random writes, KiB/s"

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "part.h"
+
 enum { TABLE = 1 << 20, ROUNDS = 4, APPENDS = 100000, SLOTS = 4096 };
 
 static double now_ns(void)
@@ -65,12 +67,12 @@ int main(int argc, char **argv)
 	}
 	double began = now_ns();
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < part_of(ROUNDS); i++) {
 		steps += sort(table);
 	}
 	printf("%.2f ", (now_ns() - began) / (double)steps);
 	began = now_ns();
-	for (uint64_t i = 0; i < APPENDS; i++) {
+	for (uint64_t i = 0; i < part_of(APPENDS); i++) {
 		volatile uint64_t *const line = log + 8 * (i % SLOTS);
 
 		for (unsigned k = 1; k < 8; k++) {
@@ -79,7 +81,7 @@ int main(int argc, char **argv)
 		line[0] = i + 1;
 		persist(line);
 	}
-	printf("%.0f\n", (now_ns() - began) / APPENDS);
+	printf("%.0f\n", (now_ns() - began) / part_of(APPENDS));
 	free(table);
 	return 0;
 }

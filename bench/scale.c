@@ -9,6 +9,7 @@
 #include <nvw/host.h>
 
 #include "kernels.h"
+#include "part.h"
 
 enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3 };
 
@@ -46,8 +47,10 @@ static int measure(const char *protocol, const char *cus, double *ret_ns)
 {
 	struct emu_config config;
 	struct nvw_machine *m = NULL;
-	int r = emu_config_load(&config, "alsop16");
+	int r;
 
+	emu_config_default(&config);
+	r = emu_config_load(&config, "alsop16");
 	r = r ? r : emu_config_set(&config, cus);
 	r = r ? r : emu_config_set(&config, "gpu.wavefronts_per_cu=2");
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
@@ -55,10 +58,10 @@ static int measure(const char *protocol, const char *cus, double *ret_ns)
 	for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
 		struct args args = {.words = nvw_alloc(m, FOOTPRINT),
 			.lines = FOOTPRINT / 64,
-			.rounds = kernels[k].rounds};
+			.rounds = part_of(kernels[k].rounds)};
 
 		ret_ns[k] = 1e9;
-		for (unsigned run = 0; r == 0 && run < RUNS; run++) {
+		for (unsigned run = 0; r == 0 && run < part_of(RUNS); run++) {
 			double begin, each;
 
 			nvw_begin_measurement(m);

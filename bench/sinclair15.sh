@@ -3,7 +3,7 @@
 # sinclair15, figures 2 to 4, on the machine "sinclair15": time, dynamic energy and network traffic under GPU coherence (gd, gh)
 # and DeNovo (dd, dd+ro, dh). sinclair15.sh NVWAVE [ITERATIONS [SEED...]]: of the synchronization benchmarks, each
 # work-group's in the kernel (100, as in the paper; global mutexes have a fifth of it, for all their sections are alike),
-# and what is averaged over (1 2 3).
+# and what is averaged over (1 2 3). FIGURES: those to be measured ("2 3 4").
 set -eu
 nvwave=$1
 iterations=${2:-100}
@@ -15,6 +15,7 @@ trap 'rm -f "$results"' EXIT
 measure() {
 	figure=$1 name=$2 protocols=$3
 	shift 3
+	case ${FIGURES:-2 3 4} in *$figure*) ;; *) return 0 ;; esac
 	for protocol in $protocols; do
 		for seed in $seeds; do
 			"$nvwave" run "$@" --machine=sinclair15 --protocol="$protocol" --seed="$seed" --output-format=json |
@@ -31,7 +32,7 @@ for kernel in backprop pathfinder lud nw sgemm stencil hotspot nn srad lavamd; d
 done
 seeds=$*
 for lock in FAM:fetch-add SLM:sleep SPM:spin SPMBO:spin-backoff; do
-	measure 3 "${lock%:*}_G" "gd dd" mutex --sharing=global --kind="${lock#*:}" --iterations=$((iterations / 5))
+	measure 3 "${lock%:*}_G" "gd dd" mutex --sharing=global --kind="${lock#*:}" --iterations=$(((iterations + 4) / 5))
 	measure 4 "${lock%:*}_L" "gd gh dd dd+ro dh" mutex --sharing=local --kind="${lock#*:}" --iterations="$iterations"
 done
 measure 4 SS_L "gd gh dd dd+ro dh" semaphore --kind=spin --iterations="$iterations"
@@ -58,6 +59,8 @@ awk '
 	}
 	# One measure of all protocols over that of gd, and the geometric mean of the ratios.
 	function figure(f, heading, protocols, i, paper,   n, k, p, b, s, sum) {
+		if (!count[f])
+			return
 		printf "\n%s\n%-11s", heading, ""
 		n = split(protocols, p)
 		for (k = 1; k <= n; k++)
@@ -79,6 +82,8 @@ awk '
 	}
 	# Where the traffic of a protocol goes, over all of gd.
 	function classes(f, protocols,   n, c, k, i, b, p, class, all) {
+		if (!count[f])
+			return
 		n = split(protocols, p)
 		c = split("read register write atomic control", class)
 		printf "\nFigure %s: traffic by class, over all of gd\n%-11s %-6s", f, "", ""

@@ -4,7 +4,6 @@
  * fiber switches of the same run, a figure that travels better between hosts.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <emu.h>
@@ -12,6 +11,7 @@
 
 #include "fiber.h"
 #include "kernels.h"
+#include "part.h"
 
 enum { WORK_ITEMS = 10240, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
 
@@ -24,16 +24,16 @@ static void ping(void)
 	}
 }
 
-static double bare_switch(void)
+static double bare_switch(unsigned switches)
 {
 	static char stack[16384] __attribute__((aligned(64)));
 	const double begin = seconds();
 
 	there = emu_fiber_prepare(stack, stack + sizeof stack, ping);
-	for (unsigned i = 0; i < SWITCHES / 2; i++) {
+	for (unsigned i = 0; i < switches / 2; i++) {
 		emu_fiber_switch(&here, there);
 	}
-	return (seconds() - begin) / SWITCHES;
+	return (seconds() - begin) / switches;
 }
 
 static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)
@@ -54,8 +54,9 @@ int main(void)
 {
 	struct emu_config config;
 	struct nvw_machine *m;
-	struct args hits = {.rounds = 2000}, scattered = {.lines = FOOTPRINT / 64, .rounds = 400};
-	const double bare = bare_switch();
+	struct args hits = {.rounds = part_of(2000)};
+	struct args scattered = {.lines = FOOTPRINT / 64, .rounds = part_of(400)};
+	const double bare = bare_switch(2 * part_of(SWITCHES / 2));
 	struct rusage usage;
 	int r;
 
