@@ -74,11 +74,10 @@ static void pass_message(const void *args)
 		at_store = __LINE__, nvw_store(p->data, 1);
 		at_release = __LINE__, nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
 	} else if (first_of(1)) {
-		for (unsigned i = 0; i < PATIENCE; i++) {
-			at_acquire = __LINE__;
-			if (nvw_atomic_load(p->flag, p->get, p->get_scope) == 1) {
-				break;
-			}
+		uint64_t seen = 0;
+
+		for (unsigned i = 0; i < PATIENCE && seen != 1; i++) {
+			at_acquire = __LINE__, seen = nvw_atomic_load(p->flag, p->get, p->get_scope);
 		}
 		at_load = __LINE__, (void)nvw_load(p->data);
 	}
