@@ -104,10 +104,10 @@ static void bugs_that_need_no_reordering_are_found(void **state)
 /* ---- The oracle ----------------------------------------------------------------------------------- */
 
 /* Runs a small plan, then lets damage() change a copy of the pool and expects the oracle's words. */
-static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
+static void expect_violation_of(const struct ideal_option *given,
+	void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
 {
-	struct subject s = subject_begin(
-		&nvw_workload_kv, OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED, 1 << 20);
+	struct subject s = subject_begin(&nvw_workload_kv, given, 1, KV_UNMUTATED, 1 << 20);
 	struct nvw_pool *copy;
 	struct kv_view v;
 	const char *why;
@@ -126,6 +126,11 @@ static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_vie
 	}
 	ideal_pool_free(copy);
 	subject_end(&s);
+}
+
+static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
+{
+	expect_violation_of(OPTIONS({"count", "8"}, {"keys", "sequential"}), damage, part);
 }
 
 /* The first live slot. */
@@ -206,6 +211,42 @@ static void unplanned_key(struct nvw_pool *pool, struct kv_view *v)
 	((uint64_t *)(ideal_pool_bytes(pool) + v->table.slots))[i] = word;
 }
 
+/* The last byte of a value of KV_VALUE_MAX bytes. */
+static void tear_end_of_value(struct nvw_pool *pool, struct kv_view *v)
+{
+	const nvw_off entry = kv_slot_entry(*live_slot(pool, v));
+
+	ideal_pool_bytes(pool)[entry + kv_entry_bytes(KV_VALUE_MAX) - 1] ^= 1;
+}
+
+/* What the first of two puts of this key wrote; word for word, and whole. */
+static void older_value(struct nvw_pool *pool, struct kv_view *v)
+{
+	uint64_t *const entry = (uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v)));
+	const uint64_t base = kv_value_base(1, entry[0], 0);
+
+	for (unsigned w = 0; w < 8; w++) {
+		entry[2 + w] = kv_value_word(base, w, 64);
+	}
+	entry[1] = kv_value_header(base, entry[0], 64);
+}
+
+/* The deleted key's slot, as it was before. */
+static void undelete(struct nvw_pool *pool, struct kv_view *v)
+{
+	assert_true(*live_slot(pool, v) & KV_DELETED);
+	*live_slot(pool, v) &= ~KV_DELETED;
+}
+
+/* The heap's last 64 bytes become a block that no slot names. */
+static void leak_block(struct nvw_pool *pool, struct kv_view *v)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	uint64_t *const words = (uint64_t *)(ideal_pool_bytes(pool) + g->chunk_table);
+
+	words[(g->bytes - g->chunks) / 64 - 1] = 64;
+}
+
 static void strange_root(struct nvw_pool *pool, struct kv_view *v)
 {
 	struct nvw_recovery report = {0};
@@ -230,6 +271,38 @@ static void a_torn_value_is_noticed(void **state)
 {
 	expect_violation(tear_value, "its value is not durable, or torn");
 	expect_violation(lose_header, "header is not durable");
+}
+
+static void a_large_value_that_is_torn_at_its_end_is_noticed(void **state)
+{
+	expect_violation_of(OPTIONS({"count", "4"}, {"keys", "sequential"}, {"value-size", "4096"}),
+		tear_end_of_value, "its value is not durable, or torn");
+}
+
+static void a_key_with_several_changes_is_noticed_when_it_is_lost(void **state)
+{
+	expect_violation_of(
+		OPTIONS({"count", "6"}, {"records", "1"}, {"batch", "1"}), lose_slot, "is lost: operation 5");
+	expect_violation_of(OPTIONS({"count", "6"}, {"records", "1"}, {"batch", "1"}), delete_slot,
+		"is lost: operation 5");
+}
+
+static void a_value_that_was_replaced_is_noticed(void **state)
+{
+	expect_violation_of(OPTIONS({"count", "2"}, {"records", "1"}, {"batch", "1"}), older_value,
+		"holds a value that was replaced or never put: operation 1");
+}
+
+static void a_deleted_key_that_is_back_is_noticed(void **state)
+{
+	expect_violation_of(OPTIONS({"count", "2"}, {"preload", "1"}, {"records", "1"}, {"batch", "1"},
+				    {"mix", "delete=100"}),
+		undelete, "holds a value that was replaced");
+}
+
+static void a_block_in_no_slot_is_noticed(void **state)
+{
+	expect_violation(leak_block, "10 blocks and extents are allocated, but the table refers to 9");
 }
 
 static void a_wrong_fingerprint_is_noticed(void **state)
@@ -319,6 +392,11 @@ int main(void)
 		cmocka_unit_test(a_lost_acknowledged_put_is_noticed),
 		cmocka_unit_test(a_deleted_key_that_nobody_deleted_is_noticed),
 		cmocka_unit_test(a_torn_value_is_noticed),
+		cmocka_unit_test(a_large_value_that_is_torn_at_its_end_is_noticed),
+		cmocka_unit_test(a_key_with_several_changes_is_noticed_when_it_is_lost),
+		cmocka_unit_test(a_value_that_was_replaced_is_noticed),
+		cmocka_unit_test(a_deleted_key_that_is_back_is_noticed),
+		cmocka_unit_test(a_block_in_no_slot_is_noticed),
 		cmocka_unit_test(a_wrong_fingerprint_is_noticed),
 		cmocka_unit_test(a_slot_without_block_is_noticed),
 		cmocka_unit_test(two_slots_of_one_key_are_noticed),
