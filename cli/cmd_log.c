@@ -131,6 +131,10 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 		print_barrier(s, r);
 		break;
 	case NVW_LOG_ACK:
+		if (r->ack.site != 0) {
+			print_place(s, r->ack.site);
+			printf("  ");
+		}
 		printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
 		if (r->ack.kernel != 0) {
 			printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->ack.kernel,
@@ -262,6 +266,7 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 		put_number(o, "count", r->ack.count);
 		put_number(o, "kernel", r->ack.kernel);
 		if (r->ack.kernel != 0) {
+			put_number(o, "site", r->ack.site);
 			put_number(o, "work_item", r->ack.work_item);
 			put_number(o, "group", r->ack.group);
 			put_number(o, "epoch_wi", r->ack.epoch_wi);

@@ -481,18 +481,20 @@ void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool 
 
 void record_ack(struct nvw_machine *m, const struct record_ack *ack)
 {
+	const bool is_logged = m->record && m->record->log;
 	const struct nvw_log_record record = {.kind = NVW_LOG_ACK,
 		.time_ps = m->now,
 		.ack = {.first = ack->first,
 			.count = ack->count,
 			.kernel = ack->kernel,
+			.site = is_logged && ack->site ? site_id(m, ack->site) : 0,
 			.work_item = ack->work_item,
 			.group = ack->group,
 			.epoch_wi = ack->epoch_wi,
 			.epoch_wg = ack->epoch_wg,
 			.epoch_kr = ack->epoch_kr}};
 
-	if (m->record && m->record->log) {
+	if (is_logged) {
 		log_append(m, &record);
 	}
 }

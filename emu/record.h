@@ -52,6 +52,7 @@ void record_barrier(struct nvw_machine *m, const struct record_barrier *barrier,
 struct record_ack {
 	uint64_t first, count;
 	uint32_t kernel;
+	const struct nvw_site *site; /* NULL: the host's */
 	uint64_t work_item, group;
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
 };

@@ -251,6 +251,7 @@ void persist_acknowledge(
 
 	if (wf) {
 		ack.kernel = m->exec.number;
+		ack.site = wf->requests[lane].site;
 		ack.work_item = wf->first_global + lane;
 		ack.group = wf->group->id;
 		ack.epoch_wi = wf->epoch_wi[lane];

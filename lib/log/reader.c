@@ -483,10 +483,12 @@ static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_recor
 		return false;
 	}
 	c->ack_next = ret->ack.first + ret->ack.count;
+	ret->ack.site = 0;
 	ret->ack.work_item = ret->ack.group = 0;
 	ret->ack.epoch_wi = ret->ack.epoch_wg = ret->ack.epoch_kr = 0;
 	return ret->ack.kernel == 0 ||
-	       (get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) &&
+	       (get_u32(r, &ret->ack.site) && (ret->ack.site == 0 || known_site(r, ret->ack.site)) &&
+		       get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) &&
 		       get_u32(r, &ret->ack.epoch_wi) && get_u32(r, &ret->ack.epoch_wg) &&
 		       get_u32(r, &ret->ack.epoch_kr));
 }

@@ -285,6 +285,7 @@ static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	w->context.ack_next = r->ack.first + r->ack.count;
 	put_varint(w, r->ack.kernel);
 	if (r->ack.kernel != 0) {
+		put_varint(w, r->ack.site);
 		put_varint(w, r->ack.work_item);
 		put_varint(w, r->ack.group);
 		put_varint(w, r->ack.epoch_wi);

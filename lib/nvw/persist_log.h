@@ -12,7 +12,7 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
-enum { NVW_LOG_VERSION = 2, NVW_LOG_LINE_BYTES = 64 };
+enum { NVW_LOG_VERSION = 3, NVW_LOG_LINE_BYTES = 64 };
 
 enum nvw_log_kind {
 	NVW_LOG_SITE = 1, /* a source place gets its number; comes before the first record that uses it */
@@ -89,6 +89,7 @@ struct nvw_log_record {
 			uint64_t first, count;
 			/* Who acknowledged, and in which of its epochs (as store). Kernel 0: the host. */
 			uint32_t kernel;
+			uint32_t site; /* of the acknowledgement; 0: unknown, always so for the host's */
 			uint64_t work_item, group;
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
 		} ack;

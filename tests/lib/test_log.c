@@ -121,6 +121,7 @@ static struct nvw_log_record record_number(uint64_t i)
 		record.ack.count = 1 + i % 5;
 		record.ack.kernel = i / 12 % 2;
 		if (record.ack.kernel != 0) {
+			record.ack.site = i / 24 % 2;
 			record.ack.work_item = nvw_random_below(&r, 1000);
 			record.ack.group = nvw_random_below(&r, 20);
 			record.ack.epoch_wi = 7;
@@ -215,6 +216,7 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 		assert_int_equal(a->ack.first, b->ack.first);
 		assert_int_equal(a->ack.count, b->ack.count);
 		assert_int_equal(a->ack.kernel, b->ack.kernel);
+		assert_int_equal(a->ack.site, b->ack.site);
 		assert_int_equal(a->ack.work_item, b->ack.work_item);
 		assert_int_equal(a->ack.group, b->ack.group);
 		assert_int_equal(a->ack.epoch_wi, b->ack.epoch_wi);
