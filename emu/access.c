@@ -139,6 +139,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	struct coh_request r = {.m = m, .cu = emu_cu_of(wf), .wf = wf, .kind = op & 0xff, .size = size};
 	struct requests q;
 	emu_time done = t;
+	uint64_t queued = 0;
 
 	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_REMOTE_SYSTEM) {
 		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size,
@@ -159,12 +160,31 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = m->buffered ? same_epochs(wf, rest) : rest;
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
-			done = emu_later(done, coh_execute(&r, order, scope, t));
+			const emu_time at = coh_execute(&r, order, scope, t);
+
+			queued |= at == COH_QUEUED ? r.lanes : 0;
+			done = at == COH_QUEUED ? done : emu_later(done, at);
 		}
 	}
+	if (m->races && !m->error && lanes != queued) {
+		races_access(m, wf, lanes & ~queued);
+	}
+	if (queued) {
+		wf->issued = t;
+	} else {
+		count_latency(m, r.kind, done - t);
+	}
+	return done;
+}
+
+void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	wf->served = emu_later(wf->served, t);
 	if (m->races && !m->error) {
 		races_access(m, wf, lanes);
 	}
-	count_latency(m, r.kind, done - t);
-	return done;
+	if (--wf->queued == 0) {
+		count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
+		emu_wake(m, wf, wf->served);
+	}
 }

@@ -177,7 +177,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
 	wf->runnable = wf->live;
 	wf->posted = wf->parked = 0;
-	wf->turns = wf->fair = 0;
+	wf->turns = wf->fair = wf->queued = 0;
 	wf->buffered_stream = wf->buffered_epoch = wf->buffered_tag = 0;
 	for (unsigned lane = 0; lane < lanes; lane++) {
 		char *const bottom = stack_bottom(m, wf, lane);
@@ -374,7 +374,11 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	const emu_time done = emu_access(m, wf, lanes, start);
 
 	wf->runnable |= lanes;
-	emu_wake(m, wf, emu_later(done, start + m->config.issue));
+	if (wf->queued) {
+		wf->served = emu_later(done, start + m->config.issue);
+	} else {
+		emu_wake(m, wf, emu_later(done, start + m->config.issue));
+	}
 }
 
 static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)

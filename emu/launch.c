@@ -424,6 +424,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 	while (m->exec.live_groups) {
 		forget_group(m, m->exec.live_groups);
 	}
+	coh_queue_forget(m);
 	for (uint32_t i = 0; i < m->exec.event_count; i++) {
 		free(m->exec.events[i].what);
 	}

@@ -187,6 +187,8 @@ struct emu_wavefront {
 	uint32_t buffered_stream, buffered_epoch,
 		buffered_tag; /* buffered epoch: barriers so far, current tag */
 	unsigned fair;        /* the lane that guarantee (2) of exec.c prefers next */
+	uint32_t queued; /* requests of the instruction under way that wait for an L1 (protocol/queue.c) */
+	emu_time issued, served; /* while some do: when it was issued, when those that do not are done */
 };
 
 /* Where a work-group can be resident: the wavefront contexts of a part of a CU. */
@@ -285,6 +287,8 @@ struct nvw_machine {
 	struct emu_record *record;     /* persist log and checker: NULL when neither is on */
 	struct emu_buffered *buffered; /* NULL under epoch persistency */
 	bool recalling;                /* an L1 empties itself for a recall */
+	struct coh_queue *queues;      /* protocol/queue.c: of lines that several CUs wait for */
+	emu_time head_start;           /* of the request that is carried out: how long ago it was sent */
 	struct emu_power_cut cut;
 	struct {
 		const char *file; /* NULL: none */
@@ -460,11 +464,19 @@ static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
 	return wf->group->slot->cu;
 }
 
+/* ---- protocol/queue.c ------------------------------------------------------------------------------------- */
+
+/* What waits at the end of a kernel that did not end. The queues themselves belong to events. */
+void coh_queue_forget(struct nvw_machine *m);
+
 /* ---- access.c -------------------------------------------------------------------------------------------- */
 
 /* Carries out the memory instruction that the lanes of mask have posted; returns when its results are
- * there. Sets m->error if an address is bad. */
+ * there. Sets m->error if an address is bad. While requests wait in a queue (wf->queued), the wavefront is not to be
+ * woken: emu_access_served() does it. */
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+/* The request of these lanes has waited in a queue and is done at t. */
+void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
 /* ---- host.c ------------------------------------------------------------------------------------------------ */
 

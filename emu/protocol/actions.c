@@ -541,7 +541,35 @@ static void count_synchronization(const struct coh_request *r, enum nvw_scope sc
 					    &m->stats.sync_l2);
 }
 
-emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+/* Where the bytes of the instruction are. */
+static enum coh_place place_of(const struct coh_request *r, emu_time *t)
+{
+	const enum coh_instruction instruction = instruction_of(r->kind);
+
+	if (!r->m->protocol->registration) {
+		return COH_PLACE_L2;
+	}
+	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
+		/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
+		prepare(r, r->cu, t);
+	}
+	return coh_registry_place(r->m, r->cu, r->line, r->bytes);
+}
+
+static void check_invariants(const struct coh_request *r)
+{
+#ifdef EMU_DEBUG
+	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
+
+	if (broken && !r->m->error) {
+		r->m->error = nvw_fail(
+			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
+	}
+#endif
+}
+
+static emu_time execute_at(
+	const struct coh_request *r, unsigned order, enum nvw_scope scope, enum coh_place place, emu_time t)
 {
 	static const unsigned orders[] = {
 		[NVW_RELAXED] = COH_RELAXED,
@@ -551,29 +579,29 @@ emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
-	const enum coh_instruction instruction = instruction_of(r->kind);
-	enum coh_place place = COH_PLACE_L2;
-
-	if (r->m->protocol->registration) {
-		if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
-			/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
-			prepare(r, r->cu, &t);
-		}
-		place = coh_registry_place(r->m, r->cu, r->line, r->bytes);
-	}
 	if (is_atomic(r)) {
 		count_synchronization(r, scope, place);
 	}
-	t = run(r, r->m->rows[instruction][orders[order]][scope][place]->steps, t);
-#ifdef EMU_DEBUG
-	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
-
-	if (broken && !r->m->error) {
-		r->m->error = nvw_fail(
-			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
-	}
-#endif
+	t = run(r, r->m->rows[instruction_of(r->kind)][orders[order]][scope][place]->steps, t);
+	check_invariants(r);
 	return t;
+}
+
+emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+{
+	const enum coh_place place = place_of(r, &t);
+
+	if (place == COH_PLACE_REMOTE && is_atomic(r) && coh_queue_up(r, order, scope, t)) {
+		return COH_QUEUED;
+	}
+	return execute_at(r, order, scope, place, t);
+}
+
+emu_time coh_execute_now(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+{
+	const enum coh_place place = place_of(r, &t);
+
+	return execute_at(r, order, scope, place, t);
 }
 
 /* ---- The protocols ------------------------------------------------------------------------- */

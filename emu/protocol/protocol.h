@@ -237,8 +237,12 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
 /* How many lanes at most want the same bytes: they are served one after the other. */
 unsigned coh_lanes_serial(const struct coh_request *request);
 
-/* Runs the row of an instruction. order is an enum nvw_order. */
+/* Runs the row of an instruction. order is an enum nvw_order. COH_QUEUED: the request waits (queue.c), and its
+ * wavefront learns from emu_access_served() when it is done. */
+#define COH_QUEUED UINT64_MAX
 emu_time coh_execute(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
+/* The same for a request that has waited. */
+emu_time coh_execute_now(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
 /* Runs a list of actions that belong to no instruction on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
@@ -291,6 +295,12 @@ emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *
 void coh_settle_nvram(struct coh_event *event);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
+
+/* ---- Services of queue.c ---------------------------------------------------------------------------------- */
+
+/* A synchronization request, sent at t, for bytes that another L1 has registered: true if it waits until that L1 has
+ * had them. */
+bool coh_queue_up(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
 
 /* ---- Services of registry.c ------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  *
  * The L2 is the registry. A byte is in the L2 (or below), or one L1 has registered it; then the L2 has no data for
  * it and keeps the CU's number in the data's place. Requests are served in the order in which they reach the
- * L2: a request for bytes that an L1 is still waiting for is forwarded to it and waits there until it has had them
- * (DeNovoSync0's distributed queue); what comes from that CU's own work-items meanwhile is served first.
+ * L2: a request for bytes that an L1 is still waiting for is forwarded to it and waits there until it has had them.
+ * Synchronization forms a queue then (queue.c).
  *
  * Guarantees
  *	(1) A byte is registered in one L1 at most.
@@ -79,6 +79,14 @@ static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
 	return m->protocol->registration == COH_REGISTERS_BYTES ? bytes : UINT64_MAX;
 }
 
+/* When a request gets somewhere that would at t: what has waited in a queue was sent before. */
+static emu_time arrival(struct nvw_machine *m, emu_time t)
+{
+	const emu_time way = t - m->now, spared = way < m->head_start ? way : m->head_start;
+
+	return t - spared;
+}
+
 emu_time coh_registry_take(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
@@ -101,8 +109,8 @@ emu_time coh_registry_take(
 		mask = coh_registry_owned(below, owner) & taken_with(m, bytes);
 		m->stats.l1_revocations++;
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
-		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) +
-		     m->config.l1.probe;
+		at = emu_later(arrival(m, at), line->granted);
+		at = coh_l1_port(m, owner, at, m->config.l1.occupancy) + m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to,
 			(uint32_t)__builtin_popcountll(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
@@ -184,6 +192,7 @@ void coh_line_register(struct coh_event *e)
 	} while (!m->error &&
 		 (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
+	at = arrival(m, at);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
 		EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(at, taken);

@@ -162,6 +162,64 @@ static void local_synchronization_registers_nothing_under_dh_and_does_under_dd(v
 	}
 }
 
+/* ---- The queue of a line ------------------------------------------------------------------- */
+
+enum { QUEUED_GROUPS = 12, LATER = 10 /* cycles, before anybody has been granted anything */ };
+
+struct queue_up {
+	uint64_t *word, *own; /* own: a line for each group */
+	enum nvw_scope scope;
+	uint64_t places[QUEUED_GROUPS], cus[QUEUED_GROUPS]; /* host memory */
+};
+
+/* The first group of each CU asks at once, the others when all of these wait. */
+static void ask_once(const void *args)
+{
+	struct queue_up *const q = (struct queue_up *)(uintptr_t)args;
+	const uint64_t me = nvw_group_id();
+
+	q->cus[me] = nvw_cu_id();
+	for (uint64_t before = 0; before < me; before++) {
+		if (q->cus[before] == q->cus[me]) {
+			for (unsigned i = 0; i < LATER; i++) {
+				nvw_store(&q->own[WORDS * me], i);
+			}
+			break;
+		}
+	}
+	q->places[me] = nvw_atomic_add(q->word, 1, NVW_RELAXED, q->scope);
+}
+
+/* sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. */
+static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct rig rig;
+		struct args p;
+		struct queue_up q = {0};
+		uint64_t cu_at[QUEUED_GROUPS], changes = 0;
+
+		if (!coh_protocols[i]->registration) {
+			continue;
+		}
+		p = begin(&rig, coh_protocols[i]->name, NULL);
+		q.word = p.flag;
+		q.own = p.a;
+		q.scope = p.scope;
+		rig_ok(nvw_launch(rig.machine, "ask_once", ask_once, &q, QUEUED_GROUPS, 1));
+		assert_int_equal(rig_visible(&rig, q.word), QUEUED_GROUPS);
+		for (unsigned group = 0; group < QUEUED_GROUPS; group++) {
+			cu_at[q.places[group]] = q.cus[group];
+		}
+		for (unsigned place = 1; place < QUEUED_GROUPS; place++) {
+			changes += cu_at[place] != cu_at[place - 1];
+		}
+		assert_int_equal(changes, rig.machine->config.cus - 1);
+		assert_int_equal(stats(&rig)->l1_revocations, rig.machine->config.cus - 1);
+		rig_end(&rig);
+	}
+}
+
 /* ---- Persistence --------------------------------------------------------------------------- */
 
 /* Group 0 stores and releases; group 1 takes the line away before group 0 comes to its persist barrier. */
@@ -569,6 +627,7 @@ int main(void)
 		cmocka_unit_test(
 			false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store),
 		cmocka_unit_test(local_synchronization_registers_nothing_under_dh_and_does_under_dd),
+		cmocka_unit_test(the_waiting_requests_of_a_cu_are_served_before_remote_ones),
 		cmocka_unit_test(
 			a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is),
 		cmocka_unit_test(a_dirty_line_stays_registered_after_a_persist_barrier),

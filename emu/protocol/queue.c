@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Synchronization that waits for an L1 that waits itself: DeNovoSync0's distributed queue (sinclair15 3).
+ *
+ * The registry serves requests in the order in which they arrive: each is forwarded to the L1 whose request came before
+ * it. If that L1 still waits for its own registration, the request waits at its MSHR. Requests of that L1's CU wait there,
+ * too, and are all served before the remote one. So the L1s that want a line form a queue, and each serves all of its CU's
+ * work-items when its turn comes.
+ *
+ * The queue of a line is kept in one place here. Its first request is carried out when the L1 that has the line has been
+ * granted it; those of the same CU follow at once, and find the line in their L1. What has waited was sent long ago: the
+ * way of its request to the owner costs no time any more (head_start), but is counted and books what it passes.
+ *
+ * Where a scheduler chooses the order of events, time means nothing, and nothing waits.
+ */
+#include <stdlib.h>
+
+#include "protocol.h"
+
+struct waiting {
+	struct waiting *next;
+	struct coh_request request;
+	unsigned order;
+	enum nvw_scope scope;
+	emu_time since;
+};
+
+struct coh_queue {
+	struct coh_queue *next;
+	emu_line_id line;
+	struct waiting *first, **end;
+};
+
+/* When the L1 that has the bytes of a request may give them up. */
+static emu_time owner_waits_until(const struct coh_request *r)
+{
+	const struct emu_line *const below = emu_cache_peek(&r->m->l2.cache, r->line);
+	const uint64_t bytes = r->m->protocol->registration == COH_REGISTERS_BYTES ? r->bytes : UINT64_MAX;
+	struct emu_cu *const owner =
+		below ? coh_registry_owner(r->m, below, bytes & ~coh_registry_owned(below, r->cu)) : NULL;
+
+	return owner ? emu_cache_peek(&owner->l1, r->line)->granted : 0;
+}
+
+/* Carries out a request and takes it out of the queue, where *place points at it. */
+static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct waiting **place)
+{
+	struct waiting *const served = *place;
+	const struct coh_request *const r = &served->request;
+	emu_time done;
+
+	m->head_start = m->now - served->since;
+	done = coh_execute_now(r, served->order, served->scope, m->now);
+	m->head_start = 0;
+	emu_access_served(m, r->wf, r->lanes, done);
+	*place = served->next;
+	q->end = *place ? q->end : place;
+	free(served);
+}
+
+static void empty(struct coh_queue *q)
+{
+	while (q->first) {
+		struct waiting *const first = q->first;
+
+		q->first = first->next;
+		free(first);
+	}
+}
+
+static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
+{
+	struct coh_queue **place = &m->queues;
+
+	while (*place != q) {
+		place = &(*place)->next;
+	}
+	*place = q->next;
+	empty(q);
+	free(q);
+}
+
+/* The first request, and all of its CU. */
+static void serve(struct nvw_machine *m, void *what)
+{
+	struct coh_queue *const q = what;
+	const struct emu_cu *const cu = q->first->request.cu;
+
+	serve_one(m, q, &q->first);
+	for (struct waiting **place = &q->first; *place && !m->error;) {
+		if ((*place)->request.cu == cu) {
+			serve_one(m, q, place);
+		} else {
+			place = &(*place)->next;
+		}
+	}
+	if (q->first && !m->error) {
+		emu_schedule(m, emu_later(m->now, owner_waits_until(&q->first->request)), serve, q);
+	} else {
+		remove_queue(m, q);
+	}
+}
+
+static struct coh_queue *queue_of(const struct nvw_machine *m, emu_line_id line)
+{
+	struct coh_queue *q = m->queues;
+
+	while (q && q->line != line) {
+		q = q->next;
+	}
+	return q;
+}
+
+static struct coh_queue *open_queue(struct nvw_machine *m, emu_line_id line, emu_time until)
+{
+	struct coh_queue *const q = calloc(1, sizeof *q);
+
+	if (q) {
+		q->line = line;
+		q->end = &q->first;
+		q->next = m->queues;
+		m->queues = q;
+		emu_schedule(m, until, serve, q);
+	}
+	return q;
+}
+
+bool coh_queue_up(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct coh_queue *q = queue_of(m, r->line);
+	const emu_time until = owner_waits_until(r);
+	struct waiting *last;
+
+	if (m->scheduler.choose || (!q && until <= t)) {
+		return false;
+	}
+	last = malloc(sizeof *last);
+	q = q || !last ? q : open_queue(m, r->line, until);
+	if (!last || !q) {
+		free(last);
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a request that waits");
+		return false;
+	}
+	*last = (struct waiting){.request = *r, .order = order, .scope = scope, .since = t};
+	*q->end = last;
+	q->end = &last->next;
+	r->wf->queued++;
+	return true;
+}
+
+void coh_queue_forget(struct nvw_machine *m)
+{
+	for (struct coh_queue *q = m->queues; q; q = q->next) {
+		empty(q);
+	}
+	m->queues = NULL; /* their memory is that of events */
+}
