@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "core/describe.h"
+#include "pool/header.h"
 #include "pool_command.h"
 #include "registry.h"
 #include "session.h"
@@ -87,12 +88,21 @@ static int add_structure(struct nvw_pool *pool, json_t *report)
 	return r;
 }
 
+/* A pool opens with one whole page of its two. */
+static const char *header_text(const struct nvw_pool *pool)
+{
+	static const char *const text[] = {"whole", "damaged, its copy is whole; nvwave recover mends it",
+		"whole, its copy is damaged; nvwave recover mends it"};
+
+	return text[nvw__header_damaged(pool)];
+}
+
 static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	json_t *const report = json_pack("{s:s, s:s, s:I, s:I, s:I}", "pool", nvw_pool_path(pool), "layout",
-		g->layout, "bytes", (json_int_t)g->bytes, "streams", (json_int_t)g->streams, "log_entries",
-		(json_int_t)g->log_entries);
+	json_t *const report = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "pool", nvw_pool_path(pool),
+		"header", header_text(pool), "layout", g->layout, "bytes", (json_int_t)g->bytes, "streams",
+		(json_int_t)g->streams, "log_entries", (json_int_t)g->log_entries);
 	int r = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the report"), checked = 0;
 
 	r = r ? r : add_epochs(pool, c->flag_given, report);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An exploration in a file. See checkpoint.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nvw/input.h>
 #include <xxhash.h>
 
 #include "checkpoint.h"
@@ -139,10 +141,16 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan *plan,
 	struct ct_worker *worker, unsigned workers)
 {
-	FILE *const f = fopen(path, "rbe");
+	int fd, error = nvw_input_open(path, O_RDONLY, &fd);
+
+	if (error) {
+		return error == -ENOENT ? 0 : error;
+	}
+	FILE *const f = fdopen(fd, "rb");
 
 	if (f == NULL) {
-		return errno == ENOENT ? 0 : nvw_fail_errno("%s", path);
+		close(fd);
+		return nvw_fail_errno("%s", path);
 	}
 	XXH64_state_t *const h = XXH64_createState();
 	int r = NVW_E_MEMORY;

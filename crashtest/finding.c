@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nvw/input.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -26,6 +27,9 @@
  *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd | XXH64 (8)
  */
 enum { MAGIC_BYTES = 8, HEAD_BYTES = 8 + 4 + 4 + 8 + 8, VERSION = 1, JSON_MAX = 1 << 26 };
+
+static const uint64_t file_bytes_max = UINT64_C(1) << 32, image_bytes_max = UINT64_C(1) << 35;
+
 #define MAGIC "NVWFIND\n"
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
@@ -225,42 +229,6 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-static int read_whole(const char *path, uint8_t **ret_data, size_t *ret_bytes)
-{
-	FILE *const f = fopen(path, "rbe");
-	uint8_t *data = NULL;
-	size_t bytes = 0, room = 0, n = 1;
-
-	if (f == NULL) {
-		return nvw_fail_errno("%s", path);
-	}
-	while (n > 0) {
-		if (bytes == room) {
-			uint8_t *const grown = realloc(data, room ? 2 * room : 1 << 16);
-
-			if (grown == NULL) {
-				break;
-			}
-			data = grown;
-			room = room ? 2 * room : 1 << 16;
-		}
-		n = fread(data + bytes, 1, room - bytes, f);
-		bytes += n;
-	}
-	const int error = ferror(f) ? nvw_fail_errno("%s", path) :
-			  n > 0     ? nvw_fail(NVW_E_MEMORY, "%s: no memory", path) :
-				      0;
-
-	fclose(f);
-	if (error) {
-		free(data);
-		return error;
-	}
-	*ret_data = data;
-	*ret_bytes = bytes;
-	return 0;
-}
-
 static int damaged(const char *path, uint64_t off, const char *expected)
 {
 	return nvw_fail(
@@ -310,6 +278,11 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 		return damaged(path, HEAD_BYTES, "a JSON object");
 	}
 	s->bytes = get(file + 16, 8);
+	/* What is packed says its own size, so the header is not believed. */
+	if (ZSTD_getFrameContentSize(file + HEAD_BYTES + text, packed) != s->bytes ||
+		s->bytes > image_bytes_max) {
+		return damaged(path, 16, "the size of the image that is packed");
+	}
 	s->image = malloc(s->bytes + 1);
 	if (s->image == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
@@ -324,14 +297,14 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 int ct_saved_load(const char *path, struct ct_saved *ret_saved)
 {
 	struct ct_saved s = {0};
-	uint8_t *file;
-	size_t size;
-	int error = read_whole(path, &file, &size);
+	char *file;
+	uint64_t size;
+	int error = nvw_input_read(path, file_bytes_max, &file, &size);
 
 	if (error) {
 		return error;
 	}
-	error = parse(path, file, size, &s);
+	error = parse(path, (const uint8_t *)file, size, &s);
 	free(file);
 	if (error) {
 		ct_saved_free(&s);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nvw/input.h>
+
 #include "checker.h"
 #include "finding.h"
 #include "group.h"
@@ -18,12 +20,14 @@
 static bool is_persist_log(const char *path)
 {
 	char magic[6] = "";
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const bool whole = fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic;
+	int fd;
 
-	if (fd >= 0) {
-		close(fd);
+	if (nvw_input_open(path, O_RDONLY, &fd)) {
+		return false;
 	}
+	const bool whole = read(fd, magic, sizeof magic) == sizeof magic;
+
+	close(fd);
 	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
 }
 
@@ -51,16 +55,16 @@ bool ct_is_block_log(const char *path)
 /* The file's bytes, zeros up to a whole line. */
 static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
 	uint64_t at = 0;
+	int fd, error = nvw_input_open(path, O_RDONLY, &fd);
 
-	if (fd < 0 || fstat(fd, &s)) {
-		const int error = nvw_fail_errno("%s", path);
-
-		if (fd >= 0) {
-			close(fd);
-		}
+	if (error) {
+		return error;
+	}
+	if (fstat(fd, &s)) {
+		error = nvw_fail_errno("%s", path);
+		close(fd);
 		return error;
 	}
 	*ret_size = (uint64_t)s.st_size;
@@ -88,9 +92,30 @@ static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, 
 
 /* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
 
-/* What is in it; refuses what is not of a program on the host, or of a block device. */
-static int count_records(
-	const char *path, int fd, struct ct_store_log *counts, uint64_t *ret_pool, bool *ret_blocks)
+/* A program may make its file longer and leave the new part alone, but hardly by more than this. */
+static const uint64_t untouched_max = UINT64_C(1) << 30;
+
+/* Where the bytes end that a record is about. */
+static uint64_t end_of(const struct nvw_log_record *r)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		return r->store.off + r->store.bytes;
+	case NVW_LOG_FLUSH:
+		return r->flush.off + r->flush.bytes;
+	case NVW_LOG_HOST:
+		return r->host.off + r->host.bytes;
+	case NVW_LOG_ISSUE:
+		return r->issue.off + NVW_LOG_LINE_BYTES;
+	default:
+		return 0;
+	}
+}
+
+/* What is in it; refuses what is not of a program on the host, or of a block device. known: bytes of the image; the
+ * header's claim is believed as far as these or the records reach, and a bit more. */
+static int count_records(const char *path, int fd, uint64_t known, struct ct_store_log *counts,
+	uint64_t *ret_pool, bool *ret_blocks)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
@@ -112,8 +137,14 @@ static int count_records(
 				path);
 			break;
 		}
+		known = end_of(&r) > known ? end_of(&r) : known;
 	}
 	nvw_log_reader_close(reader);
+	if (!error && *ret_pool > known && *ret_pool - known > untouched_max) {
+		error = nvw_fail(NVW_E_INPUT,
+			"%s: the log says that it is of %llu bytes; its records and the image end at %llu",
+			path, (unsigned long long)*ret_pool, (unsigned long long)known);
+	}
 	return error;
 }
 
@@ -123,14 +154,15 @@ static int open_persist_log(const char *path, struct ct_store_log *counts, int *
 {
 	uint64_t pool = 0;
 
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	int error = *ret_fd < 0 ? nvw_fail_errno("%s", path) :
-				  count_records(path, *ret_fd, counts, &pool, ret_blocks);
+	int error = nvw_input_open(path, O_RDONLY, ret_fd);
+
+	error = error ? error : count_records(path, *ret_fd, *bytes, counts, &pool, ret_blocks);
 
 	if (error) {
 		return error;
 	}
 	if (pool > ((*bytes + 63) & ~UINT64_C(63))) {
+		pool = (pool + 63) & ~UINT64_C(63);
 		uint8_t *const longer = calloc(pool / 64, 64);
 
 		if (longer == NULL) {

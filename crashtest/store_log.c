@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nvw/input.h>
+
 #include "store_log.h"
 
 enum { MAPPINGS_MAX = 64, FIELDS_MAX = 64, SITES_MAX = 4096, STORE_BYTES_MAX = 4096 };
@@ -382,15 +384,15 @@ static int convert(struct converter *c)
 
 static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
 {
-	const int fd = open(c->path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
+	int fd, error = nvw_input_open(c->path, O_RDONLY, &fd);
 
-	if (fd < 0 || fstat(fd, &s)) {
-		const int error = nvw_fail_errno("%s", c->path);
-
-		if (fd >= 0) {
-			close(fd);
-		}
+	if (error) {
+		return error;
+	}
+	if (fstat(fd, &s)) {
+		error = nvw_fail_errno("%s", c->path);
+		close(fd);
 		return error;
 	}
 	if (s.st_size == 0) {

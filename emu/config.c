@@ -14,8 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nvw/input.h>
+
 #include "core/units.h"
 #include "machines.h"
+
+enum { MACHINE_BYTES_MAX = 1 << 20 };
 
 /* clang-format off */
 static const char *const topologies[] = {
@@ -234,6 +238,10 @@ int emu_config_set(struct emu_config *c, const char *assignment)
 struct reading {
 	struct emu_config config;
 	char error[512];
+	const char *next; /* of the text, what is left */
+	int line;         /* of what has been handed on last */
+	int too_long;     /* the line that is longer than libinih takes, or 0 */
+	int room;         /* for such a line */
 };
 
 /* Called by libinih for each key; 0 is a mistake in the line. */
@@ -262,23 +270,76 @@ static const char *shipped(const char *name)
 	return NULL;
 }
 
-static FILE *open_machine(const char *name_or_path)
+/*
+ * The next line for libinih, as fgets() would read it. libinih takes what does not fit as a line of its own, so a key
+ * that stands far to the right in a comment would count: of a long comment only the mark is handed on, any other
+ * long line is a mistake.
+ */
+static char *next_line(char *to, int room, void *stream)
 {
-	const char *const text = shipped(name_or_path);
+	struct reading *const r = stream;
+	const size_t blanks = strspn(r->next, " \t"), n = strcspn(r->next, "\n");
+	const bool is_comment = r->next[blanks] == ';' || r->next[blanks] == '#';
 
-	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : fopen(name_or_path, "r");
+	if (!*r->next || r->too_long) {
+		return NULL;
+	}
+	r->line++;
+	if (!is_comment && n + 2 > (size_t)room) {
+		r->too_long = r->line;
+		r->room = room - 2;
+		return NULL;
+	}
+	snprintf(to, (size_t)room, "%.*s\n", is_comment ? 0 : (int)n, r->next);
+	r->next += n + (r->next[n] == '\n');
+	return to;
 }
 
-static int not_found(const char *name)
+/* The text of a shipped machine, or of a file; *ret_file is to be freed. */
+static int machine_text(const char *name_or_path, const char **ret_text, char **ret_file)
+{
+	uint64_t bytes;
+	int error;
+
+	*ret_file = NULL;
+	*ret_text = shipped(name_or_path);
+	if (*ret_text) {
+		return 0;
+	}
+	error = nvw_input_read(name_or_path, MACHINE_BYTES_MAX, ret_file, &bytes);
+	if (error) {
+		return error;
+	}
+	*ret_text = *ret_file;
+	if (memchr(*ret_file, 0, bytes)) {
+		free(*ret_file);
+		*ret_file = NULL;
+		return nvw_fail(NVW_E_INPUT, "%s: a 0 byte: not text", name_or_path);
+	}
+	return 0;
+}
+
+static int not_found(const char *name, int error)
 {
 	const char *const near = nvw_nearest(name, emu_machine_names());
 
-	if (strchr(name, '/') || strchr(name, '.')) {
-		return nvw_fail(NVW_E_CONFIG, "machine file %s: %s", name, strerror(errno));
+	if (error != -ENOENT || strchr(name, '/') || strchr(name, '.')) {
+		return nvw_fail(NVW_E_CONFIG, "machine file %s", nvw_error_message());
 	}
 	return near ? nvw_fail(NVW_E_CONFIG, "no machine is called %s; did you mean %s?", name, near) :
 		      nvw_fail(NVW_E_CONFIG,
 			      "no machine is called %s, and no file is (see nvwave list machines)", name);
+}
+
+/* 0, or the first line with a mistake. */
+static int parse(struct reading *r)
+{
+	const int line = ini_parse_stream(next_line, r, on_key, r);
+
+	if (!line && r->too_long) {
+		snprintf(r->error, sizeof r->error, "a line has at most %d bytes", r->room);
+	}
+	return line ? line : r->too_long;
 }
 
 static void take_name(struct emu_config *c, const char *path)
@@ -296,16 +357,14 @@ static void take_name(struct emu_config *c, const char *path)
 int emu_config_load(struct emu_config *config, const char *name_or_path)
 {
 	struct reading r = {.config = *config};
-	FILE *const f = open_machine(name_or_path);
-	int line;
+	char *file;
+	int line = machine_text(name_or_path, &r.next, &file);
 
-	if (!f) {
-		return not_found(name_or_path);
+	if (line) {
+		return not_found(name_or_path, line);
 	}
-	line = ini_parse_file(f, on_key, &r);
-	if (fclose(f) != 0 && line == 0) {
-		return nvw_fail_errno("machine file %s", name_or_path);
-	}
+	line = parse(&r);
+	free(file);
 	if (line) {
 		return nvw_fail(NVW_E_CONFIG, "%s:%d: %s", name_or_path, line,
 			r.error[0] ? r.error : "expected [section], key = value or a comment");

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nvw/input.h>
+
 #include "parse.h"
 
 enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
@@ -15,35 +17,16 @@ enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
 
 static int read_all(const char *path, char **ret_text)
 {
-	FILE *const f = fopen(path, "r");
-	char *text = NULL;
-	size_t n = 0, room = 0;
+	uint64_t bytes;
+	char *text;
 
-	if (!f) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
+	if (nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes)) {
+		return nvw_fail(NVW_E_INPUT, "%s", nvw_error_message());
 	}
-	do {
-		char *const grown = realloc(text, room += 65536);
-
-		if (!grown) {
-			break;
-		}
-		text = grown;
-		n += fread(text + n, 1, room - n - 1, f);
-	} while (n == room - 1 && n < FILE_BYTES_MAX);
-	if (ferror(f) || !text || n >= FILE_BYTES_MAX || memchr(text, 0, n)) {
-		const int error = nvw_fail(NVW_E_INPUT, "%s: %s", path,
-			ferror(f)           ? strerror(errno) :
-			!text               ? "no memory" :
-			n >= FILE_BYTES_MAX ? "more than 16 MiB" :
-					      "a 0 byte: not text");
-
-		fclose(f);
+	if (memchr(text, 0, bytes)) {
 		free(text);
-		return error;
+		return nvw_fail(NVW_E_INPUT, "%s: a 0 byte: not text", path);
 	}
-	fclose(f);
-	text[n] = 0;
 	*ret_text = text;
 	return 0;
 }

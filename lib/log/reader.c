@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <nvw/input.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -682,10 +683,11 @@ int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader
 
 int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
+	const int error = nvw_input_open(path, O_RDONLY, &fd);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
+	if (error) {
+		return error;
 	}
 	return nvw_log_open_fd(fd, path, ret_reader);
 }

@@ -19,6 +19,8 @@
 
 #include <libpmem.h>
 
+#include <nvw/input.h>
+
 #include "internal.h"
 
 enum { DEFAULT_LOG_ENTRIES = 64 };
@@ -115,9 +117,9 @@ static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t byte
 
 /* ---- Open ------------------------------------------------------------------------------------------ */
 
-static int open_file(struct nvw_pool *pool, int flags, mode_t permissions)
+static int create_file(struct nvw_pool *pool)
 {
-	pool->lock_fd = open(pool->path, flags | O_CLOEXEC, permissions);
+	pool->lock_fd = open(pool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (pool->lock_fd < 0) {
 		const int error = errno;
 
@@ -126,15 +128,20 @@ static int open_file(struct nvw_pool *pool, int flags, mode_t permissions)
 	return 0;
 }
 
+static int open_file(struct nvw_pool *pool, int access)
+{
+	const int error = nvw_input_open(pool->path, access, &pool->lock_fd);
+
+	return error == NVW_E_INPUT ? nvw_fail(NVW_E_NOT_A_POOL, "%s, not a pool", nvw_error_message()) :
+				      error;
+}
+
 static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
 {
 	struct stat st;
 
 	if (fstat(pool->lock_fd, &st) != 0) {
 		return nvw_fail_errno("%s", pool->path);
-	}
-	if (!S_ISREG(st.st_mode)) {
-		return nvw_fail(NVW_E_NOT_A_POOL, "%s: found no regular file, expected a pool", pool->path);
 	}
 	if (st.st_size == 0) {
 		return nvw_fail(NVW_E_NOT_A_POOL, "%s: the file is empty, expected a pool", pool->path);
@@ -147,7 +154,7 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 {
 	const bool writes = mode == NVW_POOL_WRITE;
 	uint64_t bytes = 0;
-	int error = open_file(pool, writes ? O_RDWR : O_RDONLY, 0);
+	int error = open_file(pool, writes ? O_RDWR : O_RDONLY);
 
 	error = error ? error : lock(pool, writes);
 	error = error ? error : file_bytes(pool, &bytes);
@@ -278,7 +285,7 @@ int nvw_pool_create(const char *path, const struct nvw_pool_params *params, stru
 		return error;
 	}
 	pool->geometry = geometry;
-	error = open_file(pool, O_RDWR | O_CREAT | O_EXCL, 0666);
+	error = create_file(pool);
 	if (error) {
 		nvw_pool_close(pool);
 		return error;

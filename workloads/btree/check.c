@@ -263,7 +263,7 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 static void walk_tree(struct walk *w)
 {
 	const nvw_off root = nvw_pool_word(w->pool, nvw_pool_root_off(nvw_pool_geometry(w->pool), 0));
-	const struct btree_node *const node = nvw_pool_at(w->pool, root, sizeof *node);
+	const struct btree_node *const node = root % 8 ? NULL : nvw_pool_at(w->pool, root, sizeof *node);
 	nvw_off first = root, above = 0;
 
 	if (!root || !node || (node->info & ~UINT64_C(0xff)) != BTREE_MAGIC ||

@@ -8,9 +8,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nvw/input.h>
 
 enum { BLOCK_BYTES = 64 * 1024 };
+
+/* What a small file may unpack to. */
+static const uint64_t bytes_max = UINT64_C(1) << 32;
 
 struct content {
 	char *bytes;
@@ -53,17 +58,42 @@ static int read_all(struct archive *a, const char *path, struct content *c)
 			return 0;
 		}
 		c->used += (uint64_t)n;
+		if (c->used > bytes_max) {
+			return nvw_fail(
+				NVW_E_INPUT, "%s: more than %" PRIu64 " bytes of content", path, bytes_max);
+		}
 	}
 }
 
-static int read_archive(struct archive *a, const char *path, struct content *c)
+struct source {
+	int fd;
+	char block[BLOCK_BYTES];
+};
+
+/* libarchive's own reader of files names no cause. */
+static la_ssize_t read_block(struct archive *a, void *context, const void **ret_block)
+{
+	struct source *const s = context;
+	ssize_t n;
+
+	do {
+		n = read(s->fd, s->block, sizeof s->block);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		archive_set_error(a, errno, "cannot be read: %s", strerror(errno));
+	}
+	*ret_block = s->block;
+	return n;
+}
+
+static int read_archive(struct archive *a, const char *path, struct source *s, struct content *c)
 {
 	struct archive_entry *entry;
 
 	if (archive_read_support_filter_all(a) < ARCHIVE_WARN ||
 		archive_read_support_format_raw(a) != ARCHIVE_OK ||
 		archive_read_support_format_empty(a) != ARCHIVE_OK ||
-		archive_read_open_filename(a, path, BLOCK_BYTES) != ARCHIVE_OK) {
+		archive_read_open(a, s, NULL, read_block, NULL) != ARCHIVE_OK) {
 		return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
 	}
 
@@ -80,26 +110,18 @@ static int read_archive(struct archive *a, const char *path, struct content *c)
 
 int bytes_slurp(const char *path, char **ret_content, uint64_t *ret_bytes)
 {
-	struct stat st;
+	struct source s;
 
-	/* libarchive's own messages for these two name no cause. */
-	if (stat(path, &st) != 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	}
-	if (S_ISDIR(st.st_mode)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a file, found a folder", path);
+	if (nvw_input_open_stream(path, &s.fd)) {
+		return nvw_fail(NVW_E_INPUT, "%s", nvw_error_message());
 	}
 
 	struct archive *const a = archive_read_new();
-
-	if (a == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to read %s", path);
-	}
-
 	struct content c = {0};
-	int error = read_archive(a, path, &c);
+	int error = a ? read_archive(a, path, &s, &c) : nvw_fail(NVW_E_MEMORY, "no memory to read %s", path);
 
 	archive_read_free(a);
+	close(s.fd);
 	if (error == 0 && c.used == 0) {
 		error = nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
 	}

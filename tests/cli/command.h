@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command run as a process, in a folder of the test's own that is also its TMPDIR. */
+#ifndef TESTS_CLI_COMMAND_H
+#define TESTS_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct command_outcome {
+	int status; /* of the exit; -1: it died of a signal */
+	double seconds;
+	char out[1 << 18], err[8192];
+};
+
+/* Makes the folder; false with a message if NVWAVE names no command. */
+bool command_begin(void);
+void command_end(void);
+const char *command_dir(void);
+
+/* All of these take the words of a command line, split at blanks; %D in them is the folder. */
+pid_t command_start(const char *words);
+const struct command_outcome *command_wait(pid_t pid);
+const struct command_outcome *command_run(const char *words);
+
+/* Fails the test unless the status is this one and both texts are found in what the command says. */
+void command_expect(const char *words, int status, const char *out, const char *err);
+
+/* Of a file in the folder. */
+void command_write(const char *name, const void *bytes, size_t n);
+void command_remove(const char *name);
+
+/* Entries of the folder; those that begin with a dot do not count. */
+unsigned command_files(void);
+
+#endif

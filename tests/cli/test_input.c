@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the command is given to read: folders, devices and pipes in the place of files, and files that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <nvw/persist_log.h>
+
+#include "command.h"
+
+/* Every option and argument that names a file, where the file's name goes. */
+static const char *const readers[] = {
+	"run mutex --machine=%s",
+	"run kv --keys=%s",
+	"run kv --keys=binary:%s",
+	"run kv --ycsb=%s",
+	"run pagerank --graph=%s",
+	"inspect %s",
+	"recover %s",
+	"replay %s",
+	"log dump %s",
+	"litmus %s",
+	"crash --store-log=%s --image=%%D/image --check=true",
+};
+
+enum { READERS = sizeof readers / sizeof *readers };
+
+static void each_reader_refuses(const char *path, const char *message)
+{
+	command_write("image", "", 1);
+	for (unsigned i = 0; i < READERS; i++) {
+		char words[512];
+
+		snprintf(words, sizeof words, readers[i], path);
+		if (!strncmp(words, "litmus", 6) && !strcmp(path, "%D")) {
+			continue; /* a folder of tests is what it takes */
+		}
+		command_expect(words, 2, "", message);
+	}
+	command_remove("image");
+}
+
+static void a_folder_is_no_input_file(void **state)
+{
+	each_reader_refuses("%D", "found a folder");
+}
+
+static void a_device_is_no_input_file(void **state)
+{
+	each_reader_refuses("/dev/zero", "found a device");
+}
+
+static void an_error_of_reading_is_not_the_end_of_the_file(void **state)
+{
+	static const unsigned of_whole_files[] = {0, 1, 2, 3, 4, 7, 8, 9};
+
+	for (unsigned i = 0; i < sizeof of_whole_files / sizeof *of_whole_files; i++) {
+		char words[512];
+
+		snprintf(words, sizeof words, readers[of_whole_files[i]], "/proc/self/mem");
+		command_expect(words, 2, "", "Input/output error");
+	}
+}
+
+static void a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(void **state)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/pipe", command_dir());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	command_expect("inspect %D/pipe", 2, "", "found a pipe");
+	command_expect("run mutex --machine=%D/pipe", 2, "", "nobody writes to this pipe");
+	command_expect("run kv --keys=%D/pipe", 2, "", "nobody writes to this pipe");
+	command_expect("litmus %D/pipe", 2, "", "nobody writes to this pipe");
+	command_expect("replay %D/pipe", 2, "", "nobody writes to this pipe");
+	command_remove("pipe");
+}
+
+/* Its writer opens it late, and writes in two goes. */
+static void a_pipe_is_read_to_its_end(void **state)
+{
+	char path[256];
+	pid_t writer;
+
+	snprintf(path, sizeof path, "%s/pipe", command_dir());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	writer = fork();
+	if (writer == 0) {
+		const int fd = open(path, O_WRONLY);
+
+		usleep(100000);
+		if (write(fd, "[gpu]\ncus", 9) != 9) {
+			_exit(1);
+		}
+		usleep(100000);
+		_exit(write(fd, " = 7\n", 5) != 5);
+	}
+	command_expect("run mutex --machine=%D/pipe --dump-machine=-", 0, "cus = 7\n", "");
+	waitpid(writer, NULL, 0);
+	command_remove("pipe");
+}
+
+static void a_key_far_to_the_right_in_a_comment_does_not_count(void **state)
+{
+	char text[4096];
+
+	snprintf(text, sizeof text, "[gpu]\n; %0197dcus = 5\n  # %0600dcus = 6\n", 0, 0);
+	command_write("m.ini", text, strlen(text));
+	command_expect("run mutex --machine=%D/m.ini --dump-machine=-", 0, "cus = 4\n", "");
+	snprintf(text, sizeof text, "[gpu]\ncus = 7 ; %0200d\n", 0);
+	command_write("m.ini", text, strlen(text));
+	command_expect("run mutex --machine=%D/m.ini", 2, "", "m.ini:2: a line has at most 198 bytes");
+	command_write("m.ini", "[gpu]\0cus = 7\n", 14);
+	command_expect("run mutex --machine=%D/m.ini", 2, "", "a 0 byte");
+	command_remove("m.ini");
+}
+
+/* ---- Findings that lie, with a checksum that is right ------------------------------------------------------------ */
+
+static void put(uint8_t *to, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++) {
+		to[i] = (uint8_t)(value >> 8 * i);
+	}
+}
+
+static void write_finding(const char *json, uint64_t claimed)
+{
+	uint8_t file[4096] = "NVWFIND\n", image[256] = {0};
+	const size_t text = strlen(json);
+	const size_t packed = ZSTD_compress(file + 32 + text, 1024, image, sizeof image, 3);
+
+	put(file + 8, 1, 4);
+	put(file + 12, text, 4);
+	put(file + 16, claimed, 8);
+	put(file + 24, packed, 8);
+	memcpy(file + 32, json, text);
+	put(file + 32 + text + packed, XXH64(file, 32 + text + packed, 0), 8);
+	command_write("finding", file, 32 + text + packed + 8);
+}
+
+static void a_finding_that_claims_another_size_than_its_image_has_is_refused(void **state)
+{
+	static const uint64_t claims[] = {UINT64_MAX, 255, 257, UINT64_C(1) << 40};
+
+	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
+		write_finding("{\"acknowledged\": []}", claims[i]);
+		command_expect("replay %D/finding", 2, "", "the size of the image that is packed");
+	}
+	write_finding("{\"acknowledged\": [[0, 4611686018427387904]]}", 256);
+	command_expect("replay %D/finding", 2, "", "acknowledged");
+	command_remove("finding");
+}
+
+/* ---- Logs that lie ------------------------------------------------------------------------------------------------ */
+
+static void write_log(uint64_t pool_bytes)
+{
+	const struct nvw_log_info info = {
+		.workload = "program", .pool_bytes = pool_bytes, .atomicity = 8, .model = "x86"};
+	struct nvw_log_writer *log;
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/log", command_dir());
+	assert_int_equal(nvw_log_create(path, &info, &log), 0);
+	assert_int_equal(nvw_log_close(log, 0), 0);
+}
+
+static void a_log_is_believed_only_as_far_as_its_records_and_the_image_go(void **state)
+{
+	static const uint64_t claims[] = {UINT64_C(8) << 30, UINT64_MAX, UINT64_MAX - 63};
+
+	command_write("image", "a", 1);
+	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
+		write_log(claims[i]);
+		command_expect("crash --store-log=%D/log --image=%D/image --check=true", 2, "",
+			"its records and the image end at 1");
+	}
+	write_log(100); /* no whole number of lines */
+	command_expect("crash --store-log=%D/log --image=%D/image --check=true", 2, "", "found 100");
+	command_remove("image");
+	command_remove("log");
+}
+
+/* ---- Pools ----------------------------------------------------------------------------------------------------------- */
+
+static void patch(long at, int byte)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/a.pool", command_dir());
+	f = fopen(path, "r+b");
+	assert_non_null(f);
+	fseek(f, at, SEEK_SET);
+	putc(byte, f);
+	fclose(f);
+}
+
+static void inspect_says_which_page_of_the_header_is_broken(void **state)
+{
+	command_expect("run kv --count=50 --pool=%D/a.pool", 0, "", "");
+	command_expect("inspect %D/a.pool", 0, "header                       whole\n", "");
+	patch(4096 + 40, 0x11);
+	command_expect("inspect %D/a.pool", 0, "whole, its copy is damaged", "");
+	command_expect("recover %D/a.pool", 0, "", "");
+	command_expect("inspect %D/a.pool", 0, "header                       whole\n", "");
+	patch(40, 0x11);
+	command_expect("inspect %D/a.pool", 0, "damaged, its copy is whole", "");
+	command_remove("a.pool");
+}
+
+static void a_root_that_is_not_aligned_is_refused_before_it_is_read(void **state)
+{
+	command_expect("run btree --count=50 --pool=%D/a.pool", 0, "", "");
+	patch(8192, 0x3); /* the low byte of root word 0 */
+	command_expect("inspect %D/a.pool", 1, "which is no node", "");
+	command_remove("a.pool");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_folder_is_no_input_file),
+		cmocka_unit_test(a_device_is_no_input_file),
+		cmocka_unit_test(an_error_of_reading_is_not_the_end_of_the_file),
+		cmocka_unit_test(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for),
+		cmocka_unit_test(a_pipe_is_read_to_its_end),
+		cmocka_unit_test(a_key_far_to_the_right_in_a_comment_does_not_count),
+		cmocka_unit_test(a_finding_that_claims_another_size_than_its_image_has_is_refused),
+		cmocka_unit_test(a_log_is_believed_only_as_far_as_its_records_and_the_image_go),
+		cmocka_unit_test(inspect_says_which_page_of_the_header_is_broken),
+		cmocka_unit_test(a_root_that_is_not_aligned_is_refused_before_it_is_read),
+	};
+
+	if (!command_begin()) {
+		return 2;
+	}
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	command_end();
+	return failed;
+}
