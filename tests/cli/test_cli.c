@@ -531,7 +531,7 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 }
 
 #define BROKEN \
-	"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
+	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
 
 static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
 {
@@ -569,6 +569,7 @@ static void the_html_page_has_verdict_findings_and_source_lines(void **state)
 	assert_null(strstr(page, "<script"));
 	assert_null(strstr(page, "src="));
 	remove_file("page.html");
+	expect("run btree --order=15", 2, "", "--order: 4 to 14 keys a node, not 15");
 	expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
 	assert_true(is_empty_dir());
 }
@@ -669,8 +670,8 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 
 static void the_matrix_says_which_barriers_are_needed(void **state)
 {
-	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000", 0,
-		"needed: with work-item scope", "");
+	expect("crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000",
+		0, "needed: with work-item scope", "");
 	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo",
 		1, "INCONSISTENT", "");
 }

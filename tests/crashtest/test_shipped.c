@@ -34,6 +34,8 @@ static const struct shipped {
 	  {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"scope", "workgroup"}}},
   btree = {&nvw_workload_btree,
 	  {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
+  btree_wide = {&nvw_workload_btree,
+	  {{"order", "14"}, {"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
   btree_kernel = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"},
 					       {"group-size", "64"}, {"scope", "kernel"}}},
   btree_update = {&nvw_workload_btree,
@@ -122,8 +124,8 @@ static void run_clean(const struct shipped *s, enum ct_model model)
 
 static void shipped_structures_survive_every_observed_state(void **state)
 {
-	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_kernel,
-		&btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped};
+	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_wide,
+		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -146,6 +148,7 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
 		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
 		expect(&btree, CT_OBSERVED, 2000, -1, settings[i], true);
+		expect(&btree_wide, CT_OBSERVED, 1000, -1, settings[i], true);
 		expect(&queue, CT_OBSERVED, 1000, -1, settings[i], true);
 		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
 		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
@@ -261,6 +264,14 @@ static void every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_eve
 	self_test(&nvw_workload_btree);
 }
 
+static void every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too(void **state)
+{
+	struct nvw_workload wide = nvw_workload_btree;
+
+	wide.trial = "order=14 count=600 preload=300 batch=200 group-size=64";
+	self_test(&wide);
+}
+
 static void every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model(void **state)
 {
 	self_test(&nvw_workload_queue);
@@ -335,6 +346,7 @@ int main(void)
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
+		cmocka_unit_test(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too),
 		cmocka_unit_test(queues_and_stealing_survive_under_every_protocol),
 		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
 		cmocka_unit_test(

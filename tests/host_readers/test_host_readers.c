@@ -61,6 +61,9 @@ static const struct subject {
 	  "persist.model=buffered-epoch"},
   btree = {&nvw_workload_btree,
 	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}, NULL},
+  btree_wide = {&nvw_workload_btree,
+	  {{"order", "14"}, {"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}},
+	  NULL},
   btree_kernel = {&nvw_workload_btree,
 	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"},
 		  {"scope", "kernel"}},
@@ -73,8 +76,8 @@ static const struct subject {
   btree_delete = {&nvw_workload_btree,
 	  {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}, NULL};
 
-static const struct subject *const all[] = {&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_kernel,
-	&btree_buffered, &btree_update, &btree_delete};
+static const struct subject *const all[] = {&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_wide,
+	&btree_kernel, &btree_buffered, &btree_update, &btree_delete};
 
 enum { SUBJECTS = sizeof all / sizeof *all };
 

@@ -12,8 +12,8 @@
 
 /* What the word is to say: which slot each key has, and that the others are free. */
 struct model {
-	unsigned count;
-	uint8_t slots[BTREE_SLOTS];
+	unsigned room, count;
+	uint8_t slots[BTREE_SLOTS_MAX];
 };
 
 static void assert_says(uint64_t order, const struct model *m)
@@ -21,13 +21,13 @@ static void assert_says(uint64_t order, const struct model *m)
 	unsigned seen = 0;
 
 	assert_int_equal(btree_count(order), m->count);
-	for (unsigned i = 0; i < BTREE_SLOTS; i++) {
+	for (unsigned i = 0; i < m->room; i++) {
 		if (i < m->count) {
 			assert_int_equal(btree_slot(order, i), m->slots[i]);
 		}
 		seen |= 1u << btree_slot(order, i);
 	}
-	assert_int_equal(seen, (1u << BTREE_SLOTS) - 1); /* no slot lost, none twice */
+	assert_int_equal(seen, (1u << m->room) - 1); /* no slot lost, none twice */
 }
 
 static void insert(uint64_t *order, struct model *m, unsigned i)
@@ -47,20 +47,19 @@ static void erase(uint64_t *order, struct model *m, unsigned i)
 	*order = btree_order_remove(*order, i);
 }
 
-static void order_word_agrees_with_an_array(void **state)
+static void change_at_random(unsigned room)
 {
-	struct nvw_random random = {1};
-	struct model m = {0};
-	uint64_t order = btree_order(0);
+	struct nvw_random random = {room};
+	struct model m = {.room = room};
+	uint64_t order = btree_order(room, 0);
 
-	(void)state;
-	for (unsigned step = 0; step < 100000; step++) {
+	for (unsigned step = 0; step < 20000; step++) {
 		const uint64_t what = nvw_random_below(&random, 40);
 
 		if (what == 0) {
 			m.count = (unsigned)nvw_random_below(&random, m.count + 1);
 			order = btree_order_truncate(order, m.count);
-		} else if (m.count < BTREE_SLOTS && (m.count == 0 || what < 24)) {
+		} else if (m.count < room && (m.count == 0 || what < 24)) {
 			insert(&order, &m, (unsigned)nvw_random_below(&random, m.count + 1));
 		} else {
 			erase(&order, &m, (unsigned)nvw_random_below(&random, m.count));
@@ -69,17 +68,54 @@ static void order_word_agrees_with_an_array(void **state)
 	}
 }
 
+static void order_word_agrees_with_an_array(void **state)
+{
+	for (unsigned room = BTREE_SLOTS_MIN; room <= BTREE_SLOTS_MAX; room++) {
+		change_at_random(room);
+	}
+}
+
 static void a_fresh_word_lists_its_slots_in_order(void **state)
 {
-	(void)state;
-	for (unsigned count = 0; count <= BTREE_SLOTS; count++) {
-		struct model m = {.count = count};
+	for (unsigned room = BTREE_SLOTS_MIN; room <= BTREE_SLOTS_MAX; room++) {
+		for (unsigned count = 0; count <= room; count++) {
+			struct model m = {.room = room, .count = count};
 
-		for (unsigned i = 0; i < count; i++) {
-			m.slots[i] = (uint8_t)i;
+			for (unsigned i = 0; i < count; i++) {
+				m.slots[i] = (uint8_t)i;
+			}
+			assert_says(btree_order(room, count), &m);
 		}
-		assert_says(btree_order(count), &m);
 	}
+}
+
+/* A split's new nodes have room above their parents' keys: two for each new key (insert.c). */
+static void a_split_makes_at_most_two_nodes_for_each_new_key(void **state)
+{
+	for (unsigned slots = BTREE_SLOTS_MIN; slots <= BTREE_SLOTS_MAX; slots++) {
+		for (unsigned keys = 1; keys < 100; keys++) {
+			assert_true(btree_nodes_for(slots, slots + keys) <= 2 * keys);
+			assert_true(
+				btree_nodes_for(slots, slots + 2 * keys) <= 2 * keys); /* of an inner node */
+		}
+		assert_true(btree_fill(slots) < slots);
+	}
+}
+
+static void a_node_fits_its_block_and_its_info_says_what_it_is(void **state)
+{
+	for (unsigned slots = BTREE_SLOTS_MIN; slots <= BTREE_SLOTS_MAX; slots++) {
+		const uint64_t info = btree_info(slots, 7);
+		struct btree_node node;
+
+		assert_true((const char *)(BTREE_VALUE(&node, slots, slots - 1) + 1) - (const char *)&node <=
+			    btree_node_bytes(slots));
+		assert_true(btree_info_is_sound(info));
+		assert_int_equal(btree_slots(info), slots);
+		assert_int_equal(btree_level(info), 7);
+	}
+	assert_false(btree_info_is_sound(btree_info(BTREE_SLOTS_MAX + 1, 0)));
+	assert_false(btree_info_is_sound(btree_info(BTREE_SLOTS_MIN, BTREE_LEVELS_MAX)));
 }
 
 int main(void)
@@ -87,6 +123,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_word_agrees_with_an_array),
 		cmocka_unit_test(a_fresh_word_lists_its_slots_in_order),
+		cmocka_unit_test(a_split_makes_at_most_two_nodes_for_each_new_key),
+		cmocka_unit_test(a_node_fits_its_block_and_its_info_says_what_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

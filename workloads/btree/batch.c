@@ -10,8 +10,8 @@ static bool find_slot(
 	const unsigned rank = btree_rank(node, order, key, false);
 
 	*ret_rank = rank;
-	*ret_slot = btree_slot(order, rank < BTREE_SLOTS ? rank : 0);
-	return rank < btree_count(order) && nvw_load(&node->keys[*ret_slot]) == key;
+	*ret_slot = btree_slot(order, rank < a->slots ? rank : 0);
+	return rank < btree_count(order) && nvw_load(BTREE_KEY(node, *ret_slot)) == key;
 }
 
 /* One 8-byte store a key; keys are distinct, so work-items need not know of each other. */
@@ -25,12 +25,12 @@ void btree_update_kernel(const void *args)
 	if (k >= a->n) {
 		return;
 	}
-	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
+	leaf = btree_find_leaf(a, nvw_load(&a->keys[k]));
 	btree_serve_note(a->plan, &a->host_ops[k], 1, leaf);
 	if (find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot)) {
 		a->plan->writes[0]++;
 		a->plan->found++;
-		nvw_store(&btree_node_at(a->pmem, leaf)->values[slot], nvw_load(&a->values[k]));
+		nvw_store(BTREE_VALUE(btree_node_at(a->pmem, leaf), a->slots, slot), nvw_load(&a->values[k]));
 	} else {
 		a->plan->absent++;
 	}
@@ -56,7 +56,7 @@ void btree_delete_kernel(const void *args)
 	nvw_off leaf;
 
 	if (k < a->n) {
-		nvw_store(&a->path[k], btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k])));
+		nvw_store(&a->path[k], btree_find_leaf(a, nvw_load(&a->keys[k])));
 	}
 	nvw_barrier(NVW_KERNEL);
 	if (k >= a->n) {
@@ -72,7 +72,7 @@ void btree_delete_kernel(const void *args)
 		const uint64_t key = nvw_load(&a->keys[end]);
 		const unsigned rank = btree_rank(node, order, key, false);
 
-		if (rank < btree_count(order) && nvw_load(&node->keys[btree_slot(order, rank)]) == key) {
+		if (rank < btree_count(order) && nvw_load(BTREE_KEY(node, btree_slot(order, rank))) == key) {
 			order = btree_order_remove(order, rank);
 			a->plan->found++;
 		} else {
@@ -100,9 +100,9 @@ void btree_lookup_kernel(const void *args)
 	if (k >= a->n) {
 		return;
 	}
-	leaf = btree_find_leaf(a->pmem, a->height, nvw_load(&a->keys[k]));
+	leaf = btree_find_leaf(a, nvw_load(&a->keys[k]));
 	nvw_store(&a->result[k], find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot) ?
-					 nvw_load(&btree_node_at(a->pmem, leaf)->values[slot]) :
+					 nvw_load(BTREE_VALUE(btree_node_at(a->pmem, leaf), a->slots, slot)) :
 					 0);
 	nvw_ack(nvw_load(&a->ops[k]));
 }
@@ -119,14 +119,14 @@ void btree_scan_kernel(const void *args)
 		return;
 	}
 	key = nvw_load(&a->keys[k]);
-	for (leaf = btree_find_leaf(a->pmem, a->height, key); leaf && left;
+	for (leaf = btree_find_leaf(a, key); leaf && left;
 		leaf = nvw_load(&btree_node_at(a->pmem, leaf)->next)) {
 		const struct btree_node *const node = btree_node_at(a->pmem, leaf);
 		const uint64_t order = nvw_load(&node->order);
 
 		for (unsigned i = btree_rank(node, order, key, false); i < btree_count(order) && left;
 			i++, left--) {
-			sum += nvw_load(&node->values[btree_slot(order, i)]);
+			sum += nvw_load(BTREE_VALUE(node, a->slots, btree_slot(order, i)));
 		}
 	}
 	a->plan->scanned += a->scan_length - left;
@@ -139,6 +139,6 @@ void btree_allocate_kernel(const void *args)
 	const struct btree_allocate_args *const a = args;
 
 	if (nvw_global_id() < a->count) {
-		nvw_store(&a->nodes[nvw_global_id()], nvw_pmalloc(a->pmem, BTREE_NODE_BYTES, NULL));
+		nvw_store(&a->nodes[nvw_global_id()], nvw_pmalloc(a->pmem, a->bytes, NULL));
 	}
 }

@@ -12,6 +12,8 @@ const struct nvw_option btree_options[] = {
 	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [of a key file: all its keys]"},
 	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys that are bulk loaded before the measured operations"},
 	{"op", NVW_OPTION_CHOICE, "insert", ops, "what the operations are"},
+	{"order", NVW_OPTION_COUNT, "4", NULL,
+		"keys of a node at most, 4 to 14; gope18's Table 3 implies about 4"},
 	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
 	{"key-column", NVW_OPTION_COUNT, "0", NULL, KEYS_COLUMN_HELP},
 	{"scope", NVW_OPTION_CHOICE, "workgroup", scopes,
@@ -88,7 +90,7 @@ int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	r = r ? r : nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end");
 	r = r ? r :
-		nvw_describe_u64(d, "btree.bytes", p->node_count * BTREE_NODE_BYTES, "bytes",
+		nvw_describe_u64(d, "btree.bytes", p->node_count * btree_node_bytes(p->slots), "bytes",
 			"size of the tree at the end");
 	r = r ? r : nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split");
 	r = r ? r : nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted");
@@ -120,7 +122,8 @@ const struct nvw_workload nvw_workload_btree = {
 	.mutations = btree_mutations,
 	.trial =
 		"count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 group-size=64 scope=kernel; "
-		"count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete",
+		"count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete; "
+		"order=14 count=600 preload=300 batch=200 group-size=64",
 	.prepare = btree_prepare,
 	.dispose = btree_dispose,
 	.pool = btree_pool,

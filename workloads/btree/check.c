@@ -19,6 +19,7 @@ struct walk {
 	const struct nvw_pool *pool;
 	const struct nvw_acks *acks;
 	struct nvw_findings *findings;
+	unsigned slots; /* of all nodes, as the root states */
 	uint64_t nodes;
 	uint64_t op, loaded; /* positions in by_key and loaded: everything below has been judged */
 	uint64_t keys, unparented;
@@ -29,22 +30,23 @@ struct walk {
 
 static const struct btree_node *node_at(struct walk *w, nvw_off off, unsigned level)
 {
-	const struct btree_node *const node = nvw_pool_at(w->pool, off, sizeof *node);
+	const struct btree_node *const node = nvw_pool_at(w->pool, off, btree_node_bytes(w->slots));
 	uint64_t bytes = 0, slots = 0;
 
-	if (!node || off % 64 || !nvw_heap_is_allocated(w->pool, off, &bytes) || bytes != sizeof *node) {
+	if (!node || off % 64 || !nvw_heap_is_allocated(w->pool, off, &bytes) ||
+		bytes != btree_node_bytes(w->slots)) {
 		BROKEN(w, off, "offset %" PRIu64 " is referred to as a node, but is no allocated block", off);
 		return NULL;
 	}
-	if (node->info != (BTREE_MAGIC | level)) {
+	if (node->info != btree_info(w->slots, level)) {
 		BROKEN(w, off, "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
 			level);
 		return NULL;
 	}
-	for (unsigned i = 0; i < BTREE_SLOTS; i++) {
+	for (unsigned i = 0; i < w->slots; i++) {
 		slots |= UINT64_C(1) << btree_slot(node->order, i);
 	}
-	if (btree_count(node->order) > BTREE_SLOTS || slots != (1u << BTREE_SLOTS) - 1) {
+	if (btree_count(node->order) > w->slots || slots != (1u << w->slots) - 1) {
 		BROKEN(w, off, "the node at %" PRIu64 " has a broken order word", off);
 		return NULL;
 	}
@@ -142,7 +144,7 @@ static void judge_leaf(struct walk *w, nvw_off off, const struct btree_node *nod
 	for (unsigned i = 0; i < btree_count(node->order) && !w->error; i++) {
 		const unsigned slot = btree_slot(node->order, i);
 
-		judge_up_to(w, node->keys[slot], true, false, node->values[slot], off);
+		judge_up_to(w, *BTREE_KEY(node, slot), true, false, *BTREE_VALUE(node, w->slots, slot), off);
 	}
 }
 
@@ -155,13 +157,13 @@ struct cursor {
 	unsigned i;
 };
 
-static bool cursor_child(const struct cursor *c, uint64_t *ret_low, nvw_off *ret_child)
+static bool cursor_child(const struct walk *w, const struct cursor *c, uint64_t *ret_low, nvw_off *ret_child)
 {
 	if (!c->node) {
 		return false;
 	}
-	*ret_low = c->node->keys[btree_slot(c->node->order, c->i)];
-	*ret_child = c->node->values[btree_slot(c->node->order, c->i)];
+	*ret_low = *BTREE_KEY(c->node, btree_slot(c->node->order, c->i));
+	*ret_child = *BTREE_VALUE(c->node, w->slots, btree_slot(c->node->order, c->i));
 	return true;
 }
 
@@ -185,10 +187,10 @@ static void check_keys(struct walk *w, nvw_off off, const struct btree_node *nod
 	uint64_t least = low;
 
 	for (unsigned i = 0; i < btree_count(node->order) && !w->error; i++) {
-		const uint64_t key = node->keys[btree_slot(node->order, i)];
+		const uint64_t key = *BTREE_KEY(node, btree_slot(node->order, i));
 
 		if (key < least || key > node->high ||
-			(i && key == node->keys[btree_slot(node->order, i - 1)])) {
+			(i && key == *BTREE_KEY(node, btree_slot(node->order, i - 1)))) {
 			BROKEN(w, off,
 				"key %" PRIu64 " at %" PRIu64 " is out of order, or not between %" PRIu64
 				" and %" PRIu64,
@@ -218,7 +220,7 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 		}
 		w->nodes++;
 		check_keys(w, off, node, low);
-		if (cursor_child(&parent, &child_low, &child) && child == off) {
+		if (cursor_child(w, &parent, &child_low, &child) && child == off) {
 			if (child_low != low) {
 				BROKEN(w, off,
 					"the parent of the node at %" PRIu64
@@ -230,7 +232,9 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 			w->unparented += first_above != 0;
 		}
 		if (level && off == first) {
-			below = btree_count(node->order) ? node->values[btree_slot(node->order, 0)] : 0;
+			below = btree_count(node->order) ?
+					*BTREE_VALUE(node, w->slots, btree_slot(node->order, 0)) :
+					0;
 		}
 		if (!level) {
 			w->keys += btree_count(node->order);
@@ -260,18 +264,27 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 	return 0;
 }
 
+uint64_t btree_root_info(const struct nvw_pool *pool)
+{
+	const nvw_off root = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
+	const nvw_off word = root + offsetof(struct btree_node, info);
+	const uint64_t info = root && root % 64 == 0 ? nvw_pool_word(pool, word) : 0;
+
+	return btree_info_is_sound(info) ? info : 0;
+}
+
 static void walk_tree(struct walk *w)
 {
 	const nvw_off root = nvw_pool_word(w->pool, nvw_pool_root_off(nvw_pool_geometry(w->pool), 0));
-	const struct btree_node *const node = root % 8 ? NULL : nvw_pool_at(w->pool, root, sizeof *node);
+	const uint64_t info = btree_root_info(w->pool);
 	nvw_off first = root, above = 0;
 
-	if (!root || !node || (node->info & ~UINT64_C(0xff)) != BTREE_MAGIC ||
-		btree_level(node->info) >= BTREE_LEVELS_MAX) {
+	if (!info) {
 		BROKEN(w, root, "the root word names offset %" PRIu64 ", which is no node", root);
 		return;
 	}
-	for (unsigned level = btree_level(node->info) + 1; level-- > 0 && !w->error;) {
+	w->slots = btree_slots(info);
+	for (unsigned level = btree_level(info) + 1; level-- > 0 && !w->error;) {
 		const nvw_off below = walk_level(w, first, level, above);
 
 		above = first;
@@ -311,19 +324,17 @@ int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 {
-	const nvw_off root = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
-	const struct btree_node *const node = nvw_pool_at(pool, root, sizeof *node);
-	struct nvw_findings *const none = NULL;
-	struct walk w = {.pool = pool, .findings = none};
+	struct walk w = {.pool = pool};
 	int r;
 
 	/* A tree that is broken is described by its check. */
-	if (btree_check(NULL, pool, NULL, NULL) != 0 || !node) {
+	if (btree_check(NULL, pool, NULL, NULL) != 0) {
 		return nvw_describe_text(d, "btree.state", "broken", "see the findings");
 	}
 	walk_tree(&w);
-	r = nvw_describe_u64(
-		d, "btree.height", btree_level(node->info) + 1, "levels", "levels, leaves included");
+	r = nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
+		"levels, leaves included");
+	r = r ? r : nvw_describe_u64(d, "btree.order", w.slots, "count", "keys of a node at most");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes");
 	r = r ? r : nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys");
 	r = r ? r :

@@ -107,7 +107,7 @@ struct view {
 	nvw_off off;
 	uint64_t order;
 	unsigned count;
-	uint64_t keys[BTREE_SLOTS]; /* ascending */
+	uint64_t keys[BTREE_SLOTS_MAX]; /* ascending */
 };
 
 static void view_load(struct view *v, const struct item *it, nvw_off off)
@@ -117,7 +117,7 @@ static void view_load(struct view *v, const struct item *it, nvw_off off)
 	v->order = nvw_load(&v->node->order);
 	v->count = btree_count(v->order);
 	for (unsigned i = 0; i < v->count; i++) {
-		v->keys[i] = nvw_load(&v->node->keys[btree_slot(v->order, i)]);
+		v->keys[i] = nvw_load(BTREE_KEY(v->node, btree_slot(v->order, i)));
 	}
 }
 
@@ -162,8 +162,8 @@ static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t o
 			continue;
 		}
 		slot = btree_slot(order, btree_count(order));
-		PUT(it, &v->node->keys[slot], in->key);
-		PUT(it, &v->node->values[slot], in->value);
+		PUT(it, BTREE_KEY(v->node, slot), in->key);
+		PUT(it, BTREE_VALUE(v->node, it->a->slots, slot), in->value);
 		order = btree_order_insert(order, i + added++);
 	}
 	return order;
@@ -172,6 +172,7 @@ static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t o
 /* Merges the node's keys from position i on with the inputs. */
 struct merge {
 	const struct view *v;
+	unsigned slots;
 	unsigned i;
 	struct input in;
 };
@@ -196,7 +197,7 @@ static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
 {
 	*ret_key = merge_key(m);
 	if (merge_is_old(m)) {
-		*ret_value = nvw_load(&m->v->node->values[btree_slot(m->v->order, m->i++)]);
+		*ret_value = nvw_load(BTREE_VALUE(m->v->node, m->slots, btree_slot(m->v->order, m->i++)));
 		return;
 	}
 	*ret_value = m->in.value;
@@ -208,7 +209,7 @@ static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
  * since a roll back brings the moved keys' slots back. Moves m there. */
 static unsigned split_point(struct merge *m, uint64_t share)
 {
-	unsigned free_slots = BTREE_SLOTS - m->v->count, stay = 0;
+	unsigned free_slots = m->slots - m->v->count, stay = 0;
 	uint64_t taken = 0;
 
 	while (merge_more(m) && taken < share) {
@@ -251,7 +252,7 @@ static nvw_off allocate(const struct item *it)
 	const bool logged = it->a->undo && !mutated(it, BTREE_UNLOGGED_ALLOCATION);
 
 	it->a->plan->writes[it->level]++;
-	return nvw_pmalloc(it->a->pmem, BTREE_NODE_BYTES, logged ? &it->epoch : NULL);
+	return nvw_pmalloc(it->a->pmem, btree_node_bytes(it->a->slots), logged ? &it->epoch : NULL);
 }
 
 /* A whole new node of count pairs of m. */
@@ -264,13 +265,13 @@ static void write_node(const struct item *it, nvw_off off, struct merge *m, uint
 		uint64_t key, value;
 
 		merge_take(m, &key, &value);
-		PUT(it, &node->keys[i], key);
-		PUT(it, &node->values[i], value);
+		PUT(it, BTREE_KEY(node, i), key);
+		PUT(it, BTREE_VALUE(node, m->slots, i), value);
 	}
-	PUT(it, &node->info, BTREE_MAGIC | it->level);
+	PUT(it, &node->info, btree_info(m->slots, it->level));
 	PUT(it, &node->next, next);
 	PUT(it, &node->high, merge_more(m) ? merge_key(m) - 1 : high_if_last);
-	PUT(it, &node->order, btree_order((unsigned)count));
+	PUT(it, &node->order, btree_order(it->a->slots, (unsigned)count));
 }
 
 /* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has
@@ -278,7 +279,7 @@ static void write_node(const struct item *it, nvw_off off, struct merge *m, uint
 static bool make_nodes(const struct item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
 {
 	const struct btree_args *const a = it->a;
-	const uint64_t nodes = (rest + BTREE_FILL - 1) / BTREE_FILL, high = nvw_load(&m->v->node->high);
+	const uint64_t nodes = btree_nodes_for(m->slots, rest), high = nvw_load(&m->v->node->high);
 	const nvw_off last_next = mutated(it, BTREE_LOST_LEAF_LINK) ? 0 : nvw_load(&m->v->node->next);
 	nvw_off off = allocate(it);
 
@@ -316,7 +317,7 @@ static uint64_t pairs_left(struct merge m)
 
 /* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last.
  */
-static uint64_t order_after_split(const struct view *v, unsigned stay)
+static uint64_t order_after_split(const struct view *v, unsigned slots, unsigned stay)
 {
 	uint64_t order = stay;
 	unsigned p = 0;
@@ -324,7 +325,7 @@ static uint64_t order_after_split(const struct view *v, unsigned stay)
 	for (unsigned i = 0; i < stay; i++, p++) {
 		order |= (uint64_t)btree_slot(v->order, i) << (4 + 4 * p);
 	}
-	for (unsigned i = v->count; i < BTREE_SLOTS; i++, p++) {
+	for (unsigned i = v->count; i < slots; i++, p++) {
 		order |= (uint64_t)btree_slot(v->order, i) << (4 + 4 * p);
 	}
 	for (unsigned i = stay; i < v->count; i++, p++) {
@@ -368,8 +369,8 @@ static nvw_off make_level(const struct item *it, unsigned level, nvw_off left, u
 		for (uint64_t s = 0; s < count; s++) {
 			pair_of(it, parity, left, at + s, &key, &child);
 			low = s ? low : key;
-			PUT(it, &node->keys[s], key);
-			PUT(it, &node->values[s], child);
+			PUT(it, BTREE_KEY(node, s), key);
+			PUT(it, BTREE_VALUE(node, it->a->slots, s), child);
 		}
 		at += count;
 		if (i) {
@@ -379,10 +380,10 @@ static nvw_off make_level(const struct item *it, unsigned level, nvw_off left, u
 		if (i + 1 < nodes) {
 			pair_of(it, parity, left, at, &key, &child);
 		}
-		PUT(it, &node->info, BTREE_MAGIC | level);
+		PUT(it, &node->info, btree_info(it->a->slots, level));
 		PUT(it, &node->next, next);
 		PUT(it, &node->high, i + 1 < nodes ? key - 1 : UINT64_MAX);
-		PUT(it, &node->order, btree_order((unsigned)count));
+		PUT(it, &node->order, btree_order(it->a->slots, (unsigned)count));
 		off = next;
 	}
 	return i == nodes ? first : 0;
@@ -396,7 +397,7 @@ static void grow(const struct item *it, nvw_off root)
 
 	while (up) {
 		const uint64_t pairs = up + 1,
-			       nodes = pairs <= BTREE_SLOTS ? 1 : (pairs + BTREE_FILL - 1) / BTREE_FILL;
+			       nodes = pairs <= it->a->slots ? 1 : btree_nodes_for(it->a->slots, pairs);
 
 		root = make_level(it, ++level, root, pairs, nodes);
 		if (!root || level + 1 == BTREE_LEVELS_MAX) {
@@ -417,8 +418,8 @@ static void publish(const struct item *it, uint64_t k, uint64_t end);
 static void fill_split(const struct item *it, const struct view *v, uint64_t k, uint64_t end, uint64_t total)
 {
 	const struct btree_args *const a = it->a;
-	struct merge m = {.v = v, .in = input_begin(it, k, end)};
-	const unsigned stay = split_point(&m, total / ((total + BTREE_FILL - 1) / BTREE_FILL));
+	struct merge m = {.v = v, .slots = a->slots, .in = input_begin(it, k, end)};
+	const unsigned stay = split_point(&m, total / btree_nodes_for(a->slots, total));
 	const uint64_t limit = merge_key(&m);
 	struct input left = input_begin(it, k, end);
 	uint64_t order;
@@ -429,7 +430,7 @@ static void fill_split(const struct item *it, const struct view *v, uint64_t k, 
 		fail(it);
 		return;
 	}
-	order = add_keys(it, v, order_after_split(v, stay), stay, &left, &limit);
+	order = add_keys(it, v, order_after_split(v, a->slots, stay), stay, &left, &limit);
 	nvw_store(&a->order[k], order | SPLIT);
 	nvw_store(&a->next[k], first);
 	nvw_store(&a->high[k], limit - 1);
@@ -464,7 +465,7 @@ static void fill(const struct item *it, uint64_t k, uint64_t end, nvw_off off)
 
 	view_load(&v, it, off);
 	new = count_new(&v, it, k, end);
-	if (v.count + new > BTREE_SLOTS) {
+	if (v.count + new > it->a->slots) {
 		fill_split(it, &v, k, end, v.count + new);
 		return;
 	}
@@ -493,12 +494,29 @@ static void update_values(const struct item *it, uint64_t k, uint64_t end, nvw_o
 			i++;
 		}
 		if (i < stay && i < v.count && v.keys[i] == in.key) {
-			const unsigned slot = btree_slot(v.order, i);
+			uint64_t *const value = BTREE_VALUE(v.node, it->a->slots, btree_slot(v.order, i));
 
-			if (nvw_load(&v.node->values[slot]) != in.value) {
-				PUT(it, &v.node->values[slot], in.value);
+			if (nvw_load(value) != in.value) {
+				PUT(it, value, in.value);
 			}
 		}
+	}
+}
+
+/* In one store; torn, in two, of which each has some of the slots. */
+static void publish_order(const struct item *it, nvw_off off, uint64_t order)
+{
+	const struct nvw_pmem *const pmem = it->a->pmem;
+	const nvw_off word = off + offsetof(struct btree_node, order);
+
+	if (!mutated(it, BTREE_TORN_ORDER)) {
+		PUT(it, nvw_at(pmem, uint64_t, word), order);
+	} else if (it->a->slots <= 7) {
+		PUT(it, nvw_at(pmem, uint16_t, word), (uint16_t)order);
+		PUT(it, nvw_at(pmem, uint16_t, word + 2), (uint16_t)(order >> 16));
+	} else {
+		PUT(it, nvw_at(pmem, uint32_t, word), (uint32_t)order);
+		PUT(it, nvw_at(pmem, uint32_t, word + 4), (uint32_t)(order >> 32));
 	}
 }
 
@@ -515,14 +533,7 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 	if (it->level == 0) {
 		btree_serve_note(a->plan, a->host_ops + k, end - k, off);
 	}
-	if (mutated(it, BTREE_TORN_ORDER)) {
-		const nvw_off word = off + offsetof(struct btree_node, order);
-
-		PUT(it, nvw_at(a->pmem, uint32_t, word), (uint32_t)order);
-		PUT(it, nvw_at(a->pmem, uint32_t, word + 4), (uint32_t)((order & ~SPLIT) >> 32));
-	} else {
-		PUT(it, &node->order, order & ~SPLIT);
-	}
+	publish_order(it, off, order & ~SPLIT);
 	if (order & SPLIT) {
 		const uint64_t root = it->level + 1 == a->height ? nvw_load(a->root) : 0;
 
@@ -533,7 +544,7 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 		}
 	}
 	if (it->level == 0) {
-		update_values(it, k, end, off, BTREE_SLOTS);
+		update_values(it, k, end, off, it->a->slots);
 	}
 }
 
@@ -551,7 +562,7 @@ static void find_paths(const struct item *it)
 		for (unsigned level = a->height; level-- > 0;) {
 			off = btree_move_right(a->pmem, off, key);
 			nvw_store(&a->path[level * a->n + k], off);
-			off = level ? btree_child(a->pmem, off, key) : off;
+			off = level ? btree_child(a->pmem, a->slots, off, key) : off;
 		}
 		nvw_store(&a->run[0][k], 0);
 		nvw_store(&a->run[1][k], 0);

@@ -25,6 +25,7 @@ struct btree_args {
 	const uint64_t *keys, *values, *ops;
 	const uint64_t *host_ops;         /* host memory: the same as ops, for what costs no simulated time */
 	const struct btree_range *ranges; /* one a work-group */
+	unsigned slots;                   /* of a node */
 	unsigned height;                  /* levels of the tree */
 	unsigned own_levels; /* levels 0 to own_levels - 1 are a work-group's own: Algorithm 2; 0: Algorithm 1
 			      */
@@ -55,7 +56,7 @@ void btree_scan_kernel(const void *args);
 struct btree_allocate_args {
 	const struct nvw_pmem *pmem;
 	uint64_t *nodes;
-	uint64_t count;
+	uint64_t count, bytes;
 };
 void btree_allocate_kernel(const void *args);
 

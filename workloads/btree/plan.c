@@ -84,16 +84,39 @@ static int sort_operations(struct btree_plan *p)
 	return 0;
 }
 
+/*
+ * A split makes at most two nodes more than its new keys fill. Of all nodes, n keys can split those on their ways; and
+ * each new node is a new key of a parent.
+ */
+uint64_t btree_nodes_at_most(const struct btree_plan *p, uint64_t nodes, uint64_t height, uint64_t n)
+{
+	const uint64_t fill = btree_fill(p->slots), touched = n * height < nodes ? n * height : nodes;
+	const uint64_t made = (2 * fill * touched + n) / (fill - 1);
+
+	return made + made / (fill - 1) + BTREE_LEVELS_MAX;
+}
+
 static void size_pool(struct btree_plan *p)
 {
 	const uint64_t batch = p->batch < p->count ? p->batch : p->count;
 	const uint64_t keys = p->preload + (p->op == BTREE_INSERT ? p->count : 0);
-	const uint64_t nodes = keys / (BTREE_SLOTS / 2) + keys / 40 + 64;
-	const uint64_t touched = batch < nodes ? batch : nodes;
+	const uint64_t nodes = keys / (p->slots / 2 - 1) + 64; /* all half full, on all levels */
 
 	p->streams = batch / p->group_size + 1;
 	p->log_entries = 6 * (uint64_t)p->group_size + 8;
-	p->nodes = nodes + 2 * (touched + batch / BTREE_FILL) + 64;
+	p->nodes =
+		nodes + (p->op == BTREE_INSERT ? btree_nodes_at_most(p, nodes, BTREE_LEVELS_MAX, batch) : 0);
+}
+
+static int read_order(const struct nvw_options *o, struct btree_plan *p)
+{
+	const uint64_t slots = nvw_option_u64(o, "order");
+
+	p->slots = (unsigned)slots;
+	return slots >= BTREE_SLOTS_MIN && slots <= BTREE_SLOTS_MAX ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "btree: --order: %d to %d keys a node, not %llu",
+			       BTREE_SLOTS_MIN, BTREE_SLOTS_MAX, (unsigned long long)slots);
 }
 
 static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
@@ -119,7 +142,8 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	if (p->op != BTREE_INSERT && !p->preload) {
 		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
 	}
-	error = make_preload(nvw_option_string(o, "keys"), p);
+	error = read_order(o, p);
+	error = error ? error : make_preload(nvw_option_string(o, "keys"), p);
 	error = error ? error : make_keys(o, seed, p);
 	error = error ? error : sort_operations(p);
 	p->batch = p->batch < p->count ? p->batch : p->count;
@@ -169,7 +193,7 @@ int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
 	}
 	/* A block costs its bytes and a word. */
 	*ret_params = (struct nvw_pool_params){
-		.heap_bytes = p->nodes * (BTREE_NODE_BYTES + 9) + NVW_POOL_CHUNK_BYTES,
+		.heap_bytes = p->nodes * (btree_node_bytes(p->slots) + 9) + NVW_POOL_CHUNK_BYTES,
 		.streams = (uint32_t)p->streams,
 		.log_entries = (uint32_t)p->log_entries,
 		.layout = "btree"};

@@ -31,7 +31,7 @@ enum btree_mutation {
 
 struct btree_plan {
 	uint64_t preload, count, batch, scan_length;
-	unsigned group_size;
+	unsigned group_size, slots; /* work-items a work-group; keys a node */
 	enum btree_op op;
 	enum btree_scope scope;
 	bool persist, undo;
@@ -69,6 +69,9 @@ int btree_compare_u64(const void *a, const void *b);
 extern const struct nvw_option btree_options[];
 extern const struct nvw_mutation btree_mutations[];
 
+/* How many nodes n new keys can make at most in a tree of so many nodes and levels. */
+uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);
+
 /* Frees plan->run. */
 void btree_end_run(struct btree_plan *plan);
 
@@ -95,6 +98,8 @@ int btree_run(void *plan, struct nvw_machine *machine);
 int btree_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *description);
+/* The info word of the root (check.c), 0 if the root word does not name a node. */
+uint64_t btree_root_info(const struct nvw_pool *pool);
 int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 
 #endif

@@ -22,7 +22,7 @@ struct btree_run {
 
 static int read_node(const struct btree_run *r, nvw_off off, struct btree_node *ret)
 {
-	return nvw_read(r->machine, ret, r->pmem.base + off, sizeof *ret);
+	return nvw_read(r->machine, ret, r->pmem.base + off, btree_node_bytes(r->p->slots));
 }
 
 static int read_root(const struct btree_run *r, nvw_off *ret)
@@ -38,15 +38,11 @@ static int write_root(const struct btree_run *r, nvw_off root)
 
 /* ---- Bulk load ----------------------------------------------------------------------------- */
 
-static uint64_t nodes_for(uint64_t pairs)
-{
-	return pairs ? (pairs + BTREE_FILL - 1) / BTREE_FILL : 1;
-}
-
 static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 {
-	struct btree_allocate_args args = {.pmem = &r->pmem, .count = count};
-	int error = nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, count);
+	struct btree_allocate_args args = {
+		.pmem = &r->pmem, .count = count, .bytes = btree_node_bytes(r->p->slots)};
+	int error = nvw_heap_provision(r->machine, &r->pmem, args.bytes, count);
 
 	args.nodes = error ? NULL : nvw_alloc(r->machine, 8 * count);
 	error = error ? error : !args.nodes ? NVW_E_MEMORY : 0;
@@ -61,19 +57,20 @@ static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys, uint64_t *values,
 	uint64_t pairs, const nvw_off *nodes, uint64_t count)
 {
+	const unsigned slots = r->p->slots;
 	uint64_t at = 0;
 	int error = 0;
 
 	for (uint64_t i = 0; i < count && error == 0; i++) {
 		const uint64_t share = (pairs - at + count - i - 1) / (count - i);
-		struct btree_node node = {.order = btree_order((unsigned)share),
+		struct btree_node node = {.order = btree_order(slots, (unsigned)share),
 			.next = i + 1 < count ? nodes[i + 1] : 0,
 			.high = i + 1 < count ? keys[at + share] - 1 : UINT64_MAX,
-			.info = BTREE_MAGIC | level};
+			.info = btree_info(slots, level)};
 
-		memcpy(node.keys, keys + at, 8 * share);
-		memcpy(node.values, values + at, 8 * share);
-		error = nvw_write(r->machine, r->pmem.base + nodes[i], &node, sizeof node);
+		memcpy(BTREE_KEY(&node, 0), keys + at, 8 * share);
+		memcpy(BTREE_VALUE(&node, slots, 0), values + at, 8 * share);
+		error = nvw_write(r->machine, r->pmem.base + nodes[i], &node, btree_node_bytes(slots));
 		keys[i] = i ? keys[at] : 0;
 		values[i] = nodes[i];
 		at += share;
@@ -88,7 +85,7 @@ static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t 
 	int error;
 
 	for (uint64_t level = pairs;;) {
-		level = nodes_for(level);
+		level = btree_nodes_for(r->p->slots, level);
 		total += level;
 		if (level == 1) {
 			break;
@@ -98,7 +95,7 @@ static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t 
 	error = nodes ? allocate(r, total, nodes) :
 			nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
 	for (unsigned level = 0; error == 0; level++) {
-		const uint64_t count = nodes_for(pairs);
+		const uint64_t count = btree_nodes_for(r->p->slots, pairs);
 
 		error = load_level(r, level, keys, values, pairs, nodes + at, count);
 		at += count;
@@ -164,13 +161,14 @@ static uint64_t slices(struct btree_run *r)
 static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count,
 	unsigned *ret_level)
 {
+	const unsigned slots = r->p->slots;
 	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
 	unsigned level = (unsigned)r->p->height - 1;
 	int error = lows && offs ? read_root(r, offs) : NVW_E_MEMORY;
 
 	while (error == 0 && count < wanted && level > 1) {
-		uint64_t *const below_lows = malloc(8 * count * BTREE_SLOTS),
-				*const below = malloc(8 * count * BTREE_SLOTS), n = 0;
+		uint64_t *const below_lows = malloc(8 * count * slots),
+				*const below = malloc(8 * count * slots), n = 0;
 
 		error = below_lows && below ? 0 : NVW_E_MEMORY;
 		for (uint64_t i = 0; i < count && error == 0; i++) {
@@ -178,8 +176,8 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 
 			error = read_node(r, offs[i], &node);
 			for (unsigned s = 0; error == 0 && s < btree_count(node.order); s++, n++) {
-				below_lows[n] = node.keys[btree_slot(node.order, s)];
-				below[n] = node.values[btree_slot(node.order, s)];
+				below_lows[n] = *BTREE_KEY(&node, btree_slot(node.order, s));
+				below[n] = *BTREE_VALUE(&node, slots, btree_slot(node.order, s));
 			}
 		}
 		free(lows);
@@ -297,6 +295,7 @@ static int device_arrays(struct btree_run *r)
 	}
 	a->pmem = &r->pmem;
 	a->plan = r->p;
+	a->slots = r->p->slots;
 	a->persist = r->p->persist;
 	a->undo = r->p->persist && r->p->undo;
 	a->keys = r->keys;
@@ -364,14 +363,6 @@ static int zero(struct btree_run *r, uint64_t *words, uint64_t count)
 	return error;
 }
 
-/* Nodes that n new keys can make at most, on all levels. */
-static uint64_t nodes_at_most(const struct btree_plan *p, uint64_t n)
-{
-	const uint64_t touched = n < p->node_count ? n : p->node_count, leaves = touched + n / BTREE_FILL + 1;
-
-	return leaves + leaves / 2 + BTREE_LEVELS_MAX;
-}
-
 static int after_insert(struct btree_run *r)
 {
 	uint64_t failed = 0, used = 0;
@@ -384,7 +375,8 @@ static int after_insert(struct btree_run *r)
 			"btree: the pool's heap or undo log is too small for a batch of %llu keys",
 			(unsigned long long)r->args.n);
 	}
-	error = error ? error : nvw_read(r->machine, &used, r->pmem.heap[2].next, 8);
+	error = error ? error :
+			nvw_read(r->machine, &used, r->pmem.heap[btree_node_class(r->p->slots)].next, 8);
 	error = error ? error : read_root(r, &root);
 	error = error ? error : read_node(r, root, &node);
 	if (error == 0) {
@@ -412,7 +404,8 @@ static int insert_launch(struct btree_run *r)
 	error = upload(r, n);
 	error = error ? error : btree_serve_between(r->p);
 	error = error ? error :
-			nvw_heap_provision(r->machine, &r->pmem, BTREE_NODE_BYTES, nodes_at_most(r->p, n));
+			nvw_heap_provision(r->machine, &r->pmem, btree_node_bytes(r->p->slots),
+				btree_nodes_at_most(r->p, r->p->node_count, r->p->height, n));
 	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
 	error = error ? error : zero(r, r->args.splits, BTREE_LEVELS_MAX);
 	error = error ? error : zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups);

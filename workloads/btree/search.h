@@ -17,7 +17,7 @@ static inline unsigned btree_rank(const struct btree_node *node, uint64_t order,
 
 	while (low < high) {
 		const unsigned middle = (low + high) / 2;
-		const uint64_t there = nvw_load(&node->keys[btree_slot(order, middle)]);
+		const uint64_t there = nvw_load(BTREE_KEY(node, btree_slot(order, middle)));
 
 		if (there < key || (upper && there == key)) {
 			low = middle + 1;
@@ -38,23 +38,23 @@ static inline nvw_off btree_move_right(const struct nvw_pmem *pmem, nvw_off off,
 }
 
 /* The child of an inner node that covers key, or a left neighbour of it. */
-static inline nvw_off btree_child(const struct nvw_pmem *pmem, nvw_off off, uint64_t key)
+static inline nvw_off btree_child(const struct nvw_pmem *pmem, unsigned slots, nvw_off off, uint64_t key)
 {
 	const struct btree_node *const node = btree_node_at(pmem, off);
 	const uint64_t order = nvw_load(&node->order);
 	const unsigned rank = btree_rank(node, order, key, true);
 
-	return nvw_load(&node->values[btree_slot(order, rank ? rank - 1 : 0)]);
+	return nvw_load(BTREE_VALUE(node, slots, btree_slot(order, rank ? rank - 1 : 0)));
 }
 
 /* The leaf that covers key. */
-static inline nvw_off btree_find_leaf(const struct nvw_pmem *pmem, unsigned height, uint64_t key)
+static inline nvw_off btree_find_leaf(const struct btree_args *a, uint64_t key)
 {
-	nvw_off off = nvw_load(nvw_at(pmem, uint64_t, nvw_pool_root_off(&pmem->geometry, 0)));
+	nvw_off off = nvw_load(nvw_at(a->pmem, uint64_t, nvw_pool_root_off(&a->pmem->geometry, 0)));
 
-	for (unsigned level = height; level-- > 0;) {
-		off = btree_move_right(pmem, off, key);
-		off = level ? btree_child(pmem, off, key) : off;
+	for (unsigned level = a->height; level-- > 0;) {
+		off = btree_move_right(a->pmem, off, key);
+		off = level ? btree_child(a->pmem, a->slots, off, key) : off;
 	}
 	return off;
 }

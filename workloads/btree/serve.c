@@ -155,12 +155,12 @@ static int refresh(struct btree_serving *s, nvw_off leaf)
 	return error ? error : publish_leaf(s, leaf);
 }
 
-static nvw_off first_leaf(const struct btree_serving *s, const struct nvw_pool_geometry *g)
+static nvw_off first_leaf(const struct btree_serving *s, unsigned slots, const struct nvw_pool_geometry *g)
 {
 	nvw_off off = *(const uint64_t *)(const void *)(s->medium + nvw_pool_root_off(g, 0));
 
 	while (btree_level(leaf_at(s, off)->info)) {
-		off = leaf_at(s, off)->values[btree_slot(leaf_at(s, off)->order, 0)];
+		off = *BTREE_VALUE(leaf_at(s, off), slots, btree_slot(leaf_at(s, off)->order, 0));
 	}
 	return off;
 }
@@ -222,7 +222,7 @@ int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_reader
 	}
 	s->readers = readers;
 	s->medium = nvw_pool_base(pool);
-	first = first_leaf(s, nvw_pool_geometry(pool));
+	first = first_leaf(s, p->slots, nvw_pool_geometry(pool));
 	for (nvw_off leaf = first; error == 0 && leaf; leaf = leaf_at(s, leaf)->next) {
 		error = publish_leaf(s, leaf);
 	}
@@ -287,7 +287,7 @@ static unsigned rank_of(const struct btree_node *node, uint64_t order, uint64_t 
 	while (low < high) {
 		const unsigned middle = (low + high) / 2;
 
-		if (node->keys[btree_slot(order, middle)] < key) {
+		if (*BTREE_KEY(node, btree_slot(order, middle)) < key) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -296,9 +296,9 @@ static unsigned rank_of(const struct btree_node *node, uint64_t order, uint64_t 
 	return low;
 }
 
-static uint64_t value_at(const struct btree_node *node, unsigned slot)
+static uint64_t value_at(const struct btree_plan *p, const struct btree_node *node, unsigned slot)
 {
-	return __atomic_load_n(&node->values[slot], __ATOMIC_RELAXED);
+	return __atomic_load_n(BTREE_VALUE(node, p->slots, slot), __ATOMIC_RELAXED);
 }
 
 int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
@@ -315,9 +315,9 @@ int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *r
 
 	const struct btree_node *const node = leaf_at(s, leaf);
 	const unsigned rank = rank_of(node, record[ORDER], key), slot = btree_slot(record[ORDER], rank);
-	const bool present = rank < btree_count(record[ORDER]) && node->keys[slot] == key;
+	const bool present = rank < btree_count(record[ORDER]) && *BTREE_KEY(node, slot) == key;
 
-	*ret_sighting = sighting_of(p, number, present ? value_at(node, slot) : 0, present);
+	*ret_sighting = sighting_of(p, number, present ? value_at(p, node, slot) : 0, present);
 	return 0;
 }
 
@@ -341,15 +341,15 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 		for (unsigned i = rank_of(node, order, from); i < btree_count(order) && found < limit; i++) {
 			const unsigned slot = btree_slot(order, i);
 			const uint64_t *const at =
-				bsearch(&node->keys[slot], s->keys, s->key_count, 8, btree_compare_u64);
+				bsearch(BTREE_KEY(node, slot), s->keys, s->key_count, 8, btree_compare_u64);
 
 			if (!at) {
 				return nvw_fail(NVW_E_INCONSISTENT,
 					"a scan found key %" PRIu64 ", which nobody inserts",
-					node->keys[slot]);
+					*BTREE_KEY(node, slot));
 			}
 			ret_sightings[found++] =
-				sighting_of(p, (uint64_t)(at - s->keys), value_at(node, slot), true);
+				sighting_of(p, (uint64_t)(at - s->keys), value_at(p, node, slot), true);
 		}
 		leaf = record[NEXT];
 		record = nvw_reader_find(s->readers, leaf);
@@ -363,25 +363,27 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 /* By the tree itself, of which recovery has made a sound one, or check() says so: a bounded walk along the leaves. */
 static bool recovered_value(const struct nvw_pool *pool, uint64_t key, uint64_t *ret_value)
 {
-	nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
-	const struct btree_node *node = nvw_pool_at(pool, off, sizeof *node);
+	const nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
+	const unsigned slots = btree_slots(btree_root_info(pool)), bytes = btree_node_bytes(slots);
+	const struct btree_node *node = slots ? nvw_pool_at(pool, off, bytes) : NULL;
 
-	for (uint64_t steps = nvw_pool_geometry(pool)->bytes / BTREE_NODE_BYTES; node && steps; steps--) {
+	for (uint64_t steps = nvw_pool_geometry(pool)->bytes / bytes; node && steps; steps--) {
 		const unsigned count = btree_count(node->order);
 		unsigned i = 0;
 
 		if (key > node->high) {
-			node = nvw_pool_at(pool, node->next, sizeof *node);
+			node = nvw_pool_at(pool, node->next, bytes);
 			continue;
 		}
-		while (i < count && node->keys[btree_slot(node->order, i)] <= key) {
+		while (i < count && *BTREE_KEY(node, btree_slot(node->order, i)) <= key) {
 			i++;
 		}
 		if (!btree_level(node->info)) {
-			*ret_value = i ? node->values[btree_slot(node->order, i - 1)] : 0;
-			return i && node->keys[btree_slot(node->order, i - 1)] == key;
+			*ret_value = i ? *BTREE_VALUE(node, slots, btree_slot(node->order, i - 1)) : 0;
+			return i && *BTREE_KEY(node, btree_slot(node->order, i - 1)) == key;
 		}
-		node = nvw_pool_at(pool, node->values[btree_slot(node->order, i ? i - 1 : 0)], sizeof *node);
+		node = nvw_pool_at(
+			pool, *BTREE_VALUE(node, slots, btree_slot(node->order, i ? i - 1 : 0)), bytes);
 	}
 	return false;
 }
