@@ -185,6 +185,6 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	}
 	if (--wf->queued == 0) {
 		count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
-		emu_wake(m, wf, wf->served);
+		emu_persist_wake(m, wf, wf->served);
 	}
 }

@@ -479,6 +479,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_range("l2.banks", c->l2_banks, 1, 1024);
 	r = r ? r : check_range("network.columns", c->columns, 0, 1024);
 	r = r ? r : check_range("network.flit (bytes)", c->flit, 1, 4096);
+	r = r ? r : check_range("persist.buffer", c->buffer, 1, 1u << 20);
 	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
 	r = r ? r : check_range("dram.size (bytes)", c->dram_size, 4096, UINT64_C(64) << 30);
 	r = r ? r : check_cache("l1", &c->l1);

@@ -62,6 +62,7 @@ struct emu_config {
 	uint64_t dram_size;
 	struct emu_memory_config dram, nvram;
 	uint64_t atomicity, domain, model;
+	uint64_t buffer;
 	uint64_t persist_check;
 	uint64_t stack;
 	uint64_t in_cycles; /* bit i: key i of config.def is a time in cycles of gpu.clock */

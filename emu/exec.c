@@ -371,13 +371,13 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const emu_time start = emu_reserve(&emu_cu_of(wf)->issue_free, t, m->config.issue);
-	const emu_time done = emu_access(m, wf, lanes, start);
+	const emu_time done = emu_later(emu_access(m, wf, lanes, start), start + m->config.issue);
 
 	wf->runnable |= lanes;
 	if (wf->queued) {
-		wf->served = emu_later(done, start + m->config.issue);
+		wf->served = done;
 	} else {
-		emu_wake(m, wf, emu_later(done, start + m->config.issue));
+		emu_persist_wake(m, wf, done);
 	}
 }
 

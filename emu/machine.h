@@ -410,6 +410,8 @@ void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, u
 
 /* ---- persist/: the way of NVRAM lines to the device ------------------------------------------------- */
 
+/* The wavefront's instruction is done at t: wakes it then, or when the buffer that the instruction has filled has room. */
+void emu_persist_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 /* A write-back from L2 to NVRAM of the bytes of mask, with the store records that it carries: sent to the
  * device at once under epoch persistency, in its turn under buffered epoch persistency. */
 emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
@@ -418,6 +420,8 @@ emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_lin
  * L2. Before the line is looked up: dirty bytes of other epochs leave. */
 void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
 	emu_line_id id, emu_time *t);
+/* What this L1 holds of epochs that must persist before the tag leaves it. Returns when that is done. */
+emu_time emu_buffered_evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t);
 /* When it has been: the line carries their epochs. */
 void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
 	emu_line_id id);

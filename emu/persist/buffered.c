@@ -12,8 +12,14 @@
  *	(2) when the earlier epochs of its three streams are over: nobody can store in them any more, and
  *	    everything stored in them is durable (equations 1 to 3).
  *
- * Acknowledgements wait in the same way. Lines leave an L1 in the order of its NVW-FIFO, so that an eviction
- * first evicts what must persist before it. The buffer is volatile.
+ * Acknowledgements wait in the same way. Before a line leaves an L1, what that L1 holds of earlier epochs
+ * leaves it (gope18 6.1: an eviction first triggers evictions of the blocks that must persist before it). The
+ * buffer is volatile.
+ *
+ * The buffer holds persist.buffer lines. A wavefront whose instruction finds it full stalls until there is room
+ * for it, and what the buffer waits for is evicted from all caches. The stall also ends when no write is in flight
+ * any more: what the buffer still holds then waits for work-items that have not reached their barrier, and this
+ * model waits for no work-item to reach one. Such lines stay blocked in the caches, whatever their number.
  *
  * Work-items that race across a kernel-wide persist barrier, without meeting, can ask for an order that
  * contradicts coherence order; the run then ends with a report.
@@ -70,6 +76,14 @@ struct emu_buffered {
 	uint32_t free_tags, free_entries;
 	uint32_t held; /* write-backs in the buffer */
 	uint32_t kernel;
+	bool refused;       /* since the last instruction a write-back has found the buffer full */
+	bool advanced;      /* since the last look into the caches a stream has advanced */
+	emu_time last_sent; /* when the controller accepts the latest write from the buffer */
+	struct stalled {
+		struct emu_wavefront *wf;
+		emu_time since;
+	} * stalled; /* wavefronts that wait for room, first come, first served */
+	uint32_t stalled_first, stalled_last;
 	uint32_t *newest; /* chains of write-backs in the buffer, by hash of their line */
 };
 
@@ -325,18 +339,21 @@ static void unlink_entry(struct nvw_machine *m, uint32_t i)
 	m->buffered->held--;
 }
 
-static void send(struct nvw_machine *m, uint32_t i)
+/* The entry arrives at the controller at t; returns when that has accepted it. */
+static emu_time send(struct nvw_machine *m, uint32_t i, emu_time t)
 {
 	const struct entry e = *entry_at(m, i);
 	uint32_t next;
 
 	unlink_entry(m, i);
 	free_entry(m, i);
-	emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, m->now);
+	t = emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, t);
+	m->buffered->last_sent = emu_later(m->buffered->last_sent, t);
 	while ((next = next_of_line(m, e.line))) {
 		entry_at(m, next)->behind = false;
 		try_to_send(m, next);
 	}
+	return t;
 }
 
 /* The entry is behind none of its line; sends it, or lets it wait for a stream. */
@@ -347,7 +364,7 @@ static void try_to_send(struct nvw_machine *m, uint32_t i)
 	if (stream) {
 		wait_for(m, stream, i);
 	} else if (entry_at(m, i)->mask) {
-		send(m, i);
+		send(m, i, m->now);
 	} else {
 		acknowledge(m, i);
 	}
@@ -366,6 +383,7 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 	if (s->current == before || !s->waiting) {
 		return;
 	}
+	m->buffered->advanced = true;
 	/* First come, first served. */
 	for (uint32_t i = s->waiting, next; i; i = next) {
 		next = entry_at(m, i)->next;
@@ -397,10 +415,119 @@ emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *
 	*newest_of(m, id) = i;
 	m->buffered->held++;
 	e->behind = is_behind(m, i);
+	if (!e->behind && !blocked_by(m, tag_at(m, e->tag))) {
+		return send(m, i, t);
+	}
 	if (!e->behind) {
 		try_to_send(m, i);
 	}
+	m->buffered->refused |= m->buffered->held > m->config.buffer;
 	return t;
+}
+
+/* ---- A full buffer ------------------------------------------------------------------------- */
+
+/* Does the buffer hold something that must persist after this? */
+static bool is_waited_for(const struct nvw_machine *m, const struct emu_line *line)
+{
+	if (!line || !line->dirty || !line->tag) {
+		return false;
+	}
+	for (unsigned k = 0; k < STREAMS; k++) {
+		const struct tag *const t = tag_at(m, line->tag);
+		const struct stream *const s = stream_at(m, t->stream[k]);
+
+		if (s->waiting && s->current == t->epoch[k]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void evict_from_l1(struct nvw_machine *m, struct emu_cu *cu)
+{
+	for (uint32_t i = cu->nvw_fifo.head; i != cu->nvw_fifo.tail && !m->error; i++) {
+		const emu_line_id id = cu->nvw_fifo.ring[i & cu->nvw_fifo.mask];
+		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+		if (is_waited_for(m, line)) {
+			const emu_time t = coh_l1_port(m, cu, m->now, m->config.l1.occupancy);
+
+			coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_PERSIST, t);
+		}
+	}
+}
+
+/* What the buffer waits for leaves the caches (gope18 6.1); NVW-FIFOs say where to look. */
+static void evict_what_goes_first(struct nvw_machine *m)
+{
+	const struct emu_fifo *const fifo = &m->l2.nvw_fifo;
+
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		evict_from_l1(m, &m->cus[i]);
+	}
+	for (uint32_t i = fifo->head; i != fifo->tail && !m->error; i++) {
+		const emu_line_id id = fifo->ring[i & fifo->mask];
+		struct emu_line *const line = emu_cache_peek(&m->l2.cache, id);
+
+		if (is_waited_for(m, line)) {
+			const emu_time t = coh_l2_access(m, id, m->config.l2.occupancy, m->now);
+
+			coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, t - m->config.l2.latency);
+		}
+	}
+}
+
+static void wake_first(struct nvw_machine *m)
+{
+	struct emu_buffered *const b = m->buffered;
+	const struct stalled *const s = &b->stalled[b->stalled_first++ % m->exec.wavefront_count];
+	const emu_time t = emu_later(m->now, emu_later(s->since, b->last_sent));
+
+	m->stats.buffer_stall_ps += t - s->since;
+	emu_wake(m, s->wf, t);
+}
+
+/* Wakes as many wavefronts as there is room for; looks again when the device has completed another write. */
+static void look_for_room(struct nvw_machine *m, void *unused)
+{
+	struct emu_buffered *const b = m->buffered;
+
+	if (b->advanced) {
+		b->advanced = false;
+		evict_what_goes_first(m);
+		b->refused = false; /* by no instruction */
+	}
+	for (uint64_t held = b->held;
+		b->stalled_first != b->stalled_last && (held < m->config.buffer || !m->nvram.in_flight);
+		held++) {
+		wake_first(m);
+	}
+	if (b->stalled_first != b->stalled_last && !m->error) {
+		emu_schedule(m, m->nvram.next_done, look_for_room, unused);
+	}
+}
+
+static void stall(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	struct emu_buffered *const b = m->buffered;
+
+	b->refused = false;
+	m->stats.buffer_stalls++;
+	b->stalled[b->stalled_last++ % m->exec.wavefront_count] = (struct stalled){wf, t};
+	if (b->stalled_last - b->stalled_first == 1) {
+		b->advanced = true;
+		emu_schedule(m, m->now, look_for_room, NULL);
+	}
+}
+
+void emu_persist_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	if (m->buffered && m->buffered->refused) {
+		stall(m, wf, t);
+	} else {
+		emu_wake(m, wf, t);
+	}
 }
 
 void buffered_done(struct nvw_machine *m, uint32_t tag)
@@ -420,6 +547,37 @@ void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	}
 }
 
+/* ---- Order of eviction --------------------------------------------------------------------- */
+
+/* Must what a carries persist before what b carries (equations 1 to 3)? */
+static bool is_earlier(const struct tag *a, const struct tag *b)
+{
+	for (unsigned k = 0; k < STREAMS; k++) {
+		if (a->stream[k] == b->stream[k] && a->epoch[k] < b->epoch[k]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+emu_time emu_buffered_evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t)
+{
+	const struct emu_fifo *const fifo = &cu->nvw_fifo;
+	emu_time last = t;
+
+	for (uint32_t i = fifo->head; tag && i != fifo->tail && !m->error; i++) {
+		const emu_line_id id = fifo->ring[i & fifo->mask];
+		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+		if (line && line->dirty && line->tag && is_earlier(tag_at(m, line->tag), tag_at(m, tag))) {
+			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			last = emu_later(
+				last, coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_PERSIST, t));
+		}
+	}
+	return last;
+}
+
 /* ---- Stores -------------------------------------------------------------------------------- */
 
 void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
@@ -431,8 +589,9 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 		return;
 	}
 	if (!cu) {
-		/* At the L2 the store must not overtake what its CU stored before. */
-		*t = coh_drain_l1(m, emu_cu_of(wf), &emu_cu_of(wf)->nvw_fifo, 0, COH_BY_PERSIST, *t);
+		/* At the L2 the store must not overtake what its CU stored in earlier epochs. */
+		*t = emu_buffered_evict_earlier(
+			m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
 	}
 	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
 	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
@@ -581,6 +740,8 @@ static void forget(struct emu_buffered *b)
 	}
 	b->streams.count = b->tags.count = b->entries.count = 0;
 	b->free_tags = b->free_entries = 0;
+	b->stalled_first = b->stalled_last = 0;
+	b->refused = b->advanced = false;
 }
 
 void buffered_launch(struct nvw_machine *m)
@@ -620,11 +781,14 @@ void buffered_drain_all(struct nvw_machine *m)
 int buffered_init(struct nvw_machine *m)
 {
 	m->buffered = calloc(1, sizeof *m->buffered);
-	if (m->buffered) {
-		m->buffered->newest = calloc(1u << HASH_BITS, sizeof *m->buffered->newest);
+	if (!m->buffered) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
 	}
-	return m->buffered && m->buffered->newest ? 0 :
-						    nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+	m->buffered->newest = calloc(1u << HASH_BITS, sizeof *m->buffered->newest);
+	m->buffered->stalled = calloc(m->exec.wavefront_count, sizeof *m->buffered->stalled);
+	return m->buffered->newest && m->buffered->stalled ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
 }
 
 void buffered_finish(struct nvw_machine *m)
@@ -635,6 +799,7 @@ void buffered_finish(struct nvw_machine *m)
 		free(m->buffered->tags.rows);
 		free(m->buffered->entries.rows);
 		free(m->buffered->newest);
+		free(m->buffered->stalled);
 		free(m->buffered);
 	}
 }

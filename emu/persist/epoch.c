@@ -8,7 +8,8 @@
  *	4	the marker arrives at the L2 and enters its NVW-FIFO		at_l2
  *	5	the L2 writes back the lines ahead of it to the NVRAM		at_l2
  *	6	the NVRAM completes them					durable
- *	7	an acknowledgement un-stalls the group				durable, resume
+ *	7	an acknowledgement goes to the issuing CU (kernel scope: to every
+ *		L1, then to the command processor) and un-stalls the group	acknowledge, resume
  *
  * Lines that left the caches in another way (replacement, S-FIFO) are in flight by step 5; the barrier waits
  * for everything in flight at that time.
@@ -18,6 +19,9 @@
 #include "../protocol/protocol.h"
 #include "../record.h"
 #include "persist.h"
+
+/* The command processor's node in the network: the papers do not place it. */
+enum { COMMAND_PROCESSOR = 0 };
 
 /* A barrier under way. */
 struct barrier {
@@ -49,14 +53,41 @@ static void resume(struct nvw_machine *m, void *context)
 	free(b);
 }
 
+/* Kernel scope: the L2 acknowledges to every L1, and these to the command processor. */
+static emu_time acknowledge_to_processor(struct nvw_machine *m, uint32_t l2)
+{
+	emu_time arrivals[EMU_CUS_MAX], last = m->now;
+
+	emu_network_broadcast(m, l2, EMU_MESSAGE_CONTROL, m->now, arrivals);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const uint32_t l1 = emu_network_cu_node(m, i);
+
+		last = emu_later(last,
+			emu_network_send(m, l1, COMMAND_PROCESSOR, 0, EMU_MESSAGE_CONTROL, arrivals[i]));
+	}
+	return last;
+}
+
+/* Step 7, first half: when the acknowledgement is where the group waits. */
+static emu_time acknowledge(struct nvw_machine *m, const struct barrier *b)
+{
+	const uint32_t l2 = emu_network_bank_node(m, 0);
+	const struct emu_cu *cu;
+
+	if (b->what.scope == NVW_KERNEL) {
+		return acknowledge_to_processor(m, l2);
+	}
+	cu = b->what.scope == NVW_WORKGROUP ? b->group->slot->cu : emu_cu_of(b->wf);
+	return emu_network_send(m, l2, emu_network_cu_node(m, cu->id), 0, EMU_MESSAGE_CONTROL, m->now);
+}
+
 /* Steps 6 and 7. */
 static void durable(struct nvw_machine *m, void *context)
 {
 	struct barrier *const b = context;
 
 	record_barrier(m, &b->what, true);
-	emu_schedule(m, emu_network_send(m, emu_network_bank_node(m, 0), 0, 0, EMU_MESSAGE_CONTROL, m->now),
-		resume, b);
+	emu_schedule(m, acknowledge(m, b), resume, b);
 }
 
 /* Steps 4 and 5. */
@@ -179,6 +210,12 @@ void persist_barrier(
 		}
 		group = (enum nvw_group)narrower;
 	}
+	if (m->is_volatile) {
+		count_epochs(wf, lanes, group);
+		wf->runnable |= lanes;
+		emu_wake(m, wf, t);
+		return;
+	}
 	if (m->buffered) {
 		buffered_barrier(m, wf, lanes, group);
 		wf->runnable |= lanes;
@@ -284,7 +321,7 @@ void persist_everything(struct nvw_machine *m)
 	if (m->buffered) {
 		buffered_drain_all(m);
 	}
-	m->now = emu_later(t, m->nvram.in_flight ? m->nvram.last_done : 0);
+	m->now = emu_later(emu_later(m->now, t), m->nvram.in_flight ? m->nvram.last_done : 0);
 	emu_nvram_complete(m, m->now);
 	record_drained(m);
 }

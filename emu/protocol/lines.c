@@ -325,9 +325,8 @@ static void write_back_to_l2(struct coh_event *e)
 	emu_time t;
 
 	if (m->buffered && e->reason != COH_BY_PERSIST && !m->recalling) {
-		/* An eviction first evicts what must persist before it (gope18 6.1), perhaps with this line.
-		 */
-		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
+		/* An eviction first evicts what must persist before it (gope18 6.1). */
+		e->t = emu_buffered_evict_earlier(m, e->cu, line->tag, e->t);
 	}
 	if (line->registered) {
 		coh_settle_nvram(e);
@@ -439,7 +438,7 @@ static emu_time recall_from(
 	if (m->buffered && line->dirty && !m->recalling && m->config.l2.ways > 1) {
 		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
 		m->recalling = true;
-		coh_drain_l1(m, cu, &cu->nvw_fifo, 0, COH_BY_PERSIST, t);
+		emu_buffered_evict_earlier(m, cu, line->tag, t);
 		m->recalling = false;
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);

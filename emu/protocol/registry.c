@@ -207,7 +207,7 @@ void coh_line_write_through(struct coh_event *e)
 	emu_time t;
 
 	if (m->buffered && e->reason != COH_BY_PERSIST && !m->recalling) {
-		e->t = coh_drain_l1(m, e->cu, &e->cu->nvw_fifo, 0, COH_BY_PERSIST, e->t);
+		e->t = emu_buffered_evict_earlier(m, e->cu, line->tag, e->t);
 	}
 	if (!(line->dirty & line->registered)) {
 		return;

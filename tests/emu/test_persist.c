@@ -187,6 +187,67 @@ static void one_line_takes_exactly_the_latencies_on_its_way(void **state)
 	}
 }
 
+/* A row of four CUs; the only bank of the L2, and the command processor, are at its left end. */
+static const char *const row_of_four[] = {"network.topology=mesh", "network.columns=4",
+	"network.banks=beside", "network.hop=1us", "l2.banks=1", "gpu.cus=4", NULL};
+
+struct place {
+	uint64_t *word;
+	enum nvw_group group;
+	uint64_t cu;
+};
+
+static void store_on_one_cu(const void *args)
+{
+	const struct place *const p = args;
+
+	if (nvw_group_id() == p->cu) {
+		nvw_store(p->word, 1);
+		nvw_p_barrier(p->group);
+	} else if (p->group == NVW_KERNEL) {
+		nvw_p_barrier(NVW_KERNEL);
+	}
+}
+
+/* How long work-items of a CU wait at a persist barrier after a store. */
+static uint64_t stall_on(uint64_t cu, enum nvw_group group)
+{
+	struct rig rig;
+	struct place p = {.group = group, .cu = cu};
+	uint64_t stall;
+
+	rig_begin(&rig, 0, row_of_four);
+	p.word = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "place", store_on_one_cu, &p, 4, 1));
+	stall = emu_statistics(rig.machine)->p_barrier_stall_ps;
+	rig_end(&rig);
+	return stall;
+}
+
+static void an_acknowledgement_goes_to_the_cu_that_issued_the_barrier(void **state)
+{
+	enum { HOP_PS = 1000000 };
+
+	for (unsigned group = NVW_WORKITEM; group <= NVW_WORKGROUP; group++) {
+		const uint64_t at_l2 = stall_on(0, (enum nvw_group)group);
+
+		/* The line's write-back, the marker and the acknowledgement each travel the distance. */
+		for (uint64_t cu = 1; cu < 4; cu++) {
+			assert_int_equal(stall_on(cu, (enum nvw_group)group) - at_l2, 3 * cu * HOP_PS);
+		}
+	}
+}
+
+static void a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor(void **state)
+{
+	/* The marker from the farthest L1, the acknowledgement to it, and from it to the command processor. */
+	const uint64_t stall = stall_on(0, NVW_KERNEL);
+
+	if (stall < 9000000 || stall >= 10000000) {
+		fail_msg("%llu ps", (unsigned long long)stall);
+	}
+}
+
 /* ---- The checker finds planted faults ------------------------------------------------------ */
 
 /* Work-item 0 of a small kernel as the test drives it: stores recorded by hand on lines of its own. */
@@ -307,6 +368,85 @@ static void a_race_that_contradicts_the_barriers_is_reported_and_not_hung(void *
 	rig_end(&rig);
 }
 
+struct overtaking {
+	uint64_t *lines;
+	uint64_t *flag; /* DRAM */
+};
+
+/* The first wavefront passes the barrier and fills the buffer, which must wait for the second one; that waits for it. */
+static void overtake(const void *args)
+{
+	const struct overtaking *const o = args;
+
+	if (nvw_local_id() == 0) {
+		nvw_p_barrier_wg();
+		for (unsigned i = 0; i < 200; i++) {
+			nvw_store(&o->lines[8 * i], i);
+		}
+		nvw_atomic_store(o->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	} else if (nvw_local_id() == 64) {
+		while (nvw_atomic_load(o->flag, NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
+		}
+		nvw_p_barrier_wg();
+	} else {
+		nvw_p_barrier_wg();
+	}
+}
+
+static void a_full_buffer_waits_for_no_work_item_to_reach_its_barrier(void **state)
+{
+	static const char *const settings[] = {
+		"persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1", "l2.nvw_fifo=1", NULL};
+	struct rig rig;
+	struct overtaking o;
+
+	rig_begin(&rig, 0, settings);
+	o.lines = (uint64_t *)(void *)rig.nvram;
+	o.flag = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "overtake", overtake, &o, 128, 128));
+	assert_int_equal(rig_durable(&rig, &o.lines[8 * 199]), 199);
+	assert_true(emu_statistics(rig.machine)->buffer_stalls > 0);
+	rig_end(&rig);
+}
+
+/* Each round's store must wait for the one before. */
+static void store_in_rounds(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		nvw_store(&w->a[8 * (round * 64 + nvw_global_id())], round);
+		nvw_p_barrier_wi();
+	}
+}
+
+static struct emu_stats stats_with_buffer(const char *buffer)
+{
+	const char *const settings[] = {"persist.model=buffered-epoch", "nvram.write=10us", buffer, NULL};
+	struct rig rig;
+	struct words w = {.rounds = 20};
+	struct emu_stats stats;
+
+	rig_begin(&rig, 0, settings);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "rounds", store_in_rounds, &w, 64, 64));
+	assert_int_equal(rig_durable(&rig, &w.a[8 * (19 * 64 + 63)]), 19);
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void a_full_buffer_stalls_until_the_device_has_made_room(void **state)
+{
+	const struct emu_stats small = stats_with_buffer("persist.buffer=64"),
+			       large = stats_with_buffer("persist.buffer=65536");
+
+	assert_int_equal(large.buffer_stalls, 0);
+	assert_true(small.buffer_stalls > 0);
+	/* 1280 lines in 20 epochs of 64: all but the last few epochs have left when the last store issues. */
+	assert_true(small.buffer_stall_ps > 10 * UINT64_C(10000000));
+}
+
 static void ordering_alone_is_faster_than_waiting(void **state)
 {
 	static const char *const buffered[] = {"persist.model=buffered-epoch", NULL};
@@ -323,6 +463,127 @@ static void ordering_alone_is_faster_than_waiting(void **state)
 		rig_end(&rig);
 	}
 	assert_true(time[1] < time[0]);
+}
+
+/* ---- Persisting costs ---------------------------------------------------------------------- */
+
+/* Programs whose work does not depend on time: no work-item waits for another, none reads what another writes. */
+
+enum { ITEMS_OF_PROGRAM = 512 };
+
+static void stream(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
+	}
+}
+
+static void stream_in_epochs(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
+		nvw_p_barrier(w->group);
+	}
+}
+
+static void update_in_epochs(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t *const mine = w->a + 8 * nvw_global_id();
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		nvw_store(mine, nvw_load(mine) + 1);
+		nvw_p_barrier(w->group);
+	}
+}
+
+static void scatter_in_epochs(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t x = nvw_global_id();
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		x = (x * 2654435761u + round) % (64 * ITEMS_OF_PROGRAM);
+		nvw_store(&w->a[x / ITEMS_OF_PROGRAM * 8 * ITEMS_OF_PROGRAM + 8 * nvw_global_id()], x);
+		nvw_p_barrier(w->group);
+	}
+}
+
+static void add_in_epochs(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned round = 0; round < w->rounds; round++) {
+		nvw_atomic_add(&w->a[8 * (round % 4 * ITEMS_OF_PROGRAM + nvw_global_id())], 1, NVW_RELAXED,
+			NVW_SCOPE_AGENT);
+		nvw_p_barrier(w->group);
+	}
+}
+
+static const struct program {
+	const char *name;
+	nvw_kernel kernel;
+} programs[] = {{"stream", stream}, {"stream in epochs", stream_in_epochs},
+	{"update in epochs", update_in_epochs}, {"scatter in epochs", scatter_in_epochs},
+	{"add in epochs", add_in_epochs}};
+
+static uint64_t time_of_program(
+	const struct program *program, enum nvw_group group, const char *const *settings, bool is_volatile)
+{
+	struct rig rig;
+	struct words w = {.group = group, .rounds = 8};
+	uint64_t time;
+
+	rig_begin(&rig, 0, settings);
+	if (is_volatile) {
+		nvw_machine_set_volatile(rig.machine);
+	}
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, program->name, program->kernel, &w, ITEMS_OF_PROGRAM, 128));
+	rig_ok(nvw_persist(rig.machine));
+	time = nvw_time_ps(rig.machine);
+	rig_end(&rig);
+	return time;
+}
+
+/* NVRAM as gope18 has it, and NVRAM that is as fast as DRAM: what is left is what persisting itself costs. */
+static const char *const latencies[][2] = {
+	{"nvram.read=75ns", "nvram.write=250ns"}, {"nvram.read=25ns", "nvram.write=25ns"}};
+
+static void compare_with_not_persisting(
+	const struct program *program, enum nvw_group group, const char *const *latency)
+{
+	static const char *const models[] = {"persist.model=epoch", "persist.model=buffered-epoch"};
+	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
+	const char *settings[] = {latency[0], latency[1], NULL, NULL, NULL};
+	const uint64_t off = time_of_program(program, group, settings, true);
+
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t on;
+
+		settings[2] = models[i / 3];
+		settings[3] = domains[i % 3];
+		on = time_of_program(program, group, settings, false);
+		if (on < off) {
+			fail_msg("%s, scope %u, %s, %s, %s: %llu ps, and %llu without persisting",
+				program->name, (unsigned)group, settings[1], settings[2], settings[3],
+				(unsigned long long)on, (unsigned long long)off);
+		}
+	}
+}
+
+static void no_model_or_domain_is_faster_than_not_persisting(void **state)
+{
+	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+		for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
+			compare_with_not_persisting(&programs[i], (enum nvw_group)group, latencies[0]);
+			compare_with_not_persisting(&programs[i], (enum nvw_group)group, latencies[1]);
+		}
+	}
 }
 
 /* ---- Volatile ------------------------------------------------------------------------------ */
@@ -351,11 +612,16 @@ int main(void)
 		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches),
 		cmocka_unit_test(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr),
 		cmocka_unit_test(one_line_takes_exactly_the_latencies_on_its_way),
+		cmocka_unit_test(an_acknowledgement_goes_to_the_cu_that_issued_the_barrier),
+		cmocka_unit_test(a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor),
 		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
 		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
 		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
 		cmocka_unit_test(a_race_that_contradicts_the_barriers_is_reported_and_not_hung),
+		cmocka_unit_test(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier),
+		cmocka_unit_test(a_full_buffer_stalls_until_the_device_has_made_room),
 		cmocka_unit_test(ordering_alone_is_faster_than_waiting),
+		cmocka_unit_test(no_model_or_domain_is_faster_than_not_persisting),
 		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
 	};
 
