@@ -17,6 +17,7 @@
 #include "output.h"
 #include "race_report.h"
 #include "readers/drive.h"
+#include "run_check.h"
 #include "session.h"
 
 struct run {
@@ -150,24 +151,20 @@ static int measured_part(struct run *run)
 /* 0, NVW_E_INCONSISTENT, or an error; *ret_verdict in words. */
 static int check(struct run *run, const char **ret_verdict)
 {
-	const struct nvw_workload *const w = run->session->workload;
-	int r = 0;
+	const struct cli_checked checked = {.workload = run->session->workload,
+		.plan = run->plan,
+		.machine = run->machine,
+		.pool = run->pool,
+		.acks = &run->acks,
+		.sightings = run->drive ? run->sightings : NULL};
 
-	*ret_verdict = "not checked";
-	if (w->verify) {
-		r = w->verify(run->plan, run->machine, &run->findings);
-		*ret_verdict = r == NVW_E_INCONSISTENT ? "WRONG" : "verified";
-	}
-	if (r == 0 && w->check && run->pool && !nvw_machine_is_volatile(run->machine)) {
-		r = w->check(run->plan, run->pool, &run->acks, &run->findings);
-		*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
-	}
-	if (r == 0 && run->drive) {
-		r = nvw__sightings_judge(run->sightings, w, run->plan, run->pool, &run->findings);
-		*ret_verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT for host readers" :
-							 "consistent, for host readers too";
-	}
-	return r;
+	return cli_check(&checked, &run->findings, ret_verdict);
+}
+
+static void host_fault(void *context, const char *message)
+{
+	fprintf(stderr, "nvwave: %s\n", message);
+	_exit(STATUS_INPUT);
 }
 
 static int execute(struct run *run, const char **ret_verdict)
@@ -185,6 +182,7 @@ static int execute(struct run *run, const char **ret_verdict)
 	}
 	if (r == 0) {
 		emu_set_power_cut(run->machine, &listen);
+		emu_set_host_fault(run->machine, host_fault, NULL);
 		r = measured_part(run);
 	}
 	if (r == 0 && run->log) {

@@ -185,6 +185,15 @@ static void die(void *context)
 	kill(getpid(), SIGKILL);
 }
 
+static void host_fault(void *context, const char *message)
+{
+	struct ct_run_shared *s = ((struct run *)context)->shared;
+
+	s->error = NVW_E_USAGE;
+	snprintf(s->message, sizeof s->message, "%s", message);
+	_exit(1);
+}
+
 static int open_log(struct run *r, int fd)
 {
 	const struct ct_subject *s = r->bench->subject;
@@ -245,6 +254,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		return error;
 	}
 	emu_set_power_cut(r->machine, &power);
+	emu_set_host_fault(r->machine, host_fault, r);
 	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
 	error = set_up(r);
 	if (!error) {

@@ -49,6 +49,15 @@ struct emu_power_cut {
 void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
 
 /*
+ * Whom to tell when the workload's host code dereferences a device address. The process cannot go on: told() is called
+ * on a signal stack with a message that names the source line, and must not return. NULL, the default: the message goes
+ * to standard error and the process dies of SIGSEGV. A process that has taken SIGSEGV since emu_create() calls this
+ * again: other faults are passed on to it.
+ */
+void emu_set_host_fault(
+	struct nvw_machine *machine, void (*told)(void *context, const char *message), void *context);
+
+/*
  * Runs persist barriers of a source line (the file's last component is compared) with a scope narrower by so many
  * steps: kernel, work-group, work-item, none at all. What a wider barrier costs is measured so. file NULL: none;
  * it stays the caller's.

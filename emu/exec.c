@@ -172,6 +172,20 @@ static void run_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 	emu_fiber_arrive(NULL, NULL);
 }
 
+bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
+{
+	return (const char *)sp > m->exec.stacks && (const char *)sp <= m->exec.stacks + m->exec.stacks_bytes;
+}
+
+void emu_lane_abandon(void)
+{
+	void *nobody;
+
+	emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
+	emu_fiber_switch(&nobody, now.engine);
+	__builtin_unreachable();
+}
+
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
 {
 	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
@@ -447,6 +461,7 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	if (wf->runnable) {
 		run_lanes(m, wf);
 		if (m->error) {
+			emu_faults_tell(m);
 			return;
 		}
 	}

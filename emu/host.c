@@ -16,7 +16,7 @@
 void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
 {
 	const uint64_t rounded = (bytes + EMU_LINE - 1) / EMU_LINE * EMU_LINE;
-	void *const block = m->dram + m->dram_used;
+	void *const block = m->dram_base + m->dram_used;
 
 	if (rounded < bytes || rounded > m->dram_bytes - m->dram_used) {
 		nvw_fail(NVW_E_MEMORY,
@@ -64,7 +64,7 @@ struct nvw_pool *nvw_machine_pool(struct nvw_machine *m)
 
 const char *nvw_nvram_base(const struct nvw_machine *m)
 {
-	return m->medium;
+	return m->nvram_base;
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */
@@ -153,12 +153,12 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 	uint64_t address = (uint64_t)(uintptr_t)device;
 	const uint8_t *in = from;
 	const int r = check_range(m, device, n);
-	const bool durable =
-		r == 0 && n && address - (uint64_t)(uintptr_t)m->medium < m->medium_bytes && !m->is_volatile;
+	const bool durable = r == 0 && n && address - (uint64_t)(uintptr_t)m->nvram_base < m->medium_bytes &&
+			     !m->is_volatile;
 
 	if (durable) {
 		settle_nvram(m);
-		record_host_write(m, address - (uint64_t)(uintptr_t)m->medium, from, n);
+		record_host_write(m, address - (uint64_t)(uintptr_t)m->nvram_base, from, n);
 	}
 	while (r == 0 && n) {
 		emu_line_id id;
@@ -172,7 +172,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 			emu_medium_write(m, emu_line_off(id), line,
 				(piece == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << piece) - 1) << offset);
 		} else {
-			memcpy((char *)(uintptr_t)address, in, piece);
+			memcpy(emu_memory_behind(m, id) + offset, in, piece);
 		}
 		update_l2(m, id, offset, in, piece);
 		in += piece;

@@ -82,17 +82,28 @@ static int protocol_init(struct nvw_machine *m)
 	return 0;
 }
 
-/* The two address ranges (gope18 3). */
+/* A range of addresses, without access if protection is PROT_NONE. */
+static int map(uint64_t bytes, int protection, const char *what, char **ret_base)
+{
+	void *const base = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED) {
+		return nvw_fail_errno(
+			"no address range of %llu bytes for the %s", (unsigned long long)bytes, what);
+	}
+	*ret_base = base;
+	return 0;
+}
+
+/* The two address ranges (gope18 3), and the bytes behind them. */
 static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
 {
-	void *const dram = mmap(NULL, m->config.dram_size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int r = map(m->config.dram_size, PROT_READ | PROT_WRITE, "DRAM", &m->dram);
 
-	if (dram == MAP_FAILED) {
-		return nvw_fail_errno("no address range of %llu bytes for the DRAM",
-			(unsigned long long)m->config.dram_size);
+	r = r ? r : map(m->config.dram_size, PROT_NONE, "DRAM", &m->dram_base);
+	if (r < 0) {
+		return r;
 	}
-	m->dram = dram;
 	m->dram_bytes = m->config.dram_size;
 	m->dram_used = EMU_LINE; /* address 0 of the range stays unused */
 	m->pool = pool;
@@ -103,8 +114,16 @@ static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
 			return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it",
 				nvw_pool_path(pool));
 		}
+		r = map(m->medium_bytes, PROT_NONE, "NVRAM", &m->nvram_base);
 	}
-	return 0;
+	return r;
+}
+
+static void unmap(char *base, uint64_t bytes)
+{
+	if (base) {
+		munmap(base, bytes);
+	}
 }
 
 int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
@@ -131,6 +150,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : emu_nvram_init(m);
 	r = r ? r : record_init(m, log);
 	r = r ? r : emu_exec_init(m);
+	r = r ? r : emu_faults_catch(m);
 	if (r == 0 && config->model == EMU_MODEL_buffered && pool && config->domain != EMU_DOMAIN_eadr) {
 		r = buffered_init(m);
 	}
@@ -156,9 +176,10 @@ void emu_destroy(struct nvw_machine *m)
 	emu_memory_finish(m);
 	emu_network_finish(m);
 	caches_finish(m);
-	if (m->dram) {
-		munmap(m->dram, m->dram_bytes);
-	}
+	emu_faults_release(m);
+	unmap(m->dram, m->config.dram_size);
+	unmap(m->dram_base, m->config.dram_size);
+	unmap(m->nvram_base, m->medium_bytes);
 	free(m);
 }
 

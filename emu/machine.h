@@ -268,7 +268,9 @@ struct nvw_machine {
 	emu_time now;
 	int error; /* the run has failed; its message is set */
 
-	char *dram;
+	/* Device addresses: ranges that nobody can read or write, so that plain code faults there (fault.c). */
+	char *dram_base, *nvram_base;
+	char *dram; /* the DRAM's bytes */
 	uint64_t dram_bytes, dram_used;
 	struct nvw_pool *pool;
 	char *medium; /* the pool's mapped bytes: the durable state */
@@ -290,6 +292,10 @@ struct nvw_machine {
 	struct coh_queue *queues;      /* protocol/queue.c: of lines that several CUs wait for */
 	emu_time head_start;           /* of the request that is carried out: how long ago it was sent */
 	struct emu_power_cut cut;
+	struct {
+		void (*told)(void *context, const char *message); /* NULL: nobody asked */
+		void *context;
+	} host_fault;
 	struct {
 		const char *file; /* NULL: none */
 		uint32_t line;
@@ -385,6 +391,8 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
  * has completed it. */
 emu_time emu_channel_write(
 	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
+/* The bytes of a line: the DRAM's, or the durable ones of the pool. */
+char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id);
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
@@ -468,6 +476,20 @@ static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
 	return wf->group->slot->cu;
 }
 
+/* Whether the stack pointer is a work-item's. */
+bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp);
+/* From a signal handler that interrupted a work-item: leaves it for good, for the engine, which finds m->error set. */
+_Noreturn void emu_lane_abandon(void);
+
+/* ---- fault.c: plain code that reads or writes device memory ------------------------------------------------- */
+
+/* From now on, of the calling thread. NVW_E_SYSTEM, NVW_E_MEMORY. */
+NVW_CHECKED int emu_faults_catch(struct nvw_machine *m);
+/* No longer. */
+void emu_faults_release(struct nvw_machine *m);
+/* After a work-item was abandoned: the message of m->error. */
+void emu_faults_tell(struct nvw_machine *m);
+
 /* ---- protocol/queue.c ------------------------------------------------------------------------------------- */
 
 /* What waits at the end of a kernel that did not end. The queues themselves belong to events. */
@@ -488,12 +510,12 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uint64_t size,
 	emu_line_id *ret_line, unsigned *ret_offset)
 {
-	uint64_t off = address - (uint64_t)(uintptr_t)m->dram;
+	uint64_t off = address - (uint64_t)(uintptr_t)m->dram_base;
 
 	if (off < m->dram_bytes && size <= m->dram_bytes - off) {
 		*ret_line = (emu_line_id)(off / EMU_LINE);
 	} else {
-		off = address - (uint64_t)(uintptr_t)m->medium;
+		off = address - (uint64_t)(uintptr_t)m->nvram_base;
 		if (off >= m->medium_bytes || size > m->medium_bytes - off) {
 			return false;
 		}

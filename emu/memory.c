@@ -68,14 +68,14 @@ static struct emu_channels *controller_of(struct nvw_machine *m, emu_line_id id)
 	return emu_is_nvram(id) ? &m->nvram_channels : &m->dram_channels;
 }
 
-static char *behind(const struct nvw_machine *m, emu_line_id id)
+char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id)
 {
 	return emu_is_nvram(id) ? m->medium + emu_line_off(id) : m->dram + emu_line_off(id);
 }
 
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	memcpy(to, behind(m, id), EMU_LINE);
+	memcpy(to, emu_memory_behind(m, id), EMU_LINE);
 	if (emu_is_persistent(m, id)) {
 		emu_nvram_forward(m, id, to);
 		emu_persist_forward(m, id, to);
@@ -84,7 +84,7 @@ void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id)
 {
-	__builtin_prefetch(behind(m, id));
+	__builtin_prefetch(emu_memory_behind(m, id));
 }
 
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t)
@@ -115,6 +115,6 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 	}
 	m->stats.dram_writes++;
 	accepted = emu_channel_write(controller_of(m, id), id, t, &done, &wait_ps);
-	emu_copy_masked((uint8_t *)behind(m, id), line->data, mask);
+	emu_copy_masked((uint8_t *)emu_memory_behind(m, id), line->data, mask);
 	return accepted;
 }

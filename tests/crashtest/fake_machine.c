@@ -169,6 +169,11 @@ void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
 	m->cut = *cut;
 }
 
+void emu_set_host_fault(
+	struct nvw_machine *m, void (*told)(void *context, const char *message), void *context)
+{
+}
+
 int nvw_persist(struct nvw_machine *m)
 {
 	while (m->flights > 0) {

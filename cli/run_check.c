@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The check at the end of a run. See run_check.h. */
+#include "run_check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <crashtest/process.h>
+#include <emu.h>
+
+/* Shared with the process that checks. */
+struct answer {
+	volatile uint32_t phase; /* CT_PHASE_IDLE: it has answered */
+	int result;
+	const char *verdict;
+	char message[512];
+	struct nvw_findings findings;
+	struct ct_frames frames;
+};
+
+/* ---- In the child -------------------------------------------------------------------------- */
+
+static int check(const struct cli_checked *c, struct answer *a)
+{
+	const struct nvw_workload *const w = c->workload;
+	int r = 0;
+
+	if (w->verify) {
+		r = w->verify(c->plan, c->machine, &a->findings);
+		a->verdict = r == NVW_E_INCONSISTENT ? "WRONG" : "verified";
+	}
+	if (r == 0 && w->check && c->pool && !nvw_machine_is_volatile(c->machine)) {
+		r = w->check(c->plan, c->pool, c->acks, &a->findings);
+		a->verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+	}
+	if (r == 0 && c->sightings) {
+		r = nvw__sightings_judge(c->sightings, w, c->plan, c->pool, &a->findings);
+		a->verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT for host readers" :
+						       "consistent, for host readers too";
+	}
+	return r;
+}
+
+static void fail(struct answer *a, int result, const char *message)
+{
+	a->result = result;
+	snprintf(a->message, sizeof a->message, "%s", message);
+	a->phase = CT_PHASE_IDLE;
+}
+
+static void host_fault(void *context, const char *message)
+{
+	fail(context, NVW_E_USAGE, message);
+	_exit(0);
+}
+
+static _Noreturn void answer(const struct cli_checked *c, struct answer *a)
+{
+	int r;
+
+	ct_child_begin();
+	ct_frames_catch(&a->frames);
+	emu_set_host_fault(c->machine, host_fault, a);
+	r = check(c, a);
+	fail(a, r, r ? nvw_error_message() : "");
+	fflush(NULL); /* what the check has printed */
+	_exit(0);
+}
+
+/* ---- In the parent ------------------------------------------------------------------------- */
+
+/* The check has not answered. */
+static int describe_death(struct answer *a, int status)
+{
+	struct ct_finding f = {0};
+
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		a->verdict = "not checked";
+		return nvw_fail(NVW_E_STOPPED, "the check was killed (SIGKILL): nothing is known");
+	}
+	ct_describe_death(a->phase, false, status, &a->frames, &f);
+	a->verdict = "INCONSISTENT";
+	return nvw_violation(&a->findings, 0, "%s%s%s", f.text, f.where[0] ? " at " : "", f.where);
+}
+
+static int wait_for(pid_t pid, struct answer *a)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			return nvw_fail_errno("the check is lost");
+		}
+	}
+	if (a->phase != CT_PHASE_IDLE) {
+		return describe_death(a, status);
+	}
+	return a->result && a->result != NVW_E_INCONSISTENT ? nvw_fail(a->result, "%s", a->message) :
+							      a->result;
+}
+
+int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const char **ret_verdict)
+{
+	struct answer *const a =
+		mmap(NULL, sizeof *a, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+	int r;
+
+	if (a == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a check");
+	}
+	a->verdict = "not checked";
+	a->phase = CT_PHASE_CHECK;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		answer(c, a);
+	}
+	r = pid < 0 ? nvw_fail_errno("cannot start a process for the check") : wait_for(pid, a);
+	*findings = a->findings;
+	*ret_verdict = a->verdict;
+	munmap(a, sizeof *a);
+	return r;
+}

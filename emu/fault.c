@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plain code that reads or writes device memory.
+ *
+ * Device addresses name ranges without access: the bytes are elsewhere, and only the machine knows where. So a plain
+ * dereference, which would see none of what is in caches and would be in no log, faults. In a kernel it ends the run like
+ * any other mistake of a kernel: the handler, on a stack of its own, leaves the work-item for the engine, which
+ * tells where it was. In host code there is nowhere to go back to: whoever embeds the machine is told
+ * (emu_set_host_fault). Every other fault of a work-item is told in the same way; those of host code stay what they were.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "emu.h"
+#include "fiber.h"
+#include "machine.h"
+#include "source/frames.h"
+
+enum { FRAMES = 24, STACK_BYTES = 1 << 19, PLACE_BYTES = 256 };
+
+/* One machine at a time exists in a process. */
+static struct {
+	struct nvw_machine *machine; /* NULL: nobody looks for faults */
+	struct sigaction before;
+	stack_t stack_before;
+	char *stack;
+
+	/* a work-item's fault, until it is told */
+	bool pending;
+	const char *address;
+	enum nvw__fault kind;
+	uint64_t work_item;
+	void *frame[FRAMES];
+	unsigned frames;
+} fault;
+
+/* ---- Words --------------------------------------------------------------------------------- */
+
+static bool is_within(const char *address, const char *base, uint64_t bytes)
+{
+	return base && address >= base && (uint64_t)(address - base) < bytes;
+}
+
+static bool is_device(const struct nvw_machine *m, const char *address)
+{
+	return is_within(address, m->dram_base, m->dram_bytes) ||
+	       is_within(address, m->nvram_base, m->medium_bytes);
+}
+
+static void place(char ret_place[PLACE_BYTES])
+{
+	nvw__frames_place(fault.frame, fault.frames, ret_place, PLACE_BYTES);
+	if (!ret_place[0]) {
+		snprintf(ret_place, PLACE_BYTES, "(no source line is known: compile with -g)");
+	}
+}
+
+static const char *verb(void)
+{
+	return fault.kind == NVW__FAULT_WRITE ? "writes" :
+	       fault.kind == NVW__FAULT_READ  ? "reads" :
+						"reads or writes";
+}
+
+/* What to use in the place of the dereference. */
+static const char *cure(const char *read, const char *write, const char *either)
+{
+	return fault.kind == NVW__FAULT_WRITE ? write : fault.kind == NVW__FAULT_READ ? read : either;
+}
+
+/* "DRAM at offset 0x40". */
+static void where(const struct nvw_machine *m, char *to, size_t n)
+{
+	const bool nvram = is_within(fault.address, m->nvram_base, m->medium_bytes);
+
+	snprintf(to, n, "%s at offset %#llx", nvram ? "NVRAM" : "DRAM",
+		(unsigned long long)(fault.address - (nvram ? m->nvram_base : m->dram_base)));
+}
+
+static int describe_kernel(const struct nvw_machine *m)
+{
+	char line[PLACE_BYTES], memory[64];
+
+	place(line);
+	if (!is_device(m, fault.address)) {
+		return nvw_fail(NVW_E_KERNEL,
+			"%s: kernel %s: work-item %llu %s address %p, which is no memory that it may use",
+			line, m->exec.name, (unsigned long long)fault.work_item, verb(),
+			(const void *)fault.address);
+	}
+	where(m, memory, sizeof memory);
+	return nvw_fail(NVW_E_KERNEL,
+		"%s: kernel %s: work-item %llu %s device memory (%s) by a plain dereference; use %s", line,
+		m->exec.name, (unsigned long long)fault.work_item, verb(), memory,
+		cure("nvw_load(p)", "nvw_store(p, value)", "nvw_load(p) or nvw_store(p, value)"));
+}
+
+static int describe_host(const struct nvw_machine *m)
+{
+	char line[PLACE_BYTES], memory[64];
+
+	place(line);
+	where(m, memory, sizeof memory);
+	return nvw_fail(NVW_E_USAGE, "%s: host code %s device memory (%s) by a plain dereference; use %s",
+		line, verb(), memory,
+		cure("nvw_read(machine, to, p, bytes)", "nvw_write(machine, p, from, bytes)",
+			"nvw_read() or nvw_write()"));
+}
+
+void emu_faults_tell(struct nvw_machine *m)
+{
+	if (fault.pending) {
+		fault.pending = false;
+		emu_fiber_clean(fault.stack, STACK_BYTES); /* the handler's frames are never returned from */
+		m->error = describe_kernel(m);
+	}
+}
+
+/* ---- The handler --------------------------------------------------------------------------- */
+
+static _Noreturn void end_host(struct nvw_machine *m)
+{
+	describe_host(m);
+	if (m->host_fault.told) {
+		m->host_fault.told(m->host_fault.context, nvw_error_message());
+	}
+	fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+	signal(SIGSEGV, SIG_DFL);
+	raise(SIGSEGV);
+	_exit(128 + SIGSEGV);
+}
+
+/* To whoever had the signal before: the instruction is repeated and faults again. */
+static void pass_on(int number, const siginfo_t *info)
+{
+	sigaction(number, &fault.before, NULL);
+	if (info->si_code <= 0) {
+		raise(number); /* it was sent */
+	}
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	struct nvw_machine *const m = fault.machine;
+	const bool in_lane = emu_is_lane_stack(m, nvw__signal_stack(context));
+
+	if (!in_lane && !is_device(m, info->si_addr)) {
+		pass_on(number, info);
+		return;
+	}
+	fault.address = info->si_addr;
+	fault.kind = nvw__signal_fault(context);
+	fault.frames = nvw__frames_take(context, fault.frame, FRAMES);
+	if (!in_lane) {
+		end_host(m);
+	}
+	fault.work_item = nvw_global_id();
+	fault.pending = true;
+	m->error = NVW_E_KERNEL;
+	emu_lane_abandon();
+}
+
+/* Takes the signal, in front of who has it now. */
+static int take(void)
+{
+	const struct sigaction action = {
+		.sa_sigaction = on_fault, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER)};
+	struct sigaction now;
+
+	if (sigaction(SIGSEGV, NULL, &now) < 0 ||
+		(now.sa_sigaction != on_fault && sigaction(SIGSEGV, &action, &fault.before) < 0)) {
+		return nvw_fail_errno("faults cannot be caught");
+	}
+	return 0;
+}
+
+int emu_faults_catch(struct nvw_machine *m)
+{
+	stack_t stack = {.ss_size = STACK_BYTES};
+
+	fault.stack = malloc(STACK_BYTES);
+	if (!fault.stack) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a signal stack");
+	}
+	stack.ss_sp = fault.stack;
+	fault.machine = m;
+	fault.pending = false;
+	nvw__frames_prepare();
+	return sigaltstack(&stack, &fault.stack_before) < 0 ? nvw_fail_errno("faults cannot be caught") :
+							      take();
+}
+
+void emu_set_host_fault(
+	struct nvw_machine *m, void (*told)(void *context, const char *message), void *context)
+{
+	m->host_fault.told = told;
+	m->host_fault.context = context;
+	(void)take(); /* it could not fail the second time */
+}
+
+void emu_faults_release(struct nvw_machine *m)
+{
+	struct sigaction action;
+	stack_t stack;
+
+	if (fault.machine != m) {
+		return;
+	}
+	/* Who has taken the signal, or brought another stack, meanwhile keeps it. */
+	if (sigaction(SIGSEGV, NULL, &action) == 0 && action.sa_sigaction == on_fault) {
+		sigaction(SIGSEGV, &fault.before, NULL);
+	}
+	if (sigaltstack(NULL, &stack) == 0 && stack.ss_sp == fault.stack) {
+		sigaltstack(&fault.stack_before, NULL);
+	}
+	free(fault.stack);
+	fault.stack = NULL;
+	fault.machine = NULL;
+}

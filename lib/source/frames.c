@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames behind a signal, and their source lines. See frames.h. */
+#include <execinfo.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "frames.h"
+#include "place.h"
+
+enum { FRAMES_MAX = 32 };
+
+void nvw__frames_prepare(void)
+{
+	void *frame[4];
+
+	backtrace(frame, 4);
+}
+
+static void *interrupted_at(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return (void *)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	return (void *)context->uc_mcontext.pc;
+#else
+	return NULL;
+#endif
+}
+
+const void *nvw__signal_stack(const void *context)
+{
+#if defined(__x86_64__)
+	return (const void *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return (const void *)((const ucontext_t *)context)->uc_mcontext.sp;
+#else
+	return NULL;
+#endif
+}
+
+enum nvw__fault nvw__signal_fault(const void *context)
+{
+#if defined(__x86_64__)
+	enum { PAGE_FAULT = 14, WAS_WRITE = 2 };
+	const greg_t *const registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (registers[REG_TRAPNO] == PAGE_FAULT) {
+		return registers[REG_ERR] & WAS_WRITE ? NVW__FAULT_WRITE : NVW__FAULT_READ;
+	}
+#endif
+	return NVW__FAULT_UNKNOWN;
+}
+
+unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capacity)
+{
+	void *frame[FRAMES_MAX];
+	const int count = backtrace(frame, FRAMES_MAX); /* begins with the handler's */
+	void *const fault = interrupted_at(context);
+	unsigned n = 0;
+	int i = 0;
+
+	ret_address[n++] = fault;
+	while (i < count && frame[i] != fault) {
+		i++;
+	}
+	for (i++; i < count && n < capacity; i++) {
+		ret_address[n++] = (char *)frame[i] - 1; /* the call, not what comes after it */
+	}
+	return n;
+}
+
+static bool is_system(Dwfl_Module *module)
+{
+	static const char *const names[] = {
+		"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux", "/libpthread"};
+	const char *const path =
+		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
+
+	for (unsigned i = 0; path != NULL && i < sizeof names / sizeof names[0]; i++) {
+		if (strstr(path, names[i]) != NULL) {
+			return true;
+		}
+	}
+	return path == NULL;
+}
+
+static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
+{
+	Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address);
+	struct nvw__place p;
+
+	if (is_system(module)) {
+		return;
+	}
+	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
+	if (p.file != NULL) {
+		snprintf(ret_place, n, "%.150s:%d (%.*s)", p.file, p.line, p.function ? p.function_length : 1,
+			p.function ? p.function : "?");
+	}
+}
+
+void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n)
+{
+	static char *debug_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &debug_path,
+	};
+	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
+
+	ret_place[0] = '\0';
+	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
+		dwfl_report_end(dwfl, NULL, NULL) == 0) {
+		for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
+			place_of(dwfl, address[i], ret_place, n);
+		}
+	}
+	if (dwfl != NULL) {
+		dwfl_end(dwfl);
+	}
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plain code that reads or writes device memory: it faults, and the message names the line and what to use. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ITEMS = 128, GROUP = 64 };
+
+struct list {
+	uint64_t key;
+	struct list *next;
+};
+
+struct args {
+	struct list *list;
+	unsigned culprit; /* work-item */
+};
+
+#define HERE (__LINE__ + 1)
+static int line; /* of the dereference that a kernel is about to make */
+
+static void stores_plainly(const void *args)
+{
+	const struct args *const a = args;
+
+	nvw_store(&a->list[nvw_global_id()].key, 7);
+	if (nvw_global_id() == a->culprit) {
+		line = HERE;
+		a->list->key = 1;
+	}
+	nvw_store(&a->list[nvw_global_id()].key, 8);
+}
+
+static void loads_plainly(const void *args)
+{
+	const struct args *const a = args;
+
+	if (nvw_global_id() == a->culprit) {
+		line = HERE;
+		const uint64_t key = a->list->key;
+		nvw_store(&a->list[nvw_global_id()].key, key);
+	}
+}
+
+static __attribute__((noinline)) uint64_t follow(const struct list *l)
+{
+	line = HERE;
+	const struct list *const next = *(struct list *const volatile *)&l->next;
+	return next ? next->key : 0;
+}
+
+static void loads_in_a_function(const void *args)
+{
+	const struct args *const a = args;
+
+	nvw_store(&a->list[0].key, follow(a->list));
+}
+
+static void copies_plainly(const void *args)
+{
+	const struct args *const a = args;
+	char bytes[400];
+
+	if (nvw_global_id() == a->culprit) {
+		line = HERE;
+		memcpy(bytes, (const void *)a->list, sizeof bytes);
+		nvw_store(&a->list[0].key, (uint64_t)bytes[a->culprit]);
+	}
+}
+
+static void goes_astray(const void *args)
+{
+	struct list *const volatile nowhere = (struct list *)64;
+
+	line = HERE;
+	nowhere->key = 3;
+}
+
+static void is_right(const void *args)
+{
+	const struct args *const a = args;
+
+	nvw_store(&a->list[nvw_global_id()].key, nvw_global_id());
+	nvw_p_barrier_wi();
+}
+
+/* Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words says it. */
+static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
+{
+	struct args args = {.culprit = 70};
+	char place[64];
+	struct rig rig;
+
+	rig_begin(&rig, 1, NULL);
+	args.list =
+		nvram ? (struct list *)(void *)rig.nvram : nvw_alloc(rig.machine, ITEMS * sizeof *args.list);
+	assert_int_equal(nvw_launch(rig.machine, "culprit", kernel, &args, ITEMS, GROUP), NVW_E_KERNEL);
+	snprintf(place, sizeof place, "test_faults.c:%d (", line);
+	for (const char *const *word = words; word == words || *word; word++) {
+		if (!strstr(nvw_error_message(), word == words ? place : *word)) {
+			fail_msg("%s: not in: %s", word == words ? place : *word, nvw_error_message());
+		}
+	}
+	rig_end(&rig);
+}
+
+static void a_plain_store_of_a_kernel_is_told_with_its_line(void **state)
+{
+	static const char *const words[] = {"", "stores_plainly", "kernel culprit", "work-item 70",
+		"writes device memory", "NVRAM at offset 0x", "nvw_store(p, value)", NULL};
+
+	assert_told(stores_plainly, true, words);
+}
+
+static void a_plain_load_of_a_kernel_is_told_with_its_line(void **state)
+{
+	static const char *const words[] = {
+		"", "loads_plainly", "reads device memory", "DRAM at offset 0x", "nvw_load(p)", NULL};
+
+	assert_told(loads_plainly, false, words);
+}
+
+static void the_line_is_that_of_the_function_that_dereferences(void **state)
+{
+	static const char *const words[] = {"", "(follow)", "nvw_load(p)", NULL};
+
+	assert_told(loads_in_a_function, true, words);
+}
+
+static void a_copy_by_the_c_library_is_told_with_the_line_that_called_it(void **state)
+{
+	static const char *const words[] = {"", "(copies_plainly)", "reads device memory", NULL};
+
+	assert_told(copies_plainly, true, words);
+}
+
+static void a_wild_access_of_a_kernel_ends_the_run_too(void **state)
+{
+	static const char *const words[] = {"", "(goes_astray)", "writes address 0x40", NULL};
+
+	assert_told(goes_astray, true, words);
+}
+
+/* The work-item was left on its stack, from a signal stack: neither hurts the machines that come after it. */
+static void the_next_machine_is_as_good_as_new(void **state)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const words[] = {"", NULL};
+		struct args args = {0};
+		struct rig rig;
+
+		assert_told(i % 2 ? loads_plainly : stores_plainly, true, words);
+		rig_begin(&rig, 1, NULL);
+		args.list = (struct list *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "right", is_right, &args, ITEMS, GROUP));
+		assert_int_equal(rig_durable(&rig, &args.list[ITEMS - 1].key), ITEMS - 1);
+		rig_end(&rig);
+	}
+}
+
+static void the_faulting_store_changes_nothing(void **state)
+{
+	struct args args = {.culprit = 0};
+	struct rig rig;
+
+	rig_begin(&rig, 1, NULL);
+	args.list = (struct list *)(void *)rig.nvram;
+	assert_int_equal(
+		nvw_launch(rig.machine, "culprit", stores_plainly, &args, ITEMS, GROUP), NVW_E_KERNEL);
+	assert_int_equal(rig_durable(&rig, &args.list->key), 0);
+	assert_int_equal(nvw_launch(rig.machine, "next", is_right, &args, ITEMS, GROUP), NVW_E_KERNEL);
+	rig_end(&rig);
+}
+
+/* ---- Host code ----------------------------------------------------------------------------- */
+
+static char *told; /* shared with the child */
+enum { TOLD_BYTES = 1024, TOLD_STATUS = 42 };
+
+static void note(void *context, const char *message)
+{
+	snprintf(told, TOLD_BYTES, "%s", message);
+	_exit(TOLD_STATUS);
+}
+
+/* What becomes of a process whose host code works on a device address: its status as of waitpid(). */
+static int host_process(void (*work)(uint64_t *device), bool with_hook)
+{
+	int status;
+	pid_t pid;
+
+	told = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(told != MAP_FAILED);
+	pid = fork();
+	if (pid == 0) {
+		const struct rlimit none = {0, 0};
+		struct rig rig;
+
+		setrlimit(RLIMIT_CORE, &none);
+		rig_begin(&rig, 1, NULL);
+		unlink(rig.pool_path);
+		if (with_hook) {
+			emu_set_host_fault(rig.machine, note, NULL);
+		}
+		work(nvw_alloc(rig.machine, 64));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void writes(uint64_t *device)
+{
+	*device = 4;
+}
+
+static void reads(uint64_t *device)
+{
+	*(volatile uint64_t *)device;
+}
+
+static void host_code_is_told_to_use_the_accessors(void **state)
+{
+	const int wrote = host_process(writes, true);
+
+	assert_true(WIFEXITED(wrote) && WEXITSTATUS(wrote) == TOLD_STATUS);
+	assert_non_null(strstr(told, "test_faults.c:"));
+	assert_non_null(strstr(told, "(writes)"));
+	assert_non_null(strstr(told, "host code writes device memory (DRAM at offset 0x40)"));
+	assert_non_null(strstr(told, "nvw_write("));
+	assert_int_equal(WEXITSTATUS(host_process(reads, true)), TOLD_STATUS);
+	assert_non_null(strstr(told, "(reads)"));
+	assert_non_null(strstr(told, "nvw_read("));
+}
+
+static void without_anybody_to_tell_host_code_dies_of_the_fault(void **state)
+{
+	const int status = host_process(writes, false);
+
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_plain_store_of_a_kernel_is_told_with_its_line),
+		cmocka_unit_test(a_plain_load_of_a_kernel_is_told_with_its_line),
+		cmocka_unit_test(the_line_is_that_of_the_function_that_dereferences),
+		cmocka_unit_test(a_copy_by_the_c_library_is_told_with_the_line_that_called_it),
+		cmocka_unit_test(a_wild_access_of_a_kernel_ends_the_run_too),
+		cmocka_unit_test(the_next_machine_is_as_good_as_new),
+		cmocka_unit_test(the_faulting_store_changes_nothing),
+		cmocka_unit_test(host_code_is_told_to_use_the_accessors),
+		cmocka_unit_test(without_anybody_to_tell_host_code_dies_of_the_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
