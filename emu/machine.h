@@ -392,7 +392,10 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 emu_time emu_channel_write(
 	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
 /* The bytes of a line: the DRAM's, or the durable ones of the pool. */
-char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id);
+static inline char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_is_nvram(id) ? m->medium + emu_line_off(id) : m->dram + emu_line_off(id);
+}
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);

@@ -68,11 +68,6 @@ static struct emu_channels *controller_of(struct nvw_machine *m, emu_line_id id)
 	return emu_is_nvram(id) ? &m->nvram_channels : &m->dram_channels;
 }
 
-char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id)
-{
-	return emu_is_nvram(id) ? m->medium + emu_line_off(id) : m->dram + emu_line_off(id);
-}
-
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
 	memcpy(to, emu_memory_behind(m, id), EMU_LINE);

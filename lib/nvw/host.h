@@ -3,8 +3,8 @@
  * The host API: what the CPU side of a workload may do with an emulated machine.
  *
  * A machine has two contiguous ranges of device memory (gope18 3): DRAM, from which nvw_alloc() serves, and
- * NVRAM, which is the pool. Device addresses are pointers that the host must not dereference: the bytes
- * there are what is behind the caches. nvw_read() and nvw_write() see what the program sees.
+ * NVRAM, which is the pool. Device addresses are pointers that nobody can dereference: nothing is mapped there for plain
+ * code, which faults and is told its source line. nvw_read() and nvw_write() see what the program sees.
  *
  * Visible and durable: nvw_read() returns the *visible* state; nvw/pool.h reads the *durable* one.
  *

@@ -4,8 +4,8 @@
  *
  * A kernel is a C function that runs once per work-item, OpenCL-style. Its local variables are the
  * work-item's registers. Everything else lives in device memory, which is read and written through the
- * macros below and never by dereferencing: a plain dereference of a device pointer sees the durable
- * bytes behind the caches, not what the program stored.
+ * macros below and never by dereferencing: nothing can be read or written at a device address, so a plain
+ * dereference ends the run with its source line (NVW_E_KERNEL).
  *
  *	static void scale(const void *args)
  *	{

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A workload's own mistakes, as its author meets them: run and crash name the line and what to use instead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+static const char *mistaken; /* set by meson: the workload with the mistakes */
+
+/* "nvwave COMMAND mistaken --mutate=MISTAKE" ends with this status, and standard error has all of the words. */
+static void expect(const char *command, const char *mistake, int status, const char *const *words)
+{
+	const struct command_outcome *o;
+	char line[512];
+
+	snprintf(line, sizeof line, "%s %s --mutate=%s", command, mistaken, mistake);
+	o = command_run(line);
+	for (; *words; words++) {
+		if (o->status != status || !strstr(o->err, *words)) {
+			fail_msg("nvwave %s: status %d, expected %d; expected \"%s\" in: %s%s", line,
+				o->status, status, *words, o->out, o->err);
+		}
+	}
+}
+
+static void a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro(void **state)
+{
+	static const char *const store[] = {"mistaken.c:", "(kernel)", "kernel mistaken",
+		"writes device memory (NVRAM", "nvw_store(p, value)", NULL};
+	static const char *const load[] = {
+		"mistaken.c:", "(kernel)", "reads device memory (DRAM", "nvw_load(p)", NULL};
+
+	expect("run", "kernel-store", 2, store);
+	expect("crash", "kernel-store", 2, store);
+	expect("run", "kernel-load", 2, load);
+	expect("crash --mode=kill --states=3", "kernel-load", 2, load);
+}
+
+static void host_code_that_dereferences_a_device_address_is_shown_the_accessors(void **state)
+{
+	static const char *const write[] = {"mistaken.c:", "(write_plainly)",
+		"host code writes device memory", "nvw_write(machine", NULL};
+	static const char *const read[] = {
+		"mistaken.c:", "(read_plainly)", "host code reads device memory", "nvw_read(machine", NULL};
+
+	expect("run", "host-write", 2, write);
+	expect("crash", "host-write", 2, write);
+	expect("run", "host-read", 2, read);
+	expect("run", "verify-reads", 2, read);
+}
+
+static void a_check_that_dies_is_named_with_its_line_and_the_report_is_printed(void **state)
+{
+	static const char *const words[] = {"the check dies of signal 11", "mistaken.c:", "(follow)", NULL};
+	static const char *const aborts[] = {"the check dies of signal 6", "mistaken.c:", "(check)", NULL};
+	static const char *const exits[] = {"the check ends the process with status 0", NULL};
+
+	expect("run", "check-dies", 1, words);
+	assert_non_null(strstr(command_run("run kv --count=50")->out, "consistent"));
+	expect("run", "check-aborts", 1, aborts);
+	expect("run", "check-exits", 1, exits);
+}
+
+static void crash_names_the_same_line(void **state)
+{
+	char line[512];
+
+	snprintf(line, sizeof line, "crash %s --mutate=check-dies --states=2", mistaken);
+	command_expect(line, 1, "the check dies of signal 11", "");
+	command_expect(line, 1, "(follow)", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro),
+		cmocka_unit_test(host_code_that_dereferences_a_device_address_is_shown_the_accessors),
+		cmocka_unit_test(a_check_that_dies_is_named_with_its_line_and_the_report_is_printed),
+		cmocka_unit_test(crash_names_the_same_line),
+	};
+
+	mistaken = getenv("MISTAKEN_WORKLOAD");
+	if (!mistaken || !command_begin()) {
+		return 2;
+	}
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	command_end();
+	return failed;
+}
