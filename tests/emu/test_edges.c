@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <nvw/host.h>
+#include <nvw/persist_log.h>
 
 #include "machine.h"
 #include "protocol/protocol.h"
@@ -75,6 +77,34 @@ static void a_compare_exchange_compares_as_many_bytes_as_its_type_has(void **sta
 	rig_ok(nvw_launch(rig.machine, "exchange", exchange_negative, &w, 1, 1));
 	assert_int_equal(rig_visible(&rig, w.a), UINT64_C(5) << 32 | 3);
 	rig_end(&rig);
+}
+
+static void add_to_own_store(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t *const mine = &w->a[nvw_global_id()];
+
+	nvw_store(mine, 5);
+	nvw_store(&w->b[nvw_global_id()], nvw_atomic_add(mine, 1, NVW_RELAXED, NVW_SCOPE_AGENT));
+}
+
+/* Nothing but the order of the program says so: no release writes back what was stored. */
+static void a_relaxed_atomic_finds_what_its_work_item_has_stored(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct rig rig;
+		struct words w;
+
+		begin_under(&rig, coh_protocols[i]->name);
+		w.a = nvw_alloc(rig.machine, 8 * 100);
+		w.b = nvw_alloc(rig.machine, 8 * 100);
+		rig_ok(nvw_launch(rig.machine, "own", add_to_own_store, &w, 100, 10));
+		for (unsigned id = 0; id < 100; id++) {
+			assert_int_equal(rig_visible(&rig, &w.b[id]), 5);
+			assert_int_equal(rig_visible(&rig, &w.a[id]), 6);
+		}
+		rig_end(&rig);
+	}
 }
 
 /* ---- Barriers -------------------------------------------------------------------------------- */
@@ -200,6 +230,47 @@ static void lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_roun
 	rig_end(&rig);
 }
 
+/* ---- Many CUs ---------------------------------------------------------------------------------- */
+
+static void load_one(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_store(&w->b[8 * nvw_global_id()], nvw_load(w->a));
+}
+
+static void the_l2_knows_every_cu_that_has_a_line(void **state)
+{
+	enum { CUS = 100 };
+	struct rig rig;
+	struct words w;
+	unsigned known = 0, unknown = 0;
+
+	rig_begin(&rig, 0, (const char *const[]){"gpu.cus=100", NULL});
+	struct nvw_machine *const m = rig.machine;
+
+	w.a = nvw_alloc(m, 64);
+	w.b = nvw_alloc(m, 64 * CUS);
+	rig_ok(nvw_launch(m, "load", load_one, &w, CUS, 1));
+	for (unsigned cu = 0; cu < CUS; cu++) {
+		const struct emu_cache *const l1 = &m->cus[cu].l1;
+
+		for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
+			if (l1->tags[i] != EMU_NO_LINE) {
+				const struct emu_line *const below =
+					emu_cache_peek(&m->l2.cache, l1->tags[i]);
+				const bool is_known = below && below->sharers[cu / 64] >> cu % 64 & 1;
+
+				known += is_known;
+				unknown += !is_known;
+			}
+		}
+	}
+	assert_int_equal(unknown, 0);
+	assert_true(known >= 2 * CUS);
+	rig_end(&rig);
+}
+
 /* ---- Queues, messages -------------------------------------------------------------------------- */
 
 static void a_controller_accepts_as_many_writes_as_its_queue_holds(void **state)
@@ -250,6 +321,75 @@ static void a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own(void *
 			}
 			rig_end(&rig);
 		}
+	}
+}
+
+static void add_one(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+}
+
+/* The line is the L1's as soon as it has asked for it, and comes later: its CU's work-items wait for it together. */
+static void work_items_wait_for_what_their_l1_has_registered_and_not_got(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, (const char *const[]){"protocol=dd", "gpu.cus=1", NULL});
+	w.a = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "add", add_one, &w, 1, 1));
+	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
+	const emu_time later = nvw_time_ps(rig.machine) + 50000000;
+	unsigned registered = 0;
+
+	for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
+		if (l1->lines[i].registered) {
+			l1->lines[i].granted = later;
+			registered++;
+		}
+	}
+	assert_int_equal(registered, 1);
+	rig_ok(nvw_launch(rig.machine, "add", add_one, &w, 1, 1));
+	assert_true(nvw_time_ps(rig.machine) >= later);
+	assert_int_equal(rig_visible(&rig, w.a), 2);
+	rig_end(&rig);
+}
+
+struct ordered {
+	uint64_t *data, *flag;
+	enum nvw_order order;
+};
+
+static void pass_with_order(const void *args)
+{
+	const struct ordered *const o = args;
+
+	nvw_store(&o->data[nvw_global_id()], 1);
+	nvw_atomic_add(o->flag, 1, o->order, NVW_SCOPE_AGENT);
+	(void)nvw_load(o->data);
+	nvw_atomic_store(o->flag + 8, 1, o->order, NVW_SCOPE_SYSTEM);
+	(void)nvw_atomic_load(o->flag + 8, o->order, NVW_SCOPE_AGENT);
+}
+
+static void a_sequentially_consistent_atomic_does_what_acquires_and_releases_do(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct emu_stats stats[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			struct rig rig;
+			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
+
+			begin_under(&rig, coh_protocols[i]->name);
+			o.data = nvw_alloc(rig.machine, 8 * 100);
+			o.flag = nvw_alloc(rig.machine, 128);
+			rig_ok(nvw_launch(rig.machine, "pass", pass_with_order, &o, 100, 10));
+			stats[k] = *emu_statistics(rig.machine);
+			rig_end(&rig);
+		}
+		assert_memory_equal(&stats[0], &stats[1], sizeof stats[0]);
 	}
 }
 
@@ -339,19 +479,100 @@ static void memory_that_was_given_back_comes_back_as_zeros(void **state)
 	rig_end(&rig);
 }
 
+/* ---- The log ------------------------------------------------------------------------------------ */
+
+static struct nvw_log_reader *log_of(struct rig *rig)
+{
+	struct nvw_log_reader *reader;
+
+	rig_end(rig);
+	rig_ok(nvw_log_open(rig->log_path, &reader));
+	return reader;
+}
+
+static void the_log_has_all_that_the_host_writes(void **state)
+{
+	static uint8_t bytes[50000], logged[sizeof bytes];
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct rig rig;
+
+	for (unsigned i = 0; i < sizeof bytes; i++) {
+		bytes[i] = (uint8_t)nvw_mix64(i);
+	}
+	rig_begin_logged(&rig, 0, NULL);
+	const uint64_t first = nvw_pool_geometry(rig.pool)->chunks + 24;
+
+	rig_ok(nvw_write(rig.machine, rig.nvram + 24, bytes, sizeof bytes));
+	reader = log_of(&rig);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_HOST) {
+			assert_in_range(r.host.off, first, first + sizeof bytes - r.host.bytes);
+			memcpy(logged + (r.host.off - first), r.host.data, r.host.bytes);
+		}
+	}
+	assert_memory_equal(logged, bytes, sizeof bytes);
+	nvw_log_reader_close(reader);
+	unlink(rig.log_path);
+}
+
+static unsigned at_first, at_second; /* lines */
+
+static void store_in_turn(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned i = 0; i < 10; i++) {
+		at_first = __LINE__, nvw_store(&w->a[2 * i], i);
+		at_second = __LINE__, nvw_store(&w->a[2 * i + 1], i);
+	}
+}
+
+static void every_store_in_the_log_has_its_own_source_line(void **state)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct rig rig;
+	struct words w;
+	unsigned line_of[16] = {0}, stores = 0;
+
+	rig_begin_logged(&rig, 0, NULL);
+	w.a = (uint64_t *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "stores", store_in_turn, &w, 1, 1));
+	reader = log_of(&rig);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_SITE) {
+			assert_in_range(r.site.id, 1, 15);
+			line_of[r.site.id] = r.site.line;
+		} else if (r.kind == NVW_LOG_STORE) {
+			assert_int_equal(line_of[r.store.site], r.store.off % 16 ? at_second : at_first);
+			stores++;
+		}
+	}
+	assert_int_equal(stores, 20);
+	nvw_log_reader_close(reader);
+	unlink(rig.log_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_that_share_a_line_load_what_each_of_them_needs),
 		cmocka_unit_test(a_compare_exchange_compares_as_many_bytes_as_its_type_has),
+		cmocka_unit_test(a_relaxed_atomic_finds_what_its_work_item_has_stored),
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
+		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
 		cmocka_unit_test(a_controller_accepts_as_many_writes_as_its_queue_holds),
 		cmocka_unit_test(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own),
+		cmocka_unit_test(work_items_wait_for_what_their_l1_has_registered_and_not_got),
+		cmocka_unit_test(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do),
 		cmocka_unit_test(a_remote_store_holds_up_the_read_modify_writes_of_every_cu),
 		cmocka_unit_test(host_and_kernels_see_each_other_s_stores_under_every_protocol),
+		cmocka_unit_test(the_log_has_all_that_the_host_writes),
+		cmocka_unit_test(every_store_in_the_log_has_its_own_source_line),
 		cmocka_unit_test(memory_that_was_given_back_comes_back_as_zeros),
 	};
 

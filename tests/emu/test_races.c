@@ -154,6 +154,39 @@ static void a_scope_too_narrow_is_a_mismatch_that_is_named(void **state)
 	}
 }
 
+static unsigned at_releases[2]; /* lines */
+
+/* Both releases are too narrow for who acquires. put_scope is the first's, get_scope the second's. */
+static void release_twice(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		nvw_store(p->data, 1);
+		at_releases[0] = __LINE__, (void)nvw_atomic_add(p->flag, 1, NVW_RELEASE, p->put_scope);
+		at_releases[1] = __LINE__, (void)nvw_atomic_add(p->flag, 1, NVW_RELEASE, p->get_scope);
+	} else if (first_of(1)) {
+		wait_for(p->flag, 2, NVW_ACQUIRE, AGENT);
+		(void)nvw_load(p->data);
+	}
+}
+
+static void the_latest_of_several_missed_releases_is_blamed(void **state)
+{
+	for (unsigned narrow = 0; narrow < 2; narrow++) {
+		const struct program p = {.put_scope = narrow ? WI : WG, .get_scope = narrow ? WG : WI};
+		const struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, release_twice, p);
+		const struct emu_race *data = NULL;
+
+		for (unsigned i = 0; i < report.count; i++) {
+			data = report.race[i].kind == EMU_RACE_DATA ? &report.race[i] : data;
+		}
+		assert_non_null(data);
+		assert_true(data->scopes_to_blame);
+		assert_int_equal(data->release.site->line, at_releases[1]);
+	}
+}
+
 static void scopes_mean_nothing_where_the_protocol_claims_drf(void **state)
 {
 	struct program p = right;
@@ -880,6 +913,7 @@ int main(void)
 		cmocka_unit_test(release_and_acquire_order_under_every_protocol),
 		cmocka_unit_test(a_missing_release_or_acquire_is_a_race_under_every_protocol),
 		cmocka_unit_test(a_scope_too_narrow_is_a_mismatch_that_is_named),
+		cmocka_unit_test(the_latest_of_several_missed_releases_is_blamed),
 		cmocka_unit_test(scopes_mean_nothing_where_the_protocol_claims_drf),
 		cmocka_unit_test(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone),
 		cmocka_unit_test(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi),

@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plants faults in a copy of the tree, one at a time, and asks the tests whether they see them.
+
+A test suite that nothing has ever failed proves little. The catalogue (*.fault, beside this file) has small edits of
+the sources, each of them a mistake that somebody could make, and names the tests that defend the property it breaks.
+This program applies an edit in a copy, builds what these tests need, runs them, and says `seen` or `survived`.
+A fault that survives is a test that is missing.
+
+The catalogue's format, README.md beside this file, in short:
+
+    fault fence-of-every-thread
+        A fence completes the flushes of every thread, not only its own.
+        in crashtest/order.c, complete_flushes
+        -   f->thread == thread
+        +   true
+        seen by store-log/a_fence_*, models
+"""
+import argparse
+import collections
+import fnmatch
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# The checks of a debug build are on, as in the sanitized build of test.sh, at the cost of neither sanitizers nor LTO.
+MESON_OPTIONS = ['-Dbuildtype=debug', '-Doptimization=1', '-Db_lto=false']
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\w+|[^\w\s]')
+
+Edit = collections.namedtuple('Edit', 'path function old new')
+
+
+class Fault:
+    def __init__(self, name, place):
+        self.name, self.place = name, place
+        self.meaning, self.edits, self.suites = '', [], []
+
+
+class Wrong(Exception):
+    """A mistake in the catalogue, or a tree that it does not fit."""
+
+
+# ---- The catalogue --------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Reads one file of the catalogue, line by line."""
+
+    def __init__(self, path):
+        self.path, self.faults, self.number, self.sign = path, [], 0, None
+
+    def place(self):
+        return '%s:%d' % (os.path.relpath(self.path, ROOT), self.number)
+
+    def wrong(self, text):
+        raise Wrong('%s: %s' % (self.place(), text))
+
+    def read(self):
+        with open(self.path, encoding='utf-8') as file:
+            for self.number, line in enumerate(file, 1):
+                if line.strip() and not line.startswith('#'):
+                    self.take(line.rstrip('\n'))
+        for fault in self.faults:
+            if not (fault.meaning and fault.edits and fault.suites and all(e.old for e in fault.edits)):
+                raise Wrong('%s: %s: expected a sentence, "in FILE" with lines "-" and "+", and "seen by"' %
+                            (fault.place, fault.name))
+        return self.faults
+
+    def take(self, line):
+        if line.startswith('fault '):
+            self.faults.append(Fault(line[6:].strip(), self.place()))
+            return
+        if not self.faults or not line[0].isspace():
+            self.wrong('expected "fault NAME", found "%s"' % line)
+        fault, text = self.faults[-1], line.strip()
+        if text.startswith('in '):
+            path, _, function = (part.strip() for part in text[3:].partition(','))
+            fault.edits.append(Edit(path, function, [], []))
+        elif text.startswith('seen by '):
+            fault.suites += [suite.strip() for suite in text[8:].split(',')]
+        elif text[0] in '-+' and fault.edits:
+            (fault.edits[-1].old if text[0] == '-' else fault.edits[-1].new).append(text[1:].strip())
+        elif not fault.edits:
+            fault.meaning = (fault.meaning + ' ' + text).strip()
+        else:
+            self.wrong('expected "in", "-", "+" or "seen by", found "%s"' % text)
+
+
+def catalogue():
+    faults = [fault for path in sorted(glob.glob(os.path.join(HERE, '*.fault'))) for fault in Reader(path).read()]
+    for name, count in collections.Counter(fault.name for fault in faults).items():
+        if count > 1:
+            raise Wrong('%s: two faults have this name' % name)
+    return faults
+
+
+# ---- Edits ----------------------------------------------------------------------------------------------------------
+
+
+def pattern(lines):
+    """The code of lines, however it is laid out."""
+    tokens = TOKEN.findall(' '.join(lines))
+    parts = [re.escape(tokens[0])]
+    for before, token in zip(tokens, tokens[1:]):
+        words = before[-1].isidentifier() and token[0].isidentifier()
+        parts.append((r'\s+' if words else r'\s*') + re.escape(token))
+    start = r'(?<!\w)' if re.match(r'\w', tokens[0]) else ''
+    end = r'(?!\w)' if re.search(r'\w$', tokens[-1]) else ''
+    return re.compile(start + ''.join(parts) + end)
+
+
+def span_of(text, function):
+    """From a function's head to the brace that ends it."""
+    head = re.compile(r'^\w[^;{}]*?\b%s\([^;{}]*\n?\{\n' % re.escape(function), re.MULTILINE)
+    found = list(head.finditer(text))
+    if len(found) != 1:
+        return None
+    return found[0].start(), text.index('\n}', found[0].end() - 2)
+
+
+def apply_edit(text, edit):
+    """The text with the edit; Wrong unless its old code is there exactly once."""
+    start, end = 0, len(text)
+    where = edit.path + (', ' + edit.function if edit.function else '')
+    if edit.function:
+        span = span_of(text, edit.function)
+        if span is None:
+            raise Wrong('%s: no such function' % where)
+        start, end = span
+    found = list(pattern(edit.old).finditer(text, start, end))
+    if len(found) != 1:
+        raise Wrong('%s: "%s" is there %d times, expected once' % (where, ' '.join(edit.old), len(found)))
+    return text[:found[0].start()] + '\n'.join(edit.new) + text[found[0].end():]
+
+
+def planted(root, fault):
+    """The files that the fault changes: path -> (text before, text after)."""
+    files = {}
+    for edit in fault.edits:
+        path = os.path.join(root, edit.path)
+        if path not in files:
+            if not os.path.isfile(path):
+                raise Wrong('%s: %s: no such file' % (fault.name, edit.path))
+            with open(path, encoding='utf-8') as file:
+                text = file.read()
+            files[path] = (text, text)
+        try:
+            after = apply_edit(files[path][1], edit)
+        except Wrong as wrong:
+            raise Wrong('%s: %s does not apply: %s' % (fault.place, fault.name, wrong)) from None
+        if after == files[path][1]:
+            raise Wrong('%s: %s changes nothing' % (fault.place, fault.name))
+        files[path] = (files[path][0], after)
+    return files
+
+
+def test_functions():
+    """The names that a pattern behind a suite can mean."""
+    names = set()
+    for path in glob.glob(os.path.join(ROOT, 'tests', '**', '*.c'), recursive=True):
+        with open(path, encoding='utf-8') as file:
+            names.update(re.findall(r'\bcmocka_unit_test\w*\(\s*(\w+)', file.read()))
+    return names
+
+
+def check(faults, root, tests):
+    """Prints, as TAP, whether every fault fits the tree; tests: the names of meson's, or None."""
+    functions, failed = test_functions(), 0
+    print('1..%d' % len(faults))
+    for number, fault in enumerate(faults, 1):
+        wrong = None
+        try:
+            planted(root, fault)
+        except Wrong as error:
+            wrong = str(error)
+        for suite in fault.suites:
+            name, _, wanted = suite.partition('/')
+            if tests is not None and name not in tests:
+                wrong = '%s: there is no test %s' % (fault.place, name)
+            if wanted and not fnmatch.filter(functions, wanted):
+                wrong = '%s: no test function is called %s' % (fault.place, wanted)
+        print('%sok %d - %s_applies' % ('not ' if wrong else '', number, fault.name.replace('-', '_')))
+        if wrong:
+            print('# ' + wrong)
+            failed += 1
+    return 1 if failed else 0
+
+
+# ---- A copy of the tree, built --------------------------------------------------------------------------------------
+
+
+def run_quietly(command, folder):
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def tree_files(root):
+    status, listed = run_quietly(['git', 'ls-files', '-co', '--exclude-standard'], root)
+    if status == 0:
+        return [path for path in listed.splitlines() if os.path.isfile(os.path.join(root, path))]
+    files = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if not f.startswith(('.', 'build'))]
+        files += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    return files
+
+
+class Tree:
+    """A copy of the sources with a build folder of its own, in which one fault at a time is planted."""
+
+    def __init__(self, folder, threads):
+        self.root, self.build, self.threads = folder, os.path.join(folder, 'build'), threads
+        self.copy()
+        self.link_data()
+        if not os.path.isfile(os.path.join(self.build, 'build.ninja')):
+            status, output = run_quietly(['meson', 'setup', 'build'] + MESON_OPTIONS, self.root)
+            if status:
+                raise Wrong('%s: meson setup fails:\n%s' % (self.root, output))
+        else:
+            run_quietly(['ninja', '-C', 'build', 'build.ninja'], self.root)
+        with open(os.path.join(self.build, 'meson-info', 'intro-tests.json'), encoding='utf-8') as file:
+            self.tests = {test['name']: test for test in json.load(file)}
+        with open(os.path.join(self.build, 'meson-info', 'intro-targets.json'), encoding='utf-8') as file:
+            self.targets = {target['id']: target['filename'] for target in json.load(file)}
+
+    def copy(self):
+        """Only what differs is written, so that only what differs is built again."""
+        files = set(tree_files(ROOT))
+        for path in files:
+            source, target = os.path.join(ROOT, path), os.path.join(self.root, path)
+            with open(source, 'rb') as file:
+                data = file.read()
+            if os.path.isfile(target):
+                with open(target, 'rb') as file:
+                    if file.read() == data:
+                        continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(source, target)
+        for path in tree_files(self.root) if os.path.isdir(os.path.join(self.root, '.git')) else []:
+            if path not in files:
+                os.remove(os.path.join(self.root, path))
+
+    def link_data(self):
+        """Tests look for real traces in ../shared of the tree."""
+        shared, link = os.path.join(os.path.dirname(ROOT), 'shared'), os.path.join(os.path.dirname(self.root), 'shared')
+        if os.path.isdir(shared) and not os.path.lexists(link):
+            os.symlink(shared, link)
+
+    def write(self, path, text):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def make(self, suites):
+        """Builds what the suites need; the compiler's output if it fails, else None."""
+        wanted = []
+        for suite in suites:
+            test = self.tests[suite.partition('/')[0]]
+            wanted += [name for target in test['depends'] for name in self.targets[target]]
+            wanted += [test['cmd'][0]] if test['cmd'][0].startswith(self.build) else []
+        names = sorted({os.path.relpath(path, self.build) for path in wanted})
+        status, output = run_quietly(['ninja', '-j', str(self.threads)] + names, self.build)
+        return output if status else None
+
+    def ask(self, suite, limit):
+        """Runs a suite, as far as its first failure: what failed, or None; and how many subtests were run."""
+        name, _, wanted = suite.partition('/')
+        test = self.tests[name]
+        environment = dict(os.environ, **test['env'])
+        if wanted:
+            environment['TEST_FILTER'] = wanted
+        process = subprocess.Popen(test['cmd'], cwd=test.get('workdir') or self.build, env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True, errors='replace', start_new_session=True)
+        hung = []
+        timer = threading.Timer(limit, lambda: (hung.append(True), kill(process)))
+        timer.start()
+        failure, passed = None, 0
+        for line in process.stdout:
+            match = re.match(r'(not )?ok \d+ (?:- )?(.*)', line)
+            passed += bool(match and not match.group(1))
+            if match and match.group(1):
+                failure = match.group(2).strip()
+                kill(process)
+                break
+        process.stdout.close()
+        status = process.wait()
+        timer.cancel()
+        kill(process)
+        if failure is None and hung:
+            failure = 'does not end within %d s' % limit
+        elif failure is None and status:
+            failure = 'signal %d' % -status if status < 0 else 'exit status %d' % status
+        return failure, passed
+
+
+def kill(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+# ---- Verdicts -------------------------------------------------------------------------------------------------------
+
+
+class Trial:
+    """Faults, shared out to trees; the counts."""
+
+    def __init__(self, faults, trees):
+        self.faults, self.trees = sorted(faults, key=lambda f: [e.path for e in f.edits]), trees
+        self.lock = threading.Lock()
+        self.limits = {}
+        self.counts = collections.Counter()
+
+    def suites(self):
+        return sorted({suite for fault in self.faults for suite in fault.suites})
+
+    def say(self, verdict, fault, text, *more):
+        with self.lock:
+            self.counts[verdict] += 1
+            print('%-9s %-46s %s' % (verdict if verdict == 'seen' else verdict.upper(), fault.name, text))
+            for line in more:
+                print('          ' + line)
+            sys.stdout.flush()
+
+    def prepare(self, tree):
+        """Without a fault every suite passes; how long that takes bounds how long it may take with one."""
+        suites = self.suites()
+        unknown = [suite for suite in suites if suite.partition('/')[0] not in tree.tests]
+        if unknown:
+            raise Wrong('there is no test %s' % unknown[0])
+        output = tree.make(suites)
+        if output:
+            raise Wrong('the tree does not build without a fault:\n%s' % output)
+        for suite in suites if not self.limits else []:
+            start = time.monotonic()
+            failure, passed = tree.ask(suite, 900)
+            if failure or not passed:
+                raise Wrong('%s does not pass without a fault: %s' % (suite, failure or 'it runs no test'))
+            self.limits[suite] = 10 + 10 * (time.monotonic() - start)
+
+    def judge(self, tree, fault):
+        start = time.monotonic()
+        output = tree.make(fault.suites)
+        if output:
+            errors = [line for line in output.splitlines() if 'error' in line]
+            self.say('does not build', fault, fault.place, *errors[:3])
+            return
+        for suite in fault.suites:
+            failure, _ = tree.ask(suite, self.limits[suite])
+            if failure:
+                self.say('seen', fault, '%s: %s (%.0f s)' % (suite.partition('/')[0], failure, time.monotonic() - start))
+                return
+        self.say('survived', fault, fault.place, fault.meaning, 'not seen by ' + ', '.join(fault.suites))
+
+    def one(self, tree, fault):
+        files = planted(tree.root, fault)
+        try:
+            for path, (_, after) in files.items():
+                tree.write(path, after)
+            self.judge(tree, fault)
+        finally:
+            for path, (before, _) in files.items():
+                tree.write(path, before)
+
+    def work(self, tree, queue):
+        while True:
+            with self.lock:
+                if not queue:
+                    return
+                fault = queue.popleft()
+            self.one(tree, fault)
+
+    def run(self):
+        for tree in self.trees:
+            self.prepare(tree)
+        queue = collections.deque(self.faults)
+        workers = [threading.Thread(target=self.work, args=(tree, queue)) for tree in self.trees]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        missed = len(self.faults) - self.counts['seen']
+        print('%d faults: %d seen, %d survived%s' % (
+            len(self.faults), self.counts['seen'], self.counts['survived'],
+            ', %d undecided' % (missed - self.counts['survived']) if missed > self.counts['survived'] else ''))
+        return 1 if missed else 0
+
+
+def commit():
+    status, output = run_quietly(['git', 'rev-parse', 'HEAD'], ROOT)
+    return output.strip() if status == 0 else '0'
+
+
+def choose(faults, arguments):
+    if arguments.names:
+        chosen = [f for f in faults if any(
+            fnmatch.fnmatch(f.name, name) or any(e.path.startswith(name) for e in f.edits) for name in arguments.names)]
+        if not chosen:
+            raise Wrong('no fault and no file with faults is called %s' % ' or '.join(arguments.names))
+        return chosen
+    if arguments.sample:
+        seed = arguments.seed or commit()
+        print('a sample of %d, --seed=%s' % (min(arguments.sample, len(faults)), seed))
+        return random.Random(seed).sample(faults, min(arguments.sample, len(faults)))
+    return faults
+
+
+def options():
+    parser = argparse.ArgumentParser(
+        description='Plants the faults of tests/faults in a copy of the tree and runs the tests meant to see them. '
+                    'Exit status: 0 all were seen, 1 some were not, 2 the catalogue or the tree is wrong.')
+    parser.add_argument('names', nargs='*', metavar='NAME', help='only these: names of faults (* and ?), files, folders')
+    parser.add_argument('--all', action='store_true', help='the whole catalogue')
+    parser.add_argument('--sample', type=int, metavar='N', help='N faults, drawn at random')
+    parser.add_argument('--seed', help='of the sample; without it, the name of the commit')
+    parser.add_argument('--list', action='store_true', help='what each fault breaks')
+    parser.add_argument('--check', action='store_true', help='only whether every edit applies, as TAP')
+    parser.add_argument('--tests', metavar='FILE', help="with --check: meson's intro-tests.json, which names the suites")
+    parser.add_argument('--root', default=ROOT, help='with --check: the tree that is looked at')
+    parser.add_argument('--jobs', type=int, default=1, metavar='N', help='so many copies of the tree side by side (1)')
+    parser.add_argument('--folder', default=os.path.join(ROOT, 'build-faults'), help='for the copies (build-faults)')
+    arguments = parser.parse_args()
+    if not (arguments.names or arguments.all or arguments.sample or arguments.list or arguments.check):
+        parser.error('expected --all, --sample=N, names, --list or --check')
+    return arguments
+
+
+def main():
+    arguments = options()
+    faults = catalogue()
+    if arguments.list:
+        for fault in choose(faults, arguments):
+            print('%-46s %s' % (fault.name, fault.meaning))
+        return 0
+    if arguments.check:
+        tests = None
+        if arguments.tests:
+            with open(arguments.tests, encoding='utf-8') as file:
+                tests = {test['name'] for test in json.load(file)}
+        return check(faults, arguments.root, tests)
+    chosen = choose(faults, arguments)
+    threads = max(1, (os.cpu_count() or 1) // arguments.jobs)
+    trees = [Tree(os.path.join(arguments.folder, 'tree-%d' % i if i else 'tree'), threads)
+             for i in range(min(arguments.jobs, len(chosen)))]
+    return Trial(chosen, trees).run()
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except Wrong as wrong:
+        print('faults.py: %s' % wrong, file=sys.stderr)
+        sys.exit(2)
