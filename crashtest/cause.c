@@ -24,7 +24,7 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 /* What the lost store should have come before. */
 struct other {
 	uint64_t number; /* of its record */
-	uint32_t kernel;
+	uint32_t kernel, site;
 	uint64_t work_item, group;
 };
 
@@ -44,6 +44,7 @@ struct search {
 	uint64_t end;       /* barriers behind this record do not count */
 	bool found;
 	struct nvw_log_record barrier; /* the widest that the lost store's work-item met after it */
+	uint64_t barrier_number;       /* of its record */
 	struct flushing flushing;
 };
 
@@ -90,6 +91,7 @@ static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t n
 		s->operation <= r->ack.first + r->ack.count) {
 		s->ack = (struct other){.number = number,
 			.kernel = r->ack.kernel,
+			.site = r->ack.site,
 			.work_item = r->ack.work_item,
 			.group = r->ack.group};
 		s->end = number;
@@ -98,6 +100,7 @@ static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t n
 		is_met_by(r, s->lost) && (!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
 		s->found = true;
 		s->barrier = *r;
+		s->barrier_number = number;
 	}
 }
 
@@ -143,6 +146,7 @@ static void say(struct ct_cause *c, const struct search *s, enum needed needed, 
 		snprintf(c->function, sizeof c->function, "%s", at->function);
 		c->line = at->line;
 		snprintf(c->scope, sizeof c->scope, "%s", scopes[s->barrier.barrier.scope]);
+		c->barrier_record = s->barrier_number;
 	}
 	if (needed == HOST) {
 		c->kind = CT_CAUSE_MISSING;
@@ -205,6 +209,8 @@ static int find_on_host(struct search *s, const struct ct_store *early, struct c
 		return error;
 	}
 	snprintf(c->needed, sizeof c->needed, "flush and fence");
+	c->lost_record = lost->number;
+	c->early_record = early->number;
 	name_site(s, lost->site, c->lost);
 	name_site(s, early->site, c->early);
 	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
@@ -250,9 +256,16 @@ static void find_before_stores(uint64_t acknowledged, struct ct_cause *c)
 static void find_by_ack(struct search *s, struct ct_cause *c)
 {
 	const unsigned long long operation = s->operation - 1;
-	char what[160];
+	char what[320];
 
-	if (s->ack.kernel != 0) {
+	c->lost_record = s->lost->number;
+	c->early_record = s->ack.number;
+	if (s->ack.site != 0) {
+		snprintf(what, sizeof what,
+			"the acknowledgement of operation %llu at %s:%u by work-item %llu", operation,
+			site_of(s, s->ack.site)->file, site_of(s, s->ack.site)->line,
+			(unsigned long long)s->ack.work_item);
+	} else if (s->ack.kernel != 0) {
 		snprintf(what, sizeof what, "the acknowledgement of operation %llu by work-item %llu",
 			operation, (unsigned long long)s->ack.work_item);
 	} else {
@@ -283,6 +296,8 @@ static int find_by_store(struct search *s, const struct ct_store *early, struct 
 	}
 	name_site(s, s->lost->site, c->lost);
 	name_site(s, early->site, c->early);
+	c->lost_record = s->lost->number;
+	c->early_record = early->number;
 	if (other.number < s->lost->number) {
 		say_reversed(c, s, early, needed);
 	} else {

@@ -132,12 +132,19 @@ struct ct_cause {
 	char file[128], function[64]; /* the barrier, or "" */
 	uint32_t line;
 	char scope[16], needed[16]; /* of the barrier; that orders them */
-	char lost[160],
-		early[160]; /* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
+	/* "file:line" of both, or "acknowledgement"; equal ones are one root cause */
+	char lost[160], early[160];
+	/* Numbers of their records in the log, and of the barrier's, from 1; 0: none. */
+	uint64_t lost_record, early_record, barrier_record;
 };
+
+/* What a moment has to do with the cause. */
+enum ct_role { CT_ROLE_NONE, CT_ROLE_LOST, CT_ROLE_EARLY, CT_ROLE_BARRIER };
 
 /* What the work-items behind a finding did before the crash. */
 struct ct_moment {
+	enum ct_role role;
+	uint64_t left_out; /* moments between this one and the one listed before it */
 	enum ct_moment_kind {
 		CT_MOMENT_STORE,
 		CT_MOMENT_BARRIER,
@@ -152,7 +159,8 @@ struct ct_moment {
 	uint32_t bytes;
 	uint64_t value; /* of a store; the operation that was acknowledged */
 	bool durable;   /* of a store: the crash leaves its value */
-	char place[96]; /* "file:line", "" */
+	char file[128]; /* of the source place, "" if unknown */
+	uint32_t line;
 };
 
 /* States that fail in the same way: equal texts but for the numbers in them. */
@@ -180,8 +188,9 @@ struct ct_finding {
 	unsigned unit_count;
 	struct ct_unit unit[CT_UNITS_MAX];
 	unsigned moment_count;
-	struct ct_moment moment[CT_MOMENTS_MAX]; /* the last before the crash, oldest first */
-	char saved[256];                         /* path of its file; "": none */
+	struct ct_moment
+		moment[CT_MOMENTS_MAX]; /* those of the cause, and the last before the crash; oldest first */
+	char saved[256];                /* path of its file; "": none */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };

@@ -494,13 +494,14 @@ static int name_stores(struct explanation *x)
 	}
 	name_places(x, &s, &durable, true);
 	name_places(x, &s, &lost, false);
-	int cause = ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
+	int failed = name_cause(x, &s, &durable, &lost);
 
+	failed = failed ?
+			 failed :
+			 ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
 	ct_medium_undo(&x->medium);
-	cause = cause ? cause : name_cause(x, &s, &durable, &lost);
-
 	ct_stores_free(&s);
-	return cause;
+	return failed;
 }
 
 /* ---- The process ------------------------------------------------------------------------------------------- */

@@ -7,12 +7,21 @@
 
 #include "timeline.h"
 
-/* Work-items of the finding's places come first, then others of their groups as far as there is room. */
+/* The cause's moments are kept however old they are; of all others, the last. */
+enum { PINNED_MAX = 3, RING = CT_MOMENTS_MAX - PINNED_MAX };
+
+struct entry {
+	struct ct_moment moment;
+	uint64_t number; /* among all moments, from 1 */
+};
+
 struct timeline {
 	const struct ct_stores *stores;
 	struct ct_finding *finding;
-	struct ct_moment *ring; /* the last of all */
-	unsigned next, count;
+	uint64_t record, seen; /* of the log, that is looked at; moments so far */
+	struct entry pinned[PINNED_MAX];
+	unsigned pinned_count;
+	struct entry *ring; /* moment i is at i % RING */
 };
 
 static bool is_behind(const struct ct_finding *f, uint64_t work_item, uint64_t group, bool by_group)
@@ -35,19 +44,31 @@ static bool is_place(const struct ct_finding *f, nvw_off off)
 	return false;
 }
 
+static enum ct_role role_of(const struct timeline *t)
+{
+	const struct ct_cause *const c = &t->finding->cause;
+
+	return t->record == c->lost_record    ? CT_ROLE_LOST :
+	       t->record == c->early_record   ? CT_ROLE_EARLY :
+	       t->record == c->barrier_record ? CT_ROLE_BARRIER :
+						CT_ROLE_NONE;
+}
+
 static struct ct_moment *add(
 	struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, uint32_t site)
 {
-	struct ct_moment *const m = &t->ring[t->next];
+	const enum ct_role role = role_of(t);
+	const uint64_t number = ++t->seen;
+	struct entry *const e = role && t->pinned_count < PINNED_MAX ? &t->pinned[t->pinned_count++] :
+								       &t->ring[number % RING];
 
-	*m = (struct ct_moment){.kind = kind, .time_ps = r->time_ps, .end_ps = UINT64_MAX};
+	*e = (struct entry){.number = number,
+		.moment = {.role = role, .kind = kind, .time_ps = r->time_ps, .end_ps = UINT64_MAX}};
 	if (site > 0 && site <= t->stores->site_count) {
-		snprintf(m->place, sizeof m->place, "%.80s:%u", t->stores->site[site - 1].file,
-			t->stores->site[site - 1].line);
+		snprintf(e->moment.file, sizeof e->moment.file, "%s", t->stores->site[site - 1].file);
+		e->moment.line = t->stores->site[site - 1].line;
 	}
-	t->next = (t->next + 1) % CT_MOMENTS_MAX;
-	t->count += t->count < CT_MOMENTS_MAX;
-	return m;
+	return &e->moment;
 }
 
 static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
@@ -60,18 +81,24 @@ static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
 	m->value = r->barrier.epoch;
 }
 
-static void complete_barrier(const struct timeline *t, const struct nvw_log_record *r)
+static bool complete(struct entry *e, unsigned count, const struct nvw_log_record *r)
 {
-	for (unsigned i = 0; i < t->count; i++) {
-		struct ct_moment *const m = &t->ring[i];
+	for (unsigned i = 0; i < count; i++) {
+		struct ct_moment *const m = &e[i].moment;
 
-		if (m->kind == CT_MOMENT_BARRIER && m->end_ps == UINT64_MAX && m->scope == r->barrier.scope &&
-			m->work_item == r->barrier.work_item && m->group == r->barrier.group &&
-			m->value == r->barrier.epoch) {
+		if (e[i].number && m->kind == CT_MOMENT_BARRIER && m->end_ps == UINT64_MAX &&
+			m->scope == r->barrier.scope && m->work_item == r->barrier.work_item &&
+			m->group == r->barrier.group && m->value == r->barrier.epoch) {
 			m->end_ps = r->time_ps;
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+static void complete_barrier(struct timeline *t, const struct nvw_log_record *r)
+{
+	(void)(complete(t->pinned, t->pinned_count, r) || complete(t->ring, RING, r));
 }
 
 static void look_at(struct timeline *t, const struct nvw_log_record *r)
@@ -81,7 +108,8 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 
 	switch (r->kind) {
 	case NVW_LOG_STORE:
-		if (is_behind(f, r->store.work_item, r->store.group, false) || is_place(f, r->store.off)) {
+		if (role_of(t) || is_behind(f, r->store.work_item, r->store.group, false) ||
+			is_place(f, r->store.off)) {
 			m = add(t, CT_MOMENT_STORE, r, r->store.site);
 			m->work_item = r->store.work_item;
 			m->group = r->store.group;
@@ -91,7 +119,7 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 		}
 		break;
 	case NVW_LOG_BARRIER:
-		if (r->barrier.scope == NVW_KERNEL ||
+		if (role_of(t) || r->barrier.scope == NVW_KERNEL ||
 			is_behind(f, r->barrier.work_item, r->barrier.group,
 				r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes > 1)) {
 			add_barrier(t, r);
@@ -101,9 +129,9 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 		complete_barrier(t, r);
 		break;
 	case NVW_LOG_ACK:
-		if (is_behind(f, r->ack.work_item, r->ack.group, false) ||
+		if (role_of(t) || is_behind(f, r->ack.work_item, r->ack.group, false) ||
 			(f->acknowledged > r->ack.first && f->acknowledged <= r->ack.first + r->ack.count)) {
-			m = add(t, CT_MOMENT_ACK, r, 0);
+			m = add(t, CT_MOMENT_ACK, r, r->ack.site);
 			m->work_item = r->ack.work_item;
 			m->group = r->ack.group;
 			m->value = r->ack.first;
@@ -121,10 +149,47 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 	}
 }
 
+/* The moment of that number, which is kept. */
+static const struct entry *entry_of(const struct timeline *t, uint64_t number)
+{
+	for (unsigned i = 0; i < t->pinned_count; i++) {
+		if (t->pinned[i].number == number) {
+			return &t->pinned[i];
+		}
+	}
+	return &t->ring[number % RING];
+}
+
+/* Appends it, with the number of those before it that were not kept. */
+static void append(struct timeline *t, const struct entry *e, uint64_t *before, const uint8_t *image)
+{
+	struct ct_moment *const m = &t->finding->moment[t->finding->moment_count++];
+
+	*m = e->moment;
+	m->left_out = e->number - *before - 1;
+	m->durable = m->kind == CT_MOMENT_STORE && memcmp(image + m->off, &m->value, m->bytes) == 0;
+	*before = e->number;
+}
+
+/* Oldest first. */
+static void list(struct timeline *t, const uint8_t *image)
+{
+	const uint64_t oldest = t->seen > RING ? t->seen - RING + 1 : 1;
+	uint64_t before = 0;
+
+	t->finding->moment_count = 0;
+	for (unsigned i = 0; i < t->pinned_count && t->pinned[i].number < oldest; i++) {
+		append(t, &t->pinned[i], &before, image);
+	}
+	for (uint64_t number = oldest; number <= t->seen; number++) {
+		append(t, entry_of(t, number), &before, image);
+	}
+}
+
 int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *stores, const uint8_t *image,
 	struct ct_finding *f)
 {
-	struct timeline t = {.stores = stores, .finding = f, .ring = calloc(CT_MOMENTS_MAX, sizeof *t.ring)};
+	struct timeline t = {.stores = stores, .finding = f, .ring = calloc(RING, sizeof *t.ring)};
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	int error = t.ring ? nvw_log_open_fd(dup(log_fd), "persist log", &reader) :
@@ -134,17 +199,11 @@ int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *store
 		free(t.ring);
 		return error;
 	}
-	for (uint64_t i = 0; i < records && (error = nvw_log_next(reader, &r)) == 1; i++) {
+	for (t.record = 1; t.record <= records && (error = nvw_log_next(reader, &r)) == 1; t.record++) {
 		look_at(&t, &r);
 	}
 	nvw_log_reader_close(reader);
-	f->moment_count = t.count;
-	for (unsigned i = 0; i < t.count; i++) {
-		struct ct_moment *const m = &f->moment[i];
-
-		*m = t.ring[(t.next + CT_MOMENTS_MAX - t.count + i) % CT_MOMENTS_MAX];
-		m->durable = m->kind == CT_MOMENT_STORE && memcmp(image + m->off, &m->value, m->bytes) == 0;
-	}
+	list(&t, image);
 	free(t.ring);
 	return error < 0 ? error : 0;
 }

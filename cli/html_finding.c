@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A finding on the page. See html_finding.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "html_finding.h"
+#include "html_text.h"
+#include "source_lines.h"
+
+typedef unsigned long long ull;
+
+enum { SOURCE_AROUND = 2, LANES_MAX = 8, WORDS_MAX = 8 };
+
+static const char *const scopes[] = {"work-item", "work-group", "kernel"};
+
+/* ---- Source ------------------------------------------------------------------------------------------------------- */
+
+static void source(FILE *to, const char *file, uint32_t line)
+{
+	const char *searched = NULL;
+	FILE *const f = *file ? cli_open_source(file, &searched) : NULL;
+	char text[512];
+
+	if (f == NULL) {
+		fputs("<p class=\"soft\">The source file was not found; searched: ", to);
+		html_text(to, searched ? searched : "nothing, since its name is unknown");
+		fputs("</p>", to);
+		return;
+	}
+	fputs("<pre tabindex=\"0\">", to);
+	for (uint32_t i = 1; fgets(text, sizeof text, f) != NULL && i <= line + SOURCE_AROUND; i++) {
+		text[strcspn(text, "\n")] = '\0';
+		if (i + SOURCE_AROUND >= line) {
+			fprintf(to, "<span%s>%5u  ", i == line ? " class=\"hit\"" : "", i);
+			html_text(to, text);
+			fputs("</span>", to);
+		}
+	}
+	fputs("</pre>", to);
+	fclose(f);
+}
+
+static void place(FILE *to, const char *file, uint32_t line)
+{
+	fputs(" <code>", to);
+	html_text(to, file);
+	fprintf(to, ":%u</code>", line);
+}
+
+/* ---- Cause -------------------------------------------------------------------------------------------------------- */
+
+static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_role role)
+{
+	for (unsigned i = 0; i < d->moment_count; i++) {
+		if (d->moment[i].role == role) {
+			return &d->moment[i];
+		}
+	}
+	return NULL;
+}
+
+static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+{
+	if (r->model >= CT_MODEL_X86) {
+		fprintf(to, "thread %llu", (ull)m->work_item);
+	} else {
+		fprintf(to, "work-item %llu, group %llu", (ull)m->work_item, (ull)m->group);
+	}
+}
+
+/* A: the store that was lost. */
+static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+{
+	fprintf(to,
+		"<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: store of %u bytes at pool offset <code>0x%llx</code>, ",
+		m->bytes, (ull)m->off);
+	who(to, r, m);
+	fputs(", at ", to);
+	html_moment(to, r, m->time_ps);
+	place(to, m->file, m->line);
+	source(to, m->file, m->line);
+	fputs("</li>", to);
+}
+
+/* B: what must not be there without A. */
+static void tell_early(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+{
+	fputs("<li class=\"is-kept\"><span class=\"badge\">B</span> ", to);
+	if (m->kind == CT_MOMENT_ACK) {
+		fprintf(to, "<b>acknowledged</b>, although A is lost: operation %llu, ", (ull)m->value);
+	} else {
+		fprintf(to,
+			"<b>durable</b>, although it relies on A: store of %u bytes at pool offset <code>0x%llx</code>, ",
+			m->bytes, (ull)m->off);
+	}
+	who(to, r, m);
+	fputs(", at ", to);
+	html_moment(to, r, m->time_ps);
+	if (*m->file) {
+		place(to, m->file, m->line);
+		source(to, m->file, m->line);
+	}
+	fputs("</li>", to);
+}
+
+/* What is missing between them, or does not suffice. */
+static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_finding *d)
+{
+	fputs("<li class=\"is-gap\"><span class=\"badge\">!</span> <b>", to);
+	html_text(to, ct_cause_name(d->cause.kind));
+	fputs("</b>: ", to);
+	html_text(to, d->cause.text);
+	if (d->cause.line != 0) {
+		source(to, d->cause.file, d->cause.line);
+	}
+	fputs("</li>", to);
+}
+
+/* Both sides in the order in which they happened, what does not order them in between, and the crash. */
+static void story(FILE *to, const struct ct_result *r, const struct ct_finding *d)
+{
+	const struct ct_moment *const lost = moment_of(d, CT_ROLE_LOST), *const early =
+										 moment_of(d, CT_ROLE_EARLY);
+	const bool reversed = d->cause.kind == CT_CAUSE_REVERSED;
+
+	fputs("<ol class=\"story\">", to);
+	if (early && reversed) {
+		tell_early(to, r, early);
+	}
+	if (lost && !reversed) {
+		tell_lost(to, r, lost);
+	}
+	if (d->cause.kind != CT_CAUSE_NONE) {
+		tell_gap(to, r, d);
+	} else {
+		fputs("<li>The cause is open: no pair of stores explains the failure. The stores behind it are listed below.</li>",
+			to);
+	}
+	if (lost && reversed) {
+		tell_lost(to, r, lost);
+	}
+	if (early && !reversed) {
+		tell_early(to, r, early);
+	}
+	fputs("<li class=\"is-crash\">Crash at ", to);
+	html_moment(to, r, d->first_time_ps);
+	fputs("</li></ol>", to);
+}
+
+/* ---- Timeline ----------------------------------------------------------------------------------------------------- */
+
+/* Columns of marks: a work-item each, or a work-group or the kernel for its barriers; the last for all that have none. */
+struct lanes {
+	unsigned count;
+	struct {
+		int kind; /* an enum nvw_group */
+		uint64_t number;
+	} lane[LANES_MAX];
+};
+
+static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
+{
+	const int kind = m->kind == CT_MOMENT_BARRIER ? (int)m->scope : NVW_WORKITEM;
+	const uint64_t number = kind == NVW_WORKITEM ? m->work_item : kind == NVW_WORKGROUP ? m->group : 0;
+	unsigned i = 0;
+
+	while (i < l->count && (l->lane[i].kind != kind || l->lane[i].number != number)) {
+		i++;
+	}
+	if (i == l->count && i < LANES_MAX) {
+		l->lane[i].kind = kind;
+		l->lane[i].number = number;
+		l->count++;
+	}
+	return i < LANES_MAX ? i : LANES_MAX - 1;
+}
+
+static void mark(FILE *to, const struct ct_moment *m, unsigned lane)
+{
+	static const char *const marks[] = {
+		[CT_MOMENT_BARRIER] = "<span style=\"color:var(--bar)\">&#9644;</span>",
+		[CT_MOMENT_ACK] = "<span style=\"color:var(--good)\">&#9670;</span>",
+		[CT_MOMENT_FLUSH] = "<span style=\"color:var(--bar)\">&#9653;</span>",
+		[CT_MOMENT_FENCE] = "<span>&#9646;</span>"};
+
+	fprintf(to, "<span class=\"mark\" style=\"--lane:%u\" aria-hidden=\"true\">%s</span>", lane,
+		m->kind != CT_MOMENT_STORE ? marks[m->kind] :
+		m->durable                 ? "<span class=\"kept\">&#9679;</span>" :
+					     "<span class=\"lost\">&#9675;</span>");
+}
+
+static void what(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+{
+	switch (m->kind) {
+	case CT_MOMENT_STORE:
+		fprintf(to, "store, %s: <code>0x%llx = 0x%llx</code>, ", m->durable ? "durable" : "lost",
+			(ull)m->off, (ull)m->value);
+		break;
+	case CT_MOMENT_BARRIER:
+		fprintf(to, "persist barrier, %s scope, ", scopes[m->scope]);
+		if (m->end_ps == UINT64_MAX) {
+			fputs("not completed, ", to);
+		} else {
+			fputs("completed at ", to);
+			html_moment(to, r, m->end_ps);
+			fputs(", ", to);
+		}
+		break;
+	case CT_MOMENT_ACK:
+		fprintf(to, "acknowledgement of operation %llu, ", (ull)m->value);
+		break;
+	case CT_MOMENT_FLUSH:
+		fprintf(to, "flush of <code>0x%llx</code>", (ull)m->off);
+		break;
+	case CT_MOMENT_FENCE:
+		fputs("fence", to);
+		break;
+	}
+	if (m->kind < CT_MOMENT_FLUSH) {
+		who(to, r, m);
+	}
+	if (*m->file) {
+		place(to, m->file, m->line);
+	}
+}
+
+static void row(FILE *to, const struct ct_result *r, const struct ct_moment *m, unsigned lane)
+{
+	static const char *const styles[] = {
+		"", " class=\"is-lost\"", " class=\"is-kept\"", " class=\"is-gap\""};
+	static const char *const badges[] = {"", "<span class=\"badge\">A</span> ",
+		"<span class=\"badge\">B</span> ", "<span class=\"badge\">!</span> "};
+
+	if (m->left_out > 0) {
+		fprintf(to,
+			"<li><span class=\"left-out\">%llu moments of these work-items are left out</span></li>",
+			(ull)m->left_out);
+	}
+	fprintf(to, "<li%s>", styles[m->role]);
+	mark(to, m, lane);
+	fputs("<span class=\"soft\">", to);
+	html_moment(to, r, m->time_ps);
+	fprintf(to, "</span><span class=\"what\">%s", badges[m->role]);
+	what(to, r, m);
+	fputs("</span></li>", to);
+}
+
+static void timeline(FILE *to, const struct ct_result *r, const struct ct_finding *d, bool is_open)
+{
+	struct lanes lanes = {0};
+
+	if (d->moment_count == 0) {
+		return;
+	}
+	for (unsigned i = 0; i < d->moment_count; i++) {
+		lane_of(&lanes, &d->moment[i]);
+	}
+	fprintf(to,
+		"<details%s><summary>Before the crash: %u moments of the work-items behind the finding</summary>"
+		"<p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; <span class=\"lost\">&#9675;</span> lost "
+		"store &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span style=\"color:var(--good)\">"
+		"&#9670;</span> acknowledgement. Oldest first, one column of marks per work-item or group.</p>"
+		"<ol class=\"timeline\" style=\"--lanes:%u\">",
+		is_open ? " open" : "", d->moment_count, lanes.count);
+	for (unsigned i = 0; i < d->moment_count; i++) {
+		row(to, r, &d->moment[i], lane_of(&lanes, &d->moment[i]));
+	}
+	fputs("</ol></details>", to);
+}
+
+/* ---- Stores and words --------------------------------------------------------------------------------------------- */
+
+static void places(FILE *to, const struct ct_finding *d)
+{
+	const bool on_device = d->place_count && d->place[0].kernel[0] != '\0';
+
+	if (d->place_count == 0) {
+		return;
+	}
+	fprintf(to,
+		"<details%s><summary>All %u stores behind the finding</summary><div class=\"scroll\"><table><tr><th>store</th>%s"
+		"<th>offset</th><th>after the crash</th></tr>",
+		d->cause.kind == CT_CAUSE_NONE ? " open" : "", d->place_count,
+		on_device ? "<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>" :
+			    "");
+	for (unsigned i = 0; i < d->place_count; i++) {
+		const struct ct_place *const p = &d->place[i];
+
+		fputs("<tr><td class=\"mono\">", to);
+		html_text(to, p->file);
+		fprintf(to, ":%u (", p->line);
+		html_text(to, p->function);
+		fputs(")</td>", to);
+		if (on_device) {
+			fputs("<td>", to);
+			html_text(to, p->kernel);
+			fprintf(to, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
+				(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
+		}
+		fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
+			p->fate == CT_FATE_DURABLE ? "kept" : "lost", ct_fate_name(p->fate));
+	}
+	fputs("</table></div></details>", to);
+}
+
+/* Lost words first: they are few, and of the durable ones often any could be the culprit. */
+static void words(FILE *to, const struct ct_finding *d)
+{
+	unsigned shown = 0;
+
+	if (d->unit_count == 0) {
+		return;
+	}
+	fputs("<details><summary>Words that matter</summary><div class=\"scroll\"><table><tr><th>offset</th><th>after the crash</th>"
+	      "<th>with nothing lost</th><th></th></tr>",
+		to);
+	for (unsigned i = 0; i < 2 * d->unit_count && shown < WORDS_MAX; i++) {
+		const struct ct_unit *const u = &d->unit[i % d->unit_count];
+
+		if (u->lost == (i < d->unit_count)) {
+			fprintf(to,
+				"<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td class=\"mono\">%016llx</td>"
+				"<td class=\"%s\">%s</td></tr>",
+				(ull)u->off, (ull)u->now, (ull)u->newest, u->lost ? "lost" : "kept",
+				u->lost ? "lost" : "durable; its loss would avoid the failure");
+			shown++;
+		}
+	}
+	fputs("</table></div>", to);
+	if (shown < d->unit_count) {
+		fprintf(to, "<p class=\"soft\">and %u more</p>", d->unit_count - shown);
+	}
+	fputs("</details>", to);
+}
+
+/* ---- The finding -------------------------------------------------------------------------------------------------- */
+
+static void heading(FILE *to, const struct ct_result *r, unsigned i)
+{
+	const struct ct_finding *const d = &r->finding[i];
+
+	fprintf(to, "<section class=\"card\" id=\"finding-%u\"><h3>%u. ", i + 1, i + 1);
+	html_text(to, d->text);
+	fputs("</h3><p class=\"soft\">", to);
+	html_figure(to, d->states);
+	fprintf(to, " %s%s, first at ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s");
+	html_moment(to, r, d->first_time_ps);
+	if (d->off != 0) {
+		fprintf(to, ", pool offset <code>0x%llx</code>", (ull)d->off);
+	}
+	if (d->minimised) {
+		fprintf(to, "; smallest case: %llu of %llu uncertain words lost",
+			(ull)(d->units - d->units_durable), (ull)d->units);
+	}
+	fputs("</p>", to);
+	for (unsigned k = 0; k < d->also_count; k++) {
+		fputs("<p class=\"soft\">also: ", to);
+		html_text(to, d->also[k].text);
+		fprintf(to, " (%llu states)</p>", (ull)d->also[k].states);
+	}
+}
+
+void html_finding(FILE *to, const struct ct_result *r, unsigned i)
+{
+	const struct ct_finding *const d = &r->finding[i];
+
+	heading(to, r, i);
+	if (d->where[0] != '\0') {
+		fputs("<p>in <code>", to);
+		html_text(to, d->where);
+		fputs("</code></p>", to);
+	}
+	if (d->cause.kind != CT_CAUSE_NONE || r->mode != CT_KILL) {
+		story(to, r, d);
+	}
+	timeline(to, r, d, i == 0);
+	places(to, d);
+	words(to, d);
+	if (d->saved[0] != '\0') {
+		fputs("<p>Again: <code>nvwave replay ", to);
+		html_text(to, d->saved);
+		fputs("</code></p>", to);
+	}
+	fputs("</section>", to);
+}

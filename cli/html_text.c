@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text in an HTML page. See html_text.h. */
+#include "html_text.h"
+
+void html_text(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", to);
+			break;
+		case '<':
+			fputs("&lt;", to);
+			break;
+		case '>':
+			fputs("&gt;", to);
+			break;
+		case '"':
+			fputs("&quot;", to);
+			break;
+		default:
+			fputc(*text, to);
+		}
+	}
+}
+
+void html_figure(FILE *to, uint64_t n)
+{
+	char digits[24];
+	const int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0) {
+			fputs("&#8239;", to);
+		}
+		fputc(digits[i], to);
+	}
+}
+
+void html_time(FILE *to, uint64_t ps)
+{
+	fprintf(to, ps < 1000000 ? "%.4g ns" : "%.6g us", ps < 1000000 ? (double)ps / 1e3 : (double)ps / 1e6);
+}
+
+void html_moment(FILE *to, const struct ct_result *r, uint64_t ps)
+{
+	if (r->model >= CT_MODEL_X86) {
+		fprintf(to, "operation %llu", (unsigned long long)(ps / 1000));
+	} else {
+		html_time(to, ps);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text, figures and times in an HTML page. */
+#ifndef CLI_HTML_TEXT_H
+#define CLI_HTML_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <crashtest/crash.h>
+
+/* The text with the characters that HTML gives a meaning escaped. */
+void html_text(FILE *to, const char *text);
+/* 1234567 with thin spaces. */
+void html_figure(FILE *to, uint64_t n);
+/* "12.5 ns", "40.11 us". */
+void html_time(FILE *to, uint64_t ps);
+/* The time; of a host program's log, whose clock counts operations, which one. */
+void html_moment(FILE *to, const struct ct_result *result, uint64_t ps);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a source file is. See source_lines.h. */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include "source_lines.h"
+
+enum { FOUND_MAX = 32, NAME_MAX_BYTES = 128 };
+
+struct search {
+	const char *file;
+	char path[PATH_MAX]; /* where it is; "" until it is found */
+};
+
+/*
+ * The path of a file of a unit that was compiled in folder. It is the one that is looked for if the compiler was given
+ * that name in that folder, or in a folder of builds in it ("../NAME", which -fmacro-prefix-map cuts): another file may
+ * well have the same last component.
+ */
+static void look_at_file(struct search *s, const char *path, const char *folder)
+{
+	static const char *const within[] = {"", "/.."};
+	char wanted[PATH_MAX], whole[PATH_MAX];
+
+	if (path == NULL) {
+		return;
+	}
+	snprintf(whole, sizeof whole, "%s%s%s", *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
+	for (unsigned i = 0; i < 2; i++) {
+		if (snprintf(wanted, sizeof wanted, "%s%s/%s", folder, within[i], s->file) <
+				(int)sizeof wanted &&
+			strcmp(wanted, whole) == 0 && access(whole, R_OK) == 0) {
+			snprintf(s->path, sizeof s->path, "%s", whole);
+		}
+	}
+}
+
+static void look_at_unit(struct search *s, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	size_t count;
+	const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+
+	if (dwarf_getsrcfiles(unit, &files, &count) != 0) {
+		return;
+	}
+	for (size_t i = 0; i < count && *s->path == '\0'; i++) {
+		look_at_file(s, dwarf_filesrc(files, i, NULL, NULL), folder ? folder : "");
+	}
+}
+
+static int look_at_module(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr start, void *context)
+{
+	struct search *const s = context;
+	Dwarf_Addr bias;
+
+	for (Dwarf_Die *unit = NULL;
+		*s->path == '\0' && (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL;) {
+		look_at_unit(s, unit);
+	}
+	return *s->path == '\0' ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+/* The debug information of this program and of what it has loaded. */
+static void look_at_process(struct search *s)
+{
+	static char *no_path;
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &no_path};
+	Dwfl *const dwfl = dwfl_begin(&callbacks);
+
+	if (dwfl == NULL) {
+		return;
+	}
+	if (dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
+		dwfl_getmodules(dwfl, look_at_module, s, 0);
+	}
+	dwfl_end(dwfl);
+}
+
+/* Where the debug information has the file; "" if nowhere. Remembered, since many findings name few files. */
+static const char *compiled_from(const char *file)
+{
+	static struct {
+		char file[NAME_MAX_BYTES], path[PATH_MAX];
+	} found[FOUND_MAX];
+	static unsigned count;
+	struct search s = {.file = file};
+	unsigned i = 0;
+
+	while (i < count && strcmp(found[i].file, file) != 0) {
+		i++;
+	}
+	if (i == count) {
+		look_at_process(&s);
+		i = count < FOUND_MAX ? count++ : FOUND_MAX - 1;
+		snprintf(found[i].file, sizeof found[i].file, "%s", file);
+		snprintf(found[i].path, sizeof found[i].path, "%s", s.path);
+	}
+	return found[i].path;
+}
+
+FILE *cli_open_source(const char *file, const char **ret_searched)
+{
+	static char searched[2 * PATH_MAX];
+	char path[PATH_MAX];
+	FILE *f = *file == '/' ? NULL : fopen(compiled_from(file), "re");
+
+	if (f == NULL) {
+		f = fopen(file, "re");
+	}
+	if (f == NULL && *file != '/') {
+		snprintf(path, sizeof path, "%s/%s", NVWAVE_SOURCE_ROOT, file);
+		f = fopen(path, "re");
+	}
+	if (f == NULL) {
+		snprintf(searched, sizeof searched,
+			"%s, %s, and the folders that the debug information names",
+			getcwd(path, sizeof path) ? path : ".", NVWAVE_SOURCE_ROOT);
+		*ret_searched = searched;
+	}
+	return f;
+}

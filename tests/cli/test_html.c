@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The page of a crash test: what an engineer attaches to a bug report has to be on it, wherever it was made. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <common/shell.h>
+
+static char page[1 << 21];
+static const char *nvwave, *queue;
+
+static void read_page(void)
+{
+	char path[96];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof path, "%s/page.html", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(page, 1, sizeof page - 1, f);
+	fclose(f);
+	unlink(path);
+	page[n] = '\0';
+}
+
+static unsigned count_of(const char *text, const char *end, const char *part)
+{
+	unsigned n = 0;
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL && at < end; at += strlen(part)) {
+		n++;
+	}
+	return n;
+}
+
+static void expect_parts(const char *const *parts)
+{
+	for (; *parts; parts++) {
+		if (!strstr(page, *parts)) {
+			fail_msg("the page lacks %s", *parts);
+		}
+	}
+}
+
+/* Dozens of moments lie between the lost store and the crash. */
+static void the_timeline_has_the_guilty_stores_however_old_they_are(void **state)
+{
+	unsigned sections = 0;
+	uint64_t left_out = 0;
+
+	assert_int_equal(
+		run("%s crash btree --count=600 --preload=300 --batch=200 --group-size=64 --mutate=narrow-scope "
+		    "--model=buffered-epoch --states=4000 --html=page.html",
+			nvwave),
+		1);
+	read_page();
+	for (const char *at = strstr(page, "<section"); at; at = strstr(at + 1, "<section")) {
+		const char *const end = strstr(at, "</section>");
+
+		if (count_of(at, end, "The cause is open")) {
+			continue;
+		}
+		assert_int_equal(count_of(at, end, "<li class=\"is-gap\"><span class=\"badge\">"), 1);
+		assert_int_equal(count_of(at, end, "<b>lost</b>"), 1);
+		assert_int_equal(count_of(at, end, "<li class=\"is-lost\"><span class=\"mark\""), 1);
+		assert_int_equal(count_of(at, end, "<li class=\"is-kept\"><span class=\"mark\""), 1);
+		left_out += count_of(at, end, "are left out");
+		sections++;
+	}
+	assert_true(sections > 3);
+	assert_true(left_out > 0);
+}
+
+/* An operation that was acknowledged too early: the line that acknowledged it. */
+static void an_acknowledgement_has_its_source_line(void **state)
+{
+	const char *at;
+
+	assert_int_equal(
+		run("%s crash btree --count=600 --preload=300 --batch=200 --group-size=64 --mutate=narrow-scope "
+		    "--model=buffered-epoch --states=4000 --html=page.html",
+			nvwave),
+		1);
+	read_page();
+	at = strstr(page, "<b>acknowledged</b>");
+	assert_non_null(at);
+	assert_non_null(strstr(at, "class=\"hit\""));
+	assert_non_null(strstr(strstr(at, "class=\"hit\""), "nvw_ack("));
+	assert_non_null(strstr(output, "the acknowledgement of operation"));
+	assert_non_null(strstr(strstr(output, "the acknowledgement of operation"), " at workloads/btree/"));
+}
+
+/* The tutorial's queue.c has a namesake in the tree, and the page is made in a folder that has neither. */
+static void source_lines_are_those_of_the_code_that_ran(void **state)
+{
+	static const char *const parts[] = {"queue.c:", "class=\"hit\"", "payload_of(ticket, i)", NULL};
+
+	assert_int_equal(
+		run("%s crash %s --count=50 --mutate=forget-barrier --html=page.html", nvwave, queue), 1);
+	read_page();
+	expect_parts(parts);
+	assert_null(strstr(page, "was not found"));
+}
+
+/* A store log names source files that need not be on this machine. */
+static void a_source_file_that_is_not_there_is_named_with_the_folders_searched(void **state)
+{
+	static const char *const parts[] = {
+		"nowhere.c:7", "The source file was not found; searched: ", "/tmp/nvwave-html-", NULL};
+
+	assert_int_equal(
+		run("printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first (nowhere.c:7)|"
+		    "STORE;0x1040;0x1;0x8;second (nowhere.c:8)|FLUSH;0x1000;0x80|FENCE|STOP' >log; truncate -s 4096 pool"),
+		0);
+	assert_int_equal(
+		run("%s crash --store-log=log --image=pool --html=page.html --check=\"sh -c 'test \\$(od -An -tu1 -N1 "
+		    "\\$0) -eq 1 || test \\$(od -An -tu1 -j64 -N1 \\$0) -eq 0'\"",
+			nvwave),
+		1);
+	read_page();
+	expect_parts(parts);
+	assert_int_equal(run("rm log pool"), 0);
+}
+
+static void the_page_is_one_file_without_scripts(void **state)
+{
+	static const char *const parts[] = {"<html lang=\"en\">", "width=device-width", "@media print",
+		"max-width: 560px", "tabindex=\"0\"", "</html>", NULL};
+
+	assert_int_equal(
+		run("%s crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value --html=page.html",
+			nvwave),
+		1);
+	read_page();
+	expect_parts(parts);
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "src="));
+	assert_null(strstr(page, "href=\"http"));
+}
+
+static int make_dir(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	queue = getenv("TUTORIAL_QUEUE");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-html-XXXXXX");
+	return nvwave && queue && mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_timeline_has_the_guilty_stores_however_old_they_are),
+		cmocka_unit_test(an_acknowledgement_has_its_source_line),
+		cmocka_unit_test(source_lines_are_those_of_the_code_that_ran),
+		cmocka_unit_test(a_source_file_that_is_not_there_is_named_with_the_folders_searched),
+		cmocka_unit_test(the_page_is_one_file_without_scripts),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
