@@ -66,7 +66,7 @@ else
 fi
 
 echo "== manual page"
-if mandoc -T lint -W warning docs/nvwave.1; then
+if mandoc -T lint -W warning build-release/nvwave.1; then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))

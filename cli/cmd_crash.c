@@ -10,36 +10,6 @@
 
 #include <emu.h>
 
-static const char own_help[] =
-	"  --mode                   kill (SIGKILL and recovery in new processes), observed (what this run's timing could leave) or\n"
-	"                           permitted (what the persistency model lets its stores leave) [observed]\n"
-	"  --model                  strict, epoch, buffered-epoch or eadr: which states are permitted [epoch]\n"
-	"  --atomicity              bytes that persist together in permitted mode: 8 or line [as the machine's NVRAM]\n"
-	"  --states                 how many crash states to test [20000 observed, 100 kill]\n"
-	"  --jobs                   processes side by side [1]\n"
-	"  --timeout                for recovery and check of one state [10s]\n"
-	"  --intervals              lists every interval between instants: its states, and how they were accounted for\n"
-	"  --matrix                 the verdict under each model and domain, and with each barrier narrower\n"
-	"  --self-test              of the workload, or of all: are the seeded bugs found, and nothing else?\n"
-	"  --exec                   a program that uses libpmem instead of a workload: 'PROGRAM ARGS', run once on a copy of\n"
-	"                           the image, whose path in ARGS, or {}, becomes the copy's; or\n"
-	"  --store-log              a store log of pmemcheck, or what nvwave exec --record wrote; with\n"
-	"    --image                the file as it was before the program began; --exec may create it\n"
-	"    --check                a command that is given a file's path: exit status 0, consistent\n"
-	"    --check-lib            or a shared object with nvw_check() (nvw/checker.h); a log of the fio engine needs neither\n"
-	"    --model                x86 (with eviction), pmreorder (its full engine), eadr [x86]\n"
-	"  --nested                 crashes recovery before each of its writes, too, and demands the same pool in the end\n"
-	"  --symmetric              takes work-items for alike whose stores come from the same places: skips, does not cover\n"
-	"  --shard                  I/N: part I of N of the states; nvwave crash --merge REPORT.json ... puts them together\n"
-	"  --resume                 file to go on from; written when interrupted (SIGINT) and now and then, removed at the end\n"
-	"  --html                   writes the report as one HTML page, with timelines and source lines\n"
-	"  --save                   directory for a file a finding, for nvwave replay\n";
-
-static int own(const char *arg, void *context)
-{
-	return crash_option(arg, context);
-}
-
 /* The command line again, for the report; under one protocol of --protocol=each, with its name. */
 static char *command_text(int argc, char **argv, const char *protocol)
 {
@@ -90,11 +60,6 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 	const char *name, *citation, *summary;
 	int worst = STATUS_CLEAN;
 
-	if (request->html || request->options.save || request->options.resume || request->options.shards) {
-		nvw_fail(NVW_E_USAGE,
-			"--protocol=each makes a report a protocol: --html, --save, --resume and --shard want one protocol");
-		return cli_fail();
-	}
 	for (; emu_protocol_info(protocols, &name, &citation, &summary) && worst != STATUS_INPUT;
 		protocols++) {
 		int status;
@@ -116,17 +81,11 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 static int store_log(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
 {
 	char *const command = command_text(argc, argv, NULL);
-	int status;
 
-	if (s->workload) {
-		nvw_fail(NVW_E_USAGE, "%s is a run by itself: a workload (%s) has no place beside it",
-			request->exec ? "--exec" : "--store-log", s->workload->name);
-		status = cli_fail();
-	} else {
-		request->options.seed = s->config.seed;
-		status = request->exec ? crash_exec(&s->config, request, command ? command : "", s->json) :
-					 crash_store_log(request, command ? command : "", s->json);
-	}
+	request->options.seed = s->config.seed;
+	const int status = request->exec ? crash_exec(&s->config, request, command ? command : "", s->json) :
+					   crash_store_log(request, command ? command : "", s->json);
+
 	free(command);
 	return status;
 }
@@ -142,32 +101,107 @@ static int self_test(const struct cli_session *s, struct crash_request *request)
 	return good ? STATUS_CLEAN : STATUS_INCONSISTENT;
 }
 
+/* Of the command line, as bits of enum cli_circumstance. */
+static uint32_t circumstances(const struct cli_session *s, const struct crash_request *r)
+{
+	const bool is_kill = r->options.mode == CT_KILL;
+	const struct {
+		enum cli_circumstance bit;
+		bool holds;
+	} all[] = {
+		{CLI_AT_WORKLOAD, !r->exec && !r->store_log},
+		{CLI_AT_EXEC, r->exec != NULL},
+		{CLI_AT_STORE_LOG, r->store_log != NULL},
+		{CLI_AT_EACH, s->each_protocol},
+		{CLI_AT_MATRIX, r->matrix},
+		{CLI_AT_SELF_TEST, r->self_test},
+		{CLI_AT_KILL, is_kill && !r->exec},
+		{CLI_AT_EXEC_KILL, is_kill && r->exec},
+		{CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && r->options.mode == CT_OBSERVED},
+	};
+	uint32_t bits = 0;
+
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+		bits |= all[i].holds ? UINT32_C(1) << all[i].bit : 0;
+	}
+	return bits;
+}
+
+/* Only the log of a block device on the emulated machine has the machine's timing to observe. */
+static int check_mode(const struct cli_session *s, const struct crash_request *r)
+{
+	const bool is_host = r->exec || (r->store_log && !ct_is_block_log(r->store_log));
+
+	if (!is_host || !cli_given(&s->given, CLI_mode) || r->options.mode == CT_PERMITTED ||
+		(r->exec && r->options.mode == CT_KILL)) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "crash: --mode=%s does nothing with %s: expected %s",
+		cli_text(&s->given, CLI_mode), r->exec ? "--exec" : "the store log of a program",
+		r->exec ? "kill or permitted" : "permitted");
+}
+
+static int check_subject(const struct cli_session *s, const struct crash_request *r)
+{
+	const char *const other = r->exec ? "--exec" : r->store_log ? "--store-log" : NULL;
+
+	if (s->workload && other) {
+		return nvw_fail(NVW_E_USAGE, "crash: %s cannot be combined with a workload (%s)", other,
+			s->workload->name);
+	}
+	if (!s->workload && !other && !r->self_test) {
+		return nvw_fail(NVW_E_USAGE, "crash: which workload? (nvwave list workloads)");
+	}
+	return 0;
+}
+
+static int check(const struct cli_session *s, const struct crash_request *r)
+{
+	int error = check_subject(s, r);
+
+	error = error ? error : cli_options_check_use(&s->given, circumstances(s, r));
+	return error ? error : check_mode(s, r);
+}
+
+static int dispatch(struct cli_session *s, struct crash_request *r, int argc, char **argv)
+{
+	return r->store_log || r->exec ? store_log(s, r, argc, argv) :
+	       r->self_test            ? self_test(s, r) :
+	       s->each_protocol        ? crash_under_each(s, r, argc, argv) :
+					 crash(s, r, argc, argv);
+}
+
+/* The arguments of --merge are reports. */
+static int merge(int argc, char **argv)
+{
+	struct cli_options given;
+	int error = cli_options_parse(&given, false, argc, argv);
+
+	error = error ? error : cli_options_check_use(&given, UINT32_C(1) << CLI_AT_MERGE);
+	const int status = error ? cli_fail() : crash_merge(&given);
+
+	cli_options_end(&given);
+	return status;
+}
+
 int cmd_crash(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "--merge")) {
-		return crash_merge(argc - 2, argv + 2);
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--merge")) {
+			return merge(argc, argv);
+		}
 	}
-	struct crash_request request = {.options = {.mode = CT_OBSERVED, .jobs = 1}};
+	struct crash_request request;
 	struct cli_session session;
-	int r = cli_session_begin(&session, argc, argv, own, &request);
-	int status = STATUS_CLEAN;
+	int status, error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
 
-	if (r == 0 && (session.pool_path || session.log_path)) {
-		r = nvw_fail(NVW_E_USAGE,
-			"crash makes many pools and logs, all temporary: --pool and --log belong to nvwave run");
-	}
-	if (r < 0) {
-		status = cli_fail();
-	} else if (session.help) {
-		cli_session_help("crash", session.workload, own_help);
-	} else if (request.store_log || request.exec) {
-		status = store_log(&session, &request, argc, argv);
-	} else if (request.self_test) {
-		status = self_test(&session, &request);
-	} else if (session.each_protocol) {
-		status = crash_under_each(&session, &request, argc, argv);
+	if (!error && session.help) {
+		cli_session_help("crash", session.workload);
+		status = STATUS_CLEAN;
 	} else {
-		status = crash(&session, &request, argc, argv);
+		error = error ? error : crash_request_from(&session.given, &request);
+		error = error ? error : check(&session, &request);
+		status = error ? cli_fail() : dispatch(&session, &request, argc, argv);
 	}
 	cli_session_end(&session);
 	return status;

@@ -13,44 +13,18 @@
 #include "exec_report.h"
 #include "session.h"
 
-static const char help[] =
-	"nvwave exec [options] -- PROGRAM [ARGS]\n\n"
-	"Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the machine.\n\n"
-	"  --machine                a shipped machine or a machine file; its [nvram] section counts [gope18]\n"
-	"  --set                    section.key=value: overrides a key of the machine; may be repeated\n"
-	"  --delays                 on: calls take the NVRAM's time; off: they are only counted [on]\n"
-	"  --record                 writes the persist log of the first file that is mapped (of the others: LOG.2 ...), and\n"
-	"                           each file as it was before to LOG.image: for nvwave crash --store-log=LOG --image=LOG.image\n"
-	"  --advice                 looks for flushes of unchanged lines, without a record\n"
-	"  --report                 writes statistics there [standard error]\n"
-	"  --output-format          normal or json [normal]\n\n"
-	"Exit status: the program's own state is in the report; 0 if it ended with 0, else 1; 2 if it could not be run.\n";
+static void print_help(void)
+{
+	puts("nvwave exec [options] -- PROGRAM [ARGS]\n\n"
+	     "Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the machine.\n");
+	cli_options_help("exec");
+	puts("\nExit status: 0 if the program ended with 0, else 1; 2 if it could not be run. The report has the program's own.");
+}
 
 struct request {
 	bool delays, advice;
 	const char *record, *report;
 };
-
-static int own(const char *arg, void *context)
-{
-	struct request *const r = context;
-
-	if (!strcmp(arg, "--advice")) {
-		r->advice = true;
-		return 1;
-	}
-	if (!strncmp(arg, "--record=", 9) || !strncmp(arg, "--report=", 9)) {
-		*(arg[4] == 'c' ? &r->record : &r->report) = arg + 9;
-		return arg[9] ? 1 : nvw_fail(NVW_E_USAGE, "%.8s: expected a file", arg);
-	}
-	if (!strncmp(arg, "--delays=", 9)) {
-		r->delays = !strcmp(arg + 9, "on");
-		return r->delays || !strcmp(arg + 9, "off") ?
-			       1 :
-			       nvw_fail(NVW_E_USAGE, "--delays: expected on or off, found \"%s\"", arg + 9);
-	}
-	return 0;
-}
 
 /* A file that the program had mapped is not what its record may replace. */
 static int check_distinct(const struct host_control *c, const char *path)
@@ -163,34 +137,41 @@ static int execute(const struct cli_session *session, const struct request *r, c
 	return error ? cli_fail() : status ? STATUS_INCONSISTENT : STATUS_CLEAN;
 }
 
+/* argv[last] is "--", or argc is last. */
+static int check(const struct cli_session *s, int argc, int last)
+{
+	const uint32_t recording = cli_given(&s->given, CLI_record) ? UINT32_C(1) << CLI_AT_RECORD : 0;
+
+	if (s->given.argument_count) {
+		return nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
+			s->given.argument[0]);
+	}
+	if (last + 1 >= argc) {
+		return nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
+	}
+	return cli_options_check_use(&s->given, recording);
+}
+
 int cmd_exec(int argc, char **argv)
 {
-	struct request r = {.delays = true};
 	struct cli_session session;
 	int last = 1, status = STATUS_CLEAN;
 
 	while (last < argc && strcmp(argv[last], "--") != 0) {
 		last++;
 	}
-	int error = cli_session_begin(&session, last, argv, own, &r);
+	int error = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
 
-	if (!error && !session.help && (session.pool_path || session.log_path)) {
-		error = nvw_fail(NVW_E_USAGE,
-			"exec: the program maps its own files; --pool and --log belong to nvwave run");
-	}
-	if (!error && !session.help && session.workload) {
-		error = nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
-			session.workload->name);
-	}
-	if (!error && !session.help && last + 1 >= argc) {
-		error = nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
-	}
-	if (error) {
-		status = cli_fail();
-	} else if (session.help) {
-		fputs(help, stdout);
+	if (!error && session.help) {
+		print_help();
 	} else {
-		status = execute(&session, &r, argv + last + 1);
+		const struct request r = {.delays = cli_number(&session.given, CLI_delays) == 0,
+			.advice = cli_given(&session.given, CLI_advice),
+			.record = cli_text(&session.given, CLI_record),
+			.report = cli_text(&session.given, CLI_report)};
+
+		error = error ? error : check(&session, argc, last);
+		status = error ? cli_fail() : execute(&session, &r, argv + last + 1);
 	}
 	cli_session_end(&session);
 	return status;

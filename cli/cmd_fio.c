@@ -3,7 +3,6 @@
  * nvwave fio: the shipped jobs of fio on the emulated NVRAM, what the machine asks for beside what fio measured, and the
  * same without delays, which is what fio and this computer take by themselves.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,30 +11,17 @@
 #include "fio_run.h"
 #include "session.h"
 
-static const char help[] =
-	"nvwave fio latency|bandwidth|mixed|verify [options]\n\n"
-	"Runs a job of workloads/fio by fio's libpmem engine on the emulated NVRAM.\n\n"
-	"  latency                  one block at a time, at random: what was asked for beside what fio measured\n"
-	"  bandwidth                sequential writes and reads of several threads, likewise\n"
-	"  mixed                    70 % reads and 30 % writes of several threads\n"
-	"  verify                   kills a writing fio; has fio verify what a crash could leave of acknowledged blocks\n\n"
-	"  --machine                a shipped machine or a machine file; its [nvram] section counts [gope18]\n"
-	"  --set                    section.key=value: overrides a key of the machine; may be repeated\n"
-	"  --seed                   of fio's choice of blocks, of the kills and of the states [1]\n"
-	"  --sweep                  latency: 100ns,250ns ... for reads and writes; bandwidth: 1GB/s,2GB/s ...; or none\n"
-	"                           [100ns,250ns,500ns,1us,3us; 500MB/s,1GB/s,2GB/s]\n"
-	"  --bs                     bytes of a block; latency: a list [64,256,4k; 256k; 4k; verify: 4k]\n"
-	"  --size                   of the file [latency: 256k; bandwidth: 16m; mixed: 4m; verify: 1m]\n"
-	"  --io-size                of bandwidth and mixed: that each thread of a job reads or writes [128m; 256m]\n"
-	"  --number-ios             of latency: blocks that a job reads or writes [100000]\n"
-	"  --threads                of bandwidth and mixed [2]\n"
-	"  --repeat                 each run so often; a row has the one with the middle p50 [1]\n"
-	"  --kills                  of verify [10]\n"
-	"  --states                 of verify: tested after each kill [8]\n"
-	"  --fault                  of verify: no-drain: writes are acknowledged before they are drained\n"
-	"  --json                   keeps fio's own JSON there (of further runs: FILE.2 ...)\n"
-	"  --output-format          normal or json [normal]\n\n"
-	"Exit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.\n";
+static void print_help(void)
+{
+	puts("nvwave fio latency|bandwidth|mixed|verify [options]\n\n"
+	     "Runs a job of workloads/fio with fio's libpmem engine on the emulated NVRAM.\n\n"
+	     "  latency                     one block at a time, at random: requested vs. measured latency\n"
+	     "  bandwidth                   sequential writes and reads of several threads: requested vs. measured bandwidth\n"
+	     "  mixed                       70 % reads and 30 % writes of several threads\n"
+	     "  verify                      kill a writing fio, and have fio verify what a crash could leave of acknowledged blocks\n");
+	cli_options_help("fio");
+	puts("\nExit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.");
+}
 
 enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
 
@@ -83,26 +69,6 @@ static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 
 	return write && m->domain != EMU_DOMAIN_device ? 0 :
 							 latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
-}
-
-/* 64, 4k, 1m as fio has them: powers of 1024. */
-static int parse_block(const char *text, uint64_t *ret_bytes)
-{
-	static const char units[] = "kmg";
-	char *end;
-
-	errno = 0;
-	*ret_bytes = strtoull(text, &end, 10);
-	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
-	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-
-	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 ||
-		*ret_bytes > UINT32_MAX || end - text > 10) {
-		return nvw_fail(
-			NVW_E_USAGE, "expected a size as fio has it, 64, 4k or 16m, found \"%s\"", text);
-	}
-	*ret_bytes <<= shift;
-	return 0;
 }
 
 /* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */
@@ -436,7 +402,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 	static struct measuring m;
 
 	m = (struct measuring){.request = request};
-	int error = parse_list("--bs", bs ? bs : t->sizes, parse_block, &m.sizes);
+	int error = parse_list("--bs", bs ? bs : t->sizes, cli_parse_block, &m.sizes);
 
 	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
 	if (!error && (m.sizes.count == 0 || (m.sizes.count > 1 && t->run != run_latency))) {
@@ -461,94 +427,42 @@ struct options {
 	const char *bs, *sweep;
 };
 
-/* Options that are lines of the job file: 1 if arg is one. */
-static int take_line(struct options *o, const char *arg)
+/* Options that are lines of the job file. */
+static void take_lines(struct options *o, const struct cli_options *given)
 {
-	static const char *const lines[][2] = {{"--size=", "size"}, {"--io-size=", "io_size"},
-		{"--threads=", "numjobs"}, {"--number-ios=", "number_ios"}};
-	uint64_t value;
+	static const struct {
+		enum cli_option_id id;
+		const char *name;
+	} lines[] = {{CLI_size, "size"}, {CLI_io_size, "io_size"}, {CLI_threads, "numjobs"},
+		{CLI_number_ios, "number_ios"}};
 
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-		const size_t n = strlen(lines[i][0]);
-
-		if (strncmp(arg, lines[i][0], n) == 0) {
-			if (parse_block(arg + n, &value)) {
-				return nvw_fail(
-					NVW_E_USAGE, "%.*s: %s", (int)n - 1, arg, nvw_error_message());
-			}
-			fio_add_line(&o->request.lines, lines[i][1], arg + n);
-			return 1;
+		if (cli_given(given, lines[i].id)) {
+			fio_add_line(&o->request.lines, lines[i].name, cli_text(given, lines[i].id));
 		}
 	}
-	return 0;
 }
 
-static int take_count(const char *arg, size_t n, uint64_t *ret_count)
+static void take_options(struct options *o, const struct cli_session *s)
 {
-	const int error = nvw_parse_count(arg + n, ret_count);
+	const struct cli_options *const given = &s->given;
 
-	return error           ? nvw_fail(error, "%.*s: %s", (int)n - 1, arg, nvw_error_message()) :
-	       *ret_count == 0 ? nvw_fail(NVW_E_USAGE, "%.*s: at least 1", (int)n - 1, arg) :
-				 1;
-}
-
-static int own(const char *arg, void *context)
-{
-	struct options *const o = context;
-
-	if (!strncmp(arg, "--kills=", 8)) {
-		return take_count(arg, 8, &o->request.kills);
-	}
-	if (!strncmp(arg, "--states=", 9)) {
-		return take_count(arg, 9, &o->request.states);
-	}
-	if (!strncmp(arg, "--repeat=", 9)) {
-		return take_count(arg, 9, &o->request.repeat);
-	}
-	if (!strncmp(arg, "--bs=", 5) || !strncmp(arg, "--json=", 7) || !strncmp(arg, "--sweep=", 8)) {
-		*(arg[2] == 'b'       ? &o->bs :
-			arg[2] == 'j' ? &o->request.keep :
-					&o->sweep) = strchr(arg, '=') + 1;
-		return strchr(arg, '=')[1] ?
-			       1 :
-			       nvw_fail(NVW_E_USAGE, "%.*s: expected a value", (int)strlen(arg) - 1, arg);
-	}
-	if (!strncmp(arg, "--fault=", 8)) {
-		o->request.fault = !strcmp(arg + 8, "no-drain");
-		return o->request.fault ?
-			       1 :
-			       nvw_fail(NVW_E_USAGE, "--fault: expected no-drain, found \"%s\"", arg + 8);
-	}
-	return take_line(o, arg);
-}
-
-/* Options that another test has. */
-static int check_options(const char *test, const struct options *o)
-{
-	const bool verify = !strcmp(test, "verify"),
-		   sweeps = !strcmp(test, "latency") || !strcmp(test, "bandwidth");
-
-	if (!verify && (o->request.kills || o->request.states || o->request.fault)) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: --kills, --states and --fault belong to nvwave fio verify", test);
-	}
-	if (verify && (o->request.repeat || o->request.keep)) {
-		return nvw_fail(NVW_E_USAGE, "verify: --repeat and --json belong to the tests that measure");
-	}
-	if (o->request.repeat > REPEAT_MAX) {
-		return nvw_fail(NVW_E_USAGE, "--repeat: at most %d", REPEAT_MAX);
-	}
-	if (!sweeps && o->sweep) {
-		return nvw_fail(NVW_E_USAGE, "%s: --sweep belongs to nvwave fio latency and bandwidth", test);
-	}
-	return 0;
+	*o = (struct options){.bs = cli_text(given, CLI_bs), .sweep = cli_text(given, CLI_sweep)};
+	o->request.machine = &s->config;
+	o->request.json = s->json;
+	o->request.kills = cli_number(given, CLI_kills);
+	o->request.states = cli_number(given, CLI_fio_states);
+	o->request.repeat = cli_number(given, CLI_repeat);
+	o->request.keep = cli_text(given, CLI_json);
+	o->request.fault = cli_given(given, CLI_fio_fault);
+	take_lines(o, given);
 }
 
 static int verify(struct options *o)
 {
 	uint64_t bytes;
 
-	if (o->bs != NULL && parse_block(o->bs, &bytes)) {
+	if (o->bs != NULL && cli_parse_block(o->bs, &bytes)) {
 		nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
 		return cli_fail();
 	}
@@ -562,8 +476,6 @@ static int dispatch(const char *name, struct options *o, const struct cli_sessio
 {
 	char seed[32];
 
-	o->request.machine = &session->config;
-	o->request.json = session->json;
 	if (strcmp(name, "bandwidth") != 0) {
 		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
 		fio_add_line(&o->request.lines, "randseed", seed);
@@ -576,38 +488,37 @@ static int dispatch(const char *name, struct options *o, const struct cli_sessio
 			return execute(&tests[i], &o->request, o->bs, o->sweep);
 		}
 	}
-	nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"", name);
-	return cli_fail();
+	return STATUS_INPUT;
+}
+
+static int check(const struct cli_session *s)
+{
+	static const char *const names[] = {"latency", "bandwidth", "mixed", "verify"};
+	const struct cli_options *const o = &s->given;
+
+	for (unsigned i = 0; o->argument_count && i < 4; i++) {
+		if (!strcmp(o->argument[0], names[i])) {
+			return o->argument_count > 1 ?
+				       cli_options_surplus(o, o->argument[1]) :
+				       cli_options_check_use(o, UINT32_C(1) << (CLI_AT_LATENCY + i));
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"",
+		o->argument_count ? o->argument[0] : "");
 }
 
 int cmd_fio(int argc, char **argv)
 {
-	const char *const name = argc > 1 ? argv[1] : "";
-	struct options o = {.bs = NULL};
 	struct cli_session session;
-	int status;
+	struct options o;
+	int status = STATUS_CLEAN, error = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
 
-	if (!strcmp(name, "--help")) {
-		fputs(help, stdout);
-		return STATUS_CLEAN;
-	}
-	if (argc > 1) {
-		argv[1] = argv[0];
-	}
-	int error = cli_session_begin(&session, argc - (argc > 1), argv + (argc > 1), own, &o);
-
-	if (!error && !session.help && (session.pool_path || session.log_path || session.workload)) {
-		error = nvw_fail(NVW_E_USAGE,
-			"fio: its jobs make their own file: --pool, --log and workloads belong to nvwave run");
-	}
-	error = error ? error : check_options(name, &o);
-	if (error) {
-		status = cli_fail();
-	} else if (session.help) {
-		fputs(help, stdout);
-		status = STATUS_CLEAN;
+	if (!error && session.help) {
+		print_help();
 	} else {
-		status = dispatch(name, &o, &session);
+		error = error ? error : check(&session);
+		take_options(&o, &session);
+		status = error ? cli_fail() : dispatch(session.given.argument[0], &o, &session);
 	}
 	cli_session_end(&session);
 	return status;

@@ -105,7 +105,7 @@ static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 		(json_int_t)g->streams, "log_entries", (json_int_t)g->log_entries);
 	int r = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the report"), checked = 0;
 
-	r = r ? r : add_epochs(pool, c->flag_given, report);
+	r = r ? r : add_epochs(pool, cli_given(&c->given, CLI_epochs), report);
 	r = r ? r : add_heap(pool, report);
 	r = r ? r : add_structure(pool, report);
 	if (r == 0) {
@@ -119,18 +119,21 @@ static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 
 int cmd_inspect(int argc, char **argv)
 {
-	struct pool_command c = {.flag = "--epochs"};
+	struct pool_command c = {.path = NULL};
 	struct nvw_pool *pool = NULL;
 	int r = pool_command_parse(&c, argc, argv);
 
 	if (r == 0 && c.help) {
-		puts("nvwave inspect POOL [--epochs] [--output-format=normal|json]\n\n"
-		     "Geometry, epochs, heap and structure of a pool, as it is on the medium. A pool that needs recovery is\n"
-		     "shown as the crash left it: its structure may be reported as inconsistent. --epochs lists every stream.");
+		puts("nvwave inspect POOL [options]\n\n"
+		     "Shows geometry, epochs, heap and structure of a pool as it is on the medium, and changes nothing. A pool that\n"
+		     "needs recovery is shown as the crash left it: its structure may be reported as inconsistent.\n");
+		cli_options_help("inspect");
+		cli_options_end(&c.given);
 		return STATUS_CLEAN;
 	}
 	r = r ? r : nvw_pool_open(c.path, NVW_POOL_READ, &pool);
 	r = r ? r : inspect(pool, &c);
 	nvw_pool_close(pool);
+	cli_options_end(&c.given);
 	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
 }

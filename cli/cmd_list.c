@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "core/units.h"
+#include "options.h"
 #include "registry.h"
 #include "session.h"
 
@@ -120,6 +121,16 @@ static void list_options(struct table *t)
 	}
 }
 
+static void list_command_options(struct table *t)
+{
+	t->columns[0] = "command";
+	t->columns[1] = "name";
+	t->columns[2] = "default";
+	t->columns[3] = "help";
+	json_decref(t->rows);
+	t->rows = cli_options_json();
+}
+
 static const struct {
 	const char *name;
 	void (*fill)(struct table *table);
@@ -131,6 +142,7 @@ static const struct {
 	{"models", list_models},
 	{"stats", list_stats},
 	{"options", list_options},
+	{"command-options", list_command_options},
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };
@@ -193,28 +205,21 @@ static int list(const char *what, bool json)
 
 int cmd_list(int argc, char **argv)
 {
-	const char *what = NULL;
-	bool json = false;
-	int r = 0;
+	struct cli_options o;
+	int r = cli_options_parse(&o, false, argc, argv);
 
-	for (int i = 1; i < argc && r >= 0; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			puts("nvwave list workloads|machines|protocols|mutations|models|stats|options "
-			     "[--output-format=normal|json]");
-			return STATUS_CLEAN;
-		}
-		r = cli_output_format(argv[i], &json);
-		if (r == 0) {
-			r = what || argv[i][0] == '-' ?
-				    nvw_fail(NVW_E_USAGE, "list: \"%s\" is not understood", argv[i]) :
-				    0;
-			what = argv[i];
-		}
+	if (r == 0 && cli_given(&o, CLI_help)) {
+		puts("nvwave list workloads|machines|protocols|mutations|models|stats|options|command-options [options]\n\n"
+		     "Lists what there is: options are those of workloads, command-options those of the commands.\n");
+		cli_options_help("list");
+	} else if (r == 0 && o.argument_count != 1) {
+		r = o.argument_count ?
+			    cli_options_surplus(&o, o.argument[1]) :
+			    nvw_fail(NVW_E_USAGE,
+				    "list what? workloads, machines, protocols, mutations, models, stats, options or command-options");
+	} else if (r == 0) {
+		r = list(o.argument[0], cli_json(&o));
 	}
-	if (r >= 0 && !what) {
-		r = nvw_fail(NVW_E_USAGE,
-			"list what? workloads, machines, protocols, mutations, models, stats or options");
-	}
-	r = r < 0 ? r : list(what, json);
+	cli_options_end(&o);
 	return r < 0 ? cli_fail() : STATUS_CLEAN;
 }

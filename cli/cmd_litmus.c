@@ -16,17 +16,14 @@
 
 enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 7 };
 
-static const char help[] =
-	"nvwave litmus FILE|DIR... [options]\n\n"
-	"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
-	"situations of the caches, and compares the outcomes with what the test's memory model says.\n"
-	"Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n\n"
-	"  --protocol=NAME|each   coherence protocol [vi]\n"
-	"  --schedules=N          at most N schedules a situation [10000; of tests over NVRAM 60]\n"
-	"  --seed=N               of sampled schedules and of evictions [1]\n"
-	"  --test=NAME            only the tests whose names contain NAME\n"
-	"  --brief                one line a test, without the final states\n"
-	"  --output-format=X      normal or json [normal]\n";
+static void print_help(void)
+{
+	puts("nvwave litmus FILE|DIR... [options]\n\n"
+	     "Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
+	     "situations of the caches, and compares the outcomes with what the test's memory model says.\n"
+	     "Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n");
+	cli_options_help("litmus");
+}
 
 static const char *const verdicts[VERDICTS] = {"ok", "FORBIDDEN SEEN", "allowed, seen", "allowed, never seen",
 	"not claimed, FORBIDDEN SEEN", "not claimed, allowed seen", "not claimed, never seen"};
@@ -223,61 +220,18 @@ static int take_protocol(struct command *c, const char *value)
 					   near ? near : "", near ? "?" : "");
 }
 
-static int take_number(const char *name, const char *value, uint64_t *ret)
+static int litmus(struct command *c, const struct cli_options *o)
 {
-	const int error = nvw_parse_count(value, ret);
+	const char *const protocol = cli_text(o, CLI_each_protocol);
+	int error = take_protocol(c, protocol ? protocol : "vi");
 
-	return error ? nvw_fail(error, "--%s: %s", name, nvw_error_message()) : 0;
-}
-
-static int take_schedules(struct command *c, const char *value)
-{
-	const int error = take_number("schedules", value, &c->options.schedules);
-
-	return error || c->options.schedules ? error : nvw_fail(NVW_E_USAGE, "--schedules: at least 1");
-}
-
-static int take_seed(struct command *c, const char *value)
-{
-	return take_number("seed", value, &c->options.seed);
-}
-
-static int take_only(struct command *c, const char *value)
-{
-	c->only = value;
-	return 0;
-}
-
-static int take_option(struct command *c, const char *arg)
-{
-	static const struct {
-		const char *name;
-		int (*take)(struct command *command, const char *value);
-	} options[] = {{"--protocol=", take_protocol}, {"--schedules=", take_schedules},
-		{"--seed=", take_seed}, {"--test=", take_only}};
-	const int format = cli_output_format(arg, &c->json);
-
-	if (format) {
-		return format < 0 ? format : 0;
-	}
-	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
-		if (!strncmp(arg, options[i].name, strlen(options[i].name))) {
-			return options[i].take(c, arg + strlen(options[i].name));
-		}
-	}
-	if (strcmp(arg, "--brief")) {
-		return nvw_fail(NVW_E_USAGE, "litmus: \"%s\" is not understood (nvwave litmus --help)", arg);
-	}
-	c->brief = true;
-	return 0;
-}
-
-static int litmus(struct command *c, int argc, char **argv)
-{
-	int error = take_protocol(c, "vi");
-
-	for (int i = 1; i < argc && !error; i++) {
-		error = argv[i][0] == '-' ? take_option(c, argv[i]) : litmus_load(argv[i], &c->tests);
+	c->options.seed = cli_number(o, CLI_seed);
+	c->options.schedules = cli_number(o, CLI_schedules);
+	c->only = cli_text(o, CLI_test);
+	c->brief = cli_given(o, CLI_brief);
+	c->json = cli_json(o);
+	for (unsigned i = 0; i < o->argument_count && !error; i++) {
+		error = litmus_load(o->argument[i], &c->tests);
 	}
 	if (!error && !c->tests.count) {
 		error = nvw_fail(NVW_E_USAGE, "litmus what? .litmus files, .tsv tables, or folders of them");
@@ -293,18 +247,20 @@ static int litmus(struct command *c, int argc, char **argv)
 
 int cmd_litmus(int argc, char **argv)
 {
-	struct command c = {.options.seed = 1};
-	int error;
+	struct command c = {.protocol_count = 0};
+	struct cli_options given;
+	int error = cli_options_parse(&given, false, argc, argv);
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help, stdout);
-			return STATUS_CLEAN;
-		}
+	if (!error && cli_given(&given, CLI_help)) {
+		print_help();
+		cli_options_end(&given);
+		return STATUS_CLEAN;
 	}
 	c.reports = json_array();
-	error = litmus(&c, argc, argv);
+	error = error ? error : cli_options_check_use(&given, 0);
+	error = error ? error : litmus(&c, &given);
 	json_decref(c.reports);
 	litmus_list_free(&c.tests);
+	cli_options_end(&given);
 	return error ? cli_fail() : c.has_failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
 }

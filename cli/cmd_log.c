@@ -10,8 +10,7 @@
 
 #include "commands.h"
 #include "log_export.h"
-
-enum { EXIT_INPUT = 2 };
+#include "session.h"
 
 /* The sites seen so far: number i at i - 1. */
 struct sites {
@@ -353,65 +352,46 @@ static int dump(const char *path, bool json)
 	return error;
 }
 
-static const char synopsis[] = "nvwave log dump FILE [--output-format=normal|json]\n"
-			       "nvwave log export FILE [--file=PATH] [--words]\n";
-
-static int usage(const char *problem)
+static void print_help(void)
 {
-	fprintf(stderr, "nvwave log: %s\n%s", problem, synopsis);
-	return EXIT_INPUT;
+	puts("nvwave log dump|export FILE [options]\n\n"
+	     "dump prints a persist log, one record per line (docs/persist-log.md). export writes the log of a program on the\n"
+	     "host as a store log of pmemcheck, for pmreorder and others.\n");
+	cli_options_help("log");
 }
 
-struct request {
-	bool export, json, words;
-	const char *path, *file;
-};
-
-/* False: not understood. */
-static bool parse_option(const char *arg, struct request *r)
+static int check(const struct cli_options *o, bool export)
 {
-	if (arg[0] != '-' && r->path == NULL) {
-		r->path = arg;
-	} else if (r->export && strcmp(arg, "--words") == 0) {
-		r->words = true;
-	} else if (r->export && strncmp(arg, "--file=", 7) == 0) {
-		r->file = arg + 7;
-	} else if (!r->export && strcmp(arg, "--output-format=json") == 0) {
-		r->json = true;
-	} else {
-		return !r->export && strcmp(arg, "--output-format=normal") == 0;
+	if (o->argument_count == 0 || (!export && strcmp(o->argument[0], "dump"))) {
+		return nvw_fail(NVW_E_USAGE, "log: expected dump or export, found \"%s\"",
+			o->argument_count ? o->argument[0] : "");
 	}
-	return true;
+	if (o->argument_count == 1) {
+		return nvw_fail(NVW_E_USAGE, "log %s: which file?", o->argument[0]);
+	}
+	return o->argument_count > 2 ?
+		       cli_options_surplus(o, o->argument[2]) :
+		       cli_options_check_use(o, UINT32_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
 }
 
 int cmd_log(int argc, char **argv)
 {
-	struct request r = {.export = argc > 1 && strcmp(argv[1], "export") == 0};
+	struct cli_options o;
+	int error = cli_options_parse(&o, false, argc, argv);
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			printf("%s\ndump prints a persist log, one record a line (docs/persist-log.md). export writes that of a\n"
-			       "program on the host as a store log of pmemcheck, for pmreorder and others: of the file that was\n"
-			       "recorded, or of --file; what persists together is one store, with --words each word.\n",
-				synopsis);
-			return STATUS_CLEAN;
-		}
+	if (!error && cli_given(&o, CLI_help)) {
+		print_help();
+		cli_options_end(&o);
+		return STATUS_CLEAN;
 	}
-	if (argc < 2 || (!r.export && strcmp(argv[1], "dump") != 0)) {
-		return usage("expected \"dump\" or \"export\"");
-	}
-	for (int i = 2; i < argc; i++) {
-		if (!parse_option(argv[i], &r)) {
-			return usage("one file and the options below are understood");
-		}
-	}
-	if (r.path == NULL) {
-		return usage("which file?");
-	}
-	if (r.export ? log_export(r.path, r.file, r.words) : dump(r.path, r.json)) {
+	const bool export = o.argument_count && !strcmp(o.argument[0], "export");
+
+	error = error ? error : check(&o, export);
+	if (!error) {
+		error = export ? log_export(o.argument[1], cli_text(&o, CLI_file), cli_given(&o, CLI_words)) :
+				 dump(o.argument[1], cli_json(&o));
 		fflush(stdout);
-		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
-		return EXIT_INPUT;
 	}
-	return 0;
+	cli_options_end(&o);
+	return error ? cli_fail() : STATUS_CLEAN;
 }

@@ -57,7 +57,7 @@ static int run(const struct pool_command *c, struct nvw_pool *pool)
 	if (r < 0) {
 		return r;
 	}
-	report = report_json(pool, &done, c->flag_given);
+	report = report_json(pool, &done, cli_given(&c->given, CLI_dry_run));
 	if (!report) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
 	}
@@ -66,7 +66,7 @@ static int run(const struct pool_command *c, struct nvw_pool *pool)
 		if (c->json) {
 			r = pool_command_print(report, true);
 		} else {
-			print_text(pool, &done, c->flag_given, report);
+			print_text(pool, &done, cli_given(&c->given, CLI_dry_run), report);
 		}
 	}
 	json_decref(report);
@@ -75,18 +75,23 @@ static int run(const struct pool_command *c, struct nvw_pool *pool)
 
 int cmd_recover(int argc, char **argv)
 {
-	struct pool_command c = {.flag = "--dry-run"};
+	struct pool_command c = {.path = NULL};
 	struct nvw_pool *pool = NULL;
 	int r = pool_command_parse(&c, argc, argv);
 
 	if (r == 0 && c.help) {
-		puts("nvwave recover POOL [--dry-run] [--output-format=normal|json]\n\n"
+		puts("nvwave recover POOL [options]\n\n"
 		     "Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
-		     "result. --dry-run does all of it on a private copy.");
+		     "result.\n");
+		cli_options_help("recover");
+		cli_options_end(&c.given);
 		return STATUS_CLEAN;
 	}
-	r = r ? r : nvw_pool_open(c.path, c.flag_given ? NVW_POOL_PRIVATE : NVW_POOL_WRITE, &pool);
+	r = r ? r :
+		nvw_pool_open(
+			c.path, cli_given(&c.given, CLI_dry_run) ? NVW_POOL_PRIVATE : NVW_POOL_WRITE, &pool);
 	r = r ? r : run(&c, pool);
 	nvw_pool_close(pool);
+	cli_options_end(&c.given);
 	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
 }

@@ -16,11 +16,13 @@
 #include "registry.h"
 #include "session.h"
 
-static const char help[] =
-	"nvwave replay FINDING [--extract=FILE] [--output-format=normal|json]\n\n"
-	"Recovers and checks the pool of a saved finding (nvwave crash --save=DIR) again, in this build.\n\n"
-	"  --extract                writes the pool as the crash left it, for a debugger or nvwave inspect\n\n"
-	"Exit status: 1 the finding is still there, 0 the state passes now, 2 it could not be tried.\n";
+static void print_help(void)
+{
+	puts("nvwave replay FINDING [options]\n\n"
+	     "Recovers and checks the pool of a saved finding (nvwave crash --save=DIRECTORY) again, in this build.\n");
+	cli_options_help("replay");
+	puts("\nExit status: 1 the finding is still there, 0 the state passes now, 2 it could not be tried.");
+}
 
 struct replay {
 	struct ct_saved saved;
@@ -156,31 +158,25 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 
 int cmd_replay(int argc, char **argv)
 {
-	const char *path = NULL, *extract_to = NULL;
-	int status = STATUS_CLEAN, error = 0;
-	bool json = false;
+	struct cli_options given;
+	int status = STATUS_CLEAN, error = cli_options_parse(&given, false, argc, argv);
 
-	for (int i = 1; i < argc && error >= 0; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help, stdout);
-			return STATUS_CLEAN;
-		}
-		error = cli_output_format(argv[i], &json);
-		if (error == 0 && !strncmp(argv[i], "--extract=", 10)) {
-			extract_to = argv[i] + 10;
-		} else if (error == 0 && (argv[i][0] == '-' || path)) {
-			error = nvw_fail(NVW_E_USAGE,
-				"replay: \"%s\" is not understood (nvwave replay --help)", argv[i]);
-		} else if (error == 0) {
-			path = argv[i];
-		}
+	if (!error && cli_given(&given, CLI_help)) {
+		print_help();
+		cli_options_end(&given);
+		return STATUS_CLEAN;
 	}
-	if (error >= 0 && !path) {
-		error = nvw_fail(NVW_E_USAGE, "replay what? a file that nvwave crash --save=DIR wrote");
+	if (!error && given.argument_count != 1) {
+		error = given.argument_count ?
+				cli_options_surplus(&given, given.argument[1]) :
+				nvw_fail(NVW_E_USAGE,
+					"replay what? a file that nvwave crash --save=DIRECTORY wrote");
 	}
-	error = error < 0 ? error : replay(path, extract_to, json, &status);
+	error = error ? error :
+			replay(given.argument[0], cli_text(&given, CLI_extract), cli_json(&given), &status);
 	if (error == 0 && fflush(stdout) != 0) {
 		error = nvw_fail_errno("cannot write");
 	}
+	cli_options_end(&given);
 	return error < 0 ? cli_fail() : status;
 }

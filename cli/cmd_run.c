@@ -60,25 +60,26 @@ static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 static int create_pool(struct run *run)
 {
 	const struct cli_session *const s = run->session;
+	const char *const kept = cli_text(&s->given, CLI_pool);
 	struct nvw_pool_params params = {0};
 	char path[4096];
 	int r;
 
 	if (!s->workload->pool) {
-		return s->pool_path ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool",
-					      s->workload->name) :
-				      0;
+		return kept ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool",
+				      s->workload->name) :
+			      0;
 	}
 	r = s->workload->pool(run->plan, &params);
 	if (r < 0) {
 		return r;
 	}
-	if (s->pool_path) {
-		r = nvw_pool_create(s->pool_path, &params, &run->pool);
+	if (kept) {
+		r = nvw_pool_create(kept, &params, &run->pool);
 		return r == -EEXIST ?
 			       nvw_fail(r,
 				       "%s exists already: a run creates its pool; remove it or name another file",
-				       s->pool_path) :
+				       kept) :
 			       r;
 	}
 	snprintf(path, sizeof path, "%s/nvwave-run-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
@@ -103,7 +104,9 @@ static int create_log(struct run *run)
 		.pool_bytes = run->pool ? nvw_pool_geometry(run->pool)->bytes : 0,
 		.atomicity = (uint32_t)s->config.atomicity};
 
-	return s->log_path ? nvw_log_create(s->log_path, &info, &run->log) : 0;
+	const char *const path = cli_text(&s->given, CLI_log);
+
+	return path ? nvw_log_create(path, &info, &run->log) : 0;
 }
 
 static int start_readers(struct run *run)
@@ -240,88 +243,52 @@ static const struct emu_race_report *races_of(const struct run *run)
 
 static int dump_machine(const struct cli_session *s)
 {
-	const bool is_stdout = s->dump_path && !strcmp(s->dump_path, "-");
+	const char *const path = cli_text(&s->given, CLI_dump_machine);
+	const bool is_stdout = path && !strcmp(path, "-");
 	FILE *f;
 	int r;
 
-	if (!s->dump_path) {
+	if (!path) {
 		return 0;
 	}
-	f = is_stdout ? stdout : fopen(s->dump_path, "w");
+	f = is_stdout ? stdout : fopen(path, "w");
 	if (!f) {
-		return nvw_fail_errno("%s", s->dump_path);
+		return nvw_fail_errno("%s", path);
 	}
 	r = emu_config_dump(&s->config, f);
 	if ((is_stdout ? fflush(f) : fclose(f)) != 0 && r == 0) {
-		r = nvw_fail_errno("%s", s->dump_path);
+		r = nvw_fail_errno("%s", path);
 	}
 	return r;
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-static const char own_help[] =
-	"  --check                  races: looks for races, under the memory model that the protocol claims; races:drf,\n"
-	"                           races:hrf: under this one\n"
-	"  --host-readers           threads that look up and scan beside the kernels (kv, btree) [0]\n"
-	"  --reader-scans           of 100 of their reads, how many are scans [10]\n";
-
-static int take_number(const char *arg, const char *name, uint64_t most, uint64_t *ret)
+static int take_own(struct run *run)
 {
-	const size_t n = strlen(name);
-	int r;
+	const struct cli_options *const o = &run->session->given;
+	static const enum emu_race_model models[] = {EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF};
 
-	if (strncmp(arg, name, n) || arg[n] != '=') {
-		return 0;
-	}
-	r = nvw_parse_count(arg + n + 1, ret);
-	if (r < 0 || *ret > most) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected 0 to %llu, found \"%s\"", name,
-			(unsigned long long)most, arg + n + 1);
-	}
-	return 1;
-}
-
-static int take_check(const char *arg, struct run *run)
-{
-	static const char *const checks[] = {
-		[EMU_RACES_CLAIMED] = "races", [EMU_RACES_DRF] = "races:drf", [EMU_RACES_HRF] = "races:hrf"};
-
-	if (strncmp(arg, "--check=", 8)) {
-		return 0;
-	}
-	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
-		if (!strcmp(arg + 8, checks[i])) {
-			run->look_for_races = true;
-			run->race_model = (enum emu_race_model)i;
-			return 1;
-		}
-	}
-	return nvw_fail(
-		NVW_E_USAGE, "--check: expected races, races:drf or races:hrf, found \"%s\"", arg + 8);
-}
-
-static int take_own(const char *arg, void *context)
-{
-	struct run *const run = context;
-	int r = take_check(arg, run);
-
-	r = r ? r : take_number(arg, "--host-readers", NVW__READERS_MAX, &run->host_readers);
-	return r ? r : take_number(arg, "--reader-scans", 100, &run->reader_scans);
+	run->look_for_races = cli_given(o, CLI_races);
+	run->race_model = models[cli_number(o, CLI_races)];
+	run->host_readers = cli_number(o, CLI_host_readers);
+	run->reader_scans = cli_number(o, CLI_reader_scans);
+	return cli_options_check_use(o, run->host_readers ? 0 : UINT32_C(1) << CLI_AT_NO_READERS);
 }
 
 int cmd_run(int argc, char **argv)
 {
 	struct cli_session session;
-	struct run run = {.session = &session, .reader_scans = 10};
+	struct run run = {.session = &session};
 	const char *verdict = "not checked";
-	int r = cli_session_begin(&session, argc, argv, take_own, &run);
+	int r = cli_session_begin(&session, CLI_WORKLOAD, argc, argv);
 
 	if (r == 0 && session.help) {
-		cli_session_help("run", session.workload, own_help);
+		cli_session_help("run", session.workload);
 		cli_session_end(&session);
 		return STATUS_CLEAN;
 	}
+	r = r ? r : take_own(&run);
 	if (r == 0 && session.each_protocol) {
 		r = nvw_fail(
 			NVW_E_USAGE, "a run is under one protocol: --protocol=each belongs to nvwave crash");

@@ -11,42 +11,24 @@
 #include "core/units.h"
 #include "session.h"
 
-enum { SETTINGS_MAX = 32, PROGRAMS = 200, FAULT_PROGRAMS = 100 };
+enum { PROGRAMS = 200, FAULT_PROGRAMS = 100 };
 
 struct torture_command {
 	struct torture_options options;
-	const char *settings[SETTINGS_MAX + 1];
 	unsigned setting_count;
-	bool json, help, faults, each;
+	bool json, faults, each;
 	json_t *report; /* a row for each run */
 	bool failed;
 };
 
 static void print_help(void)
 {
-	printf("nvwave torture [options]\n\n"
-	       "Runs random programs without data races and compares every load with the one right value.\n\n"
-	       "  --protocol=NAME|each      coherence protocol [each]\n"
-	       "  --programs=N              how many programs, 0 for no limit [%d; with --faults %d]\n"
-	       "  --seconds=S               no program begins later, under each protocol [no limit]\n"
-	       "  --seed=N                  of the first program; the others follow [1]\n"
-	       "  --set=section.key=value   over the drawn machines; may be repeated\n"
-	       "  --fault=ACTION            leave an action of the protocol out\n"
-	       "  --faults                  leave each action out, one after the other: is it noticed?\n"
-	       "  --output-format=normal|json\n",
-		PROGRAMS, FAULT_PROGRAMS);
+	puts("nvwave torture [options]\n\n"
+	     "Runs random programs without data races and compares every load with the one right value.\n");
+	cli_options_help("torture");
 }
 
 /* ---- The command line ---------------------------------------------------------------------- */
-
-static int take_setting(struct torture_command *c, const char *value)
-{
-	if (c->setting_count == SETTINGS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "--set: at most %d of them", SETTINGS_MAX);
-	}
-	c->settings[c->setting_count++] = value;
-	return 0;
-}
 
 static int take_protocol(struct torture_command *c, const char *value)
 {
@@ -63,78 +45,26 @@ static int take_protocol(struct torture_command *c, const char *value)
 		"--protocol: no coherence protocol is called \"%s\"; see nvwave list protocols", value);
 }
 
-/* The value of option name in the arguments from *i on: "--name=value" or "--name value"; NULL if it is another. */
-static const char *value_of(const char *name, int argc, char **argv, int *i)
+static int parse(struct torture_command *c, const struct cli_options *o)
 {
-	const size_t n = strlen(name);
+	const char *const protocol = cli_text(o, CLI_torture_protocol);
+	int r = take_protocol(c, protocol ? protocol : "each");
 
-	if (strncmp(argv[*i], name, n)) {
-		return NULL;
+	c->json = cli_json(o);
+	c->faults = cli_given(o, CLI_faults);
+	c->options.seed = cli_number(o, CLI_seed);
+	c->options.seconds = o->value[CLI_seconds].real;
+	c->options.fault = cli_text(o, CLI_fault);
+	c->options.settings = o->setting; /* NULL-terminated */
+	c->setting_count = o->setting_count;
+	c->options.programs = cli_given(o, CLI_programs) ? cli_number(o, CLI_programs) :
+			      c->faults                  ? FAULT_PROGRAMS :
+			      c->options.seconds > 0     ? 0 :
+							   PROGRAMS;
+	if (r == 0 && o->argument_count) {
+		r = cli_options_surplus(o, o->argument[0]);
 	}
-	if (argv[*i][n] == '=') {
-		return argv[*i] + n + 1;
-	}
-	return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : NULL;
-}
-
-static int take(struct torture_command *c, int argc, char **argv, int *i)
-{
-	const char *value;
-	int r = cli_output_format(argv[*i], &c->json);
-
-	if (r) {
-		return r < 0 ? r : 0;
-	}
-	if (!strcmp(argv[*i], "--help")) {
-		c->help = true;
-		return 0;
-	}
-	if (!strcmp(argv[*i], "--faults")) {
-		c->faults = true;
-		return 0;
-	}
-	if ((value = value_of("--protocol", argc, argv, i))) {
-		return take_protocol(c, value);
-	}
-	if ((value = value_of("--programs", argc, argv, i))) {
-		return nvw_parse_count(value, &c->options.programs);
-	}
-	if ((value = value_of("--seconds", argc, argv, i))) {
-		return nvw_parse_real(value, &c->options.seconds);
-	}
-	if ((value = value_of("--seed", argc, argv, i))) {
-		return nvw_parse_count(value, &c->options.seed);
-	}
-	if ((value = value_of("--set", argc, argv, i))) {
-		return take_setting(c, value);
-	}
-	if ((value = value_of("--fault", argc, argv, i))) {
-		c->options.fault = value;
-		return 0;
-	}
-	return nvw_fail(
-		NVW_E_USAGE, "torture: \"%s\" is not understood; see nvwave torture --help", argv[*i]);
-}
-
-static int parse(struct torture_command *c, int argc, char **argv)
-{
-	bool counted = false;
-	int r = take_protocol(c, "each");
-
-	c->options.seed = 1;
-	c->options.settings = c->settings;
-	for (int i = 1; r == 0 && i < argc; i++) {
-		counted = counted || !strncmp(argv[i], "--programs", 10);
-		r = take(c, argc, argv, &i);
-	}
-	if (r == 0 && c->faults && c->options.fault) {
-		r = nvw_fail(NVW_E_USAGE, "torture: --faults leaves out every action, --fault=%s one",
-			c->options.fault);
-	}
-	if (!counted) {
-		c->options.programs = c->faults ? FAULT_PROGRAMS : c->options.seconds > 0 ? 0 : PROGRAMS;
-	}
-	return r;
+	return r ? r : cli_options_check_use(o, c->faults ? UINT32_C(1) << CLI_AT_FAULTS : 0);
 }
 
 /* ---- Programs ------------------------------------------------------------------------------ */
@@ -144,7 +74,7 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
 		(unsigned long long)result->seed);
 	for (unsigned i = 0; i < c->setting_count; i++) {
-		printf(" --set=%s", c->settings[i]);
+		printf(" --set=%s", c->options.settings[i]);
 	}
 	if (c->options.fault) {
 		printf(" --fault=\"%s\"", c->options.fault);
@@ -274,12 +204,15 @@ static int run(struct torture_command *c)
 int cmd_torture(int argc, char **argv)
 {
 	struct torture_command c = {0};
-	int r = parse(&c, argc, argv);
+	struct cli_options given;
+	int r = cli_options_parse(&given, false, argc, argv);
 
-	if (r == 0 && c.help) {
+	if (r == 0 && cli_given(&given, CLI_help)) {
 		print_help();
+		cli_options_end(&given);
 		return STATUS_CLEAN;
 	}
+	r = r ? r : parse(&c, &given);
 	c.report = json_array();
 	r = r ? r : run(&c);
 	if (r == 0 && c.json) {
@@ -287,6 +220,7 @@ int cmd_torture(int argc, char **argv)
 		putchar('\n');
 	}
 	json_decref(c.report);
+	cli_options_end(&given);
 	if (r == 0 && fflush(stdout) != 0) {
 		r = nvw_fail_errno("cannot write the report");
 	}

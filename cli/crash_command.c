@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, progress and exit status of "nvwave crash". See crash_command.h. */
-#include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,89 +11,7 @@
 
 /* ---- Options ------------------------------------------------------------------------------------------------ */
 
-static int parse_number(const char *name, const char *text, uint64_t most, uint64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	const uint64_t n = strtoull(text, &end, 0);
-
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || n == 0 || n > most) {
-		return nvw_fail(NVW_E_USAGE, "--%s: expected a number from 1 to %llu, found \"%s\"", name,
-			(unsigned long long)most, text);
-	}
-	*ret = n;
-	return 1;
-}
-
-static int set_mode(const char *text, struct ct_options *o)
-{
-	static const char *const names[] = {
-		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
-
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			o->mode = (enum ct_mode)i;
-			return 1;
-		}
-	}
-	return nvw_fail(NVW_E_USAGE, "--mode: expected kill, observed or permitted, found \"%s\"", text);
-}
-
-/* A model is explored by permitted mode. */
-static int set_model(const char *text, struct ct_options *o)
-{
-	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
-		if (strcmp(text, ct_model_info(i)->name) == 0) {
-			o->model = i;
-			o->mode = CT_PERMITTED;
-			return 1;
-		}
-	}
-	return nvw_fail(NVW_E_USAGE,
-		"--model: expected strict, epoch, buffered-epoch, eadr, or for store logs x86 or pmreorder, found \"%s\"",
-		text);
-}
-
-static int set_atomicity(const char *text, struct ct_options *o)
-{
-	if (strcmp(text, "8") != 0 && strcmp(text, "line") != 0 && strcmp(text, "64") != 0) {
-		return nvw_fail(NVW_E_USAGE, "--atomicity: expected 8 or line (64), found \"%s\"", text);
-	}
-	o->atomicity = strcmp(text, "8") == 0 ? 8 : 64;
-	return 1;
-}
-
-static int set_states(const char *text, struct ct_options *o)
-{
-	return parse_number("states", text, (uint64_t)1 << 30, &o->states);
-}
-
-static int set_jobs(const char *text, struct ct_options *o)
-{
-	uint64_t n;
-	const int error = parse_number("jobs", text, 64, &n);
-
-	o->jobs = error == 1 ? (unsigned)n : o->jobs;
-	return error;
-}
-
-/* A time has a unit: 10s, 500ms. */
-static int set_timeout(const char *text, struct ct_options *o)
-{
-	char *end;
-	const double n = strtod(text, &end);
-	const double ms = strcmp(end, "s") == 0 ? 1000 * n : strcmp(end, "ms") == 0 ? n : 0;
-
-	if (!(ms >= 1 && ms <= 86400e3)) {
-		return nvw_fail(
-			NVW_E_USAGE, "--timeout: expected a time such as 10s or 500ms, found \"%s\"", text);
-	}
-	o->timeout_ms = (unsigned)ms;
-	return 1;
-}
-
-static int set_shard(const char *text, struct ct_options *o)
+static int take_shard(const char *text, struct ct_options *o)
 {
 	char after;
 
@@ -103,83 +19,49 @@ static int set_shard(const char *text, struct ct_options *o)
 		o->shard > o->shards || o->shards > 65536) {
 		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
 	}
-	return 1;
-}
-
-static int set_resume(const char *text, struct ct_options *o)
-{
-	o->resume = text;
-	return *text ? 1 : nvw_fail(NVW_E_USAGE, "--resume: expected a file");
-}
-
-static int set_save(const char *text, struct ct_options *o)
-{
-	o->save = text;
-	return *text ? 1 : nvw_fail(NVW_E_USAGE, "--save: expected a directory");
-}
-
-static const struct {
-	const char *prefix;
-	int (*set)(const char *text, struct ct_options *options);
-} own_options[] = {
-	{"--mode=", set_mode},
-	{"--model=", set_model},
-	{"--atomicity=", set_atomicity},
-	{"--states=", set_states},
-	{"--jobs=", set_jobs},
-	{"--timeout=", set_timeout},
-	{"--save=", set_save},
-	{"--shard=", set_shard},
-	{"--resume=", set_resume},
-};
-
-static const struct {
-	const char *name;
-	size_t offset; /* of a bool in the request */
-} own_flags[] = {
-	{"--symmetric", offsetof(struct crash_request, options.symmetric)},
-	{"--nested", offsetof(struct crash_request, options.nested)},
-	{"--intervals", offsetof(struct crash_request, intervals)},
-	{"--matrix", offsetof(struct crash_request, matrix)},
-	{"--self-test", offsetof(struct crash_request, self_test)},
-};
-
-static const struct {
-	const char *prefix;
-	size_t offset; /* of a string in the request */
-} own_texts[] = {
-	{"--html=", offsetof(struct crash_request, html)},
-	{"--store-log=", offsetof(struct crash_request, store_log)},
-	{"--exec=", offsetof(struct crash_request, exec)},
-	{"--image=", offsetof(struct crash_request, image)},
-	{"--check=", offsetof(struct crash_request, check)},
-	{"--check-lib=", offsetof(struct crash_request, check_lib)},
-};
-
-int crash_option(const char *arg, struct crash_request *request)
-{
-	for (unsigned i = 0; i < sizeof own_flags / sizeof own_flags[0]; i++) {
-		if (strcmp(arg, own_flags[i].name) == 0) {
-			*(bool *)((char *)request + own_flags[i].offset) = true;
-			return 1;
-		}
-	}
-	for (unsigned i = 0; i < sizeof own_texts / sizeof own_texts[0]; i++) {
-		const size_t n = strlen(own_texts[i].prefix);
-
-		if (strncmp(arg, own_texts[i].prefix, n) == 0) {
-			*(const char **)((char *)request + own_texts[i].offset) = arg + n;
-			return 1;
-		}
-	}
-	for (unsigned i = 0; i < sizeof own_options / sizeof own_options[0]; i++) {
-		const size_t n = strlen(own_options[i].prefix);
-
-		if (strncmp(arg, own_options[i].prefix, n) == 0) {
-			return own_options[i].set(arg + n, &request->options);
-		}
-	}
 	return 0;
+}
+
+/* A model is explored by permitted mode. */
+static void take_mode(const struct cli_options *given, struct ct_options *o)
+{
+	static const enum ct_mode modes[] = {CT_KILL, CT_OBSERVED, CT_PERMITTED};
+
+	o->mode = cli_given(given, CLI_mode) ? modes[cli_number(given, CLI_mode)] : CT_OBSERVED;
+	if (!cli_given(given, CLI_model)) {
+		return;
+	}
+	o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
+	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
+		o->model = strcmp(cli_text(given, CLI_model), ct_model_info(i)->name) ? o->model : i;
+	}
+}
+
+int crash_request_from(const struct cli_options *given, struct crash_request *ret)
+{
+	struct ct_options *const o = &ret->options;
+
+	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
+		.self_test = cli_given(given, CLI_self_test),
+		.intervals = cli_given(given, CLI_intervals),
+		.html = cli_text(given, CLI_html),
+		.store_log = cli_text(given, CLI_store_log),
+		.exec = cli_text(given, CLI_exec),
+		.image = cli_text(given, CLI_image),
+		.check = cli_text(given, CLI_checker),
+		.check_lib = cli_text(given, CLI_check_lib)};
+	take_mode(given, o);
+	o->states = cli_number(given, CLI_states);
+	o->jobs = (unsigned)cli_number(given, CLI_jobs);
+	o->timeout_ms = (unsigned)cli_number(given, CLI_timeout);
+	o->nested = cli_given(given, CLI_nested);
+	o->symmetric = cli_given(given, CLI_symmetric);
+	o->resume = cli_text(given, CLI_resume);
+	o->save = cli_text(given, CLI_save);
+	if (cli_given(given, CLI_atomicity)) {
+		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
+	}
+	return cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
 }
 
 /* One crash test from the command line. */

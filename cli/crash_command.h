@@ -6,8 +6,9 @@
 #include <config.h>
 
 #include "crash_report.h"
+#include "options.h"
 
-/* Takes --mode, --states, --jobs and --timeout: 1 if arg is one of them, 0 if not, NVW_E_USAGE with a message. */
+/* What is to be tested, and how. */
 struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test, intervals;
@@ -18,7 +19,8 @@ struct crash_request {
 	const char *store_log, *exec, *image, *check, *check_lib; /* NULL: not given */
 };
 
-int crash_option(const char *arg, struct crash_request *request);
+/* From the command line, whose texts it keeps. NVW_E_USAGE with a message. */
+NVW_CHECKED int crash_request_from(const struct cli_options *given, struct crash_request *ret_request);
 
 /* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: 0
  * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
@@ -36,7 +38,7 @@ int crash_exec(const struct emu_config *machine, const struct crash_request *req
 	bool json);
 
 /* --merge: the JSON reports of all shards of an exploration, as one report. */
-int crash_merge(int argc, char **argv);
+int crash_merge(const struct cli_options *given);
 
 /* --self-test of a workload, NULL: of all that are shipped. *ret_good: everything found, no alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,

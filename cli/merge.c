@@ -267,20 +267,18 @@ static int show(const struct merge *m, bool json)
 	return 0;
 }
 
-int crash_merge(int argc, char **argv)
+int crash_merge(const struct cli_options *given)
 {
 	static struct merge m;
-	bool json = false;
 	int error = 0;
 
-	for (int i = 0; i < argc && error >= 0; i++) {
-		error = cli_output_format(argv[i], &json);
-		error = error ? error : add_report(&m, argv[i]);
+	for (unsigned i = 0; i < given->argument_count && !error; i++) {
+		error = add_report(&m, given->argument[i]);
 	}
-	error = error < 0 ? error : check_whole(&m);
+	error = error ? error : check_whole(&m);
 	if (!error) {
 		complete(&m);
-		error = show(&m, json);
+		error = show(&m, cli_json(given));
 	}
 	json_decref(m.first);
 	return error                ? cli_fail() :

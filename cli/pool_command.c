@@ -11,22 +11,17 @@
 
 int pool_command_parse(struct pool_command *c, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		const int r = cli_output_format(argv[i], &c->json);
+	struct cli_options *const o = &c->given;
+	const int r = cli_options_parse(o, false, argc, argv);
 
-		if (r) {
-			if (r < 0) {
-				return r;
-			}
-		} else if (!strcmp(argv[i], "--help")) {
-			c->help = true;
-		} else if (c->flag && !strcmp(argv[i], c->flag)) {
-			c->flag_given = true;
-		} else if (argv[i][0] == '-' || c->path) {
-			return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is not understood", argv[0], argv[i]);
-		} else {
-			c->path = argv[i];
-		}
+	if (r) {
+		return r;
+	}
+	c->json = cli_json(o);
+	c->help = cli_given(o, CLI_help);
+	c->path = o->argument_count ? o->argument[0] : NULL;
+	if (o->argument_count > 1) {
+		return cli_options_surplus(o, o->argument[1]);
 	}
 	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: which pool?", argv[0]);
 }

@@ -7,14 +7,15 @@
 
 #include <nvw/workload.h>
 
+#include "options.h"
+
 struct pool_command {
+	struct cli_options given;
 	const char *path;
 	bool json, help;
-	const char *flag; /* the command's own flag, NULL for none */
-	bool flag_given;
 };
 
-/* NVW_E_USAGE with a message. flag must be set before. */
+/* NVW_E_USAGE with a message. given is ended by the caller, also after an error. */
 NVW_CHECKED int pool_command_parse(struct pool_command *c, int argc, char **argv);
 
 /*

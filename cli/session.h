@@ -6,39 +6,41 @@
 #include <config.h>
 #include <nvw/workload.h>
 
+#include "options.h"
+
 struct cli_session {
-	const struct nvw_workload *workload;
-	char *reference; /* its name, or the absolute path of its object */
+	struct cli_options given;
+	const struct nvw_workload *workload; /* NULL: none was named */
+	char *reference;                     /* its name, or the absolute path of its object */
 	struct nvw_options *options;
 	char *options_text; /* "count=10 ..." as given */
 	struct emu_config config;
-	int mutation;                                 /* -1: none */
-	const char *pool_path, *log_path, *dump_path; /* NULL: not asked for */
+	int mutation; /* -1: none */
 	bool json, help;
-	bool each_protocol;    /* --protocol=each: one after the other (nvwave crash) */
-	bool without_workload; /* --self-test: of all; --store-log, exec: of none */
-	char **words;          /* the command line, as --name=value */
-	unsigned word_count;
+	bool each_protocol; /* --protocol=each: one after the other (nvwave crash) */
+};
+
+/* Which arguments a command takes. */
+enum cli_subject {
+	CLI_NO_WORKLOAD,  /* the command looks at the arguments itself */
+	CLI_WORKLOAD,     /* one */
+	CLI_MAY_WORKLOAD, /* one or none */
 };
 
 /*
- * Parses the command line. own() takes the command's own options: 1 if arg ("--name=value") is one of them, 0
- * if not, an error; NULL if it has none. NVW_E_USAGE, NVW_E_CONFIG with a message. Ended by
- * cli_session_end(), also after an error.
+ * Parses the command line, loads the workload and describes the machine. With --help only the workload is looked for.
+ * NVW_E_USAGE, NVW_E_CONFIG with a message. Ended by cli_session_end(), also after an error.
  */
-NVW_CHECKED int cli_session_begin(struct cli_session *session, int argc, char **argv,
-	int (*own)(const char *arg, void *context), void *context);
+NVW_CHECKED int cli_session_begin(
+	struct cli_session *session, enum cli_subject subject, int argc, char **argv);
 void cli_session_end(struct cli_session *session);
 
-/* The options of a workload (NULL: only the shared ones), for --help. */
-void cli_session_help(const char *command, const struct nvw_workload *workload, const char *own);
+/* Prints --help of a command that takes a workload (NULL: only the command's options). */
+void cli_session_help(const char *command, const struct nvw_workload *workload);
 
 /* Name of the persistency model, of the persistence domain. */
 const char *cli_model_name(const struct emu_config *config);
 const char *cli_domain_name(const struct emu_config *config);
-
-/* "--output-format=normal|json": 1 and *ret_json if arg is it, 0 if it is something else, or an error. */
-NVW_CHECKED int cli_output_format(const char *arg, bool *ret_json);
 
 /* Prints this thread's message as "nvwave: ..." and returns the exit status of a bad input. */
 int cli_fail(void);

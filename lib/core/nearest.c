@@ -46,7 +46,7 @@ static size_t distance(const char *a, const char *b)
 const char *nvw_nearest(const char *word, const char *const *names)
 {
 	const char *best = NULL;
-	size_t best_distance = strlen(word) / 2 + 1;
+	size_t best_distance = (strlen(word) + 2) / 3; /* more wrong letters than a third are another word */
 
 	for (; *names; names++) {
 		/* A beginning is as good as one wrong letter. */

@@ -123,6 +123,33 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --scope=warp", "none of workitem, workgroup"},
 		{"run kv --mutate=publish", "did you mean publish-before-value?"},
 		{"run kv --seed=x", "--seed"},
+		{"run kv --nosuch", "run kv: there is no option --nosuch"},
+		{"run kv --nosuch=3", "run kv: there is no option --nosuch"},
+		{"run kv -c", "there is no option -c; options begin with --"},
+		{"run kv --matrix", "there is no option --matrix; it belongs to nvwave crash"},
+		{"run kv --reader-scans=5", "--reader-scans does nothing without --host-readers"},
+		{"crash kv --statse=3", "did you mean --states?"},
+		{"crash kv --check=races", "--check does nothing with a workload"},
+		{"crash kv --symmetric --mode=kill", "--symmetric does nothing with --mode=kill"},
+		{"crash kv --matrix --mode=kill", "--mode does nothing with --matrix"},
+		{"crash kv --matrix=yes", "--matrix takes no value, found \"yes\""},
+		{"crash kv --pool=a", "there is no option --pool; it belongs to nvwave run"},
+		{"crash --pool", "there is no option --pool; it belongs to nvwave run"},
+		{"crash", "which workload?"},
+		{"crash kv --model=epoch --mode=kill", "--model does nothing with --mode=kill"},
+		{"crash --exec=true --mode=observed", "--mode=observed does nothing with --exec"},
+		{"crash --merge --jobs=2 a.json", "--jobs does nothing with --merge"},
+		{"exec --seed=2 -- true", "there is no option --seed; it belongs to nvwave"},
+		{"exec --record=a --advice -- true", "--advice does nothing with --record"},
+		{"fio latency --kills=3", "--kills does nothing in fio latency"},
+		{"fio bandwidth --seed=3", "--seed does nothing in fio bandwidth"},
+		{"torture --fault=x --faults", "--fault does nothing with --faults"},
+		{"torture a", "one argument too many"},
+		{"litmus --brief --output-format=json a.litmus",
+			"--brief does nothing with --output-format=json"},
+		{"recover --epochs a.pool", "there is no option --epochs; it belongs to nvwave inspect"},
+		{"log dump --words a.nvl", "--words does nothing in log dump"},
+		{"replay a b", "\"b\" is one argument too many"},
 		{"run kv --check=leaks", "expected races, races:drf or races:hrf, found \"leaks\""},
 		{"run kv --output-format=xml", "expected normal or json"},
 		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
@@ -131,7 +158,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash kv --mode=guess", "expected kill, observed or permitted"},
 		{"crash kv --model=relaxed", "expected strict, epoch, buffered-epoch, eadr"},
 		{"crash kv --model=x86", "x86 is for store logs"},
-		{"crash kv --atomicity=16", "expected 8 or line"},
+		{"crash kv --atomicity=16", "expected 8, line or 64"},
 		{"crash kv --model=epoch --set=persist.model=buffered-epoch", "barriers stall"},
 		{"crash kv --shard=3/2", "expected I/N"},
 		{"crash kv --nested --mode=kill", "--nested"},
@@ -141,7 +168,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash --store-log=/nowhere/log --image=/nowhere/image", "one checker is needed"},
 		{"crash --store-log=/nowhere/log --image=/nowhere/image --check=true", "/nowhere/image"},
 		{"crash --store-log=/nowhere/log --image=/bin/true --check-lib=/nowhere/lib.so", "/nowhere"},
-		{"crash kv --store-log=/nowhere/log", "has no place beside it"},
+		{"crash kv --store-log=/nowhere/log", "--store-log cannot be combined with a workload (kv)"},
 		{"replay", "replay what?"},
 		{"replay /nowhere/finding", "/nowhere/finding"},
 		{"replay /bin/true", "expected a saved finding"},
@@ -470,10 +497,12 @@ static void host_readers_are_refused_where_nothing_is_served(void **state)
 	expect("run sgemm --host-readers=1", 2, "", "sgemm has nothing that host readers could look up");
 	expect("run btree --persist=off --host-readers=1", 2, "",
 		"host readers see what is durable, and here nothing is");
-	expect("run kv --host-readers=65", 2, "", "--host-readers: expected 0 to 64, found \"65\"");
-	expect("run kv --host-readers=two", 2, "", "--host-readers: expected 0 to 64, found \"two\"");
+	expect("run kv --host-readers=65", 2, "",
+		"--host-readers: expected a number from 0 to 64, found \"65\"");
+	expect("run kv --host-readers=two", 2, "",
+		"--host-readers: expected a number from 0 to 64, found \"two\"");
 	expect("run kv --host-readers=1 --reader-scans=101", 2, "",
-		"--reader-scans: expected 0 to 100, found \"101\"");
+		"--reader-scans: expected a number from 0 to 100, found \"101\"");
 	expect("run kv --host-readers", 2, "", "--host-readers needs a value");
 }
 

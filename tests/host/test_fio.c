@@ -292,14 +292,14 @@ static void bad_options_are_told(void **state)
 		{"latency --bs=none", "--bs: expected a size"},
 		{"latency --sweep=100ns,10", "--sweep: 10 has no unit"},
 		{"bandwidth --sweep=0GB/s", "--sweep: expected a rate"},
-		{"latency --threads=2", "no line \"numjobs=\""},
-		{"mixed --sweep=1us", "belongs to nvwave fio latency and bandwidth"},
-		{"latency --kills=2", "belong to nvwave fio verify"},
-		{"verify --kills=0", "at least 1"},
-		{"latency --repeat=100", "at most 99"},
+		{"latency --threads=2", "--threads does nothing in fio latency"},
+		{"mixed --sweep=1us", "--sweep does nothing in fio mixed"},
+		{"latency --kills=2", "--kills does nothing in fio latency"},
+		{"verify --kills=0", "expected a number from 1 to 1000"},
+		{"latency --repeat=100", "expected a number from 1 to 99"},
 		{"latency --bs=64 --sweep=2s --number-ios=10", "a program waits at most 1s, not 2s"},
 		{"verify --fault=none", "expected no-drain"},
-		{"latency --pool=x", "belong to nvwave run"},
+		{"latency --pool=x", "it belongs to nvwave run"},
 	};
 
 	NEEDS_FIO();

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options of every command. See options.h and options.def. */
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+
+enum { HELP_COLUMN = 30, HELP_WIDTH = 110, CHOICE_BYTES = 128 };
+
+/* The bit of a command, in the order of commands.def. */
+enum command {
+#define COMMAND(name, arguments, summary) COMMAND_##name,
+#include "commands.def"
+#undef COMMAND
+	COMMANDS
+};
+
+static const char *const command_names[COMMANDS] = {
+#define COMMAND(name, arguments, summary) #name,
+#include "commands.def"
+#undef COMMAND
+};
+
+#define IN(command)      (UINT32_C(1) << COMMAND_##command)
+#define AT(circumstance) (UINT32_C(1) << CLI_AT_##circumstance)
+
+static const struct record {
+	const char *name;
+	enum cli_option_type type;
+	const char *value, *standard;
+	uint64_t least, most;
+	uint32_t commands, idle;
+	const char *help;
+} records[CLI_OPTIONS] = {
+#define OPTION(id, name, type, value, standard, least, most, commands, idle, help) \
+	{name, CLI_##type, value, standard, least, most, commands, idle, help},
+#include "options.def"
+#undef OPTION
+};
+
+static unsigned number_of(const char *command)
+{
+	unsigned i = 0;
+
+	while (i < COMMANDS && strcmp(command_names[i], command)) {
+		i++;
+	}
+	return i;
+}
+
+static bool has(const char *command, unsigned id)
+{
+	return records[id].commands >> number_of(command) & 1;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+/* Choice number i of "kill|observed|permitted": its length, 0 if there are not so many. */
+static size_t choice(const struct record *r, unsigned i, const char **ret_text)
+{
+	const char *at = r->value;
+
+	for (; i > 0 && at; i--) {
+		at = strchr(at, '|');
+		at = at ? at + 1 : NULL;
+	}
+	*ret_text = at;
+	return at ? strcspn(at, "|") : 0;
+}
+
+/* "kill, observed or permitted". */
+static const char *choices_text(const struct record *r, char text[CHOICE_BYTES])
+{
+	const char *at, *next;
+	size_t n, used = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; (n = choice(r, i, &at)) > 0 && used < CHOICE_BYTES; i++) {
+		const bool is_last = choice(r, i + 1, &next) == 0;
+
+		used += (size_t)snprintf(text + used, CHOICE_BYTES - used, "%s%.*s",
+			i == 0  ? "" :
+			is_last ? " or " :
+				  ", ",
+			(int)n, at);
+	}
+	return text;
+}
+
+static int parse_choice(const struct record *r, const char *text, uint64_t *ret)
+{
+	char list[CHOICE_BYTES];
+	const char *at;
+	size_t n;
+
+	for (unsigned i = 0; (n = choice(r, i, &at)) > 0; i++) {
+		if (strlen(text) == n && !strncmp(text, at, n)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "expected %s, found \"%s\"", choices_text(r, list), text);
+}
+
+static int parse_count(const struct record *r, const char *text, uint64_t *ret)
+{
+	const int error = nvw_parse_count(text, ret);
+
+	if (error == 0 && *ret >= r->least && *ret <= r->most) {
+		return 0;
+	}
+	return r->most == UINT64_MAX && r->least == 0 ?
+		       error :
+	       r->most == UINT64_MAX ?
+		       nvw_fail(NVW_E_USAGE, "expected a number from %" PRIu64 ", found \"%s\"", r->least,
+			       text) :
+		       nvw_fail(NVW_E_USAGE,
+			       "expected a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", r->least,
+			       r->most, text);
+}
+
+/* In milliseconds. */
+static int parse_time(const struct record *r, const char *text, uint64_t *ret)
+{
+	char *end;
+	const double n = strtod(text, &end);
+	const double ms = !strcmp(end, "s") ? 1000 * n : !strcmp(end, "ms") ? n : 0;
+
+	if (!(ms >= (double)r->least && ms <= (double)r->most)) {
+		return nvw_fail(NVW_E_USAGE, "expected a time such as 10s or 500ms, found \"%s\"", text);
+	}
+	*ret = (uint64_t)ms;
+	return 0;
+}
+
+int cli_parse_block(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	char *end;
+
+	errno = 0;
+	*ret_bytes = strtoull(text, &end, 10);
+	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
+	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 ||
+		*ret_bytes > UINT32_MAX || end - text > 10) {
+		return nvw_fail(
+			NVW_E_USAGE, "expected a size as fio writes it (64, 4k or 16m), found \"%s\"", text);
+	}
+	*ret_bytes <<= shift;
+	return 0;
+}
+
+static int parse_value(const struct record *r, const char *text, uint64_t *ret_number, double *ret_real)
+{
+	switch (r->type) {
+	case CLI_COUNT:
+		return parse_count(r, text, ret_number);
+	case CLI_REAL:
+		return nvw_parse_real(text, ret_real);
+	case CLI_TIME:
+		return parse_time(r, text, ret_number);
+	case CLI_CHOICE:
+		return parse_choice(r, text, ret_number);
+	case CLI_BLOCK:
+		return cli_parse_block(text, ret_number);
+	case CLI_TEXT:
+		return *text ? 0 : nvw_fail(NVW_E_USAGE, "expected %s", r->value);
+	case CLI_FLAG:
+		break;
+	}
+	return 0;
+}
+
+/* ---- Refusals ------------------------------------------------------------------------------ */
+
+/* " of nvwave run" for an option that other commands have. */
+static const char *owner(const char *name)
+{
+	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+		for (unsigned c = 0; c < COMMANDS && !strcmp(records[id].name, name); c++) {
+			if (records[id].commands >> c & 1) {
+				return command_names[c];
+			}
+		}
+	}
+	return NULL;
+}
+
+int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *workload, const char *name)
+{
+	const char *names[CLI_OPTIONS + 64];
+	unsigned n = 0;
+
+	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+		if (has(o->command, id)) {
+			names[n++] = records[id].name;
+		}
+	}
+	for (const struct nvw_option *w = workload ? workload->options : NULL;
+		w && w->name && n < CLI_OPTIONS + 63; w++) {
+		names[n++] = w->name;
+	}
+	names[n] = NULL;
+	const char *const other = owner(name), *const near = other ? NULL : nvw_nearest(name, names);
+	const char *const whose = workload ? workload->name : "";
+	const char *const blank = workload ? " " : "";
+
+	return other ? nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; it belongs to nvwave %s",
+			       o->command, blank, whose, name, other) :
+	       near ? nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; did you mean --%s?", o->command,
+			      blank, whose, name, near) :
+		      nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; see nvwave %s%s%s --help",
+			      o->command, blank, whose, name, o->command, blank, whose);
+}
+
+int cli_options_surplus(const struct cli_options *o, const char *argument)
+{
+	return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is one argument too many; see nvwave %s --help", o->command,
+		argument, o->command);
+}
+
+int cli_options_check_use(const struct cli_options *o, uint32_t circumstances)
+{
+	static const char *const texts[CLI_AT_COUNT] = {
+#define X(name, text) text,
+		CLI_CIRCUMSTANCES(X)
+#undef X
+	};
+
+	circumstances |= cli_json(o) ? AT(JSON) : 0;
+	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+		const uint32_t idle = cli_given(o, id) ? records[id].idle & circumstances : 0;
+
+		if (idle) {
+			return nvw_fail(NVW_E_USAGE, "%s: --%s does nothing %s", o->command, records[id].name,
+				texts[__builtin_ctz(idle)]);
+		}
+	}
+	return 0;
+}
+
+/* ---- The command line ---------------------------------------------------------------------- */
+
+static unsigned find(const char *command, const char *name)
+{
+	unsigned id = 0;
+
+	while (id < CLI_OPTIONS && (strcmp(records[id].name, name) || !has(command, id))) {
+		id++;
+	}
+	return id;
+}
+
+static int take(struct cli_options *o, unsigned id, const char *text)
+{
+	const struct record *const r = &records[id];
+	const int error = parse_value(r, text, &o->value[id].number, &o->value[id].real);
+
+	if (error) {
+		return nvw_fail(error, "%s: --%s: %s", o->command, r->name, nvw_error_message());
+	}
+	o->value[id].given = true;
+	o->value[id].text = text;
+	if (id == CLI_set) {
+		o->setting[o->setting_count++] = text;
+	}
+	return 0;
+}
+
+/* Name and value, NULL if none is there: "--name=value", or the next word, which is used up. */
+static const char *split(char *name, char **argv, int argc, int *i, bool is_flag)
+{
+	char *const equals = strchr(name, '=');
+
+	if (equals) {
+		*equals = 0;
+		return equals + 1;
+	}
+	return is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2) ? NULL : argv[++*i];
+}
+
+static bool is_flag(const char *command, const char *word)
+{
+	const unsigned id = find(command, word);
+
+	return id < CLI_OPTIONS && records[id].type == CLI_FLAG;
+}
+
+static int take_word(struct cli_options *o, bool takes_workload, int argc, char **argv, int *i)
+{
+	char *const name = strdup(argv[*i] + 2);
+
+	if (!name) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+	}
+	o->word[o->word_count++] = name;
+	const char *const value = split(name, argv, argc, i, is_flag(o->command, name));
+	const unsigned id = find(o->command, name);
+
+	if (id == CLI_OPTIONS && takes_workload) {
+		o->other[o->other_count++] = (struct cli_other){name, value};
+		return 0;
+	}
+	if (id == CLI_OPTIONS) {
+		return cli_options_unknown(o, NULL, name);
+	}
+	if (records[id].type == CLI_FLAG) {
+		return value ? nvw_fail(NVW_E_USAGE, "%s: --%s takes no value, found \"%s\"", o->command,
+				       name, value) :
+			       take(o, id, "");
+	}
+	return value ? take(o, id, value) :
+		       nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=%s", o->command, name, name,
+			       records[id].value);
+}
+
+int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char **argv)
+{
+	int error = 0;
+
+	*o = (struct cli_options){.command = argv[0],
+		.setting = calloc((size_t)argc, sizeof *o->setting),
+		.argument = calloc((size_t)argc, sizeof *o->argument),
+		.other = calloc((size_t)argc, sizeof *o->other),
+		.word = calloc((size_t)argc, sizeof *o->word)};
+	if (!o->setting || !o->argument || !o->other || !o->word) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+	}
+	for (int i = 1; i < argc && !error; i++) {
+		if (!strncmp(argv[i], "--", 2)) {
+			error = take_word(o, takes_workload, argc, argv, &i);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			error = nvw_fail(NVW_E_USAGE, "%s: there is no option %s; options begin with --",
+				o->command, argv[i]);
+		} else {
+			o->argument[o->argument_count++] = argv[i];
+		}
+	}
+	return error;
+}
+
+void cli_options_end(struct cli_options *o)
+{
+	for (unsigned i = 0; i < o->word_count; i++) {
+		free(o->word[i]);
+	}
+	free(o->word);
+	free(o->setting);
+	free(o->argument);
+	free(o->other);
+	*o = (struct cli_options){.command = o->command};
+}
+
+bool cli_given(const struct cli_options *o, enum cli_option_id id)
+{
+	return o->value[id].given;
+}
+
+const char *cli_text(const struct cli_options *o, enum cli_option_id id)
+{
+	return o->value[id].text;
+}
+
+uint64_t cli_number(const struct cli_options *o, enum cli_option_id id)
+{
+	uint64_t number = o->value[id].number;
+	double real;
+
+	if (!cli_given(o, id) && *records[id].standard &&
+		parse_value(&records[id], records[id].standard, &number, &real) < 0) {
+		fprintf(stderr, "cli/options.def: --%s: %s\n", records[id].name, nvw_error_message());
+		abort();
+	}
+	return number;
+}
+
+bool cli_json(const struct cli_options *o)
+{
+	return cli_number(o, CLI_output_format) == 1;
+}
+
+/* ---- Help ---------------------------------------------------------------------------------- */
+
+/* The words of a text from a column on, within the width. */
+static void print_wrapped(const char *text, int column, int indent)
+{
+	while (*text) {
+		const int n = (int)strcspn(text, " ");
+
+		if (column + n + 1 > HELP_WIDTH && column > indent) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		}
+		column += printf("%s%.*s", column > indent ? " " : "", n, text);
+		text += n + (text[n] == ' ');
+	}
+	putchar('\n');
+}
+
+static void print_record(const struct record *r)
+{
+	char text[1024];
+	const int used = printf("  --%s%s%s", r->name, *r->value ? "=" : "", r->value);
+
+	snprintf(text, sizeof text, *r->standard ? "%s [%s]" : "%s", r->help, r->standard);
+	printf("%*s", used < HELP_COLUMN ? HELP_COLUMN - used : 0, "");
+	if (used >= HELP_COLUMN) {
+		printf("\n%*s", HELP_COLUMN, "");
+	}
+	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
+}
+
+void cli_options_help(const char *command)
+{
+	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+		if (has(command, id)) {
+			print_record(&records[id]);
+		}
+	}
+}
+
+static json_t *record_json(unsigned command, const struct record *r)
+{
+	static const char *const types[] = {"flag", "count", "real", "time", "choice", "text", "block"};
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "command", command_names[command], "name", r->name,
+		"type", types[r->type], "value", r->value, "default", r->standard, "help", r->help);
+}
+
+json_t *cli_options_json(void)
+{
+	json_t *const rows = json_array();
+
+	for (unsigned c = 0; c < COMMANDS; c++) {
+		for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+			if (records[id].commands >> c & 1) {
+				json_array_append_new(rows, record_json(c, &records[id]));
+			}
+		}
+	}
+	return rows;
+}
