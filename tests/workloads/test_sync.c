@@ -18,6 +18,7 @@
 
 #include "check/check.h"
 #include "core/options.h"
+#include "workloads/sync/rows.h"
 
 extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier,
 	nvw_workload_uts;
@@ -57,13 +58,11 @@ static struct nvw_options *parse(const struct nvw_workload *w, const char *text)
 	return options;
 }
 
-static int run_on(
-	const struct nvw_workload *w, void *plan, const struct setting *s, struct nvw_findings *findings)
+static struct nvw_machine *make_machine(const struct setting *s)
 {
 	struct nvw_machine *machine = NULL;
 	struct emu_config config;
 	char cus[32];
-	int error;
 
 	emu_config_default(&config);
 	assert_int_equal(emu_config_load(&config, "sinclair15"), 0);
@@ -72,8 +71,19 @@ static int run_on(
 	snprintf(config.protocol, sizeof(config.protocol), "%s", s->protocol);
 	config.seed = s->seed;
 	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
-	error = w->run(plan, machine);
+	return machine;
+}
+
+static struct emu_stats last_stats;
+
+static int run_on(
+	const struct nvw_workload *w, void *plan, const struct setting *s, struct nvw_findings *findings)
+{
+	struct nvw_machine *const machine = make_machine(s);
+	int error = w->run(plan, machine);
+
 	error = error ? error : w->verify(plan, machine, findings);
+	last_stats = *emu_statistics(machine);
 	emu_destroy(machine);
 	return error;
 }
@@ -117,7 +127,9 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		static const char *const sharings[] = {"global", "local", "local scope=global"};
+		static const char *const sharings[] = {"global", "local", "local scope=global",
+			"global layout=flat polls=alone",
+			"local layout=flat poll-gap=20 backoff=exponential"};
 
 		for (unsigned k = 0; k < sizeof(sharings) / sizeof(*sharings); k++) {
 			char text[128];
@@ -132,9 +144,11 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
 {
 	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 group-size=40");
-	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 kind=spin-backoff backoff-max=100");
+	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 kind=spin-backoff");
+	expect_right(&nvw_workload_semaphore,
+		"iterations=40 accesses=3 layout=flat polls=alone kind=spin-backoff backoff=exponential backoff-max=100");
 	expect_right(&nvw_workload_semaphore, "iterations=20 groups-per-cu=5 scope=global");
-	expect_right(&nvw_workload_semaphore, "iterations=20 accesses=1 groups-per-cu=1");
+	expect_right(&nvw_workload_semaphore, "iterations=20 accesses=1 layout=flat groups-per-cu=1");
 }
 
 static void data_go_round_from_barrier_to_barrier(void **state)
@@ -173,6 +187,22 @@ static void every_seeded_bug_is_noticed(void **state)
 	}
 }
 
+/* Whether each datum counts sections or rows move on. */
+static void every_seeded_bug_is_noticed_in_both_layouts(void **state)
+{
+	const struct nvw_workload *const laid_out[] = {&nvw_workload_mutex, &nvw_workload_semaphore};
+
+	for (unsigned i = 0; i < sizeof(laid_out) / sizeof(*laid_out); i++) {
+		for (int m = 0; laid_out[i]->mutations[m].name != NULL; m++) {
+			const struct setting s = {"gh", 15, 1, m};
+			struct nvw_findings findings;
+
+			assert_int_equal(run(laid_out[i], "layout=flat", &s, &findings), NVW_E_INCONSISTENT);
+			assert_int_equal(run(laid_out[i], "layout=rows", &s, &findings), NVW_E_INCONSISTENT);
+		}
+	}
+}
+
 static void without_scopes_a_narrow_one_does_no_harm(void **state)
 {
 	const struct setting s = {"gd", 4, 1, 3};
@@ -182,6 +212,93 @@ static void without_scopes_a_narrow_one_does_no_harm(void **state)
 	assert_int_equal(run(&nvw_workload_mutex, "iterations=20", &s, &findings), 0);
 	assert_string_equal(nvw_workload_uts.mutations[3].name, "narrow-scope");
 	assert_int_equal(run(&nvw_workload_uts, "nodes=1000", &s, &findings), 0);
+}
+
+/* ---- The authors' layout, polls and back-off --------------------------------------------------------- */
+
+static struct emu_stats measure(const struct nvw_workload *w, const char *text, const char *protocol)
+{
+	const struct setting s = {protocol, 4, 1, -1};
+	struct nvw_findings findings;
+
+	assert_int_equal(run(w, text, &s, &findings), 0);
+	return last_stats;
+}
+
+static void the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is(void **state)
+{
+	assert_true(
+		measure(&nvw_workload_mutex, "sharing=local iterations=20", "dd+ro").l1_read_only_hits > 0);
+	assert_true(measure(&nvw_workload_semaphore, "iterations=20", "dd+ro").l1_read_only_hits > 0);
+	assert_int_equal(measure(&nvw_workload_mutex, "sharing=local iterations=20 layout=flat", "dd+ro")
+				 .l1_read_only_hits,
+		0);
+}
+
+static void a_group_that_polls_together_meets_before_and_after_each_poll(void **state)
+{
+	const struct emu_stats together = measure(&nvw_workload_mutex, "iterations=10", "gd"),
+			       alone = measure(&nvw_workload_mutex, "iterations=10 polls=alone", "gd");
+
+	/* Two barriers a poll; a section has two more, and a release is no poll. */
+	assert_true(together.barriers >= 2 * (together.sync_ops - 4 * 3 * 10));
+	assert_true(alone.barriers < alone.sync_ops);
+}
+
+static void a_gap_between_polls_makes_fewer_polls(void **state)
+{
+	assert_true(measure(&nvw_workload_mutex, "iterations=10 poll-gap=200", "gd").sync_ops <
+		    measure(&nvw_workload_mutex, "iterations=10", "gd").sync_ops / 2);
+}
+
+/* What a work-item has waited, by the word that it idles on: idle_for() leaves one less than the cycles. */
+struct waits {
+	struct sync_polls polls;
+	uint32_t *idle;
+	uint32_t cycles[40], count;
+};
+
+static bool note_wait(void *context)
+{
+	struct waits *const w = context;
+
+	w->cycles[w->count++] = nvw_load(w->idle) + 1;
+	return w->count == sizeof(w->cycles) / sizeof(*w->cycles);
+}
+
+static struct waits *const waits = &(struct waits){.count = 0};
+
+static void wait_kernel(const void *args)
+{
+	sync_wait_alone(&waits->polls, waits->idle, note_wait, waits);
+}
+
+static void wait_with(enum sync_backoff backoff)
+{
+	const struct setting s = {"gd", 1, 1, -1};
+	struct nvw_machine *const machine = make_machine(&s);
+
+	*waits = (struct waits){.polls = {.backs_off = true, .backoff = backoff, .backoff_max = 100},
+		.idle = nvw_alloc(machine, sizeof(uint32_t))};
+	assert_non_null(waits->idle);
+	assert_int_equal(nvw_launch(machine, "wait", wait_kernel, NULL, 1, 1), 0);
+	emu_destroy(machine);
+}
+
+static void a_linear_back_off_grows_by_five_cycles_and_begins_anew_after_twenty_six(void **state)
+{
+	wait_with(SYNC_LINEAR);
+	for (unsigned i = 1; i < 40; i++) {
+		assert_int_equal(waits->cycles[i], i <= 26 ? 10 + 5 * (i - 1) : 1 + 5 * (i - 27));
+	}
+}
+
+static void an_exponential_back_off_doubles_up_to_its_limit(void **state)
+{
+	wait_with(SYNC_EXPONENTIAL);
+	for (unsigned i = 1; i < 40; i++) {
+		assert_int_equal(waits->cycles[i], i <= 7 ? 1u << (i - 1) : 100);
+	}
 }
 
 /* ---- Options ---------------------------------------------------------------------------------------- */
@@ -197,7 +314,10 @@ static void bad_options_are_refused(void **state)
 		{&nvw_workload_mutex, "accesses=65", "--accesses: expected 1 to 64, found 65", -1},
 		{&nvw_workload_mutex, "group-size=4294967297", "--group-size: expected 1 to 1024", -1},
 		{&nvw_workload_mutex, "groups-per-cu=0", "--groups-per-cu: expected 1", -1},
-		{&nvw_workload_mutex, "groups-per-cu=21", "has room for 20", -1},
+		{&nvw_workload_mutex, "groups-per-cu=41", "has room for 40", -1},
+		{&nvw_workload_mutex, "accesses=1", "--layout=rows needs 2 or more", -1},
+		{&nvw_workload_mutex, "backoff-max=9", "--backoff=exponential", -1},
+		{&nvw_workload_mutex, "poll-gap=2000000", "--poll-gap: expected 0 to", -1},
 		{&nvw_workload_mutex, "sharing=global scope=local", "needs --scope=global", -1},
 		{&nvw_workload_mutex, "sharing=local", "shows with --sharing=global only", 0},
 		{&nvw_workload_semaphore, "group-size=512", "has room for 2", -1},
@@ -227,6 +347,12 @@ int main(void)
 		cmocka_unit_test(data_go_round_from_barrier_to_barrier),
 		cmocka_unit_test(every_node_of_a_tree_is_visited_once),
 		cmocka_unit_test(every_seeded_bug_is_noticed),
+		cmocka_unit_test(every_seeded_bug_is_noticed_in_both_layouts),
+		cmocka_unit_test(the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is),
+		cmocka_unit_test(a_group_that_polls_together_meets_before_and_after_each_poll),
+		cmocka_unit_test(a_gap_between_polls_makes_fewer_polls),
+		cmocka_unit_test(a_linear_back_off_grows_by_five_cycles_and_begins_anew_after_twenty_six),
+		cmocka_unit_test(an_exponential_back_off_doubles_up_to_its_limit),
 		cmocka_unit_test(without_scopes_a_narrow_one_does_no_harm),
 		cmocka_unit_test(bad_options_are_refused),
 	};

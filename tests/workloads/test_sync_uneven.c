@@ -49,11 +49,12 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		expect_right(&nvw_workload_mutex, OPTIONS({"kind", kinds[i]}, {"iterations", "5"},
-							  {"accesses", "2"}, {"backoff-max", "4"}));
+		expect_right(&nvw_workload_mutex,
+			OPTIONS({"kind", kinds[i]}, {"iterations", "5"}, {"accesses", "2"},
+				{"backoff", "exponential"}, {"backoff-max", "4"}));
 		expect_right(&nvw_workload_mutex,
 			OPTIONS({"kind", kinds[i]}, {"sharing", "local"}, {"iterations", "10"},
-				{"accesses", "2"}, {"backoff-max", "4"}));
+				{"accesses", "2"}, {"backoff", "exponential"}, {"backoff-max", "4"}));
 	}
 }
 

@@ -26,7 +26,7 @@ static const struct nvw_option options[] = {
 	{"exchange", NVW_OPTION_CHOICE, "off", exchanges,
 		"within the CU before the global barrier (TBEX_LG), or not (TB_LG)"},
 	SYNC_WORK_OPTIONS,
-	SYNC_PLACE_OPTIONS,
+	SYNC_PLACE_OPTIONS("32"),
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
@@ -181,6 +181,14 @@ static void barrier_kernel(const void *args)
 }
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
+
+static void dispose(void *plan)
+{
+	struct plan *const p = plan;
+
+	sync_free_places(&p->args.places);
+	free(p);
+}
 
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
@@ -339,7 +347,7 @@ const struct nvw_workload nvw_workload_tree_barrier = {
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,
-	.dispose = free,
+	.dispose = dispose,
 	.run = run,
 	.verify = verify,
 	.report = report,

@@ -19,38 +19,52 @@ static uint32_t *place_of(const struct lock *lock, uint32_t ticket)
 	return lock->words + SYNC_LINE_WORDS * (1 + ticket % lock->places);
 }
 
-static void spin(const struct lock *lock, uint32_t *idle)
-{
-	const enum nvw_order order = lock->orders.acquire;
-	uint32_t cycles = 1;
-	uint64_t patience = lock->patience;
+/* What a work-item that wants the lock remembers from poll to poll. */
+struct attempt {
+	const struct lock *lock;
+	uint64_t patience;
+	uint32_t ticket;
+	bool has_ticket;
+};
 
-	while (patience-- > 0 && nvw_atomic_exchange(lock->words, 1, order, lock->scope) != 0) {
-		if (lock->kind == LOCK_SPIN_BACKOFF) {
-			sync_back_off(idle, cycles);
-			cycles = 2 * cycles < lock->backoff_max ? 2 * cycles : lock->backoff_max;
-		}
+static bool try_queue(struct attempt *at)
+{
+	const struct lock *const lock = at->lock;
+
+	if (!at->has_ticket) {
+		at->ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
+		at->has_ticket = true;
 	}
+	return at->patience-- == 0 ||
+	       nvw_atomic_load(place_of(lock, at->ticket), lock->orders.acquire, lock->scope) == at->ticket;
 }
 
-static uint32_t queue_up(const struct lock *lock)
+static bool try_lock(void *context)
 {
-	const uint32_t ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
-	uint32_t *const place = place_of(lock, ticket);
-	uint64_t patience = lock->patience;
+	struct attempt *const at = context;
+	const struct lock *const lock = at->lock;
 
-	while (patience-- > 0 && nvw_atomic_load(place, lock->orders.acquire, lock->scope) != ticket) {
-	}
-	return ticket;
-}
-
-uint32_t lock_acquire(const struct lock *lock, uint32_t *idle)
-{
 	if (lock->patience != 0 && lock->places != 0) {
-		return queue_up(lock);
+		return try_queue(at);
 	}
-	spin(lock, idle);
-	return 0;
+	return at->patience-- == 0 ||
+	       nvw_atomic_exchange(lock->words, 1, lock->orders.acquire, lock->scope) == 0;
+}
+
+uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place)
+{
+	struct attempt at = {.lock = lock, .patience = lock->patience};
+
+	sync_wait(&lock->polls, place, try_lock, &at);
+	return at.ticket;
+}
+
+uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle)
+{
+	struct attempt at = {.lock = lock, .patience = lock->patience};
+
+	sync_wait_alone(&lock->polls, idle, try_lock, &at);
+	return at.ticket;
 }
 
 void lock_release(const struct lock *lock, uint32_t ticket)

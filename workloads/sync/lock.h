@@ -5,13 +5,13 @@
  *	FA            a ticket lock: fetch-and-add takes a ticket, all wait at one word for their number
  *	sleep         a queue in a ring buffer: a ticket is a place in it, each waits at a word of its own
  *	spin          exchange until the lock was free
- *	spin+backoff  as spin, and waits twice as long after each failure
+ *	spin+backoff  as spin, and waits longer after each failure
  *
  * FA is a ring of one place: a place holds the ticket that may enter there, and a release writes the next
  * ticket to the next place. Whoever waits asks with acquire each time: the paper has no relaxed atomics.
  *
- * Called by one work-item of a work-group: in a wavefront, lanes that wait would wait for the lane that owns
- * the lock.
+ * One work-item of a work-group polls and releases: in a wavefront, lanes that wait would wait for the lane that
+ * owns the lock.
  */
 #ifndef WORKLOADS_SYNC_LOCK_H
 #define WORKLOADS_SYNC_LOCK_H
@@ -27,8 +27,8 @@ struct lock {
 	uint32_t *words;
 	enum lock_kind kind;
 	enum nvw_scope scope;
-	uint32_t places;      /* in the ring: at least as many as ever wait */
-	uint32_t backoff_max; /* cycles */
+	uint32_t places; /* in the ring: at least as many as ever wait */
+	struct sync_polls polls;
 	struct sync_orders orders;
 	/* Times that a work-item asks before it goes on without the lock: UINT64_MAX, or less for a seeded
 	 * bug that could lose the lock, 0 for one that does not ask at all. */
@@ -39,8 +39,12 @@ struct lock {
 uint32_t lock_places(enum lock_kind kind, uint64_t groups);
 uint64_t lock_words(enum lock_kind kind, uint64_t groups);
 
-/* Returns the ticket, which lock_release wants back. */
-uint32_t lock_acquire(const struct lock *lock, uint32_t *idle);
+/* Called by all of a work-group, which then has met. Returns to its first work-item the ticket for lock_release. */
+uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place);
+
+/* The same by one work-item, for which nobody waits. */
+uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle);
+
 void lock_release(const struct lock *lock, uint32_t ticket);
 
 #endif

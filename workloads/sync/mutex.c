@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. A critical section adds one to each of
- * its data, of which each work-item loads and stores --accesses. All work-groups have one lock and its data
- * (global), or those of their CU (local).
+ * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. In a critical section each work-item loads and
+ * stores --accesses of the data: makes a row of the one before (rows.h), or adds one to each (flat). All
+ * work-groups have one lock and its data (global), or those of their CU (local).
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lock.h"
+#include "rows.h"
 
 enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
 
@@ -18,8 +19,8 @@ static const struct nvw_option options[] = {
 	{"sharing", NVW_OPTION_CHOICE, "global", sharings,
 		"one lock and its data for all (_G), or for each CU (_L)"},
 	SYNC_WORK_OPTIONS,
-	SYNC_PLACE_OPTIONS,
-	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of spin-backoff, in cycles"},
+	SYNC_PLACE_OPTIONS("32"),
+	SYNC_POLL_OPTIONS,
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
@@ -35,7 +36,9 @@ struct args {
 	struct sync_places places;
 	struct lock lock; /* of domain 0; the others follow */
 	uint64_t lock_words;
-	uint32_t *data; /* [domain][access][work-item] */
+	uint32_t *data; /* [domain]; rows, or [access][work-item] */
+	enum sync_layout layout;
+	struct sync_history *history; /* host: of rows */
 	uint64_t data_words, iterations;
 	unsigned accesses;
 	bool is_local;
@@ -43,18 +46,29 @@ struct args {
 
 struct plan {
 	struct sync_shape shape;
+	struct sync_history history;
 	struct args args;
 	uint64_t ps;
 };
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
-static void work(const struct args *a, uint32_t *data)
+static void count(const struct args *a, uint32_t *data)
 {
 	for (unsigned i = 0; i < a->accesses; i++) {
 		uint32_t *const word = data + i * nvw_group_size() + nvw_local_id();
 
 		nvw_store(word, nvw_load(word) + 1);
+	}
+}
+
+static void work(const struct args *a, uint32_t *data, uint64_t iteration)
+{
+	if (a->layout == SYNC_ROWS) {
+		sync_move_rows(a->history, data, a->accesses,
+			(uint32_t)(nvw_group_id() * a->iterations + iteration + 1));
+	} else {
+		count(a, data);
 	}
 }
 
@@ -64,15 +78,12 @@ static void mutex_kernel(const void *args)
 	const struct sync_place place = sync_take_place(&a->places);
 	const unsigned domain = a->is_local ? place.cu : 0;
 	struct lock lock = a->lock;
-	uint32_t ticket = 0;
 
 	lock.words += domain * a->lock_words;
 	for (uint64_t i = 0; i < a->iterations; i++) {
-		if (nvw_local_id() == 0) {
-			ticket = lock_acquire(&lock, place.idle);
-		}
-		nvw_barrier(NVW_WORKGROUP);
-		work(a, a->data + domain * a->data_words);
+		const uint32_t ticket = lock_acquire(&lock, &place);
+
+		work(a, a->data + domain * a->data_words, i);
 		nvw_barrier(NVW_WORKGROUP);
 		if (nvw_local_id() == 0) {
 			lock_release(&lock, ticket);
@@ -85,11 +96,11 @@ static void mutex_kernel(const void *args)
 static int read_options(const struct nvw_options *given, int mutation, struct plan *p)
 {
 	struct args *const a = &p->args;
-	uint32_t backoff_max = 0;
+	struct sync_polls polls;
 	int error = sync_read_place_options(given, &p->shape);
 
 	error = error ? error : sync_read_work_options(given, &p->shape);
-	error = error ? error : sync_read_backoff(given, &backoff_max);
+	error = error ? error : sync_read_poll_options(given, &p->shape, &polls, &a->layout);
 	if (error) {
 		return error;
 	}
@@ -107,16 +118,28 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 	}
 	a->iterations = p->shape.iterations;
 	a->accesses = p->shape.accesses;
+	polls.backs_off = nvw_option_choice(given, "kind") == LOCK_SPIN_BACKOFF;
 	a->lock = (struct lock){
 		.kind = (enum lock_kind)nvw_option_choice(given, "kind"),
 		.scope = p->shape.local,
-		.backoff_max = backoff_max,
+		.polls = polls,
 		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
 		.patience = mutation == NO_LOCK      ? 0 :
 			    mutation == NARROW_SCOPE ? 10000 :
 						       UINT64_MAX,
 	};
 	return 0;
+}
+
+static void dispose(void *plan)
+{
+	struct plan *const p = plan;
+
+	if (p) {
+		sync_free_places(&p->args.places);
+		sync_history_free(&p->history);
+		free(p);
+	}
 }
 
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
@@ -126,7 +149,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		p ? read_options(given, mutation, p) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	if (error) {
-		free(p);
+		dispose(p);
 		return error;
 	}
 	*ret_plan = p;
@@ -142,14 +165,17 @@ static int run(void *plan, struct nvw_machine *machine)
 {
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
-	const int error = sync_make_places(machine, &p->shape, &a->places);
+	int error = sync_make_places(machine, &p->shape, &a->places);
 
+	error = error ? error : sync_history_make(&p->history, a->places.group_count * a->iterations);
 	if (error) {
 		return error;
 	}
+	a->history = &p->history;
 	a->lock.places = lock_places(a->lock.kind, a->places.group_count);
 	a->lock_words = lock_words(a->lock.kind, a->places.group_count);
-	a->data_words = (uint64_t)a->accesses * p->shape.group_size;
+	a->data_words = a->layout == SYNC_ROWS ? sync_rows_words(a->accesses, p->shape.group_size) :
+						 (uint64_t)a->accesses * p->shape.group_size;
 	a->lock.words = nvw_alloc(machine, domains(a) * a->lock_words * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, domains(a) * a->data_words * sizeof(uint32_t));
 	if (!a->lock.words || !a->data) {
@@ -168,37 +194,78 @@ static int expect(const struct args *a, struct nvw_machine *machine, uint64_t do
 	return error;
 }
 
-static int verify_domain(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint32_t *data,
+static int verify_counts(const struct args *a, uint64_t domain, const uint32_t *data, uint64_t expected,
 	struct nvw_findings *findings)
 {
-	uint64_t expected, wrong = 0, first = 0;
-	int error = expect(a, machine, domain, &expected);
+	uint64_t wrong = 0, first = 0;
 
-	error = error ? error :
-			nvw_read(machine, data, a->data + domain * a->data_words,
-				a->data_words * sizeof(*data));
-	for (uint64_t i = a->data_words; error == 0 && i-- > 0;) {
+	for (uint64_t i = a->data_words; i-- > 0;) {
 		if (data[i] != expected) {
 			wrong++;
 			first = i;
 		}
 	}
 	return wrong == 0 ?
-		       error :
+		       0 :
 		       nvw_violation(findings, 0,
 			       "lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
 			       " counts %" PRIu32 " critical sections, expected %" PRIu64,
 			       domain, wrong, a->data_words, first, data[first], expected);
 }
 
+/* The rows name the last sections, and these all that were before. */
+static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *data, uint64_t expected,
+	struct nvw_findings *findings)
+{
+	const struct args *const a = &p->args;
+	const uint32_t last = data[sync_row_word(a->accesses, 1, 0)];
+	const uint32_t length = sync_history_length(&p->history, last);
+	uint64_t wrong = 0;
+
+	for (unsigned item = 0; item < p->shape.group_size; item++) {
+		uint32_t section = last;
+
+		for (unsigned row = 1; row <= a->accesses && length == expected; row++) {
+			wrong += data[sync_row_word(a->accesses, row, item)] != section;
+			section = p->history.before[section];
+		}
+	}
+	return length == expected && wrong + p->history.wrong == 0 ?
+		       0 :
+		       nvw_violation(findings, 0,
+			       "lock %" PRIu64 ": %" PRIu32
+			       " critical sections follow each other, expected %" PRIu64 "; %" PRIu64
+			       " loads of all locks found other data than the sections before had left, and %" PRIu64
+			       " data are wrong at the end",
+			       domain, length == SYNC_UNSEEN ? 0 : length, expected, p->history.wrong, wrong);
+}
+
+static int verify_domain(const struct plan *p, struct nvw_machine *machine, uint64_t domain, uint32_t *data,
+	struct nvw_findings *findings)
+{
+	const struct args *const a = &p->args;
+	uint64_t expected;
+	int error = expect(a, machine, domain, &expected);
+
+	error = error ? error :
+			nvw_read(machine, data, a->data + domain * a->data_words,
+				a->data_words * sizeof(*data));
+	if (error) {
+		return error;
+	}
+	return a->layout == SYNC_ROWS ? verify_rows(p, domain, data, expected, findings) :
+					verify_counts(a, domain, data, expected, findings);
+}
+
 static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
 {
-	const struct args *const a = &((const struct plan *)plan)->args;
+	const struct plan *const p = plan;
+	const struct args *const a = &p->args;
 	uint32_t *const data = calloc(a->data_words, sizeof(*data));
 	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to verify in");
 
 	for (uint64_t d = 0; (error == 0 || error == NVW_E_INCONSISTENT) && d < domains(a); d++) {
-		const int found = verify_domain(a, machine, d, data, findings);
+		const int found = verify_domain(p, machine, d, data, findings);
 
 		error = found ? found : error;
 	}
@@ -226,7 +293,7 @@ const struct nvw_workload nvw_workload_mutex = {
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,
-	.dispose = free,
+	.dispose = dispose,
 	.run = run,
 	.verify = verify,
 	.report = report,

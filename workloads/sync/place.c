@@ -3,8 +3,11 @@
 #include "place.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-const char *const sync_scopes[] = {"local", "global", NULL};
+const char *const sync_scopes[] = {"local", "global", NULL}, *const sync_layouts[] = {"rows", "flat", NULL},
+		  *const sync_poll_kinds[] = {"together", "alone", NULL},
+		  *const sync_backoffs[] = {"linear", "exponential", NULL};
 
 /* ---- Options --------------------------------------------------------------------------------------- */
 
@@ -41,12 +44,29 @@ int sync_read_work_options(const struct nvw_options *options, struct sync_shape 
 	return error ? error : sync_check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
 }
 
-int sync_read_backoff(const struct nvw_options *options, uint32_t *ret_cycles)
+int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
+	struct sync_polls *ret_polls, enum sync_layout *ret_layout)
 {
-	const uint64_t cycles = nvw_option_u64(options, "backoff-max");
+	const uint64_t most = nvw_option_u64(options, "backoff-max"),
+		       gap = nvw_option_u64(options, "poll-gap");
+	int error = sync_check_range("backoff-max", most, 1, 1 << 20);
 
-	*ret_cycles = (uint32_t)cycles;
-	return sync_check_range("backoff-max", cycles, 1, 1 << 20);
+	*ret_layout = (enum sync_layout)nvw_option_choice(options, "layout");
+	*ret_polls = (struct sync_polls){
+		.together = nvw_option_choice(options, "polls") == 0,
+		.backoff = (enum sync_backoff)nvw_option_choice(options, "backoff"),
+		.gap = (uint32_t)gap,
+		.backoff_max = (uint32_t)most,
+	};
+	error = error ? error : sync_check_range("poll-gap", gap, 0, 1 << 20);
+	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_given(options, "backoff-max")) {
+		return nvw_fail(NVW_E_USAGE,
+			"--backoff-max is of --backoff=exponential; a linear one begins anew after 25 polls");
+	}
+	return error || *ret_layout == SYNC_FLAT || shape->accesses > 1 ?
+		       error :
+		       nvw_fail(NVW_E_USAGE,
+			       "--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
 }
 
 struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
@@ -76,13 +96,24 @@ int sync_make_places(
 			" work-groups of %u work-items wait for each other, a CU has room for %" PRIu64,
 			shape->groups_per_cu, shape->group_size, fit);
 	}
+	sync_free_places(ret_places);
 	*ret_places = (struct sync_places){
 		.cus = nvw_alloc(machine, cus * sizeof(struct sync_cu)),
 		.groups = nvw_alloc(machine, groups * sizeof(struct sync_group)),
+		.has = calloc(groups, sizeof(bool)),
 		.cu_count = cus,
 		.group_count = groups,
 	};
+	if (!ret_places->has) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " work-groups", groups);
+	}
 	return ret_places->cus && ret_places->groups ? 0 : NVW_E_MEMORY;
+}
+
+void sync_free_places(struct sync_places *places)
+{
+	free(places->has);
+	places->has = NULL;
 }
 
 static struct sync_place place_from(const struct sync_places *places, uint64_t group, uint32_t word)
@@ -91,6 +122,7 @@ static struct sync_place place_from(const struct sync_places *places, uint64_t g
 		.cu = word >> 16,
 		.number = word & UINT16_MAX,
 		.idle = &places->groups[group].idle,
+		.has = &places->has[group],
 	};
 }
 
@@ -137,9 +169,81 @@ int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, con
 	return error;
 }
 
-void sync_back_off(uint32_t *idle, uint32_t cycles)
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
+
+/* Passes so many cycles, about: a work-item cannot sleep, so it stores to its own word in the L1. */
+static void idle_for(uint32_t *idle, uint32_t cycles)
 {
 	for (uint32_t i = 0; i < cycles; i++) {
 		nvw_store(idle, i);
 	}
+}
+
+/* Of a waiting work-item. */
+struct patience {
+	uint32_t failures, cycles; /* since the back-off began anew; the next wait */
+};
+
+enum { LINEAR_FIRST = 10, LINEAR_MORE = 5, LINEAR_ANEW = 1, LINEAR_FAILURES = 25 };
+
+static struct patience begin_waiting(const struct sync_polls *polls)
+{
+	return (struct patience){.cycles = polls->backoff == SYNC_LINEAR ? LINEAR_FIRST : 1};
+}
+
+static void pause_after_failure(const struct sync_polls *polls, struct patience *p, uint32_t *idle)
+{
+	if (polls->backs_off) {
+		idle_for(idle, p->cycles);
+		if (polls->backoff == SYNC_EXPONENTIAL) {
+			p->cycles = 2 * p->cycles < polls->backoff_max ? 2 * p->cycles : polls->backoff_max;
+		} else if (++p->failures > LINEAR_FAILURES) {
+			*p = (struct patience){.cycles = LINEAR_ANEW};
+		} else {
+			p->cycles += LINEAR_MORE;
+		}
+	}
+	idle_for(idle, polls->gap);
+}
+
+void sync_wait_alone(
+	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context)
+{
+	struct patience p = begin_waiting(polls);
+
+	while (!try(context)) {
+		pause_after_failure(polls, &p, idle);
+	}
+}
+
+static void poll_together(const struct sync_polls *polls, const struct sync_place *place,
+	bool (*try)(void *context), void *context)
+{
+	struct patience p = begin_waiting(polls);
+
+	*place->has = false;
+	nvw_barrier(NVW_WORKGROUP);
+	while (!*place->has) {
+		nvw_barrier(NVW_WORKGROUP);
+		if (nvw_local_id() == 0) {
+			*place->has = try(context);
+			if (!*place->has) {
+				pause_after_failure(polls, &p, place->idle);
+			}
+		}
+		nvw_barrier(NVW_WORKGROUP);
+	}
+}
+
+void sync_wait(const struct sync_polls *polls, const struct sync_place *place, bool (*try)(void *context),
+	void *context)
+{
+	if (polls->together) {
+		poll_together(polls, place, try, context);
+		return;
+	}
+	if (nvw_local_id() == 0) {
+		sync_wait_alone(polls, place->idle, try, context);
+	}
+	nvw_barrier(NVW_WORKGROUP);
 }

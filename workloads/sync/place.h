@@ -19,18 +19,30 @@
 #include <nvw/workload.h>
 
 enum { SYNC_ACCESSES_MAX = 64, SYNC_LINE_WORDS = 16 };
+enum sync_layout { SYNC_ROWS, SYNC_FLAT };
+enum sync_backoff { SYNC_LINEAR, SYNC_EXPONENTIAL };
 
-extern const char *const sync_scopes[];
+extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_kinds[],
+								       *const sync_backoffs[];
 
 /* Rows of an option table. */
 /* clang-format off */
-#define SYNC_PLACE_OPTIONS \
+#define SYNC_PLACE_OPTIONS(group_size) \
 	{"groups-per-cu", NVW_OPTION_COUNT, "3", NULL, "work-groups for each CU"}, \
-	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"}, \
+	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items a work-group"}, \
 	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, "of the synchronization within a CU"}
 #define SYNC_WORK_OPTIONS \
 	{"iterations", NVW_OPTION_COUNT, "100", NULL, "of each work-group in the kernel"}, \
 	{"accesses", NVW_OPTION_COUNT, "10", NULL, "loads, and stores, of a work-item an iteration"}
+#define SYNC_POLL_OPTIONS \
+	{"layout", NVW_OPTION_CHOICE, "rows", sync_layouts, \
+		"of the data: rows, each made from the one before, the first read-only; flat: each datum by itself"}, \
+	{"polls", NVW_OPTION_CHOICE, "together", sync_poll_kinds, \
+		"a work-group that waits meets before and after each poll, or its first work-item polls alone"}, \
+	{"poll-gap", NVW_OPTION_COUNT, "0", NULL, "more cycles between two polls: stated nowhere, free to choose"}, \
+	{"backoff", NVW_OPTION_CHOICE, "linear", sync_backoffs, \
+		"waits of spin-backoff: 10 cycles and 5 more each time, from 1 again after 25; or doubled"}, \
+	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in cycles"}
 /* clang-format on */
 
 /* What these options say; iterations and accesses are 0 for a table without them. */
@@ -45,8 +57,18 @@ NVW_CHECKED int sync_read_work_options(const struct nvw_options *options, struct
 
 /* NVW_E_USAGE with a message if an option's value is not within. */
 NVW_CHECKED int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most);
-/* --backoff-max, in cycles. */
-NVW_CHECKED int sync_read_backoff(const struct nvw_options *options, uint32_t *ret_cycles);
+
+/* How work-groups wait. */
+struct sync_polls {
+	bool together;  /* all of the group meet before and after each poll */
+	bool backs_off; /* after a poll that failed; set by the workload */
+	enum sync_backoff backoff;
+	uint32_t gap, backoff_max; /* cycles */
+};
+
+/* The options of SYNC_POLL_OPTIONS; rows need two accesses or more, for their order to be verified. */
+NVW_CHECKED int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
+	struct sync_polls *ret_polls, enum sync_layout *ret_layout);
 
 /* Orders of synchronization: as the paper has them, or relaxed by a seeded bug. */
 struct sync_orders {
@@ -68,10 +90,11 @@ struct sync_group {
 	uint32_t unused[SYNC_LINE_WORDS - 2];
 };
 
-/* Device memory. */
+/* Device memory, and host memory where it says so. */
 struct sync_places {
 	struct sync_cu *cus;
 	struct sync_group *groups;
+	bool *has; /* host: of each work-group, has it what it polls for? In place of a scratchpad, and as quick */
 	unsigned cu_count;
 	uint64_t group_count;
 };
@@ -81,11 +104,13 @@ struct sync_place {
 	unsigned cu, number; /* of the CU, of the work-group on it */
 	unsigned neighbours; /* work-groups on the CU, this one included */
 	uint32_t *idle;
+	bool *has;
 };
 
-/* Room for every work-group of the kernel. They wait for each other: NVW_E_USAGE if they do not all fit. */
+/* Room for every work-group of the kernel, in place of the last run's. They wait for each other: NVW_E_USAGE if they do not all fit. */
 NVW_CHECKED int sync_make_places(
 	struct nvw_machine *machine, const struct sync_shape *shape, struct sync_places *ret_places);
+void sync_free_places(struct sync_places *places);
 
 /* The first thing that a kernel does: every work-item knows the work-group's place when all have theirs. */
 struct sync_place sync_take_place(const struct sync_places *places);
@@ -101,7 +126,15 @@ NVW_CHECKED int sync_launch(struct nvw_machine *machine, const struct sync_shape
 	const struct sync_places *places, const char *name, nvw_kernel kernel, const void *args,
 	uint64_t *ret_ps);
 
-/* Passes so many cycles, about: a work-item cannot sleep, so it stores to its own word in the L1. */
-void sync_back_off(uint32_t *idle, uint32_t cycles);
+/*
+ * Called by all of a work-group: its first work-item polls until try() says that it has what it wants, and the group meets.
+ * try() returns whether it is to be tried no longer.
+ */
+void sync_wait(const struct sync_polls *polls, const struct sync_place *place, bool (*try)(void *context),
+	void *context);
+
+/* The same by one work-item, for which nobody waits. */
+void sync_wait_alone(
+	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context);
 
 #endif

@@ -5,13 +5,15 @@
  * the semaphore, the writer all of it, and moves each part to the right by one: it stores all elements but
  * the first of a part.
  *
- * Element j of a part is j at first, so after v turns of the writer it must be max(0, j - v). The semaphore's
- * upper half counts the writer's turns: whoever takes it learns which data it must see, at no further access.
+ * Elements are rows (rows.h) or single data (flat). Turn v of the writer, from 1, puts v into row 1; flat, element j of
+ * a part is j at first, so after v turns it must be max(0, j - v). The semaphore's upper half counts the writer's turns:
+ * whoever takes it learns which data it must see, at no further access.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "place.h"
+#include "rows.h"
 
 enum mutation { UNMUTATED = -1, NO_LOCK, WRITER_TAKES_ONE };
 enum kind { SPIN, SPIN_BACKOFF };
@@ -21,8 +23,8 @@ static const char *const kinds[] = {"spin", "spin-backoff", NULL};
 static const struct nvw_option options[] = {
 	{"kind", NVW_OPTION_CHOICE, "spin", kinds, "of the semaphore: SS_L, SSBO_L of sinclair15"},
 	SYNC_WORK_OPTIONS,
-	SYNC_PLACE_OPTIONS,
-	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of spin-backoff, in cycles"},
+	SYNC_PLACE_OPTIONS("32"),
+	SYNC_POLL_OPTIONS,
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
@@ -44,15 +46,15 @@ struct seen {
 struct args {
 	struct sync_places places;
 	enum nvw_scope scope;
-	enum kind kind;
+	struct sync_polls polls;
+	enum sync_layout layout;
 	enum mutation mutation;
 	uint32_t *semaphores; /* each CU's, on a line of its own */
-	uint32_t *data;       /* [CU][part][access][work-item] */
+	uint32_t *data;       /* [CU][part]; rows, or [access][work-item] */
 	struct seen *seen;    /* [work-item of the kernel] */
 	uint64_t part_words, iterations;
 	uint32_t parts; /* also the units of a free semaphore */
-	uint32_t backoff_max;
-	unsigned accesses;
+	unsigned accesses, group_size;
 };
 
 struct plan {
@@ -63,24 +65,33 @@ struct plan {
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
-/* Takes units as soon as there are so many; returns the writer's turns so far. */
-static uint32_t take(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t *idle)
+/* What a work-item wants of a semaphore, and the writer's turns so far when it has it. */
+struct attempt {
+	const struct args *a;
+	uint32_t *semaphore;
+	uint32_t units, turns;
+};
+
+static bool try_take(void *context)
 {
-	uint32_t cycles = 1;
+	struct attempt *const at = context;
+	const struct args *const a = at->a;
+	const uint32_t word = nvw_atomic_load(at->semaphore, NVW_ACQUIRE, a->scope);
 
-	for (;;) {
-		const uint32_t word = nvw_atomic_load(semaphore, NVW_ACQUIRE, a->scope);
+	at->turns = word >> UNITS_BITS;
+	return a->mutation == NO_LOCK ||
+	       ((word & UNITS_MASK) >= at->units && nvw_atomic_compare_exchange(at->semaphore, word,
+							    word - at->units, NVW_ACQUIRE, a->scope) == word);
+}
 
-		if (a->mutation == NO_LOCK || ((word & UNITS_MASK) >= units &&
-						      nvw_atomic_compare_exchange(semaphore, word,
-							      word - units, NVW_ACQUIRE, a->scope) == word)) {
-			return word >> UNITS_BITS;
-		}
-		if (a->kind == SPIN_BACKOFF) {
-			sync_back_off(idle, cycles);
-			cycles = 2 * cycles < a->backoff_max ? 2 * cycles : a->backoff_max;
-		}
-	}
+/* By all of the work-group. Returns to its first work-item the writer's turns so far. */
+static uint32_t take(
+	const struct args *a, uint32_t *semaphore, uint32_t units, const struct sync_place *place)
+{
+	struct attempt at = {.a = a, .semaphore = semaphore, .units = units};
+
+	sync_wait(&a->polls, place, try_take, &at);
+	return at.turns;
 }
 
 static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t turns)
@@ -89,8 +100,20 @@ static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint
 		a->scope);
 }
 
+static void move_rows(const struct args *a, uint32_t *part, uint32_t turn)
+{
+	uint32_t *const column = part + sync_row_word(a->accesses, 0, nvw_local_id());
+
+	for (unsigned row = a->accesses; row-- > 0;) {
+		uint32_t *const from = column + row * SYNC_LINE_WORDS;
+
+		nvw_store(
+			from + SYNC_LINE_WORDS, row == 0 ? nvw_load_read_only(from) + turn : nvw_load(from));
+	}
+}
+
 /* All of the group have loaded before any of them stores. */
-static void move_part(const struct args *a, uint32_t *part)
+static void move_flat(const struct args *a, uint32_t *part)
 {
 	uint32_t left[SYNC_ACCESSES_MAX];
 
@@ -109,16 +132,18 @@ static void move_part(const struct args *a, uint32_t *part)
 	}
 }
 
-static void write_turn(const struct args *a, uint32_t *semaphore, uint32_t *data, uint32_t *idle)
+static void write_turn(const struct args *a, const struct sync_place *place, uint32_t *semaphore,
+	uint32_t *data, uint32_t turn)
 {
 	const uint32_t units = a->mutation == WRITER_TAKES_ONE ? 1 : a->parts;
 
-	if (nvw_local_id() == 0) {
-		take(a, semaphore, units, idle);
-	}
-	nvw_barrier(NVW_WORKGROUP);
+	take(a, semaphore, units, place);
 	for (uint32_t p = 0; p < a->parts; p++) {
-		move_part(a, data + p * a->part_words);
+		if (a->layout == SYNC_ROWS) {
+			move_rows(a, data + p * a->part_words, turn);
+		} else {
+			move_flat(a, data + p * a->part_words);
+		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
@@ -130,7 +155,7 @@ static void write_turn(const struct args *a, uint32_t *semaphore, uint32_t *data
  * How far the part has moved, by the work-item's elements; they must agree. Counted up to the first element
  * of the last access, so that all work-items can tell: theirs in that access is further right.
  */
-static uint32_t read_part(const struct args *a, const uint32_t *part, struct seen *seen)
+static uint32_t read_flat(const struct args *a, const uint32_t *part, struct seen *seen)
 {
 	const uint32_t most = (a->accesses - 1) * nvw_group_size();
 	uint32_t moved = 0;
@@ -146,17 +171,40 @@ static uint32_t read_part(const struct args *a, const uint32_t *part, struct see
 	return moved < most ? moved : most;
 }
 
-static void read_turn(
-	const struct args *a, uint32_t *semaphore, const uint32_t *part, uint32_t *idle, struct seen *seen)
+/* What a row must be after so many turns: the turn that made it. */
+static uint32_t row_after(uint32_t turns, unsigned row)
 {
-	const uint32_t most = (a->accesses - 1) * nvw_group_size();
-	uint32_t turns = 0, moved;
+	return row == 0 || turns < row ? 0 : turns - row + 1;
+}
 
-	if (nvw_local_id() == 0) {
-		turns = take(a, semaphore, 1, idle);
+/* Likewise: row 1 tells how many turns there were. A reader loads all rows but the last. */
+static uint32_t read_rows(const struct args *a, const uint32_t *part, struct seen *seen)
+{
+	const uint32_t *const column = part + sync_row_word(a->accesses, 0, nvw_local_id());
+	uint32_t rows[SYNC_ACCESSES_MAX];
+
+	for (unsigned row = a->accesses; row-- > 1;) {
+		rows[row] = nvw_load(column + row * SYNC_LINE_WORDS);
 	}
-	nvw_barrier(NVW_WORKGROUP);
-	moved = read_part(a, part, seen);
+	rows[0] = nvw_load_read_only(column);
+	for (unsigned row = 0; row < a->accesses; row++) {
+		seen->wrong += rows[row] != row_after(rows[1], row);
+	}
+	return rows[1];
+}
+
+/* The turns that the data show at most. */
+static uint32_t most_turns(const struct args *a)
+{
+	return a->layout == SYNC_ROWS ? UINT32_MAX : (a->accesses - 1) * a->group_size;
+}
+
+static void read_turn(const struct args *a, const struct sync_place *place, uint32_t *semaphore,
+	const uint32_t *part, struct seen *seen)
+{
+	const uint32_t most = most_turns(a), turns = take(a, semaphore, 1, place);
+	const uint32_t moved = a->layout == SYNC_ROWS ? read_rows(a, part, seen) : read_flat(a, part, seen);
+
 	seen->hash = 31 * seen->hash + moved;
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
@@ -175,10 +223,10 @@ static void semaphore_kernel(const void *args)
 
 	for (uint64_t i = 0; i < a->iterations; i++) {
 		if (place.number == 0) {
-			write_turn(a, semaphore, data, place.idle);
+			write_turn(a, &place, semaphore, data, (uint32_t)i + 1);
 		} else {
-			read_turn(a, semaphore, data + (place.number - 1) % a->parts * a->part_words,
-				place.idle, &seen);
+			read_turn(a, &place, semaphore, data + (place.number - 1) % a->parts * a->part_words,
+				&seen);
 		}
 	}
 	nvw_store(&a->seen[nvw_global_id()].hash, seen.hash);
@@ -187,40 +235,62 @@ static void semaphore_kernel(const void *args)
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
 
+static void dispose(void *plan)
+{
+	struct plan *const p = plan;
+
+	sync_free_places(&p->args.places);
+	free(p);
+}
+
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
-	uint32_t backoff_max = 0;
+	enum sync_layout layout = SYNC_ROWS;
+	struct sync_polls polls;
 	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	error = error ? error : sync_read_place_options(given, &p->shape);
 	error = error ? error : sync_read_work_options(given, &p->shape);
-	error = error ? error : sync_read_backoff(given, &backoff_max);
+	error = error ? error : sync_read_poll_options(given, &p->shape, &polls, &layout);
 	if (error) {
 		free(p);
 		return error;
 	}
+	polls.backs_off = nvw_option_choice(given, "kind") == SPIN_BACKOFF;
 	p->args = (struct args){
 		.scope = p->shape.local,
-		.kind = (enum kind)nvw_option_choice(given, "kind"),
+		.polls = polls,
+		.layout = layout,
 		.mutation = (enum mutation)mutation,
-		.part_words = (uint64_t)p->shape.accesses * p->shape.group_size,
+		.part_words = layout == SYNC_ROWS ? sync_rows_words(p->shape.accesses, p->shape.group_size) :
+						    (uint64_t)p->shape.accesses * p->shape.group_size,
 		.iterations = p->shape.iterations,
 		.parts = p->shape.groups_per_cu > 1 ? (uint32_t)p->shape.groups_per_cu - 1 : 1,
-		.backoff_max = backoff_max,
 		.accesses = p->shape.accesses,
+		.group_size = p->shape.group_size,
 	};
 	*ret_plan = p;
 	return 0;
 }
 
-/* A CU's data after so many turns of the writer, or only a part of them. */
+/* Word j of a part after so many turns; where no work-item has a column, rows stay empty. */
+static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
+{
+	const uint64_t line = j / SYNC_LINE_WORDS, rows = a->accesses + 1;
+	const uint64_t item = line / rows * SYNC_LINE_WORDS + j % SYNC_LINE_WORDS;
+
+	if (a->layout == SYNC_FLAT) {
+		return (uint32_t)(j > turns ? j - turns : 0);
+	}
+	return item < a->group_size ? row_after((uint32_t)turns, (unsigned)(line % rows)) : 0;
+}
+
+/* A CU's data after so many turns of the writer. */
 static void fill(const struct args *a, uint64_t turns, uint32_t *data)
 {
 	for (uint64_t i = 0; i < a->parts * a->part_words; i++) {
-		const uint64_t j = i % a->part_words;
-
-		data[i] = (uint32_t)(j > turns ? j - turns : 0);
+		data[i] = word_after(a, turns, i % a->part_words);
 	}
 }
 
@@ -368,7 +438,7 @@ const struct nvw_workload nvw_workload_semaphore = {
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,
-	.dispose = free,
+	.dispose = dispose,
 	.run = run,
 	.verify = verify,
 	.report = report,

@@ -28,7 +28,7 @@ enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 
 static const struct nvw_option options[] = {
 	{"nodes", NVW_OPTION_COUNT, "16384", NULL, "of the tree, give or take 1/32"},
 	{"queue", NVW_OPTION_COUNT, "64", NULL, "nodes that a CU's queue has room for"},
-	SYNC_PLACE_OPTIONS,
+	SYNC_PLACE_OPTIONS("128"),
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
@@ -144,7 +144,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 	uint32_t count;
 
 	if (id == 0) {
-		lock_acquire(&q->lock, w->place.idle);
+		lock_acquire_alone(&q->lock, w->place.idle);
 
 		const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
 		const uint32_t share = (held + q->sharers - 1) / q->sharers;
@@ -169,7 +169,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 /* With room for the children the queue stays locked. */
 static bool make_room(struct worker *w, const struct queue *q, uint32_t children, bool is_global)
 {
-	lock_acquire(&q->lock, w->place.idle);
+	lock_acquire_alone(&q->lock, w->place.idle);
 
 	const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
 
@@ -354,6 +354,14 @@ static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan
 	return find_tree(p, wanted, seed);
 }
 
+static void dispose(void *plan)
+{
+	struct plan *const p = plan;
+
+	sync_free_places(&p->args.places);
+	free(p);
+}
+
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
@@ -466,7 +474,7 @@ const struct nvw_workload nvw_workload_uts = {
 	.options = options,
 	.mutations = mutations,
 	.prepare = prepare,
-	.dispose = free,
+	.dispose = dispose,
 	.run = run,
 	.verify = verify,
 	.report = report,
