@@ -47,10 +47,12 @@ static void caches_finish(struct nvw_machine *m)
 		emu_cache_finish(&m->cus[i].l1);
 		emu_fifo_finish(&m->cus[i].sfifo);
 		emu_fifo_finish(&m->cus[i].nvw_fifo);
+		emu_resources_finish(&m->cus[i].l1_port, 1);
 	}
 	emu_cache_finish(&m->l2.cache);
 	emu_fifo_finish(&m->l2.sfifo);
 	emu_fifo_finish(&m->l2.nvw_fifo);
+	emu_resources_finish(m->l2.bank, m->l2.banks);
 	free(m->l2.bank);
 	free(m->cus);
 }

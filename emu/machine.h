@@ -88,12 +88,12 @@ struct emu_fifo {
 };
 
 /* When something that serves one at a time is taken (resource.c): intervals, ascending and apart. */
-enum { EMU_BOOKINGS = 15 };
+struct emu_interval {
+	emu_time from, to;
+};
 struct emu_resource {
-	uint32_t count;
-	struct {
-		emu_time from, to;
-	} busy[EMU_BOOKINGS + 1];
+	struct emu_interval *busy;
+	uint32_t count, capacity;
 };
 
 struct emu_cu {
@@ -535,19 +535,28 @@ static inline emu_time emu_later(emu_time a, emu_time b)
 	return a > b ? a : b;
 }
 
-/* Books the resource for occupancy, at t or as soon after it as there is a gap; returns when it starts. Nobody
- * will ask for a time before now any more. */
-emu_time emu_book_between(struct emu_resource *r, emu_time now, emu_time t, emu_time occupancy);
-static inline emu_time emu_book(struct emu_resource *r, emu_time now, emu_time t, emu_time occupancy)
+/* Books the resource for occupancy, at t or as soon after it as there is a gap; returns when it starts. t is not before
+ * the machine's time. */
+emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy);
+static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	if (!r->count) {
-		r->busy[0].from = t;
-		r->busy[0].to = t + occupancy;
-		r->count = occupancy != 0;
-		return t;
+	struct emu_interval *const end = r->busy + r->count;
+	emu_time start;
+
+	assert(t >= m->now); /* what has ended is forgotten */
+	if (!r->count || r->count == r->capacity || t < end[-1].from) {
+		return emu_book_between(m, r, t, occupancy);
 	}
-	return emu_book_between(r, now, t, occupancy);
+	start = t > end[-1].to ? t : end[-1].to;
+	if (start == end[-1].to) {
+		end[-1].to += occupancy;
+	} else if (occupancy) {
+		*end = (struct emu_interval){start, start + occupancy};
+		r->count++;
+	}
+	return start;
 }
+void emu_resources_finish(struct emu_resource *resources, size_t count);
 
 /* The same, first come, first served. */
 static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occupancy)

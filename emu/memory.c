@@ -31,6 +31,8 @@ int emu_memory_init(struct nvw_machine *m)
 
 void emu_memory_finish(struct nvw_machine *m)
 {
+	emu_resources_finish(m->dram_channels.read, m->dram_channels.count);
+	emu_resources_finish(m->nvram_channels.read, m->nvram_channels.count);
 	free(m->dram_channels.read);
 	free(m->dram_channels.write_free);
 	free(m->nvram_channels.read);
@@ -43,9 +45,9 @@ static uint32_t channel_of(const struct emu_channels *c, emu_line_id id)
 }
 
 static emu_time channel_read(
-	const struct nvw_machine *m, struct emu_channels *c, emu_line_id id, emu_time t, uint64_t *wait_ps)
+	struct nvw_machine *m, struct emu_channels *c, emu_line_id id, emu_time t, uint64_t *wait_ps)
 {
-	const emu_time start = emu_book(&c->read[channel_of(c, id)], m->now, t, c->line_ps);
+	const emu_time start = emu_book(m, &c->read[channel_of(c, id)], t, c->line_ps);
 
 	*wait_ps += start - t;
 	return start + c->read_ps;

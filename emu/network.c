@@ -13,6 +13,11 @@
 enum { HEADER_BYTES = 8, PORTS = 2, LINKS = 4 };
 enum link { EAST, WEST, SOUTH, NORTH };
 
+static size_t links(const struct emu_network *n)
+{
+	return (size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS;
+}
+
 int emu_network_init(struct nvw_machine *m)
 {
 	struct emu_network *const n = &m->network;
@@ -28,12 +33,13 @@ int emu_network_init(struct nvw_machine *m)
 	}
 	n->rows = (n->nodes + n->columns - 1) / n->columns;
 	n->flit_ps = m->cycle_ps;
-	n->link = calloc((size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS, sizeof *n->link);
+	n->link = calloc(links(n), sizeof *n->link);
 	return n->link ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
 }
 
 void emu_network_finish(struct nvw_machine *m)
 {
+	emu_resources_finish(m->network.link, links(&m->network));
 	free(m->network.link);
 }
 
@@ -78,7 +84,7 @@ static emu_time walk(
 		} else {
 			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
 		}
-		t = emu_book(&n->link[(size_t)n->nodes * PORTS + node * LINKS + link], m->now, t, occupancy) +
+		t = emu_book(m, &n->link[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) +
 		    m->config.hop;
 		hops++;
 	}
@@ -123,13 +129,13 @@ emu_time emu_network_send(
 	const emu_time occupancy = flits * n->flit_ps;
 	uint32_t hops = 1;
 
-	t = emu_book(&n->link[from * PORTS], m->now, t, occupancy);
+	t = emu_book(m, &n->link[from * PORTS], t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		t += m->config.hop;
 	} else {
 		t = walk(m, from, to, occupancy, t, &hops);
 	}
-	t = emu_book(&n->link[to * PORTS + 1], m->now, t, occupancy) + occupancy;
+	t = emu_book(m, &n->link[to * PORTS + 1], t, occupancy) + occupancy;
 	count(m, what, flits, hops);
 	return t;
 }
@@ -151,8 +157,8 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_
 				break;
 			}
 			arrived[next] =
-				emu_book(&n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link],
-					m->now, arrived[at], occupancy) +
+				emu_book(m, &n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link],
+					arrived[at], occupancy) +
 				m->config.hop;
 			++*hops;
 			at = next;
@@ -170,7 +176,7 @@ void emu_network_broadcast(
 	emu_time arrived[2 * NODES_MAX];
 	uint32_t hops = 0;
 
-	t = emu_book(&n->link[from * PORTS], m->now, t, occupancy);
+	t = emu_book(m, &n->link[from * PORTS], t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		for (uint32_t i = 0; i < n->nodes; i++) {
 			arrived[i] = t + m->config.hop;
@@ -188,10 +194,10 @@ void emu_network_broadcast(
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const uint32_t node = emu_network_cu_node(m, i);
 
-		ret_arrivals[i] = node == from ? t :
-						 emu_book(&n->link[node * PORTS + 1], m->now, arrived[node],
-							 occupancy) +
-							 occupancy;
+		ret_arrivals[i] =
+			node == from ?
+				t :
+				emu_book(m, &n->link[node * PORTS + 1], arrived[node], occupancy) + occupancy;
 	}
 	count(m, what, flits, hops);
 }

@@ -6,54 +6,106 @@
  * at which many others, which begin later, may have come and gone. So a resource knows its busy intervals, and a booking
  * takes the first gap that is long enough. A single "free from then on" would let them wait behind what has
  * not come yet.
+ *
+ * There is no bound on the intervals. No booking asks for a time before the machine's, so those that have ended by then
+ * are never looked at again; they are dropped when the array is full, and it grows if they are few.
  */
+#include <stdlib.h>
+
 #include "machine.h"
 
-/* The gap between the first two bookings is given up: it is the nearest to its end. */
-static void merge_first(struct emu_resource *r)
-{
-	r->busy[0].to = r->busy[1].to;
-	r->count--;
-	memmove(&r->busy[1], &r->busy[2], (r->count - 1) * sizeof *r->busy);
-}
+enum { INTERVALS_MIN = 16, NEAR_END = 8 };
 
-static void insert(struct emu_resource *r, uint32_t i, emu_time from, emu_time to)
+/* Room for one more at the end. False without memory. */
+static bool make_room(struct emu_resource *r, emu_time now)
 {
-	if (i > 0 && r->busy[i - 1].to == from) {
-		r->busy[i - 1].to = to;
-		if (i < r->count && r->busy[i].from == to) {
-			r->busy[i - 1].to = r->busy[i].to;
-			r->count--;
-			memmove(&r->busy[i], &r->busy[i + 1], (r->count - i) * sizeof *r->busy);
-		}
-	} else if (i < r->count && r->busy[i].from == to) {
-		r->busy[i].from = from;
-	} else {
-		memmove(&r->busy[i + 1], &r->busy[i], (r->count - i) * sizeof *r->busy);
-		r->busy[i].from = from;
-		r->busy[i].to = to;
-		if (++r->count > EMU_BOOKINGS) {
-			merge_first(r);
-		}
-	}
-}
-
-emu_time emu_book_between(struct emu_resource *r, emu_time now, emu_time t, emu_time occupancy)
-{
-	uint32_t over = 0, i;
+	uint32_t over = 0;
 
 	while (over < r->count && r->busy[over].to <= now) {
 		over++;
 	}
+	r->count -= over;
 	if (over) {
-		r->count -= over;
 		memmove(r->busy, &r->busy[over], r->count * sizeof *r->busy);
 	}
-	for (i = 0; i < r->count && t + occupancy > r->busy[i].from; i++) {
-		t = emu_later(t, r->busy[i].to);
+	if (2 * r->count >= r->capacity) {
+		const uint32_t capacity = r->capacity ? 2 * r->capacity : INTERVALS_MIN;
+		struct emu_interval *const grown = realloc(r->busy, capacity * sizeof *grown);
+
+		if (!grown) {
+			return r->count < r->capacity;
+		}
+		r->busy = grown;
+		r->capacity = capacity;
+	}
+	return true;
+}
+
+/* The first interval that ends after t: most often one of the last. */
+static uint32_t first_after(const struct emu_resource *r, emu_time t)
+{
+	uint32_t low = 0, high = r->count;
+
+	for (unsigned near = 0; near < NEAR_END; near++) {
+		if (!high || r->busy[high - 1].to <= t) {
+			return high;
+		}
+		high--;
+	}
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+
+		if (r->busy[middle].to <= t) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* Puts a new interval before interval i; those that it touches become one with it. */
+static void insert(struct emu_resource *r, uint32_t i, emu_time from, emu_time to)
+{
+	struct emu_interval *const at = &r->busy[i], *const end = &r->busy[r->count];
+	const bool touches_before = i > 0 && at[-1].to == from, touches_after = at < end && at->from == to;
+
+	if (touches_before && touches_after) {
+		at[-1].to = at->to;
+		r->count--;
+		memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
+	} else if (touches_before) {
+		at[-1].to = to;
+	} else if (touches_after) {
+		at->from = from;
+	} else {
+		memmove(at + 1, at, (size_t)(end - at) * sizeof *at);
+		at->from = from;
+		at->to = to;
+		r->count++;
+	}
+}
+
+emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	uint32_t i;
+
+	if (r->count == r->capacity && !make_room(r, m->now)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->count);
+		return t;
+	}
+	for (i = first_after(r, t); i < r->count && t + occupancy > r->busy[i].from; i++) {
+		t = r->busy[i].to;
 	}
 	if (occupancy) {
 		insert(r, i, t, t + occupancy);
 	}
 	return t;
+}
+
+void emu_resources_finish(struct emu_resource *resources, size_t count)
+{
+	for (size_t i = 0; resources && i < count; i++) {
+		free(resources[i].busy);
+	}
 }

@@ -17,14 +17,13 @@ uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
 {
 	m->stats.l1_accesses++;
-	return emu_book(&cu->l1_port, m->now, t, occupancy);
+	return emu_book(m, &cu->l1_port, t, occupancy);
 }
 
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
 	m->stats.l2_accesses++;
-	return emu_book(&m->l2.bank[(id & ~EMU_NVRAM) % m->l2.banks], m->now, t, occupancy) +
-	       m->config.l2.latency;
+	return emu_book(m, &m->l2.bank[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) + m->config.l2.latency;
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
