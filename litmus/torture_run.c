@@ -412,11 +412,15 @@ static int compare_visible(struct run *run)
 
 static int compare_durable(struct run *run)
 {
+	const struct nvw_pool *const pool = nvw_machine_pool(run->machine);
 	const int r = nvw_persist(run->machine);
 
 	for (unsigned line = 0; r == 0 && line < run->p->line_count; line++) {
 		if (run->p->lines[line].is_nvram) {
-			compare_line(run, line, "the durable value", (const uint8_t *)run->at[line]);
+			const char *const base = nvw_nvram_base(run->machine);
+
+			compare_line(run, line, "the durable value",
+				nvw_pool_at(pool, (nvw_off)((const char *)run->at[line] - base), 64));
 		}
 	}
 	return r;
