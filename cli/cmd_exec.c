@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "exec_report.h"
+#include "core/stop.h"
 #include "session.h"
 
 static void print_help(void)
@@ -134,7 +135,10 @@ static int execute(const struct cli_session *session, const struct request *r, c
 		status = s.status;
 	}
 	host_session_end(&s);
-	return error ? cli_fail() : status ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return error          ? cli_fail() :
+	       nvw_stopping() ? STATUS_INPUT :
+	       status         ? STATUS_INCONSISTENT :
+				STATUS_CLEAN;
 }
 
 /* argv[last] is "--", or argc is last. */

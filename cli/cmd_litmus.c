@@ -11,6 +11,7 @@
 #include <litmus/litmus.h>
 
 #include "commands.h"
+#include "core/stop.h"
 #include "core/units.h"
 #include "session.h"
 
@@ -35,7 +36,7 @@ struct command {
 	const char *protocol[PROTOCOLS_MAX];
 	unsigned protocol_count;
 	uint64_t count[PROTOCOLS_MAX][VERDICTS];
-	bool json, brief, has_failed;
+	bool json, brief, has_failed, stopped;
 	json_t *reports;
 };
 
@@ -148,7 +149,10 @@ static int print_json(struct command *c)
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
 	}
-	whole = json_pack("{s:s, s:O, s:o}", "verdict", c->has_failed ? "inconsistent" : "consistent",
+	whole = json_pack("{s:s, s:O, s:o}", "verdict",
+		c->has_failed ? "inconsistent" :
+		c->stopped    ? "undecided" :
+				"consistent",
 		"tests", c->reports, "summary", summary);
 	error = json_dumpf(whole, stdout, JSON_INDENT(2));
 	putchar('\n');
@@ -237,10 +241,14 @@ static int litmus(struct command *c, const struct cli_options *o)
 		error = nvw_fail(NVW_E_USAGE, "litmus what? .litmus files, .tsv tables, or folders of them");
 	}
 	error = error ? error : run_tests(c);
+	nvw_stop_reporting();
+	c->stopped = error == NVW_E_STOPPED;
+	error = c->stopped ? 0 : error;
 	if (!error && c->json) {
 		error = print_json(c);
 	} else if (!error) {
 		print_summary(c);
+		fputs(c->stopped ? "UNDECIDED: interrupted, the other tests were not run\n" : "", stdout);
 	}
 	return error || !fflush(stdout) ? error : nvw_fail_errno("cannot write the report");
 }
@@ -262,5 +270,8 @@ int cmd_litmus(int argc, char **argv)
 	json_decref(c.reports);
 	litmus_list_free(&c.tests);
 	cli_options_end(&given);
-	return error ? cli_fail() : c.has_failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return error        ? cli_fail() :
+	       c.has_failed ? STATUS_INCONSISTENT :
+	       c.stopped    ? STATUS_INPUT :
+			      STATUS_CLEAN;
 }

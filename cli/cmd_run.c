@@ -12,7 +12,9 @@
 #include "check/check.h"
 #include "commands.h"
 #include "core/describe.h"
+#include "core/folder.h"
 #include "core/options.h"
+#include "core/stop.h"
 #include "core/units.h"
 #include "output.h"
 #include "race_report.h"
@@ -62,7 +64,6 @@ static int create_pool(struct run *run)
 	const struct cli_session *const s = run->session;
 	const char *const kept = cli_text(&s->given, CLI_pool);
 	struct nvw_pool_params params = {0};
-	char path[4096];
 	int r;
 
 	if (!s->workload->pool) {
@@ -82,13 +83,7 @@ static int create_pool(struct run *run)
 				       kept) :
 			       r;
 	}
-	snprintf(path, sizeof path, "%s/nvwave-run-%ld.pool", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
-		(long)getpid());
-	r = nvw_pool_create(path, &params, &run->pool);
-	if (r == 0) {
-		unlink(path);
-	}
-	return r;
+	return nvw__pool_create_unnamed("run", &params, &run->pool);
 }
 
 static int create_log(struct run *run)
@@ -295,7 +290,11 @@ int cmd_run(int argc, char **argv)
 	}
 	r = r ? r : dump_machine(&session);
 	r = r ? r : execute(&run, &verdict);
-	if (r == 0 || r == NVW_E_INCONSISTENT) {
+	if (r == NVW_E_STOPPED && run.machine) {
+		nvw_stop_reporting();
+		verdict = "UNDECIDED";
+		(void)print(&run, verdict);
+	} else if (r == 0 || r == NVW_E_INCONSISTENT) {
 		const int printed = print(&run, verdict);
 
 		r = printed ? printed : races_of(&run) ? NVW_E_INCONSISTENT : r;

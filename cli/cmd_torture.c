@@ -8,6 +8,7 @@
 #include <litmus/torture.h>
 
 #include "commands.h"
+#include "core/stop.h"
 #include "core/units.h"
 #include "session.h"
 
@@ -18,7 +19,7 @@ struct torture_command {
 	unsigned setting_count;
 	bool json, faults, each;
 	json_t *report; /* a row for each run */
-	bool failed;
+	bool failed, stopped;
 };
 
 static void print_help(void)
@@ -86,7 +87,9 @@ static void print_result(const struct torture_command *c, const struct torture_r
 {
 	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol,
 		(unsigned long long)result->programs, (unsigned long long)result->operations,
-		result->failed ? "FAILED" : "every load was right");
+		result->failed ? "FAILED" :
+		c->stopped     ? "UNDECIDED, interrupted; every load so far was right" :
+				 "every load was right");
 	if (result->failed) {
 		printf("  seed %llu: %s\n", (unsigned long long)result->seed, result->text);
 		print_repetition(c, result);
@@ -98,9 +101,9 @@ static void print_result(const struct torture_command *c, const struct torture_r
 
 static json_t *describe(const struct torture_command *c, const struct torture_result *result)
 {
-	json_t *const row = json_pack("{s:s, s:I, s:I, s:b}", "protocol", c->options.protocol, "programs",
-		(json_int_t)result->programs, "operations", (json_int_t)result->operations, "failed",
-		result->failed);
+	json_t *const row = json_pack("{s:s, s:I, s:I, s:b, s:b}", "protocol", c->options.protocol,
+		"programs", (json_int_t)result->programs, "operations", (json_int_t)result->operations,
+		"failed", result->failed, "interrupted", c->stopped);
 
 	if (c->options.fault) {
 		json_object_set_new(row, "fault", json_string(c->options.fault));
@@ -124,7 +127,8 @@ static int run_programs(struct torture_command *c)
 
 	c->options.shrink = true;
 	r = torture_run(&c->options, &result);
-	if (r < 0) {
+	c->stopped = r == NVW_E_STOPPED;
+	if (r < 0 && !c->stopped) {
 		return r;
 	}
 	c->failed = c->failed || result.failed;
@@ -133,7 +137,7 @@ static int run_programs(struct torture_command *c)
 	} else {
 		print_result(c, &result);
 	}
-	return 0;
+	return r;
 }
 
 /* ---- Faults -------------------------------------------------------------------------------- */
@@ -179,7 +183,11 @@ static int run_faults(struct torture_command *c)
 		}
 	}
 	c->options.fault = NULL;
-	c->failed = c->failed || !found;
+	c->stopped = r == NVW_E_STOPPED;
+	c->failed = c->failed || (!found && !c->stopped);
+	if (c->stopped && !c->json) {
+		printf("%-11s  UNDECIDED, interrupted\n", c->options.protocol);
+	}
 	return r;
 }
 
@@ -215,14 +223,16 @@ int cmd_torture(int argc, char **argv)
 	r = r ? r : parse(&c, &given);
 	c.report = json_array();
 	r = r ? r : run(&c);
+	nvw_stop_reporting();
+	r = c.stopped ? 0 : r;
 	if (r == 0 && c.json) {
 		json_dumpf(c.report, stdout, JSON_INDENT(2));
 		putchar('\n');
 	}
 	json_decref(c.report);
 	cli_options_end(&given);
-	if (r == 0 && fflush(stdout) != 0) {
+	if (r == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
 		r = nvw_fail_errno("cannot write the report");
 	}
-	return r < 0 ? cli_fail() : c.failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return r < 0 ? cli_fail() : c.failed ? STATUS_INCONSISTENT : c.stopped ? STATUS_INPUT : STATUS_CLEAN;
 }

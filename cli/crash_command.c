@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/stop.h"
 #include "crash_command.h"
 #include "html_report.h"
 
@@ -110,24 +111,6 @@ static int show(struct crash_run *r)
 	return 0;
 }
 
-static volatile int interrupted;
-
-static void note_interrupt(int signal)
-{
-	if (++interrupted == 3) {
-		_exit(128 + signal);
-	}
-}
-
-/* The first one ends the exploration in order, the third one at once. */
-static void catch_interrupts(void)
-{
-	const struct sigaction action = {.sa_handler = note_interrupt};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 int crash_check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
@@ -174,8 +157,6 @@ static int test(struct crash_run *r)
 {
 	struct ct_options o = r->request->options;
 
-	catch_interrupts();
-	o.interrupted = &interrupted;
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	const int error = r->request->run       ? r->request->run(r->request->context, &o, &r->result) :
 			  r->request->store_log ? test_foreign(r, &o) :
@@ -191,9 +172,13 @@ static bool is_consistent(const struct crash_run *r)
 {
 	const struct ct_matrix *const x = &r->matrix;
 
-	return r->request->matrix ? x->strict.consistent && x->epoch.consistent && x->buffered.consistent &&
-					    x->eadr.consistent :
-				    r->result.consistent;
+	const struct ct_verdict *const all[] = {&x->strict, &x->epoch, &x->buffered, &x->eadr};
+	bool consistent = r->request->matrix || r->result.consistent;
+
+	for (unsigned i = 0; i < 4 && r->request->matrix; i++) {
+		consistent = consistent && (!all[i]->known || all[i]->consistent);
+	}
+	return consistent;
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
@@ -204,6 +189,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
 	int error = test(&run);
 
+	nvw_stop_reporting();
 	if (!error) {
 		error = show(&run);
 	}
@@ -214,7 +200,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return 2;
 	}
-	return !is_consistent(&run) ? 1 : run.result.interrupted ? 2 : 0;
+	return !is_consistent(&run) ? 1 : run.result.interrupted || run.matrix.interrupted ? 2 : 0;
 }
 
 int crash_store_log(const struct crash_request *request, const char *command, bool json)

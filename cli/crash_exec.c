@@ -13,8 +13,8 @@
 
 #include <nvw/random.h>
 
-#include "../host/folder.h"
 #include "commands.h"
+#include "core/stop.h"
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "session.h"
@@ -23,8 +23,8 @@ enum { WORDS_MAX = 256 };
 
 /* The copy that the program works on, in a folder of its own under the image's name. */
 struct working_copy {
-	char folder[256], path[640];
-	int lock;
+	struct nvw_folder folder;
+	char path[640];
 	char *text; /* of the command, with the copy's path in it */
 	char *words[WORDS_MAX + 1];
 };
@@ -71,11 +71,11 @@ static int make_copy(const char *image, struct working_copy *w)
 	const char *const slash = strrchr(image, '/'), *const name = slash ? slash + 1 : image;
 	int error = *name ? 0 : nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 
-	error = error ? error : host_folder_make("nvwave-pool", w->folder, &w->lock);
+	error = error ? error : nvw_folder_make("pool", true, &w->folder);
 	if (error) {
 		return error;
 	}
-	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder);
+	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder.path);
 
 	snprintf(w->path + n, sizeof w->path - (size_t)n, "%.255s", name);
 	for (char *c = w->path + n; *c != '\0'; c++) {
@@ -86,7 +86,7 @@ static int make_copy(const char *image, struct working_copy *w)
 
 static void drop_copy(struct working_copy *w)
 {
-	host_folder_remove(w->folder, w->lock);
+	nvw_folder_remove(&w->folder);
 	free(w->text);
 }
 
@@ -276,9 +276,6 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 	const int found = crash_record(&r);
 
 	*ret_events = r.events;
-	if (r.interrupted && t->request->options.mode == CT_KILL) {
-		raise(SIGINT); /* the exploration is meant, too */
-	}
 	return found;
 }
 
@@ -349,11 +346,11 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	error = record(t, 0, &events);
 	*ret_result = (struct ct_result){.mode = CT_KILL, .model = CT_MODEL_X86, .consistent = true};
 	error = error < 0 ? error : 0;
-	for (uint64_t i = 0; i < kills && !error && !(o->interrupted && *o->interrupted); i++) {
+	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
 		ret_result->states_tested += !error;
 	}
-	ret_result->interrupted = o->interrupted && *o->interrupted;
+	ret_result->interrupted = nvw_stopping();
 	clock_gettime(CLOCK_MONOTONIC, &ended);
 	ret_result->host_seconds =
 		(double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
@@ -375,8 +372,8 @@ int crash_exec(
 	error = error ? error : make_copy(request->image, &t.copy);
 	error = error ? error : make_command(request->exec, request->image, &t.copy);
 	if (!error) {
-		snprintf(t.log, sizeof t.log, "%s/.log", t.copy.folder);
-		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder);
+		snprintf(t.log, sizeof t.log, "%s/.log", t.copy.folder.path);
+		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder.path);
 		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
 		explored.context = &t;
 		status = crash_store_log(&explored, command, json);

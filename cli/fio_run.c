@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../host/folder.h"
 #include "../host/program.h"
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
@@ -20,26 +19,26 @@ extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 
 int fio_place_begin(struct fio_place *p)
 {
-	*p = (struct fio_place){.folder = ""};
+	*p = (struct fio_place){.job = ""};
 	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
 		return nvw_fail(
 			NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
 	}
-	const int error = host_folder_make("nvwave-fio", p->folder, &p->lock);
+	const int error = nvw_folder_make("fio", true, &p->folder);
 
 	if (error) {
 		return error;
 	}
-	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder);
-	snprintf(p->output, sizeof p->output, "%s/output", p->folder);
-	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder);
+	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder.path);
+	snprintf(p->output, sizeof p->output, "%s/output", p->folder.path);
+	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder.path);
 	return setenv("NVRAM", p->pool, 1) ? nvw_fail_errno("NVRAM") : 0;
 }
 
 void fio_place_end(struct fio_place *p)
 {
-	host_folder_remove(p->folder, p->lock);
-	*p = (struct fio_place){.folder = ""};
+	nvw_folder_remove(&p->folder);
+	*p = (struct fio_place){.job = ""};
 }
 
 /* ---- The job file -------------------------------------------------------------------------------------------------- */
@@ -184,7 +183,7 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 	unsigned n = 0;
 
 	snprintf(word[0], sizeof word[0], "--output=%s", p->output);
-	snprintf(word[1], sizeof word[1], "--aux-path=%s", p->folder);
+	snprintf(word[1], sizeof word[1], "--aux-path=%s", p->folder.path);
 	argv[n++] = fio;
 	argv[n++] = quiet;
 	argv[n++] = format;

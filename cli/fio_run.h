@@ -15,8 +15,8 @@
 
 /* A folder in $TMPDIR (/dev/shm) with the job file, fio's output, its saved states and the file that it works on. */
 struct fio_place {
-	char folder[256], job[288], output[288], pool[288];
-	int lock; /* of the folder */
+	struct nvw_folder folder;
+	char job[288], output[288], pool[288];
 };
 
 /* NVW_E_USAGE if there is no fio, NVW_E_USAGE or NVW_E_SYSTEM if no folder can be made. Sets the environment's NVRAM to the pool. */

@@ -20,6 +20,7 @@
 #include <nvw/random.h>
 
 #include "commands.h"
+#include "core/stop.h"
 #include "crash_exec.h"
 #include "fio_run.h"
 #include "session.h"
@@ -39,14 +40,6 @@ struct verify {
 	uint64_t kill_count, states, lost;
 	struct kill kill[KILLS_MAX];
 };
-
-static volatile int interrupted;
-
-static void note_interrupt(int number)
-{
-	(void)number;
-	interrupted = 1;
-}
 
 /* ---- Recorded runs ---------------------------------------------------------------------------------------------- */
 
@@ -83,11 +76,10 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 		.judged = true};
 
 	snprintf(output, sizeof output, "--output=%s", v->place.output);
-	snprintf(aux, sizeof aux, "--aux-path=%s", v->place.folder);
+	snprintf(aux, sizeof aux, "--aux-path=%s", v->place.folder.path);
 	unlink(v->place.pool);
 	const int found = crash_record(&r);
 
-	interrupted = interrupted || r.interrupted;
 	*ret_events = r.events;
 	*ret_flushes = 0;
 	if ((kill_at == 0 || WIFEXITED(r.status)) && fio_check(&v->place, r.status)) {
@@ -136,7 +128,7 @@ static int explore(struct verify *v, struct kill *k, uint64_t seed)
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 		.unexplained = true,
-		.interrupted = &interrupted};
+	};
 
 	result = (struct ct_result){0};
 	const int error = ct_run_foreign(&foreign, &options, &result);
@@ -173,7 +165,7 @@ static void make_check(struct verify *v)
 		"check() { NVRAM=\"$1\" PMEM_IS_PMEM_FORCE=1 fio --readonly --eta=never --section=check --output=/dev/null "
 		"--aux-path='%s' '%s' 2>\"$1.said\"; status=$?; "
 		"sed -e '/refusing to write/d' -e 's/ at file [^ ]*/ at/' \"$1.said\"; return $status; }; check",
-		v->place.folder, v->place.job);
+		v->place.folder.path, v->place.job);
 }
 
 static int run_kills(struct verify *v)
@@ -186,7 +178,7 @@ static int run_kills(struct verify *v)
 	if (!error && v->blocks == 0) {
 		error = nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
 	}
-	for (uint64_t i = 0; i < kills && !error && !interrupted; i++) {
+	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		struct kill *const k = &v->kill[i];
 
 		k->event = 1 + nvw_random_below(&random, v->events);
@@ -195,7 +187,7 @@ static int run_kills(struct verify *v)
 		v->states += k->states;
 		v->lost += k->lost;
 	}
-	if (!error && !interrupted && v->states == 0) {
+	if (!error && !nvw_stopping() && v->states == 0) {
 		error = nvw_fail(NVW_E_INPUT,
 			"nothing was verified: no kill came after an acknowledged block, of %llu that the job writes",
 			(unsigned long long)v->blocks);
@@ -212,11 +204,14 @@ static void print_text(const struct verify *v)
 	printf("%s   %llu of %llu states after %llu kills%s\n"
 	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
 	       "  killed at  acknowledged  states  lost\n",
-		v->lost ? "INCONSISTENT" : "CONSISTENT", (unsigned long long)(v->lost ? v->lost : v->states),
-		(unsigned long long)v->states, (unsigned long long)v->kill_count,
-		interrupted ? ", interrupted" : "", v->version[0] ? v->version : "fio", m->name,
-		cli_domain_name(m), (unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
-		(unsigned long long)v->blocks, (unsigned long long)v->events);
+		v->lost        ? "INCONSISTENT" :
+		nvw_stopping() ? "UNDECIDED" :
+				 "CONSISTENT",
+		(unsigned long long)(v->lost ? v->lost : v->states), (unsigned long long)v->states,
+		(unsigned long long)v->kill_count, nvw_stopping() ? ", interrupted" : "",
+		v->version[0] ? v->version : "fio", m->name, cli_domain_name(m), (unsigned long long)m->seed,
+		v->request->fault ? ", fault no-drain" : "", (unsigned long long)v->blocks,
+		(unsigned long long)v->events);
 	for (uint64_t i = 0; i < v->kill_count; i++) {
 		const struct kill *const k = &v->kill[i];
 
@@ -241,9 +236,13 @@ static int print_json(const struct verify *v)
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o}", "test",
 		"verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
 		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
-		"verdict", v->lost ? "inconsistent" : "consistent", "blocks", (json_int_t)v->blocks, "events",
-		(json_int_t)v->events, "states", (json_int_t)v->states, "lost", (json_int_t)v->lost,
-		"interrupted", interrupted, "kills", kills);
+		"verdict",
+		v->lost        ? "inconsistent" :
+		nvw_stopping() ? "undecided" :
+				 "consistent",
+		"blocks", (json_int_t)v->blocks, "events", (json_int_t)v->events, "states",
+		(json_int_t)v->states, "lost", (json_int_t)v->lost, "interrupted", nvw_stopping(), "kills",
+		kills);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
@@ -267,13 +266,13 @@ static int begin(struct verify *v)
 	if (!error && v->request->kills > KILLS_MAX) {
 		error = nvw_fail(NVW_E_USAGE, "--kills: at most %d", KILLS_MAX);
 	}
-	if (!error && strchr(v->place.folder, '\'') != NULL) {
-		error = nvw_fail(
-			NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s", v->place.folder);
+	if (!error && strchr(v->place.folder.path, '\'') != NULL) {
+		error = nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",
+			v->place.folder.path);
 	}
-	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder);
-	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder);
-	snprintf(v->scratch, sizeof v->scratch, "%s/scratch", v->place.folder);
+	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder.path);
+	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder.path);
+	snprintf(v->scratch, sizeof v->scratch, "%s/scratch", v->place.folder.path);
 	make_check(v);
 	return error ? error : fio_write_job(&v->place, "verify", &lines);
 }
@@ -281,18 +280,21 @@ static int begin(struct verify *v)
 int fio_verify(const struct fio_request *request)
 {
 	static struct verify v;
-	const struct sigaction action = {.sa_handler = note_interrupt};
 
 	v = (struct verify){.request = request};
 	int error = begin(&v);
 
-	sigaction(SIGINT, &action, NULL);
 	error = error ? error : run_kills(&v);
+	error = error == NVW_E_STOPPED ? 0 : error;
+	nvw_stop_reporting();
 	fio_place_end(&v.place);
 	if (!error && request->json) {
 		error = print_json(&v);
 	} else if (!error) {
 		print_text(&v);
 	}
-	return error ? cli_fail() : v.lost ? STATUS_INCONSISTENT : interrupted ? STATUS_INPUT : STATUS_CLEAN;
+	return error          ? cli_fail() :
+	       v.lost         ? STATUS_INCONSISTENT :
+	       nvw_stopping() ? STATUS_INPUT :
+				STATUS_CLEAN;
 }

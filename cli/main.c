@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/stop.h"
 #include "core/units.h"
 
 static const struct {
@@ -61,6 +62,7 @@ static void occupy_standard_files(void)
 int main(int argc, char **argv)
 {
 	occupy_standard_files();
+	nvw_stop_catch();
 	if (argc < 2) {
 		return usage(stderr, STATUS_INPUT);
 	}

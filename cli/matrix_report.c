@@ -18,7 +18,7 @@ static const char *scope_name(const struct ct_barrier *b, unsigned by)
 
 static const char *word(const struct ct_verdict *v)
 {
-	return v->consistent ? "consistent" : "INCONSISTENT";
+	return !v->known ? "UNDECIDED" : v->consistent ? "consistent" : "INCONSISTENT";
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
@@ -38,18 +38,22 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
 		to);
 	for (unsigned i = 0; i < 3; i++) {
-		if (!rows[i].verdict->consistent) {
+		if (rows[i].verdict->known && !rows[i].verdict->consistent) {
 			fprintf(to, "%s: %s (%llu of %llu states)\n", rows[i].name, rows[i].verdict->text,
 				(ull)rows[i].verdict->states_failing, (ull)rows[i].verdict->states_distinct);
 		}
 	}
-	if (!x->eadr.consistent) {
+	if (x->eadr.known && !x->eadr.consistent) {
 		fprintf(to, "eadr: %s\n", x->eadr.text);
 	}
 }
 
 static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, FILE *to)
 {
+	if (b->tried == 0) {
+		fputs("UNDECIDED\n", to);
+		return;
+	}
 	if (b->spare == 0) {
 		const struct ct_verdict *const v = &b->narrower[0][b->narrower[0][0].consistent];
 
@@ -95,6 +99,9 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 	if (x->unlisted > 0) {
 		fprintf(to, "and barriers at further places\n");
 	}
+	if (x->interrupted) {
+		fputs("UNDECIDED: interrupted, so not all verdicts are known\n", to);
+	}
 	fputs("\"Nothing failed\" is what this run's stores show: other inputs may need the barrier.\n", to);
 }
 
@@ -102,7 +109,10 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 
 static json_t *verdict_json(const struct ct_verdict *v)
 {
-	return json_pack("{s:s, s:I, s:I, s:s}", "verdict", v->consistent ? "consistent" : "inconsistent",
+	return json_pack("{s:s, s:I, s:I, s:s}", "verdict",
+		!v->known     ? "undecided" :
+		v->consistent ? "consistent" :
+				"inconsistent",
 		"states_distinct", (json_int_t)v->states_distinct, "states_failing",
 		(json_int_t)v->states_failing, "text", v->text);
 }
@@ -131,14 +141,14 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 	for (unsigned i = 0; i < x->count; i++) {
 		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
 	}
-	json_t *const o =
-		json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:o}",
-			"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",
-			(json_int_t)h->seed, "mutation", h->mutation, "sim_time_ns",
-			(double)x->sim_time_ps / 1000, "stores", (json_int_t)x->stores, "barriers_met",
-			(json_int_t)x->barriers_met, "acknowledged", (json_int_t)x->acks, "models", "strict",
-			verdict_json(&x->strict), "epoch", verdict_json(&x->epoch), "buffered-epoch",
-			verdict_json(&x->buffered), "eadr", verdict_json(&x->eadr), "barriers", barriers);
+	json_t *const o = json_pack(
+		"{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:b, s:o}", "workload",
+		h->workload, "machine", h->machine, "protocol", h->protocol, "seed", (json_int_t)h->seed,
+		"mutation", h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000, "stores",
+		(json_int_t)x->stores, "barriers_met", (json_int_t)x->barriers_met, "acknowledged",
+		(json_int_t)x->acks, "models", "strict", verdict_json(&x->strict), "epoch",
+		verdict_json(&x->epoch), "buffered-epoch", verdict_json(&x->buffered), "eadr",
+		verdict_json(&x->eadr), "interrupted", x->interrupted, "barriers", barriers);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");

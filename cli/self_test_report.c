@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "core/stop.h"
 #include "crash_command.h"
 #include "registry.h"
 
@@ -48,6 +49,7 @@ static int add(const struct nvw_workload *w, const struct emu_config *config,
 	sum->found += one.found;
 	sum->clean += one.clean;
 	sum->alarms += one.alarms;
+	sum->interrupted = one.interrupted;
 	return error;
 }
 
@@ -58,7 +60,7 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 	struct ct_self_test sum = {0};
 	int error = 0;
 
-	for (unsigned i = 0; nvw_workloads[i] && !error && workload == NULL; i++) {
+	for (unsigned i = 0; nvw_workloads[i] && !error && !sum.interrupted && workload == NULL; i++) {
 		if (nvw_workloads[i]->check != NULL) {
 			error = add(nvw_workloads[i], config, options, &r, &sum);
 		}
@@ -67,18 +69,18 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 		error = add(workload, config, options, &r, &sum);
 	}
 	if (!error && json) {
-		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "mutations", (int)sum.mutations,
+		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:b, s:o}", "mutations", (int)sum.mutations,
 			"found", (int)sum.found, "clean_tests", (int)sum.clean, "false_alarms",
-			(int)sum.alarms, "tests", r.rows);
+			(int)sum.alarms, "interrupted", sum.interrupted, "tests", r.rows);
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
 		json_decref(o);
 	} else if (!error) {
-		printf("\n%u of %u mutations found (%.0f %%), %u false alarms in %u tests of the structures as they are\n",
-			sum.found, sum.mutations, sum.mutations ? 100.0 * sum.found / sum.mutations : 100.0,
-			sum.alarms, sum.clean);
+		printf("\n%s%u of %u mutations found (%.0f %%), %u false alarms in %u tests of the structures as they are\n",
+			sum.interrupted ? "UNDECIDED, interrupted: " : "", sum.found, sum.mutations,
+			sum.mutations ? 100.0 * sum.found / sum.mutations : 100.0, sum.alarms, sum.clean);
 	}
 	*ret_good = sum.found == sum.mutations && sum.alarms == 0;
-	return error;
+	return !error && *ret_good && sum.interrupted ? nvw_stop_error() : error;
 }

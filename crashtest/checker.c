@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkers from elsewhere. See checker.h. */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +66,7 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 /* The file of this process. */
 struct state_file {
 	pid_t pid;
-	char path[192];
+	char path[NVW__FOLDER_PATH + 32];
 	uint8_t *map;
 	uint64_t bytes;
 	dev_t device;
@@ -84,7 +83,7 @@ static int make_file(struct state_file *f, const struct ct_checker *c)
 	}
 	f->pid = getpid();
 	f->bytes = c->bytes;
-	snprintf(f->path, sizeof f->path, "%s/state-%d", c->dir, (int)f->pid);
+	snprintf(f->path, sizeof f->path, "%s/state-%d", c->folder.path, (int)f->pid);
 	unlink(f->path);
 	const int fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
@@ -328,21 +327,6 @@ int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_ack
 
 /* ---- Beginning and end ---------------------------------------------------------------------------------------- */
 
-static int make_dir(struct ct_checker *c)
-{
-	const char *const tmp = getenv("TMPDIR");
-
-	/* Memory rather than a disk: the files are written once a state. */
-	snprintf(c->dir, sizeof c->dir, "%s/nvwave-check-XXXXXX", tmp && *tmp ? tmp : "/dev/shm");
-	if (mkdtemp(c->dir) == NULL) {
-		snprintf(c->dir, sizeof c->dir, "/tmp/nvwave-check-XXXXXX");
-		if (mkdtemp(c->dir) == NULL) {
-			return nvw_fail_errno("%s", c->dir);
-		}
-	}
-	return 0;
-}
-
 static bool is_in_path(const char *name)
 {
 	const char *at = getenv("PATH");
@@ -383,7 +367,8 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 	if (command != NULL) {
 		int error = check_command(command);
 
-		error = error ? error : make_dir(&c);
+		/* In memory rather than on a disk: the files are written once a state. */
+		error = error ? error : nvw_folder_make("check", true, &c.folder);
 		*ret_checker = c;
 		return error;
 	}
@@ -403,18 +388,7 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 
 void ct_checker_destroy(struct ct_checker *c)
 {
-	DIR *const dir = c->dir[0] ? opendir(c->dir) : NULL;
-	const struct dirent *entry;
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] != '.') {
-			unlinkat(dirfd(dir), entry->d_name, 0);
-		}
-	}
-	if (dir != NULL) {
-		closedir(dir);
-		rmdir(c->dir);
-	}
+	nvw_folder_remove(&c->folder);
 	if (c->library != NULL) {
 		dlclose(c->library);
 	}

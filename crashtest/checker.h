@@ -11,15 +11,17 @@
 
 #include <nvw/checker.h>
 
+#include "core/folder.h"
+
 #include "crash.h"
 
 struct ct_checker {
 	const char *command; /* run by sh with the path as its last argument; NULL: */
 	void *library;       /* of dlopen() */
 	int (*check)(struct nvw_check *check);
-	uint64_t bytes;      /* of the file; the image may be a little longer, to whole lines */
-	unsigned timeout_ms; /* of a command, in wall-clock time */
-	char dir[128];       /* of the files, one a process */
+	uint64_t bytes;           /* of the file; the image may be a little longer, to whole lines */
+	unsigned timeout_ms;      /* of a command, in wall-clock time */
+	struct nvw_folder folder; /* of the files, one a process */
 };
 
 /* One of command and library_path is given; strings stay the caller's. NVW_E_USAGE if the object is none. */

@@ -76,9 +76,8 @@ struct ct_options {
 	 * which of them lost what, one is tested. They have different data, so what is skipped is not covered. */
 	bool symmetric;
 	unsigned shard, shards; /* tests part shard (from 1) of shards; 0: all */
-	/* file to continue from if it is there, and to write when interrupted; NULL: none */
+	/* file to continue from if it is there, and to write when told to stop; NULL: none */
 	const char *resume;
-	const volatile int *interrupted; /* not 0: stop soon, with what there is by then; may be NULL */
 	/* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
 	const char *save;
 	bool nested;         /* recovery is crashed before each of its own writes as well; not in kill mode */
@@ -222,7 +221,7 @@ struct ct_result {
 	double states_possible;      /* sum over instants, without those that an earlier instant had */
 	double states_possible_log2; /* the same as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* otherwise it is a bound */
-	bool interrupted;            /* by the caller: not all of the budget was used */
+	bool interrupted;            /* told to stop (core/stop.h): not all of the budget was used */
 	uint64_t states_planned;     /* how many the budget comes to */
 	unsigned shard, shards;
 	bool gave_up;                            /* too many workers died: not all of the budget was used */
@@ -351,6 +350,7 @@ struct ct_trial {
 
 struct ct_self_test {
 	unsigned mutations, found, clean, alarms;
+	bool interrupted; /* told to stop: the counts are of what was tried by then */
 };
 
 /*
@@ -365,6 +365,7 @@ NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct 
 /* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
 
 struct ct_verdict {
+	bool known; /* false: told to stop before */
 	bool consistent;
 	uint64_t states_distinct, states_failing;
 	char text[CT_TEXT_BYTES]; /* of the first finding */
@@ -393,6 +394,7 @@ struct ct_matrix {
 	uint64_t sim_time_ps, stores, barriers_met, acks;
 	double host_seconds;
 	struct ct_verdict strict, epoch, buffered, eadr; /* strict to buffered: with device and adr domain */
+	bool interrupted;                                /* told to stop: not all verdicts are known */
 	unsigned count, unlisted;
 	struct ct_barrier barrier[CT_BARRIERS_MAX];
 };

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/stop.h"
+
 #include "cause.h"
 #include "explain.h"
 #include "finding.h"
@@ -635,11 +637,11 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 		explain(&x, from, judging);
 		_exit(x.error ? 1 : 0);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-		*ret_error = nvw_fail_errno("cannot start a process");
+	*ret_error = pid < 0 ? nvw_fail_errno("cannot start a process") : nvw_stop_wait(pid, &status);
+	if (*ret_error) {
+		*ret_error = *ret_error == NVW_E_STOPPED ? 0 : *ret_error; /* known, if not explained */
 		return true;
 	}
-	*ret_error = 0;
 	return WIFEXITED(status);
 }
 

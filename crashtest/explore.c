@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/stop.h"
+
 #include "checkpoint.h"
 #include "explain.h"
 #include "finding.h"
@@ -23,7 +25,8 @@ enum {
 	DEATHS_MAX = 100, /* of a range's workers: each costs a fork, and it is one bug most of the time */
 	JOBS_MAX = 64,
 	CHECKPOINT_SECONDS = 30,
-	SEEN_MAX = 1 << 22, /* hashes of 8 bytes a worker */
+	STOP_SECONDS_100 = 40, /* of a second, for a worker to come to the end of its state */
+	SEEN_MAX = 1 << 22,    /* hashes of 8 bytes a worker */
 };
 
 struct exploration {
@@ -34,7 +37,7 @@ struct exploration {
 	uint64_t draws; /* of the shard */
 	uint64_t identity;
 	double began, written;
-	bool stopping;
+	bool stopping, torn; /* torn: a worker was killed within a state */
 	struct ct_result *result;
 };
 
@@ -319,6 +322,22 @@ static void stop_workers(struct exploration *x)
 	}
 }
 
+/* Those whose state takes too long. It counts as not tested, and there is no going on from what they leave. */
+static void kill_late(struct exploration *x)
+{
+	for (unsigned i = 0; i < x->jobs && 100 * nvw_stop_seconds() > STOP_SECONDS_100; i++) {
+		struct ct_worker *const w = &x->worker[i];
+
+		if (w->pid > 0) {
+			kill(w->pid, SIGKILL);
+			waitpid(w->pid, NULL, 0);
+			w->pid = 0;
+			w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
+			x->torn = true;
+		}
+	}
+}
+
 static int run_workers(struct exploration *x)
 {
 	const struct ct_options *const o = &x->e->options;
@@ -332,8 +351,8 @@ static int run_workers(struct exploration *x)
 	while (!error && !all_done(x)) {
 		usleep(pause_us);
 		pause_us = pause_us < 20000 ? pause_us * 2 : pause_us;
-		if (o->interrupted != NULL && *o->interrupted && !x->stopping) {
-			stop_workers(x);
+		if (nvw_stopping()) {
+			x->stopping ? kill_late(x) : stop_workers(x);
 		}
 		for (unsigned i = 0; i < x->jobs && !error; i++) {
 			error = look_after(x, &x->worker[i]);
@@ -344,7 +363,10 @@ static int run_workers(struct exploration *x)
 		}
 		tell(x, "exploring", tested(x), x->draws);
 	}
-	if (!error && o->resume != NULL && x->stopping) {
+	if (!error && o->resume != NULL && x->torn) {
+		fprintf(stderr, "nvwave: note: %s stays as it was: a state took too long to wait for\n",
+			o->resume);
+	} else if (!error && o->resume != NULL && x->stopping) {
 		error = ct_checkpoint_write(o->resume, x->identity, &x->plan, x->worker, x->jobs);
 	} else if (!error && o->resume != NULL) {
 		unlink(o->resume);
@@ -502,6 +524,10 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		x->began = ct_wall_seconds();
 		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained;
 			i++) {
+			if (nvw_stopping()) {
+				ret_result->interrupted = true;
+				break;
+			}
 			tell(x, "explaining", i, ret_result->finding_count);
 			if (e->head != NULL) {
 				ct_finding_name(&e->options, i, &ret_result->finding[i]);

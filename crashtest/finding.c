@@ -17,6 +17,7 @@
 #include <emu.h>
 
 #include "core/options.h"
+#include "core/stop.h"
 
 #include "finding.h"
 #include "group.h"
@@ -367,6 +368,11 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	int status;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (nvw_stopping()) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return nvw_stop_error();
+		}
 		if (!shared->finding.hung && ct_over_limit(pid, 0, wall, timeout_ms)) {
 			shared->finding.hung = true;
 			ct_end_hanging(pid, &shared->frames);

@@ -324,7 +324,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 		close(log_fd);
 	}
 	free(image);
-	return error;
+	return ct_or_undecided(error, &o, ret_result);
 }
 
 void ct_result_add(struct ct_result *sum, struct ct_result *r)

@@ -22,6 +22,8 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
+#include "core/stop.h"
+
 #include "explain.h"
 #include "finding.h"
 #include "group.h"
@@ -227,7 +229,7 @@ static int run_trials(struct killing *k)
 {
 	int error = 0;
 
-	while (!error && k->done < k->options->states) {
+	while (!error && k->done < k->options->states && !nvw_stopping()) {
 		const struct ct_progress p = {.what = "killing",
 			.done = k->done,
 			.total = k->options->states,
@@ -390,8 +392,10 @@ static int kill_all(struct killing *k)
 		return error;
 	}
 	gather(k);
+	k->result->interrupted = nvw_stopping();
+	k->result->states_planned = k->options->states;
 	k->result->explore_seconds = ct_wall_seconds() - k->began;
-	for (unsigned i = 0; i < k->result->finding_count && !error; i++) {
+	for (unsigned i = 0; i < k->result->finding_count && !error && !nvw_stopping(); i++) {
 		ct_finding_name(k->options, i, &k->result->finding[i]);
 		error = explain(k, &k->result->finding[i]);
 	}

@@ -174,6 +174,16 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	return 0;
 }
 
+int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *result)
+{
+	if (error != NVW_E_STOPPED) {
+		return error;
+	}
+	*result = (struct ct_result){
+		.mode = options->mode, .model = options->model, .consistent = true, .interrupted = true};
+	return 0;
+}
+
 int ct_run(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
 	struct ct_options o = *options;
@@ -182,6 +192,7 @@ int ct_run(const struct ct_subject *subject, const struct ct_options *options, s
 	if (error) {
 		return error;
 	}
-	return o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) :
-				   ct_run_logged(subject, &o, ret_result);
+	return ct_or_undecided(o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) :
+						   ct_run_logged(subject, &o, ret_result),
+		&o, ret_result);
 }

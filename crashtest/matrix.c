@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/stop.h"
+
 #include "modes.h"
 #include "process.h"
 #include "stores.h"
@@ -185,9 +187,13 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 		return error;
 	}
 	ct_result_free(&result);
+	if (result.interrupted && result.consistent) {
+		return nvw_stop_error();
+	}
 	x->result->stores = result.stores;
 	x->result->barriers_met = result.barriers;
 	x->result->acks = result.acks;
+	ret_verdict->known = true;
 	ret_verdict->consistent = result.consistent;
 	ret_verdict->states_distinct = result.states_distinct;
 	ret_verdict->states_failing = result.states_failing;
@@ -294,10 +300,13 @@ int ct_run_matrix(
 		error = ct_logged_create(subject, &x.options, &x.logged);
 	}
 	if (error) {
-		return error;
+		ret_matrix->interrupted = error == NVW_E_STOPPED;
+		return ret_matrix->interrupted ? 0 : error;
 	}
 	ret_matrix->sim_time_ps = x.logged.shared->end_ps - x.logged.shared->begin_ps;
 	error = run(&x);
+	ret_matrix->interrupted = error == NVW_E_STOPPED;
+	error = ret_matrix->interrupted ? 0 : error;
 	ct_logged_destroy(&x.logged);
 	ret_matrix->host_seconds = ct_wall_seconds() - x.began;
 	return error;

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/stop.h"
+
 #include "process.h"
 
 static double seconds_of(clockid_t clock)
@@ -44,6 +46,7 @@ void ct_child_begin(void)
 	const struct rlimit no_core = {0, 0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	nvw_stop_leave_to_parent();
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (unsigned i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {
 		signal(fatal[i], SIG_DFL);

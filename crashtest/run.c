@@ -12,6 +12,9 @@
 
 #include <emu.h>
 
+#include "core/folder.h"
+#include "core/stop.h"
+
 #include "process.h"
 #include "run.h"
 
@@ -19,7 +22,7 @@
 
 void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n)
 {
-	snprintf(ret_path, n, "%s/pool-%u", bench->dir, slot);
+	snprintf(ret_path, n, "%s/pool-%u", bench->folder.path, slot);
 }
 
 /* Creates the pool once, keeps its bytes: every run begins with the very same ones. */
@@ -58,17 +61,17 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 {
 	const struct nvw_workload *w = subject->workload;
 	struct ct_bench b = {.subject = subject};
-	const char *tmp = getenv("TMPDIR");
+	int error;
 
 	if (w->pool == NULL || w->check == NULL) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s keeps nothing in NVRAM: there is nothing that a crash could break", w->name);
 	}
-	snprintf(b.dir, sizeof b.dir, "%s/nvwave-crash-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (mkdtemp(b.dir) == NULL) {
-		return nvw_fail_errno("%s", b.dir);
+	error = nvw_folder_make("crash", false, &b.folder);
+	if (error) {
+		return error;
 	}
-	int error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
+	error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
 
 	if (!error) {
 		error = make_initial(&b);
@@ -83,13 +86,7 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 
 void ct_bench_destroy(struct ct_bench *b)
 {
-	char path[512];
-
-	for (unsigned slot = 0; slot < 65; slot++) {
-		ct_bench_pool_path(b, slot, path, sizeof path);
-		unlink(path);
-	}
-	rmdir(b->dir);
+	nvw_folder_remove(&b->folder);
 	if (b->plan != NULL && b->subject->workload->dispose != NULL) {
 		b->subject->workload->dispose(b->plan);
 	}
@@ -313,10 +310,10 @@ int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 	if (error) {
 		return error;
 	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			return nvw_fail_errno("the emulation is lost");
-		}
+	const int lost = nvw_stop_wait(pid, &status);
+
+	if (lost) {
+		return lost;
 	}
 	if (shared->error) {
 		return nvw_fail(shared->error, "%s", shared->message);

@@ -7,14 +7,16 @@
 
 #include <sys/types.h>
 
+#include "core/folder.h"
+
 #include "crash.h"
 
 /* What is prepared once for all runs of a crash test. */
 struct ct_bench {
 	const struct ct_subject *subject;
 	void *plan;
-	char dir[256];    /* of files, removed at the end */
-	uint8_t *initial; /* the bytes of the new pool */
+	struct nvw_folder folder; /* of the pools */
+	uint8_t *initial;         /* the bytes of the new pool */
 	uint64_t bytes;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/stop.h"
 
 #include "crash.h"
 #include "process.h"
@@ -94,6 +95,9 @@ static int try(struct self_test *t, int mutation, const char *way, const char *o
 		return error;
 	}
 	ct_result_free(&result);
+	if (result.interrupted) {
+		return nvw_stop_error();
+	}
 	trial.mutation = mutation < 0 ? NULL : subject.workload->mutations[mutation].name;
 	trial.as_expected = result.consistent == (mutation < 0);
 	trial.states_distinct = result.states_distinct;
@@ -175,5 +179,6 @@ int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *
 	}
 	free(copy);
 	*ret_sum = t.sum;
-	return error;
+	ret_sum->interrupted = error == NVW_E_STOPPED;
+	return ret_sum->interrupted ? 0 : error;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/stop.h"
 
 #include "crash.h"
 
@@ -56,11 +57,6 @@ static bool fails(const struct ct_subject *subject, const struct ct_options *opt
 	return failed;
 }
 
-static bool stopped(const struct ct_options *o)
-{
-	return o->interrupted != NULL && *o->interrupted;
-}
-
 static void tell(const struct ct_options *o, uint64_t count)
 {
 	const struct ct_progress p = {.what = "fewest operations", .done = count};
@@ -87,12 +83,12 @@ void ct_find_fewest(
 	most = nvw_option_u64(subject->options, "count");
 	o.progress = NULL;
 	/* Upwards: small runs are quick, and more of their states are tested. */
-	for (failing = 1; failing < most && !stopped(options) && !fails(subject, &o, failing); failing *= 2) {
+	for (failing = 1; failing < most && !nvw_stopping() && !fails(subject, &o, failing); failing *= 2) {
 		tell(options, failing);
 		passing = failing;
 	}
 	failing = failing < most ? failing : most;
-	while (failing - passing > 1 + failing / 16 && !stopped(options)) {
+	while (failing - passing > 1 + failing / 16 && !nvw_stopping()) {
 		const uint64_t middle = passing + (failing - passing) / 2;
 
 		tell(options, middle);
@@ -102,5 +98,5 @@ void ct_find_fewest(
 			passing = middle;
 		}
 	}
-	result->fewest_operations = failing;
+	result->fewest_operations = nvw_stopping() ? 0 : failing;
 }

@@ -306,8 +306,6 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 
 	ct_child_begin();
 	ct_frames_catch(&shared->frames);
-	signal(SIGINT, SIG_IGN); /* the parent decides */
-	signal(SIGTERM, SIG_IGN);
 	m->seen = NULL;
 	int error = own_image(m);
 

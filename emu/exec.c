@@ -18,6 +18,7 @@
 
 #include <nvw/random.h>
 
+#include "core/stop.h"
 #include "fiber.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -536,6 +537,10 @@ int emu_run_events(struct nvw_machine *m)
 
 	while (x->event_count && !m->error) {
 		struct emu_event event;
+
+		if (__builtin_expect(nvw_stopping(), 0)) {
+			return m->error = nvw_stop_error();
+		}
 
 		if (x->events[0].time > m->cut.time_ps) {
 			cut_power(m);

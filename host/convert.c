@@ -223,7 +223,7 @@ static int map_spool(struct converter *c)
 	if (c->spool_bytes == 0) {
 		return 0;
 	}
-	snprintf(path, sizeof path, "%s/spool", c->s->folder);
+	snprintf(path, sizeof path, "%s/spool", c->s->folder.path);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *const at = fd >= 0 ? mmap(NULL, c->spool_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,7 +16,8 @@
 #include <unistd.h>
 
 #include "exec.h"
-#include "folder.h"
+#include "core/folder.h"
+#include "core/stop.h"
 #include "preload.h"
 #include "program.h"
 
@@ -68,22 +71,17 @@ enum { PASSED = sizeof passed / sizeof *passed };
 static struct {
 	volatile pid_t pid; /* a group's with a minus */
 	volatile int seen;  /* the last signal that was passed on */
-	volatile int late;  /* signals after the run */
 	bool held;
 	struct sigaction before[PASSED];
 	sigset_t mask;
 } running;
 
-/*
- * What the terminal sends, it sends to the program as well, unless that has a group of its own. After the run the report
- * is still to be written, which may take a while: the first signal may be one more of those that have ended the program.
- */
+/* What the terminal sends, it sends to the program as well, unless that has a group of its own. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (running.pid == 0 && running.late++ > 0) {
-		signal(number, SIG_DFL);
-		raise(number);
+	if (number != SIGQUIT) {
+		nvw_stop_note(number);
 	}
 	if (running.pid != 0) {
 		running.seen = number;
@@ -104,7 +102,7 @@ static void hold_signals(void)
 		sigaddset(&set, passed[i]);
 	}
 	sigprocmask(SIG_BLOCK, &set, &running.mask);
-	running.seen = running.late = 0;
+	running.seen = 0;
 	running.held = true;
 	for (unsigned i = 0; i < PASSED; i++) {
 		sigaction(passed[i], NULL, &running.before[i]);
@@ -161,7 +159,7 @@ static int make_file(const struct host_session *s, const char *name, off_t bytes
 {
 	char path[300];
 
-	snprintf(path, sizeof path, "%s/%s", s->folder, name);
+	snprintf(path, sizeof path, "%s/%s", s->folder.path, name);
 	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd >= 0 && ftruncate(fd, bytes)) {
@@ -187,7 +185,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		close(spool);
 	}
 	if (at == MAP_FAILED || spool < 0) {
-		return nvw_fail_errno("%s", s->folder);
+		return nvw_fail_errno("%s", s->folder.path);
 	}
 	s->control = at;
 	s->control->version = HOST_VERSION;
@@ -229,7 +227,7 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 	if (error) {
 		return error;
 	}
-	error = host_folder_make("nvwave-exec", ret_session->folder, &ret_session->lock);
+	error = nvw_folder_make("exec", true, &ret_session->folder);
 	error = error ? error : make_control(ret_session, o);
 	if (error) {
 		host_session_end(ret_session);
@@ -246,7 +244,7 @@ void host_session_end(struct host_session *s)
 		s->control->closed = true;
 		munmap(s->control, sizeof *s->control);
 	}
-	host_folder_remove(s->folder, s->lock);
+	nvw_folder_remove(&s->folder);
 	*s = (struct host_session){0};
 }
 
@@ -316,7 +314,7 @@ static int check_program(const char *name)
 
 /* ---- Processes ---------------------------------------------------------------------------------------------------------------- */
 
-enum { CHILDREN_MAX = 64 };
+enum { CHILDREN_MAX = 64, WAIT_MS = 50 };
 
 static unsigned children(pid_t pid[CHILDREN_MAX])
 {
@@ -382,7 +380,7 @@ static void set_preload(const char *library)
 static void enter_program(const struct host_session *s, const char *library, char *const argv[], int failed)
 {
 	set_preload(library);
-	setenv(HOST_SESSION_VARIABLE, s->folder, 1);
+	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
 	if (s->apart) {
 		setpgid(0, 0);
 		s->control->group = getpid();
@@ -423,14 +421,25 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 	return error ? -1 : pid;
 }
 
-/* Until it ends; what it has orphaned may end before. */
+/* Until it ends; what it has orphaned may end before. Told to stop, it has half a second for that. */
 static void wait_for(pid_t pid, int *ret_status)
 {
-	pid_t ended;
+	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	pid_t ended = 0;
+	int status;
 
-	do {
-		ended = waitpid(-1, ret_status, 0);
-	} while (ended != pid && (ended > 0 || errno == EINTR));
+	while (ended != pid && ended >= 0) {
+		if (nvw_stop_seconds() > 0.5) {
+			kill(running.pid ? running.pid : pid, SIGKILL);
+		}
+		poll(&p, 1, p.fd < 0 ? 1 : WAIT_MS);
+		ended = waitpid(-1, &status, WNOHANG);
+		*ret_status = ended == pid ? status : *ret_status;
+	}
+	if (p.fd >= 0) {
+		close(p.fd);
+	}
+	nvw_stop_reporting();
 }
 
 /* What still runs is not waited for; its record ends here, between two events. */
@@ -468,7 +477,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 		wait_for(pid, &s->status);
 		s->seconds = 1e-9 * (double)(raw_ns() - began);
 		close_record(s->control);
-		const unsigned left = left_running(before, n, s->alone);
+		const unsigned left = left_running(before, n, s->alone || nvw_stopping());
 
 		s->control->gap[HOST_GAP_STILL_RUNNING] = s->apart ? 0 : left; /* killed with it */
 	}
@@ -482,7 +491,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 
 void host_session_base(const struct host_session *s, unsigned i, char *ret_path, size_t n)
 {
-	snprintf(ret_path, n, "%s/base-%u", s->folder, i);
+	snprintf(ret_path, n, "%s/base-%u", s->folder.path, i);
 }
 
 void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)

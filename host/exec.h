@@ -10,6 +10,8 @@
 #include <nvw/errors.h>
 #include <nvw/pool.h>
 
+#include "core/folder.h"
+
 #include "session.h"
 
 struct host_options {
@@ -20,8 +22,7 @@ struct host_options {
 };
 
 struct host_session {
-	char folder[256];
-	int lock; /* of the folder */
+	struct nvw_folder folder;
 	struct host_control *control;
 	bool apart; /* the program has a process group of its own, as control->kill_at needs; set before the run */
 	bool quiet;      /* the program's standard output is our standard error; set before the run */

@@ -14,6 +14,7 @@
 #include <crashtest/crash.h>
 
 #include "core/options.h"
+#include "core/stop.h"
 #include "internal.h"
 
 enum { SCHEDULES = 60, STATES = 2000 };
@@ -101,6 +102,7 @@ static int crash(struct bench *b, const struct emu_config *config, enum ct_mode 
 	int error = result ? ct_run(&subject, &options, result) :
 			     nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 
+	error = !error && result->interrupted ? nvw_stop_error() : error;
 	b->report.schedules++;
 	/* Of the buffered machine, also work-items that race across a barrier without meeting (persist/buffered.c): it orders
 	 * lines, and those of one line may contradict each other. */

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/folder.h"
+#include "core/stop.h"
 #include "torture.h"
 #include "torture_program.h"
 
@@ -31,20 +33,11 @@ static double seconds_now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A pool without a name: nothing can leave it behind. */
 static int create_pool(struct nvw_pool **ret_pool)
 {
 	const struct nvw_pool_params params = {.heap_bytes = HEAP_BYTES, .layout = "torture"};
-	char path[4096];
-	int r;
 
-	snprintf(path, sizeof path, "%s/nvwave-torture-%ld.pool",
-		getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
-	r = nvw_pool_create(path, &params, ret_pool);
-	if (r == 0) {
-		unlink(path);
-	}
-	return r;
+	return nvw__pool_create_unnamed("torture", &params, ret_pool);
 }
 
 /* ---- In the process ------------------------------------------------------------------------ */
@@ -54,6 +47,7 @@ static void begin_process(bool quiet)
 	const struct rlimit no_core = {0, 0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	nvw_stop_leave_to_parent();
 	setrlimit(RLIMIT_CORE, &no_core);
 	signal(SIGALRM, SIG_DFL);
 	if (quiet && !freopen("/dev/null", "w", stderr)) {
@@ -124,28 +118,25 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 	pid_t pid;
 
 	*progress = (struct progress){.seed = o->seed};
+	r = create_pool(&pool);
+	if (r < 0) {
+		return r;
+	}
 	fflush(NULL);
 	pid = fork();
-	if (pid < 0) {
-		return nvw_fail_errno("torture: no process");
-	}
 	if (pid == 0) {
 		begin_process(quiet);
-		r = create_pool(&pool);
-		if (r < 0) {
-			progress->outcome = r;
-			snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
-			_exit(0);
-		}
 		if (program) {
 			run_one(program, o->fault, pool, progress);
 		} else {
 			run_many(o, pool, progress);
 		}
-		nvw_pool_close(pool);
 		_exit(0);
 	}
-	while (waitpid(pid, &status, 0) < 0) {
+	r = pid < 0 ? nvw_fail_errno("torture: no process") : nvw_stop_wait(pid, &status);
+	nvw_pool_close(pool);
+	if (r < 0) {
+		return r;
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		describe_death(status, progress);

@@ -2,10 +2,9 @@
 /*
  * Visibility tests: every schedule in every situation, each on a new machine, so that nothing is left of the one before.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "core/folder.h"
 #include "internal.h"
 
 enum { SCHEDULES = 10000 };
@@ -102,23 +101,11 @@ static bool needs_nvram(const struct litmus_test *test)
 	return litmus_has_op(test, LITMUS_PERSIST_BARRIER) || litmus_has_op(test, LITMUS_DRAIN);
 }
 
-/* A pool whose file has no name any more when this returns. */
 static int make_pool(struct nvw_pool **ret)
 {
 	const struct nvw_pool_params params = {.layout = "litmus"};
-	const char *const tmp = getenv("TMPDIR");
-	char folder[512], path[540];
-	int error;
 
-	snprintf(folder, sizeof folder, "%s/nvwave-litmus-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(folder)) {
-		return nvw_fail_errno("%s", folder);
-	}
-	snprintf(path, sizeof path, "%s/pool", folder);
-	error = nvw_pool_create(path, &params, ret);
-	unlink(path);
-	rmdir(folder);
-	return error;
+	return nvw__pool_create_unnamed("litmus", &params, ret);
 }
 
 int litmus_run_visibility(

@@ -82,6 +82,8 @@ pid_t command_start(const char *words)
 	expand(words, text, sizeof text);
 	for (char *word = strtok(text, " "); word && argc < 31; word = strtok(NULL, " ")) {
 		argv[argc++] = word;
+		for (char *c = word; (c = strchr(c, '~')); *c = ' ') {
+		}
 	}
 	path_of(".out", out);
 	path_of(".err", err);

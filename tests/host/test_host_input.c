@@ -220,12 +220,7 @@ static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 		    "$n; ls -d tmp/nvwave-exec-*",
 			nvwave, odd),
 		0);
-	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ls -d tmp/nvwave-exec-*", nvwave),
-		0); /* not at once */
-	assert_int_equal(
-		run("touch -d '1 hour ago' tmp/*/.lock && TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*",
-			nvwave),
-		0);
+	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*", nvwave), 0);
 	assert_int_equal(run("pkill -9 -f \"waits $PWD/pool\""), 0);
 }
 
@@ -239,7 +234,7 @@ static void a_signal_ends_the_program_and_not_the_report(void **state)
 			run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready 2>report & n=$!; "
 			    "head -c 1 ready; kill -%s $n; wait $n",
 				nvwave, odd, names[i]),
-			1);
+			2);
 		assert_int_equal(run("grep 'ended by signal' report && ! ls -d tmp/nvwave*"), 0);
 		assert_replays(0);
 	}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Temporary folders. See folder.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "folder.h"
+
+enum { FOLDERS_MAX = 16, DEPTH_MAX = 8, LISTING_BYTES = 2048, GRACE_SECONDS = 60, RETRIES = 20 };
+
+static struct {
+	char path[NVW__FOLDER_PATH];
+	pid_t owner;
+	volatile bool taken;
+} mine[FOLDERS_MAX];
+
+/* ---- Removing, with system calls alone ---------------------------------------------------------------------- */
+
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	unsigned short bytes;
+	unsigned char type;
+	char name[];
+};
+
+static void remove_at(int parent, const char *name, unsigned depth);
+
+static void empty(int fd, unsigned depth)
+{
+	_Alignas(struct entry) char listing[LISTING_BYTES];
+	long n;
+
+	while ((n = syscall(SYS_getdents64, fd, listing, sizeof listing)) > 0) {
+		for (long at = 0; at < n;) {
+			const struct entry *const e = (const void *)(listing + at);
+
+			if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0) {
+				remove_at(fd, e->name, depth);
+			}
+			at += e->bytes;
+		}
+	}
+}
+
+/* Somebody who is about to die may still make files in it: so more than once. */
+static void remove_at(int parent, const char *name, unsigned depth)
+{
+	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) {
+		return;
+	}
+	for (unsigned i = 0; i < RETRIES && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno == ENOTEMPTY;
+		i++) {
+		const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd < 0) {
+			return;
+		}
+		if (depth < DEPTH_MAX) {
+			empty(fd, depth + 1);
+		}
+		close(fd);
+	}
+}
+
+void nvw__folders_remove_all(void)
+{
+	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
+		if (mine[i].taken && mine[i].owner == getpid()) {
+			remove_at(AT_FDCWD, mine[i].path, 0);
+		}
+	}
+}
+
+/* ---- Whose they are ------------------------------------------------------------------------------------------- */
+
+/* The time at which a process began, in ticks since the machine did; 0 if there is no such process. */
+static unsigned long long start_of(pid_t pid)
+{
+	unsigned long long start = 0;
+	char path[64], text[1024];
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	if (f == NULL) {
+		return 0;
+	}
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+
+	/* The name may contain anything; the fields after it begin with the third, the start is the 22nd. */
+	char *at = strrchr(text, ')');
+
+	for (unsigned i = 2; at != NULL && i < 22; i++) {
+		at = strchr(at + 1, ' ');
+	}
+	return at != NULL && sscanf(at, "%llu", &start) == 1 ? start : 0;
+}
+
+static int open_lock(const char *folder, int flags)
+{
+	char path[NVW__FOLDER_PATH + 16];
+
+	snprintf(path, sizeof path, "%.*s/.lock", NVW__FOLDER_PATH - 1, folder);
+	return open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+}
+
+/* Our user's, with a name of ours, of a process that is no more. */
+static bool is_of_the_dead(const char *path, const char *name)
+{
+	unsigned long long start;
+	struct stat s;
+	long pid;
+
+	return sscanf(name, "nvwave-%*[a-z]-%ld-%llu-", &pid, &start) == 2 && pid > 0 &&
+	       start_of((pid_t)pid) != start && lstat(path, &s) == 0 && S_ISDIR(s.st_mode) &&
+	       s.st_uid == geteuid();
+}
+
+/* A process that is not seen from here, in another container, holds its lock. */
+static bool take_lock(const char *path, int *ret_lock)
+{
+	struct stat s;
+
+	*ret_lock = open_lock(path, 0);
+	if (*ret_lock < 0) { /* not made yet, or removed already */
+		return lstat(path, &s) == 0 && s.st_mtime + GRACE_SECONDS < time(NULL);
+	}
+	return flock(*ret_lock, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void sweep(const char *where)
+{
+	DIR *const dir = opendir(where);
+	const struct dirent *entry;
+	char path[2 * NVW__FOLDER_PATH + 16];
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		int lock = -1;
+
+		snprintf(path, sizeof path, "%.*s/%s", NVW__FOLDER_PATH, where, entry->d_name);
+		if (is_of_the_dead(path, entry->d_name) && take_lock(path, &lock)) {
+			remove_at(AT_FDCWD, path, 0);
+		}
+		if (lock >= 0) {
+			close(lock);
+		}
+	}
+	if (dir != NULL) {
+		closedir(dir);
+	}
+}
+
+/* Once a process for each place. */
+static void sweep_once(const char *where)
+{
+	static char swept[2][NVW__FOLDER_PATH];
+	unsigned i = 0;
+
+	while (i < 2 && swept[i][0] && strcmp(swept[i], where) != 0) {
+		i++;
+	}
+	if (i < 2 && !swept[i][0]) {
+		snprintf(swept[i], sizeof swept[i], "%s", where);
+		sweep(where);
+	}
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------------------- */
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* Whoever has a folder to remove does not die of a pipe's end or a limit to a file's size; programs that it executes do. */
+static void outlive_errors(void)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ};
+	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	struct sigaction before;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+			sigaction(numbers[i], &action, NULL);
+		}
+	}
+}
+
+static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
+{
+	const char *const tmp = getenv("TMPDIR");
+	const char *const name = tmp && *tmp                                ? tmp :
+				 in_memory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
+									      "/tmp";
+	char *const where = realpath(name, NULL);
+	const int error = where == NULL ? nvw_fail_errno("TMPDIR: %s", name) :
+			  strlen(where) > 200 ?
+					  nvw_fail(NVW_E_USAGE,
+						  "TMPDIR: %s: expected a path of at most 200 bytes", name) :
+					  0;
+
+	if (!error) {
+		snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
+	}
+	free(where);
+	return error;
+}
+
+static bool remember(const char *path)
+{
+	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
+		if (!mine[i].taken || mine[i].owner != getpid()) {
+			mine[i].taken = false;
+			snprintf(mine[i].path, sizeof mine[i].path, "%s", path);
+			mine[i].owner = getpid();
+			mine[i].taken = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* True if it was this process's. */
+static bool forget(const char *path)
+{
+	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
+		if (mine[i].taken && mine[i].owner == getpid() && strcmp(mine[i].path, path) == 0) {
+			mine[i].taken = false;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int make(const char *where, const char *what, struct nvw_folder *ret)
+{
+	snprintf(ret->path, sizeof ret->path, "%.200s/nvwave-%.8s-%ld-%llu-XXXXXX", where, what,
+		(long)getpid(), start_of(getpid()));
+	if (mkdtemp(ret->path) == NULL) {
+		const int error = nvw_fail_errno("%s", ret->path);
+
+		ret->path[0] = '\0';
+		return error;
+	}
+	if (!remember(ret->path)) {
+		rmdir(ret->path);
+		ret->path[0] = '\0';
+		return nvw_fail(NVW_E_SYSTEM, "more than %d temporary folders at a time", FOLDERS_MAX);
+	}
+	ret->lock = open_lock(ret->path, O_CREAT | O_EXCL);
+	if (ret->lock < 0 || flock(ret->lock, LOCK_EX | LOCK_NB)) {
+		const int error = nvw_fail_errno("%s", ret->path);
+
+		nvw_folder_remove(ret);
+		return error;
+	}
+	return 0;
+}
+
+int nvw_folder_make(const char *what, bool in_memory, struct nvw_folder *ret_folder)
+{
+	char where[NVW__FOLDER_PATH];
+	const int error = choose_place(in_memory, where);
+
+	*ret_folder = (struct nvw_folder){.lock = -1};
+	if (error) {
+		return error;
+	}
+	outlive_errors();
+	sweep_once(where);
+	return make(where, what, ret_folder);
+}
+
+void nvw_folder_remove(struct nvw_folder *folder)
+{
+	if (folder->path[0] == '\0') {
+		return;
+	}
+	if (forget(folder->path)) {
+		remove_at(AT_FDCWD, folder->path, 0);
+	}
+	if (folder->lock >= 0) {
+		close(folder->lock);
+	}
+	*folder = (struct nvw_folder){.lock = -1};
+}
+
+int nvw__pool_create_unnamed(
+	const char *what, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+{
+	char path[NVW__FOLDER_PATH + 16];
+	struct nvw_folder folder;
+	int error = nvw_folder_make(what, false, &folder);
+
+	if (error) {
+		return error;
+	}
+	snprintf(path, sizeof path, "%s/pool", folder.path);
+	error = nvw_pool_create(path, params, ret_pool);
+	nvw_folder_remove(&folder);
+	return error;
+}

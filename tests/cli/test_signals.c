@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Being told to stop. The commands here would take minutes; every bound of time is so wide that only a command that
+ * does not stop reaches it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+
+enum { BEGINS_MS = 400, STOPS_WITHIN_S = 15 };
+
+static const char *const long_commands[] = {
+	"run kv --count=100000000",
+	"crash kv --count=2000 --states=100000000",
+	"crash kv --count=2000 --mode=kill --states=1000000",
+	"crash kv --count=2000 --mode=permitted --model=epoch --states=100000000 --output-format=json",
+	"crash kv --matrix --count=2000 --states=100000000",
+	"crash kv --self-test --states=100000000",
+	"crash kv --count=1000000 --states=1000000",
+	"torture --programs=100000000",
+	"torture --protocol=each --programs=100000000 --output-format=json",
+	"litmus %T --schedules=100000000",
+	"exec -- sleep 1000",
+	"crash --mode=kill --exec=sleep~1000 --image=%D/image --check=true",
+};
+
+enum { COMMANDS = sizeof long_commands / sizeof *long_commands };
+
+/* %T stands for the folder of litmus tests. */
+static pid_t start(const char *words)
+{
+	char text[512];
+	const char *const at = strstr(words, "%T");
+
+	if (at) {
+		snprintf(text, sizeof text, "%.*s%s%s", (int)(at - words), words, getenv("LITMUS_TESTS"),
+			at + 2);
+	} else {
+		snprintf(text, sizeof text, "%s", words);
+	}
+	return command_start(text);
+}
+
+/* Children die with their parent, a moment later. False if they do not. */
+static bool wait_for_group(pid_t pid)
+{
+	for (unsigned i = 0; i < 100 && kill(-pid, 0) == 0; i++) {
+		usleep(20000);
+	}
+	return kill(-pid, 0) != 0;
+}
+
+static void stops(const char *words, int signal, bool group)
+{
+	const pid_t pid = start(words);
+	const struct command_outcome *o;
+
+	usleep(BEGINS_MS * 1000);
+	assert_int_equal(kill(group ? -pid : pid, signal), 0);
+	o = command_wait(pid);
+	if (o->status != 2 || o->seconds > STOPS_WITHIN_S ||
+		(!strstr(o->out, "UNDECIDED") && !strstr(o->out, "undecided") &&
+			!strstr(o->err, "UNDECIDED") && !strstr(words, "exec") &&
+			!strstr(o->out, "interrupted"))) {
+		fail_msg("nvwave %s: signal %d: status %d after %.1f s\nstdout: %.500s\nstderr: %.500s",
+			words, signal, o->status, o->seconds, o->out, o->err);
+	}
+	if (!wait_for_group(pid)) {
+		fail_msg("nvwave %s: signal %d: a child is left", words, signal);
+	}
+	if (command_files() != 1) {
+		fail_msg("nvwave %s: signal %d: a temporary file is left", words, signal);
+	}
+}
+
+static void every_command_stops_when_its_process_is_told_to(void **state)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		stops(long_commands[i], signals[i % 3], false);
+	}
+}
+
+static void every_command_stops_when_its_process_group_is_told_to(void **state)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		stops(long_commands[i], signals[(i + 1) % 3], true);
+	}
+}
+
+static void a_run_that_is_stopped_says_what_it_has_measured(void **state)
+{
+	const pid_t pid = start("run kv --count=1000000 --output-format=json");
+	const struct command_outcome *o;
+
+	usleep(1000 * BEGINS_MS);
+	kill(pid, SIGTERM);
+	o = command_wait(pid);
+	assert_int_equal(o->status, 2);
+	assert_true(strstr(o->out, "\"verdict\": \"UNDECIDED\"") || strstr(o->err, "UNDECIDED"));
+}
+
+static void a_program_that_ignores_the_signal_is_killed(void **state)
+{
+	const char script[] = "trap '' INT TERM HUP\nsleep 1000 & wait\nsleep 1000\n";
+
+	command_write("script", script, sizeof script - 1);
+
+	const pid_t pid = start("exec -- sh %D/script");
+	const struct command_outcome *o;
+
+	usleep(1000 * BEGINS_MS);
+	kill(-pid, SIGINT);
+	o = command_wait(pid);
+	assert_int_equal(o->status, 2);
+	assert_true(o->seconds < STOPS_WITHIN_S);
+	assert_true(wait_for_group(pid));
+	command_remove("script");
+}
+
+/* Its folder is still there, and goes with the next command. */
+static void what_a_killed_command_left_is_removed_by_the_next_one(void **state)
+{
+	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
+
+	usleep(1000 * BEGINS_MS);
+	kill(pid, SIGKILL);
+	command_wait(pid);
+	wait_for_group(pid);
+	assert_int_equal(command_files(), 2);
+	command_expect("run kv --count=10", 0, "consistent", "");
+	assert_int_equal(command_files(), 1);
+}
+
+static void what_a_living_command_uses_is_not_removed(void **state)
+{
+	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
+	int status;
+
+	usleep(1000 * BEGINS_MS);
+	assert_int_equal(command_files(), 2);
+	assert_int_equal(system("TMPDIR=$TMPDIR $NVWAVE run kv --count=10 >/dev/null"), 0);
+	assert_int_equal(command_files(), 2);
+	kill(pid, SIGTERM);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(command_files(), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_command_stops_when_its_process_is_told_to),
+		cmocka_unit_test(every_command_stops_when_its_process_group_is_told_to),
+		cmocka_unit_test(a_run_that_is_stopped_says_what_it_has_measured),
+		cmocka_unit_test(a_program_that_ignores_the_signal_is_killed),
+		cmocka_unit_test(what_a_killed_command_left_is_removed_by_the_next_one),
+		cmocka_unit_test(what_a_living_command_uses_is_not_removed),
+	};
+
+	if (!command_begin()) {
+		return 2;
+	}
+	command_write("image", "", 1); /* the one file that is always there */
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	command_remove("image");
+	command_end();
+	return failed;
+}
