@@ -43,6 +43,7 @@ struct emu_record {
 	struct nvw_log_writer *log; /* NULL: no log */
 	bool check;
 	struct table buckets, streams, stores;
+	uint64_t outstanding;      /* stores that are not durable yet */
 	struct site_number *sites; /* hash by address */
 	uint32_t site_count, site_mask;
 	const struct nvw_site *last_site;
@@ -246,6 +247,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 		store_at(r, i)->buckets[k] = buckets[k];
 		bucket_at(r, buckets[k])->outstanding++;
 	}
+	r->outstanding++;
 	store_at(r, i)->site = site;
 	store_at(r, i)->bytes = ((UINT64_C(1) << bytes) - 1) << off % EMU_LINE;
 	chain(r, line, i, i);
@@ -347,7 +349,13 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 			}
 		}
 		table_give(&r->stores, i);
+		r->outstanding--;
 	}
+}
+
+uint64_t record_outstanding(const struct nvw_machine *m)
+{
+	return m->record ? m->record->outstanding : 0;
 }
 
 /* ---- Kernels, barriers, the host ----------------------------------------------------------- */

@@ -33,6 +33,9 @@ void record_split(struct nvw_machine *m, struct emu_line *to, struct emu_line *f
 void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write);
 void record_done(struct nvw_machine *m, const struct emu_nvram_write *write);
 
+/* Stores that the checker waits for: recorded, and not durable yet. Those that the host has overwritten stay. */
+uint64_t record_outstanding(const struct nvw_machine *m);
+
 void record_launch(struct nvw_machine *m, uint64_t work_items);
 void record_kernel_finish(struct nvw_machine *m);
 /* The streams of this context's work-items get no more stores. */

@@ -331,6 +331,65 @@ static void the_checker_accepts_what_the_equations_allow(void **state)
 	hand_end(&h);
 }
 
+/* A line's bytes go on to the next level with the records of their stores: behind what is there, too. */
+static void the_checker_follows_stores_from_cache_to_cache(void **state)
+{
+	for (unsigned both = 0; both < 2; both++) {
+		struct hand h;
+		struct emu_line l2 = {0};
+
+		/* A line goes from the L1 to the L2, where it stays; another one of a later epoch overtakes it. */
+		hand_begin(&h);
+		if (both) {
+			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+		}
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		record_move(h.rig.machine, &l2, &h.line[0]);
+		assert_int_equal(h.line[0].stores, 0);
+		h.wf->epoch_wi[0]++;
+		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6464, 8, 2);
+		hand_issue(&h, &h.line[1], 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		hand_end(&h);
+
+		/* The line that moved is itself the one that overtakes. */
+		hand_begin(&h);
+		l2 = (struct emu_line){0};
+		if (both) {
+			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+		}
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6464, 8, 1);
+		h.wf->epoch_wi[0]++;
+		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6400, 8, 2);
+		record_move(h.rig.machine, &l2, &h.line[1]);
+		hand_issue(&h, &l2, 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		hand_end(&h);
+	}
+}
+
+/* No store is forgotten on its way: what has left every cache has left the checker's books. */
+static void every_recorded_store_becomes_durable_in_the_checkers_books(void **state)
+{
+	static const char *const models[] = {"persist.model=epoch", "persist.model=buffered-epoch"};
+	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
+
+	for (unsigned i = 0; i < 6; i++) {
+		const char *const settings[] = {
+			models[i % 2], protocols[i / 2], "l1.size=512B", "l1.ways=2", NULL};
+		struct rig rig;
+		struct words w = {.group = NVW_WORKGROUP, .rounds = 3};
+
+		rig_begin(&rig, 0, settings);
+		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+		assert_true(emu_statistics(rig.machine)->checked_stores >= 64 * 6);
+		rig_ok(nvw_persist(rig.machine));
+		assert_int_equal(record_outstanding(rig.machine), 0);
+		rig_end(&rig);
+	}
+}
+
 /* ---- Buffered epoch ------------------------------------------------------------------------ */
 
 static void race_across(const void *args)
@@ -445,6 +504,63 @@ static void a_full_buffer_stalls_until_the_device_has_made_room(void **state)
 	assert_true(small.buffer_stalls > 0);
 	/* 1280 lines in 20 epochs of 64: all but the last few epochs have left when the last store issues. */
 	assert_true(small.buffer_stall_ps > 10 * UINT64_C(10000000));
+}
+
+struct overlap {
+	uint64_t *x, *y;
+	uint64_t *flag; /* DRAM */
+	unsigned first; /* which words of x the second work-item stores, and how many */
+	unsigned count;
+};
+
+/* What work-item 0 stores to x waits for its store to y; what work-item 64 stores to x later waits for nothing but that. */
+static void store_overlapping(const void *args)
+{
+	const struct overlap *const o = args;
+
+	if (nvw_global_id() == 0) {
+		nvw_store(o->y, 7);
+		nvw_p_barrier_wi();
+		for (unsigned i = 2; i < 6; i++) {
+			nvw_store(&o->x[i], 10 + i);
+		}
+		nvw_atomic_store(o->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	} else if (nvw_global_id() == 64) {
+		while (nvw_atomic_load(o->flag, NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
+		}
+		for (unsigned i = o->first; i < o->first + o->count; i++) {
+			nvw_store(&o->x[i], 20 + i);
+		}
+	}
+}
+
+static void write_backs_that_overlap_in_part_keep_coherence_order(void **state)
+{
+	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
+
+	for (unsigned i = 0; i < 8 * 8; i++) {
+		const unsigned first = i % 8, count = 1 + i / 8;
+		struct rig rig;
+		struct overlap o = {.first = first, .count = count};
+
+		if (first + count > 8) {
+			continue;
+		}
+		rig_begin(&rig, 0, settings);
+		o.x = (uint64_t *)(void *)rig.nvram;
+		o.y = o.x + 8;
+		o.flag = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "overlap", store_overlapping, &o, 128, 64));
+		assert_true(emu_statistics(rig.machine)->epoch_conflicts > 0);
+		for (unsigned word = 0; word < 8; word++) {
+			const bool second = word >= first && word < first + count;
+
+			assert_int_equal(rig_durable(&rig, &o.x[word]), second                ? 20 + word :
+									word >= 2 && word < 6 ? 10 + word :
+												0);
+		}
+		rig_end(&rig);
+	}
 }
 
 static void ordering_alone_is_faster_than_waiting(void **state)
@@ -586,6 +702,26 @@ static void no_model_or_domain_is_faster_than_not_persisting(void **state)
 	}
 }
 
+static uint64_t store_latency(const char *model)
+{
+	const char *const settings[] = {model, "nvram.queue=1", "nvram.bandwidth=1GB/s", NULL};
+	struct rig rig;
+	struct words w = {.rounds = 8};
+	uint64_t ps;
+
+	rig_begin(&rig, 0, settings);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "stream", stream, &w, ITEMS_OF_PROGRAM, 128));
+	ps = emu_statistics(rig.machine)->store_ps;
+	rig_end(&rig);
+	return ps;
+}
+
+static void write_backs_wait_for_the_controller_under_every_model(void **state)
+{
+	assert_int_equal(store_latency("persist.model=buffered-epoch"), store_latency("persist.model=epoch"));
+}
+
 /* ---- Volatile ------------------------------------------------------------------------------ */
 
 static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
@@ -617,11 +753,15 @@ int main(void)
 		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
 		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
 		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
+		cmocka_unit_test(the_checker_follows_stores_from_cache_to_cache),
+		cmocka_unit_test(every_recorded_store_becomes_durable_in_the_checkers_books),
 		cmocka_unit_test(a_race_that_contradicts_the_barriers_is_reported_and_not_hung),
 		cmocka_unit_test(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier),
 		cmocka_unit_test(a_full_buffer_stalls_until_the_device_has_made_room),
+		cmocka_unit_test(write_backs_that_overlap_in_part_keep_coherence_order),
 		cmocka_unit_test(ordering_alone_is_faster_than_waiting),
 		cmocka_unit_test(no_model_or_domain_is_faster_than_not_persisting),
+		cmocka_unit_test(write_backs_wait_for_the_controller_under_every_model),
 		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
 	};
 

@@ -255,6 +255,32 @@ static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
 	}
 }
 
+/* A slot of the log that is used every 65,536 or 2^20 epochs: its words tell the two epochs apart by all of their bits. */
+static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
+{
+	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 23};
+
+	for (unsigned i = 0; i < sizeof distances / sizeof *distances * 16; i++) {
+		const uint64_t old = 70000, epoch = old + distances[i / 16];
+		const unsigned words = i % 16;
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, epoch - 1);
+		put_entry(&im, 0, 0, old, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 0, epoch, data_at(&im, 1), 0x2222222222222222, words);
+		put(&im, data_at(&im, 0), 10);
+		put(&im, data_at(&im, 1), 20);
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
+		assert_int_equal(report.entries_torn, words != 0 && words != 15);
+		free(im.bytes);
+	}
+}
+
 static void recovering_twice_writes_nothing(void **state)
 {
 	struct image im;
@@ -457,7 +483,7 @@ static void a_sealed_word_that_says_the_impossible_is_damage(void **state)
 
 /* One stream changes random words, epoch by epoch, with its barriers; the power goes anywhere, with any part
  * of the step under way. Recovery must give the state before or after the last epoch. */
-static void random_history(uint64_t seed)
+static void random_history(uint64_t seed, uint64_t first)
 {
 	enum { WORDS = 6 };
 	struct nvw_random random = {nvw_mix64(seed + 1)};
@@ -470,8 +496,11 @@ static void random_history(uint64_t seed)
 
 	image_new(&im);
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
-	for (unsigned epoch = 1; epoch <= last; epoch++) {
-		const bool cut = epoch == last;
+	if (first > 1) {
+		put_est(&im, 0, NVW__EST_COMPLETED, first - 1);
+	}
+	for (uint64_t epoch = first; epoch < first + last; epoch++) {
+		const bool cut = epoch + 1 == first + last;
 		const unsigned changes = 1 + (unsigned)nvw_random_below(&random, ENTRIES);
 		unsigned word[ENTRIES];
 
@@ -507,8 +536,13 @@ static void random_history(uint64_t seed)
 static void random_histories_end_before_or_after_their_last_epoch(void **state)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
-		random_history(seed);
+		random_history(seed, 1);
 	}
+	/* Streams that have counted for long: over every power of two below the last epoch. */
+	for (unsigned bit = 4; bit < NVW__EPOCH_BITS; bit++) {
+		random_history(bit, (UINT64_C(1) << bit) - 2);
+	}
+	random_history(0, NVW__EPOCH_MAX - 6);
 }
 
 int main(void)
@@ -517,6 +551,7 @@ int main(void)
 		cmocka_unit_test(exactly_one_case_fits_every_combination_of_facts),
 		cmocka_unit_test(open_epochs_are_undone_and_complete_ones_kept),
 		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
+		cmocka_unit_test(an_entry_is_torn_however_long_ago_its_slot_was_used),
 		cmocka_unit_test(recovering_twice_writes_nothing),
 		cmocka_unit_test(an_interruption_at_any_write_changes_nothing_about_the_result),
 		cmocka_unit_test(a_sweep_frees_what_nobody_reaches),
