@@ -443,6 +443,43 @@ static emu_time run(const struct coh_request *r, const coh_action *steps, emu_ti
 	return t;
 }
 
+/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. What lazy
+ * release consistency does when an atomic changes its place is part of the access. */
+static uint64_t *synchronization_time(const struct coh_request *r, coh_action action)
+{
+	struct emu_stats *const s = &r->m->stats;
+
+	if (!is_of_kernel(r) && r->m->protocol->registration == COH_REGISTERS_ATOMICS) {
+		return NULL;
+	}
+	if (action == coh_invalidate_l1 || action == coh_invalidate_unregistered ||
+		action == coh_forget_read_only || action == coh_flush_all_l1s) {
+		return is_of_kernel(r) ? &s->kernel_begin_ps : &s->acquire_ps;
+	}
+	if (action == coh_flush_l1 || action == coh_flush_l2 || action == coh_register_stores ||
+		action == coh_invalidate_all_l1s) {
+		return is_of_kernel(r) ? &s->kernel_end_ps : &s->release_ps;
+	}
+	return NULL;
+}
+
+/* As run(), for what synchronizes. */
+static emu_time run_synchronization(const struct coh_request *r, const coh_action *steps, emu_time t)
+{
+	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
+		uint64_t *const time = synchronization_time(r, steps[i]);
+		const emu_time began = t;
+
+		if (steps[i] != r->m->fault.action) {
+			t = steps[i](r, t);
+		}
+		if (time) {
+			*time += t - began;
+		}
+	}
+	return t;
+}
+
 int emu_plant_fault(struct nvw_machine *m, const char *action)
 {
 	m->fault.action = NULL;
@@ -504,7 +541,7 @@ emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_actio
 {
 	const struct coh_request r = {.m = m, .cu = cu};
 
-	return run(&r, steps, t);
+	return run_synchronization(&r, steps, t);
 }
 
 static enum coh_instruction instruction_of(unsigned kind)
@@ -579,10 +616,15 @@ static emu_time execute_at(
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
+	const coh_action *const steps =
+		r->m->rows[instruction_of(r->kind)][orders[order]][scope][place]->steps;
+
 	if (is_atomic(r)) {
 		count_synchronization(r, scope, place);
+		t = run_synchronization(r, steps, t);
+	} else {
+		t = run(r, steps, t);
 	}
-	t = run(r, r->m->rows[instruction_of(r->kind)][orders[order]][scope][place]->steps, t);
 	check_invariants(r);
 	return t;
 }

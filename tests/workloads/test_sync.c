@@ -251,6 +251,21 @@ static void a_gap_between_polls_makes_fewer_polls(void **state)
 		    measure(&nvw_workload_mutex, "iterations=10", "gd").sync_ops / 2);
 }
 
+/* alsop16 Figure 8 has acquires, releases and accesses apart. */
+static void the_time_of_acquires_and_releases_is_part_of_that_of_atomics(void **state)
+{
+	const struct emu_stats gd = measure(&nvw_workload_mutex, "iterations=10", "gd"),
+			       hlrc = measure(&nvw_workload_mutex, "iterations=10", "hlrc");
+
+	assert_true(gd.acquire_ps > 0);
+	assert_true(gd.release_ps > 0);
+	assert_true(gd.acquire_ps + gd.release_ps < gd.atomic_ps);
+	assert_true(gd.kernel_begin_ps > 0);
+	assert_true(gd.kernel_end_ps > 0);
+	assert_int_equal(hlrc.acquire_ps + hlrc.release_ps, 0);
+	assert_true(hlrc.kernel_begin_ps > 0);
+}
+
 /* What a work-item has waited, by the word that it idles on: idle_for() leaves one less than the cycles. */
 struct waits {
 	struct sync_polls polls;
@@ -351,6 +366,7 @@ int main(void)
 		cmocka_unit_test(the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is),
 		cmocka_unit_test(a_group_that_polls_together_meets_before_and_after_each_poll),
 		cmocka_unit_test(a_gap_between_polls_makes_fewer_polls),
+		cmocka_unit_test(the_time_of_acquires_and_releases_is_part_of_that_of_atomics),
 		cmocka_unit_test(a_linear_back_off_grows_by_five_cycles_and_begins_anew_after_twenty_six),
 		cmocka_unit_test(an_exponential_back_off_doubles_up_to_its_limit),
 		cmocka_unit_test(without_scopes_a_narrow_one_does_no_harm),
