@@ -18,7 +18,6 @@
 #include "exec.h"
 #include "core/folder.h"
 #include "core/stop.h"
-#include "preload.h"
 #include "program.h"
 
 #ifndef NVWAVE_LIBRARY

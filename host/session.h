@@ -193,4 +193,17 @@ struct host_event {
 	uint64_t off, call;
 };
 
+/* The clock that the delays of a session are in: both sides read it. */
+static inline uint64_t host_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t t;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#endif
+}
+
 #endif

@@ -4,7 +4,7 @@
  *
  *	lea -128(%rsp), %rsp; push %rax; lea OPERAND, %rax; push $WHAT; call __nvwave_cc_instruction
  *
- * Everything is kept: flags, general registers here, the others by the hook (host/instrumented.c). Without hooks that is a
+ * Everything is kept: flags, general registers here, the others by the hook (host/preload/instrumented.c). Without hooks that is a
  * load and jrcxz, which needs no flags.
  */
 #include "hooks.h"

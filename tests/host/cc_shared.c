@@ -4,8 +4,9 @@
 
 int shared_store(uint64_t *at, uint64_t value);
 
+/* Returns the line of its store. */
 int shared_store(uint64_t *at, uint64_t value)
 {
 	*at = value;
-	return __LINE__;
+	return __LINE__ - 1;
 }

@@ -25,9 +25,8 @@ MAY_KNOW = {
     'docs': None,
     'tests': None,
 }
-# Part of programs that are not ours: the C library alone.
-PRELOADED = ['host/' + name for name in ('attach.c', 'delay.c', 'fills.c', 'instrumented.c', 'libc.c', 'libpmem.c',
-                                         'mappings.c', 'program.c', 'record.c', 'sites.c', 'stores.c')] + ['crashtest/fork_preload.c']
+# Part of programs that are not ours: they know the C library, and files of their own folder on top.
+PRELOADED = ('host/preload/', 'host/program.c', 'crashtest/fork_preload.c')
 SEARCHED = ['', 'lib', 'emu', 'workloads', 'litmus']
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -52,7 +51,7 @@ def resolve(root, path, name):
 
 def allowed(path, included):
     folder = path.split('/')[0]
-    if path in PRELOADED:
+    if path.startswith(PRELOADED):
         return included.startswith(folder + '/')
     known = MAY_KNOW[max((k for k in MAY_KNOW if path.startswith(k + '/')), key=len)]
     return known is None or included.startswith(folder + '/') or any(

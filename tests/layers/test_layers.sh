@@ -16,7 +16,7 @@ ok() {
 # found FILE INCLUDE: is this include of this file, in a tree of its own, refused?
 found() {
 	rm -rf "$folder"/*
-	mkdir -p "$folder/lib/pool" "$folder/lib/nvw" "$folder/emu" "$folder/workloads/kv" "$folder/host" "$folder/${1%/*}"
+	mkdir -p "$folder/lib/pool" "$folder/lib/nvw" "$folder/emu" "$folder/workloads/kv" "$folder/host/preload" "$folder/${1%/*}"
 	touch "$folder/lib/pool/layout.h" "$folder/lib/nvw/pool.h" "$folder/emu/machine.h" "$folder/emu/config.h" \
 		"$folder/workloads/kv/plan.h" "$folder/host/session.h"
 	echo "#include \"$2\"" >"$folder/$1"
@@ -36,7 +36,7 @@ found recovery/a.c ../emu/machine.h && status=0 || status=1
 ok "$status" recovery_is_not_to_know_the_emulator
 found host/exec.c config.h && status=1 || status=0
 ok "$status" the_host_side_knows_the_description_of_machines
-found host/libpmem.c nvw/pool.h && status=0 || status=1
+found host/preload/libpmem.c nvw/pool.h && status=0 || status=1
 ok "$status" what_is_preloaded_is_not_to_know_the_library
 found newcomer/a.c stdio.h && status=0 || status=1
 ok "$status" a_folder_without_a_layer_is_named

@@ -6,7 +6,7 @@
 #include <cpuid.h>
 #include <errno.h>
 
-#include "cc/hooks.h"
+#include "../cc/hooks.h"
 #include "preload.h"
 
 static const struct host_mapping *find(const void *address)

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "session.h"
+#include "../session.h"
 
 #define HOST_EXPORT __attribute__((visibility("default")))
 #define HOST_TLS    __thread __attribute__((tls_model("initial-exec")))
@@ -75,18 +75,6 @@ void host_gap(enum host_gap gap);
 int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
 
 /* ---- Delays (delay.c) ---------------------------------------------------------------------------------------------- */
-
-static inline uint64_t host_ticks(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t t;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	return t;
-#endif
-}
 
 /* When a call began; 0: not asked for, since it makes no difference or seldom does. */
 static inline uint64_t host_began(void)

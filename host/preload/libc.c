@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "preload.h"
-#include "program.h"
+#include "../program.h"
 
 #define REAL(name)                                          \
 	({                                                  \
