@@ -200,7 +200,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return 2;
 	}
-	return !is_consistent(&run) ? 1 : run.result.interrupted || run.matrix.interrupted ? 2 : 0;
+	const bool known = request->matrix ? !run.matrix.interrupted : ct_is_consistent(&run.result);
+
+	return !is_consistent(&run) ? 1 : known ? 0 : 2;
 }
 
 int crash_store_log(const struct crash_request *request, const char *command, bool json)

@@ -279,15 +279,16 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 	return found;
 }
 
-static int explore(
-	const struct tested *t, const struct ct_options *o, bool last_only, struct ct_result *ret_result)
+static int explore(const struct tested *t, const struct ct_options *o, bool last_only, bool final_only,
+	struct ct_result *ret_result)
 {
 	const struct ct_foreign foreign = {.store_log = t->log,
 		.image = t->base,
 		.command = t->request->check,
 		.library = t->request->check_lib,
 		.command_line = t->command,
-		.last_only = last_only};
+		.last_only = last_only,
+		.final_only = final_only};
 
 	return ct_run_foreign(&foreign, o, ret_result);
 }
@@ -297,7 +298,7 @@ static int run_once(void *context, const struct ct_options *o, struct ct_result 
 	uint64_t events;
 	const int recorded = record(context, 0, &events);
 
-	return recorded < 0 ? recorded : explore(context, o, false, ret_result);
+	return recorded < 0 ? recorded : explore(context, o, false, false, ret_result);
 }
 
 /* ---- Kills ----------------------------------------------------------------------------------------------------------- */
@@ -320,7 +321,7 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 	result = (struct ct_result){0};
 	few.states = STATES_A_KILL;
 	few.save = sum->finding_count ? NULL : o->save; /* the first one's */
-	error = explore(t, &few, true, &result);
+	error = explore(t, &few, true, false, &result);
 	if (!error) {
 		result.states_failing = !result.consistent; /* kills are counted */
 		for (unsigned i = 0; i < result.finding_count; i++) {
@@ -344,8 +345,11 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	error = record(t, 0, &events);
+	error = error < 0 ? error : explore(t, o, false, true, ret_result);
+	if (error || !ct_is_consistent(ret_result)) {
+		return error;
+	}
 	*ret_result = (struct ct_result){.mode = CT_KILL, .model = CT_MODEL_X86, .consistent = true};
-	error = error < 0 ? error : 0;
 	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
 		ret_result->states_tested += !error;

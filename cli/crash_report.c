@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What "nvwave crash" prints. See crash_report.h. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,29 +54,54 @@ static void print_time(FILE *to, uint64_t time_ps)
 	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
 }
 
-static void print_verdict(const struct ct_result *r, FILE *to)
+/* What a program's threads did in another order was not recorded. */
+static void print_interleaving(const struct ct_result *r, FILE *to)
+{
+	char a[32];
+
+	if (r->threads > 1) {
+		fprintf(to, " of this recorded interleaving of %s threads", grouped(r->threads, a));
+	}
+}
+
+static void print_states(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
 
-	fprintf(to, "%s   ", !r->consistent ? "INCONSISTENT" : r->interrupted ? "UNDECIDED" : "CONSISTENT");
+	if (r->mode == CT_KILL) {
+		fprintf(to, "%s kills (%s different states)", grouped(r->states_tested, a),
+			grouped(r->states_distinct, b));
+		return;
+	}
+	fprintf(to, "%s distinct states", grouped(r->states_distinct, a));
+	print_interleaving(r, to);
+	fprintf(to, " (%s equal ones more", grouped(r->states_equal, b));
+	if (r->states_unread > 0) {
+		fprintf(to, ", %s that differ only where nobody looks", grouped(r->states_unread, a));
+	}
+	if (r->states_symmetric > 0) {
+		fprintf(to, ", %s symmetric ones skipped", grouped(r->states_symmetric, a));
+	}
+	fputc(')', to);
+}
+
+static void print_verdict(const struct ct_result *r, FILE *to)
+{
+	char a[32];
+
+	for (const char *c = ct_verdict_name(r); *c != '\0'; c++) {
+		fputc(toupper((unsigned char)*c), to);
+	}
+	fputs("   ", to);
+	if (r->without_crash) {
+		fprintf(to, "WITHOUT ANY CRASH   %.1f s\n", r->host_seconds);
+		return;
+	}
 	if (!r->consistent) {
 		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
 			grouped(r->states_failing, a));
 	}
-	if (r->mode == CT_KILL) {
-		fprintf(to, "%s kills (%s different states)", grouped(r->states_tested, a),
-			grouped(r->states_distinct, b));
-	} else {
-		fprintf(to, "%s distinct states (%s equal ones more", grouped(r->states_distinct, a),
-			grouped(r->states_equal, b));
-		if (r->states_unread > 0) {
-			fprintf(to, ", %s that differ only where nobody looks", grouped(r->states_unread, a));
-		}
-		if (r->states_symmetric > 0) {
-			fprintf(to, ", %s symmetric ones skipped", grouped(r->states_symmetric, a));
-		}
-		fputc(')', to);
-	}
+	print_states(r, to);
 	fprintf(to, "   %.1f s", r->host_seconds);
 	if (r->explore_seconds > 0) {
 		fprintf(to, ", %s/s",
@@ -87,11 +113,13 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 static void print_exhausted(const struct ct_result *r, FILE *to)
 {
 	const bool all = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-			 r->states_symmetric == 0 && r->states_possible_exact;
+			 r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
 	char a[32];
 
 	if (all) {
-		fputs("100 %: every one of them is accounted for", to);
+		fputs("100 %", to);
+		print_interleaving(r, to);
+		fputs(": every one of them is accounted for", to);
 	} else {
 		fprintf(to, "all states accounted for at %s of them", grouped(r->instants_exhausted, a));
 	}
@@ -102,11 +130,42 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 	fputc('\n', to);
 }
 
-/* Of how many, honestly. */
-static void print_coverage(const struct ct_result *r, FILE *to)
+/* What keeps a result from being one, and what it holds for. */
+static void print_limits(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
 
+	if (r->interrupted) {
+		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
+			grouped(r->states_tested, a), grouped(r->states_planned, b));
+	}
+	if (r->states_undecided > 0) {
+		fprintf(to, "%s state%s without an answer: %s\n", grouped(r->states_undecided, a),
+			r->states_undecided == 1 ? "" : "s", r->undecided);
+	}
+	if (r->gave_up) {
+		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
+	}
+	if (r->threads > 1) {
+		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
+			to);
+	}
+	if (r->executed) {
+		fputs("note: the checker answers otherwise when it is forked: it was executed for every state\n",
+			to);
+	}
+}
+
+/* Of how many, honestly. */
+static void print_coverage(const struct ct_result *r, FILE *to)
+{
+	char a[32];
+
+	if (r->without_crash) {
+		fprintf(to, "the image as the program leaves it %s: no crash state was tested\n",
+			r->consistent ? r->undecided : "fails the check");
+		return;
+	}
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		if (r->states_possible_log2 < 53) {
@@ -122,13 +181,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard,
 			r->shards);
 	}
-	if (r->interrupted) {
-		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
-			grouped(r->states_tested, a), grouped(r->states_planned, b));
-	}
-	if (r->gave_up) {
-		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
-	}
+	print_limits(r, to);
 }
 
 static void print_place(const struct ct_place *p, FILE *to)
@@ -150,8 +203,12 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	const struct ct_finding *f = &r->finding[i];
 	char a[32];
 
-	fprintf(to, "\n %u  %s\n    %s %s%s, first at ", i + 1, f->text, grouped(f->states, a),
-		r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
+	fprintf(to, "\n %u  %s\n", i + 1, f->text);
+	if (r->without_crash) {
+		return;
+	}
+	fprintf(to, "    %s %s%s, first at ", grouped(f->states, a), r->mode == CT_KILL ? "kill" : "state",
+		f->states == 1 ? "" : "s");
 	if (r->model >= CT_MODEL_X86) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
@@ -286,19 +343,16 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o}",
-		"verdict",
-		!r->consistent ? "inconsistent" :
-		r->interrupted ? "undecided" :
-				 "consistent",
-		"mode", mode_name(r->mode), "workload", h->workload, "machine", h->machine, "protocol",
-		h->protocol, "model", r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
-		"seed", (json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity,
-		"states_tested", (json_int_t)r->states_tested, "states_distinct",
-		(json_int_t)r->states_distinct, "states_equal", (json_int_t)r->states_equal, "states_failing",
-		(json_int_t)r->states_failing, "states_possible_log2", finite ? r->states_possible_log2 : 0.0,
-		"instants", (json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted,
-		"gave_up", r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b}",
+		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
+		h->machine, "protocol", h->protocol, "model",
+		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
+		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
+		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct,
+		"states_equal", (json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,
+		"states_possible_log2", finite ? r->states_possible_log2 : 0.0, "instants",
+		(json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted, "gave_up",
+		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
 		"acknowledged", (json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000,
 		"host_seconds", r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
 		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings,
@@ -306,7 +360,10 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards",
 		(int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
 		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads,
-		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r));
+		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
+		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
+		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
+		r->executed);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -28,9 +28,10 @@ static void print_possible(FILE *f, const struct ct_result *r)
 
 static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	const char *const verdict = !r->consistent ? "INCONSISTENT" :
-				    r->interrupted ? "UNDECIDED" :
-						     "CONSISTENT";
+	const char *const verdict = ct_is_consistent(r) ? "CONSISTENT" :
+				    r->consistent       ? "UNDECIDED" :
+				    r->without_crash    ? "INCONSISTENT WITHOUT ANY CRASH" :
+							  "INCONSISTENT";
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
 	      "<title>",
@@ -39,7 +40,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);
 	fprintf(f, " <span class=\"verdict %s\">%s</span></h1><p class=\"soft\">",
-		r->consistent ? "good" : "bad", verdict);
+		ct_is_consistent(r) ? "good" : "bad", verdict);
 	if (*h->machine) {
 		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);
 	}
@@ -95,6 +96,17 @@ static void coverage(FILE *f, const struct ct_result *r)
 			fputs(" of simulated time", f);
 		}
 		fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
+	}
+	if (r->threads > 1) {
+		fprintf(f,
+			"<p class=\"soft\">All this is of this recorded interleaving of %llu threads: others may leave other "
+			"states.</p>",
+			(ull)r->threads);
+	}
+	if (r->states_undecided > 0) {
+		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
+		escape(f, r->undecided);
+		fputs("</p>", f);
 	}
 	if (r->interrupted || r->gave_up) {
 		fputs("<p class=\"lost\">The exploration did not come to its end: there is no verdict on the rest.</p>",

@@ -187,6 +187,11 @@ static int add_report(struct merge *m, const char *path)
 		r->states_symmetric += number_of(report, "states_symmetric");
 		r->instants_by_reads += number_of(report, "instants_by_reads");
 		r->findings_unlisted += number_of(report, "findings_unlisted");
+		if (r->states_undecided == 0) {
+			COPY(r->undecided, report, "undecided");
+		}
+		r->states_undecided += number_of(report, "states_undecided");
+		r->executed = r->executed || flag_of(report, "checker_executed");
 		r->gave_up = r->gave_up || flag_of(report, "gave_up");
 		r->interrupted = r->interrupted || flag_of(report, "interrupted");
 		r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
@@ -220,6 +225,7 @@ static void complete(struct merge *m)
 	r->stores = number_of(o, "stores");
 	r->barriers = number_of(o, "barriers");
 	r->acks = number_of(o, "acknowledged");
+	r->threads = number_of(o, "threads");
 	r->sim_time_ps = (uint64_t)(1000 * json_real_value(json_object_get(o, "sim_time_ns")));
 	r->states_possible_log2 = json_real_value(json_object_get(o, "states_possible_log2"));
 	r->states_possible = exp2(r->states_possible_log2);
@@ -281,8 +287,8 @@ int crash_merge(const struct cli_options *given)
 		error = show(&m, cli_json(given));
 	}
 	json_decref(m.first);
-	return error                ? cli_fail() :
-	       !m.result.consistent ? STATUS_INCONSISTENT :
-	       m.result.interrupted ? STATUS_INPUT :
-				      STATUS_CLEAN;
+	return error                       ? cli_fail() :
+	       !m.result.consistent        ? STATUS_INCONSISTENT :
+	       ct_is_consistent(&m.result) ? STATUS_CLEAN :
+					     STATUS_INPUT;
 }

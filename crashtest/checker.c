@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,10 @@
 #include <nvw/checker.h>
 
 #include "checker.h"
+#include "descendants.h"
 #include "fork_server.h"
 #include "image.h"
+#include "output.h"
 
 /* ---- Library ------------------------------------------------------------------------------------------------ */
 
@@ -41,6 +42,20 @@ static int write_image(void *context, uint64_t off, const void *from, size_t n)
 	return 0;
 }
 
+/* What a library prints is none of our report. In the process that judges, which prints nothing itself. */
+static void silence(void)
+{
+	static bool done;
+	const int fd = done ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		dup2(fd, STDOUT_FILENO);
+		dup2(fd, STDERR_FILENO);
+		close(fd);
+	}
+	done = true;
+}
+
 static int judge_by_library(const struct ct_checker *c, struct ct_image *image, struct nvw_findings *findings)
 {
 	char message[CT_TEXT_BYTES] = "";
@@ -53,10 +68,12 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 		.message_bytes = sizeof message,
 	};
 
+	silence();
 	if (c->check(&check) == 0) {
 		return 0;
 	}
 	message[sizeof message - 1] = '\0';
+	message[strcspn(message, "\r\n")] = '\0'; /* a finding is one line */
 	return nvw_violation(findings, 0, "%s",
 		*message ? message : "the checker finds an inconsistency and does not say which");
 }
@@ -157,46 +174,10 @@ static bool split(char *command, char *words[32])
 	return n > 0;
 }
 
-enum { LINE_BYTES = 160, OUTPUT_BYTES = 16 << 20 };
-
-/* What commands of this process write: kept apart from the report, and the reason for a finding. Writes beyond its size fail. */
-static int output_file(void)
-{
-	static const char nothing[LINE_BYTES];
-	static pid_t owner;
-	static int fd = -1;
-
-	if (owner != getpid()) { /* or parent and child would write into one */
-		fd = memfd_create("output of the checker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		owner = getpid();
-		if (fd >= 0 && (ftruncate(fd, OUTPUT_BYTES) ||
-				       fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
-			return -1;
-		}
-	}
-	if (fd >= 0 && (pwrite(fd, nothing, sizeof nothing, 0) != sizeof nothing || lseek(fd, 0, SEEK_SET))) {
-		return -1;
-	}
-	return fd;
-}
-
-/* The first line that the command wrote; "" if there is none. */
-static void first_line(int fd, char *line, size_t n)
-{
-	const ssize_t got = fd >= 0 ? pread(fd, line, n - 1, 0) : 0;
-
-	line[got > 0 ? got : 0] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	for (char *c = line; *c != '\0'; c++) {
-		*c = (unsigned char)*c < ' ' ? ' ' : *c;
-	}
-}
-
 /* A command, cut into words; text is what they point into. By a shell if it needs one. */
 struct command {
 	char *words[32];
 	char text[4096];
-	bool direct;
 };
 
 static void make_command(const struct ct_checker *c, const char *path, struct command *ret_command)
@@ -204,17 +185,18 @@ static void make_command(const struct ct_checker *c, const char *path, struct co
 	static char shell[] = "/bin/sh", option[] = "-c", name[] = "sh";
 	unsigned n = 0;
 
-	snprintf(ret_command->text, sizeof ret_command->text, "%s", c->command);
-	ret_command->direct = split(ret_command->text, ret_command->words);
-	while (ret_command->direct && ret_command->words[n] != NULL) {
-		n++;
-	}
-	if (!ret_command->direct) {
+	if (c->by_shell) {
 		snprintf(ret_command->text, sizeof ret_command->text, "%s \"$1\"", c->command);
 		ret_command->words[n++] = shell;
 		ret_command->words[n++] = option;
 		ret_command->words[n++] = ret_command->text;
 		ret_command->words[n++] = name;
+	} else {
+		snprintf(ret_command->text, sizeof ret_command->text, "%s", c->command);
+		split(ret_command->text, ret_command->words);
+		while (ret_command->words[n] != NULL) {
+			n++;
+		}
 	}
 	ret_command->words[n] = (char *)(uintptr_t)path;
 	ret_command->words[n + 1] = NULL;
@@ -227,92 +209,154 @@ static pid_t start(const struct command *command, int output)
 	if (pid == 0) {
 		setpgid(0, 0); /* what it starts ends with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		ct_no_input();
-		if (output >= 0) {
-			dup2(output, STDOUT_FILENO);
-			dup2(output, STDERR_FILENO);
-		}
+		ct_output_redirect(output);
 		execvp(command->words[0], command->words);
 		_exit(127);
 	}
 	return pid;
 }
 
-/* Waits; false if the command had to be killed. */
-static bool finish(pid_t pid, unsigned timeout_ms, int *ret_status)
-{
-	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-	bool in_time = true;
-	int ready;
+/* How a command ended. */
+struct answer {
+	bool in_time; /* otherwise it had to be killed */
+	int status;   /* as waitpid() has it */
+	char line[CT_LINE_BYTES];
+};
 
-	if (p.fd >= 0) {
-		do {
-			ready = poll(&p, 1, (int)timeout_ms);
-		} while (ready < 0 && errno == EINTR);
-		in_time = ready != 0;
-		close(p.fd);
-	}
-	if (p.fd >= 0) {
+static void finish(pid_t pid, unsigned timeout_ms, struct answer *ret_answer)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	ret_answer->in_time = fd < 0 || ct_output_wait(fd, (int)timeout_ms);
+	if (fd >= 0) {
 		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
+		close(fd);
 	}
-	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
+	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
 	}
-	return in_time;
+	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
 }
 
-static void fill_or_exit(struct state_file *file, const struct ct_checker *c, const struct ct_image *image)
+/* Makes the file and asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
+static int ask(
+	const struct ct_checker *c, const struct ct_image *image, bool forked, struct answer *ret_answer)
 {
-	if (fill_file(file, c, image)) {
-		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
-		_exit(2);
-	}
-}
-
-/* Runs the command on the state; false if it had to be killed. */
-static bool run(struct state_file *file, const struct ct_checker *c, const struct ct_image *image, int output,
-	int *ret_status)
-{
+	static struct state_file file; /* of this process, which has one checker */
 	static struct command command;
-	bool in_time;
+	int error = fill_file(&file, c, image);
 
-	fill_or_exit(file, c, image);
-	make_command(c, file->path, &command);
-	if (command.direct &&
-		ct_fork_server_run(command.words, output, c->timeout_ms, ret_status, &in_time)) {
-		return in_time;
+	if (error) {
+		return error;
 	}
-	fill_or_exit(file, c, image); /* one that cannot be served has worked on it */
-	const pid_t pid = start(&command, output);
+	const int output = ct_output_begin();
 
-	if (pid < 0) {
-		fprintf(stderr, "nvwave: the checker cannot be started: %s\n", strerror(errno));
-		_exit(2);
+	make_command(c, file.path, &command);
+	if (forked) {
+		if (!ct_fork_server_run(command.words, output, c->timeout_ms, &ret_answer->status,
+			    &ret_answer->in_time)) {
+			return 0;
+		}
+	} else {
+		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
+		const pid_t pid = start(&command, output);
+
+		if (pid < 0) {
+			return nvw_fail_errno("the checker cannot be started");
+		}
+		finish(pid, c->timeout_ms, ret_answer);
 	}
-	return finish(pid, c->timeout_ms, ret_status);
+	ct_output_line(ret_answer->line);
+	return 1;
+}
+
+/* Of this process's states: the first ones, then fewer and fewer. */
+static bool is_compared(void)
+{
+	static pid_t owner;
+	static uint64_t states;
+
+	if (owner != getpid()) {
+		owner = getpid();
+		states = 0;
+	}
+	const uint64_t n = states++;
+
+	return n < 4 || (n & (n - 1)) == 0;
+}
+
+static bool is_same(const struct answer *a, const struct answer *b)
+{
+	return a->in_time == b->in_time && (!a->in_time || a->status == b->status);
+}
+
+/* The command's answer, however it was come by: 0 or an error. */
+static int ask_either(const struct ct_checker *c, const struct ct_image *image, struct answer *ret_answer)
+{
+	const bool compared = is_compared();
+	struct answer executed;
+	int error = c->by_shell || c->shared->differs ? 0 : ask(c, image, true, ret_answer);
+
+	if (error == 1 && !compared) {
+		c->shared->relied = 1;
+	} else if (error == 1) {
+		error = ask(c, image, false, &executed);
+		c->shared->differs |= error == 1 && !is_same(ret_answer, &executed);
+		*ret_answer = executed;
+	} else if (error == 0) {
+		error = ask(c, image, false, ret_answer);
+	}
+	if (error == 1 && c->shared->differs && c->shared->relied) {
+		return nvw_fail(NVW_E_SYSTEM, "the checker answers otherwise when it is forked");
+	}
+	return error < 0 ? error : 0;
+}
+
+/* By the signal itself, or as a shell tells of it. */
+static bool was_killed(const struct answer *a)
+{
+	return a->in_time && (WIFSIGNALED(a->status) ? WTERMSIG(a->status) == SIGKILL :
+						       WEXITSTATUS(a->status) == 128 + SIGKILL);
+}
+
+static bool was_not_executed(const struct answer *a)
+{
+	return a->in_time && WIFEXITED(a->status) &&
+	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
 }
 
 static int judge_by_command(
 	const struct ct_checker *c, const struct ct_image *image, struct nvw_findings *findings)
 {
-	static struct state_file file; /* of this process, which has one checker */
-	char line[LINE_BYTES];
-	int status = 0;
+	struct answer a = {.in_time = false};
+	int error = ask_either(c, image, &a);
 
-	const int output = output_file();
-
-	if (!run(&file, c, image, output, &status)) {
+	for (unsigned i = 1; i < CT_KILLS_MAX && !error && was_killed(&a); i++) {
+		error = ask_either(c, image, &a);
+	}
+	if (error) {
+		return error;
+	}
+	if (was_killed(&a)) {
+		return nvw_fail(CT_NO_ANSWER,
+			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
+			CT_KILLS_MAX);
+	}
+	if (was_not_executed(&a)) {
+		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
+			WEXITSTATUS(a.status), *a.line ? ": " : "", a.line);
+	}
+	if (!a.in_time) {
 		return nvw_violation(findings, 0, "the checker does not end");
 	}
-	if (WIFSIGNALED(status)) {
-		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
+	if (WIFSIGNALED(a.status)) {
+		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(a.status),
+			strsignal(WTERMSIG(a.status)));
 	}
-	if (WEXITSTATUS(status) == 0) {
+	if (WEXITSTATUS(a.status) == 0) {
 		return 0;
 	}
-	first_line(output, line, sizeof line);
-	return *line ? nvw_violation(findings, 0, "%s", line) :
-		       nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(status));
+	return *a.line ? nvw_violation(findings, 0, "%s", a.line) :
+			 nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(a.status));
 }
 
 int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -343,20 +387,55 @@ static bool is_in_path(const char *name)
 	return found;
 }
 
-/* What is not there would be a finding in every state. Of a shell's command, only the shell knows. */
-static int check_command(const char *command)
+/* A word that the shell itself knows, such as exec; word has no character that is special to it. */
+static bool is_of_shell(const char *word)
 {
-	char text[4096], *words[32];
+	char text[4096];
 
-	if (strlen(command) >= 4000) {
+	snprintf(text, sizeof text, "command -v %s >/dev/null 2>&1", word);
+	return system(text) == 0;
+}
+
+/* What is not there would be a finding in every state. Of a shell's command, only the shell knows. */
+static int check_command(const char *command, bool *ret_by_shell)
+{
+	char text[4000], *words[32];
+
+	if (strlen(command) >= sizeof text) {
 		return nvw_fail(NVW_E_USAGE, "--check: the command is too long");
 	}
 	snprintf(text, sizeof text, "%s", command);
-	if (!split(text, words) ||
-		(strchr(words[0], '/') ? access(words[0], X_OK) == 0 : is_in_path(words[0]))) {
+	*ret_by_shell = true;
+	if (!split(text, words)) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE, "--check: %s: expected a program that can be executed", words[0]);
+	if (strchr(words[0], '/') ? access(words[0], X_OK) == 0 : is_in_path(words[0])) {
+		*ret_by_shell = false;
+		return 0;
+	}
+	return !strchr(words[0], '/') && is_of_shell(words[0]) ?
+		       0 :
+		       nvw_fail(
+			       NVW_E_USAGE, "--check: %s: expected a program that can be executed", words[0]);
+}
+
+static int make_shared(struct ct_checker *c)
+{
+	void *const at =
+		mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	c->shared = at == MAP_FAILED ? NULL : at;
+	return c->shared ? 0 : nvw_fail_errno("no memory for a checker");
+}
+
+bool ct_checker_begins_anew(struct ct_checker *c)
+{
+	const bool anew = c->shared != NULL && c->shared->differs && c->shared->relied;
+
+	if (anew) {
+		c->shared->relied = 0;
+	}
+	return anew;
 }
 
 int ct_checker_create(const char *command, const char *library_path, uint64_t bytes, unsigned timeout_ms,
@@ -365,8 +444,9 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 	struct ct_checker c = {.command = command, .bytes = bytes, .timeout_ms = timeout_ms};
 
 	if (command != NULL) {
-		int error = check_command(command);
+		int error = check_command(command, &c.by_shell);
 
+		error = error ? error : make_shared(&c);
 		/* In memory rather than on a disk: the files are written once a state. */
 		error = error ? error : nvw_folder_make("check", true, &c.folder);
 		*ret_checker = c;
@@ -389,6 +469,9 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 void ct_checker_destroy(struct ct_checker *c)
 {
 	nvw_folder_remove(&c->folder);
+	if (c->shared != NULL) {
+		munmap(c->shared, sizeof *c->shared);
+	}
 	if (c->library != NULL) {
 		dlclose(c->library);
 	}

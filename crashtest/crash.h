@@ -32,10 +32,10 @@
  *       instants between two completions the last one is tested.
  *   (5) Equal states (bytes and acknowledgements, by a 64-bit hash) are tested once and counted.
  *   (6) A recovery or check that dies, hangs or writes where it must not is a finding; the states after it are
- *       tested all the same, on an image that it cannot have touched.
+ *       tested all the same, on an image that it cannot have touched. SIGKILL never comes from the code under test: what
+ *       it interrupts is tried again, and has no verdict if that goes on.
  *   (7) Deterministic: the same inputs and seed test the same states and give the same findings, whatever
- *       the number of jobs. (Under buffered epoch persistency and for store logs a state may be tested once by
- *       each of two jobs: then it counts as two distinct ones.)
+ *       the number of jobs.
  *   (8) A state stands for others of its instant only if recovery and check looked at none of the bytes in which
  *       they differ (reads.h); such instants may cost as much again as their share.
  */
@@ -224,7 +224,15 @@ struct ct_result {
 	bool interrupted;            /* told to stop (core/stop.h): not all of the budget was used */
 	uint64_t states_planned;     /* how many the budget comes to */
 	unsigned shard, shards;
-	bool gave_up;                            /* too many workers died: not all of the budget was used */
+	bool gave_up;                  /* too many workers died: not all of the budget was used */
+	uint64_t states_undecided;     /* got no answer: killed from outside, or the checker gave none */
+	char undecided[CT_TEXT_BYTES]; /* why, the first of them */
+	/* The image as the program leaves it, without any crash, fails (finding[0] says how) or gets no answer: nothing else was
+	 * tested. */
+	bool without_crash;
+	uint64_t
+		threads; /* of a program that was recorded: that stored to the file, in this interleaving; 0: not known */
+	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
 	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
@@ -236,6 +244,11 @@ struct ct_result {
 };
 
 void ct_result_free(struct ct_result *result);
+
+/* Nothing failed, and there is an answer for all that was to be tested. Neither this nor a finding: undecided. */
+bool ct_is_consistent(const struct ct_result *result);
+/* "consistent", "inconsistent" or "undecided". */
+const char *ct_verdict_name(const struct ct_result *result);
 
 /* ---- The explorer, on a log that is there -------------------------------------------------------------- */
 
@@ -250,8 +263,14 @@ struct ct_image; /* image.h */
 enum ct_phase { CT_PHASES(X) };
 #undef X
 
-/* Recovers and checks the state in image (writing through ct_image_write() alone). 0 or NVW_E_INCONSISTENT
- * with at least one violation in findings. Keeps *phase up to date. */
+/* So often a state is tried whose worker, or checker, is killed from outside. */
+enum { CT_KILLS_MAX = 3 };
+
+/* A judge's result when the state got no answer, beside nvw/errors.h; nvw_error_message() says why. */
+enum { CT_NO_ANSWER = -20001 };
+
+/* Recovers and checks the state in image (writing through ct_image_write() alone). 0, or NVW_E_INCONSISTENT
+ * with at least one violation in findings, or CT_NO_ANSWER; other errors end the exploration. Keeps *phase up to date. */
 typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase);
 
@@ -319,15 +338,17 @@ struct ct_foreign {
 	const char *command;      /* checker.h; NULL: */
 	const char *library;      /* NULL: the writes that a block device acknowledged */
 	const char *command_line; /* for saved findings; may be NULL */
-	bool last_only; /* only what a crash at the log's end leaves: the program was killed there */
+	bool last_only;  /* only what a crash at the log's end leaves: the program was killed there */
+	bool final_only; /* only the image as the program leaves it, without any crash */
 };
 
 /* True for the persist log of a block device, which needs no checker. */
 bool ct_is_block_log(const char *path);
 
 /*
- * Explores the log under options' model: x86 (default), pmreorder or eadr; that of a block device in options' mode, observed
- * or permitted. options' states 0 chooses 2^20, or 20000 for a command and for a block device.
+ * First the image as the program leaves it is judged, unless the program was killed. If that fails, no crash is to blame: it is
+ * the result. Then explores the log under options' model: x86 (default), pmreorder or eadr; that of a block device in options'
+ * mode, observed or permitted. options' states 0 chooses 2^20, or 20000 for a command and for a block device.
  */
 NVW_CHECKED int ct_run_foreign(
 	const struct ct_foreign *foreign, const struct ct_options *options, struct ct_result *ret_result);

@@ -51,6 +51,7 @@ struct explanation {
 	bool *early; /* cells that were durable too early */
 	char shape[CT_TEXT_BYTES];
 	unsigned judgements;
+	bool answered; /* the last judgement is one */
 	struct nvw_findings findings;
 	struct ct_finding *finding; /* shared with the parent */
 	int error;
@@ -71,7 +72,10 @@ static bool judge(struct explanation *x)
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	nvw__findings_clear(&x->findings);
-	x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
+	const int verdict =
+		x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
+
+	x->answered = verdict == 0 || verdict == NVW_E_INCONSISTENT;
 	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
 		const struct nvw__finding *v = &x->findings.finding[i];
 
@@ -157,7 +161,7 @@ static void blame(struct explanation *x, unsigned first, unsigned end)
 	for (unsigned i = first; i < end; i++) {
 		ct_states_lower(&x->medium, i, 0, x->levels);
 	}
-	const bool still = fails(x), mended = x->findings.count == 0;
+	const bool still = fails(x), mended = x->answered && x->findings.count == 0;
 
 	swap_levels(x);
 	if (still) {

@@ -2,7 +2,8 @@
 /*
  * Observed mode: plan, workers side by side, and the parent that replaces those that die. The plan is cut into
  * ranges where an acknowledgement came just before: no state on one side equals one on the other, so
- * what is distinct does not depend on the number of jobs (crash.h, guarantee 7).
+ * what is distinct does not depend on the number of jobs (crash.h, guarantee 7). Models without such places are cut
+ * anywhere: there a worker notes the states of all instants before its range, without testing them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -118,14 +119,16 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t first, uint64_t draws)
 {
 	const struct ct_exploration *e = x->e;
-	int error = make_shared(w, draws);
+	const bool notes = !ct_plan_cuts_apart(&e->rules); /* as many as one worker alone has */
+	int error = make_shared(w, notes ? x->plan.draws : draws);
 
 	if (!error) {
 		error = ct_medium_create(
 			e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
 	}
 	if (!error) {
-		w->first = w->shared->instant = first;
+		w->first = first;
+		w->shared->instant = notes ? 1 : first;
 	}
 	return error;
 }
@@ -186,39 +189,84 @@ static int start(struct exploration *x, struct ct_worker *w)
 	fflush(NULL);
 	w->pid = fork();
 	if (w->pid == 0) {
-		ct_worker_run(x->e, &x->plan, &w->medium, w->next_draw, w->last, w->shared);
+		ct_worker_run(x->e, &x->plan, w);
 	}
 	return w->pid < 0 ? nvw_fail_errno("cannot start a process") : 0;
 }
 
-/* The state that the worker died in is a finding; the next one goes on behind it. */
+/* A new worker goes on where the shared memory says. */
+static int replace(struct exploration *x, struct ct_worker *w)
+{
+	w->next_draw = w->shared->next;
+	if (++w->deaths >= DEATHS_MAX) {
+		x->result->gave_up = true;
+		return 0;
+	}
+	const int error = forward(&w->medium, w->shared->instant);
+
+	return error ? error : start(x, w);
+}
+
+/* The next worker goes on behind the state that the last one died in. */
+static int pass_by(struct exploration *x, struct ct_worker *w)
+{
+	struct ct_shared *s = w->shared;
+
+	s->phase = CT_PHASE_IDLE;
+	s->judged = 0;
+	if (s->draw >= CT_DRAW_LEAF) {
+		/* The rest of the tree is not accounted for: the instant begins anew without it. */
+		s->no_tree = s->instant;
+		s->next = 0;
+	} else {
+		s->next = s->draw + 1;
+	}
+	return replace(x, w);
+}
+
+/* SIGKILL never comes from the code under test: the next worker judges the state again. */
+static int note_kill(struct exploration *x, struct ct_worker *w)
+{
+	struct ct_shared *s = w->shared;
+
+	w->kills = s->judged == w->killed ? w->kills + 1 : 1;
+	w->killed = s->judged;
+	if (s->judged != 0 && w->kills >= CT_KILLS_MAX) {
+		ct_worker_note_undecided(
+			s, "its process was killed by SIGKILL again and again (was memory short?)");
+		return pass_by(x, w);
+	}
+	if (s->judged != 0 && s->draw >= CT_DRAW_LEAF) {
+		s->next = 0; /* the tree begins anew; what was judged is met again */
+	}
+	s->retried = s->judged;
+	s->judged = 0;
+	s->phase = CT_PHASE_IDLE;
+	return replace(x, w);
+}
+
+/* The state that the worker died in is a finding, unless it was killed from outside, or ended as if all were well. */
 static int note_death(struct exploration *x, struct ct_worker *w, int status)
 {
 	struct ct_shared *s = w->shared;
 	struct ct_finding f = {
 		.states = 1, .first_time_ps = s->time_ps, .instant = s->instant, .draw = s->draw};
 
+	if (!w->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		return note_kill(x, w);
+	}
 	if (s->phase == CT_PHASE_IDLE) {
 		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
 	}
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
-	s->failing++;
-	ct_groups_add(&s->groups, &f);
-	s->phase = CT_PHASE_IDLE;
-	if (s->draw >=
-		CT_DRAW_LEAF) { /* the rest of the tree is not accounted for: the instant begins anew without it */
-		s->no_tree = s->instant;
-		s->next = w->next_draw = 0;
+	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		strncat(f.text, ", which is no answer", sizeof f.text - strlen(f.text) - 1);
+		ct_worker_note_undecided(s, f.text);
 	} else {
-		s->next = w->next_draw = s->draw + 1;
+		s->failing++;
+		ct_groups_add(&s->groups, &f);
 	}
-	if (++w->deaths >= DEATHS_MAX) {
-		x->result->gave_up = true;
-		return 0;
-	}
-	const int error = forward(&w->medium, s->instant);
-
-	return error ? error : start(x, w);
+	return pass_by(x, w);
 }
 
 /* Kills a worker whose state takes longer than it may. */
@@ -411,6 +459,16 @@ static int count_instants(const struct exploration *x)
 	return 0;
 }
 
+bool ct_is_consistent(const struct ct_result *r)
+{
+	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0;
+}
+
+const char *ct_verdict_name(const struct ct_result *r)
+{
+	return !r->consistent ? "inconsistent" : ct_is_consistent(r) ? "consistent" : "undecided";
+}
+
 void ct_result_free(struct ct_result *r)
 {
 	free(r->interval);
@@ -432,6 +490,10 @@ static int gather(const struct exploration *x)
 		r->states_failing += s->failing;
 		r->states_unread += s->unread;
 		r->states_symmetric += s->symmetric;
+		if (r->states_undecided == 0) {
+			snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
+		}
+		r->states_undecided += s->undecided;
 		r->instants_by_reads += s->by_reads;
 		all.unlisted += s->groups.unlisted;
 		for (unsigned k = 0; k < s->groups.count; k++) {

@@ -348,7 +348,12 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 		return;
 	}
-	judge(context, &image, &s->acks, &findings, &shared->phase);
+	const int verdict = judge(context, &image, &s->acks, &findings, &shared->phase);
+
+	if (verdict != 0 && verdict != NVW_E_INCONSISTENT) {
+		shared->error = verdict;
+		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+	}
 	ct_shape(text ? text : "", wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
 		ct_shape(findings.finding[i - 1].text, shape);
@@ -382,8 +387,30 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	if (shared->error) {
 		return nvw_fail(shared->error, "%s", shared->message);
 	}
+	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		return nvw_fail(
+			CT_NO_ANSWER, "the process that judges was killed by SIGKILL (was memory short?)");
+	}
 	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
+	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		return nvw_fail(CT_NO_ANSWER, "%s, which is no answer", shared->finding.text);
+	}
 	return 0;
+}
+
+static int judge_once(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
+	struct shared *shared)
+{
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		ct_child_begin();
+		ct_frames_catch(&shared->frames);
+		judge_again(saved, judge, context, shared);
+		_exit(0);
+	}
+	return pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
 }
 
 int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
@@ -395,18 +422,12 @@ int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, 
 	if (shared == MAP_FAILED) {
 		return nvw_fail_errno("no memory for a replay");
 	}
-	fflush(NULL);
-	const pid_t pid = fork();
+	int error = judge_once(saved, judge, context, timeout_ms, shared);
 
-	if (pid == 0) {
-		ct_child_begin();
-		ct_frames_catch(&shared->frames);
-		judge_again(saved, judge, context, shared);
-		_exit(0);
+	for (unsigned i = 1; i < CT_KILLS_MAX && error == CT_NO_ANSWER; i++) {
+		memset(shared, 0, sizeof *shared);
+		error = judge_once(saved, judge, context, timeout_ms, shared);
 	}
-	const int error =
-		pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
-
 	*ret_finding = shared->finding;
 	munmap(shared, sizeof *shared);
 	return error;

@@ -39,8 +39,9 @@ NVW_CHECKED int ct_saved_load(const char *path, struct ct_saved *ret_saved);
 void ct_saved_free(struct ct_saved *saved);
 
 /*
- * Recovers and checks the saved state, in a process of its own. *ret_finding has the text (empty if it is
- * consistent now), the signal or the hang. An error only if it cannot be tried.
+ * Recovers and checks the saved state (without a head: an image), in a process of its own. *ret_finding has the text (empty if
+ * it is consistent now), the signal or the hang. CT_NO_ANSWER with a message if the process was killed from outside or ended as
+ * if all were well. An error only if it cannot be tried.
  */
 NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context,
 	unsigned timeout_ms, struct ct_finding *ret_finding);

@@ -2,6 +2,7 @@
 /* Store logs from elsewhere, explored and judged by checkers from elsewhere. See crash.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +93,22 @@ static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, 
 
 /* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
 
+/* Threads of a program that stored, by their numbers in its log: 0 stands for nobody. */
+struct threads {
+	uint64_t seen[64];
+};
+
+static uint64_t count_thread(struct threads *t, uint64_t thread)
+{
+	const uint64_t bit = UINT64_C(1) << thread % 64;
+
+	if (thread == 0 || thread / 64 >= sizeof t->seen / sizeof t->seen[0] || t->seen[thread / 64] & bit) {
+		return 0;
+	}
+	t->seen[thread / 64] |= bit;
+	return 1;
+}
+
 /* A program may make its file longer and leave the new part alone, but hardly by more than this. */
 static const uint64_t untouched_max = UINT64_C(1) << 30;
 
@@ -119,6 +136,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
+	struct threads threads = {{0}};
 	int error = nvw_log_open_fd(dup(fd), path, &reader);
 
 	if (error) {
@@ -128,6 +146,9 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	*ret_blocks = is_of_blocks(reader);
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
+		counts->threads += r.kind == NVW_LOG_STORE && !*ret_blocks ?
+					   count_thread(&threads, r.store.work_item) :
+					   0;
 		counts->flushes += r.kind == NVW_LOG_FLUSH;
 		counts->fences += r.kind == NVW_LOG_FENCE ||
 				  (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
@@ -207,6 +228,27 @@ static int last_record(int log_fd, uint64_t *ret_last)
 	return error;
 }
 
+/* The image with everything that the program stored to it. */
+static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		if (r.kind == NVW_LOG_STORE && r.store.bytes <= 8 && r.store.off + r.store.bytes <= bytes) {
+			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
+		} else if (r.kind == NVW_LOG_HOST && r.host.off + r.host.bytes <= bytes) {
+			memcpy(image + r.host.off, r.host.data, r.host.bytes);
+		}
+	}
+	nvw_log_reader_close(reader);
+	return error;
+}
+
 /* Who judges: a checker from elsewhere or, of a block device's log, the writes that it has. */
 struct jury {
 	struct ct_checker checker;
@@ -225,6 +267,52 @@ static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int 
 			       "%s: --check or --check-lib is needed: only the log of a block device says by itself "
 			       "what is owed",
 			       f->store_log);
+}
+
+/* The image as the program leaves it: 1 if there is nothing against it, 0 if that is the result, or an error. */
+static int judge_final(const struct ct_exploration *e, struct ct_result *ret_result)
+{
+	struct ct_saved final = {.bytes = e->bytes, .image = malloc(e->bytes)};
+	struct ct_finding *const found = &ret_result->finding[0];
+	int error = final.image ?
+			    0 :
+			    nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)e->bytes);
+
+	*ret_result = (struct ct_result){.mode = CT_PERMITTED, .model = e->rules.model, .consistent = true};
+	if (!error) {
+		memcpy(final.image, e->initial, e->bytes);
+		error = replay_stores(e->log_fd, final.image, e->bytes);
+	}
+	error = error ? error : ct_saved_judge(&final, e->judge, e->context, e->options.timeout_ms, found);
+	free(final.image);
+	if (error == CT_NO_ANSWER) {
+		ret_result->states_undecided = 1;
+		snprintf(ret_result->undecided, sizeof ret_result->undecided, "%s", nvw_error_message());
+	} else if (error || *found->text == '\0') {
+		return error ? error : 1;
+	} else {
+		ret_result->consistent = false;
+		ret_result->finding_count = 1;
+	}
+	ret_result->without_crash = true;
+	return 0;
+}
+
+static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
+	struct ct_result *ret_result)
+{
+	int more = f->last_only || jury->writes ? 1 : judge_final(e, ret_result);
+
+	if (more != 1 || f->final_only) {
+		return more < 0 ? more : 0;
+	}
+	int error = ct_explore(e, NULL, ret_result);
+
+	if (jury->writes == NULL && ct_checker_begins_anew(&jury->checker)) {
+		error = ct_explore(e, NULL, ret_result);
+	}
+	ret_result->executed = jury->checker.shared != NULL && jury->checker.shared->differs;
+	return error;
 }
 
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
@@ -250,7 +338,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	};
 
 	if (!error) {
-		error = ct_explore(&e, NULL, ret_result);
+		error = explore_after_final(f, &e, &jury, ret_result);
 		if (jury.writes) {
 			ct_writes_destroy(jury.writes);
 		} else {
@@ -317,6 +405,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 		ret_result->barriers = counts.fences;
 		ret_result->stores = counts.stores;
 		ret_result->stores_elsewhere = counts.elsewhere;
+		ret_result->threads = counts.threads;
 		ret_result->sim_time_ps = 0;
 		ret_result->host_seconds = ct_wall_seconds() - began;
 	}
@@ -347,6 +436,12 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	sum->consistent = sum->consistent && r->consistent;
 	sum->interrupted = sum->interrupted || r->interrupted;
 	sum->gave_up = sum->gave_up || r->gave_up;
+	if (sum->states_undecided == 0) {
+		snprintf(sum->undecided, sizeof sum->undecided, "%s", r->undecided);
+	}
+	sum->states_undecided += r->states_undecided;
+	sum->executed = sum->executed || r->executed;
+	sum->threads = sum->threads > r->threads ? sum->threads : r->threads;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;
 	sum->states_failing += r->states_failing;

@@ -5,12 +5,15 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descendants.h"
 #include "fork_server.h"
+
+extern char **environ;
 
 /* A fork has but one thread: others must not have begun. */
 static bool has_one_thread(void)
@@ -28,24 +31,50 @@ static bool has_one_thread(void)
 	return n == 1;
 }
 
-/* What the checker executes is none of ours. */
+/* The place of a variable in the environment; NULL if it is not set. */
+static char **find(const char *name)
+{
+	const size_t n = strlen(name);
+	char **entry = environ;
+
+	while (*entry != NULL && (strncmp(*entry, name, n) != 0 || (*entry)[n] != '=')) {
+		entry++;
+	}
+	return *entry ? entry : NULL;
+}
+
+static void drop(char **entry)
+{
+	do {
+		entry[0] = entry[1];
+	} while (*entry++ != NULL);
+}
+
+/*
+ * What the checker executes is none of ours. In place: shells have a setenv() and an unsetenv() of their own, which come
+ * before those of the C library and change something else at this time.
+ */
 static void restore_environment(void)
 {
-	const char *const preload = getenv(CT_FORK_PRELOAD_VARIABLE);
+	char **const ours = find(CT_FORK_VARIABLE), **const preload = find("LD_PRELOAD");
+	char *const others = preload ? strchr(*preload, ':') : NULL;
 
-	if (preload != NULL && *preload != '\0') {
-		setenv("LD_PRELOAD", preload, 1);
-	} else {
-		unsetenv("LD_PRELOAD");
+	if (others != NULL) {
+		char *const value = strchr(*preload, '=') + 1;
+
+		memmove(value, others + 1, strlen(others + 1) + 1);
+	} else if (preload != NULL) {
+		drop(preload);
 	}
-	unsetenv(CT_FORK_PRELOAD_VARIABLE);
-	unsetenv(CT_FORK_VARIABLE);
+	if (ours != NULL) {
+		drop(find(CT_FORK_VARIABLE));
+	}
 }
 
 static void tell(int out, const void *what, size_t n)
 {
 	if (write(out, what, n) != (ssize_t)n) {
-		_exit(0); /* nobody listens any more */
+		_exit(127); /* nobody listens any more */
 	}
 }
 
@@ -61,18 +90,11 @@ static void end_group(pid_t pid)
 	}
 }
 
-__attribute__((constructor)) static void serve(void)
+/* A child goes on into main(); it is the only one to return. */
+static void serve(int in, int out)
 {
-	const char *const text = getenv(CT_FORK_VARIABLE);
-	int in, out;
 	char byte;
 
-	if (text == NULL || sscanf(text, "%d,%d", &in, &out) != 2) {
-		return;
-	}
-	restore_environment();
-	byte = has_one_thread() ? 'K' : 'N';
-	tell(out, &byte, 1);
 	while (read(in, &byte, 1) == 1) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
@@ -90,7 +112,25 @@ __attribute__((constructor)) static void serve(void)
 		end_group(pid);
 		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 		}
+		ct_end_descendants(0); /* also those that have left the group */
 		tell(out, &status, sizeof(int32_t));
 	}
-	_exit(0);
+	_exit(127);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	char **const entry = find(CT_FORK_VARIABLE);
+	int in, out, parent;
+
+	if (entry == NULL || sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d", &in, &out, &parent) != 3) {
+		return;
+	}
+	restore_environment();
+	if (parent != getppid()) {
+		return; /* this is something that the checker executes */
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	tell(out, has_one_thread() ? "K" : "N", 1);
+	serve(in, out);
 }

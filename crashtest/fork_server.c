@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +12,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "output.h"
 
 #ifndef CT_FORK_LIBRARY
 #define CT_FORK_LIBRARY ""
@@ -54,51 +55,35 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* Ours without the variables that are set anew; these are in text. */
-static bool make_environment(char *to[ENVIRONMENT_MAX], char text[3][8192], int in, int out)
+/* Ours without the variables that are set anew; these are in text. False if it has no room for them. */
+static bool make_environment(char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
 {
 	const char *const before = getenv("LD_PRELOAD");
 	char library[4096];
 	unsigned n = 0;
 
-	if (!find_library(library)) {
+	if (!find_library(library) || strpbrk(library, " :") != NULL) {
 		return false;
 	}
-	snprintf(text[0], 8192, "LD_PRELOAD=%s%s%.3900s", library, before && *before ? ":" : "",
+	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
 		before ? before : "");
-	snprintf(text[1], 8192, "%s=%.8000s", CT_FORK_PRELOAD_VARIABLE, before ? before : "");
-	snprintf(text[2], 8192, "%s=%d,%d", CT_FORK_VARIABLE, in, out);
-	for (char **entry = environ; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
+
+	snprintf(text[1], 8192, "%s=%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid());
+	for (char **entry = environ; *entry != NULL && n < ENVIRONMENT_MAX - 3; entry++) {
 		if (!is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
 		}
 	}
-	for (unsigned i = 0; i < 3; i++) {
-		to[n++] = text[i];
-	}
+	to[n++] = text[0];
+	to[n++] = text[1];
 	to[n] = NULL;
-	return true;
+	return length < 8192 && n < ENVIRONMENT_MAX - 1;
 }
 
 /* Reads n bytes: 1, 0 if they did not come in time, -1 if there is nobody to send them. */
 static int hear(void *to, size_t n, int timeout_ms)
 {
-	struct pollfd p = {.fd = server.from, .events = POLLIN};
-	int ready;
-
-	do {
-		ready = poll(&p, 1, timeout_ms);
-	} while (ready < 0 && errno == EINTR);
-	return ready == 0 ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
-}
-
-void ct_no_input(void)
-{
-	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	if (fd > STDIN_FILENO) {
-		dup2(fd, STDIN_FILENO);
-	}
+	return !ct_output_wait(server.from, timeout_ms) ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
 }
 
 static void stop(void)
@@ -116,7 +101,7 @@ static void stop(void)
 
 static void start(char *const words[], int output)
 {
-	static char text[3][8192], *environment[ENVIRONMENT_MAX];
+	static char text[2][8192], *environment[ENVIRONMENT_MAX];
 	int to[2], from[2];
 	char ready = 0;
 
@@ -134,11 +119,7 @@ static void start(char *const words[], int output)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fcntl(to[0], F_SETFD, 0);
 		fcntl(from[1], F_SETFD, 0);
-		ct_no_input();
-		if (output >= 0) {
-			dup2(output, STDOUT_FILENO);
-			dup2(output, STDERR_FILENO);
-		}
+		ct_output_redirect(output);
 		execvpe(words[0], words, environment);
 		_exit(127);
 	}
@@ -151,6 +132,11 @@ static void start(char *const words[], int output)
 	if (hear(&ready, 1, START_MS) != 1 || ready != 'K') {
 		stop();
 	}
+}
+
+pid_t ct_fork_server_pid(void)
+{
+	return server.owner == getpid() ? server.pid : 0;
 }
 
 int ct_fork_server_run(

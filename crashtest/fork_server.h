@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CT_FORK_VARIABLE         "NVWAVE_FORK_SERVER"  /* "in,out": the server's ends of two pipes */
-#define CT_FORK_PRELOAD_VARIABLE "NVWAVE_FORK_PRELOAD" /* what LD_PRELOAD was */
+/* "in,out,parent": the server's ends of two pipes, and whose child it is. LD_PRELOAD names the library first. */
+#define CT_FORK_VARIABLE "NVWAVE_FORK_SERVER"
 
 /*
  * Runs words in this process's server, which is started if there is none; the output goes to a descriptor (-1: ours).
@@ -25,7 +25,7 @@
 int ct_fork_server_run(
 	char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
 
-/* In a child: the checker reads nothing of what we are given. */
-void ct_no_input(void);
+/* The process of this process's server; 0: none. */
+pid_t ct_fork_server_pid(void);
 
 #endif

@@ -49,6 +49,7 @@ struct slot {
 	unsigned number;
 	pid_t pid;
 	bool hung;
+	unsigned kills;   /* of its judging process, from outside */
 	double cpu, wall; /* when judging began */
 	uint64_t trial;
 	struct ct_cut cut;
@@ -108,6 +109,7 @@ static int judge(const struct killing *k, struct slot *s)
 	v->phase = CT_PHASE_OPEN;
 	if (nvw_pool_open(path, NVW_POOL_WRITE, &pool)) {
 		nvw_violation(&v->findings, 0, "the pool does not open: %s", nvw_error_message());
+		v->phase = CT_PHASE_IDLE;
 		return 0;
 	}
 	v->hash = XXH64(nvw_pool_base(pool), k->bench->bytes, nvw_acked_count(&acks));
@@ -148,7 +150,14 @@ static int start_trial(struct killing *k, struct slot *s)
 	s->trial = k->next++;
 	s->cut = cut_of(k, s->trial);
 	s->stage = EMULATING;
+	s->kills = 0;
 	return ct_run_start(k->bench, s->number, -1, &s->cut, s->run, &s->pid);
+}
+
+/* From outside: we ourselves do that only to what hangs. */
+static bool was_killed(const struct slot *s, int status)
+{
+	return !s->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
 static void note(struct killing *k, const struct slot *s, int status)
@@ -157,7 +166,19 @@ static void note(struct killing *k, const struct slot *s, int status)
 	struct ct_finding f = {.states = 1, .first_time_ps = s->cut.time_ps, .draw = s->trial};
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
-	if (s->hung || WIFSIGNALED(status)) {
+	if (was_killed(s, status)) {
+		snprintf(k->result->undecided, sizeof k->result->undecided,
+			"its process was killed by SIGKILL again and again (was memory short?)");
+		k->result->states_undecided++;
+		return;
+	}
+	if (!s->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0 && v->phase != CT_PHASE_IDLE) {
+		ct_describe_death(v->phase, false, status, &v->frames, &f);
+		snprintf(k->result->undecided, sizeof k->result->undecided, "%s", f.text);
+		k->result->states_undecided++;
+		return;
+	}
+	if (s->hung || WIFSIGNALED(status) || v->phase != CT_PHASE_IDLE) {
 		ct_describe_death(v->phase, s->hung, status, &v->frames, &f);
 		ct_groups_add(&k->groups, &f);
 		k->result->states_failing++;
@@ -183,6 +204,9 @@ static int end_trial(struct killing *k, struct slot *s, int status)
 {
 	if (s->verdict->error) {
 		return nvw_fail(s->verdict->error, "%s", s->verdict->message);
+	}
+	if (was_killed(s, status) && ++s->kills < CT_KILLS_MAX) {
+		return start_judging(k, s); /* one more crash, in recovery */
 	}
 	note(k, s, status);
 	k->seen[k->done++] = s->verdict->hash;

@@ -190,6 +190,9 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	if (result.interrupted && result.consistent) {
 		return nvw_stop_error();
 	}
+	if (result.states_undecided > 0) {
+		return nvw_fail(NVW_E_SYSTEM, "a state got no answer: %s", result.undecided);
+	}
 	x->result->stores = result.stores;
 	x->result->barriers_met = result.barriers;
 	x->result->acks = result.acks;

@@ -101,11 +101,17 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 	return 0;
 }
 
-/* Where the work may be divided. Mostly where an acknowledgement makes all states new, so that none is on both sides. The
- * models without such places are cut anywhere: a state that is on both sides is then tested twice. */
+/* Under buffered epoch persistency a state may take acknowledgements back; logs of the host have none. */
+bool ct_plan_cuts_apart(const struct ct_rules *rules)
+{
+	return rules->model != CT_MODEL_BUFFERED && rules->model < CT_MODEL_X86;
+}
+
+/* Where the work may be divided: where an acknowledgement makes all states new, so that none is on both sides. The models
+ * without such places are cut anywhere. */
 static bool may_cut(const struct ct_medium *m)
 {
-	return m->obliged_by_ack || m->rules.model == CT_MODEL_BUFFERED || m->rules.model >= CT_MODEL_X86;
+	return m->obliged_by_ack || !ct_plan_cuts_apart(&m->rules);
 }
 
 static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)

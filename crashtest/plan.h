@@ -31,6 +31,9 @@ NVW_CHECKED int ct_plan_create(struct ct_medium *medium, uint64_t budget, uint64
 	struct ct_result *result, struct ct_plan *ret_plan);
 void ct_plan_destroy(struct ct_plan *plan);
 
+/* True if no state on one side of a cut equals one on the other. */
+bool ct_plan_cuts_apart(const struct ct_rules *rules);
+
 /* How many states are tested at an instant, not counting those that draws skip. */
 uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant);
 bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant);

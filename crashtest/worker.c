@@ -19,6 +19,8 @@ struct range {
 	struct ct_medium *medium;
 	struct ct_interval *here; /* of the medium's instant */
 	struct ct_shared *shared;
+	uint64_t first; /* instant; those before it are noted, not tested */
+	int error;
 	struct nvw_findings findings;
 	struct ct_walk walk;
 	struct ct_reads reads;
@@ -30,10 +32,15 @@ struct range {
 	unsigned level_capacity;
 };
 
+static uint64_t key_of(uint64_t state)
+{
+	return nvw_mix64(state) | 1;
+}
+
 /* True if the state has not been tested before; notes it. */
 static bool is_new(struct ct_shared *s, uint64_t state)
 {
-	const uint64_t key = nvw_mix64(state) | 1;
+	const uint64_t key = key_of(state);
 	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
 
 	while (s->seen[i] != 0 && s->seen[i] != key) {
@@ -77,6 +84,56 @@ static void note_findings(struct range *r)
 	}
 }
 
+void ct_worker_note_undecided(struct ct_shared *s, const char *why)
+{
+	if (s->undecided++ == 0) {
+		snprintf(s->why_undecided, sizeof s->why_undecided, "%s", why);
+	}
+}
+
+/* True if the state was counted before its worker was killed. A tree is walked anew from its first leaf. */
+static bool is_counted(const struct range *r, uint64_t draw, bool retried)
+{
+	const struct ct_shared *s = r->shared;
+
+	return draw < CT_DRAW_LEAF ? retried && s->counted :
+				     s->tree == r->medium->instant && draw - CT_DRAW_LEAF < s->leaves;
+}
+
+static void count(struct range *r, uint64_t draw, bool again)
+{
+	struct ct_shared *s = r->shared;
+
+	s->equal += again;
+	r->here->equal += again;
+	s->distinct += !again;
+	r->here->distinct += !again;
+	s->counted = 1;
+	if (draw >= CT_DRAW_LEAF) {
+		s->tree = r->medium->instant;
+		s->leaves = draw - CT_DRAW_LEAF + 1;
+	}
+}
+
+/* Notes the medium's state, as the one being judged if it is new: true if it was judged before. */
+static bool begin_state(struct range *r, uint64_t draw)
+{
+	struct ct_shared *s = r->shared;
+	const uint64_t state = ct_medium_key(r->medium);
+	const bool retried = s->retried == key_of(state), counted = is_counted(r, draw, retried);
+
+	s->counted = counted;
+	s->judged = key_of(state);
+	const bool again = !is_new(s, state) && !retried;
+
+	if (!counted) {
+		count(r, draw, again);
+	}
+	s->retried = retried ? 0 : s->retried;
+	s->judged = again ? 0 : s->judged;
+	return again;
+}
+
 /* Recovers and checks the state that the medium has, unless it was tested before; learning: also then, for what is
  * looked at. */
 static void judge_state(struct range *r, uint64_t draw, bool learning)
@@ -84,27 +141,28 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	struct ct_medium *m = r->medium;
 	struct ct_shared *s = r->shared;
 
-	const bool again = !is_new(s, ct_medium_key(m));
+	const bool again = begin_state(r, draw);
 
-	s->equal += again;
-	r->here->equal += again;
 	if (again && !learning) {
 		return;
 	}
 	s->draw = draw;
 	s->sequence++;
-	s->distinct += !again;
-	r->here->distinct += !again;
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;
-	if (r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase)) {
-		r->failed = true;
-		if (!again) {
-			note_findings(r);
-		}
+	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+
+	r->failed = r->failed || verdict != 0;
+	if (verdict == NVW_E_INCONSISTENT && !again) {
+		note_findings(r);
+	} else if (verdict == CT_NO_ANSWER && !again) {
+		ct_worker_note_undecided(s, nvw_error_message());
+	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
+		r->error = verdict;
 	}
 	s->phase = CT_PHASE_IDLE;
+	s->judged = 0;
 }
 
 /* What happens in the state to each work-item's stores, whoever it is: equal if work-items change places. */
@@ -134,9 +192,14 @@ static uint64_t symmetric_key(struct range *r)
 	return nvw_mix64(key);
 }
 
+/* One that was being judged when its worker was killed is not. */
 static bool is_symmetric(struct range *r)
 {
 	const enum ct_model model = r->medium->rules.model;
+
+	if (r->shared->retried != 0) {
+		return false;
+	}
 
 	return r->e->options.symmetric && r->medium->work_items > 0 &&
 	       (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
@@ -150,13 +213,24 @@ static void test_state(struct range *r, uint64_t draw)
 	if (!ct_plan_draw(r->plan, m, draw, &r->walk, r->levels)) {
 		return;
 	}
+	const bool tested = m->instant >= r->first;
+
 	if (is_symmetric(r)) {
-		r->shared->symmetric++;
+		r->shared->symmetric += tested;
 		return;
 	}
 	ct_medium_apply(m, r->levels);
-	judge_state(r, draw, false);
+	if (tested) {
+		judge_state(r, draw, false);
+	} else {
+		is_new(r->shared, ct_medium_key(m));
+	}
 	ct_medium_undo(m);
+}
+
+static bool is_over(const struct range *r)
+{
+	return r->shared->stop || r->error;
 }
 
 /* Tests the leaves of the instant's tree: true if it came to its end, and with it through all states of the instant.
@@ -170,7 +244,7 @@ static bool test_tree(struct range *r, uint64_t budget)
 	if (ct_tree_begin(&r->reads, m)) {
 		return false;
 	}
-	for (uint64_t leaf = 0; leaf < budget && !r->shared->stop; leaf++) {
+	for (uint64_t leaf = 0; leaf < budget && !is_over(r); leaf++) {
 		r->leaves = leaf;
 		if (!ct_tree_next(&r->reads, m, r->levels)) {
 			whole = true;
@@ -265,16 +339,17 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			draws = 0;
 		}
 		m->image.reads = NULL; /* noting what is looked at has its cost: for trees alone */
-		for (; draw < draws && !r->shared->stop; draw++) {
+		for (; draw < draws && !is_over(r); draw++) {
 			test_state(r, draw);
 			r->shared->next = draw + 1;
 			wait_while_held(r->shared);
 		}
-		if (r->shared->stop) {
-			return 0;
+		if (is_over(r)) {
+			return r->error;
 		}
-		r->here->exhausted = r->here->exhausted || (ct_plan_exhausts(r->plan, m->instant) &&
-								   r->shared->symmetric == symmetric);
+		r->here->exhausted = r->here->exhausted ||
+				     (m->instant >= r->first && ct_plan_exhausts(r->plan, m->instant) &&
+					     r->shared->symmetric == symmetric);
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;
@@ -299,10 +374,11 @@ static int own_image(struct ct_medium *m)
 	return 0;
 }
 
-void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_medium *m,
-	uint64_t first_draw, uint64_t last, struct ct_shared *shared)
+void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_worker *w)
 {
-	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared};
+	struct ct_medium *const m = &w->medium;
+	struct ct_shared *const shared = w->shared;
+	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared, .first = w->first};
 
 	ct_child_begin();
 	ct_frames_catch(&shared->frames);
@@ -316,7 +392,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 
 	r.tracked = m->image.reads;
 	if (!error) {
-		error = test_range(&r, first_draw, last);
+		error = test_range(&r, w->next_draw, w->last);
 	}
 	if (error) {
 		shared->error = error;

@@ -23,9 +23,14 @@ struct ct_shared {
 	volatile uint32_t stop, hold, held; /* asked to end, to wait; waits */
 	volatile uint32_t phase;
 	volatile uint32_t finished;
-	int error; /* of the explorer itself */
+	volatile uint64_t judged;  /* the key of the state that is being judged, 0: none */
+	volatile uint32_t counted; /* it has been */
+	uint64_t retried; /* the key of a state whose worker was killed from outside: it is judged again */
+	volatile uint64_t tree, leaves; /* how many of the tree of this instant have been counted */
+	int error;                      /* of the explorer itself */
 	char message[512];
-	uint64_t distinct, equal, failing, unread, symmetric;
+	uint64_t distinct, equal, failing, unread, symmetric, undecided;
+	char why_undecided[CT_TEXT_BYTES];
 	uint64_t by_reads; /* instants exhausted by what is looked at */
 	struct ct_groups groups;
 	struct ct_frames frames;
@@ -46,15 +51,20 @@ struct ct_worker {
 	uint64_t sequence;       /* as of the last look, and when it changed */
 	double sequence_cpu, sequence_wall;
 	unsigned deaths;
+	uint64_t killed; /* the key of the state in which the last worker was killed from outside, */
+	unsigned kills;  /* and how often */
 	bool hung;
 };
 
 /* Draws from here on are leaves of the instant's tree (reads.h), in the order in which it is walked. */
 #define CT_DRAW_LEAF (UINT64_C(1) << 62)
 
-/* Tests states from draw first_draw of the medium's instant to the end of instant last. In the child;
- * never returns. */
-_Noreturn void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan,
-	struct ct_medium *medium, uint64_t first_draw, uint64_t last, struct ct_shared *shared);
+/* Tests states from draw first_draw of the medium's instant to the end of the worker's range. Of instants before the range
+ * it only notes the states, so that equal ones are known. In the child; never returns. */
+_Noreturn void ct_worker_run(
+	const struct ct_exploration *e, const struct ct_plan *plan, struct ct_worker *worker);
+
+/* Counts a state without an answer. */
+void ct_worker_note_undecided(struct ct_shared *shared, const char *why);
 
 #endif

@@ -404,6 +404,102 @@ static void a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested(void **sta
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 }
 
+/* How often states died from outside, in all processes. */
+static volatile unsigned *kills;
+
+static struct ct_result explored_killing(unsigned times, ct_judge judge)
+{
+	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true((const void *)kills != MAP_FAILED);
+	*kills = times;
+	const struct ct_result r = explored(queue_log(10, false), judge, 20000, 1);
+
+	assert_int_equal(*kills, 0);
+	munmap((void *)(uintptr_t)kills, sizeof *kills);
+	return r;
+}
+
+static int judge_killed(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_RECOVER;
+	if (has_entry(image, 5) && !has_entry(image, 6) && *kills > 0) {
+		--*kills;
+		raise(SIGKILL);
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static int judge_killed_after(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const int verdict = judge_queue(context, image, acks, findings, phase);
+
+	if (verdict && *kills > 0) {
+		--*kills;
+		raise(SIGKILL);
+	}
+	return verdict;
+}
+
+static void a_worker_that_is_killed_from_outside_changes_no_verdict(void **state)
+{
+	const struct ct_result clean = explored(queue_log(10, false), judge_queue, 20000, 1);
+	const ct_judge judges[] = {judge_killed, judge_killed_after};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ct_result r = explored_killing(2, judges[i]);
+
+		assert_int_equal(r.finding_count, clean.finding_count);
+		assert_string_equal(r.finding[0].text, clean.finding[0].text);
+		assert_int_equal(r.finding[0].states, clean.finding[0].states);
+		assert_int_equal(r.states_failing, clean.states_failing);
+		assert_int_equal(r.states_distinct, clean.states_distinct);
+		assert_int_equal(r.states_equal, clean.states_equal);
+		assert_int_equal(r.states_undecided, 0);
+	}
+}
+
+static void a_state_whose_workers_are_killed_again_and_again_is_undecided(void **state)
+{
+	const struct ct_result clean = explored(queue_log(10, true), judge_queue, 20000, 1);
+
+	assert_true(ct_is_consistent(&clean));
+	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*kills = CT_KILLS_MAX;
+	const struct ct_result r = explored(queue_log(10, true), judge_killed, 20000, 1);
+
+	assert_int_equal(*kills, 0);
+	munmap((void *)(uintptr_t)kills, sizeof *kills);
+	assert_int_equal(r.finding_count, 0);
+	assert_int_equal(r.states_failing, 0);
+	assert_int_equal(r.states_undecided, 1);
+	assert_int_equal(r.states_distinct, clean.states_distinct);
+	assert_false(ct_is_consistent(&r));
+	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_non_null(strstr(r.undecided, "SIGKILL"));
+}
+
+static int judge_leaving(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (has_entry(image, 5) && !has_entry(image, 6)) {
+		_exit(0);
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static void a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer(void **state)
+{
+	const struct ct_result r = explored(queue_log(10, true), judge_leaving, 20000, 1);
+
+	assert_int_equal(r.finding_count, 0);
+	assert_true(r.states_undecided > 0);
+	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_string_equal(r.undecided, "the check ends the process with status 0, which is no answer");
+}
+
 static int judge_scribbling(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
@@ -547,6 +643,9 @@ int main(void)
 		cmocka_unit_test(equal_states_are_tested_once_and_counted),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
 		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
+		cmocka_unit_test(a_worker_that_is_killed_from_outside_changes_no_verdict),
+		cmocka_unit_test(a_state_whose_workers_are_killed_again_and_again_is_undecided),
+		cmocka_unit_test(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer),
 		cmocka_unit_test(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state),
 		cmocka_unit_test(what_recovery_wrote_is_undone_before_the_next_state),
 		cmocka_unit_test(too_many_states_are_sampled_within_the_budget),

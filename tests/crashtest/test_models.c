@@ -606,6 +606,87 @@ static void models_are_contained_in_each_other(void **state)
 	}
 }
 
+/* ---- Jobs ---------------------------------------------------------------------------------------------------- */
+
+/* A third of the states fail, in four ways. */
+static int judge_by_words(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	uint64_t key = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned w = 0; w < WORDS; w++) {
+		key = nvw_mix64(key + ct_image_word(image, place(w)));
+	}
+	return key % 3 ? 0 : nvw_violation(findings, 0, "way %c", (char)('a' + key / 3 % 4));
+}
+
+static void explore_by_jobs(
+	int fd, enum ct_model model, uint64_t states, unsigned jobs, struct ct_result *ret_result)
+{
+	static const uint8_t initial[POOL_BYTES];
+	const struct ct_exploration e = {
+		.rules = {.model = model, .unit_bytes = 8},
+		.log_fd = fd,
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = judge_by_words,
+		.options =
+			{.states = states, .seed = 1, .jobs = jobs, .timeout_ms = 10000, .unexplained = true},
+	};
+
+	if (ct_explore(&e, NULL, ret_result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+static void assert_same(const struct ct_result *a, const struct ct_result *b)
+{
+	assert_int_equal(a->states_tested, b->states_tested);
+	assert_int_equal(a->states_distinct, b->states_distinct);
+	assert_int_equal(a->states_equal, b->states_equal);
+	assert_int_equal(a->states_failing, b->states_failing);
+	assert_int_equal(a->instants, b->instants);
+	assert_int_equal(a->instants_exhausted, b->instants_exhausted);
+	assert_int_equal(a->finding_count, b->finding_count);
+	for (unsigned i = 0; i < a->finding_count; i++) {
+		assert_string_equal(a->finding[i].text, b->finding[i].text);
+		assert_int_equal(a->finding[i].states, b->finding[i].states);
+		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
+		assert_int_equal(a->finding[i].draw, b->finding[i].draw);
+	}
+	for (uint64_t i = 0; i < a->interval_count; i++) {
+		assert_int_equal(a->interval[i].distinct, b->interval[i].distinct);
+		assert_int_equal(a->interval[i].equal, b->interval[i].equal);
+		assert_int_equal(a->interval[i].exhausted, b->interval[i].exhausted);
+	}
+}
+
+static void any_number_of_jobs_tests_the_same_states(void **state)
+{
+	static const enum ct_model models[] = {
+		CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	static struct ct_result one, more;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		static struct history h;
+		const int fd = make_run(seed, 0, &h);
+
+		for (unsigned i = 0; i < 4; i++) {
+			for (uint64_t states = 40; states <= 10000; states *= 250) {
+				explore_by_jobs(fd, models[i], states, 1, &one);
+				for (unsigned jobs = 2; jobs <= 3; jobs++) {
+					explore_by_jobs(fd, models[i], states, jobs, &more);
+					assert_same(&one, &more);
+					ct_result_free(&more);
+				}
+				ct_result_free(&one);
+			}
+		}
+		close(fd);
+	}
+}
+
 static int set_up(void **state)
 {
 	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -622,6 +703,7 @@ int main(void)
 		cmocka_unit_test(a_line_that_persists_as_a_whole_keeps_the_order_of_its_stores),
 		cmocka_unit_test(a_narrowed_barrier_orders_as_the_narrower_one_would),
 		cmocka_unit_test(models_are_contained_in_each_other),
+		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

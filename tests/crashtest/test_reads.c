@@ -151,7 +151,7 @@ static int judge_that_dies(void *context, struct ct_image *image, const struct n
 		return 0;
 	}
 	if (look(image, 1) == 0 && look(image, 2) == 0 && look(image, 3) == 0) {
-		raise(SIGKILL);
+		raise(SIGABRT);
 	}
 	return look(image, 1) ? nvw_violation(findings, 0, "behind a state that kills") : 0;
 }
@@ -176,7 +176,7 @@ static void a_death_in_a_tree_loses_no_state(void **state)
 		fail_msg("%s", nvw_error_message());
 	}
 	for (unsigned i = 0; i < result.finding_count; i++) {
-		killed = killed || result.finding[i].signal == SIGKILL;
+		killed = killed || result.finding[i].signal == SIGABRT;
 		failed = failed || !strcmp(result.finding[i].text, "behind a state that kills");
 	}
 	assert_true(killed);
@@ -187,10 +187,60 @@ static void a_death_in_a_tree_loses_no_state(void **state)
 	close(fd);
 }
 
+static volatile unsigned *kills;
+
+/* Word 0 alone decides, if nobody kills the process on the way. */
+static int judge_that_is_killed(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (look(image, 0) == 0) {
+		return 0;
+	}
+	if (*kills > 0) {
+		--*kills;
+		raise(SIGKILL);
+	}
+	return look(image, 1) && look(image, 2) ? nvw_violation(findings, 0, "three words") : 0;
+}
+
+static void a_kill_from_outside_in_a_tree_changes_nothing(void **state)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static struct ct_result result[2];
+	const int fd = make_log();
+	const struct ct_exploration e = {
+		.rules = {.model = CT_MODEL_EPOCH},
+		.log_fd = fd,
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = judge_that_is_killed,
+		.tells_reads = true,
+		.options = {.states = BUDGET, .seed = 1, .jobs = 1, .timeout_ms = 10000, .unexplained = true},
+	};
+
+	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true((const void *)kills != MAP_FAILED);
+	for (unsigned i = 0; i < 2; i++) {
+		*kills = 2 * i;
+		assert_int_equal(ct_explore(&e, NULL, &result[i]), 0);
+		assert_int_equal(*kills, 0);
+		ct_result_free(&result[i]);
+	}
+	assert_int_equal(result[0].states_distinct, result[1].states_distinct);
+	assert_int_equal(result[0].states_equal, result[1].states_equal);
+	assert_int_equal(result[0].states_failing, result[1].states_failing);
+	assert_int_equal(result[0].finding_count, result[1].finding_count);
+	assert_int_equal(result[1].states_undecided, 0);
+	munmap((void *)(uintptr_t)kills, sizeof *kills);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_death_in_a_tree_loses_no_state),
+		cmocka_unit_test(a_kill_from_outside_in_a_tree_changes_nothing),
 		cmocka_unit_test(verdicts_are_those_of_going_through_every_state),
 	};
 

@@ -4,6 +4,7 @@
  * both that go through every permutation and every prefix; logs that are none; checkers that misbehave.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,9 +325,10 @@ static void x86_images_are_every_prefix_of_every_line(void **state)
 
 /* ---- Named faults -------------------------------------------------------------------------------------------------- */
 
+static struct ct_result result;
+
 static bool is_consistent(const char *log, const char *check, enum ct_model model)
 {
-	static struct ct_result result;
 	const uint8_t initial[BYTES] = {0};
 	const struct ct_foreign foreign = {
 		.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
@@ -396,7 +398,6 @@ static void a_checker_that_writes_does_not_reach_the_next_state(void **state)
 static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
 {
 	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
-	static struct ct_result result;
 	const struct ct_foreign foreign = {
 		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "sleep 100;:"};
 	const struct ct_options options = {.seed = 1, .jobs = 1, .timeout_ms = 50};
@@ -406,6 +407,182 @@ static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
 	assert_false(result.consistent);
 	assert_string_equal(result.finding[0].text, "the checker does not end");
 	ct_result_free(&result);
+}
+
+/* Two stores that nothing orders: in one of four states there is the flag without the data. */
+#define UNORDERED REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP"
+
+/* A script of the test's folder, as a command. */
+static const char *script(const char *name, const char *text)
+{
+	static char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	write_file(path, text, strlen(text));
+	assert_int_equal(chmod(path, 0755), 0);
+	return path;
+}
+
+/* Commands in front of a word with their own: they must not be served in its place. */
+static void what_a_checker_of_bash_executes_is_executed(void **state)
+{
+	static const char text[] =
+		"#!/bin/bash\n"
+		"/usr/bin/env | /bin/grep -q -e NVWAVE_FORK -e libnvwave && exit 1\n"
+		"data=$(/usr/bin/od -An -tu1 -N1 \"$1\") flag=$(/usr/bin/od -An -tu1 -j64 -N1 \"$1\")\n"
+		"/usr/bin/test \"$flag\" -eq 0 || /usr/bin/test \"$data\" -ne 0 || exit 1\n";
+	const char *const path = script("script", text);
+	char command[256];
+	static const char *const forms[] = {"%s", "bash %s", "X=1 %s", "exec %s", "exec bash %s"};
+
+	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		snprintf(command, sizeof command, forms[i], path);
+		assert_false(is_consistent(UNORDERED, command, CT_MODEL_X86));
+		assert_false(result.without_crash);
+		assert_int_equal(result.states_failing, 1);
+		assert_false(result.executed);
+	}
+}
+
+static void what_the_checker_finds_in_ld_preload_is_what_nvwave_found(void **state)
+{
+	const char *const path = script("script", "#!/bin/bash\n/usr/bin/test \"$LD_PRELOAD\" = libc.so.6\n");
+
+	setenv("LD_PRELOAD", "libc.so.6", 1);
+	assert_true(is_consistent(UNORDERED, path, CT_MODEL_X86));
+	unsetenv("LD_PRELOAD");
+}
+
+/* It says yes if its parent has its name, as the parent of a fork has. */
+static void a_checker_that_answers_otherwise_as_a_fork_is_executed(void **state)
+{
+	const char *const path = script("script",
+		"#!/bin/sh\nread parent </proc/$PPID/comm\ntest \"$parent\" = script && exit 0\n"
+		"test $(od -An -tu1 -j64 -N1 $1) -eq 0 || test $(od -An -tu1 -N1 $1) -ne 0\n");
+
+	assert_false(is_consistent(UNORDERED, path, CT_MODEL_X86));
+	assert_int_equal(result.states_failing, 1);
+	assert_true(result.executed);
+}
+
+static unsigned still_running(void)
+{
+	FILE *const f = fopen(in_dir("pids"), "r");
+	unsigned n = 0;
+	int pid;
+
+	assert_non_null(f);
+	while (fscanf(f, "%d", &pid) == 1) {
+		n += kill(pid, 0) == 0;
+		kill(pid, SIGKILL);
+	}
+	fclose(f);
+	unlink(in_dir("pids"));
+	return n;
+}
+
+static void what_a_checker_leaves_in_a_session_of_its_own_is_ended(void **state)
+{
+	char text[512], by_shell[256];
+
+	snprintf(text, sizeof text,
+		"#!/bin/sh\nsetsid sleep 100 >/dev/null 2>&1 </dev/null &\necho $! >>%s\n"
+		"while test $(ps -o sid= -p $!) != $!; do :; done\n",
+		in_dir("pids"));
+	const char *const path = script("script", text);
+
+	assert_true(is_consistent(UNORDERED, path, CT_MODEL_X86));
+	assert_int_equal(still_running(), 0);
+	snprintf(by_shell, sizeof by_shell, "X=1 %s", path);
+	assert_true(is_consistent(UNORDERED, by_shell, CT_MODEL_X86));
+	assert_int_equal(still_running(), 0);
+}
+
+static void a_checker_may_print_what_it_likes(void **state)
+{
+	assert_true(is_consistent(UNORDERED, "head -c 20000000 /dev/zero", CT_MODEL_X86));
+	assert_false(is_consistent(UNORDERED, "sh -c 'echo why; seq 100000; exit 1'", CT_MODEL_X86));
+	assert_string_equal(result.finding[0].text, "why");
+}
+
+static void a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer(void **state)
+{
+	const struct ct_foreign foreign = {
+		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "exec ./nothing"};
+	const struct ct_options options = {.seed = 1, .jobs = 1};
+
+	assert_true(is_consistent(UNORDERED, "sh -c 'kill -KILL $$'", CT_MODEL_X86));
+	assert_string_equal(ct_verdict_name(&result), "undecided");
+	assert_int_equal(ct_run_foreign(&foreign, &options, &result), NVW_E_INPUT);
+	assert_non_null(strstr(nvw_error_message(), "could not be executed (status 127)"));
+}
+
+static void an_image_that_fails_without_any_crash_is_told_as_such(void **state)
+{
+	assert_false(is_consistent(UNORDERED, "sh -c 'echo bad; exit 1'", CT_MODEL_X86));
+	assert_true(result.without_crash);
+	assert_int_equal(result.finding_count, 1);
+	assert_string_equal(result.finding[0].text, "bad");
+	assert_int_equal(result.states_distinct, 0);
+	/* What is never flushed is there without a crash. */
+	assert_true(is_consistent(REGISTER "STORE;0x1000;0x1;0x8|STOP",
+		"sh -c 'test $(od -An -tu1 -N1 $0) -eq 1'", CT_MODEL_PMREORDER));
+	assert_false(is_consistent(REGISTER "STORE;0x1000;0x1;0x8|STOP",
+		"sh -c 'test $(od -An -tu1 -N1 $0) -eq 1'", CT_MODEL_X86));
+	assert_false(result.without_crash);
+}
+
+/* A third of the states fail. */
+static int judge_third(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	uint64_t key = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned i = 0; i < BYTES; i += 8) {
+		key = nvw_mix64(key + ct_image_word(image, i));
+	}
+	return key % 3 ? 0 : nvw_violation(findings, 0, "way %c", (char)('a' + key / 3 % 4));
+}
+
+static void any_number_of_jobs_tests_the_same_states(void **state)
+{
+	static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_PMREORDER};
+	static const uint8_t initial[BYTES];
+	static struct ct_result one, more;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const int fd = memfd_create("log", MFD_CLOEXEC);
+		struct ct_store_log counts;
+		struct op op[OPS_MAX];
+
+		write_log(op, make_ops(seed, op), in_dir("log"));
+		assert_int_equal(ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts), 0);
+		for (unsigned i = 0; i < 2; i++) {
+			struct ct_exploration e = {.rules = {.model = models[i]},
+				.log_fd = fd,
+				.initial = initial,
+				.bytes = BYTES,
+				.judge = judge_third,
+				.options = {.states = 200,
+					.seed = 1,
+					.jobs = 1,
+					.timeout_ms = 10000,
+					.unexplained = true}};
+
+			assert_int_equal(ct_explore(&e, NULL, &one), 0);
+			for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
+				assert_int_equal(ct_explore(&e, NULL, &more), 0);
+				assert_int_equal(more.states_distinct, one.states_distinct);
+				assert_int_equal(more.states_equal, one.states_equal);
+				assert_int_equal(more.states_failing, one.states_failing);
+				assert_int_equal(more.finding_count, one.finding_count);
+				ct_result_free(&more);
+			}
+			ct_result_free(&one);
+		}
+		close(fd);
+	}
 }
 
 /* ---- Logs that are none ---------------------------------------------------------------------------------------------- */
@@ -476,6 +653,8 @@ static int tear_down(void **state)
 	unlink(in_dir("log"));
 	unlink(in_dir("pool"));
 	unlink(in_dir("bad"));
+	unlink(in_dir("script"));
+	unlink(in_dir("pids"));
 	return rmdir(dir);
 }
 
@@ -489,6 +668,14 @@ int main(void)
 		cmocka_unit_test(two_stores_of_one_line_are_not_swapped),
 		cmocka_unit_test(a_checker_that_writes_does_not_reach_the_next_state),
 		cmocka_unit_test(a_checker_that_dies_or_hangs_is_a_finding),
+		cmocka_unit_test(what_a_checker_of_bash_executes_is_executed),
+		cmocka_unit_test(what_the_checker_finds_in_ld_preload_is_what_nvwave_found),
+		cmocka_unit_test(a_checker_that_answers_otherwise_as_a_fork_is_executed),
+		cmocka_unit_test(what_a_checker_leaves_in_a_session_of_its_own_is_ended),
+		cmocka_unit_test(a_checker_may_print_what_it_likes),
+		cmocka_unit_test(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer),
+		cmocka_unit_test(an_image_that_fails_without_any_crash_is_told_as_such),
+		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 		cmocka_unit_test(damaged_and_foreign_logs_are_refused_with_their_offset),
 		cmocka_unit_test(logs_with_flipped_bits_are_read_or_refused),
 	};

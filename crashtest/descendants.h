@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a program leaves running when it ends, in sessions and groups of its own, too. The process that asks must have been
+ * a subreaper (PR_SET_CHILD_SUBREAPER) before the program began: then orphans become its children. Knows the C library alone.
+ */
+#ifndef CRASHTEST_DESCENDANTS_H
+#define CRASHTEST_DESCENDANTS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+enum { CT_CHILDREN_MAX = 64, CT_ROUNDS_MAX = 10000 };
+
+/* The first children of the calling thread. */
+static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
+{
+	FILE *const f = fopen("/proc/thread-self/children", "re");
+	unsigned n = 0;
+
+	while (f != NULL && n < CT_CHILDREN_MAX && fscanf(f, "%d", &pid[n]) == 1) {
+		n++;
+	}
+	if (f != NULL) {
+		fclose(f);
+	}
+	return n;
+}
+
+/* Ends all children but kept (0: none), and what they leave in turn. */
+static inline void ct_end_descendants(pid_t kept)
+{
+	pid_t child[CT_CHILDREN_MAX];
+	unsigned met = 1;
+
+	for (unsigned round = 0; met > 0 && round < CT_ROUNDS_MAX; round++) {
+		const unsigned n = ct_children(child);
+
+		met = 0;
+		for (unsigned i = 0; i < n; i++) {
+			if (child[i] != kept) {
+				kill(child[i], SIGKILL);
+				waitpid(child[i], NULL, 0);
+				met++;
+			}
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What checkers print. See output.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "process.h"
+
+/* A process that was forked has none yet: parent and child would read each other's. */
+static struct {
+	pid_t owner;
+	int from, to;
+	size_t kept;
+	char line[CT_LINE_BYTES];
+} output;
+
+static void drain(void)
+{
+	char text[4096];
+	ssize_t n;
+
+	while ((n = read(output.from, text, sizeof text)) > 0) {
+		const size_t room = sizeof output.line - 1 - output.kept;
+		const size_t taken = (size_t)n < room ? (size_t)n : room;
+
+		memcpy(output.line + output.kept, text, taken);
+		output.kept += taken;
+	}
+}
+
+int ct_output_begin(void)
+{
+	int fd[2];
+
+	if (output.owner != getpid()) {
+		if (pipe2(fd, O_CLOEXEC)) {
+			return -1;
+		}
+		fcntl(fd[0], F_SETFL, O_NONBLOCK);
+		output.from = fd[0];
+		output.to = fd[1];
+		output.owner = getpid();
+	}
+	drain();
+	output.kept = 0;
+	return output.to;
+}
+
+bool ct_output_wait(int fd, int timeout_ms)
+{
+	const double end = ct_wall_seconds() + 1e-3 * timeout_ms;
+	const bool reads = output.owner == getpid();
+	int left_ms = timeout_ms;
+
+	while (left_ms >= 0) {
+		struct pollfd p[2] = {
+			{.fd = fd, .events = POLLIN}, {.fd = reads ? output.from : -1, .events = POLLIN}};
+
+		if (poll(p, 2, left_ms) > 0 && p[1].revents != 0) {
+			drain();
+		}
+		if (p[0].revents != 0) {
+			return true;
+		}
+		left_ms = end > ct_wall_seconds() ? (int)(1e3 * (end - ct_wall_seconds())) + 1 : -1;
+	}
+	return false;
+}
+
+void ct_output_line(char line[CT_LINE_BYTES])
+{
+	if (output.owner == getpid()) {
+		drain();
+	}
+	memcpy(line, output.line, output.kept);
+	line[output.kept] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *c = line; *c != '\0'; c++) {
+		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	}
+}
+
+void ct_output_redirect(int fd)
+{
+	const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (nothing > STDIN_FILENO) {
+		dup2(nothing, STDIN_FILENO);
+	}
+	if (fd >= 0) {
+		dup2(fd, STDOUT_FILENO);
+		dup2(fd, STDERR_FILENO);
+	}
+}
