@@ -162,8 +162,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	char a[32];
 
 	if (r->without_crash) {
-		fprintf(to, "the image as the program leaves it %s: no crash state was tested\n",
-			r->consistent ? r->undecided : "fails the check");
+		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
+			r->consistent ? "got no answer, " : "fails the check", r->undecided);
 		return;
 	}
 	if (r->mode != CT_KILL) {

@@ -68,6 +68,13 @@ static void tile(FILE *f, const char *name, uint64_t n)
 
 static void coverage(FILE *f, const struct ct_result *r)
 {
+	if (r->without_crash) {
+		fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
+		fputs(r->consistent ? "got no answer: " : "fails the check; ", f);
+		html_text(f, r->undecided);
+		fputs(" no crash state was tested.</p>", f);
+		return;
+	}
 	fputs("<h2>Coverage</h2><div class=\"figures\">", f);
 	if (r->mode != CT_KILL) {
 		fputs("<div><b>", f);
@@ -105,7 +112,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 	}
 	if (r->states_undecided > 0) {
 		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
-		escape(f, r->undecided);
+		html_text(f, r->undecided);
 		fputs("</p>", f);
 	}
 	if (r->interrupted || r->gave_up) {
