@@ -104,7 +104,8 @@ static void shapes_of_queues_groups_and_tasks_do_not_matter(void **state)
 
 		graph_dispose(verified(i % ALGORITHMS,
 			OPTIONS({"graph", "grid:11x9"}, {"queues", shape[0]}, {"group-size", shape[1]},
-				{"chunk", shape[2]}, {"scenario", "steal-only"}, {"max-iterations", "4"}),
+				{"chunk", shape[2]}, {"scenario", "steal-only"}, {"max-iterations", "4"},
+				{"kernels", i % 2 ? "1" : "2"}),
 			i));
 	}
 }
@@ -299,6 +300,7 @@ static void bad_options_are_refused(void **state)
 		{GRAPH_COLOR, {"max-iterations", "4294967296"}, "--max-iterations"},
 		{GRAPH_COLOR, {"graph", "grid:0x0"}, "--graph: expected grid:WxH"},
 		{GRAPH_COLOR, {"graph", "gird:4x4"}, "gird:4x4: No such file"},
+		{GRAPH_SSSP, {"kernels", "3"}, "--kernels: expected 1 to 2, found 3"},
 		{GRAPH_SSSP, {"source", "4096"}, "--source: expected 0 to 4095"},
 		{GRAPH_PAGERANK, {"epsilon", "1.5"}, "--epsilon"},
 		{GRAPH_PAGERANK, {"epsilon", "nan"}, "--epsilon"},

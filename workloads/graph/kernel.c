@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graph kernels on task queues with stealing (alsop16 IV.A): one launch is one iteration over all nodes.
+ * Graph kernels on task queues with stealing (alsop16 IV.A): one launch goes over all nodes. An iteration is two launches as
+ * in Pannotia, the first of which gathers from the neighbours and the second of which applies what it finds at the own
+ * node; or one that does both.
  *
  * Who shares what
  *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scope that
@@ -8,7 +10,8 @@
  *     the compare-exchange fails and tells.
  *   - task, within the group: two words in turns, a work-group barrier between store and loads. A word is
  *     written again two turns later, when all have passed the barrier in between.
- *   - next: a node belongs to one task, a task is taken once; whoever reads it does so in the next launch.
+ *   - next, and now of the second launch: a node belongs to one task, a task is taken once; whoever reads it does so in
+ *     the next launch.
  *   - row, column, weight, priority and tail are not written while a kernel runs.
  */
 #include "kernel.h"
@@ -154,10 +157,11 @@ static inline __attribute__((always_inline)) void iterate(
 
 /* ---- Nodes ----------------------------------------------------------------------------------------- */
 
-static inline bool visit_sssp(const struct graph_args *a, uint64_t v)
+/* The shortest distance over a neighbour, or the node's own. */
+static inline uint32_t shortest(const struct graph_args *a, uint64_t v, uint32_t was)
 {
 	const uint32_t *const now = a->now;
-	const uint32_t was = nvw_load(&now[v]), end = nvw_load_read_only(&a->row[v + 1]);
+	const uint32_t end = nvw_load_read_only(&a->row[v + 1]);
 	uint32_t best = was;
 
 	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
@@ -170,21 +174,47 @@ static inline bool visit_sssp(const struct graph_args *a, uint64_t v)
 			best = over_u < best ? over_u : best;
 		}
 	}
+	return best;
+}
+
+static inline bool visit_sssp(const struct graph_args *a, uint64_t v)
+{
+	const uint32_t was = nvw_load((uint32_t *)a->now + v), best = shortest(a, v, was);
+
 	nvw_store((uint32_t *)a->next + v, best);
 	return best != was;
+}
+
+static inline bool gather_sssp(const struct graph_args *a, uint64_t v)
+{
+	nvw_store((uint32_t *)a->next + v, shortest(a, v, nvw_load((uint32_t *)a->now + v)));
+	return false;
+}
+
+static inline bool apply_sssp(const struct graph_args *a, uint64_t v)
+{
+	const uint32_t best = nvw_load((uint32_t *)a->next + v), was = nvw_load((uint32_t *)a->now + v);
+
+	nvw_store((uint32_t *)a->now + v, best);
+	return best != was;
+}
+
+/* Is v before its neighbour number i, or has that one a colour? */
+static inline bool is_before(const struct graph_args *a, uint64_t v, uint32_t own, uint32_t i)
+{
+	const uint32_t u = nvw_load_read_only(&a->column[i]);
+
+	return nvw_load((const uint32_t *)a->now + u) != 0 ||
+	       !graph_goes_first(nvw_load_read_only(&a->priority[u]), u, own, (uint32_t)v);
 }
 
 /* Is v before all of its neighbours that have no colour? */
 static inline bool is_first(const struct graph_args *a, uint64_t v)
 {
-	const uint32_t *const now = a->now;
 	const uint32_t end = nvw_load_read_only(&a->row[v + 1]), own = nvw_load_read_only(&a->priority[v]);
 
 	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
-		const uint32_t u = nvw_load_read_only(&a->column[i]);
-
-		if (nvw_load(&now[u]) == 0 &&
-			graph_goes_first(nvw_load_read_only(&a->priority[u]), u, own, (uint32_t)v)) {
+		if (!is_before(a, v, own, i)) {
 			return false;
 		}
 	}
@@ -202,34 +232,90 @@ static inline bool visit_color(const struct graph_args *a, uint64_t v)
 	return color == 0;
 }
 
-static inline bool visit_pagerank(const struct graph_args *a, uint64_t v)
+/* As Pannotia, which looks at all neighbours of an uncoloured node: next says whether it is the first of them. */
+static inline bool gather_color(const struct graph_args *a, uint64_t v)
 {
-	const uint64_t *const now = a->now;
-	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
+	uint32_t end, own, first = 1;
+
+	if (nvw_load((const uint32_t *)a->now + v) != 0) {
+		return false;
+	}
+	end = nvw_load_read_only(&a->row[v + 1]);
+	own = nvw_load_read_only(&a->priority[v]);
+	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
+		first &= is_before(a, v, own, i);
+	}
+	nvw_store((uint32_t *)a->next + v, first);
+	return false;
+}
+
+static inline bool apply_color(const struct graph_args *a, uint64_t v)
+{
+	if (nvw_load((const uint32_t *)a->now + v) != 0) {
+		return false;
+	}
+	if (nvw_load((const uint32_t *)a->next + v) == 0) {
+		return true;
+	}
+	nvw_store((uint32_t *)a->now + v, (uint32_t)a->iteration);
+	return false;
+}
+
+static inline uint64_t sum_of_shares(const struct graph_args *a, uint32_t begin, uint32_t end)
+{
 	uint64_t sum = 0;
 
 	for (uint32_t i = begin; i < end; i++) {
-		sum += nvw_load(&now[nvw_load_read_only(&a->column[i])]);
+		sum += nvw_load((const uint64_t *)a->now + nvw_load_read_only(&a->column[i]));
 	}
+	return sum;
+}
 
+/* The node's new rank, and what it gives to each neighbour; has it moved? */
+static inline bool set_rank(
+	const struct graph_args *a, uint64_t v, uint64_t sum, uint32_t degree, uint64_t *shares)
+{
 	const uint64_t rank = graph_rank(sum), was = nvw_load(&a->rank[v]);
 
 	nvw_store(&a->rank[v], rank);
-	nvw_store((uint64_t *)a->next + v, graph_share(rank, end - begin));
+	nvw_store(&shares[v], graph_share(rank, degree));
 	return graph_distance(rank, was) > a->epsilon;
 }
 
-void graph_sssp(const void *args)
+static inline bool visit_pagerank(const struct graph_args *a, uint64_t v)
 {
-	iterate(args, visit_sssp);
+	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
+
+	return set_rank(a, v, sum_of_shares(a, begin, end), end - begin, a->next);
 }
 
-void graph_color(const void *args)
+static inline bool gather_pagerank(const struct graph_args *a, uint64_t v)
 {
-	iterate(args, visit_color);
+	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
+
+	nvw_store((uint64_t *)a->next + v, sum_of_shares(a, begin, end));
+	return false;
 }
 
-void graph_pagerank(const void *args)
+static inline bool apply_pagerank(const struct graph_args *a, uint64_t v)
 {
-	iterate(args, visit_pagerank);
+	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
+
+	return set_rank(a, v, nvw_load((uint64_t *)a->next + v), end - begin, a->now);
 }
+
+#define GRAPH_KERNEL(name, visit)           \
+	void graph_##name(const void *args) \
+	{                                   \
+		iterate(args, visit);       \
+	}
+
+GRAPH_KERNEL(sssp, visit_sssp)
+GRAPH_KERNEL(sssp_gather, gather_sssp)
+GRAPH_KERNEL(sssp_apply, apply_sssp)
+GRAPH_KERNEL(color, visit_color)
+GRAPH_KERNEL(color_gather, gather_color)
+GRAPH_KERNEL(color_apply, apply_color)
+GRAPH_KERNEL(pagerank, visit_pagerank)
+GRAPH_KERNEL(pagerank_gather, gather_pagerank)
+GRAPH_KERNEL(pagerank_apply, apply_pagerank)

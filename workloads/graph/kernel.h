@@ -26,8 +26,8 @@ struct graph_args {
 	const uint32_t *row, *column;
 	const uint32_t *weight;   /* sssp: of each arc */
 	const uint32_t *priority; /* color: of each node */
-	const void *now;          /* uint32_t distances or colours, uint64_t shares */
-	void *next;
+	void *now;                /* uint32_t distances or colours, uint64_t shares */
+	void *next;               /* likewise; of two launches, what the first has gathered for the second */
 	uint64_t *rank;
 	struct graph_queue *queues;
 	uint8_t *left;      /* a byte a work-item, left_stride a group: is there more to do? */
@@ -41,8 +41,15 @@ struct graph_args {
 	enum nvw_scope own, steal;
 };
 
+/* An iteration in one launch, or in two. */
 void graph_sssp(const void *args);
+void graph_sssp_gather(const void *args);
+void graph_sssp_apply(const void *args);
 void graph_color(const void *args);
+void graph_color_gather(const void *args);
+void graph_color_apply(const void *args);
 void graph_pagerank(const void *args);
+void graph_pagerank_gather(const void *args);
+void graph_pagerank_apply(const void *args);
 
 #endif

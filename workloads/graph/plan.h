@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one a node, from which
- * each iteration makes the next array (Jacobi). Nothing is read that the same iteration writes, so the values
+ * each iteration makes the next array (Jacobi). No launch reads what another work-item writes in it, so the values
  * depend neither on the order of tasks nor on who carried them out, and the host can compute them exactly.
  */
 #ifndef WORKLOADS_GRAPH_PLAN_H
@@ -32,11 +32,12 @@ struct graph_plan {
 	uint64_t victims;        /* other queues that a thief looks into before it gives up */
 	bool steals_half;        /* a thief takes half of what is left, not one task */
 	uint64_t max_iterations; /* 0: until done */
+	uint64_t kernels;        /* launches an iteration: 1 or 2 */
 	uint64_t epsilon;        /* pagerank: a rank that moves by no more is done */
 	uint32_t source;         /* sssp */
 
 	/* State of the run, for verify() and report(). */
-	uint64_t iterations, tasks; /* launches, and tasks that they should have carried out */
+	uint64_t iterations, tasks; /* and tasks that their launches should have carried out */
 	uint64_t popped, stolen, attempts;
 	bool is_done;       /* the last iteration left nothing to do */
 	const void *result; /* device memory: uint32_t distances or colours, uint64_t ranks; one a node */

@@ -189,32 +189,57 @@ static int add_counts(struct run *r)
 	return error;
 }
 
-static int iterate(struct run *r)
+static int launch(struct run *r, const char *name, nvw_kernel kernel)
 {
-	static const struct {
-		const char *name;
-		nvw_kernel kernel;
-	} kernels[] = {
-		[GRAPH_SSSP] = {"graph_sssp", graph_sssp},
-		[GRAPH_COLOR] = {"graph_color", graph_color},
-		[GRAPH_PAGERANK] = {"graph_pagerank", graph_pagerank},
-	};
-	struct graph_plan *const p = r->plan;
-	struct graph_args *const a = &r->args;
-	const void *const now = a->now;
-	uint64_t changed;
+	const struct graph_plan *const p = r->plan;
 	int error = push_tasks(r);
 
-	a->iteration = ++p->iterations;
 	error = error ? error :
-			nvw_launch(r->machine, kernels[p->algorithm].name, kernels[p->algorithm].kernel, a,
-				p->queues * p->group_size, p->group_size);
-	error = error ? error : add_counts(r);
-	error = error ? error : nvw_read(r->machine, &changed, a->changed, sizeof(changed));
+			nvw_launch(
+				r->machine, name, kernel, &r->args, p->queues * p->group_size, p->group_size);
+	return error ? error : add_counts(r);
+}
+
+/* One launch makes next of now; the second of two has put the values back into now. */
+static int launch_iteration(struct run *r)
+{
+	static const struct {
+		const char *name, *gather_name, *apply_name;
+		nvw_kernel kernel, gather, apply;
+	} kernels[] = {
+		[GRAPH_SSSP] = {"graph_sssp", "graph_sssp_gather", "graph_sssp_apply", graph_sssp,
+			graph_sssp_gather, graph_sssp_apply},
+		[GRAPH_COLOR] = {"graph_color", "graph_color_gather", "graph_color_apply", graph_color,
+			graph_color_gather, graph_color_apply},
+		[GRAPH_PAGERANK] = {"graph_pagerank", "graph_pagerank_gather", "graph_pagerank_apply",
+			graph_pagerank, graph_pagerank_gather, graph_pagerank_apply},
+	};
+	const enum graph_algorithm algorithm = r->plan->algorithm;
+	struct graph_args *const a = &r->args;
+	void *const now = a->now;
+	int error;
+
+	if (r->plan->kernels == 2) {
+		error = launch(r, kernels[algorithm].gather_name, kernels[algorithm].gather);
+		return error ? error : launch(r, kernels[algorithm].apply_name, kernels[algorithm].apply);
+	}
+	error = launch(r, kernels[algorithm].name, kernels[algorithm].kernel);
+	a->now = a->next;
+	a->next = now;
+	return error;
+}
+
+static int iterate(struct run *r)
+{
+	struct graph_plan *const p = r->plan;
+	uint64_t changed;
+	int error;
+
+	r->args.iteration = ++p->iterations;
+	error = launch_iteration(r);
+	error = error ? error : nvw_read(r->machine, &changed, r->args.changed, sizeof(changed));
 	if (error == 0) {
-		p->is_done = changed != a->iteration;
-		a->now = a->next;
-		a->next = (void *)(uintptr_t)now;
+		p->is_done = changed != r->args.iteration;
 	}
 	return error;
 }

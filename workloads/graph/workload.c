@@ -39,7 +39,9 @@ static const char *const steals[] = {"one", "half", NULL};
 	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
 	{"steal", NVW_OPTION_CHOICE, "one", steals, "tasks that a thief takes at once: one, or half of what is left"}, \
 	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \
-	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "kernel launches at most [0: until done]"}
+	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "iterations at most [0: until done]"}, \
+	{"kernels", NVW_OPTION_COUNT, "2", NULL, \
+		"launches an iteration: 2, gather and apply, as in Pannotia, or 1 that does both"}
 #define OPTIONS_END {NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
@@ -79,6 +81,7 @@ static int take_common(const struct nvw_options *options, struct graph_plan *p)
 	error = error ? error : take_count(options, "group-size", 1, GROUP_MAX, &group_size);
 	error = error ? error : take_count(options, "chunk", 0, GRAPH_NODES_MAX, &p->chunk);
 	error = error ? error : take_count(options, "max-iterations", 0, UINT32_MAX, &p->max_iterations);
+	error = error ? error : take_count(options, "kernels", 1, 2, &p->kernels);
 	p->victims = nvw_option_u64(options, "victims");
 	p->steals_half = nvw_option_choice(options, "steal") == 1;
 	if (p->victims == 0 || p->victims >= p->queues) {
