@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/newfile.h"
 #include "exec_report.h"
 #include "core/stop.h"
 #include "session.h"
@@ -91,23 +92,23 @@ static int check_writable(const char *path)
 
 static int report(const struct host_session *s, const char *path, bool json)
 {
-	FILE *const to = path ? fopen(path, "w") : stderr;
-	int error = 0;
+	struct nvw_new_file f = {.file = stderr};
+	int error = path ? nvw_new_file_begin(path, false, &f) : 0;
 
-	if (to == NULL) {
-		return nvw_fail_errno("%s", path);
+	if (error) {
+		return error;
 	}
 	if (json) {
-		error = exec_report_json(s, to);
+		error = exec_report_json(s, f.file);
 	} else {
-		exec_report_text(s, to);
+		exec_report_text(s, f.file);
 	}
-	const bool bad = ferror(to);
-
-	if (((path ? fclose(to) : fflush(to)) || bad) && !error) {
-		error = nvw_fail_errno("%s: cannot write the report", path ? path : "standard error");
+	if (path) {
+		return nvw_new_file_end(&f, error);
 	}
-	return error;
+	return !error && (fflush(stderr) || ferror(stderr)) ?
+		       nvw_fail_errno("standard error: cannot write the report") :
+		       error;
 }
 
 static int execute(const struct cli_session *session, const struct request *r, char **argv)

@@ -12,6 +12,7 @@
 #include <crashtest/oracle.h>
 
 #include "commands.h"
+#include "core/newfile.h"
 #include "core/options.h"
 #include "registry.h"
 #include "session.h"
@@ -93,14 +94,14 @@ static int prepare(struct replay *r)
 
 static int extract(const struct ct_saved *s, const char *path)
 {
-	FILE *const f = fopen(path, "wbe");
+	struct nvw_new_file pool;
+	const int error = nvw_new_file_begin(path, false, &pool);
 
-	if (f == NULL) {
-		return nvw_fail_errno("%s", path);
+	if (error) {
+		return error;
 	}
-	const bool whole = fwrite(s->image, 1, s->bytes, f) == s->bytes;
-
-	return fclose(f) == 0 && whole ? 0 : nvw_fail_errno("%s", path);
+	fwrite(s->image, 1, s->bytes, pool.file);
+	return nvw_new_file_end(&pool, 0);
 }
 
 static void print(const struct replay *r, const struct ct_finding *now, bool same, bool json)
@@ -133,9 +134,6 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 	char then_shape[CT_TEXT_BYTES], now_shape[CT_TEXT_BYTES];
 	int error = ct_saved_load(path, &r.saved);
 
-	if (!error && extract_to) {
-		error = extract(&r.saved, extract_to);
-	}
 	if (!error && json_object_get(r.saved.head, "workload") == NULL) {
 		error = judge_foreign(&r.saved, &now);
 	} else if (!error) {
@@ -147,6 +145,10 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 		ct_shape(now.text, now_shape);
 		print(&r, &now, strcmp(then_shape, now_shape) == 0, json);
 		*ret_status = *now.text ? STATUS_INCONSISTENT : STATUS_CLEAN;
+		error = fflush(stdout) ? nvw_fail_errno("cannot write the report") : 0;
+	}
+	if (!error && extract_to) {
+		error = extract(&r.saved, extract_to);
 	}
 	if (r.plan && r.workload->dispose) {
 		r.workload->dispose(r.plan);

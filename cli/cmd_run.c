@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "core/describe.h"
 #include "core/folder.h"
+#include "core/newfile.h"
 #include "core/options.h"
 #include "core/stop.h"
 #include "core/units.h"
@@ -240,21 +241,17 @@ static int dump_machine(const struct cli_session *s)
 {
 	const char *const path = cli_text(&s->given, CLI_dump_machine);
 	const bool is_stdout = path && !strcmp(path, "-");
-	FILE *f;
+	struct nvw_new_file f;
 	int r;
 
 	if (!path) {
 		return 0;
 	}
-	f = is_stdout ? stdout : fopen(path, "w");
-	if (!f) {
-		return nvw_fail_errno("%s", path);
+	if (is_stdout) {
+		return emu_config_dump(&s->config, stdout);
 	}
-	r = emu_config_dump(&s->config, f);
-	if ((is_stdout ? fflush(f) : fclose(f)) != 0 && r == 0) {
-		r = nvw_fail_errno("%s", path);
-	}
-	return r;
+	r = nvw_new_file_begin(path, false, &f);
+	return r ? r : nvw_new_file_end(&f, emu_config_dump(&s->config, f.file));
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */

@@ -99,11 +99,6 @@ static int show(struct crash_run *r)
 		crash_matrix_text(r->heading, &r->matrix, stdout);
 		return 0;
 	}
-	const int error = r->request->html ? crash_report_html(r->heading, &r->result, r->request->html) : 0;
-
-	if (error) {
-		return error;
-	}
 	if (r->json) {
 		return crash_report_json(r->heading, &r->result, stdout);
 	}
@@ -195,6 +190,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	}
 	if (!error && fflush(stdout) != 0) {
 		error = nvw_fail_errno("cannot write the report");
+	}
+	if (!error && request->html) { /* the verdict stands, whatever becomes of the page */
+		error = crash_report_html(heading, &run.result, request->html);
 	}
 	if (error) {
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());

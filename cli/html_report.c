@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/newfile.h"
 #include "html_finding.h"
 #include "html_report.h"
 #include "html_text.h"
@@ -200,11 +201,15 @@ static void axioms(FILE *f, const struct ct_result *r)
 
 int crash_report_html(const struct crash_heading *h, const struct ct_result *r, const char *path)
 {
-	FILE *const f = fopen(path, "we");
+	struct nvw_new_file page;
+	const int error = nvw_new_file_begin(path, false, &page);
 
-	if (f == NULL) {
-		return nvw_fail_errno("%s", path);
+	if (error) {
+		return error;
 	}
+
+	FILE *const f = page.file;
+
 	head(f, h, r);
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		html_finding(f, r, i);
@@ -217,7 +222,5 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 	intervals(f, r);
 	axioms(f, r);
 	fputs("<footer>nvwave " NVWAVE_VERSION "</footer></main></body></html>\n", f);
-	const bool failed = ferror(f) != 0;
-
-	return fclose(f) == 0 && !failed ? 0 : nvw_fail_errno("%s", path);
+	return nvw_new_file_end(&page, 0);
 }

@@ -59,6 +59,18 @@ static void occupy_standard_files(void)
 	}
 }
 
+/* What could not be written is no clean end, whatever the command made of it. */
+static int check_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout)) {
+		return status;
+	}
+	if (status != STATUS_INPUT) {
+		fputs("nvwave: standard output cannot be written\n", stderr);
+	}
+	return STATUS_INPUT;
+}
+
 int main(int argc, char **argv)
 {
 	occupy_standard_files();
@@ -68,14 +80,14 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("nvwave " NVWAVE_VERSION);
-		return STATUS_CLEAN;
+		return check_output(STATUS_CLEAN);
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		return usage(stdout, STATUS_CLEAN);
+		return check_output(usage(stdout, STATUS_CLEAN));
 	}
 	for (unsigned i = 0; i < COMMANDS; i++) {
 		if (!strcmp(argv[1], commands[i].name)) {
-			return commands[i].run(argc - 1, argv + 1);
+			return check_output(commands[i].run(argc - 1, argv + 1));
 		}
 	}
 	return unknown(argv[1]);

@@ -622,6 +622,11 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	x->error = name_stores(x);
 	if (!x->error && x->finding->saved[0] != '\0') {
 		save(x, from);
+		if (x->error) { /* the verdict is known all the same */
+			fprintf(stderr, "nvwave: note: the finding is not saved: %s\n", nvw_error_message());
+			x->finding->saved[0] = '\0';
+			x->error = 0;
+		}
 	}
 }
 

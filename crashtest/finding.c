@@ -16,6 +16,7 @@
 
 #include <emu.h>
 
+#include "core/newfile.h"
 #include "core/options.h"
 #include "core/stop.h"
 
@@ -59,7 +60,9 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
 {
 	if (options->save != NULL) {
-		snprintf(f->saved, sizeof f->saved, "%s/finding-%u", options->save, i + 1);
+		do {
+			snprintf(f->saved, sizeof f->saved, "%s/finding-%u", options->save, ++i);
+		} while (access(f->saved, F_OK) == 0);
 	}
 }
 
@@ -158,27 +161,14 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
 
 static int write_whole(const char *path, const void *data, size_t bytes)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	size_t at = 0;
+	struct nvw_new_file f;
+	const int error = nvw_new_file_begin(path, true, &f);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
+	if (error) {
+		return error;
 	}
-	while (at < bytes) {
-		const ssize_t n = write(fd, (const char *)data + at, bytes - at);
-
-		if (n <= 0) {
-			const int error = errno == ENOSPC ?
-						  nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
-						  nvw_fail_errno("%s", path);
-
-			close(fd);
-			unlink(path);
-			return error;
-		}
-		at += (size_t)n;
-	}
-	return close(fd) ? nvw_fail_errno("%s", path) : 0;
+	fwrite(data, 1, bytes, f.file);
+	return nvw_new_file_end(&f, 0);
 }
 
 /* The whole file in memory. */

@@ -17,13 +17,13 @@
 json_t *ct_finding_subject(
 	const struct ct_subject *subject, const struct ct_options *options, const char *command);
 
-/* Where finding number i (from 0) will be saved, if options ask for it. */
+/* Where finding number i (from 0) will be saved, if options ask for it: under a name that is still free. */
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *finding);
 
 /* The finding itself as JSON, as reports have it. */
 json_t *ct_finding_json(const struct ct_finding *finding);
 
-/* Writes path (replaced). head stays the caller's. */
+/* Writes path, which is refused if it exists. head stays the caller's. */
 NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding,
 	const void *image, uint64_t bytes, const struct nvw_acks *acks);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Findings in groups. See group.h. */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,17 +86,24 @@ static void absorb(struct ct_finding *to, const struct ct_finding *from)
 	to->also[to->also_count++].states = from->states;
 }
 
-/* A saved finding is named by its number in the report. */
+/* A saved finding is named by its number in the report, or the next one that is free. */
 static void renumber(struct ct_finding *f, unsigned number)
 {
 	char *const end = strrchr(f->saved, '-');
 	char old[sizeof f->saved];
 
-	if (end != NULL) {
-		memcpy(old, f->saved, sizeof old);
-		snprintf(end, sizeof f->saved - (size_t)(end - f->saved), "-%u", number);
-		rename(old, f->saved);
+	if (end == NULL) {
+		return;
 	}
+	memcpy(old, f->saved, sizeof old);
+	do {
+		snprintf(end, sizeof f->saved - (size_t)(end - f->saved), "-%u", number++);
+		if (strcmp(old, f->saved) == 0 ||
+			renameat2(AT_FDCWD, old, AT_FDCWD, f->saved, RENAME_NOREPLACE) == 0) {
+			return;
+		}
+	} while (errno == EEXIST);
+	memcpy(f->saved, old, sizeof old);
 }
 
 void ct_merge_causes(struct ct_finding *findings, unsigned *count)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that are whole or not there. See newfile.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "newfile.h"
+
+static void release(struct nvw_new_file *f)
+{
+	free(f->path);
+	free(f->temporary);
+	*f = (struct nvw_new_file){.file = NULL};
+}
+
+static int cannot(const char *path)
+{
+	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ?
+		       nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
+		       nvw_fail_errno("%s", path);
+}
+
+/* With the permissions that fopen() would give. */
+static FILE *open_temporary(char *name)
+{
+	const mode_t mask = umask(0);
+	const int fd = mkstemp(name);
+	FILE *file;
+
+	umask(mask);
+	if (fd < 0) {
+		return NULL;
+	}
+	file = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "w");
+	if (file == NULL) {
+		close(fd);
+		unlink(name);
+	}
+	return file;
+}
+
+int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_file *ret_file)
+{
+	struct nvw_new_file f = {.path = strdup(path), .keep = keep};
+	struct stat s;
+	const bool plain = stat(path, &s) != 0 || S_ISREG(s.st_mode);
+
+	if (f.path == NULL || (plain && asprintf(&f.temporary, "%s.XXXXXX", path) < 0)) {
+		f.temporary = NULL;
+		release(&f);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	}
+	f.file = plain ? open_temporary(f.temporary) : fopen(path, "we");
+	if (f.file == NULL) {
+		const int error = cannot(path);
+
+		release(&f);
+		return error;
+	}
+	*ret_file = f;
+	return 0;
+}
+
+static int give_name(const struct nvw_new_file *f)
+{
+	const unsigned how = f->keep ? RENAME_NOREPLACE : 0;
+
+	if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, how) == 0) {
+		return 0;
+	}
+	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* a file system without it */
+		return 0;
+	}
+	return errno == EEXIST ? nvw_fail(-EEXIST, "%s exists already", f->path) : cannot(f->path);
+}
+
+int nvw_new_file_end(struct nvw_new_file *f, int error)
+{
+	const bool bad = ferror(f->file) != 0;
+	const int before = errno;
+	const bool closed = fclose(f->file) == 0;
+
+	if (!error && (bad || !closed)) {
+		errno = closed ? before : errno;
+		error = cannot(f->path);
+	}
+	if (f->temporary != NULL) {
+		error = error ? error : give_name(f);
+		unlink(f->temporary); /* of no effect after a renaming */
+	}
+	release(f);
+	return error;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the command writes: verdicts first, files whole or not at all, nothing of the user's replaced unasked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "core/newfile.h"
+
+#define BROKEN                                                                                          \
+	"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log " \
+	"--model=epoch"
+
+static void output_that_cannot_be_written_is_no_clean_end(void **state)
+{
+	static const char *const commands[] = {"--help", "--version", "list workloads", "run mutex",
+		"run mutex --output-format=json", "crash kv --count=20 --states=50",
+		"crash kv --count=20 --states=50 --output-format=json", "torture --programs=2",
+		"torture --programs=2 --output-format=json", "crash --help"};
+
+	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+		char line[512];
+
+		snprintf(line, sizeof line, "\"$NVWAVE\" %s >/dev/full 2>/dev/null", commands[i]);
+
+		const int status = system(line);
+
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 2) {
+			fail_msg("%s: status %d, expected exit status 2", line, status);
+		}
+	}
+}
+
+static void a_page_that_cannot_be_written_leaves_the_verdict(void **state)
+{
+	command_expect(BROKEN " --html=%D/nowhere/page.html", 2, "INCONSISTENT", "page.html");
+}
+
+static void a_finding_that_cannot_be_saved_leaves_the_verdict(void **state)
+{
+	command_write("file", "", 1);
+	command_expect(BROKEN " --save=%D/file", 1, "INCONSISTENT", "the finding is not saved");
+	command_remove("file");
+}
+
+static off_t size_of(const char *name)
+{
+	char path[256];
+	struct stat s;
+
+	snprintf(path, sizeof path, "%s/%s", command_dir(), name);
+	return stat(path, &s) ? -1 : s.st_size;
+}
+
+static void a_saved_finding_is_never_overwritten(void **state)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/findings", command_dir());
+	assert_int_equal(mkdir(path, 0700), 0);
+	command_write("findings/finding-1", "mine", 4);
+	command_expect(BROKEN " --save=%D/findings", 1, "findings/finding-2", "");
+	assert_int_equal(size_of("findings/finding-1"), 4);
+	command_expect("replay %D/findings/finding-2", 1, "REPRODUCED", "");
+	for (unsigned i = 1; i < 60; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "findings/finding-%u", i);
+		command_remove(name);
+	}
+	command_remove("findings");
+	assert_int_equal(command_files(), 0);
+}
+
+/* The limit stands for a full disk. */
+static void a_file_that_cannot_be_written_whole_replaces_nothing(void **state)
+{
+	struct rlimit before;
+	struct nvw_new_file f;
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/old", command_dir());
+	command_write("old", "whole", 5);
+	assert_int_equal(nvw_new_file_begin(path, false, &f), 0);
+	getrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
+	for (unsigned i = 0; i < 2000; i++) {
+		fputs("longer", f.file);
+	}
+	assert_int_equal(nvw_new_file_end(&f, 0), NVW_E_FULL);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(size_of("old"), 5);
+	assert_int_equal(command_files(), 1);
+
+	assert_int_equal(nvw_new_file_begin(path, true, &f), 0);
+	assert_true(nvw_new_file_end(&f, 0) < 0);
+	assert_int_equal(size_of("old"), 5);
+	assert_int_equal(nvw_new_file_begin(path, false, &f), 0);
+	fputs("new content", f.file);
+	assert_int_equal(nvw_new_file_end(&f, 0), 0);
+	assert_int_equal(size_of("old"), 11);
+	assert_int_equal(command_files(), 1);
+	command_remove("old");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_that_cannot_be_written_is_no_clean_end),
+		cmocka_unit_test(a_page_that_cannot_be_written_leaves_the_verdict),
+		cmocka_unit_test(a_finding_that_cannot_be_saved_leaves_the_verdict),
+		cmocka_unit_test(a_saved_finding_is_never_overwritten),
+		cmocka_unit_test(a_file_that_cannot_be_written_whole_replaces_nothing),
+	};
+
+	if (!command_begin()) {
+		return 2;
+	}
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	command_end();
+	return failed;
+}
