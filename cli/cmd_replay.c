@@ -147,8 +147,10 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 		*ret_status = *now.text ? STATUS_INCONSISTENT : STATUS_CLEAN;
 		error = fflush(stdout) ? nvw_fail_errno("cannot write the report") : 0;
 	}
-	if (!error && extract_to) {
-		error = extract(&r.saved, extract_to);
+	if (r.saved.image && extract_to) { /* also if its workload is gone */
+		const int extracted = extract(&r.saved, extract_to);
+
+		error = error ? error : extracted;
 	}
 	if (r.plan && r.workload->dispose) {
 		r.workload->dispose(r.plan);
