@@ -91,7 +91,7 @@ emu_time coh_registry_take(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
 	const uint32_t bank = coh_bank_node(m, id), to = cu ? emu_network_cu_node(m, cu->id) : bank;
-	emu_time last = t;
+	emu_time last = arrival(m, t);
 
 	for (; m->protocol->registration;) {
 		/* Looked up anew each time: what an L1 writes meanwhile may replace the line in the L2. */
@@ -192,10 +192,9 @@ void coh_line_register(struct coh_event *e)
 	} while (!m->error &&
 		 (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
-	at = arrival(m, at);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
 		EMU_MESSAGE_REGISTER, at);
-	e->t = line->granted = emu_later(at, taken);
+	e->t = line->granted = emu_later(arrival(m, at), taken);
 }
 
 /* What is dirty but not registered stays: another L1 may have a dirty byte of it that has to go first. */

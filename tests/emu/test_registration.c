@@ -167,9 +167,11 @@ static void local_synchronization_registers_nothing_under_dh_and_does_under_dd(v
 enum { QUEUED_GROUPS = 12, LATER = 10 /* cycles, before anybody has been granted anything */ };
 
 struct queue_up {
+	const struct nvw_machine *m;
 	uint64_t *word, *own; /* own: a line for each group */
 	enum nvw_scope scope;
 	uint64_t places[QUEUED_GROUPS], cus[QUEUED_GROUPS]; /* host memory */
+	emu_time served[QUEUED_GROUPS];
 };
 
 /* The first group of each CU asks at once, the others when all of these wait. */
@@ -188,9 +190,11 @@ static void ask_once(const void *args)
 		}
 	}
 	q->places[me] = nvw_atomic_add(q->word, 1, NVW_RELAXED, q->scope);
+	q->served[q->places[me]] = q->m->now;
 }
 
-/* sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. */
+/* sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. The line goes straight from L1 to L1: requests that
+ * wait have been at the L2 before. */
 static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
@@ -206,6 +210,7 @@ static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **st
 		q.word = p.flag;
 		q.own = p.a;
 		q.scope = p.scope;
+		q.m = rig.machine;
 		rig_ok(nvw_launch(rig.machine, "ask_once", ask_once, &q, QUEUED_GROUPS, 1));
 		assert_int_equal(rig_visible(&rig, q.word), QUEUED_GROUPS);
 		for (unsigned group = 0; group < QUEUED_GROUPS; group++) {
@@ -213,6 +218,7 @@ static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **st
 		}
 		for (unsigned place = 1; place < QUEUED_GROUPS; place++) {
 			changes += cu_at[place] != cu_at[place - 1];
+			assert_true(q.served[place] < q.served[place - 1] + rig.machine->config.l2.latency);
 		}
 		assert_int_equal(changes, rig.machine->config.cus - 1);
 		assert_int_equal(stats(&rig)->l1_revocations, rig.machine->config.cus - 1);
