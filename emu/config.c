@@ -42,6 +42,11 @@ static const char *const replacements[] = {
 	EMU_REPLACEMENTS(X)
 #undef X
 		NULL};
+static const char *const units[] = {
+#define X(name, text) text,
+	EMU_UNITS(X)
+#undef X
+		NULL};
 static const char *const models[] = {
 #define X(name, text) text,
 	EMU_MODELS(X)
@@ -49,7 +54,7 @@ static const char *const models[] = {
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_domain, ENUM_model };
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_model };
 
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
@@ -75,6 +80,7 @@ static const char *const *words_of(enum type type)
 		[ENUM_topology] = topologies,
 		[ENUM_banks] = banks,
 		[ENUM_replacement] = replacements,
+		[ENUM_unit] = units,
 		[ENUM_domain] = domains,
 		[ENUM_model] = models};
 
@@ -167,6 +173,7 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 	case ENUM_topology:
 	case ENUM_banks:
 	case ENUM_replacement:
+	case ENUM_unit:
 	case ENUM_domain:
 	case ENUM_model:
 		break;
@@ -398,6 +405,7 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 	case ENUM_topology:
 	case ENUM_banks:
 	case ENUM_replacement:
+	case ENUM_unit:
 	case ENUM_domain:
 	case ENUM_model:
 		break;

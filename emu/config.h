@@ -16,6 +16,7 @@
 #define EMU_TOPOLOGIES(X)   X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
 #define EMU_BANKS(X)        X(apart, "apart") X(beside, "beside")
 #define EMU_REPLACEMENTS(X) X(auto, "auto") X(lru, "lru") X(registered_last, "registered-last")
+#define EMU_UNITS(X)        X(lines, "lines") X(words, "words")
 #define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
 #define EMU_MODELS(X)       X(epoch, "epoch") X(buffered, "buffered-epoch")
 
@@ -27,6 +28,9 @@ enum emu_banks { EMU_BANKS(X) };
 #undef X
 #define X(name, text) EMU_REPLACEMENT_##name,
 enum emu_replacement { EMU_REPLACEMENTS(X) };
+#undef X
+#define X(name, text) EMU_UNIT_##name,
+enum emu_unit { EMU_UNITS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
@@ -43,6 +47,7 @@ struct emu_cache_config {
 	uint64_t latency, occupancy, probe;
 	uint64_t replacement;
 	uint64_t sfifo, nvw_fifo;
+	uint64_t sfifo_unit; /* of an L1's */
 };
 
 struct emu_memory_config {

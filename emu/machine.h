@@ -56,6 +56,7 @@ struct emu_line {
 	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
 	uint8_t state;       /* of the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
+	uint8_t buffered;    /* L1: words of it in the store buffer, where that counts words */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag; /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
@@ -103,6 +104,7 @@ struct emu_cu {
 	emu_time rmw_free; /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
+	uint32_t buffered;        /* words of them, where l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 };
 

@@ -3,7 +3,7 @@
  * Conventional GPU coherence, its lines and its synchronization (sinclair15 3): no ownership, no invalidations by writers, valid bits
  * alone. A store's bytes wait in the L1 until the next release or until the store buffer is full, and are written
  * through to the L2, which all CUs share and which includes nothing. The store buffer is the L1's S-FIFO: it names
- * lines, so that stores to one line coalesce.
+ * lines, so that stores to one line coalesce; l1.sfifo_unit says whether its entries are counted in lines or words.
  *
  *	I  not here          V  here, clean          D  here, some bytes wait to be written through
  *

@@ -57,6 +57,17 @@ static emu_time never(struct coh_event *e, unsigned event)
 	return e->t;
 }
 
+/* The store buffer has the words of an L1's line that were stored and neither written through nor registered. */
+static void count_buffered(struct emu_cu *cu, struct emu_line *line)
+{
+	const uint64_t bytes = line->dirty & ~line->registered, halves = bytes | bytes >> 1,
+		       words = (halves | halves >> 2) & UINT64_C(0x1111111111111111);
+	const uint8_t count = (uint8_t)__builtin_popcountll(words);
+
+	cu->buffered += count - (uint32_t)line->buffered;
+	line->buffered = count;
+}
+
 static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned event)
 {
 	const unsigned before = e->line->state;
@@ -72,6 +83,9 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned
 	/* A line that was to stay as it is may have been written back meanwhile, for room that an action needed. */
 	if (cell->next != before) {
 		e->line->state = cell->next;
+	}
+	if (e->cu && e->line->buffered) {
+		count_buffered(e->cu, e->line);
 	}
 	return e->t;
 }
@@ -543,8 +557,12 @@ static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
 
 void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
 {
-	if (length(&cu->sfifo) > cu->sfifo.capacity) {
-		*t = coh_drain_l1(m, cu, &cu->sfifo, cu->sfifo.capacity, COH_BY_SFIFO, *t);
+	if (m->config.l1.sfifo_unit == EMU_UNIT_words) {
+		count_buffered(cu, emu_cache_peek(&cu->l1, id));
+	}
+	while (length(&cu->sfifo) > cu->sfifo.capacity ||
+		(cu->buffered > cu->sfifo.capacity && length(&cu->sfifo))) {
+		*t = coh_drain_l1(m, cu, &cu->sfifo, length(&cu->sfifo) - 1, COH_BY_SFIFO, *t);
 	}
 	if (has_nvw_fifo(m, id)) {
 		m->stats.nvw_pushes_l1++;

@@ -491,6 +491,67 @@ static void a_store_after_a_failed_compare_exchange_is_released_under_every_prot
 	}
 }
 
+/* ---- The store buffer ---------------------------------------------------------------------- */
+
+struct buffered_stores {
+	struct nvw_machine *m;
+	uint64_t *a;
+	unsigned lines, words; /* words of 8 bytes in each of the lines */
+	uint64_t *left;        /* host memory: lines that had to leave before the kernel's end */
+};
+
+static void store_words(const void *args)
+{
+	const struct buffered_stores *const s = args;
+	const struct emu_stats *const stats = emu_statistics(s->m);
+
+	for (unsigned word = 0; word < s->words; word++) {
+		for (unsigned line = 0; line < s->lines; line++) {
+			nvw_store(&s->a[8 * line + word], line + 1);
+		}
+	}
+	*s->left = stats->l1_flush_sfifo + stats->l1_registrations;
+}
+
+static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigned lines, unsigned words)
+{
+	char setting[32], entries[32] = "l1.sfifo_unit=";
+	const char *const settings[] = {setting, "l1.sfifo=8", strcat(entries, unit), NULL};
+	uint64_t left = 0;
+	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	s.m = rig.machine;
+	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
+	rig_ok(nvw_launch(rig.machine, "store_words", store_words, &s, 1, 1));
+	for (unsigned i = 0; i < lines * words; i++) {
+		assert_int_equal(rig_visible(&rig, &s.a[8 * (i / words) + i % words]), i / words + 1);
+	}
+	for (unsigned i = 0; i < rig.machine->config.cus; i++) {
+		assert_int_equal(rig.machine->cus[i].buffered, 0);
+	}
+	rig_end(&rig);
+	return left;
+}
+
+/* sinclair15 Table 3 counts words, gope18 3 lines. A 64-bit word takes two entries; the oldest line leaves with all of its words. */
+static void a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries(void **state)
+{
+	static const char *const names[] = {"gd", "gh", "rsp", "dd", "dd+ro", "dh", "denovo-b", "hlrc", "vi"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(lines_that_leave(names[i], "lines", 8, 8), 0);
+		assert_int_equal(lines_that_leave(names[i], "lines", 9, 1), 1);
+		assert_int_equal(lines_that_leave(names[i], "words", 4, 1), 0);
+		assert_int_equal(lines_that_leave(names[i], "words", 5, 1), 1);
+		assert_int_equal(lines_that_leave(names[i], "words", 1, 4), 0);
+		assert_int_equal(lines_that_leave(names[i], "words", 1, 5), 1);
+		assert_int_equal(lines_that_leave(names[i], "words", 2, 3), 1);
+	}
+}
+
 struct broken {
 	uint64_t *a;
 };
@@ -554,6 +615,7 @@ int main(void)
 		cmocka_unit_test(gd_knows_no_scopes),
 		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),
 		cmocka_unit_test(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol),
+		cmocka_unit_test(a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries),
 		cmocka_unit_test(broken_invariants_are_found),
 	};
 
