@@ -6,35 +6,22 @@
 
 #include "commands.h"
 #include "crash_command.h"
+#include "provenance.h"
 #include "session.h"
 
 #include <emu.h>
 
-/* The command line again, for the report; under one protocol of --protocol=each, with its name. */
-static char *command_text(int argc, char **argv, const char *protocol)
+static int crash(const struct cli_session *s, struct crash_request *request)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
-
-	for (int i = 0; f && i < argc; i++) {
-		const bool each = protocol && !strcmp(argv[i], "--protocol=each");
-
-		fprintf(f, "%s%s%s", i ? " " : "nvwave ", each ? "--protocol=" : argv[i],
-			each ? protocol : "");
-	}
-	return f && fclose(f) == 0 ? text : NULL;
-}
-
-static int crash(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
-{
-	char *const command = command_text(argc, argv, s->config.protocol);
+	char *const command = cli_command_text(s->config.protocol);
+	json_t *const made_by = cli_provenance(&s->config, command);
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = s->options,
 		.options_text = s->options_text,
 		.config = &s->config,
 		.reference = s->reference,
 		.command = command,
+		.made_by = made_by,
 		.mutation = s->mutation};
 	const struct crash_heading heading = {.workload = s->workload->name,
 		.machine = s->config.name,
@@ -42,6 +29,7 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 		.model = cli_model_name(&s->config),
 		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
 		.command = command ? command : "",
+		.made_by = made_by,
 		.intervals = request->intervals,
 		.atomicity = (unsigned)s->config.atomicity,
 		.seed = s->config.seed};
@@ -49,12 +37,13 @@ static int crash(const struct cli_session *s, struct crash_request *request, int
 
 	request->options.seed = s->config.seed;
 	status = crash_execute(&subject, request, &heading, s->json);
+	json_decref(made_by);
 	free(command);
 	return status;
 }
 
 /* The worst of the reports under every protocol; of JSON, one array of them. */
-static int crash_under_each(struct cli_session *s, struct crash_request *request, int argc, char **argv)
+static int crash_under_each(struct cli_session *s, struct crash_request *request)
 {
 	unsigned protocols = 0, clean = 0;
 	const char *name, *citation, *summary;
@@ -66,7 +55,7 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", name);
 		fputs(s->json ? (protocols ? "," : "[") : (protocols ? "\n" : ""), stdout);
-		status = crash(s, request, argc, argv);
+		status = crash(s, request);
 		clean += status == STATUS_CLEAN;
 		worst = status > worst ? status : worst;
 	}
@@ -78,13 +67,13 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 	return worst;
 }
 
-static int store_log(const struct cli_session *s, struct crash_request *request, int argc, char **argv)
+static int store_log(const struct cli_session *s, struct crash_request *request)
 {
-	char *const command = command_text(argc, argv, NULL);
+	char *const command = cli_command_text(NULL);
 
 	request->options.seed = s->config.seed;
 	const int status = request->exec ? crash_exec(&s->config, request, command ? command : "", s->json) :
-					   crash_store_log(request, command ? command : "", s->json);
+					   crash_store_log(NULL, request, command ? command : "", s->json);
 
 	free(command);
 	return status;
@@ -112,6 +101,7 @@ static uint32_t circumstances(const struct cli_session *s, const struct crash_re
 		{CLI_AT_WORKLOAD, !r->exec && !r->store_log},
 		{CLI_AT_EXEC, r->exec != NULL},
 		{CLI_AT_STORE_LOG, r->store_log != NULL},
+		{CLI_AT_HOST_LOG, r->store_log && !ct_is_block_log(r->store_log)},
 		{CLI_AT_EACH, s->each_protocol},
 		{CLI_AT_MATRIX, r->matrix},
 		{CLI_AT_SELF_TEST, r->self_test},
@@ -163,12 +153,12 @@ static int check(const struct cli_session *s, const struct crash_request *r)
 	return error ? error : check_mode(s, r);
 }
 
-static int dispatch(struct cli_session *s, struct crash_request *r, int argc, char **argv)
+static int dispatch(struct cli_session *s, struct crash_request *r)
 {
-	return r->store_log || r->exec ? store_log(s, r, argc, argv) :
+	return r->store_log || r->exec ? store_log(s, r) :
 	       r->self_test            ? self_test(s, r) :
-	       s->each_protocol        ? crash_under_each(s, r, argc, argv) :
-					 crash(s, r, argc, argv);
+	       s->each_protocol        ? crash_under_each(s, r) :
+					 crash(s, r);
 }
 
 /* The arguments of --merge are reports. */
@@ -201,7 +191,7 @@ int cmd_crash(int argc, char **argv)
 	} else {
 		error = error ? error : crash_request_from(&session.given, &request);
 		error = error ? error : check(&session, &request);
-		status = error ? cli_fail() : dispatch(&session, &request, argc, argv);
+		status = error ? cli_fail() : dispatch(&session, &request);
 	}
 	cli_session_end(&session);
 	return status;

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "core/newfile.h"
 #include "exec_report.h"
+#include "provenance.h"
 #include "core/stop.h"
 #include "session.h"
 
@@ -90,7 +91,7 @@ static int check_writable(const char *path)
 	return 0;
 }
 
-static int report(const struct host_session *s, const char *path, bool json)
+static int report(const struct host_session *s, const struct cli_session *session, const char *path)
 {
 	struct nvw_new_file f = {.file = stderr};
 	int error = path ? nvw_new_file_begin(path, false, &f) : 0;
@@ -98,11 +99,14 @@ static int report(const struct host_session *s, const char *path, bool json)
 	if (error) {
 		return error;
 	}
-	if (json) {
-		error = exec_report_json(s, f.file);
+	json_t *const made_by = cli_provenance(&session->config, NULL);
+
+	if (session->json) {
+		error = exec_report_json(s, made_by, f.file);
 	} else {
-		exec_report_text(s, f.file);
+		exec_report_text(s, made_by, f.file);
 	}
+	json_decref(made_by);
 	if (path) {
 		return nvw_new_file_end(&f, error);
 	}
@@ -130,7 +134,7 @@ static int execute(const struct cli_session *session, const struct request *r, c
 		error = write_logs(&s, r->record);
 	}
 	if (s.seconds > 0) {
-		const int reported = report(&s, r->report, session->json);
+		const int reported = report(&s, session, r->report);
 
 		error = error ? error : reported;
 		status = s.status;

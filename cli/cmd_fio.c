@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "core/units.h"
 #include "fio_run.h"
+#include "provenance.h"
 #include "session.h"
 
 static void print_help(void)
@@ -348,6 +349,14 @@ static const struct test tests[] = {
 	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
 };
 
+static void print_provenance(const struct emu_config *machine)
+{
+	json_t *const made_by = cli_provenance(machine, NULL);
+
+	cli_print_provenance(made_by, stdout);
+	json_decref(made_by);
+}
+
 static void print_text(const struct test *t, const struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
@@ -362,6 +371,7 @@ static void print_text(const struct test *t, const struct measuring *m)
 		}
 		t->row(&m->row[i]);
 	}
+	print_provenance(machine);
 	if (t->starred != NULL) {
 		printf("*: %s\n", t->starred);
 	} else {
@@ -383,10 +393,11 @@ static int print_json(const struct test *t, const struct measuring *m)
 				      "exec_p50_ns", r->exec_p50, "fio", measured_json(&r->with),
 				      "fio_without_delays", measured_json(&r->without)));
 	}
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "test", t->name,
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "test", t->name,
 		"fio_version", m->version, "machine", machine->name, "domain", cli_domain_name(machine),
 		"read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
-		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows);
+		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows, "made_by",
+		cli_provenance(machine, NULL));
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "provenance.h"
 #include "session.h"
 
 enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 7 };
@@ -149,11 +150,11 @@ static int print_json(struct command *c)
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
 	}
-	whole = json_pack("{s:s, s:O, s:o}", "verdict",
+	whole = json_pack("{s:s, s:O, s:o, s:o}", "verdict",
 		c->has_failed ? "inconsistent" :
 		c->stopped    ? "undecided" :
 				"consistent",
-		"tests", c->reports, "summary", summary);
+		"tests", c->reports, "summary", summary, "made_by", cli_provenance(NULL, NULL));
 	error = json_dumpf(whole, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(whole);
@@ -227,6 +228,7 @@ static int take_protocol(struct command *c, const char *value)
 static int litmus(struct command *c, const struct cli_options *o)
 {
 	const char *const protocol = cli_text(o, CLI_each_protocol);
+	json_t *made_by;
 	int error = take_protocol(c, protocol ? protocol : "vi");
 
 	c->options.seed = cli_number(o, CLI_seed);
@@ -248,6 +250,9 @@ static int litmus(struct command *c, const struct cli_options *o)
 		error = print_json(c);
 	} else if (!error) {
 		print_summary(c);
+		made_by = cli_provenance(NULL, NULL);
+		cli_print_provenance(made_by, stdout);
+		json_decref(made_by);
 		fputs(c->stopped ? "UNDECIDED: interrupted, the other tests were not run\n" : "", stdout);
 	}
 	return error || !fflush(stdout) ? error : nvw_fail_errno("cannot write the report");

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "core/newfile.h"
 #include "core/options.h"
+#include "provenance.h"
 #include "registry.h"
 #include "session.h"
 
@@ -109,9 +110,10 @@ static void print(const struct replay *r, const struct ct_finding *now, bool sam
 	const char *const verdict = *now->text ? same ? "reproduced" : "fails differently" : "consistent";
 
 	if (json) {
-		json_t *const o = json_pack("{s:s, s:s, s:s, s:O}", "verdict", verdict, "text", now->text,
-			"command", text_of(r->saved.head, "command"), "finding",
-			json_object_get(r->saved.head, "finding"));
+		json_t *const o = json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*}", "verdict", verdict, "text",
+			now->text, "command", text_of(r->saved.head, "command"), "finding",
+			json_object_get(r->saved.head, "finding"), "made_by", cli_provenance(NULL, NULL),
+			"found_by", json_object_get(r->saved.head, "made_by"));
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -124,7 +126,17 @@ static void print(const struct replay *r, const struct ct_finding *now, bool sam
 		printf("found then: %s\n", text_of(json_object_get(r->saved.head, "finding"), "text"));
 	}
 	printf("%s\n", text_of(json_object_get(json_object_get(r->saved.head, "finding"), "cause"), "text"));
-	printf("found by: %s\n", text_of(r->saved.head, "command"));
+	json_t *const now_by = cli_provenance(NULL, NULL), *const then_by =
+								   json_object_get(r->saved.head, "made_by");
+
+	cli_print_provenance(now_by, stdout);
+	json_decref(now_by);
+	if (then_by) {
+		puts("the finding was:");
+		cli_print_provenance(then_by, stdout);
+	} else {
+		printf("found by: %s\n", text_of(r->saved.head, "command"));
+	}
 }
 
 static int replay(const char *path, const char *extract_to, bool json, int *ret_status)

@@ -18,6 +18,7 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "output.h"
+#include "provenance.h"
 #include "race_report.h"
 #include "readers/drive.h"
 #include "run_check.h"
@@ -212,6 +213,7 @@ static int print(const struct run *run, const char *verdict)
 		.options = s->options_text,
 		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
 		.config = &s->config,
+		.made_by = cli_provenance(&s->config, NULL),
 		.stats = emu_statistics(run->machine),
 		.report = &run->report,
 		.races = emu_races(run->machine),
@@ -227,6 +229,7 @@ static int print(const struct run *run, const char *verdict)
 	for (unsigned i = 0; i < run->findings.kept; i++) {
 		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
 	}
+	json_decref(result.made_by);
 	return r == 0 && fflush(stdout) != 0 ? nvw_fail_errno("cannot write the report") : r;
 }
 

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "provenance.h"
 #include "session.h"
 
 enum { PROGRAMS = 200, FAULT_PROGRAMS = 100 };
@@ -75,10 +76,12 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
 		(unsigned long long)result->seed);
 	for (unsigned i = 0; i < c->setting_count; i++) {
-		printf(" --set=%s", c->options.settings[i]);
+		fputs(" --set=", stdout);
+		cli_print_quoted(c->options.settings[i], stdout);
 	}
 	if (c->options.fault) {
-		printf(" --fault=\"%s\"", c->options.fault);
+		fputs(" --fault=", stdout);
+		cli_print_quoted(c->options.fault, stdout);
 	}
 	putchar('\n');
 }
@@ -105,6 +108,7 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 		"programs", (json_int_t)result->programs, "operations", (json_int_t)result->operations,
 		"failed", result->failed, "interrupted", c->stopped);
 
+	json_object_set_new(row, "made_by", cli_provenance(NULL, NULL));
 	if (c->options.fault) {
 		json_object_set_new(row, "fault", json_string(c->options.fault));
 	}
@@ -225,6 +229,12 @@ int cmd_torture(int argc, char **argv)
 	r = r ? r : run(&c);
 	nvw_stop_reporting();
 	r = c.stopped ? 0 : r;
+	json_t *const made_by = cli_provenance(NULL, NULL);
+
+	if (r == 0 && !c.json) {
+		cli_print_provenance(made_by, stdout);
+	}
+	json_decref(made_by);
 	if (r == 0 && c.json) {
 		json_dumpf(c.report, stdout, JSON_INDENT(2));
 		putchar('\n');

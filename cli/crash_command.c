@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "crash_command.h"
 #include "html_report.h"
+#include "provenance.h"
 
 /* ---- Options ------------------------------------------------------------------------------------------------ */
 
@@ -129,7 +130,8 @@ static int test_foreign(struct crash_run *r, const struct ct_options *o)
 		.image = q->image,
 		.command = q->check,
 		.library = q->check_lib,
-		.command_line = r->heading->command};
+		.command_line = r->heading->command,
+		.made_by = r->heading->made_by};
 	const int error = crash_check_foreign(q);
 
 	return error ? error : ct_run_foreign(&foreign, o, &r->result);
@@ -203,17 +205,23 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	return !is_consistent(&run) ? 1 : known ? 0 : 2;
 }
 
-int crash_store_log(const struct crash_request *request, const char *command, bool json)
+int crash_store_log(
+	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
+	json_t *const made_by = cli_provenance(machine, command);
 	const struct crash_heading heading = {.workload = request->exec ? request->exec : request->store_log,
 		.machine = "",
 		.protocol = "",
 		.model = "",
 		.mutation = "",
 		.command = command,
+		.made_by = made_by,
 		.intervals = request->intervals,
 		.atomicity = 8,
 		.seed = request->options.seed};
 
-	return crash_execute(NULL, request, &heading, json);
+	const int status = crash_execute(NULL, request, &heading, json);
+
+	json_decref(made_by);
+	return status;
 }

@@ -30,8 +30,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 /* NVW_E_USAGE unless there are an image and one checker, which the log of a block device may be without. */
 NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 
-/* --store-log: the report, and the exit status. */
-int crash_store_log(const struct crash_request *request, const char *command, bool json);
+/* --store-log: the report, and the exit status. machine: that it was recorded on, NULL for a log from elsewhere. */
+int crash_store_log(const struct emu_config *machine, const struct crash_request *request,
+	const char *command, bool json);
 
 /* --exec: records the program's run on a copy of the image, and goes on as with its log. The exit status. */
 int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command,

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "core/stop.h"
+#include "provenance.h"
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "session.h"
@@ -152,6 +153,7 @@ struct tested {
 	const struct emu_config *machine;
 	const struct crash_request *request;
 	const char *command;
+	json_t *made_by;
 	struct working_copy copy;
 	char log[300], base[300];
 };
@@ -287,6 +289,7 @@ static int explore(const struct tested *t, const struct ct_options *o, bool last
 		.command = t->request->check,
 		.library = t->request->check_lib,
 		.command_line = t->command,
+		.made_by = t->made_by,
 		.last_only = last_only,
 		.final_only = final_only};
 
@@ -366,7 +369,10 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
-	struct tested t = {.machine = machine, .request = request, .command = command};
+	struct tested t = {.machine = machine,
+		.request = request,
+		.command = command,
+		.made_by = cli_provenance(machine, command)};
 	struct crash_request explored = *request;
 	int error = crash_check_foreign(request), status = STATUS_INPUT;
 
@@ -380,8 +386,9 @@ int crash_exec(
 		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder.path);
 		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
 		explored.context = &t;
-		status = crash_store_log(&explored, command, json);
+		status = crash_store_log(machine, &explored, command, json);
 	}
 	drop_copy(&t.copy);
+	json_decref(t.made_by);
 	return error ? cli_fail() : status;
 }

@@ -10,6 +10,7 @@
 #include <crashtest/finding.h>
 
 #include "crash_report.h"
+#include "provenance.h"
 
 typedef unsigned long long ull;
 
@@ -239,7 +240,9 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 			(ull)(f->units - f->units_durable), (ull)f->units);
 	}
 	if (f->saved[0] != '\0') {
-		fprintf(to, "    again: nvwave replay %s\n", f->saved);
+		fputs("    again: nvwave replay ", to);
+		cli_print_quoted(f->saved, to);
+		fputc('\n', to);
 	}
 }
 
@@ -295,6 +298,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
+	cli_print_provenance(h->made_by, to);
 	if (h->intervals) {
 		print_intervals(r, to);
 	}
@@ -343,7 +347,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:O*}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -363,7 +367,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
-		r->executed);
+		r->executed, "made_by", h->made_by);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -3,6 +3,8 @@
 #ifndef CLI_CRASH_REPORT_H
 #define CLI_CRASH_REPORT_H
 
+#include <jansson.h>
+
 #include <crashtest/crash.h>
 
 /* What was tested, in words; all strings are the caller's. */
@@ -10,6 +12,7 @@ struct crash_heading {
 	const char *workload, *machine, *protocol, *model;
 	const char *mutation; /* "" for none */
 	const char *command;  /* that repeats this test */
+	json_t *made_by;      /* provenance.h */
 	unsigned atomicity;
 	uint64_t seed;
 	bool intervals; /* list them all, in text */

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "provenance.h"
 #include "exec_report.h"
 
 enum { PLACES = 5 };
@@ -143,7 +144,7 @@ static void print_advice(const struct host_control *c, FILE *to)
 	}
 }
 
-void exec_report_text(const struct host_session *s, FILE *to)
+void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct host_thread sum;
@@ -151,6 +152,7 @@ void exec_report_text(const struct host_session *s, FILE *to)
 
 	host_session_sum(s, &sum);
 	fprintf(to, "---------- %s %s\n", s->program, ending(s, text));
+	cli_print_provenance(made_by, to);
 	line(to, "host.seconds", s->seconds, "that it ran (s)");
 	line(to, "host.processes", c->processes, "processes that were watched");
 	line(to, "host.threads", c->threads, "threads that called, or were recorded");
@@ -204,7 +206,7 @@ static json_t *advice_json(const struct host_control *c)
 	return list;
 }
 
-int exec_report_json(const struct host_session *s, FILE *to)
+int exec_report_json(const struct host_session *s, json_t *made_by, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct host_thread sum;
@@ -216,12 +218,12 @@ int exec_report_json(const struct host_session *s, FILE *to)
 	HOST_STATS(STAT)
 #undef STAT
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
-	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "program",
-		s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal",
+	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:O*}",
+		"program", s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal",
 		WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds, "processes",
 		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
 		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c),
-		"notes", notes);
+		"notes", notes, "made_by", made_by);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");

@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "../host/exec.h"
 
-void exec_report_text(const struct host_session *session, FILE *to);
+void exec_report_text(const struct host_session *session, const json_t *made_by, FILE *to);
 /* NVW_E_MEMORY, NVW_E_SYSTEM. */
-NVW_CHECKED int exec_report_json(const struct host_session *session, FILE *to);
+NVW_CHECKED int exec_report_json(const struct host_session *session, json_t *made_by, FILE *to);
 
 #endif

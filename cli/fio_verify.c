@@ -23,6 +23,7 @@
 #include "core/stop.h"
 #include "crash_exec.h"
 #include "fio_run.h"
+#include "provenance.h"
 #include "session.h"
 
 enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };
@@ -219,6 +220,10 @@ static void print_text(const struct verify *v)
 			(unsigned long long)k->acknowledged, (unsigned long long)k->states,
 			(unsigned long long)k->lost, k->text[0] ? "  " : "", k->text);
 	}
+	json_t *const made_by = cli_provenance(m, NULL);
+
+	cli_print_provenance(made_by, stdout);
+	json_decref(made_by);
 }
 
 static int print_json(const struct verify *v)
@@ -233,8 +238,8 @@ static int print_json(const struct verify *v)
 				       "acknowledged", (json_int_t)k->acknowledged, "states",
 				       (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
 	}
-	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o}", "test",
-		"verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o}",
+		"test", "verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
 		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
 		"verdict",
 		v->lost        ? "inconsistent" :
@@ -242,7 +247,7 @@ static int print_json(const struct verify *v)
 				 "consistent",
 		"blocks", (json_int_t)v->blocks, "events", (json_int_t)v->events, "states",
 		(json_int_t)v->states, "lost", (json_int_t)v->lost, "interrupted", nvw_stopping(), "kills",
-		kills);
+		kills, "made_by", cli_provenance(v->request->machine, NULL));
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");

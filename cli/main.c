@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "provenance.h"
 
 static const struct {
 	const char *name, *arguments, *summary;
@@ -74,6 +75,7 @@ static int check_output(int status)
 int main(int argc, char **argv)
 {
 	occupy_standard_files();
+	cli_command_line(argc, argv);
 	nvw_stop_catch();
 	if (argc < 2) {
 		return usage(stderr, STATUS_INPUT);

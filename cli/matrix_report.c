@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "crash_report.h"
+#include "provenance.h"
 
 typedef unsigned long long ull;
 
@@ -84,6 +85,7 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 		h->workload, h->machine, h->protocol, (ull)h->seed, *h->mutation ? ", mutation " : "",
 		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
 		x->host_seconds);
+	cli_print_provenance(h->made_by, to);
 	print_models(x, to);
 	fprintf(to, "\n%-44s %-11s %6s %10s  %s\n", "persist barrier", "scope", "met", "stalls",
 		"one step narrower, and on");
@@ -142,13 +144,14 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
 	}
 	json_t *const o = json_pack(
-		"{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:b, s:o}", "workload",
-		h->workload, "machine", h->machine, "protocol", h->protocol, "seed", (json_int_t)h->seed,
-		"mutation", h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000, "stores",
-		(json_int_t)x->stores, "barriers_met", (json_int_t)x->barriers_met, "acknowledged",
+		"{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:b, s:o, s:O*}",
+		"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",
+		(json_int_t)h->seed, "mutation", h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000,
+		"stores", (json_int_t)x->stores, "barriers_met", (json_int_t)x->barriers_met, "acknowledged",
 		(json_int_t)x->acks, "models", "strict", verdict_json(&x->strict), "epoch",
 		verdict_json(&x->epoch), "buffered-epoch", verdict_json(&x->buffered), "eadr",
-		verdict_json(&x->eadr), "interrupted", x->interrupted, "barriers", barriers);
+		verdict_json(&x->eadr), "interrupted", x->interrupted, "barriers", barriers, "made_by",
+		h->made_by);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");

@@ -263,6 +263,7 @@ static int show(const struct merge *m, bool json)
 		.model = text_of(m->first, "model"),
 		.mutation = text_of(m->first, "mutation"),
 		.command = text_of(m->first, "repeat"),
+		.made_by = json_object_get(m->first, "made_by"),
 		.atomicity = (unsigned)number_of(m->first, "atomicity"),
 		.seed = number_of(m->first, "seed")};
 

@@ -24,6 +24,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(WORKLOAD, "with a workload")                   \
 	X(EXEC, "with --exec")                           \
 	X(STORE_LOG, "with --store-log")                 \
+	X(HOST_LOG, "with the store log of a program")   \
 	X(MERGE, "with --merge")                         \
 	X(EACH, "with --protocol=each")                  \
 	X(MATRIX, "with --matrix")                       \

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "core/describe.h"
+#include "provenance.h"
 #include "race_report.h"
 #include "session.h"
 
@@ -49,6 +50,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
 		*r->options ? ", " : "", r->options, *r->mutation ? ", mutation " : "", r->mutation,
 		r->verdict);
+	cli_print_provenance(r->made_by, to);
 	fputs("---------- Begin Simulation Statistics ----------\n", to);
 	for (unsigned i = 0; i < count; i++) {
 		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
@@ -111,6 +113,7 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 	if (!root) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
 	}
+	json_object_set(root, "made_by", r->made_by);
 	if (r->races) {
 		json_object_set_new(root, "races", cli_races_json(r->races));
 	}

@@ -5,11 +5,14 @@
 
 #include <emu.h>
 
+#include <jansson.h>
+
 struct nvw_description;
 
 struct cli_run_result {
 	const char *workload, *options, *mutation; /* mutation: "" for none */
 	const struct emu_config *config;
+	json_t *made_by; /* provenance.h */
 	const struct emu_stats *stats;
 	const struct nvw_description *report; /* the workload's own figures */
 	const struct emu_race_report *races;  /* NULL: nobody looked */

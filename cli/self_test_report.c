@@ -7,6 +7,7 @@
 
 #include "core/stop.h"
 #include "crash_command.h"
+#include "provenance.h"
 #include "registry.h"
 
 struct report {
@@ -68,10 +69,13 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 	if (workload != NULL) {
 		error = add(workload, config, options, &r, &sum);
 	}
+	json_t *const made_by = cli_provenance(config, NULL);
+
 	if (!error && json) {
-		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:b, s:o}", "mutations", (int)sum.mutations,
-			"found", (int)sum.found, "clean_tests", (int)sum.clean, "false_alarms",
-			(int)sum.alarms, "interrupted", sum.interrupted, "tests", r.rows);
+		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:b, s:o, s:O*}", "mutations",
+			(int)sum.mutations, "found", (int)sum.found, "clean_tests", (int)sum.clean,
+			"false_alarms", (int)sum.alarms, "interrupted", sum.interrupted, "tests", r.rows,
+			"made_by", made_by);
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -80,7 +84,9 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 		printf("\n%s%u of %u mutations found (%.0f %%), %u false alarms in %u tests of the structures as they are\n",
 			sum.interrupted ? "UNDECIDED, interrupted: " : "", sum.found, sum.mutations,
 			sum.mutations ? 100.0 * sum.found / sum.mutations : 100.0, sum.alarms, sum.clean);
+		cli_print_provenance(made_by, stdout);
 	}
+	json_decref(made_by);
 	*ret_good = sum.found == sum.mutations && sum.alarms == 0;
 	return !error && *ret_good && sum.interrupted ? nvw_stop_error() : error;
 }

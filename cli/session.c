@@ -123,7 +123,10 @@ static int take_mutation(struct cli_session *s, const char *value)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(value, names);
-	const char *const whose = s->workload ? s->workload->name : "no workload";
+	if (!s->workload) {
+		return nvw_fail(NVW_E_USAGE, "%s: --mutate needs a workload", s->given.command);
+	}
+	const char *const whose = s->workload->name;
 
 	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", whose, value, near) :
 		      nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", whose, value);

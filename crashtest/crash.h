@@ -304,6 +304,7 @@ struct ct_subject {
 	const char *options_text; /* as the user typed them, for the log; may be NULL */
 	const char *reference;    /* how to load the workload again: a name or a path; NULL: its name */
 	const char *command;      /* the command line, for saved findings; may be NULL */
+	struct json_t *made_by;   /* for saved findings: what the run was made by; may be NULL */
 	const struct emu_config *config; /* its seed is also the workload's */
 	int mutation;                    /* index in the workload's mutations, -1 for none */
 	/* The machine runs persist barriers of this source line with a scope narrower by so many steps (emu.h). */
@@ -338,6 +339,7 @@ struct ct_foreign {
 	const char *command;      /* checker.h; NULL: */
 	const char *library;      /* NULL: the writes that a block device acknowledged */
 	const char *command_line; /* for saved findings; may be NULL */
+	struct json_t *made_by;   /* likewise */
 	bool last_only;  /* only what a crash at the log's end leaves: the program was killed there */
 	bool final_only; /* only the image as the program leaves it, without any crash */
 };

@@ -49,12 +49,12 @@ static json_t *options_json(const struct nvw_options *options)
 
 json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
 {
-	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s}", "workload",
+	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
 		s->reference ? s->reference : s->workload->name, "options", options_json(s->options), "seed",
 		(json_int_t)s->config->seed, "mutation",
 		s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, "machine", s->config->name,
 		"protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
-		command ? command : "");
+		command ? command : "", "made_by", s->made_by);
 }
 
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)

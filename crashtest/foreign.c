@@ -200,10 +200,10 @@ static int open_persist_log(const char *path, struct ct_store_log *counts, int *
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
-	json_t *const head = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "store_log", f->store_log, "checker",
-		f->command ? f->command : "", "library", library ? library : "", "image_bytes",
+	json_t *const head = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
+		"checker", f->command ? f->command : "", "library", library ? library : "", "image_bytes",
 		(json_int_t)bytes, "timeout_ms", (int)o->timeout_ms, "command",
-		f->command_line ? f->command_line : "");
+		f->command_line ? f->command_line : "", "made_by", f->made_by);
 
 	free(library);
 	return head;

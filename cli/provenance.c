@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a result was made by. See provenance.h. */
+#include "provenance.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+enum { CHANGES_PRINTED = 12 };
+
+static int word_count;
+static char **words;
+
+void cli_command_line(int argc, char **argv)
+{
+	word_count = argc;
+	words = argv;
+}
+
+/* ---- The command line ---------------------------------------------------------------------- */
+
+static bool is_plain(const char *text)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+
+	return *text && text[strspn(text, plain)] == 0;
+}
+
+void cli_print_quoted(const char *word, FILE *to)
+{
+	const char *const equals = !strncmp(word, "--", 2) ? strchr(word, '=') : NULL;
+
+	if (is_plain(word)) {
+		fputs(word, to);
+		return;
+	}
+	if (equals) { /* --exec='a b' reads better than '--exec=a b' */
+		fprintf(to, "%.*s=", (int)(equals - word), word);
+		word = equals + 1;
+	}
+	fputc('\'', to);
+	for (; *word; word++) {
+		if (*word == '\'') {
+			fputs("'\\''", to);
+		} else {
+			fputc(*word, to);
+		}
+	}
+	fputc('\'', to);
+}
+
+static void print_environment(FILE *to)
+{
+	static const char *const prefixes[] = {"NVWAVE_", "PMEM"};
+
+	for (char **v = environ; *v; v++) {
+		const char *const equals = strchr(*v, '=');
+
+		for (unsigned i = 0; equals && i < sizeof prefixes / sizeof *prefixes; i++) {
+			if (!strncmp(*v, prefixes[i], strlen(prefixes[i]))) {
+				fprintf(to, "%.*s=", (int)(equals - *v), *v);
+				cli_print_quoted(equals + 1, to);
+				fputc(' ', to);
+			}
+		}
+	}
+}
+
+char *cli_command_text(const char *protocol)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	if (f) {
+		print_environment(f);
+	}
+	for (int i = 0; f && i < word_count; i++) {
+		const bool is_value =
+			i > 0 && !strcmp(words[i - 1], "--protocol") && !strcmp(words[i], "each");
+
+		fputs(i ? " " : "", f);
+		if (protocol && !strcmp(words[i], "--protocol=each")) {
+			fprintf(f, "--protocol=%s", protocol);
+		} else {
+			cli_print_quoted(protocol && is_value ? protocol : words[i], f);
+		}
+	}
+	return f && fclose(f) == 0 ? text : NULL;
+}
+
+/* ---- The machine --------------------------------------------------------------------------- */
+
+/* The machine file without its first line, which has the name. */
+static char *keys_text(const struct emu_config *machine)
+{
+	char *text = NULL, *end;
+	size_t bytes;
+	FILE *const f = open_memstream(&text, &bytes);
+	const int error = f ? emu_config_dump(machine, f) : -1;
+
+	if (!f || fclose(f) != 0 || error) {
+		free(text);
+		return NULL;
+	}
+	end = strchr(text, '\n');
+	if (end) {
+		memmove(text, end + 1, strlen(end + 1) + 1);
+	}
+	return text;
+}
+
+/* The shipped machine of this name, else the defaults. */
+static void describe_base(const char *name, struct emu_config *ret_base)
+{
+	emu_config_default(ret_base);
+	for (const char *const *shipped = emu_machine_names(); *shipped; shipped++) {
+		if (!strcmp(*shipped, name) && emu_config_load(ret_base, name) < 0) {
+			emu_config_default(ret_base);
+		}
+	}
+}
+
+/* Both texts have the same keys in the same order. */
+static json_t *changes(char *now, char *base)
+{
+	json_t *const changed = json_object();
+	char *rest_now, *rest_base, section[64] = "", key[128];
+	char *a = strtok_r(now, "\n", &rest_now), *b = strtok_r(base, "\n", &rest_base);
+
+	for (; a && b; a = strtok_r(NULL, "\n", &rest_now), b = strtok_r(NULL, "\n", &rest_base)) {
+		char *const equals = strstr(a, " = ");
+
+		if (*a == '[') {
+			snprintf(section, sizeof section, "%.*s", (int)strcspn(a + 1, "]"), a + 1);
+		} else if (equals && strcmp(a, b)) {
+			snprintf(key, sizeof key, "%s.%.*s", section, (int)(equals - a), a);
+			json_object_set_new(changed, key, json_string(equals + 3));
+		}
+	}
+	return changed;
+}
+
+static json_t *describe_machine(const struct emu_config *machine)
+{
+	struct emu_config base;
+	char hash[17] = "";
+
+	describe_base(machine->name, &base);
+	char *const now = keys_text(machine), *const before = keys_text(&base);
+
+	if (now) {
+		snprintf(hash, sizeof hash, "%016llx", (unsigned long long)XXH64(now, strlen(now), 0));
+	}
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:o}", "name", machine->name, "hash", hash, "over",
+		base.name, "changed", now && before ? changes(now, before) : json_object());
+
+	free(now);
+	free(before);
+	return o;
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+json_t *cli_provenance(const struct emu_config *machine, const char *command)
+{
+	char *const own = command ? NULL : cli_command_text(NULL);
+	json_t *const o = json_pack("{s:s, s:s}", "version", NVWAVE_VERSION, "command",
+		command ? command :
+		own     ? own :
+			  "");
+
+	free(own);
+	if (o && machine) {
+		json_object_set_new(o, "machine", describe_machine(machine));
+		json_object_set_new(o, "protocol", json_string(machine->protocol));
+		json_object_set_new(o, "seed", json_integer((json_int_t)machine->seed));
+	}
+	return o;
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	const char *const text = json_string_value(json_object_get(o, name));
+
+	return text ? text : "";
+}
+
+static void print_changes(json_t *machine, FILE *to)
+{
+	const char *key, *over = text_of(machine, "over");
+	json_t *const changed = json_object_get(machine, "changed"), *value;
+	unsigned n = 0;
+
+	if (json_object_size(changed) && strcmp(over, text_of(machine, "name"))) {
+		fprintf(to, ", over %s", over);
+	}
+	json_object_foreach(changed, key, value)
+	{
+		if (n++ < CHANGES_PRINTED) {
+			fprintf(to, "%s %s=%s", n > 1 ? "," : " with", key, json_string_value(value));
+		}
+	}
+	if (n > CHANGES_PRINTED) {
+		fprintf(to, " and %u other keys", n - CHANGES_PRINTED);
+	}
+}
+
+void cli_print_provenance(const json_t *o, FILE *to)
+{
+	json_t *const machine = json_object_get(o, "machine");
+
+	fprintf(to, "made by: nvwave %s, %s\n", text_of(o, "version"), text_of(o, "command"));
+	if (machine) {
+		fprintf(to, "machine: %s (%s)", text_of(machine, "name"), text_of(machine, "hash"));
+		print_changes(machine, to);
+		fprintf(to, "; protocol %s, seed %lld\n", text_of(o, "protocol"),
+			(long long)json_integer_value(json_object_get(o, "seed")));
+	}
+}

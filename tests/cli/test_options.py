@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_options.py NVWAVE PROGRAM LIBRARY LITMUS-TESTS: every option of every command, in every mode, either changes the
+result or is refused with a message that names it; and what results say about themselves.
+
+The options come from the records of the command (nvwave list command-options), so a new option without a sample value
+below fails here. PROGRAM is host/examples/indexed_log, LIBRARY its checker."""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+nvwave, program, library, litmus_tests = (os.path.abspath(p) for p in sys.argv[1:5])
+folder = tempfile.TemporaryDirectory(prefix="nvwave-options-")
+os.chdir(folder.name)
+count = 0
+
+
+def run(words, **more):
+    done = subprocess.run([nvwave] + words, capture_output=True, text=True, timeout=300, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def ok(good, name, *notes):
+    global count
+    count += 1
+    for note in notes:
+        print("# " + str(note).replace("\n", "\n# "))
+    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
+
+
+# ---- Every option in every mode ----------------------------------------------------------------------------------------
+
+kv = ["kv", "--count=6", "--batch=2", "--slots=16"]
+broken = ["btree", "--count=100", "--preload=100", "--mutate=update-before-log"]
+log = ["--image=log.image", "--check-lib=" + library]
+test = os.path.join(litmus_tests, "hrf.litmus")
+
+# Modes of a command: name, words, and whether it takes too long to be run again for each option that it accepts.
+modes = {
+    "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"])],
+    "crash": [
+        ("observed", ["crash"] + kv),
+        ("permitted", ["crash"] + kv + ["--mode=permitted"]),
+        ("kill", ["crash"] + kv + ["--mode=kill", "--states=3"]),
+        ("matrix", ["crash"] + kv + ["--matrix", "--states=20"]),
+        ("self-test", ["crash", "kv", "--self-test"]),
+        ("each", ["crash"] + kv + ["--protocol=each", "--states=3"]),
+        ("store-log", ["crash", "--store-log=log", "--states=500"] + log),
+        ("exec", ["crash", "--exec=%s empty 2" % program, "--image=empty", "--check-lib=" + library]),
+        ("exec kill", ["crash", "--exec=%s empty 2" % program, "--image=empty", "--check-lib=" + library, "--mode=kill",
+                       "--states=2"]),
+        ("merge", ["crash", "--merge", "shard1", "shard2"]),
+    ],
+    "exec": [("exec", ["exec", "--", program, "scratch", "1"]),
+             ("off", ["exec", "--delays=off", "--", program, "scratch", "1"]),
+             ("record", ["exec", "--record=record", "--", program, "scratch", "1"])],
+    "fio": [(job, ["fio", job]) for job in ("latency", "bandwidth", "mixed", "verify")],
+    "replay": [("replay", ["replay", "found/finding-1"])],
+    "recover": [("recover", ["recover", "kept"])],
+    "inspect": [("inspect", ["inspect", "kept"])],
+    "log": [("dump", ["log", "dump", "log"]), ("export", ["log", "export", "log"])],
+    "torture": [("torture", ["torture", "--programs=3"]), ("faults", ["torture", "--faults", "--programs=1"])],
+    "litmus": [("litmus", ["litmus", test]), ("json", ["litmus", test, "--output-format=json"])],
+    "list": [("list", ["list", "protocols"])],
+}
+too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what they accept is tested elsewhere
+
+# A value that makes a difference where the option makes one.
+samples = {
+    "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
+    "pool": "out", "log": "out", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
+    "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "timeout": "5s", "exec": "true", "store-log": "log",
+    "image": "empty", "check-lib": library, "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
+    "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
+    "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
+    "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
+}
+other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("torture", "fault"): "nothing",
+                 ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2"}
+
+# What an option changes that is no part of a result, or only of some: the reason.
+no_effect_here = {
+    "nested": "tests more, and finds nothing here", 
+    "symmetric": "has nothing to skip here",
+    "jobs": "is only quicker", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
+    "save": "writes a file if something is found", "merge": "is another command line", "help": "is tested by itself",
+    "exec": "is another subject", "store-log": "is another subject",
+    "image": "is the subject", "check-lib": "is the subject",
+}
+
+def prepare():
+    subprocess.run([program, "empty", "0"], check=True, env=dict(os.environ, PMEM_IS_PMEM_FORCE="1"))
+    subprocess.run([program, "pool", "0"], check=True, env=dict(os.environ, PMEM_IS_PMEM_FORCE="1"))
+    run(["exec", "--delays=off", "--record=log", "--", program, "pool", "2"])
+    run(["run", "btree", "--count=100", "--pool=kept"])
+    run(["crash"] + broken + ["--model=epoch", "--save=found"])
+    for i in (1, 2):
+        with open("shard%d" % i, "w") as f:
+            f.write(run(["crash"] + kv + ["--shard=%d/2" % i, "--output-format=json"])[1])
+
+
+def clean():
+    for name in os.listdir("."):
+        if name.startswith(("out", "record", "scratch")):
+            if os.path.isdir(name):
+                for inner in os.listdir(name):
+                    os.unlink(os.path.join(name, inner))
+                os.rmdir(name)
+            else:
+                os.unlink(name)
+
+
+def essence(text):
+    """A result without times of this computer, and without what it says about its making."""
+    text = re.sub(r"(?m)^ *(made by|machine|again|found by|repeat): .*\n", "", text)
+    text = re.sub(r'(?s)"made_by": \{.*?\n  \}', "", text)
+    text = re.sub(r'(?m)^ *"(host_\w+|explore_seconds|seconds|repeat|machine|protocol|seed)": .*\n', "", text)
+    text = re.sub(r"(?m)^(host_\w+|host\.seconds|delay\.\S+) .*\n", "", text)
+    text = re.sub(r"\S+ on \S+, protocol \S+,|seed \d+", "", text)
+    return re.sub(r" +\d+\.\d s(, [\d,]+/s)?", "", text)
+
+
+def result(words):
+    status, out, err = run(words)
+    files = sorted(n for n in os.listdir(".") if n.startswith(("out", "record")))
+    clean()
+    return status, essence(out), essence(err), files
+
+
+def one(command, option, mode, words, base):
+    """None if the option behaves in this mode, else what is wrong."""
+    name = option["name"]
+    value = other_samples.get((command, name), samples.get(name))
+    if option["type"] != "flag" and value is None:
+        return "--%s has no sample value in this test" % name
+    word = "--" + name + ("" if option["type"] == "flag" else "=" + value)
+    if any(w.split("=")[0] == "--" + name for w in words):
+        return None
+    at = words.index("--") if "--" in words else len(words)
+    status, out, err, files = result(words[:at] + [word] + words[at:]) if mode not in too_long else quick(words, word)
+    if name == "merge":
+        return None
+    if status == 2 and not out:
+        return None if "--" + name in err or not err or "nothing" in err or "zzz" in err else "%s: %s" % (word, err)
+    if mode in too_long or name in no_effect_here or (name, mode) in idle_by_chance:
+        return None
+    return None if (status, out, err, files) != base else word + " is accepted and changes nothing"
+
+
+def quick(words, word):
+    """Of a mode that takes long: only whether the option is refused before anything begins. Without PATH there is no fio."""
+    process = subprocess.Popen([nvwave] + words + [word], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=dict(os.environ, PATH="/nonexistent"))
+    try:
+        out, err = process.communicate(timeout=0.3)
+        return process.returncode, out, err if "fio" not in words or "does nothing" in err else "", []
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate()
+        return 0, "", "", []
+
+
+# An option that can change this mode's result, but does not change this one.
+idle_by_chance = {
+    ("machine", "exec"), ("machine", "record"), ("machine", "exec kill"), ("machine", "off"),  # has the same NVRAM
+    ("set", "exec"), ("set", "exec kill"), ("set", "off"),  # nvram.domain=eadr changes what programs flush
+    ("protocol", "matrix"),  # all verdicts are the same
+    ("seed", "store-log"), ("seed", "exec"),  # every state is tested
+    ("mode", "store-log"), ("mode", "exec"),  # permitted is what is meant
+}
+
+
+def walk(command, options):
+    wrong = []
+    for mode, words in modes[command]:
+        base = result(words) if mode not in too_long else None
+        for option in options:
+            problem = one(command, option, mode, words, base)
+            if problem:
+                wrong.append("nvwave %s: %s" % (shlex.join(words), problem))
+    ok(not wrong, "every_option_of_%s_changes_the_result_or_is_refused" % command, *wrong)
+
+
+def defaults(records):
+    """The default that help displays is a value that is accepted: what is refused is the option behind it."""
+    wrong = []
+    for r in records:
+        if r["default"]:
+            err = run([r["command"], "--%s=%s" % (r["name"], r["default"]), "--nosuch", "--"])[2]
+            if "there is no option --nosuch" not in err:
+                wrong.append("nvwave %s --%s=%s: %s" % (r["command"], r["name"], r["default"], err))
+    ok(not wrong, "every_default_that_help_displays_is_accepted", *wrong)
+
+
+# ---- What results say of their making -----------------------------------------------------------------------------------
+
+def making():
+    """Command line, version, machine, seed: in text and in JSON of every command that has a result."""
+    wrong = []
+    for words in (["run"] + kv, ["crash"] + kv, ["crash"] + kv + ["--matrix", "--states=20"],
+                  ["crash"] + kv + ["--mode=kill", "--states=2"], ["exec", "--report=/dev/stdout", "--", "true"]):
+        at = words.index("--") if "--" in words else len(words)
+        machine = ["--set=nvram.write=700ns"]
+        text = run(words[:at] + machine + words[at:])[1]
+        made = json.loads(run(words[:at] + machine + ["--output-format=json"] + words[at:])[1]).get("made_by", {})
+        same = made.get("machine", {})
+        if (not re.search("(?m)^made by: nvwave [0-9.]+, .*" + re.escape(shlex.join(words[:at])), text)
+                or "machine: gope18 (%s) with nvram.write=700ns; protocol vi, seed 1" % same.get("hash") not in text):
+            wrong.append("nvwave %s: %s" % (shlex.join(words), text[:600]))
+        if (same.get("name") != "gope18" or same.get("changed") != {"nvram.write": "700ns"} or made.get("seed") != 1
+                or not made.get("version") or "--set=nvram.write=700ns" not in made.get("command", "")):
+            wrong.append("nvwave %s: %s" % (shlex.join(words), made))
+    for words in (["litmus", test], ["torture", "--programs=1", "--protocol=vi"], ["replay", "found/finding-1"]):
+        text, parsed = run(words)[1], json.loads(run(words + ["--output-format=json"])[1])
+        made = (parsed[0] if isinstance(parsed, list) else parsed).get("made_by", {})
+        if "made by: nvwave " not in text or shlex.join(words) not in made.get("command", ""):
+            wrong.append("nvwave %s: %s %s" % (shlex.join(words), made, text[-600:]))
+    ok(not wrong, "every_result_says_its_command_version_machine_and_seed", *wrong)
+
+
+def hashes():
+    def of(*words):
+        return json.loads(run(["run"] + kv + ["--output-format=json"] + list(words))[1])["made_by"]["machine"]
+
+    with open("mine.ini", "w") as f:
+        f.write("[nvram]\nwrite = 700ns\n")
+    same = of("--seed=2")["hash"] == of("--protocol=gh")["hash"] and of("--machine=./mine.ini")["over"] == "gope18"
+    equal = of("--machine=./mine.ini")["hash"] == of("--set=nvram.write=700ns")["hash"]
+    other = of()["hash"] != of("--set=nvram.write=700ns")["hash"] and of("--machine=alsop16")["changed"] == {}
+    ok(same and equal and other, "machines_have_the_same_hash_if_and_only_if_all_their_keys_are_the_same")
+
+
+def pasted():
+    """The line "repeat:" runs the same command in a shell: quotes, blanks and the environment that mattered."""
+    words = ["crash"] + broken + ["--model=epoch", "--states=50", "--save=a b'c"]
+    out = run(words, env=dict(os.environ, NVWAVE_NOTE="x y"))[1]
+    line = re.search("(?m)^repeat: (.*)$", out).group(1)
+    again = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    finding = re.search("again: nvwave (replay .*)", again.stdout)
+    reproduced = finding and run(shlex.split(finding.group(1)))[1].startswith("REPRODUCED")
+    good = (line.startswith("NVWAVE_NOTE='x y' ") and again.returncode == 1 and os.path.isdir("a b'c") and reproduced)
+    ok(good, "a_repeat_line_can_be_pasted_into_a_shell", line)
+
+
+prepare()
+records = json.loads(run(["list", "command-options", "--output-format=json"])[1])
+commands = list(dict.fromkeys(r["command"] for r in records))
+only = sys.argv[5:] or commands
+print("1..%d" % (len(only) + 4))
+defaults(records)
+making()
+hashes()
+pasted()
+for command in only:
+    walk(command, [r for r in records if r["command"] == command])
