@@ -17,13 +17,7 @@
 
 const char *cli_model_name(const struct emu_config *config)
 {
-	static const char *const names[] = {
-#define X(name, text) text,
-		EMU_MODELS(X)
-#undef X
-	};
-
-	return names[config->model];
+	return emu_model_info(config->model)->name;
 }
 
 const char *cli_domain_name(const struct emu_config *config)

@@ -153,7 +153,7 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)",
 			ct_model_info(o->model)->name);
 	}
-	if (subject != NULL && o->mode == CT_PERMITTED && subject->config->model == EMU_MODEL_buffered) {
+	if (subject != NULL && o->mode == CT_PERMITTED && !emu_model_info(subject->config->model)->meets) {
 		return nvw_fail(NVW_E_USAGE,
 			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
 	}

@@ -199,7 +199,7 @@ static int open_log(struct run *r, int fd)
 		.options = s->options_text,
 		.machine = s->config->name,
 		.protocol = s->config->protocol,
-		.model = s->config->model == EMU_MODEL_buffered ? "buffered-epoch" : "epoch",
+		.model = emu_model_info(s->config->model)->name,
 		.domain = s->config->domain == EMU_DOMAIN_adr  ? "adr" :
 			  s->config->domain == EMU_DOMAIN_eadr ? "eadr" :
 								 "device",

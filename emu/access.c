@@ -6,6 +6,7 @@
  * and follow each other through its port. The instruction is done when its last request is.
  */
 #include "machine.h"
+#include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
 
@@ -94,23 +95,6 @@ static void prefetch(const struct nvw_machine *m, const struct emu_cu *cu, const
 	}
 }
 
-/* Of these lanes, those in the epochs of the first: under buffered epoch persistency a line's dirty bytes are
- * of one epoch. */
-static uint64_t same_epochs(const struct emu_wavefront *wf, uint64_t lanes)
-{
-	const unsigned first = (unsigned)__builtin_ctzll(lanes);
-	uint64_t same = 0;
-
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
-		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] &&
-				   wf->epoch_kr[lane] == wf->epoch_kr[first])
-			<< lane;
-	}
-	return same;
-}
-
 static uint64_t bytes_of(const struct emu_wavefront *wf, uint64_t lanes, unsigned size)
 {
 	uint64_t bytes = 0;
@@ -158,7 +142,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
-			r.lanes = m->buffered ? same_epochs(wf, rest) : rest;
+			r.lanes = persist_together(m, wf, rest);
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
 			const emu_time at = coh_execute(&r, order, scope, t);
 
@@ -185,6 +169,6 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	}
 	if (--wf->queued == 0) {
 		count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
-		emu_persist_wake(m, wf, wf->served);
+		persist_wake(m, wf, wf->served);
 	}
 }

@@ -48,9 +48,11 @@ static const char *const units[] = {
 #undef X
 		NULL};
 static const char *const models[] = {
-#define X(name, text) text,
-	EMU_MODELS(X)
-#undef X
+#define MACHINE_MODEL(symbol, name) name,
+#define STATE_MODEL(symbol, name)
+#include "persist/models.def"
+#undef MACHINE_MODEL
+#undef STATE_MODEL
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
@@ -497,9 +499,11 @@ int emu_config_check(const struct emu_config *c)
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
 	}
-	if (r == 0 && c->model == EMU_MODEL_buffered && c->l2.ways < 2) {
+	if (r == 0 && c->l2.ways < emu_model_info(c->model)->l2_ways) {
 		r = nvw_fail(NVW_E_CONFIG,
-			"l2.ways: buffered epoch persistency needs 2 at least: what goes before a line makes room beside it");
+			"l2.ways: %s persistency needs at least %" PRIu64
+			": an eviction may need a second way",
+			emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
 	}
 	if (r == 0 && c->stack % 64) {
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);

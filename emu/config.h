@@ -18,7 +18,6 @@
 #define EMU_REPLACEMENTS(X) X(auto, "auto") X(lru, "lru") X(registered_last, "registered-last")
 #define EMU_UNITS(X)        X(lines, "lines") X(words, "words")
 #define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
-#define EMU_MODELS(X)       X(epoch, "epoch") X(buffered, "buffered-epoch")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -35,9 +34,24 @@ enum emu_unit { EMU_UNITS(X) };
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
 #undef X
-#define X(name, text) EMU_MODEL_##name,
-enum emu_model { EMU_MODELS(X) };
-#undef X
+#define MACHINE_MODEL(symbol, name) EMU_MODEL_##symbol,
+#define STATE_MODEL(symbol, name)
+enum emu_model {
+#include "persist/models.def"
+	EMU_MODEL_COUNT
+};
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+
+/* What others may ask of a persistency model of machines (persist.model). */
+struct emu_model_info {
+	const char *name, *title;
+	bool meets; /* work-items of the scope meet at a persist barrier, and stall */
+	bool drains; /* a kernel's end and the host's writes and acknowledgements wait until everything is durable */
+	uint64_t l2_ways; /* at least */
+};
+/* NULL if there is none with this number. */
+const struct emu_model_info *emu_model_info(uint64_t model);
 
 /* Value of persist_check besides off (0) and on (1): on in debug builds. */
 enum { EMU_AUTO = 2 };

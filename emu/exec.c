@@ -193,7 +193,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	wf->runnable = wf->live;
 	wf->posted = wf->parked = 0;
 	wf->turns = wf->fair = wf->queued = 0;
-	wf->buffered_stream = wf->buffered_epoch = wf->buffered_tag = 0;
+	wf->persist_stream = wf->persist_epoch = wf->persist_tag = 0;
 	for (unsigned lane = 0; lane < lanes; lane++) {
 		char *const bottom = stack_bottom(m, wf, lane);
 
@@ -392,7 +392,7 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	if (wf->queued) {
 		wf->served = done;
 	} else {
-		emu_persist_wake(m, wf, done);
+		persist_wake(m, wf, done);
 	}
 }
 
@@ -412,9 +412,7 @@ static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	struct emu_group *const group = wf->group;
 
 	wf->live &= ~lanes;
-	if (m->buffered) {
-		buffered_return(m, wf, lanes);
-	}
+	persist_returned(m, wf, lanes);
 	group->returned += (uint32_t)__builtin_popcountll(lanes);
 	if (wf->posted) {
 		emu_wake(m, wf, t);

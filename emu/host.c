@@ -139,7 +139,7 @@ static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, co
 /* Writes under way would land on top of the host's bytes: the host waits for them. */
 static void settle_nvram(struct nvw_machine *m)
 {
-	if (m->buffered) {
+	if (m->persist->info.drains) {
 		persist_everything(m);
 	}
 	if (m->nvram.in_flight) {
@@ -194,7 +194,7 @@ int nvw_persist(struct nvw_machine *m)
 
 int nvw_acknowledge(struct nvw_machine *m, uint64_t first, uint64_t count)
 {
-	if (m->buffered && !m->error) {
+	if (m->persist->info.drains && !m->error) {
 		persist_everything(m);
 	}
 	if (!m->error) {
@@ -208,6 +208,7 @@ void nvw_machine_set_volatile(struct nvw_machine *m)
 {
 	assert(m->exec.number == 0);
 	m->is_volatile = true;
+	persist_switch_off(m);
 	m->nvram_channels.read_ps = m->dram_channels.read_ps;
 	m->nvram_channels.write_ps = m->dram_channels.write_ps;
 }

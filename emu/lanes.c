@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: what the lanes of one request do with the bytes of its line, lane after lane. */
+#include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "record.h"
 
@@ -49,10 +50,7 @@ static void put(const struct coh_request *request, struct emu_line *line, unsign
 	if (emu_is_persistent(m, request->line)) {
 		m->stats.nv_stores++;
 		record_store(m, request->wf, lane, line, emu_line_off(request->line) + offset, size, value);
-		if (m->config.domain == EMU_DOMAIN_eadr) {
-			emu_nvram_store_through(
-				m, emu_line_off(request->line) + offset, line->data + offset, size);
-		}
+		persist_stored(m, request, lane, line, offset);
 	}
 }
 

@@ -412,7 +412,7 @@ static int run_kernel(struct nvw_machine *m)
 		return report_deadlock(m);
 	}
 	m->now = on_every_cu(m, m->protocol->kernel_end);
-	if (m->buffered) {
+	if (m->persist->info.drains) {
 		persist_everything(m);
 	}
 	emu_nvram_complete(m, m->now);
@@ -462,9 +462,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	m->stats.kernels++;
 	record_launch(m, x->groups * group_size);
 	races_launch(m);
-	if (m->buffered) {
-		buffered_launch(m);
-	}
+	persist_launch(m);
 	r = run_kernel(m);
 	if (r < 0) {
 		emu_forget_kernel(m);

@@ -153,9 +153,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : record_init(m, log);
 	r = r ? r : emu_exec_init(m);
 	r = r ? r : emu_faults_catch(m);
-	if (r == 0 && config->model == EMU_MODEL_buffered && pool && config->domain != EMU_DOMAIN_eadr) {
-		r = buffered_init(m);
-	}
+	r = r ? r : persist_init(m);
 	if (r < 0) {
 		emu_destroy(m);
 		return r;
@@ -170,7 +168,7 @@ void emu_destroy(struct nvw_machine *m)
 		return;
 	}
 	emu_forget_kernel(m);
-	buffered_finish(m);
+	persist_finish(m);
 	emu_exec_finish(m);
 	races_finish(m);
 	record_finish(m);

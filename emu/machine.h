@@ -59,7 +59,7 @@ struct emu_line {
 	uint8_t buffered;    /* L1: words of it in the store buffer, where that counts words */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
-	uint32_t tag; /* buffered epoch: the epochs of the dirty bytes' stores, 0 if clean */
+	uint32_t tag; /* of the persistency model; 0 if clean */
 	union {
 		uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
 		struct {
@@ -120,6 +120,7 @@ struct emu_l2 {
 
 struct coh_request;
 struct coh_event;
+struct persist_model;
 
 enum emu_message {
 	EMU_MESSAGE_READ,
@@ -151,7 +152,7 @@ struct emu_nvram_write {
 	emu_line_id line;
 	uint32_t next_in_channel, next_of_line; /* indices, 0 ends */
 	uint32_t stores;                        /* chain of store records that it carries */
-	uint32_t tag;                           /* buffered epoch */
+	uint32_t tag;                           /* of the persistency model */
 	uint64_t number;
 	uint64_t mask;
 	uint8_t data[EMU_LINE];
@@ -186,9 +187,8 @@ struct emu_wavefront {
 	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
 	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
-	uint32_t buffered_stream, buffered_epoch,
-		buffered_tag; /* buffered epoch: barriers so far, current tag */
-	unsigned fair;        /* the lane that guarantee (2) of exec.c prefers next */
+	uint32_t persist_stream, persist_epoch, persist_tag; /* of the persistency model */
+	unsigned fair;   /* the lane that guarantee (2) of exec.c prefers next */
 	uint32_t queued; /* requests of the instruction under way that wait for an L1 (protocol/queue.c) */
 	emu_time issued, served; /* while some do: when it was issued, when those that do not are done */
 };
@@ -221,9 +221,9 @@ struct emu_group {
 	struct emu_group *next;     /* in a slot's ready list */
 	struct emu_group *next_all; /* in the kernel's list of live groups */
 	struct emu_group *prev_all;
-	char *saved; /* contexts while switched out, NULL while resident */
-	uint32_t buffered_stream;
-	uint32_t stream; /* durability checker: 0 until it stores to NVRAM */
+	char *saved;             /* contexts while switched out, NULL while resident */
+	uint32_t persist_stream; /* of the persistency model */
+	uint32_t stream;         /* durability checker: 0 until it stores to NVRAM */
 };
 
 struct emu_event {
@@ -287,12 +287,13 @@ struct nvw_machine {
 	struct emu_channels dram_channels, nvram_channels; /* memory.c */
 	struct emu_nvram nvram;
 	struct emu_exec exec;
-	struct emu_races *races;       /* NULL: nobody looks for races */
-	struct emu_record *record;     /* persist log and checker: NULL when neither is on */
-	struct emu_buffered *buffered; /* NULL under epoch persistency */
-	bool recalling;                /* an L1 empties itself for a recall */
-	struct coh_queue *queues;      /* protocol/queue.c: of lines that several CUs wait for */
-	emu_time head_start;           /* of the request that is carried out: how long ago it was sent */
+	struct emu_races *races;             /* NULL: nobody looks for races */
+	struct emu_record *record;           /* persist log and checker: NULL when neither is on */
+	const struct persist_model *persist; /* persist/ */
+	void *persist_data;                  /* of the model */
+	bool recalling;                      /* an L1 empties itself for a recall */
+	struct coh_queue *queues;            /* protocol/queue.c: of lines that several CUs wait for */
+	emu_time head_start; /* of the request that is carried out: how long ago it was sent */
 	struct emu_power_cut cut;
 	struct {
 		void (*told)(void *context, const char *message); /* NULL: nobody asked */
@@ -420,35 +421,6 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t);
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
 /* Puts the bytes of mask into the medium, word by word: each word changes at once. */
 void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask);
-
-/* ---- persist/: the way of NVRAM lines to the device ------------------------------------------------- */
-
-/* The wavefront's instruction is done at t: wakes it then, or when the buffer that the instruction has filled has room. */
-void emu_persist_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
-/* A write-back from L2 to NVRAM of the bytes of mask, with the store records that it carries: sent to the
- * device at once under epoch persistency, in its turn under buffered epoch persistency. */
-emu_time emu_persist_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
-	uint32_t stores, emu_time t);
-/* Buffered epoch persistency: the lanes of a wavefront are about to store into a line of cu's L1 or (NULL) of the
- * L2. Before the line is looked up: dirty bytes of other epochs leave. */
-void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
-	emu_line_id id, emu_time *t);
-/* What this L1 holds of epochs that must persist before the tag leaves it. Returns when that is done. */
-emu_time emu_buffered_evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t);
-/* When it has been: the line carries their epochs. */
-void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
-	emu_line_id id);
-/* The dirty bytes of an L1's line, of these epochs, are about to be merged into the L2's. */
-void emu_buffered_merge(
-	struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t);
-/* After the store: an atomic that stored nothing leaves no tag behind. */
-void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line);
-/* part of the line's dirty bytes leaves it, with its tag; the rest keeps it too. */
-void emu_buffered_split(struct nvw_machine *m, struct emu_line *line);
-/* A write of this tag is durable. */
-void buffered_done(struct nvw_machine *m, uint32_t tag);
-/* Lays the bytes that wait for their turn over to. */
-void emu_persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
 /* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
 

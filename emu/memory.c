@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "machine.h"
+#include "persist/persist.h"
 
 static int channels_init(struct emu_channels *c, const struct emu_memory_config *config)
 {
@@ -75,7 +76,7 @@ void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	memcpy(to, emu_memory_behind(m, id), EMU_LINE);
 	if (emu_is_persistent(m, id)) {
 		emu_nvram_forward(m, id, to);
-		emu_persist_forward(m, id, to);
+		persist_forward(m, id, to);
 	}
 }
 
@@ -108,7 +109,7 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 		const uint32_t stores = line->stores;
 
 		line->stores = line->stores_tail = 0;
-		return emu_persist_write(m, id, line, mask, stores, t);
+		return m->persist->write(m, id, line, mask, stores, t);
 	}
 	m->stats.dram_writes++;
 	accepted = emu_channel_write(controller_of(m, id), id, t, &done, &wait_ps);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "machine.h"
+#include "persist/persist.h"
 #include "record.h"
 
 enum { HASH_BITS = 14, WRITES_MIN = 256 };
@@ -182,7 +183,7 @@ static void complete_first(struct nvw_machine *m, uint32_t channel)
 	w->next_in_channel = n->free_list;
 	n->free_list = i;
 	if (tag) {
-		buffered_done(m, tag); /* may send further writes */
+		m->persist->done(m, tag); /* may send further writes */
 	}
 }
 

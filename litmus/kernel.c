@@ -290,7 +290,7 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 	}
 	x->fence = (uint64_t *)(void *)(dram + LITMUS_VARIABLES * 64);
 	x->others = x->fence + 8;
-	x->barriers_stall = pool && emu_machine_config(m)->model == EMU_MODEL_epoch;
+	x->barriers_stall = pool && emu_model_info(emu_machine_config(m)->model)->meets;
 	x->arrived_kernel = 0;
 	memset(x->arrived, 0, sizeof x->arrived);
 	memset(&x->state, 0, sizeof x->state);

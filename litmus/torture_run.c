@@ -325,7 +325,7 @@ static void meet(const struct run *run, const struct torture_step *step)
 {
 	const enum nvw_group group = step->group < 0 ? NVW_KERNEL : NVW_WORKGROUP;
 
-	if (!step->persist || run->p->config.model == EMU_MODEL_buffered) {
+	if (!step->persist || !emu_model_info(run->p->config.model)->meets) {
 		nvw_barrier(group);
 	}
 	if (step->persist) {

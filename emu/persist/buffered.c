@@ -71,7 +71,7 @@ struct vector {
 	uint32_t count, capacity;
 };
 
-struct emu_buffered {
+struct buffer {
 	struct vector streams, tags, entries;
 	uint32_t free_tags, free_entries;
 	uint32_t held; /* write-backs in the buffer */
@@ -89,21 +89,26 @@ struct emu_buffered {
 
 enum { HASH_BITS = 12 };
 
+static struct buffer *buffer_of(const struct nvw_machine *m)
+{
+	return m->persist_data;
+}
+
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 static struct stream *stream_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct stream *)(void *)m->buffered->streams.rows + i;
+	return (struct stream *)(void *)buffer_of(m)->streams.rows + i;
 }
 
 static struct tag *tag_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct tag *)(void *)m->buffered->tags.rows + i;
+	return (struct tag *)(void *)buffer_of(m)->tags.rows + i;
 }
 
 static struct entry *entry_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct entry *)(void *)m->buffered->entries.rows + i;
+	return (struct entry *)(void *)buffer_of(m)->entries.rows + i;
 }
 
 /* A zeroed row at the vector's end; row 0 is none. */
@@ -128,7 +133,7 @@ static uint32_t vector_add(struct nvw_machine *m, struct vector *v, size_t row_b
 
 static uint32_t new_stream(struct nvw_machine *m, uint32_t members)
 {
-	const uint32_t i = vector_add(m, &m->buffered->streams, sizeof(struct stream));
+	const uint32_t i = vector_add(m, &buffer_of(m)->streams, sizeof(struct stream));
 	struct stream *const s = stream_at(m, i);
 
 	s->epochs = calloc(2, sizeof *s->epochs);
@@ -163,48 +168,48 @@ static struct epoch *epoch_of(struct nvw_machine *m, uint32_t stream, uint32_t e
 
 static uint32_t wavefront_stream(struct nvw_machine *m, struct emu_wavefront *wf)
 {
-	if (!wf->buffered_stream) {
-		wf->buffered_stream = new_stream(m, 1);
-		if (wf->buffered_epoch) {
-			epoch_of(m, wf->buffered_stream, 0)->inside = 0;
-			epoch_of(m, wf->buffered_stream, wf->buffered_epoch)->inside = 1;
-			stream_at(m, wf->buffered_stream)->current = wf->buffered_epoch;
+	if (!wf->persist_stream) {
+		wf->persist_stream = new_stream(m, 1);
+		if (wf->persist_epoch) {
+			epoch_of(m, wf->persist_stream, 0)->inside = 0;
+			epoch_of(m, wf->persist_stream, wf->persist_epoch)->inside = 1;
+			stream_at(m, wf->persist_stream)->current = wf->persist_epoch;
 		}
 	}
-	return wf->buffered_stream;
+	return wf->persist_stream;
 }
 
 static uint32_t group_stream(struct nvw_machine *m, struct emu_group *group)
 {
-	if (!group->buffered_stream) {
-		group->buffered_stream = new_stream(m, group->size);
+	if (!group->persist_stream) {
+		group->persist_stream = new_stream(m, group->size);
 	}
-	return group->buffered_stream;
+	return group->persist_stream;
 }
 
 static void unuse(struct nvw_machine *m, uint32_t tag)
 {
 	if (tag && --tag_at(m, tag)->users == 0) {
-		tag_at(m, tag)->next = m->buffered->free_tags;
-		m->buffered->free_tags = tag;
+		tag_at(m, tag)->next = buffer_of(m)->free_tags;
+		buffer_of(m)->free_tags = tag;
 	}
 }
 
 /* The tag of what the lane stores now. */
 static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane)
 {
-	struct emu_buffered *const b = m->buffered;
+	struct buffer *const b = buffer_of(m);
 	const struct tag want = {
 		.stream = {wavefront_stream(m, wf), group_stream(m, wf->group), b->kernel},
-		.epoch = {wf->buffered_epoch, wf->epoch_wg[lane], wf->epoch_kr[lane]},
+		.epoch = {wf->persist_epoch, wf->epoch_wg[lane], wf->epoch_kr[lane]},
 	};
-	uint32_t i = wf->buffered_tag;
+	uint32_t i = wf->persist_tag;
 
 	if (i && !memcmp(tag_at(m, i)->stream, want.stream, sizeof want.stream) &&
 		!memcmp(tag_at(m, i)->epoch, want.epoch, sizeof want.epoch)) {
 		return i;
 	}
-	unuse(m, wf->buffered_tag);
+	unuse(m, wf->persist_tag);
 	i = b->free_tags;
 	if (i) {
 		b->free_tags = tag_at(m, i)->next;
@@ -213,7 +218,7 @@ static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned
 	}
 	*tag_at(m, i) = want;
 	tag_at(m, i)->users = 1;
-	wf->buffered_tag = i;
+	wf->persist_tag = i;
 	return i;
 }
 
@@ -252,12 +257,12 @@ static void uncarry(struct nvw_machine *m, uint32_t tag)
 
 static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
 {
-	return &m->buffered->newest[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
+	return &buffer_of(m)->newest[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
 }
 
 static uint32_t new_entry(struct nvw_machine *m)
 {
-	struct emu_buffered *const b = m->buffered;
+	struct buffer *const b = buffer_of(m);
 	const uint32_t i = b->free_entries;
 
 	if (i) {
@@ -270,8 +275,8 @@ static uint32_t new_entry(struct nvw_machine *m)
 
 static void free_entry(struct nvw_machine *m, uint32_t i)
 {
-	entry_at(m, i)->next = m->buffered->free_entries;
-	m->buffered->free_entries = i;
+	entry_at(m, i)->next = buffer_of(m)->free_entries;
+	buffer_of(m)->free_entries = i;
 }
 
 /* The stream that the tag's owner still has to wait for, 0 if there is none: rule (2). */
@@ -336,7 +341,7 @@ static void unlink_entry(struct nvw_machine *m, uint32_t i)
 		link = &entry_at(m, *link)->older;
 	}
 	*link = entry_at(m, i)->older;
-	m->buffered->held--;
+	buffer_of(m)->held--;
 }
 
 /* The entry arrives at the controller at t; returns when that has accepted it. */
@@ -348,7 +353,7 @@ static emu_time send(struct nvw_machine *m, uint32_t i, emu_time t)
 	unlink_entry(m, i);
 	free_entry(m, i);
 	t = emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, t);
-	m->buffered->last_sent = emu_later(m->buffered->last_sent, t);
+	buffer_of(m)->last_sent = emu_later(buffer_of(m)->last_sent, t);
 	while ((next = next_of_line(m, e.line))) {
 		entry_at(m, next)->behind = false;
 		try_to_send(m, next);
@@ -383,7 +388,7 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 	if (s->current == before || !s->waiting) {
 		return;
 	}
-	m->buffered->advanced = true;
+	buffer_of(m)->advanced = true;
 	/* First come, first served. */
 	for (uint32_t i = s->waiting, next; i; i = next) {
 		next = entry_at(m, i)->next;
@@ -399,7 +404,7 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 	}
 }
 
-emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t)
 {
 	const uint32_t i = new_entry(m);
@@ -413,7 +418,7 @@ emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *
 	memcpy(e->data, line->data, EMU_LINE);
 	line->tag = 0;
 	*newest_of(m, id) = i;
-	m->buffered->held++;
+	buffer_of(m)->held++;
 	e->behind = is_behind(m, i);
 	if (!e->behind && !blocked_by(m, tag_at(m, e->tag))) {
 		return send(m, i, t);
@@ -421,7 +426,7 @@ emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *
 	if (!e->behind) {
 		try_to_send(m, i);
 	}
-	m->buffered->refused |= m->buffered->held > m->config.buffer;
+	buffer_of(m)->refused |= buffer_of(m)->held > m->config.buffer;
 	return t;
 }
 
@@ -480,7 +485,7 @@ static void evict_what_goes_first(struct nvw_machine *m)
 
 static void wake_first(struct nvw_machine *m)
 {
-	struct emu_buffered *const b = m->buffered;
+	struct buffer *const b = buffer_of(m);
 	const struct stalled *const s = &b->stalled[b->stalled_first++ % m->exec.wavefront_count];
 	const emu_time t = emu_later(m->now, emu_later(s->since, b->last_sent));
 
@@ -491,7 +496,7 @@ static void wake_first(struct nvw_machine *m)
 /* Wakes as many wavefronts as there is room for; looks again when the device has completed another write. */
 static void look_for_room(struct nvw_machine *m, void *unused)
 {
-	struct emu_buffered *const b = m->buffered;
+	struct buffer *const b = buffer_of(m);
 
 	if (b->advanced) {
 		b->advanced = false;
@@ -510,7 +515,7 @@ static void look_for_room(struct nvw_machine *m, void *unused)
 
 static void stall(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 {
-	struct emu_buffered *const b = m->buffered;
+	struct buffer *const b = buffer_of(m);
 
 	b->refused = false;
 	m->stats.buffer_stalls++;
@@ -521,21 +526,16 @@ static void stall(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 	}
 }
 
-void emu_persist_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+static void wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 {
-	if (m->buffered && m->buffered->refused) {
+	if (buffer_of(m)->refused) {
 		stall(m, wf, t);
 	} else {
 		emu_wake(m, wf, t);
 	}
 }
 
-void buffered_done(struct nvw_machine *m, uint32_t tag)
-{
-	uncarry(m, tag);
-}
-
-void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+static void forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
 	uint64_t missing = UINT64_MAX;
 
@@ -560,7 +560,7 @@ static bool is_earlier(const struct tag *a, const struct tag *b)
 	return false;
 }
 
-emu_time emu_buffered_evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t)
+static emu_time evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t)
 {
 	const struct emu_fifo *const fifo = &cu->nvw_fifo;
 	emu_time last = t;
@@ -580,7 +580,7 @@ emu_time emu_buffered_evict_earlier(struct nvw_machine *m, struct emu_cu *cu, ui
 
 /* ---- Stores -------------------------------------------------------------------------------- */
 
-void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+static void prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
 	emu_line_id id, emu_time *t)
 {
 	struct emu_line *line;
@@ -590,8 +590,7 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 	if (!cu) {
 		/* At the L2 the store must not overtake what its CU stored in earlier epochs. */
-		*t = emu_buffered_evict_earlier(
-			m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
+		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
 	}
 	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
 	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
@@ -601,7 +600,7 @@ void emu_buffered_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 }
 
-void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+static void mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
 	emu_line_id id)
 {
 	if (emu_is_persistent(m, id) && !line->tag) {
@@ -610,7 +609,7 @@ void emu_buffered_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	}
 }
 
-void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)
+static void settle(struct nvw_machine *m, struct emu_line *line)
 {
 	if (line->tag && !line->dirty) {
 		const uint32_t tag = line->tag;
@@ -620,18 +619,27 @@ void emu_buffered_settle(struct nvw_machine *m, struct emu_line *line)
 	}
 }
 
-void emu_buffered_split(struct nvw_machine *m, struct emu_line *line)
+static void split(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t)
 {
+	struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
 	if (!line->dirty) {
 		line->tag = 0;
 	} else if (line->tag) {
 		carry(m, line->tag);
 	}
+	if (below && below->dirty) {
+		/* What came to the L2 of this line before may be of an earlier epoch: it goes first. */
+		*t = coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
+	}
 }
 
-void emu_buffered_merge(
-	struct nvw_machine *m, struct emu_line *below, emu_line_id id, uint32_t tag, emu_time *t)
+static void merge(
+	struct nvw_machine *m, struct emu_line *below, emu_line_id id, struct emu_line *line, emu_time *t)
 {
+	const uint32_t tag = line->tag;
+
+	line->tag = 0;
 	if (!tag) {
 		return;
 	}
@@ -669,7 +677,8 @@ static void count_barrier(struct nvw_machine *m, enum nvw_group group)
 }
 
 /* Wavefront instructions are counted and logged at every scope: nobody meets here. */
-void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
+static void barrier(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
@@ -691,33 +700,34 @@ void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 			move(m, group_stream(m, wf->group), wf->epoch_wg[lane]++, false);
 		}
 		if (group == NVW_KERNEL) {
-			move(m, m->buffered->kernel, wf->epoch_kr[lane]++, false);
+			move(m, buffer_of(m)->kernel, wf->epoch_kr[lane]++, false);
 		}
 	}
-	if (wf->buffered_stream) {
-		move(m, wf->buffered_stream, wf->buffered_epoch, false);
+	if (wf->persist_stream) {
+		move(m, wf->persist_stream, wf->persist_epoch, false);
 	}
-	wf->buffered_epoch++;
+	wf->persist_epoch++;
+	persist_run_on(m, wf, lanes, t);
 }
 
-void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes)
+static void returned(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes)
 {
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
 		move(m, group_stream(m, wf->group), wf->epoch_wg[lane], true);
-		move(m, m->buffered->kernel, wf->epoch_kr[lane], true);
+		move(m, buffer_of(m)->kernel, wf->epoch_kr[lane], true);
 	}
 	if (!wf->live) {
-		if (wf->buffered_stream) {
-			move(m, wf->buffered_stream, wf->buffered_epoch, true);
+		if (wf->persist_stream) {
+			move(m, wf->persist_stream, wf->persist_epoch, true);
 		}
-		unuse(m, wf->buffered_tag);
-		wf->buffered_tag = 0;
+		unuse(m, wf->persist_tag);
+		wf->persist_tag = 0;
 	}
 }
 
-void buffered_acknowledge(
+static void acknowledge_in_turn(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack)
 {
 	const uint32_t tag = tag_of(m, wf, lane), i = new_entry(m);
@@ -733,7 +743,7 @@ void buffered_acknowledge(
 
 /* ---- Kernels ------------------------------------------------------------------------------- */
 
-static void forget(struct emu_buffered *b)
+static void forget(struct buffer *b)
 {
 	for (uint32_t i = 1; i < b->streams.count; i++) {
 		free(((struct stream *)(void *)b->streams.rows)[i].epochs);
@@ -744,18 +754,18 @@ static void forget(struct emu_buffered *b)
 	b->refused = b->advanced = false;
 }
 
-void buffered_launch(struct nvw_machine *m)
+static void launch(struct nvw_machine *m)
 {
-	assert(!m->buffered->held);
-	forget(m->buffered);
-	m->buffered->kernel = new_stream(m, (uint32_t)(m->exec.groups * m->exec.group_size));
+	assert(!buffer_of(m)->held);
+	forget(buffer_of(m));
+	buffer_of(m)->kernel = new_stream(m, (uint32_t)(m->exec.groups * m->exec.group_size));
 }
 
 /* A held write-back of a store, for the report of a contradiction. */
 static void report_contradiction(struct nvw_machine *m)
 {
 	for (uint32_t i = 0; i < 1u << HASH_BITS; i++) {
-		const uint32_t held = m->buffered->newest[i];
+		const uint32_t held = buffer_of(m)->newest[i];
 
 		if (held) {
 			m->error = nvw_fail(NVW_E_KERNEL,
@@ -767,39 +777,84 @@ static void report_contradiction(struct nvw_machine *m)
 	}
 }
 
-void buffered_drain_all(struct nvw_machine *m)
+static void drain(struct nvw_machine *m)
 {
 	while (m->nvram.in_flight && !m->error) {
 		m->now = emu_later(m->now, m->nvram.next_done);
 		emu_nvram_complete(m, m->now);
 	}
-	if (m->buffered->held && !m->error) {
+	if (buffer_of(m)->held && !m->error) {
 		report_contradiction(m);
 	}
 }
 
-int buffered_init(struct nvw_machine *m)
+static int init(struct nvw_machine *m)
 {
-	m->buffered = calloc(1, sizeof *m->buffered);
-	if (!m->buffered) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+	struct buffer *const b = calloc(1, sizeof *b);
+
+	m->persist_data = b;
+	if (b) {
+		b->newest = calloc(1u << HASH_BITS, sizeof *b->newest);
+		b->stalled = calloc(m->exec.wavefront_count, sizeof *b->stalled);
 	}
-	m->buffered->newest = calloc(1u << HASH_BITS, sizeof *m->buffered->newest);
-	m->buffered->stalled = calloc(m->exec.wavefront_count, sizeof *m->buffered->stalled);
-	return m->buffered->newest && m->buffered->stalled ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+	return b && b->newest && b->stalled ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
 }
 
-void buffered_finish(struct nvw_machine *m)
+static void finish(struct nvw_machine *m)
 {
-	if (m->buffered) {
-		forget(m->buffered);
-		free(m->buffered->streams.rows);
-		free(m->buffered->tags.rows);
-		free(m->buffered->entries.rows);
-		free(m->buffered->newest);
-		free(m->buffered->stalled);
-		free(m->buffered);
+	struct buffer *const b = buffer_of(m);
+
+	if (b) {
+		forget(b);
+		free(b->streams.rows);
+		free(b->tags.rows);
+		free(b->entries.rows);
+		free(b->newest);
+		free(b->stalled);
+		free(b);
 	}
 }
+
+/* ---- Stores of one instruction ------------------------------------------------------------- */
+
+/* The lanes whose stores may share a line's dirty bytes: those in the epochs of the first. */
+static uint64_t together(const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	uint64_t same = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] &&
+				   wf->epoch_kr[lane] == wf->epoch_kr[first])
+			<< lane;
+	}
+	return same;
+}
+
+const struct persist_model persist_buffered = {
+	.info = {.name = "buffered-epoch",
+		.title = "gope18 6.1, alternative: a barrier only orders",
+		.meets = false,
+		.drains = true,
+		.l2_ways = 2},
+	.init = init,
+	.finish = finish,
+	.launch = launch,
+	.together = together,
+	.prepare = prepare,
+	.mark = mark,
+	.settle = settle,
+	.evict_earlier = evict_earlier,
+	.merge = merge,
+	.split = split,
+	.wake = wake,
+	.barrier = barrier,
+	.returned = returned,
+	.acknowledge = acknowledge_in_turn,
+	.write = write,
+	.forward = forward,
+	.done = uncarry,
+	.drain = drain,
+};

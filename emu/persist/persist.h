@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist barriers and the persistency models (gope18 5 and 6).
+ * Persistency models as values: what happens to stores to NVRAM, to the lines that carry them and at persist barriers
+ * (gope18 5 and 6). A model is a file of this folder and a line in models.def; the engine calls its operations at
+ * the places named here, and never asks which model it is.
  *
- *	epoch            gope18 6.1, proposed: a barrier stalls its group until its stores are durable
- *	buffered epoch   gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and
- *	                 what leaves the L2 waits for what must persist before it
+ *	epoch.c		gope18 6.1, proposed: a barrier stalls its group until its stores are durable
+ *	buffered.c	gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and what
+ *			leaves the L2 waits for what must persist before it
+ *	free.c		every store is durable as it becomes visible: domain eadr
+ *	off.c		a DRAM-only machine
  *
- * Under epoch persistency a barrier is the steps of gope18 6.1: the group's work-items arrive and stall;
- * a p_flush marker follows what the NVW-FIFO of the L1 holds, then what that of the L2 holds, each entry
- * written back on the way; when the NVRAM has completed all of it, an acknowledgement un-stalls the group.
+ * The functions below call the model's operation if it has one.
  */
 #ifndef EMU_PERSIST_H
 #define EMU_PERSIST_H
@@ -16,41 +18,201 @@
 #include "../machine.h"
 #include "../record.h"
 
+struct coh_request;
+
+/* A barrier that all work-items of its scope have reached. */
+struct persist_barrier {
+	struct record_barrier what;
+	emu_time arrived;
+	struct emu_wavefront *wf; /* work-item scope: the lanes that wait */
+	uint64_t lanes;
+	struct emu_group *group; /* work-group scope */
+};
+
+struct persist_model {
+	struct emu_model_info info;
+
+	/* ---- A machine's life. init sets m->persist_data, which belongs to the model. */
+	int (*init)(struct nvw_machine *m);
+	void (*finish)(struct nvw_machine *m);
+	void (*launch)(struct nvw_machine *m);
+
+	/* ---- Stores */
+
+	/* Of the lanes, those whose stores may share a line's dirty bytes with the first one's. NULL: all. */
+	uint64_t (*together)(const struct emu_wavefront *wf, uint64_t lanes);
+	/* The lanes are about to store into a line of cu's L1 or (NULL) of the L2, which is looked up next. */
+	void (*prepare)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
+		emu_line_id id, emu_time *t);
+	/* The line has been found, and becomes dirty. */
+	void (*mark)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
+		emu_line_id id);
+	/* One lane has stored to NVRAM at an offset of the line. */
+	void (*stored)(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
+		struct emu_line *line, unsigned offset);
+	/* All have; an atomic may have stored nothing. */
+	void (*settle)(struct nvw_machine *m, struct emu_line *line);
+	/* The wavefront's instruction is done at t; wakes it then or later. NULL: then. */
+	void (*wake)(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
+
+	/* ---- Lines on their way */
+
+	/* A line with this tag is about to leave the L1. Returns when what must leave before it has. */
+	emu_time (*evict_earlier)(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t);
+	/* The dirty bytes of an L1's line are about to be merged into the L2's. */
+	void (*merge)(struct nvw_machine *m, struct emu_line *below, emu_line_id id, struct emu_line *line,
+		emu_time *t);
+	/* Part of the line's dirty bytes leaves it for the NVRAM, with its tag; the rest keeps the tag, too. */
+	void (*split)(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t);
+	/* The bytes of mask leave the L2 with their store records. Returns when the line may be used again. */
+	emu_time (*write)(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+		uint32_t stores, emu_time t);
+	/* Lays bytes that the model holds back over to. */
+	void (*forward)(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+	/* A write with this tag, which is not 0, is durable. */
+	void (*done)(struct nvw_machine *m, uint32_t tag);
+	/* Everything dirty has been written: lets time pass until what the model holds back is durable. */
+	void (*drain)(struct nvw_machine *m);
+
+	/* ---- Barriers */
+
+	/* Lanes reach a persist barrier. NULL: they meet those of its scope. */
+	void (*barrier)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group,
+		emu_time t);
+	/* They have met; cu runs them, NULL at kernel scope. Ends with persist_release(). */
+	void (*arrived)(
+		struct nvw_machine *m, const struct persist_barrier *barrier, struct emu_cu *cu, emu_time t);
+	/* Lanes have returned from the kernel. */
+	void (*returned)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes);
+	/* A lane says that operations are durable; ends with persist_tell(). NULL: the host learns of it at once. */
+	void (*acknowledge)(
+		struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack);
+};
+
+#define MACHINE_MODEL(symbol, name) extern const struct persist_model persist_##symbol;
+#define STATE_MODEL(symbol, name)
+#include "models.def"
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+extern const struct persist_model persist_free, persist_off;
+
+/* ---- persist.c ----------------------------------------------------------------------------- */
+
+/* Sets m->persist as the configuration says, after everything else of the machine. */
+int persist_init(struct nvw_machine *m);
+void persist_finish(struct nvw_machine *m);
+/* The machine is DRAM-only from now on. */
+void persist_switch_off(struct nvw_machine *m);
+
 /* The lanes of a wavefront arrive at a persist barrier; they are parked, or run on, as the model says. */
 void persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t);
-
 /* Every work-item of the group, of the kernel has arrived (from emu_park). */
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void persist_kernel_arrived(struct nvw_machine *m, emu_time t);
-
-/* Operations have been said to be durable by a lane, or (NULL) by the host: passed on now under epoch
- * persistency, when what came before the lane's last barrier is durable under buffered epoch persistency. */
+/* Operations have been said to be durable by a lane, or (NULL) by the host. */
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
-
-/* The host learns of it. */
-void persist_tell(struct nvw_machine *m, const struct record_ack *ack);
-
 /* Everything stored so far is durable when this returns; m->now moves on. */
 void persist_everything(struct nvw_machine *m);
 
-/* ---- buffered.c: what buffered epoch persistency does instead ------------------------------ */
+/* For the models: lanes go on, those of a barrier go on, the barrier counts, the host learns. */
+void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+void persist_release(struct nvw_machine *m, const struct persist_barrier *barrier, emu_time t);
+void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
+void persist_tell(struct nvw_machine *m, const struct record_ack *ack);
+/* free.c: what a barrier does when all before it is durable. */
+void persist_release_at_once(
+	struct nvw_machine *m, const struct persist_barrier *barrier, struct emu_cu *cu, emu_time t);
 
-int buffered_init(struct nvw_machine *m);
-void buffered_finish(struct nvw_machine *m);
-void buffered_launch(struct nvw_machine *m);
-/* The lanes pass a barrier; they run on. */
-void buffered_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
-/* Lanes have returned: they hold nobody up any more. */
-void buffered_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes);
-void buffered_acknowledge(
-	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack);
-/* A write-back from the L2 enters the buffer. Takes over the line's tag and store records. */
-emu_time buffered_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
-	uint32_t stores, emu_time t);
-void buffered_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
-/* Lets time pass until the buffer is empty and everything in it durable. */
-void buffered_drain_all(struct nvw_machine *m);
+/* ---- The operations, where the engine calls them ------------------------------------------- */
+
+static inline void persist_launch(struct nvw_machine *m)
+{
+	if (m->persist->launch) {
+		m->persist->launch(m);
+	}
+}
+
+static inline uint64_t persist_together(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	return m->persist->together ? m->persist->together(wf, lanes) : lanes;
+}
+
+static inline void persist_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes,
+	struct emu_cu *cu, emu_line_id id, emu_time *t)
+{
+	if (m->persist->prepare) {
+		m->persist->prepare(m, wf, lanes, cu, id, t);
+	}
+}
+
+static inline void persist_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes,
+	struct emu_line *line, emu_line_id id)
+{
+	if (m->persist->mark) {
+		m->persist->mark(m, wf, lanes, line, id);
+	}
+}
+
+static inline void persist_stored(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
+	struct emu_line *line, unsigned offset)
+{
+	if (m->persist->stored) {
+		m->persist->stored(m, request, lane, line, offset);
+	}
+}
+
+static inline void persist_settle(struct nvw_machine *m, struct emu_line *line)
+{
+	if (m->persist->settle) {
+		m->persist->settle(m, line);
+	}
+}
+
+static inline void persist_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	if (m->persist->wake) {
+		m->persist->wake(m, wf, t);
+	} else {
+		emu_wake(m, wf, t);
+	}
+}
+
+static inline emu_time persist_evict_earlier(
+	struct nvw_machine *m, struct emu_cu *cu, const struct emu_line *line, emu_time t)
+{
+	return m->persist->evict_earlier ? m->persist->evict_earlier(m, cu, line->tag, t) : t;
+}
+
+static inline void persist_merge(
+	struct nvw_machine *m, struct emu_line *below, emu_line_id id, struct emu_line *line, emu_time *t)
+{
+	if (m->persist->merge) {
+		m->persist->merge(m, below, id, line, t);
+	}
+}
+
+static inline void persist_split(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t)
+{
+	if (m->persist->split) {
+		m->persist->split(m, line, id, t);
+	}
+}
+
+static inline void persist_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	if (m->persist->forward) {
+		m->persist->forward(m, id, to);
+	}
+}
+
+static inline void persist_returned(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes)
+{
+	if (m->persist->returned) {
+		m->persist->returned(m, wf, lanes);
+	}
+}
 
 #endif

@@ -5,27 +5,23 @@
  */
 #include "protocol.h"
 
-/* ---- Buffered epoch persistency has a say in stores ---------------------------------------- */
+#include "../persist/persist.h"
+
+/* ---- The persistency model has a say in stores --------------------------------------------- */
 
 static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
 {
-	if (r->m->buffered) {
-		emu_buffered_prepare(r->m, r->wf, r->lanes, cu, r->line, t);
-	}
+	persist_prepare(r->m, r->wf, r->lanes, cu, r->line, t);
 }
 
 static void mark(const struct coh_request *r, struct emu_line *line)
 {
-	if (r->m->buffered) {
-		emu_buffered_mark(r->m, r->wf, r->lanes, line, r->line);
-	}
+	persist_mark(r->m, r->wf, r->lanes, line, r->line);
 }
 
 static void settle(const struct coh_request *r, struct emu_line *line)
 {
-	if (r->m->buffered) {
-		emu_buffered_settle(r->m, line);
-	}
+	persist_settle(r->m, line);
 }
 
 /* ---- At the L1 ----------------------------------------------------------------------------- */

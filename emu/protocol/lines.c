@@ -7,6 +7,7 @@
  */
 #include "protocol.h"
 
+#include "../persist/persist.h"
 #include "../record.h"
 
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
@@ -337,9 +338,9 @@ static void write_back_to_l2(struct coh_event *e)
 	uint64_t bytes;
 	emu_time t;
 
-	if (m->buffered && e->reason != COH_BY_PERSIST && !m->recalling) {
+	if (e->reason != COH_BY_PERSIST && !m->recalling) {
 		/* An eviction first evicts what must persist before it (gope18 6.1). */
-		e->t = emu_buffered_evict_earlier(m, e->cu, line->tag, e->t);
+		e->t = persist_evict_earlier(m, e->cu, line, e->t);
 	}
 	if (line->registered) {
 		coh_settle_nvram(e);
@@ -354,10 +355,7 @@ static void write_back_to_l2(struct coh_event *e)
 		(uint32_t)__builtin_popcountll(bytes), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
-	if (m->buffered) {
-		emu_buffered_merge(m, below, e->id, line->tag, &t);
-		line->tag = 0;
-	}
+	persist_merge(m, below, e->id, line, &t);
 	if (m->protocol->inclusive && line->valid) {
 		set_sharer(below, e->cu);
 	}
@@ -448,10 +446,10 @@ static emu_time recall_from(
 	}
 	m->stats.l1_recalls++;
 	m->stats.sync_evictions += is_registered_atomic(m, line);
-	if (m->buffered && line->dirty && !m->recalling && m->config.l2.ways > 1) {
+	if (line->dirty && !m->recalling && m->config.l2.ways > 1) {
 		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
 		m->recalling = true;
-		emu_buffered_evict_earlier(m, cu, line->tag, t);
+		persist_evict_earlier(m, cu, line, t);
 		m->recalling = false;
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
@@ -459,10 +457,7 @@ static emu_time recall_from(
 	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty | line->registered),
 		EMU_MESSAGE_CONTROL, t);
 	if (line->dirty && m->protocol->inclusive) {
-		if (m->buffered) {
-			emu_buffered_merge(m, below, id, line->tag, &t);
-			line->tag = 0;
-		}
+		persist_merge(m, below, id, line, &t);
 		coh_merge_into_l2(m, below, line);
 	}
 	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, UINT64_MAX, t);

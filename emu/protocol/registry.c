@@ -16,6 +16,7 @@
  */
 #include "protocol.h"
 
+#include "../persist/persist.h"
 #include "../record.h"
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
@@ -205,8 +206,8 @@ void coh_line_write_through(struct coh_event *e)
 	struct emu_line leaving;
 	emu_time t;
 
-	if (m->buffered && e->reason != COH_BY_PERSIST && !m->recalling) {
-		e->t = emu_buffered_evict_earlier(m, e->cu, line->tag, e->t);
+	if (e->reason != COH_BY_PERSIST && !m->recalling) {
+		e->t = persist_evict_earlier(m, e->cu, line, e->t);
 	}
 	if (!(line->dirty & line->registered)) {
 		return;
@@ -215,15 +216,7 @@ void coh_line_write_through(struct coh_event *e)
 	leaving.dirty &= leaving.registered;
 	line->dirty &= ~leaving.dirty;
 	record_split(m, &leaving, line, leaving.dirty);
-	if (m->buffered) {
-		struct emu_line *const below = emu_cache_peek(&m->l2.cache, e->id);
-
-		emu_buffered_split(m, line);
-		if (below && below->dirty) {
-			/* What came to the L2 of this line before may be of an earlier epoch: it goes first. */
-			e->t = coh_l2_event(m, below, e->id, COH_L2_FLUSH, COH_BY_PERSIST, e->t);
-		}
-	}
+	persist_split(m, line, e->id, &e->t);
 	m->stats.l2_writes++;
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);

@@ -222,11 +222,6 @@ static int copy_image(const struct block_device *d)
 
 static int create_log(struct block_device *d)
 {
-	static const char *const models[] = {
-#define X(name, text) text,
-		EMU_MODELS(X)
-#undef X
-	};
 	static const char *const domains[] = {
 #define X(name, text) text,
 		EMU_DOMAINS(X)
@@ -236,7 +231,7 @@ static int create_log(struct block_device *d)
 		.options = d->options.description,
 		.machine = d->config.name,
 		.protocol = d->config.protocol,
-		.model = models[d->config.model],
+		.model = emu_model_info(d->config.model)->name,
 		.domain = domains[d->config.domain],
 		.seed = d->config.seed,
 		.pool_bytes = nvw_pool_geometry(d->pool)->bytes,

@@ -160,6 +160,20 @@ void emu_destroy(struct nvw_machine *m)
 	free(m);
 }
 
+/* Work-items meet at its barriers under every model. */
+const struct emu_model_info *emu_model_info(uint64_t model)
+{
+	static const struct emu_model_info models[] = {
+#define MACHINE_MODEL(symbol, text) {.name = text, .meets = true},
+#define STATE_MODEL(symbol, text)
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+	};
+
+	return &models[model];
+}
+
 void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line, unsigned by)
 {
 }

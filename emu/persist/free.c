@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every store is durable as it becomes visible (eadr), or there is no NVRAM: work-items meet at a persist barrier, and
+ * nothing is left for it to do. Write-backs cost time and leave the medium alone.
+ */
+#include "persist.h"
+
+#include "../protocol/protocol.h"
+
+void persist_release_at_once(
+	struct nvw_machine *m, const struct persist_barrier *b, struct emu_cu *cu, emu_time t)
+{
+	(void)cu;
+	record_barrier(m, &b->what, true);
+	persist_release(m, b, t);
+}
+
+static void stored(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
+	struct emu_line *line, unsigned offset)
+{
+	emu_nvram_store_through(m, emu_line_off(request->line) + offset, line->data + offset, request->size);
+}
+
+static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+	uint32_t stores, emu_time t)
+{
+	return emu_nvram_write(m, id, line->data, mask, stores, 0, t);
+}
+
+const struct persist_model persist_free = {
+	.info = {.name = "free", .title = "every store is durable as it becomes visible", .meets = true},
+	.arrived = persist_release_at_once,
+	.stored = stored,
+	.write = write,
+};

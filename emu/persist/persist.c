@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all persistency models share: their list, the meeting at a barrier, acknowledgements, the host's waits. */
+#include "persist.h"
+
+#include "../protocol/protocol.h"
+
+/* ---- The models ---------------------------------------------------------------------------- */
+
+static const struct persist_model *const models[] = {
+#define MACHINE_MODEL(symbol, name) &persist_##symbol,
+#define STATE_MODEL(symbol, name)
+#include "models.def"
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+};
+
+const struct emu_model_info *emu_model_info(uint64_t model)
+{
+	return model < sizeof models / sizeof *models ? &models[model]->info : NULL;
+}
+
+int persist_init(struct nvw_machine *m)
+{
+	m->persist = m->pool && m->config.domain != EMU_DOMAIN_eadr ? models[m->config.model] : &persist_free;
+	return m->persist->init ? m->persist->init(m) : 0;
+}
+
+void persist_finish(struct nvw_machine *m)
+{
+	if (m->persist && m->persist->finish) {
+		m->persist->finish(m);
+	}
+	m->persist_data = NULL;
+}
+
+void persist_switch_off(struct nvw_machine *m)
+{
+	persist_finish(m);
+	m->persist = &persist_off;
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------ */
+
+void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	wf->runnable |= lanes;
+	emu_wake(m, wf, t);
+}
+
+void persist_release(struct nvw_machine *m, const struct persist_barrier *b, emu_time t)
+{
+	switch (b->what.scope) {
+	case NVW_WORKITEM:
+		persist_run_on(m, b->wf, b->lanes, t);
+		break;
+	case NVW_WORKGROUP:
+		emu_group_release(m, b->group, t);
+		break;
+	case NVW_KERNEL:
+		emu_kernel_release(m, t);
+		break;
+	}
+}
+
+/* The first work-item of the lanes stands for them in the log. */
+static struct record_barrier describe(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+
+	return (struct record_barrier){.site = wf->requests[lane].site,
+		.scope = NVW_WORKITEM,
+		.work_item = wf->first_global + lane,
+		.group = wf->group->id,
+		.work_items = (uint32_t)__builtin_popcountll(lanes),
+		.epoch = wf->epoch_wi[lane],
+		.lanes = lanes >> lane};
+}
+
+void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
+{
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		wf->epoch_wi[lane]++;
+		wf->epoch_wg[lane] += group >= NVW_WORKGROUP;
+		wf->epoch_kr[lane] += group == NVW_KERNEL;
+	}
+}
+
+static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	const struct persist_barrier b = {
+		.what = describe(m, wf, lanes), .arrived = t, .wf = wf, .lanes = lanes};
+
+	m->stats.p_barriers_wi++;
+	record_barrier(m, &b.what, false);
+	persist_count_epochs(wf, lanes, NVW_WORKITEM);
+	m->persist->arrived(m, &b, emu_cu_of(wf), t);
+}
+
+/* Step 1 of gope18 6.1: work-items of the scope meet. */
+static void meet(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
+{
+	if (group == NVW_WORKITEM) {
+		work_item_barrier(m, wf, lanes, t);
+		return;
+	}
+	persist_count_epochs(wf, lanes, group);
+	emu_park(m, wf, lanes, group == NVW_WORKGROUP ? EMU_WAIT_PERSIST_WG : EMU_WAIT_PERSIST_KR, t);
+}
+
+void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line, unsigned by)
+{
+	m->narrow.file = file;
+	m->narrow.line = line;
+	m->narrow.by = by;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
+{
+	if (!m->narrow.file || site->line != m->narrow.line) {
+		return false;
+	}
+	return strcmp(last_component(site->file), last_component(m->narrow.file)) == 0;
+}
+
+void persist_barrier(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
+{
+	if (is_narrowed(m, wf->requests[__builtin_ctzll(lanes)].site)) {
+		const int narrower = (int)group - (int)m->narrow.by;
+
+		if (narrower < NVW_WORKITEM) {
+			persist_run_on(m, wf, lanes, t);
+			return;
+		}
+		group = (enum nvw_group)narrower;
+	}
+	if (m->persist->barrier) {
+		m->persist->barrier(m, wf, lanes, group, t);
+	} else {
+		meet(m, wf, lanes, group, t);
+	}
+}
+
+void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t)
+{
+	const struct emu_wavefront *const wf = &group->slot->wavefronts[0];
+	struct persist_barrier b = {
+		.what = describe(m, wf, 1), .arrived = group->arrived_first, .group = group};
+
+	b.what.scope = NVW_WORKGROUP;
+	b.what.work_items = group->size;
+	b.what.lanes = 0;
+	b.what.epoch = wf->epoch_wg[0] - 1;
+	m->stats.p_barriers_wg++;
+	record_barrier(m, &b.what, false);
+	m->persist->arrived(m, &b, group->slot->cu, t);
+}
+
+void persist_kernel_arrived(struct nvw_machine *m, emu_time t)
+{
+	struct persist_barrier b = {.what = {.site = m->exec.barrier_site,
+					    .scope = NVW_KERNEL,
+					    .work_items = (uint32_t)(m->exec.groups * m->exec.group_size),
+					    .epoch = m->exec.epoch_kr++},
+		.arrived = m->exec.arrived_first};
+
+	m->stats.p_barriers_kr++;
+	record_barrier(m, &b.what, false);
+	m->persist->arrived(m, &b, NULL, t);
+}
+
+void persist_acknowledge(
+	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
+{
+	struct record_ack ack = {.first = first, .count = count};
+
+	if (wf) {
+		ack.kernel = m->exec.number;
+		ack.site = wf->requests[lane].site;
+		ack.work_item = wf->first_global + lane;
+		ack.group = wf->group->id;
+		ack.epoch_wi = wf->epoch_wi[lane];
+		ack.epoch_wg = wf->epoch_wg[lane];
+		ack.epoch_kr = wf->epoch_kr[lane];
+	}
+	if (m->persist->acknowledge && wf) {
+		m->persist->acknowledge(m, wf, lane, &ack);
+	} else {
+		persist_tell(m, &ack);
+	}
+}
+
+void persist_tell(struct nvw_machine *m, const struct record_ack *ack)
+{
+	record_ack(m, ack);
+	if (m->cut.acknowledged) {
+		m->cut.acknowledged(m->cut.context, ack->first, ack->count);
+	}
+}
+
+void persist_everything(struct nvw_machine *m)
+{
+	emu_time t;
+
+	if (m->is_volatile || !m->pool) {
+		return;
+	}
+	t = coh_flush_nvram(m, m->now);
+	if (m->persist->drain) {
+		m->persist->drain(m);
+	}
+	m->now = emu_later(emu_later(m->now, t), m->nvram.in_flight ? m->nvram.last_done : 0);
+	emu_nvram_complete(m, m->now);
+	record_drained(m);
+}
