@@ -17,6 +17,7 @@
 #include <check/check.h>
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
+#include <crashtest/states.h>
 #include <nvw/random.h>
 
 enum {
@@ -606,6 +607,79 @@ static void models_are_contained_in_each_other(void **state)
 	}
 }
 
+/* ---- States that are not enumerated --------------------------------------------------------------------------- */
+
+static void assert_is_permitted(struct ct_medium *m, const unsigned *levels, const char *what)
+{
+	struct state s = {0};
+
+	ct_medium_apply(m, levels);
+	for (unsigned w = 0; w < WORDS; w++) {
+		s.word[w] = ct_image_word(&m->image, place(w));
+	}
+	for (unsigned k = 0; k < ACKS_MAX; k++) {
+		s.acks |= (uint32_t)nvw_acked(&m->acks, k) << k;
+	}
+	ct_medium_undo(m);
+	if (!has_at_least(&permitted, &s)) {
+		fail_msg("%s: a state that is %s is one that the axioms forbid",
+			ct_model_info(m->rules.model)->name, what);
+	}
+}
+
+/* Samples, and what minimising makes of them: a cell is raised or lowered, and others with it. */
+static void sample(struct ct_medium *m, struct nvw_random *r)
+{
+	unsigned levels[STORES_MAX] = {0};
+
+	assert_true(m->cell_count <= STORES_MAX);
+	for (unsigned i = 0; i < 20; i++) {
+		ct_states_sample(m, r, levels);
+		assert_is_permitted(m, levels, "sampled");
+		if (m->cell_count == 0) {
+			return;
+		}
+		const unsigned cell = (unsigned)nvw_random_below(r, m->cell_count);
+
+		ct_states_raise(m, cell, m->cell[cell].count, levels);
+		assert_int_equal(levels[cell], m->cell[cell].count);
+		assert_is_permitted(m, levels, "raised");
+		ct_states_lower(m, (cell + 1) % m->cell_count, 0, levels);
+		assert_int_equal(levels[(cell + 1) % m->cell_count], 0);
+		assert_is_permitted(m, levels, "lowered");
+	}
+}
+
+static void sampled_and_minimised_states_are_permitted_ones(void **state)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static const struct {
+		enum ct_model model;
+		void (*permit)(const struct history *h);
+	} models[] = {{CT_MODEL_STRICT, permit_strict}, {CT_MODEL_EPOCH, permit_epoch},
+		{CT_MODEL_BUFFERED, permit_buffered}};
+
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+			const struct ct_rules rules = {.model = models[i].model, .unit_bytes = 8};
+			struct nvw_random r = {seed};
+			struct ct_medium m;
+			static struct history h;
+			const int fd = make_run(seed, 0, &h);
+
+			h.unit = 8;
+			permitted.count = 0;
+			models[i].permit(&h);
+			assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+			while (ct_medium_next(&m) == 1) {
+				sample(&m, &r);
+			}
+			ct_medium_destroy(&m);
+			close(fd);
+		}
+	}
+}
+
 /* ---- Jobs ---------------------------------------------------------------------------------------------------- */
 
 /* A third of the states fail, in four ways. */
@@ -703,6 +777,7 @@ int main(void)
 		cmocka_unit_test(a_line_that_persists_as_a_whole_keeps_the_order_of_its_stores),
 		cmocka_unit_test(a_narrowed_barrier_orders_as_the_narrower_one_would),
 		cmocka_unit_test(models_are_contained_in_each_other),
+		cmocka_unit_test(sampled_and_minimised_states_are_permitted_ones),
 		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 	};
 

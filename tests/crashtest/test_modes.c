@@ -19,7 +19,7 @@
 #include "fake_machine.h"
 
 enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
-enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK, COUNTING_RECOVERY };
+enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK, COUNTING_RECOVERY, SILENT_CHECK };
 
 struct plan {
 	int mutation;
@@ -122,6 +122,9 @@ static int check(
 	if (plan->mutation == CRASHING_CHECK && word(pool, 8 * 10)) {
 		raise(SIGBUS);
 	}
+	if (plan->mutation == SILENT_CHECK && word(pool, 8 * 10)) {
+		return NVW_E_INCONSISTENT;
+	}
 	return verdict;
 }
 
@@ -131,6 +134,7 @@ static const struct nvw_mutation mutations[] = {
 	{"bad-recovery", "recovery writes again", "observed", NULL},
 	{"crashing-check", "check dies", "kill", NULL},
 	{"counting-recovery", "recovery counts its runs before it does its work", "observed", NULL},
+	{"silent-check", "check says that something is wrong and not what", "observed", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -236,6 +240,17 @@ static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(v
 	ct_result_free(&r);
 }
 
+static void a_check_that_does_not_say_what_is_wrong_is_a_finding(void **state)
+{
+	const struct ct_result observed = crashed(CT_OBSERVED, SILENT_CHECK, 0, 1);
+	const struct ct_result killed = crashed(CT_KILL, SILENT_CHECK, 60, 2);
+
+	assert_false(observed.consistent);
+	assert_string_equal(
+		observed.finding[0].text, "the check finds an inconsistency and does not say which");
+	assert_false(killed.consistent);
+}
+
 static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
 {
 	const struct ct_result r = crashed(CT_KILL, CRASHING_CHECK, 20, 1);
@@ -288,6 +303,7 @@ int main(void)
 		cmocka_unit_test(an_early_acknowledgement_is_found_in_both_modes),
 		cmocka_unit_test(a_recovery_that_writes_again_is_found),
 		cmocka_unit_test(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes),
+		cmocka_unit_test(a_check_that_does_not_say_what_is_wrong_is_a_finding),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
 		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
 		cmocka_unit_test(no_file_is_left_behind),

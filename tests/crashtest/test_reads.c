@@ -23,7 +23,7 @@ enum { POOL_BYTES = 8192, WORDS = 14, DEPTH = 5, JUDGES = 300, BUDGET = 200 };
 
 static nvw_off place(unsigned word)
 {
-	return 512 * (nvw_off)word;
+	return 512 * (nvw_off)word + 24; /* not the first of its line */
 }
 
 /* Fourteen stores that nothing orders. */
@@ -88,7 +88,7 @@ static uint64_t look(const void *state, unsigned i)
 			r->rank[i] = r->count;
 			r->order[r->count++] = i;
 		}
-		r->words[i] |= 1;
+		r->words[i] |= 1 << 3;
 	}
 	return ct_image_word(image, place(i));
 }
@@ -111,7 +111,7 @@ static void verdicts_are_those_of_going_through_every_state(void **state)
 
 	for (uint64_t seed = 1; seed <= JUDGES; seed++) {
 		const struct ct_exploration e = {
-			.rules = {.model = CT_MODEL_EPOCH},
+			.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = seed % 2 ? 8 : 64},
 			.log_fd = fd,
 			.initial = initial,
 			.bytes = POOL_BYTES,

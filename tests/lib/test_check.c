@@ -32,6 +32,25 @@ static void an_operation_acknowledged_twice_counts_once(void **state)
 	nvw__acks_free(&acks);
 }
 
+static void what_is_dropped_and_restored_is_as_before(void **state)
+{
+	struct nvw_acks acks = {0};
+
+	assert_int_equal(nvw__acks_add(&acks, 10, 100), 0);
+	const uint64_t hash = acks.hash;
+
+	nvw__acks_drop(&acks, 20, 3);
+	assert_int_equal(nvw_acked_count(&acks), 97);
+	for (uint64_t op = 19; op <= 23; op++) {
+		assert_int_equal(nvw_acked(&acks, op), op == 19 || op == 23);
+	}
+	assert_true(acks.hash != hash);
+	nvw__acks_restore(&acks, 20, 3);
+	assert_int_equal(nvw_acked_count(&acks), 100);
+	assert_true(acks.hash == hash);
+	nvw__acks_free(&acks);
+}
+
 static void clearing_forgets_all_and_growth_keeps_all(void **state)
 {
 	struct nvw_acks acks = {0};
@@ -77,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_operation_is_acknowledged_once_it_was_added),
 		cmocka_unit_test(an_operation_acknowledged_twice_counts_once),
+		cmocka_unit_test(what_is_dropped_and_restored_is_as_before),
 		cmocka_unit_test(clearing_forgets_all_and_growth_keeps_all),
 		cmocka_unit_test(an_impossible_operation_number_is_refused),
 		cmocka_unit_test(all_violations_are_counted_and_the_first_are_kept),

@@ -276,6 +276,38 @@ static void epochs_of_every_scope_are_all_or_nothing_at_any_cut(void **state)
 	}
 }
 
+/* The epoch that frees the block is never completed. */
+static void free_in_epoch(const void *args)
+{
+	const struct args *const a = args;
+	const struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, 0);
+
+	nvw_pfree(&a->pmem, nvw_load(&a->out[0]), a->bytes, &epoch);
+	nvw_p_barrier_wi();
+}
+
+static void a_block_that_an_unfinished_epoch_freed_is_still_allocated(void **state)
+{
+	struct rig rig;
+	struct args a = {.bytes = 64};
+	struct nvw_recovery report = {0};
+	uint64_t bytes;
+	nvw_off block;
+
+	rig_begin(&rig, 0, NULL);
+	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
+	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, a.bytes, 4));
+	a.out = nvw_alloc(rig.machine, 8);
+	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, 1, 1));
+	rig_ok(nvw_launch(rig.machine, "free", free_in_epoch, &a, 1, 1));
+	block = rig_visible(&rig, a.out);
+	rig_ok(nvw_persist(rig.machine));
+	rig_ok(nvw_recover(rig.pool, &report));
+	assert_int_equal(report.blocks_kept, 1);
+	assert_true(nvw_heap_is_allocated(rig.pool, block, &bytes));
+	rig_end(&rig);
+}
+
 /* ---- Tearing ------------------------------------------------------------------------------- */
 
 static void store_line(const void *args)
@@ -341,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_heap_that_is_too_small_is_an_error_that_changes_nothing),
 		cmocka_unit_test(a_full_undo_log_refuses_and_writes_nothing),
 		cmocka_unit_test(epochs_of_every_scope_are_all_or_nothing_at_any_cut),
+		cmocka_unit_test(a_block_that_an_unfinished_epoch_freed_is_still_allocated),
 		cmocka_unit_test(a_cut_tears_a_line_in_flight_at_words_or_not_at_all),
 	};
 

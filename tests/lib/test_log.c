@@ -12,10 +12,14 @@
 
 #include <cmocka.h>
 
+#include <xxhash.h>
+
 #include "common/skip.h"
 
 #include <nvw/persist_log.h>
 #include <nvw/random.h>
+
+#include "log/format.h"
 
 static const struct nvw_log_info INFO = {
 	.workload = "kv",
@@ -389,6 +393,68 @@ static void bytes_after_the_trailer_are_noticed(void **state)
 	assert_int_equal(verdict(small, n + 1), NVW_E_DAMAGED);
 }
 
+/* The begin of each block, the trailer's too, and the end. */
+static unsigned block_offs(const uint8_t *bytes, size_t n, size_t *ret_offs, unsigned room)
+{
+	unsigned count = 0;
+
+	for (size_t at = log_get32(bytes + 12); at < n && count < room;
+		at += LOG_BLOCK_HEADER_BYTES + log_get32(bytes + at + 8)) {
+		ret_offs[count++] = at;
+	}
+	ret_offs[count] = n;
+	return count;
+}
+
+static void blocks_that_changed_places_are_noticed(void **state)
+{
+	static uint8_t log[1 << 24], swapped[sizeof log];
+	size_t off[64], n, at;
+	const int fd = written_log(150000);
+
+	n = contents(fd, log, sizeof log);
+	close(fd);
+	assert_int_equal(verdict(log, n), 0);
+	assert_true(block_offs(log, n, off, 60) >= 4);
+	memcpy(swapped, log, n);
+	at = off[1];
+	memcpy(swapped + at, log + off[2], off[3] - off[2]);
+	memcpy(swapped + at + (off[3] - off[2]), log + off[1], off[2] - off[1]);
+	assert_int_equal(verdict(swapped, n), NVW_E_DAMAGED);
+}
+
+/* Sealed as it should be: only the numbers are others. */
+static void a_trailer_that_counts_other_records_is_noticed(void **state)
+{
+	for (unsigned word = 0; word < 2; word++) {
+		const size_t n = small_log();
+		size_t off[8];
+		const unsigned blocks = block_offs(small, n, off, 7);
+		uint8_t *const trailer = small + off[blocks - 1];
+
+		trailer[LOG_BLOCK_HEADER_BYTES + 8 * word]++;
+		log_put64(trailer, XXH64(trailer + 8, n - off[blocks - 1] - 8, log_block_seed(blocks - 1)));
+		assert_int_equal(verdict(small, n), NVW_E_DAMAGED);
+		assert_non_null(strstr(nvw_error_message(), "the trailer counts other records"));
+	}
+}
+
+static void a_store_beyond_the_pool_is_damage(void **state)
+{
+	const int fd = memory_file();
+	struct nvw_log_record r = record_number(0);
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
+	assert_int_equal(nvw_log_append(w, &r), 0);
+	r = (struct nvw_log_record){
+		.kind = NVW_LOG_STORE, .store = {.site = 1, .bytes = 8, .off = INFO.pool_bytes}};
+	assert_int_equal(nvw_log_append(w, &r), 0);
+	assert_int_equal(nvw_log_close(w, 0), 0);
+	assert_int_equal(verdict(small, contents(fd, small, sizeof small)), NVW_E_DAMAGED);
+	close(fd);
+}
+
 static void another_version_is_named(void **state)
 {
 	const size_t n = small_log();
@@ -476,6 +542,9 @@ int main(void)
 		cmocka_unit_test(every_changed_byte_is_noticed),
 		cmocka_unit_test(every_truncation_is_noticed),
 		cmocka_unit_test(bytes_after_the_trailer_are_noticed),
+		cmocka_unit_test(blocks_that_changed_places_are_noticed),
+		cmocka_unit_test(a_trailer_that_counts_other_records_is_noticed),
+		cmocka_unit_test(a_store_beyond_the_pool_is_damage),
 		cmocka_unit_test(another_version_is_named),
 		cmocka_unit_test(an_abandoned_log_reads_as_far_as_it_went),
 		cmocka_unit_test(the_same_records_give_the_same_bytes),

@@ -392,6 +392,53 @@ static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expe
 	free(before.bytes);
 }
 
+static void a_changed_byte_behind_either_header_is_mended(void **state)
+{
+	const nvw_off at[] = {sizeof(struct nvw__header), NVW__COPY_OFF - 1,
+		NVW__COPY_OFF + sizeof(struct nvw__header), NVW__ROOTS_OFF - 1};
+
+	for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		im.bytes[at[i]] = 1;
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(report.header_repaired, 1);
+		assert_int_equal(im.bytes[at[i]], 0);
+		assert_memory_equal(im.bytes, im.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
+		free(im.bytes);
+	}
+}
+
+static void a_pool_that_has_lost_its_end_is_refused(void **state)
+{
+	struct nvw_recovery report;
+	struct image im;
+
+	build(&im);
+	im.size -= 4096;
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	im.size += 2 * 4096;
+	im.bytes = realloc(im.bytes, im.size);
+	memset(im.bytes + im.size - 4096, 0, 4096);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+static void the_header_of_another_pool_beside_ones_own_is_refused(void **state)
+{
+	struct nvw_recovery report;
+	struct image im, other;
+
+	build(&im);
+	build(&other);
+	memcpy(im.bytes + NVW__COPY_OFF, other.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+	free(other.bytes);
+}
+
 static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **state)
 {
 	static const uint8_t changes[] = {0x01, 0x80, 0xff};
@@ -555,6 +602,9 @@ int main(void)
 		cmocka_unit_test(recovering_twice_writes_nothing),
 		cmocka_unit_test(an_interruption_at_any_write_changes_nothing_about_the_result),
 		cmocka_unit_test(a_sweep_frees_what_nobody_reaches),
+		cmocka_unit_test(a_changed_byte_behind_either_header_is_mended),
+		cmocka_unit_test(a_pool_that_has_lost_its_end_is_refused),
+		cmocka_unit_test(the_header_of_another_pool_beside_ones_own_is_refused),
 		cmocka_unit_test(every_changed_byte_of_the_metadata_is_noticed_or_harmless),
 		cmocka_unit_test(a_word_that_strayed_from_its_place_is_damage),
 		cmocka_unit_test(a_log_entry_that_points_outside_the_data_is_damage),

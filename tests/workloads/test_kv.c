@@ -247,6 +247,32 @@ static void leak_block(struct nvw_pool *pool, struct kv_view *v)
 	words[(g->bytes - g->chunks) / 64 - 1] = 64;
 }
 
+/* The key's slot moves on by one or two and leaves its home empty. */
+static void move_slot(struct nvw_pool *pool, struct kv_view *v, unsigned by)
+{
+	uint64_t *const words = (uint64_t *)(ideal_pool_bytes(pool) + v->table.slots);
+	uint64_t i = 0, to;
+
+	for (;; i++) {
+		const nvw_off entry = kv_slot_entry(words[i]);
+		const uint64_t *const key = nvw_pool_at(pool, entry, 8);
+
+		to = kv_next_slot(v->table, i);
+		to = by == 1 ? to : kv_next_slot(v->table, to);
+		if (entry != 0 && kv_home(v->table, kv_hash(*key)) == i &&
+			words[kv_next_slot(v->table, i)] == 0 && words[to] == 0) {
+			break;
+		}
+	}
+	words[to] = words[i];
+	words[i] = 0;
+}
+
+static void leave_home_empty(struct nvw_pool *pool, struct kv_view *v)
+{
+	move_slot(pool, v, 1);
+}
+
 static void strange_root(struct nvw_pool *pool, struct kv_view *v)
 {
 	struct nvw_recovery report = {0};
@@ -303,6 +329,31 @@ static void a_deleted_key_that_is_back_is_noticed(void **state)
 static void a_block_in_no_slot_is_noticed(void **state)
 {
 	expect_violation(leak_block, "10 blocks and extents are allocated, but the table refers to 9");
+}
+
+static void a_key_behind_an_empty_slot_is_noticed(void **state)
+{
+	expect_violation(leave_home_empty, "between its home and its slot is empty");
+}
+
+static void recovery_fills_every_hole_in_a_probe_path(void **state)
+{
+	struct subject s = subject_begin(
+		&nvw_workload_kv, OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED, 1 << 20);
+	struct nvw_recovery report = {0};
+	struct nvw_pool *copy;
+	struct kv_view v;
+
+	assert_int_equal(kv_setup(s.plan, s.machine), 0);
+	assert_int_equal(kv_run(s.plan, s.machine), 0);
+	copy = ideal_pool_copy();
+	assert_int_equal(kv_view_open(copy, &v), 0);
+	move_slot(copy, &v, 2);
+	assert_int_equal(kv_recover(copy, &report), 0);
+	assert_int_equal(report.structure_repairs, 2);
+	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), 0);
+	ideal_pool_free(copy);
+	subject_end(&s);
 }
 
 static void a_wrong_fingerprint_is_noticed(void **state)
@@ -397,6 +448,8 @@ int main(void)
 		cmocka_unit_test(a_value_that_was_replaced_is_noticed),
 		cmocka_unit_test(a_deleted_key_that_is_back_is_noticed),
 		cmocka_unit_test(a_block_in_no_slot_is_noticed),
+		cmocka_unit_test(a_key_behind_an_empty_slot_is_noticed),
+		cmocka_unit_test(recovery_fills_every_hole_in_a_probe_path),
 		cmocka_unit_test(a_wrong_fingerprint_is_noticed),
 		cmocka_unit_test(a_slot_without_block_is_noticed),
 		cmocka_unit_test(two_slots_of_one_key_are_noticed),

@@ -168,6 +168,20 @@ static void claim_of_torn_message(struct nvw_pool *pool)
 	slot(pool, 3)[2] ^= 1;
 }
 
+/* As if its producer had never been there. */
+static void wipe_message(struct nvw_pool *pool)
+{
+	effect(pool)[0] = 0;
+	*slot(pool, 3) = 0;
+}
+
+/* The word behind the payload, which says that all of it is there. */
+static void claim_of_torn_digest(struct nvw_pool *pool)
+{
+	claim_without_effect(pool);
+	slot(pool, 3)[1 + view.payload] ^= 1;
+}
+
 static void stray_state(struct nvw_pool *pool)
 {
 	*slot(pool, 4) = *slot(pool, 3);
@@ -188,6 +202,7 @@ static void a_lost_effect_is_noticed(void **state)
 {
 	expect(lose_effect, "is lost");
 	expect(claim_without_effect, "the effect of message 35 is lost: it was acknowledged");
+	expect(wipe_message, "message 35 is lost: its production was acknowledged");
 }
 
 static void a_torn_effect_is_noticed(void **state)
@@ -208,6 +223,7 @@ static void an_effect_without_its_message_is_noticed(void **state)
 static void a_torn_message_is_noticed(void **state)
 {
 	expect(claim_of_torn_message, "its payload is not durable, or torn");
+	expect(claim_of_torn_digest, "its payload is not durable, or torn");
 }
 
 static void a_word_that_nobody_writes_is_noticed(void **state)
