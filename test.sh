@@ -3,9 +3,18 @@
 # Installs what is missing, builds in four ways and runs the tests: optimised with gcc, debug with address and
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
+# A few planted faults are tried (tests/faults); with --all every one of them, which takes half an hour more.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
+faults=--sample=6
+if [ $# -gt 0 ]; then
+	if [ "$*" != --all ]; then
+		echo "usage: ./test.sh [--all]" >&2
+		exit 2
+	fi
+	faults=--all
+fi
 . scripts/dependencies.sh
 
 install_dependencies clang clang-format fio mandoc
@@ -67,6 +76,13 @@ fi
 
 echo "== manual page"
 if mandoc -T lint -W warning build-release/nvwave.1; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+fi
+
+echo "== planted faults: $faults"
+if tests/faults/faults.py "$faults"; then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))
