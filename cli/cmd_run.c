@@ -139,6 +139,9 @@ static int measured_part(struct run *run)
 	begin = seconds_now();
 	r = w->run(run->plan, run->machine);
 	run->seconds = seconds_now() - begin;
+	if (r == NVW_E_INCONSISTENT) {
+		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
+	}
 	r = r ? r : nvw_persist(run->machine);
 	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
@@ -184,6 +187,7 @@ static int execute(struct run *run, const char **ret_verdict)
 		emu_set_power_cut(run->machine, &listen);
 		emu_set_host_fault(run->machine, host_fault, NULL);
 		r = measured_part(run);
+		*ret_verdict = r == NVW_E_INCONSISTENT ? "WRONG" : *ret_verdict;
 	}
 	if (r == 0 && run->log) {
 		r = nvw_log_close(run->log, nvw_time_ps(run->machine));

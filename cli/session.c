@@ -39,43 +39,62 @@ int cli_fail(void)
 
 /* ---- The machine --------------------------------------------------------------------------- */
 
-static int take_protocol(struct cli_session *s, const char *value)
+/* Whether there is a protocol of that name. */
+static int find_protocol(const char *name)
 {
 	const char *names[65], *citation, *summary, *near;
 	unsigned n = 0;
 
-	s->each_protocol = !strcmp(value, "each");
-	if (s->each_protocol) {
-		return 0;
-	}
 	for (; n < 64 && emu_protocol_info(n, &names[n], &citation, &summary); n++) {
-		if (!strcmp(names[n], value)) {
-			snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
+		if (!strcmp(names[n], name)) {
 			return 0;
 		}
 	}
 	names[n] = NULL;
-	near = nvw_nearest(value, names);
-	return near ? nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", value,
+	near = nvw_nearest(name, names);
+	return near ? nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name,
 			      near) :
 		      nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols",
-			      value);
+			      name);
+}
+
+static int take_protocol(struct cli_session *s, const char *value)
+{
+	int r;
+
+	s->protocol_named = true;
+	s->each_protocol = !strcmp(value, "each");
+	if (s->each_protocol) {
+		return 0;
+	}
+	r = find_protocol(value);
+	if (r == 0) {
+		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
+	}
+	return r;
+}
+
+/* The protocol that was named, NULL: none. */
+static const char *named_protocol(const struct cli_options *o)
+{
+	return cli_given(o, CLI_protocol)      ? cli_text(o, CLI_protocol) :
+	       cli_given(o, CLI_each_protocol) ? cli_text(o, CLI_each_protocol) :
+						 NULL;
 }
 
 /* Settings come after the machine that they override. */
 static int describe_machine(struct cli_session *s)
 {
 	const struct cli_options *const o = &s->given;
-	const char *const protocol =
-		cli_given(o, CLI_protocol) ? cli_text(o, CLI_protocol) : cli_text(o, CLI_each_protocol);
 	int r = cli_given(o, CLI_machine) ? emu_config_load(&s->config, cli_text(o, CLI_machine)) : 0;
 
 	for (unsigned i = 0; i < o->setting_count && r == 0; i++) {
 		r = emu_config_set(&s->config, o->setting[i]);
 		r = r ? nvw_fail(r, "%s: %s", s->config.name, nvw_error_message()) : 0;
+		s->protocol_named = s->protocol_named || !strncmp(o->setting[i], "gpu.protocol=", 13);
 	}
-	if (r == 0 && protocol) {
-		r = take_protocol(s, protocol);
+	if (r == 0 && named_protocol(o)) {
+		r = take_protocol(s, named_protocol(o));
 	}
 	s->config.seed = cli_number(o, CLI_seed);
 	return r ? r : emu_config_check(&s->config);
@@ -160,6 +179,59 @@ static int take_options(struct cli_session *s)
 	return 0;
 }
 
+/* ---- The protocol -------------------------------------------------------------------------- */
+
+static struct nvw_asked asked_by(const struct cli_session *s)
+{
+	return s->workload && s->workload->asks ? s->workload->asks(s->options) : (struct nvw_asked){0};
+}
+
+int cli_session_keeps(const struct cli_session *s, const char *protocol)
+{
+	static const char *const needs[] = {
+		[NVW_ASKS_NOTHING] = "any",
+		[NVW_ASKS_CU] = "a protocol whose work-group scope is that of the CU, or without scopes",
+		[NVW_ASKS_REMOTE] = "a protocol with remote-scope promotion, or without scopes",
+		[NVW_ASKS_ALL] = "a protocol without scopes",
+	};
+	const struct nvw_asked asked = asked_by(s);
+	const char *name, *citation, *summary;
+	char list[256] = "";
+
+	if (emu_protocol_keeps(protocol, asked.scopes)) {
+		return 0;
+	}
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		if (emu_protocol_keeps(name, asked.scopes)) {
+			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+				name);
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "%s %s is wrong under %s: it needs %s (%s)", s->workload->name,
+		asked.option, protocol, needs[asked.scopes], list);
+}
+
+/* The one that was named, else what the options imply, else the machine's. */
+static int choose_protocol(struct cli_session *s)
+{
+	const struct nvw_asked asked = asked_by(s);
+	const char *implied = asked.protocol;
+	int r = find_protocol(s->config.protocol);
+
+	if (r < 0) {
+		return nvw_fail(NVW_E_CONFIG, "%s: gpu.protocol: %s", s->config.name, nvw_error_message());
+	}
+	if (!implied && !emu_protocol_keeps(s->config.protocol, asked.scopes)) {
+		implied = asked.fallback;
+	}
+	if (!s->protocol_named && implied) {
+		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", implied);
+	}
+	return s->each_protocol ? 0 : cli_session_keeps(s, s->config.protocol);
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
 static int prepare(struct cli_session *s)
 {
 	int r = nvw__options_create(s->workload ? s->workload->options : NULL, &s->options);
@@ -169,6 +241,7 @@ static int prepare(struct cli_session *s)
 		r = take_mutation(s, cli_text(&s->given, CLI_mutate));
 	}
 	r = r ? r : take_options(s);
+	r = r ? r : choose_protocol(s);
 	if (r == 0) {
 		s->options_text = nvw__options_text(s->options);
 		r = s->options_text ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the command line");

@@ -17,7 +17,8 @@ struct cli_session {
 	struct emu_config config;
 	int mutation; /* -1: none */
 	bool json, help;
-	bool each_protocol; /* --protocol=each: one after the other (nvwave crash) */
+	bool protocol_named; /* by the user: neither the workload's options nor the machine choose one */
+	bool each_protocol;  /* --protocol=each: one after the other (nvwave crash) */
 };
 
 /* Which arguments a command takes. */
@@ -34,6 +35,9 @@ enum cli_subject {
 NVW_CHECKED int cli_session_begin(
 	struct cli_session *session, enum cli_subject subject, int argc, char **argv);
 void cli_session_end(struct cli_session *session);
+
+/* Whether the workload with these options is right under the protocol; if not, the message names those that could be. */
+NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char *protocol);
 
 /* Prints --help of a command that takes a workload (NULL: only the command's options). */
 void cli_session_help(const char *command, const struct nvw_workload *workload);

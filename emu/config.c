@@ -56,7 +56,7 @@ static const char *const models[] = {
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_model };
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_model };
 
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
@@ -158,6 +158,17 @@ static int set_clock(struct emu_config *c, const char *text)
 	return 0;
 }
 
+/* Whether there is a protocol of that name, emu_create() knows. */
+static int set_name(struct emu_config *c, const char *text)
+{
+	if (!*text || strlen(text) >= sizeof c->protocol) {
+		return nvw_fail(
+			NVW_E_USAGE, "\"%s\" is no name of 1 to %zu bytes", text, sizeof c->protocol - 1);
+	}
+	snprintf(c->protocol, sizeof c->protocol, "%s", text);
+	return 0;
+}
+
 static int set(struct emu_config *c, const struct key *key, const char *text)
 {
 	switch (key->type) {
@@ -171,6 +182,8 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 		return set_clock(c, text);
 	case RATE:
 		return nvw_parse_rate(text, field(c, key));
+	case NAME:
+		return set_name(c, text);
 	case BOOL:
 	case ENUM_topology:
 	case ENUM_banks:
@@ -385,7 +398,7 @@ int emu_config_load(struct emu_config *config, const char *name_or_path)
 
 static const char *value_text(const struct emu_config *c, const struct key *key, char buffer[NVW_UNIT_TEXT])
 {
-	const uint64_t value = field_value(c, key);
+	const uint64_t value = key->type == NAME ? 0 : field_value(c, key);
 
 	switch (key->type) {
 	case COUNT:
@@ -403,6 +416,8 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 		return nvw_format_frequency(value, buffer);
 	case RATE:
 		return nvw_format_rate(value, buffer);
+	case NAME:
+		return c->protocol;
 	case BOOL:
 	case ENUM_topology:
 	case ENUM_banks:

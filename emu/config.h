@@ -71,7 +71,7 @@ struct emu_memory_config {
 
 struct emu_config {
 	char name[64];     /* of the machine: the file's name without folder and ending */
-	char protocol[32]; /* "vi" unless the command line says otherwise */
+	char protocol[32]; /* gpu.protocol, unless the command line says otherwise */
 	uint64_t seed;
 
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt;

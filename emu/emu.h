@@ -171,5 +171,7 @@ enum emu_scopes {
 };
 /* EMU_SCOPES_WIDENED for a name that no protocol has. */
 enum emu_scopes emu_protocol_scopes(const char *protocol);
+/* Whether programs that ask this of scopes are right under the protocol; false for a name that none has. */
+bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked);
 
 #endif

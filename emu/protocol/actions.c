@@ -689,3 +689,23 @@ enum emu_scopes emu_protocol_scopes(const char *protocol)
 
 	return p ? p->scopes : EMU_SCOPES_WIDENED;
 }
+
+bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	if (!p || p->scopes == EMU_SCOPES_WIDENED) {
+		return p;
+	}
+	switch (asked) {
+	case NVW_ASKS_NOTHING:
+		return true;
+	case NVW_ASKS_CU:
+		return p->local_scope == COH_LOCAL_CU;
+	case NVW_ASKS_REMOTE:
+		return p->scopes == EMU_SCOPES_PROMOTED;
+	case NVW_ASKS_ALL:
+		break;
+	}
+	return false;
+}

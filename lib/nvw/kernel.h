@@ -53,6 +53,17 @@ enum nvw_scope {
 	NVW_SCOPE_REMOTE_SYSTEM,
 };
 
+/*
+ * What a program asks of the scopes of the protocol that it runs under. Under a protocol that synchronizes all CUs
+ * whatever the scope (none, or as advice) every program is right.
+ */
+enum nvw_scopes_asked {
+	NVW_ASKS_NOTHING, /* who synchronizes with work-group scope is one work-group */
+	NVW_ASKS_CU, /* all work-groups of a CU synchronize with work-group scope (sinclair15's local scope) */
+	NVW_ASKS_REMOTE, /* remote scopes reach what other CUs synchronize with work-group scope (alsop16 II.D) */
+	NVW_ASKS_ALL, /* agent scope does, too: scopes are no more than advice (alsop16 V.C) */
+};
+
 /* Execution group, the scope of a barrier and of a persist barrier (gope18 5). */
 enum nvw_group { NVW_WORKITEM, NVW_WORKGROUP, NVW_KERNEL };
 

@@ -69,6 +69,19 @@ struct nvw_findings;
 __attribute__((format(printf, 3, 4))) int nvw_violation(
 	struct nvw_findings *findings, nvw_off off, const char *format, ...);
 
+/* ---- Scopes and protocols ----------------------------------------------------------------------------- */
+
+/*
+ * What a workload's options ask of the coherence protocol. The command line chooses the protocol by it when none is named,
+ * and refuses one that cannot keep it (docs/protocols.md, "Which programs are right under it").
+ */
+struct nvw_asked {
+	enum nvw_scopes_asked scopes;
+	const char *option;   /* that asks, as a user types it: "--scenario=rsp" */
+	const char *protocol; /* what it was made for, which it implies; NULL: the machine's */
+	const char *fallback; /* implied where the machine's protocol cannot keep it; NULL: protocol */
+};
+
 /* ---- The workload ---------------------------------------------------------------------------------- */
 
 /* A seeded bug: what the crash tester must find when it is switched on with --mutate=NAME. */
@@ -90,6 +103,9 @@ struct nvw_workload {
 	 * nvwave crash --self-test runs. NULL: the defaults. */
 	const char *trial;
 
+	/* What these options ask of the protocol. Optional: nothing. */
+	struct nvw_asked (*asks)(const struct nvw_options *options);
+
 	/*
 	 * Turns options, seed and mutation into a plan: what will be done, on the host alone, the same on
 	 * every call. mutation is an index into mutations, or -1. The plan is the first argument of the
@@ -104,7 +120,7 @@ struct nvw_workload {
 	/* Builds the structure in a new pool, preloads it. Optional. */
 	int (*setup)(void *plan, struct nvw_machine *machine);
 
-	/* The measured part: launches kernels, acknowledges operations. */
+	/* The measured part: launches kernels, acknowledges operations. NVW_E_INCONSISTENT and a message: its result is wrong. */
 	int (*run)(void *plan, struct nvw_machine *machine);
 
 	/*

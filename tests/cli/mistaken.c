@@ -7,14 +7,15 @@
 
 #include <nvw/workload.h>
 
-#define MISTAKES(X)                                                   \
-	X(KERNEL_STORE, "kernel-store", "a kernel stores plainly")    \
-	X(KERNEL_LOAD, "kernel-load", "a kernel loads plainly")       \
-	X(HOST_WRITE, "host-write", "run() writes device memory")     \
-	X(HOST_READ, "host-read", "run() reads device memory")        \
-	X(CHECK_DIES, "check-dies", "check() follows a null pointer") \
-	X(CHECK_EXITS, "check-exits", "check() ends the process")     \
-	X(CHECK_ABORTS, "check-aborts", "check() aborts")             \
+#define MISTAKES(X)                                                             \
+	X(KERNEL_STORE, "kernel-store", "a kernel stores plainly")              \
+	X(KERNEL_LOAD, "kernel-load", "a kernel loads plainly")                 \
+	X(HOST_WRITE, "host-write", "run() writes device memory")               \
+	X(HOST_READ, "host-read", "run() reads device memory")                  \
+	X(CHECK_DIES, "check-dies", "check() follows a null pointer")           \
+	X(CHECK_EXITS, "check-exits", "check() ends the process")               \
+	X(CHECK_ABORTS, "check-aborts", "check() aborts")                       \
+	X(RUN_WRONG, "run-wrong", "run() itself sees that its result is wrong") \
 	X(VERIFY_READS, "verify-reads", "verify() reads device memory")
 
 enum mistake {
@@ -96,6 +97,9 @@ static int run(void *plan, struct nvw_machine *machine)
 	}
 	if (p->mistake == HOST_READ && read_plainly(args.words)) {
 		return nvw_fail(NVW_E_USAGE, "never said");
+	}
+	if (p->mistake == RUN_WRONG) {
+		return nvw_fail(NVW_E_INCONSISTENT, "7 of 64 words are wrong");
 	}
 	return nvw_launch(machine, "mistaken", kernel, &args, 64, 64);
 }

@@ -69,6 +69,16 @@ static void a_check_that_dies_is_named_with_its_line_and_the_report_is_printed(v
 	expect("run", "check-exits", 1, exits);
 }
 
+static void a_run_that_finds_its_own_result_wrong_is_told(void **state)
+{
+	static const char *const words[] = {"mistaken: 7 of 64 words are wrong", NULL};
+	char line[512];
+
+	expect("run", "run-wrong", 1, words);
+	snprintf(line, sizeof line, "run %s --mutate=run-wrong", mistaken);
+	command_expect(line, 1, ": WRONG", "");
+}
+
 static void crash_names_the_same_line(void **state)
 {
 	char line[512];
@@ -84,6 +94,7 @@ int main(void)
 		cmocka_unit_test(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro),
 		cmocka_unit_test(host_code_that_dereferences_a_device_address_is_shown_the_accessors),
 		cmocka_unit_test(a_check_that_dies_is_named_with_its_line_and_the_report_is_printed),
+		cmocka_unit_test(a_run_that_finds_its_own_result_wrong_is_told),
 		cmocka_unit_test(crash_names_the_same_line),
 	};
 

@@ -19,6 +19,7 @@ struct graph_scenario {
 	const char *name;
 	bool steals;
 	enum nvw_scope own, steal; /* of pops from the own queue, and of steals from another */
+	struct nvw_asked asked;
 };
 
 struct graph_plan {

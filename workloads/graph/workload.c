@@ -11,16 +11,22 @@ enum { QUEUES_MAX = 1 << 16, GROUP_MAX = 1024 };
 
 enum { SCENARIOS = 7 };
 
-/* alsop16 IV.B and V.C. The last three need a protocol that has no use for scopes, or takes them as hints. */
+/* alsop16 IV.B and V.C. The last four are made for the protocol of their name. */
+#define MADE_FOR(protocol, scopes)                             \
+	{                                                      \
+		scopes, "--scenario=" protocol, protocol, NULL \
+	}
+/* clang-format off */
 static const struct graph_scenario scenarios[SCENARIOS] = {
-	{"baseline", false, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
-	{"scope-only", false, NVW_SCOPE_WORKGROUP, NVW_SCOPE_WORKGROUP},
-	{"steal-only", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
-	{"rsp", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_REMOTE_AGENT},
-	{"denovo-b", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
-	{"hlrc", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT},
-	{"hlrc-scoped", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT},
+	{"baseline",	false, NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	{.option = "--scenario=baseline"}},
+	{"scope-only",	false, NVW_SCOPE_WORKGROUP,	NVW_SCOPE_WORKGROUP,	{.option = "--scenario=scope-only"}},
+	{"steal-only",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	{.option = "--scenario=steal-only"}},
+	{"rsp",		true,  NVW_SCOPE_WORKGROUP,	NVW_SCOPE_REMOTE_AGENT,	MADE_FOR("rsp", NVW_ASKS_REMOTE)},
+	{"denovo-b",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	MADE_FOR("denovo-b", NVW_ASKS_NOTHING)},
+	{"hlrc",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	MADE_FOR("hlrc", NVW_ASKS_NOTHING)},
+	{"hlrc-scoped",	true,  NVW_SCOPE_WORKGROUP,	NVW_SCOPE_AGENT,	MADE_FOR("hlrc-scoped", NVW_ASKS_ALL)},
 };
+/* clang-format on */
 
 static const char *const scenario_names[] = {
 	"baseline", "scope-only", "steal-only", "rsp", "denovo-b", "hlrc", "hlrc-scoped", NULL};
@@ -33,7 +39,8 @@ static const char *const steals[] = {"one", "half", NULL};
 #define COMMON_OPTIONS(iterations)                                                                        \
 	{"graph", NVW_OPTION_STRING, "grid:64x64", NULL, GRAPH_HELP},                                     \
 	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                       \
-		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B)"},                \
+		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B); the last four imply " \
+		"the protocol of that name"}, \
 	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                       \
 	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                         \
 	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
@@ -157,6 +164,11 @@ int graph_prepare_pagerank(const struct nvw_options *options, uint64_t seed, int
 	return prepare(options, seed, GRAPH_PAGERANK, ret_plan);
 }
 
+static struct nvw_asked asks(const struct nvw_options *options)
+{
+	return scenarios[nvw_option_choice(options, "scenario")].asked;
+}
+
 void graph_dispose(void *plan)
 {
 	struct graph_plan *const p = plan;
@@ -219,6 +231,7 @@ int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		.name = #algorithm,                                        \
 		.summary = what " on task queues with stealing (alsop16)", \
 		.options = graph_##algorithm##_options,                    \
+		.asks = asks,                                              \
 		.prepare = graph_prepare_##algorithm,                      \
 		.dispose = graph_dispose,                                  \
 		.run = graph_run,                                          \

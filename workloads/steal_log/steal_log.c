@@ -19,7 +19,7 @@ const struct nvw_option steal_options[] = {
 	{"words", NVW_OPTION_COUNT, "15", NULL, "8-byte words of a task and of its result, 1 to 63"},
 	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
 		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
-		"thieves remote scope, right only under rsp and protocols without scopes"},
+		"thieves remote scope, which implies rsp where the machine's protocol cannot keep it"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
@@ -151,6 +151,15 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	return 0;
 }
 
+static struct nvw_asked asks(const struct nvw_options *options)
+{
+	const bool remote = nvw_option_choice(options, "scenario") == STEAL_REMOTE;
+
+	return (struct nvw_asked){.scopes = remote ? NVW_ASKS_REMOTE : NVW_ASKS_NOTHING,
+		.option = "--scenario=remote",
+		.fallback = "rsp"};
+}
+
 void steal_dispose(void *plan)
 {
 	struct steal_plan *const p = plan;
@@ -186,6 +195,7 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.trial = "tasks=24 groups=4 depth=4 group-size=16; "
 		 "tasks=16 groups=4 depth=4 group-size=16 skew=100 words=7 spawn=75; "
 		 "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped",
+	.asks = asks,
 	.prepare = steal_prepare,
 	.dispose = steal_dispose,
 	.pool = steal_pool,

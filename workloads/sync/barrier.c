@@ -347,6 +347,7 @@ const struct nvw_workload nvw_workload_tree_barrier = {
 	.summary = "sinclair15's tree barriers (TB_LG, TBEX_LG): local ones and a global one, data exchanged",
 	.options = options,
 	.mutations = mutations,
+	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,
 	.run = run,

@@ -142,6 +142,12 @@ static void dispose(void *plan)
 	}
 }
 
+/* The lock of all CUs is taken with agent scope. */
+static struct nvw_asked asks(const struct nvw_options *given)
+{
+	return nvw_option_choice(given, "sharing") == 1 ? sync_asks(given) : (struct nvw_asked){0};
+}
+
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
@@ -292,6 +298,7 @@ const struct nvw_workload nvw_workload_mutex = {
 	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or of a CU",
 	.options = options,
 	.mutations = mutations,
+	.asks = asks,
 	.prepare = prepare,
 	.dispose = dispose,
 	.run = run,

@@ -19,6 +19,16 @@ int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_
 			       option, least, most, value);
 }
 
+struct nvw_asked sync_asks(const struct nvw_options *options)
+{
+	const bool local =
+		nvw_option_choice(options, "scope") == 0 && nvw_option_u64(options, "groups-per-cu") > 1;
+
+	return (struct nvw_asked){.scopes = local ? NVW_ASKS_CU : NVW_ASKS_NOTHING,
+		.option = "--scope=local",
+		.fallback = "gh"};
+}
+
 int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape)
 {
 	const uint64_t group_size = nvw_option_u64(options, "group-size");

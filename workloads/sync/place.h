@@ -30,7 +30,8 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 #define SYNC_PLACE_OPTIONS(group_size) \
 	{"groups-per-cu", NVW_OPTION_COUNT, "3", NULL, "work-groups for each CU"}, \
 	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items a work-group"}, \
-	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, "of the synchronization within a CU"}
+	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, \
+		"of the synchronization within a CU; local implies gh where the machine's protocol cannot keep it"}
 #define SYNC_WORK_OPTIONS \
 	{"iterations", NVW_OPTION_COUNT, "100", NULL, "of each work-group in the kernel"}, \
 	{"accesses", NVW_OPTION_COUNT, "10", NULL, "loads, and stores, of a work-item an iteration"}
@@ -51,6 +52,9 @@ struct sync_shape {
 	unsigned accesses, group_size;
 	enum nvw_scope local; /* for synchronization within a CU */
 };
+
+/* --scope=local asks that the work-groups of a CU share work-group scope. */
+struct nvw_asked sync_asks(const struct nvw_options *options);
 
 NVW_CHECKED int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape);
 NVW_CHECKED int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape);

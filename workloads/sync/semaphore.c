@@ -437,6 +437,7 @@ const struct nvw_workload nvw_workload_semaphore = {
 	.summary = "sinclair15's semaphores (SS_L, SSBO_L): on each CU one writer work-group and the readers",
 	.options = options,
 	.mutations = mutations,
+	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,
 	.run = run,

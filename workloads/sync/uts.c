@@ -473,6 +473,7 @@ const struct nvw_workload nvw_workload_uts = {
 	.summary = "unbalanced tree search (sinclair15, UTS): a local queue for each CU and a global one",
 	.options = options,
 	.mutations = mutations,
+	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,
 	.run = run,

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scenarios and protocols: what options ask of scopes implies a protocol where none is named, and is refused under one
+ * that cannot keep it. What is not refused is right, and free of races.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+static const char *const protocols[] = {
+	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+
+enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
+
+#define SMALL_GRAPH "--graph=grid:24x24 --queues=8 --group-size=16 --max-iterations=2"
+#define SMALL_STEAL "--tasks=24 --groups=4 --depth=4 --group-size=16"
+
+/* Programs, and the protocols that cannot keep them, from the papers: alsop16 II.D and V.C, sinclair15 3. */
+static const struct {
+	const char *program, *option;
+	const char *wrong_under; /* each between blanks */
+} programs[] = {
+	{"pagerank " SMALL_GRAPH, "--scenario=baseline", ""},
+	{"pagerank " SMALL_GRAPH, "--scenario=scope-only", ""},
+	{"pagerank " SMALL_GRAPH, "--scenario=steal-only", ""},
+	{"pagerank " SMALL_GRAPH, "--scenario=rsp", " vi gh dh "},
+	{"pagerank " SMALL_GRAPH, "--scenario=hlrc", ""},
+	{"sssp " SMALL_GRAPH, "--scenario=hlrc-scoped", " vi gh rsp dh "},
+	{"color " SMALL_GRAPH, "--scenario=rsp", " vi gh dh "},
+	{"steal-log " SMALL_STEAL, "--scenario=agent", ""},
+	{"steal-log " SMALL_STEAL, "--scenario=remote", " vi gh dh "},
+	{"semaphore --iterations=2 --set=gpu.cus=2", "--scope=local", " vi rsp "},
+	{"semaphore --iterations=2 --set=gpu.cus=2", "--scope=global", ""},
+	{"mutex --iterations=3 --set=gpu.cus=2 --sharing=local", "--scope=local", " vi rsp "},
+	{"mutex --iterations=3 --set=gpu.cus=2", "--sharing=global", ""},
+};
+
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static void expect_pair(unsigned i, const char *protocol)
+{
+	const struct command_outcome *o;
+	char line[256], name[40];
+
+	snprintf(line, sizeof line, "run %s %s --protocol=%s --check=races", programs[i].program,
+		programs[i].option, protocol);
+	snprintf(name, sizeof name, " %s ", protocol);
+	o = command_run(line);
+	if (strstr(programs[i].wrong_under, name)) {
+		snprintf(name, sizeof name, "is wrong under %s: it needs", protocol);
+		if (o->status != 2 || !strstr(o->err, programs[i].option) || !strstr(o->err, name)) {
+			fail_msg("nvwave %s: not refused: status %d: %s%s", line, o->status, o->out, o->err);
+		}
+	} else if (o->status != 0) {
+		fail_msg("nvwave %s: status %d: %.600s%s", line, o->status, o->out, o->err);
+	}
+}
+
+static void what_is_not_refused_is_right_and_free_of_races_under_every_protocol(void **state)
+{
+	for (unsigned i = 0; i < PROGRAMS; i++) {
+		for (unsigned k = 0; k < PROTOCOLS; k++) {
+			expect_pair(i, protocols[k]);
+		}
+	}
+}
+
+static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
+{
+	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
+		"sssp --scenario=rsp is wrong under vi: it needs a protocol with remote-scope promotion, or without "
+		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped)");
+	command_expect(
+		"crash steal-log --scenario=remote --protocol=gh --states=1", 2, "", "is wrong under gh");
+	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "", "is wrong under rsp");
+}
+
+static void a_scenario_implies_its_protocol(void **state)
+{
+	command_expect("run sssp " SMALL_GRAPH " --scenario=rsp", 0, "protocol rsp,", "");
+	command_expect("run pagerank " SMALL_GRAPH " --scenario=hlrc-scoped", 0, "protocol hlrc-scoped,", "");
+	command_expect("run color " SMALL_GRAPH " --machine=sinclair15 --scenario=denovo-b", 0,
+		"protocol denovo-b,", "");
+	command_expect("run steal-log " SMALL_STEAL " --scenario=remote", 0, "protocol rsp,", "");
+	command_expect("run semaphore --iterations=2 --scope=local", 0, "protocol gh,", "");
+	command_expect(
+		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1", 0, "protocol rsp,", "");
+}
+
+static void a_protocol_that_is_named_is_kept(void **state)
+{
+	command_expect("run sssp " SMALL_GRAPH " --scenario=rsp --protocol=gd", 0, "protocol gd,", "");
+	command_expect("run steal-log " SMALL_STEAL " --scenario=remote --set=gpu.protocol=dd", 0,
+		"protocol dd,", "");
+}
+
+static void a_machine_has_the_protocol_of_its_paper_or_of_its_file(void **state)
+{
+	static const char own[] = "[gpu]\nprotocol = dh\n", wrong[] = "[gpu]\nprotocol = hrlc\n";
+
+	command_expect("run nn --machine=sinclair15 --set=gpu.cus=2", 0, "protocol gd,", "");
+	command_expect("run pagerank " SMALL_GRAPH " --machine=alsop16", 0, "protocol rsp,", "");
+	command_expect("run kv --count=50", 0, "protocol vi,", "");
+	/* The local scope of sinclair15 needs no other protocol where there are no scopes. */
+	command_expect("run semaphore --iterations=2 --machine=sinclair15", 0, "protocol gd,", "");
+	command_write("own.ini", own, sizeof own - 1);
+	command_expect("run kv --count=50 --machine=%D/own.ini", 0, "protocol dh,", "");
+	command_expect("run kv --count=50 --machine=%D/own.ini --dump-machine=-", 0, "protocol = dh", "");
+	command_expect("run kv --count=50 --machine=%D/own.ini --protocol=vi --dump-machine=-", 0,
+		"protocol = vi", "");
+	command_write("own.ini", wrong, sizeof wrong - 1);
+	command_expect("run kv --count=50 --machine=%D/own.ini", 2, "", "did you mean hlrc?");
+	command_remove("own.ini");
+}
+
+static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
+{
+	static const char line[] =
+		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
+
+	command_expect(line, 0, "consistent under 7 of 7 protocols",
+		"left out: steal-log --scenario=remote is wrong under vi");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_refused_is_right_and_free_of_races_under_every_protocol),
+		cmocka_unit_test(a_refusal_names_the_protocols_that_can_keep_it),
+		cmocka_unit_test(a_scenario_implies_its_protocol),
+		cmocka_unit_test(a_protocol_that_is_named_is_kept),
+		cmocka_unit_test(a_machine_has_the_protocol_of_its_paper_or_of_its_file),
+		cmocka_unit_test(each_protocol_leaves_out_those_that_cannot_keep_it),
+	};
+
+	if (!command_begin()) {
+		return 2;
+	}
+
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	command_end();
+	return failed;
+}
