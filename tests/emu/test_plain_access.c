@@ -100,7 +100,7 @@ static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
 	args.list =
 		nvram ? (struct list *)(void *)rig.nvram : nvw_alloc(rig.machine, ITEMS * sizeof *args.list);
 	assert_int_equal(nvw_launch(rig.machine, "culprit", kernel, &args, ITEMS, GROUP), NVW_E_KERNEL);
-	snprintf(place, sizeof place, "test_faults.c:%d (", line);
+	snprintf(place, sizeof place, "test_plain_access.c:%d (", line);
 	for (const char *const *word = words; word == words || *word; word++) {
 		if (!strstr(nvw_error_message(), word == words ? place : *word)) {
 			fail_msg("%s: not in: %s", word == words ? place : *word, nvw_error_message());
@@ -229,7 +229,7 @@ static void host_code_is_told_to_use_the_accessors(void **state)
 	const int wrote = host_process(writes, true);
 
 	assert_true(WIFEXITED(wrote) && WEXITSTATUS(wrote) == TOLD_STATUS);
-	assert_non_null(strstr(told, "test_faults.c:"));
+	assert_non_null(strstr(told, "test_plain_access.c:"));
 	assert_non_null(strstr(told, "(writes)"));
 	assert_non_null(strstr(told, "host code writes device memory (DRAM at offset 0x40)"));
 	assert_non_null(strstr(told, "nvw_write("));
