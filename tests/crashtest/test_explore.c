@@ -155,10 +155,12 @@ static int judge_queue(void *context, struct ct_image *image, const struct nvw_a
 	return verdict;
 }
 
-static struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsigned jobs)
+static struct ct_result explored_under(
+	enum ct_model model, int fd, ct_judge judge, uint64_t states, unsigned jobs)
 {
 	static const uint8_t zeroes[POOL_BYTES];
 	const struct ct_exploration e = {
+		.rules = {.model = model},
 		.log_fd = fd,
 		.initial = zeroes,
 		.bytes = POOL_BYTES,
@@ -174,6 +176,11 @@ static struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsign
 	close(fd);
 	ct_result_free(&result);
 	return result;
+}
+
+static struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsigned jobs)
+{
+	return explored_under(CT_MODEL_OBSERVED, fd, judge, states, jobs);
 }
 
 /* ---- Claims ------------------------------------------------------------------------------------------ */
@@ -233,6 +240,29 @@ static void data_that_never_left_the_cache_is_named_as_lost(void **state)
 	assert_int_equal(r.finding[0].place[0].line, 20);
 	assert_int_equal(r.finding[0].place[1].line, 10);
 	assert_int_equal(r.finding[0].place[1].fate, CT_FATE_CACHED);
+}
+
+/* The flag is stored twice; the second store never leaves the cache, so the first one is to blame. */
+static void of_two_stores_to_a_word_the_one_that_is_there_is_named(void **state)
+{
+	struct run run = begin(8);
+
+	name_site(&run, 3, 30);
+	store(&run, DATA_SITE, 0, data_off(0), 100);
+	store(&run, FLAG_SITE, 0, flag_off(0), 1);
+	store(&run, 3, 0, flag_off(0), 2);
+	const uint64_t data = issue(&run, data_off(0), 100);
+
+	done(&run, issue(&run, flag_off(0), 1));
+	done(&run, data);
+	end(&run);
+	const struct ct_result r = explored(run.fd, judge_queue, 100, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].place_count, 2);
+	assert_int_equal(r.finding[0].place[0].line, 20);
+	assert_int_equal(r.finding[0].place[0].value, 1);
+	assert_int_equal(r.finding[0].place[1].line, 10);
 }
 
 static void a_lost_acknowledged_operation_is_found(void **state)
@@ -330,6 +360,51 @@ static void host_writes_are_durable_at_once(void **state)
 	assert_true(has_finding(&r, "state ba"));
 	assert_true(has_finding(&r, "state bb"));
 	assert_false(has_finding(&r, "state ab"));
+}
+
+/* Reports what the first words of two lines hold. */
+static int judge_lines(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	return nvw_violation(
+		findings, 0, "state %c%c", (char)('a' + image->ro[0]), (char)('a' + image->ro[64]));
+}
+
+static void flush(struct run *run, uint64_t thread, nvw_off off)
+{
+	append(run, (struct nvw_log_record){.kind = NVW_LOG_FLUSH,
+			    .flush = {.site = DATA_SITE, .thread = thread, .off = off, .bytes = 64}});
+}
+
+static void fence(struct run *run, uint64_t thread)
+{
+	append(run, (struct nvw_log_record){
+			    .kind = NVW_LOG_FENCE, .fence = {.site = DATA_SITE, .thread = thread}});
+}
+
+/* The first word is flushed by thread 1, and a thread has fenced when the second one is stored. */
+static struct ct_result explored_with_fence_of(uint64_t thread)
+{
+	struct run run = begin(8);
+
+	store(&run, DATA_SITE, 1, 0, 1);
+	flush(&run, 1, 0);
+	fence(&run, thread);
+	store(&run, FLAG_SITE, 2, 64, 1);
+	flush(&run, 2, 64);
+	fence(&run, 2);
+	end(&run);
+	return explored_under(CT_MODEL_X86, run.fd, judge_lines, 100, 1);
+}
+
+static void a_fence_completes_the_flushes_of_its_own_thread_alone(void **state)
+{
+	const struct ct_result own = explored_with_fence_of(1), other = explored_with_fence_of(2);
+
+	assert_true(has_finding(&own, "state bb") && has_finding(&other, "state bb"));
+	assert_false(has_finding(&own, "state ab"));
+	assert_true(has_finding(&other, "state ab"));
 }
 
 static void equal_states_are_tested_once_and_counted(void **state)
@@ -579,6 +654,55 @@ static void too_many_states_are_sampled_within_the_budget(void **state)
 	assert_int_equal(r.finding[0].units - r.finding[0].units_durable, 1); /* one lost word is enough */
 }
 
+enum { CELLS = 80, FEW = 10 };
+
+/* Of states with few cells durable, and of those with few lost, shared by the processes: how often each was the odd one. */
+static struct odd {
+	unsigned durable[CELLS], lost[CELLS], sparse, dense;
+} * odd;
+
+static int judge_density(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	unsigned durable = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned i = 0; i < CELLS; i++) {
+		durable += image->ro[8 * i] != 0;
+	}
+	odd->sparse += durable <= FEW;
+	odd->dense += durable >= CELLS - FEW;
+	for (unsigned i = 0; i < CELLS; i++) {
+		odd->durable[i] += durable <= FEW && image->ro[8 * i];
+		odd->lost[i] += durable >= CELLS - FEW && !image->ro[8 * i];
+	}
+	return 0;
+}
+
+/* Uniform draws alone have half of the cells durable, more or less. */
+static void samples_have_every_density_and_leave_out_no_cell(void **state)
+{
+	struct run run = begin(8);
+	uint64_t write[CELLS];
+
+	for (unsigned i = 0; i < CELLS; i++) {
+		write[i] = issue(&run, 8 * (nvw_off)i, 1);
+	}
+	for (unsigned i = 0; i < CELLS; i++) {
+		done(&run, write[i]);
+	}
+	end(&run);
+	odd = mmap(NULL, sizeof *odd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true((const void *)odd != MAP_FAILED);
+	explored(run.fd, judge_density, 8000, 1);
+	assert_true(odd->sparse > 100 && odd->dense > 100);
+	for (unsigned i = 0; i < CELLS; i++) {
+		assert_in_range(odd->durable[i], 1, odd->sparse / 2);
+		assert_in_range(odd->lost[i], 1, odd->dense / 2);
+	}
+	munmap(odd, sizeof *odd);
+}
+
 static void fewer_states_than_instants_are_spread_over_them(void **state)
 {
 	const struct ct_result r = explored(queue_log(300, true), judge_queue, 50, 1);
@@ -636,10 +760,12 @@ int main(void)
 		cmocka_unit_test(a_flag_that_may_be_durable_before_its_data_is_found),
 		cmocka_unit_test(a_finding_names_the_store_that_was_early_and_the_one_that_was_lost),
 		cmocka_unit_test(data_that_never_left_the_cache_is_named_as_lost),
+		cmocka_unit_test(of_two_stores_to_a_word_the_one_that_is_there_is_named),
 		cmocka_unit_test(a_lost_acknowledged_operation_is_found),
 		cmocka_unit_test(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not),
 		cmocka_unit_test(an_issued_line_is_torn_by_words_or_not_at_all),
 		cmocka_unit_test(host_writes_are_durable_at_once),
+		cmocka_unit_test(a_fence_completes_the_flushes_of_its_own_thread_alone),
 		cmocka_unit_test(equal_states_are_tested_once_and_counted),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
 		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
@@ -649,6 +775,7 @@ int main(void)
 		cmocka_unit_test(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state),
 		cmocka_unit_test(what_recovery_wrote_is_undone_before_the_next_state),
 		cmocka_unit_test(too_many_states_are_sampled_within_the_budget),
+		cmocka_unit_test(samples_have_every_density_and_leave_out_no_cell),
 		cmocka_unit_test(fewer_states_than_instants_are_spread_over_them),
 		cmocka_unit_test(one_seed_gives_one_result_whatever_the_number_of_jobs),
 		cmocka_unit_test(a_damaged_log_is_an_error_and_not_a_verdict),

@@ -19,7 +19,16 @@
 #include "fake_machine.h"
 
 enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
-enum { CORRECT = -1, NO_BARRIER, EARLY_ACK, BAD_RECOVERY, CRASHING_CHECK, COUNTING_RECOVERY, SILENT_CHECK };
+enum {
+	CORRECT = -1,
+	NO_BARRIER,
+	EARLY_ACK,
+	BAD_RECOVERY,
+	CRASHING_CHECK,
+	COUNTING_RECOVERY,
+	SILENT_CHECK,
+	MARKING_RECOVERY,
+};
 
 struct plan {
 	int mutation;
@@ -82,14 +91,41 @@ static uint64_t word(struct nvw_pool *pool, nvw_off off)
 	return w;
 }
 
+static bool is_half(struct nvw_pool *pool, unsigned op)
+{
+	return !word(pool, 8 * op) && word(pool, VALUES + 8 * op);
+}
+
+/* The planted fault says that the work is done before it is. */
+static int recover_marking(struct nvw_pool *pool)
+{
+	const uint64_t zero = 0, mark = 1;
+	unsigned op = 0;
+
+	while (op <= OPS && !is_half(pool, op)) {
+		op++;
+	}
+	if (op > OPS || word(pool, POOL_BYTES - 8)) {
+		return 0;
+	}
+	return nvw_pool_write(pool, POOL_BYTES - 8, &mark, 8) ||
+			       nvw_pool_write(pool, VALUES + 8 * op, &zero, 8) ||
+			       nvw_pool_write(pool, POOL_BYTES - 8, &zero, 8) ?
+		       NVW_E_STOPPED :
+		       0;
+}
+
 /* Takes back values without a flag; the planted fault writes something else each time. */
 static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	const uint64_t zero = 0, again = word(pool, POOL_BYTES - 8) + 1;
 	unsigned counted = 0;
 
+	if (mutation_now == MARKING_RECOVERY) {
+		return recover_marking(pool);
+	}
 	for (unsigned op = 0; op <= OPS; op++) {
-		if (word(pool, 8 * op) || !word(pool, VALUES + 8 * op)) {
+		if (!is_half(pool, op)) {
 			continue;
 		}
 		if (mutation_now == COUNTING_RECOVERY && !counted++ &&
@@ -118,6 +154,9 @@ static int check(
 		if (!there && nvw_acked(acks, op)) {
 			verdict = nvw_violation(findings, 8 * op, "acknowledged entry %u is missing", op);
 		}
+		if (plan->mutation == MARKING_RECOVERY && is_half(pool, op)) {
+			verdict = nvw_violation(findings, 8 * op, "entry %u is half there", op);
+		}
 	}
 	if (plan->mutation == CRASHING_CHECK && word(pool, 8 * 10)) {
 		raise(SIGBUS);
@@ -135,6 +174,7 @@ static const struct nvw_mutation mutations[] = {
 	{"crashing-check", "check dies", "kill", NULL},
 	{"counting-recovery", "recovery counts its runs before it does its work", "observed", NULL},
 	{"silent-check", "check says that something is wrong and not what", "observed", NULL},
+	{"marking-recovery", "recovery says that it is done before it is", "observed", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -251,6 +291,22 @@ static void a_check_that_does_not_say_what_is_wrong_is_a_finding(void **state)
 	assert_false(killed.consistent);
 }
 
+/* What it leaves passes, and it writes nothing when it is repeated. */
+static void a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes(
+	void **state)
+{
+	const struct ct_result r = crashed(CT_OBSERVED, MARKING_RECOVERY, 0, 1);
+	bool told = false;
+
+	assert_false(r.consistent);
+	for (unsigned i = 0; i < r.finding_count; i++) {
+		told = told || strstr(r.finding[i].text, "half there") ||
+		       strstr(r.finding[i].text, "after a second crash, at write 2 of recovery");
+		assert_null(strstr(r.finding[i].text, "has no value"));
+	}
+	assert_true(told);
+}
+
 static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
 {
 	const struct ct_result r = crashed(CT_KILL, CRASHING_CHECK, 20, 1);
@@ -304,6 +360,8 @@ int main(void)
 		cmocka_unit_test(a_recovery_that_writes_again_is_found),
 		cmocka_unit_test(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes),
 		cmocka_unit_test(a_check_that_does_not_say_what_is_wrong_is_a_finding),
+		cmocka_unit_test(
+			a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
 		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
 		cmocka_unit_test(no_file_is_left_behind),

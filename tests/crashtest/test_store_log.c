@@ -323,6 +323,67 @@ static void x86_images_are_every_prefix_of_every_line(void **state)
 	compare(CT_MODEL_X86, permit_x86);
 }
 
+/* ---- What is converted ---------------------------------------------------------------------------------------------- */
+
+/* The image after all stores of the log in the test's folder. */
+static void replay(uint8_t image[BYTES])
+{
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct ct_store_log counts;
+
+	if (ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	memset(image, 0, BYTES);
+	assert_int_equal(nvw_log_open_fd(dup(fd), "log", &reader), 0);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_STORE) {
+			assert_true(r.store.bytes <= 8 && r.store.off + r.store.bytes <= BYTES);
+			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
+		}
+	}
+	nvw_log_reader_close(reader);
+	close(fd);
+}
+
+static void a_store_of_any_size_is_stored_whole(void **state)
+{
+	for (unsigned bytes = 1; bytes <= 64; bytes++) {
+		for (unsigned off = 0; off < 70; off += 23) {
+			uint8_t wanted[BYTES] = {0}, found[BYTES];
+			FILE *const f = fopen(in_dir("log"), "w");
+
+			assert_non_null(f);
+			fprintf(f, "START|REGISTER_FILE;/pool;0x1000;0x100;0x0|STORE;0x%x;0x", 0x1000 + off);
+			for (unsigned i = bytes; i > 0; i--) {
+				wanted[off + i - 1] = (uint8_t)(i + 100);
+				fprintf(f, "%02x", i + 100);
+			}
+			fprintf(f, ";0x%x|STOP", bytes);
+			assert_int_equal(fclose(f), 0);
+			replay(found);
+			assert_memory_equal(found, wanted, BYTES);
+		}
+	}
+}
+
+/* Two mappings of parts of the file, the later part at the lower address. */
+static void a_mapping_of_a_part_of_the_file_begins_at_its_offset(void **state)
+{
+	static const char log[] =
+		"START|REGISTER_FILE;/pool;0x9000;0x40;0x40|REGISTER_FILE;/pool;0x1000;0x80;0x80|"
+		"STORE;0x9008;0x11;0x1|STORE;0x1010;0x22;0x1|STOP";
+	uint8_t wanted[BYTES] = {0}, found[BYTES];
+
+	wanted[0x48] = 0x11;
+	wanted[0x90] = 0x22;
+	write_file(in_dir("log"), log, strlen(log));
+	replay(found);
+	assert_memory_equal(found, wanted, BYTES);
+}
+
 /* ---- Named faults -------------------------------------------------------------------------------------------------- */
 
 static struct ct_result result;
@@ -463,6 +524,25 @@ static void a_checker_that_answers_otherwise_as_a_fork_is_executed(void **state)
 	assert_false(is_consistent(UNORDERED, path, CT_MODEL_X86));
 	assert_int_equal(result.states_failing, 1);
 	assert_true(result.executed);
+}
+
+/* As a fork it says no after twelve answers: what it had said before that is asked again. */
+static void a_checker_whose_forks_fail_late_is_asked_anew(void **state)
+{
+	char log[1024] = REGISTER, text[512];
+
+	for (unsigned i = 0; i < 4; i++) {
+		sprintf(log + strlen(log), "STORE;0x%x;0x1;0x8|", 0x1000 + 64 * i);
+	}
+	strcat(log, "FLUSH;0x1000;0x100|FENCE|STOP");
+	snprintf(text, sizeof text,
+		"#!/bin/sh\necho >>%s\nread parent </proc/$PPID/comm\n"
+		"test \"$parent\" = script && test $(wc -l <%s) -gt 12 && exit 1\nexit 0\n",
+		in_dir("pids"), in_dir("pids"));
+	assert_true(is_consistent(log, script("script", text), CT_MODEL_X86));
+	assert_true(result.executed);
+	assert_int_equal(result.states_distinct, 16);
+	assert_int_equal(unlink(in_dir("pids")), 0);
 }
 
 static unsigned still_running(void)
@@ -663,6 +743,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pmreorder_images_are_those_of_every_permutation_of_every_subset),
 		cmocka_unit_test(x86_images_are_every_prefix_of_every_line),
+		cmocka_unit_test(a_store_of_any_size_is_stored_whole),
+		cmocka_unit_test(a_mapping_of_a_part_of_the_file_begins_at_its_offset),
 		cmocka_unit_test(an_eviction_that_comes_before_the_flush_is_found_under_x86),
 		cmocka_unit_test(stores_that_are_flushed_and_fenced_in_order_raise_no_alarm),
 		cmocka_unit_test(two_stores_of_one_line_are_not_swapped),
@@ -671,6 +753,7 @@ int main(void)
 		cmocka_unit_test(what_a_checker_of_bash_executes_is_executed),
 		cmocka_unit_test(what_the_checker_finds_in_ld_preload_is_what_nvwave_found),
 		cmocka_unit_test(a_checker_that_answers_otherwise_as_a_fork_is_executed),
+		cmocka_unit_test(a_checker_whose_forks_fail_late_is_asked_anew),
 		cmocka_unit_test(what_a_checker_leaves_in_a_session_of_its_own_is_ended),
 		cmocka_unit_test(a_checker_may_print_what_it_likes),
 		cmocka_unit_test(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer),

@@ -492,6 +492,23 @@ static void under_eadr_nothing_waits_for_a_flush(void **state)
 	json_decref(o);
 }
 
+/* What the threads did in another order was not recorded. */
+static void a_verdict_on_threads_is_of_the_recorded_interleaving(void **state)
+{
+	static const char crash[] = "%s crash --exec='%s %s {} 3' --image=pool --check=true --states=50 %s";
+
+	clean();
+	assert_int_equal(run(crash, nvwave, subject, "threads", "--html=page"), 0);
+	assert_non_null(strstr(output, "states of this recorded interleaving of"));
+	assert_non_null(strstr(output, "other interleavings of the threads may leave other states"));
+	assert_int_equal(run("grep -q 'this recorded interleaving of [0-9]* threads' page"), 0);
+	assert_int_equal(run(crash, nvwave, subject, "threads", "--output-format=json >json"), 0);
+	assert_int_equal(run("grep -q '^  \"threads\": [2-9],' json"), 0);
+	assert_int_equal(run(crash, nvwave, subject, "persist", ""), 0);
+	assert_null(strstr(output, "interleaving"));
+	assert_non_null(strstr(output, "100 %: every one of them is accounted for"));
+}
+
 /* ---- Bad input -------------------------------------------------------------------------------------------------------- */
 
 static void programs_that_cannot_be_interposed_are_refused(void **state)
@@ -859,6 +876,7 @@ int main(void)
 		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
 		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
 		cmocka_unit_test(crash_tests_that_cannot_be_are_refused),
+		cmocka_unit_test(a_verdict_on_threads_is_of_the_recorded_interleaving),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

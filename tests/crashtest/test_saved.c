@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Saved findings come back as they were, or not at all; the log of a block device says what is owed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+#include <crashtest/finding.h>
+#include <crashtest/image.h>
+#include <crashtest/writes.h>
+
+enum { BYTES = 4096 };
+
+static char path[64];
+
+/* ---- Findings ---------------------------------------------------------------------------------------------------- */
+
+static size_t save(uint8_t *file, size_t room)
+{
+	static const struct ct_finding finding = {.text = "entry 7 is missing", .states = 1};
+	static uint8_t image[BYTES];
+	struct nvw_acks acks = {0};
+	json_t *const head = json_pack("{s:s, s:i}", "workload", "list", "seed", 1);
+
+	for (unsigned i = 0; i < BYTES; i++) {
+		image[i] = (uint8_t)(i * 7 ^ i >> 8);
+	}
+	assert_int_equal(nvw__acks_add(&acks, 3, 5), 0);
+	assert_int_equal(ct_finding_save(path, head, &finding, image, BYTES, &acks), 0);
+	json_decref(head);
+	nvw__acks_free(&acks);
+	FILE *const f = fopen(path, "rb");
+
+	assert_non_null(f);
+	const size_t n = fread(file, 1, room, f);
+
+	fclose(f);
+	return n;
+}
+
+static void load(const uint8_t *file, size_t n, int wanted)
+{
+	struct ct_saved saved;
+	FILE *const f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(file, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+	const int error = ct_saved_load(path, &saved);
+
+	if (error == 0) {
+		assert_int_equal(saved.bytes, BYTES);
+		assert_int_equal(nvw_acked_count(&saved.acks), 5);
+		ct_saved_free(&saved);
+	}
+	assert_int_equal(error, wanted);
+}
+
+/* A digit of the seed, an acknowledgement or a byte of the pool would be another finding. */
+static void a_finding_with_a_changed_byte_is_refused(void **state)
+{
+	static uint8_t file[3 * BYTES];
+	const size_t n = save(file, sizeof file);
+
+	load(file, n, 0);
+	for (size_t i = 0; i < n; i++) {
+		file[i] ^= 1;
+		load(file, n, i >= 8 && i < 12 ? NVW_E_VERSION : NVW_E_DAMAGED);
+		file[i] ^= 1;
+	}
+	load(file, n - 1, NVW_E_DAMAGED);
+}
+
+/* ---- Block devices -------------------------------------------------------------------------------------------------- */
+
+enum { WRITES = 4, HELD = 3 };
+
+/* Write n puts n + 1 into one word; the first HELD are acknowledged. */
+static int write_log(void)
+{
+	const struct nvw_log_info info = {.workload = CT_BLOCK_LOG, .pool_bytes = BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	const struct nvw_log_record site = {
+		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
+
+	assert_int_equal(nvw_log_append(w, &site), 0);
+	for (uint32_t i = 0; i < WRITES; i++) {
+		const struct nvw_log_record launch = {.kind = NVW_LOG_LAUNCH,
+			.time_ps = i,
+			.launch = {.kernel = i + 1, .group_size = 1, .work_items = 1, .name = "write"}};
+		const struct nvw_log_record store = {.kind = NVW_LOG_STORE,
+			.time_ps = i,
+			.store = {.site = 1, .kernel = i + 1, .bytes = 8, .off = 64, .value = i + 1}};
+		const struct nvw_log_record ack = {
+			.kind = NVW_LOG_ACK, .time_ps = i, .ack = {.first = i, .count = 1, .kernel = i + 1}};
+
+		assert_int_equal(nvw_log_append(w, &launch), 0);
+		assert_int_equal(nvw_log_append(w, &store), 0);
+		assert_int_equal(i < HELD ? nvw_log_append(w, &ack) : 0, 0);
+	}
+	assert_int_equal(nvw_log_close(w, WRITES), 0);
+	return fd;
+}
+
+/* What is said of a word that holds value, "" if nothing. */
+static const char *said_of(const struct ct_writes *writes, uint64_t value)
+{
+	static struct nvw_findings findings;
+	static const uint8_t zeroes[BYTES];
+	volatile uint32_t phase = 0;
+	struct nvw_acks acks = {0};
+	struct ct_image image;
+
+	assert_int_equal(nvw__acks_add(&acks, 0, HELD), 0);
+	assert_int_equal(ct_image_create(zeroes, BYTES, &image), 0);
+	assert_int_equal(ct_image_write(&image, 64, &value, 8), 0);
+	findings = (struct nvw_findings){0};
+	ct_writes_judge((void *)(uintptr_t)writes, &image, &acks, &findings, &phase);
+	ct_image_destroy(&image);
+	nvw__acks_free(&acks);
+	return findings.count ? findings.finding[0].text : "";
+}
+
+static void a_word_may_hold_its_last_acknowledged_version_or_a_later_one(void **state)
+{
+	static const uint8_t zeroes[BYTES];
+	static const char older[] = "write 2 was acknowledged, but a word of it is older";
+	const int fd = write_log();
+	struct ct_writes *writes;
+
+	if (ct_writes_create(fd, zeroes, BYTES, &writes)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	assert_int_equal(ct_writes_count(writes), WRITES);
+	assert_string_equal(said_of(writes, 4), "");
+	assert_string_equal(said_of(writes, 3), "");
+	assert_string_equal(said_of(writes, 2), older);
+	assert_string_equal(said_of(writes, 1), older);
+	assert_string_equal(said_of(writes, 0), older);
+	assert_string_equal(said_of(writes, 77), older);
+	ct_writes_destroy(writes);
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	snprintf(path, sizeof path, "/tmp/nvwave-saved-XXXXXX");
+	const int fd = mkstemp(path);
+
+	return fd < 0 || close(fd) ? -1 : unlink(path);
+}
+
+static int tear_down(void **state)
+{
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_finding_with_a_changed_byte_is_refused),
+		cmocka_unit_test(a_word_may_hold_its_last_acknowledged_version_or_a_later_one),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
