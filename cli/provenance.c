@@ -146,11 +146,13 @@ static json_t *changes(char *now, char *base)
 
 static json_t *describe_machine(const struct emu_config *machine)
 {
-	struct emu_config base;
+	struct emu_config base, compared = *machine;
 	char hash[17] = "";
 
 	describe_base(machine->name, &base);
-	char *const now = keys_text(machine), *const before = keys_text(&base);
+	/* The protocol is told apart: the command line or the workload's options may have chosen it. */
+	memcpy(compared.protocol, base.protocol, sizeof compared.protocol);
+	char *const now = keys_text(&compared), *const before = keys_text(&base);
 
 	if (now) {
 		snprintf(hash, sizeof hash, "%016llx", (unsigned long long)XXH64(now, strlen(now), 0));
