@@ -24,7 +24,7 @@ measure() {
 		grep -q "^$id $seed sim_time_ns " "$results" && continue
 		# shellcheck disable=SC2154
 		"$nvwave" run "$@" --seed="$seed" --output-format=json >"$run" || { cat "$run" >&2; exit 1; }
-		awk -v id="$id $seed" -F '[":, ]+' '$3 ~ /^-?[0-9.]+$/ { print id, $2, $3 }' "$run" >>"$results"
+		awk -v id="$id $seed" -F '[":, ]+' '$3 ~ /^-?[0-9]+[.]?[0-9]*$/ { print id, $2, $3 }' "$run" >>"$results"
 	done
 }
 
