@@ -514,13 +514,15 @@ static inline emu_time emu_later(emu_time a, emu_time b)
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy);
 static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	struct emu_interval *const end = r->busy + r->count;
 	emu_time start;
 
 	assert(t >= m->now); /* what has ended is forgotten */
-	if (!r->count || r->count == r->capacity || t < end[-1].from) {
+	if (!r->count || r->count == r->capacity || t < r->busy[r->count - 1].from) {
 		return emu_book_between(m, r, t, occupancy);
 	}
+
+	struct emu_interval *const end = r->busy + r->count;
+
 	start = t > end[-1].to ? t : end[-1].to;
 	if (start == end[-1].to) {
 		end[-1].to += occupancy;
