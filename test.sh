@@ -17,7 +17,7 @@ if [ $# -gt 0 ]; then
 fi
 . scripts/dependencies.sh
 
-install_dependencies clang clang-format fio mandoc
+install_dependencies clang clang-format libclang-rt-14-dev fio mandoc
 passed=0
 failed=0
 skipped=0
@@ -69,6 +69,13 @@ fi
 echo "== build-tsan"
 [ -f build-tsan/build.ninja ] || meson setup build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false -Dwerror=true >/dev/null
 if ninja -C build-tsan tests/test_host-readers >/dev/null && build-tsan/tests/test_host-readers; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+fi
+
+echo "== fuzz targets"
+if tests/fuzz/fuzz.sh; then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))
