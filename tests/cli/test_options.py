@@ -156,7 +156,7 @@ def quick(words, word):
     process = subprocess.Popen([nvwave] + words + [word], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=dict(os.environ, PATH="/nonexistent"))
     try:
-        out, err = process.communicate(timeout=0.3)
+        out, err = process.communicate(timeout=0.15)
         return process.returncode, out, err if "fio" not in words or "does nothing" in err else "", []
     except subprocess.TimeoutExpired:
         process.terminate()
