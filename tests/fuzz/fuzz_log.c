@@ -72,11 +72,48 @@ static size_t repair_file(const uint8_t *data, size_t size)
 	return size;
 }
 
+static void need(bool holds)
+{
+	if (!holds) {
+		abort();
+	}
+}
+
+/* What the reader promises of a record: its bytes are there and in the pool, its source place is known. */
+static void check(const struct nvw_log_info *info, const struct nvw_log_record *r, uint32_t *sites)
+{
+	static volatile uint8_t sum;
+
+	switch (r->kind) {
+	case NVW_LOG_SITE:
+		need(r->site.id == ++*sites && strlen(r->site.file) + strlen(r->site.function) <= BYTES_MAX);
+		break;
+	case NVW_LOG_STORE:
+		need(r->store.off + r->store.bytes <= info->pool_bytes && r->store.site <= *sites);
+		break;
+	case NVW_LOG_ISSUE:
+		need(r->issue.off + NVW_LOG_LINE_BYTES <= info->pool_bytes);
+		break;
+	case NVW_LOG_HOST:
+		need(r->host.off + r->host.bytes <= info->pool_bytes && r->host.bytes <= BYTES_MAX);
+		for (uint32_t i = 0; i < r->host.bytes; i++) {
+			sum = (uint8_t)(sum + r->host.data[i]);
+		}
+		break;
+	case NVW_LOG_FLUSH:
+		need(r->flush.off + r->flush.bytes <= info->pool_bytes && r->flush.site <= *sites);
+		break;
+	default:
+		break;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const unsigned choice = (unsigned)fuzz_take(&data, &size, 1);
 	struct nvw_log_reader *reader;
 	struct nvw_log_record record;
+	uint32_t sites = 0;
 
 	if (size > BYTES_MAX) {
 		return -1;
@@ -84,6 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size = choice & 1 ? repair_file(data, size) : make_file(data, size);
 	if (nvw_log_open(fuzz_file(file, size), &reader) == 0) {
 		while (nvw_log_next(reader, &record) == 1) {
+			check(nvw_log_info(reader), &record, &sites);
 		}
 		nvw_log_reader_close(reader);
 	}
