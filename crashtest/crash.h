@@ -198,7 +198,7 @@ struct ct_finding {
 struct ct_interval {
 	uint64_t time_ps;     /* of the instant that ends it */
 	double possible_log2; /* states that no earlier instant had; a bound unless exact */
-	uint32_t distinct, equal, unread;
+	uint32_t distinct, equal, unread, undecided;
 	bool exact, exhausted; /* exhausted: all of them are accounted for */
 };
 

@@ -233,7 +233,7 @@ static int note_kill(struct exploration *x, struct ct_worker *w)
 	w->killed = s->judged;
 	if (s->judged != 0 && w->kills >= CT_KILLS_MAX) {
 		ct_worker_note_undecided(
-			s, "its process was killed by SIGKILL again and again (was memory short?)");
+			s, &x->plan, "its process was killed by SIGKILL again and again (was memory short?)");
 		return pass_by(x, w);
 	}
 	if (s->judged != 0 && s->draw >= CT_DRAW_LEAF) {
@@ -261,7 +261,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
 	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		strncat(f.text, ", which is no answer", sizeof f.text - strlen(f.text) - 1);
-		ct_worker_note_undecided(s, f.text);
+		ct_worker_note_undecided(s, &x->plan, f.text);
 	} else {
 		s->failing++;
 		ct_groups_add(&s->groups, &f);

@@ -84,8 +84,9 @@ static void note_findings(struct range *r)
 	}
 }
 
-void ct_worker_note_undecided(struct ct_shared *s, const char *why)
+void ct_worker_note_undecided(struct ct_shared *s, const struct ct_plan *plan, const char *why)
 {
+	plan->interval[s->instant - 1].undecided++;
 	if (s->undecided++ == 0) {
 		snprintf(s->why_undecided, sizeof s->why_undecided, "%s", why);
 	}
@@ -157,7 +158,7 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	if (verdict == NVW_E_INCONSISTENT && !again) {
 		note_findings(r);
 	} else if (verdict == CT_NO_ANSWER && !again) {
-		ct_worker_note_undecided(s, nvw_error_message());
+		ct_worker_note_undecided(s, r->plan, nvw_error_message());
 	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
 		r->error = verdict;
 	}
@@ -347,9 +348,10 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (is_over(r)) {
 			return r->error;
 		}
-		r->here->exhausted = r->here->exhausted ||
-				     (m->instant >= r->first && ct_plan_exhausts(r->plan, m->instant) &&
-					     r->shared->symmetric == symmetric);
+		r->here->exhausted =
+			r->here->exhausted ||
+			(m->instant >= r->first && r->here->undecided == 0 &&
+				ct_plan_exhausts(r->plan, m->instant) && r->shared->symmetric == symmetric);
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;

@@ -64,7 +64,7 @@ struct ct_worker {
 _Noreturn void ct_worker_run(
 	const struct ct_exploration *e, const struct ct_plan *plan, struct ct_worker *worker);
 
-/* Counts a state without an answer. */
-void ct_worker_note_undecided(struct ct_shared *shared, const char *why);
+/* Counts a state of the instant without an answer. */
+void ct_worker_note_undecided(struct ct_shared *shared, const struct ct_plan *plan, const char *why);
 
 #endif

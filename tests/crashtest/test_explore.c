@@ -549,6 +549,7 @@ static void a_state_whose_workers_are_killed_again_and_again_is_undecided(void *
 	assert_int_equal(r.finding_count, 0);
 	assert_int_equal(r.states_failing, 0);
 	assert_int_equal(r.states_undecided, 1);
+	assert_int_equal(r.instants_exhausted, r.instants - 1);
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 	assert_false(ct_is_consistent(&r));
 	assert_string_equal(ct_verdict_name(&r), "undecided");
