@@ -219,3 +219,15 @@ bool nvw_option_given(const struct nvw_options *options, const char *name)
 {
 	return value_of(options, name, UINT32_MAX)->given;
 }
+
+bool nvw_option_changed(const struct nvw_options *options, const char *name)
+{
+	const struct value *const v = value_of(options, name, UINT32_MAX);
+	const struct nvw_option *const o = &options->table[v - options->values];
+	struct value standard = {0};
+
+	if (o->type == NVW_OPTION_STRING || !*o->value) {
+		return strcmp(v->text, o->value) != 0;
+	}
+	return parse(o, o->value, &standard) < 0 || standard.u64 != v->u64 || standard.real != v->real;
+}

@@ -53,6 +53,8 @@ bool nvw_option_bool(const struct nvw_options *options, const char *name);
 unsigned nvw_option_choice(const struct nvw_options *options, const char *name); /* index in choices */
 const char *nvw_option_string(const struct nvw_options *options, const char *name);
 bool nvw_option_given(const struct nvw_options *options, const char *name); /* by the user */
+/* Whether the value is another than the default. An option that has no effect may be refused then, but not otherwise. */
+bool nvw_option_changed(const struct nvw_options *options, const char *name);
 
 /* ---- Acknowledgements and findings ---------------------------------------------------------------- */
 

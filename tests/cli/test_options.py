@@ -196,6 +196,18 @@ def defaults(records):
     ok(not wrong, "every_default_that_help_displays_is_accepted", *wrong)
 
 
+def workload_defaults():
+    """The same of every workload, up to where the pool would be made: there the path is wrong, or no pool is needed."""
+    wrong = []
+    for r in json.loads(run(["list", "options", "--output-format=json"])[1]):
+        if r["default"]:
+            words = ["run", r["workload"], "--%s=%s" % (r["name"], r["default"]), "--pool=/nowhere/pool"]
+            err = run(words)[2]
+            if "/nowhere/pool" not in err and "needs no --pool" not in err:
+                wrong.append("nvwave %s: %s" % (shlex.join(words), err))
+    ok(not wrong, "every_default_of_a_workload_that_help_displays_is_accepted", *wrong)
+
+
 # ---- What results say of their making -----------------------------------------------------------------------------------
 
 def making():
@@ -250,8 +262,9 @@ prepare()
 records = json.loads(run(["list", "command-options", "--output-format=json"])[1])
 commands = list(dict.fromkeys(r["command"] for r in records))
 only = sys.argv[5:] or commands
-print("1..%d" % (len(only) + 4))
+print("1..%d" % (len(only) + 5))
 defaults(records)
+workload_defaults()
 making()
 hashes()
 pasted()

@@ -80,6 +80,12 @@ bool nvw_option_given(const struct nvw_options *o, const char *name)
 	return false;
 }
 
+/* Tests give no default explicitly. */
+bool nvw_option_changed(const struct nvw_options *o, const char *name)
+{
+	return nvw_option_given(o, name);
+}
+
 static const struct nvw_option *option(const struct nvw_options *o, const char *name)
 {
 	const struct nvw_option *row = o->table;

@@ -106,10 +106,6 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 	}
 	a->is_local = nvw_option_choice(given, "sharing") == 1;
 	if (!a->is_local) {
-		if (p->shape.local == NVW_SCOPE_WORKGROUP && nvw_option_given(given, "scope")) {
-			return nvw_fail(
-				NVW_E_USAGE, "--scope=local: the lock of all CUs needs --scope=global");
-		}
 		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
 	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
 		/* Within a CU, all see one L1, whatever they say. */

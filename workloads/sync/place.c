@@ -69,7 +69,7 @@ int sync_read_poll_options(const struct nvw_options *options, const struct sync_
 		.backoff_max = (uint32_t)most,
 	};
 	error = error ? error : sync_check_range("poll-gap", gap, 0, 1 << 20);
-	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_given(options, "backoff-max")) {
+	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
 		return nvw_fail(NVW_E_USAGE,
 			"--backoff-max is of --backoff=exponential; a linear one begins anew after 25 polls");
 	}
