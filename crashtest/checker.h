@@ -35,9 +35,8 @@ struct ct_checker {
 
 /* What the processes that judge know of each other. */
 struct ct_checker_shared {
-	volatile uint32_t
-		differs; /* a fork answered otherwise than the command when it is executed: no more forks */
-	volatile uint32_t relied; /* answers of forks were taken without that comparison */
+	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
+	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
 };
 
 /* One of command and library_path is given; strings stay the caller's. NVW_E_USAGE if the object is none. */

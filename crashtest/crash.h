@@ -230,8 +230,9 @@ struct ct_result {
 	/* The image as the program leaves it, without any crash, fails (finding[0] says how) or gets no answer: nothing else was
 	 * tested. */
 	bool without_crash;
-	uint64_t
-		threads; /* of a program that was recorded: that stored to the file, in this interleaving; 0: not known */
+	/* Of a program that was recorded: to whom its stores belong, in this interleaving. 0: not known. Without nvwave-cc what
+	 * another thread flushes is that one's. */
+	uint64_t threads;
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
 	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
