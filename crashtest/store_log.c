@@ -251,7 +251,11 @@ static int store(struct converter *c, const struct operation *o)
 	error = error ? error : number(c, &o->field[1], &address);
 	error = error ? error : number(c, &o->field[3], &bytes);
 	if (!error && (bytes == 0 || bytes > STORE_BYTES_MAX)) {
-		error = damaged(c, o->field[3].text, "a size from 1 to 1000");
+		char range[64];
+
+		snprintf(range, sizeof range, "a size from 0x1 to 0x%x (%d bytes)", STORE_BYTES_MAX,
+			STORE_BYTES_MAX);
+		error = damaged(c, o->field[3].text, range);
 	}
 	error = error ? error : value_of(c, &o->field[2], bytes, value);
 	error = error ? error : locate(c, &o->field[1], address, bytes, &off, &ours);

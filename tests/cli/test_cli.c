@@ -726,6 +726,29 @@ static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 	expect(words, 0, "CONSISTENT", "");
 }
 
+static void a_refused_store_says_the_real_limit(void **state)
+{
+	static const char command[] =
+		"crash --store-log=%s/a.log --image=%s/image --check=true --model=pmreorder --states=4";
+	static char log[3 * 4096];
+	char value[2 * 4096 + 1];
+
+	memset(value, '1', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	memset(log, 'x', 4096);
+	write_text("image", log);
+	snprintf(log, sizeof log,
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1001|STOP", value);
+	write_text("a.log", log);
+	expect_in_dir(command, 2, "", "expected a size from 0x1 to 0x1000 (4096 bytes), found \"0x1001");
+	snprintf(log, sizeof log,
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1000|STOP", value);
+	write_text("a.log", log);
+	expect_in_dir(command, 0, "1 stores", "");
+	remove_file("a.log");
+	remove_file("image");
+}
+
 static void logs_are_written_and_dumped(void **state)
 {
 	expect_in_dir("run kv --count=20 --log=%s/a.nvl", 0, "", "");
@@ -810,6 +833,7 @@ int main(void)
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
 		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),
+		cmocka_unit_test(a_refused_store_says_the_real_limit),
 		cmocka_unit_test(logs_are_written_and_dumped),
 		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
 	};
