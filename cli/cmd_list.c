@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "core/units.h"
 #include "options.h"
+#include "protocol_tables.h"
 #include "registry.h"
 #include "session.h"
 
@@ -209,9 +210,13 @@ int cmd_list(int argc, char **argv)
 	int r = cli_options_parse(&o, false, argc, argv);
 
 	if (r == 0 && cli_given(&o, CLI_help)) {
-		puts("nvwave list workloads|machines|protocols|mutations|models|stats|options|command-options [options]\n\n"
-		     "Lists what there is: options are those of workloads, command-options those of the commands.\n");
+		puts("nvwave list workloads|machines|protocols|mutations|models|stats|options|command-options [options]\n"
+		     "nvwave list protocols NAME [options]\n\n"
+		     "Lists what there is: options are those of workloads, command-options those of the commands.\n"
+		     "With the name of a protocol, prints its tables: instructions, and the states of lines in L1s and L2.\n");
 		cli_options_help("list");
+	} else if (r == 0 && o.argument_count == 2 && !strcmp(o.argument[0], "protocols")) {
+		r = protocol_tables_print(o.argument[1], cli_json(&o));
 	} else if (r == 0 && o.argument_count != 1) {
 		r = o.argument_count ?
 			    cli_options_surplus(&o, o.argument[1]) :

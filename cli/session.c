@@ -39,8 +39,7 @@ int cli_fail(void)
 
 /* ---- The machine --------------------------------------------------------------------------- */
 
-/* Whether there is a protocol of that name. */
-static int find_protocol(const char *name)
+int cli_find_protocol(const char *name)
 {
 	const char *names[65], *citation, *summary, *near;
 	unsigned n = 0;
@@ -67,7 +66,7 @@ static int take_protocol(struct cli_session *s, const char *value)
 	if (s->each_protocol) {
 		return 0;
 	}
-	r = find_protocol(value);
+	r = cli_find_protocol(value);
 	if (r == 0) {
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
 	}
@@ -216,7 +215,7 @@ static int choose_protocol(struct cli_session *s)
 {
 	const struct nvw_asked asked = asked_by(s);
 	const char *implied = asked.protocol;
-	int r = find_protocol(s->config.protocol);
+	int r = cli_find_protocol(s->config.protocol);
 
 	if (r < 0) {
 		return nvw_fail(NVW_E_CONFIG, "%s: gpu.protocol: %s", s->config.name, nvw_error_message());

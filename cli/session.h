@@ -36,6 +36,8 @@ NVW_CHECKED int cli_session_begin(
 	struct cli_session *session, enum cli_subject subject, int argc, char **argv);
 void cli_session_end(struct cli_session *session);
 
+/* NVW_E_USAGE if there is no coherence protocol of that name. */
+NVW_CHECKED int cli_find_protocol(const char *name);
 /* Whether the workload with these options is right under the protocol; if not, the message names those that could be. */
 NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char *protocol);
 

@@ -174,4 +174,38 @@ enum emu_scopes emu_protocol_scopes(const char *protocol);
 /* Whether programs that ask this of scopes are right under the protocol; false for a name that none has. */
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked);
 
+/* ---- A protocol's tables as texts -------------------------------------------------------------------- */
+
+enum emu_grid { EMU_GRID_L1, EMU_GRID_L2 };
+
+/* An event or an action: its short name in the grids, and what it says. */
+struct emu_protocol_word {
+	const char *name, *text;
+};
+
+enum { EMU_CELL_ACTIONS = 3, EMU_ROW_ACTIONS = 8 };
+
+struct emu_protocol_cell {
+	const char *actions[EMU_CELL_ACTIONS]; /* short names, in order; NULL ends */
+	const char *next;                      /* state */
+};
+
+/* Lists of names, with commas between them, or "any"; empty where a column means nothing (kernel begin and end). */
+struct emu_protocol_row {
+	char instructions[128], orders[64], scopes[128], places[64];
+	const char *actions[EMU_ROW_ACTIONS]; /* as the papers name them, in order; NULL ends */
+};
+
+/* State i of a grid; NULL past the last, and for a protocol that does not exist. */
+const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigned i);
+/* Event i of a grid; NULL past the last. */
+const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned i);
+/* Action i of those that grids can name; NULL past the last. */
+const struct emu_protocol_word *emu_protocol_line_action(unsigned i);
+/* What the grid does about the event in the state. False if it cannot happen. */
+bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state, unsigned event,
+	struct emu_protocol_cell *ret_cell);
+/* Row i of the instructions, then what kernels do when they begin and end. False past the last. */
+bool emu_protocol_row(const char *protocol, unsigned i, struct emu_protocol_row *ret_row);
+
 #endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A protocol's tables as texts: what nvwave list prints. */
+#include "protocol.h"
+
+#include <stdio.h>
+
+#define X(name, text) {#name, text},
+static const struct emu_protocol_word l1_events[] = {COH_L1_EVENTS(X)}, l2_events[] = {COH_L2_EVENTS(X)},
+				      line_actions[] = {COH_LINE_ACTIONS(X)};
+#undef X
+
+static const struct {
+	unsigned events;
+	const struct emu_protocol_word *event;
+} grids[] = {
+	[EMU_GRID_L1] = {COH_L1_EVENT_COUNT, l1_events},
+	[EMU_GRID_L2] = {COH_L2_EVENT_COUNT, l2_events},
+};
+
+_Static_assert((int)EMU_ROW_ACTIONS == (int)COH_STEPS_MAX, "a row is shown whole");
+_Static_assert(EMU_CELL_ACTIONS == sizeof((struct coh_cell){0}.actions) / sizeof(coh_line_action),
+	"a cell is shown whole");
+
+/* ---- Grids --------------------------------------------------------------------------------- */
+
+const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigned state)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+	const bool is_l1 = grid == EMU_GRID_L1;
+
+	if (!p || state >= (is_l1 ? p->l1_state_count : p->l2_state_count)) {
+		return NULL;
+	}
+	return is_l1 ? p->l1_states[state] : p->l2_states[state];
+}
+
+const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned event)
+{
+	return event < grids[grid].events ? &grids[grid].event[event] : NULL;
+}
+
+const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
+{
+	return i < sizeof line_actions / sizeof *line_actions ? &line_actions[i] : NULL;
+}
+
+/* The short name of an action of the grids. */
+static const char *short_name(coh_line_action action)
+{
+	const char *const text = coh_line_action_name(action);
+
+	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
+		if (strcmp(line_actions[i].text, text) == 0) {
+			return line_actions[i].name;
+		}
+	}
+	return text;
+}
+
+bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state, unsigned event,
+	struct emu_protocol_cell *ret_cell)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+	const struct coh_cell *cell;
+
+	*ret_cell = (struct emu_protocol_cell){0};
+	if (!emu_protocol_state(protocol, grid, state) || event >= grids[grid].events) {
+		return false;
+	}
+	cell = &(grid == EMU_GRID_L1 ? p->l1 : p->l2)[state * grids[grid].events + event];
+	if (!cell->possible) {
+		return false;
+	}
+	for (unsigned i = 0; i < sizeof cell->actions / sizeof *cell->actions && cell->actions[i]; i++) {
+		ret_cell->actions[i] = short_name(cell->actions[i]);
+	}
+	ret_cell->next = emu_protocol_state(protocol, grid, cell->next);
+	return true;
+}
+
+/* ---- Instructions -------------------------------------------------------------------------- */
+
+#define X(name, text) text,
+static const char *const instructions[] = {COH_INSTRUCTIONS(X) NULL};
+#undef X
+static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", NULL};
+static const char *const scopes[] = {
+	"work-item", "work-group", "agent", "system", "remote agent", "remote system", NULL};
+static const char *const places[] = {"local L1", "beside", "L2", "another L1", NULL};
+
+/* The names of the bits, with commas between them; "any" for all of them and for none. */
+static void spell(char *to, size_t room, const char *const *names, uint32_t bits)
+{
+	unsigned count = 0;
+
+	while (names[count]) {
+		count++;
+	}
+	bits &= (1u << count) - 1;
+	*to = 0;
+	if (bits == 0 || bits == (1u << count) - 1) {
+		snprintf(to, room, "any");
+		return;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if (bits >> i & 1) {
+			snprintf(to + strlen(to), room - strlen(to), "%s%s", *to ? ", " : "", names[i]);
+		}
+	}
+}
+
+static void spell_steps(struct emu_protocol_row *row, const coh_action *steps)
+{
+	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
+		row->actions[i] = coh_action_name(steps[i]);
+	}
+}
+
+/* What belongs to no instruction, behind the rows that do. */
+static bool describe_other(const struct coh_protocol *p, unsigned i, struct emu_protocol_row *ret_row)
+{
+	const struct {
+		const char *name;
+		const coh_action *steps;
+	} others[] = {
+		{"kernel begin", p->kernel_begin},
+		{"kernel end", p->kernel_end},
+		{"work-group barrier", p->group_barrier},
+	};
+
+	for (unsigned k = 0; k < sizeof others / sizeof *others; k++) {
+		if (others[k].steps[0] && i-- == 0) {
+			snprintf(ret_row->instructions, sizeof ret_row->instructions, "%s", others[k].name);
+			spell_steps(ret_row, others[k].steps);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool emu_protocol_row(const char *protocol, unsigned i, struct emu_protocol_row *ret_row)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+	const struct coh_row *row;
+
+	*ret_row = (struct emu_protocol_row){0};
+	if (!p) {
+		return false;
+	}
+	for (row = p->rows; row->instructions && i; row++) {
+		i--;
+	}
+	if (!row->instructions) {
+		return describe_other(p, i, ret_row);
+	}
+	spell(ret_row->instructions, sizeof ret_row->instructions, instructions, row->instructions);
+	spell(ret_row->orders, sizeof ret_row->orders, orders, row->orders);
+	spell(ret_row->scopes, sizeof ret_row->scopes, scopes, row->where);
+	spell(ret_row->places, sizeof ret_row->places, places, row->where >> COH_PLACE_SHIFT);
+	spell_steps(ret_row, row->steps);
+	return true;
+}

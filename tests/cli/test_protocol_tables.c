@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave list protocols NAME: the printed tables against rows typed in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "command.h"
+
+static int begin(void **state)
+{
+	return command_begin() ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	command_end();
+	return 0;
+}
+
+/* gope18 3, of the L1s: hits, write-combining stores, and what leaves. */
+static const char vi_l1[] =
+	"Lines of an L1\n"
+	"state  LOAD_HIT  LOAD_MISS  STORE       FLUSH       PERSIST     INVALIDATE  EVICT       RECALL\n"
+	"I      -         fetch      note_dirty  -> I        -> I        -> I        drop        drop\n"
+	"                 -> V       -> D                                            -> I        -> I\n"
+	"V      -> V      fetch      note_dirty  -> V        -> V        drop_clean  drop        drop\n"
+	"                 -> V       -> D                                -> I        -> I        -> I\n"
+	"D      -> D      fetch      -> D        write_back  write_back  drop_clean  write_back  write_back\n"
+	"                 -> D                   -> V        -> V        -> D        drop        drop\n"
+	"                                                                            -> I        -> I\n"
+	"\n";
+
+static void the_grid_of_an_l1_is_printed_with_events_as_columns(void **state)
+{
+	command_expect("list protocols vi", 0, vi_l1, "");
+}
+
+/* The L2 of vi has no registrations, so it has no columns for them; that of dd has no atomics. */
+static void events_that_a_protocol_never_meets_have_no_column(void **state)
+{
+	command_expect("list protocols vi", 0,
+		"state  READ_HIT  READ_MISS  WRITE       ATOMIC      FLUSH       EVICT\n", "");
+	command_expect("list protocols dd", 0,
+		"state  READ_HIT  READ_MISS  WRITE       FLUSH       EVICT       REGISTER  RETURN\n", "");
+	command_expect("list protocols dd", 0, "R      -         -          -           -           -", "");
+}
+
+/* alsop16 Table 3, hLRC, and gope18 3 with the S-FIFO of the L2. */
+static void instructions_are_printed_with_the_actions_of_the_papers(void **state)
+{
+	command_expect("list protocols vi", 0,
+		"atomic store          release           system, remote system                       any    "
+		"flush local L1; flush L2; ST x at L2\n",
+		"");
+	command_expect("list protocols hlrc", 0,
+		"atomic RMW            any    any    L2, another L1    "
+		"registration and data to the requesting L1; RMW x at L1; invalidate local L1\n",
+		"");
+	command_expect("list protocols hlrc", 0,
+		"kernel end                                            flush local L1\n", "");
+}
+
+/* Member of the event in the state's row. */
+static const json_t *cell(const json_t *grid, const char *name, const char *event)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(grid, i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "state")), name) == 0) {
+			return json_object_get(row, event);
+		}
+	}
+	return NULL;
+}
+
+static void the_json_has_the_cells_and_null_for_what_cannot_happen(void **state)
+{
+	json_t *const p =
+		json_loads(command_run("list protocols denovo-b --output-format=json")->out, 0, NULL);
+	json_t *const wanted =
+		json_pack("{s:[s,s], s:s}", "actions", "register", "write_through", "next", "R");
+	const json_t *const l1 = json_object_get(p, "l1");
+
+	assert_non_null(p);
+	assert_int_equal(json_array_size(l1), 4);
+	assert_true(json_equal(cell(l1, "D", "PERSIST"), wanted));
+	assert_true(json_is_null(cell(l1, "I", "LOAD_HIT")));
+	assert_true(json_is_null(cell(json_object_get(p, "l2"), "I", "ATOMIC")));
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(json_object_get(p, "instructions"), 0), "instruction")),
+		"load, read-only load");
+	json_decref(wanted);
+	json_decref(p);
+}
+
+static void every_listed_protocol_has_tables_and_no_other_has(void **state)
+{
+	static const char *const names[] = {
+		"gd", "gh", "rsp", "denovo-b", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+	char words[64];
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		strcat(strcpy(words, "list protocols "), names[i]);
+		command_expect(words, 0, "Lines of the L2\nstate  READ_HIT", "");
+	}
+	command_expect("list protocols vu", 2, "", "there is no coherence protocol vu; did you mean vi?");
+	command_expect("list protocols vi gd", 2, "", "\"vi\" is one argument too many");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_grid_of_an_l1_is_printed_with_events_as_columns),
+		cmocka_unit_test(events_that_a_protocol_never_meets_have_no_column),
+		cmocka_unit_test(instructions_are_printed_with_the_actions_of_the_papers),
+		cmocka_unit_test(the_json_has_the_cells_and_null_for_what_cannot_happen),
+		cmocka_unit_test(every_listed_protocol_has_tables_and_no_other_has),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
