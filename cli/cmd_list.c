@@ -81,10 +81,14 @@ static void list_models(struct table *t)
 	t->columns[0] = "name";
 	t->columns[1] = "source";
 	t->columns[2] = "axioms";
-	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
+	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
 		const struct ct_model_info *const model = ct_model_info(i);
 		const char *name;
 		char axioms[256] = "";
+
+		if (model->replays) {
+			continue; /* mode observed */
+		}
 
 		for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
 			if (model->axioms >> k & 1) {

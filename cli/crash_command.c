@@ -34,9 +34,7 @@ static void take_mode(const struct cli_options *given, struct ct_options *o)
 		return;
 	}
 	o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
-	for (enum ct_model i = CT_MODEL_STRICT; i < CT_MODEL_COUNT; i++) {
-		o->model = strcmp(cli_text(given, CLI_model), ct_model_info(i)->name) ? o->model : i;
-	}
+	ct_model_find(cli_text(given, CLI_model), &o->model);
 }
 
 int crash_request_from(const struct cli_options *given, struct crash_request *ret)

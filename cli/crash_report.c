@@ -210,7 +210,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 	fprintf(to, "    %s %s%s, first at ", grouped(f->states, a), r->mode == CT_KILL ? "kill" : "state",
 		f->states == 1 ? "" : "s");
-	if (r->model >= CT_MODEL_X86) {
+	if (ct_model_has_threads(r->model)) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
 		print_time(to, f->first_time_ps);

@@ -61,7 +61,7 @@ static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_rol
 
 static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
-	if (r->model >= CT_MODEL_X86) {
+	if (ct_model_has_threads(r->model)) {
 		fprintf(to, "thread %llu", (ull)m->work_item);
 	} else {
 		fprintf(to, "work-item %llu, group %llu", (ull)m->work_item, (ull)m->group);

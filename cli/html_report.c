@@ -97,8 +97,8 @@ static void coverage(FILE *f, const struct ct_result *r)
 	fputs("</div>", f);
 	if (r->mode != CT_KILL) {
 		fprintf(f, "<p class=\"soft\">%llu stores, %llu %s", (ull)r->stores, (ull)r->barriers,
-			r->model >= CT_MODEL_X86 ? "fences" : "barriers");
-		if (r->model < CT_MODEL_X86) {
+			ct_model_has_threads(r->model) ? "fences" : "barriers");
+		if (!ct_model_has_threads(r->model)) {
 			fprintf(f, ", %llu acknowledged operations in ", (ull)r->acks);
 			html_time(f, r->sim_time_ps);
 			fputs(" of simulated time", f);

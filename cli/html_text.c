@@ -44,7 +44,7 @@ void html_time(FILE *to, uint64_t ps)
 
 void html_moment(FILE *to, const struct ct_result *r, uint64_t ps)
 {
-	if (r->model >= CT_MODEL_X86) {
+	if (ct_model_has_threads(r->model)) {
 		fprintf(to, "operation %llu", (unsigned long long)(ps / 1000));
 	} else {
 		html_time(to, ps);

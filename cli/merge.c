@@ -216,11 +216,8 @@ static void complete(struct merge *m)
 	const json_t *const o = m->first;
 
 	r->mode = strcmp(text_of(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
-	for (enum ct_model i = CT_MODEL_OBSERVED; i < CT_MODEL_COUNT; i++) {
-		r->model =
-			r->mode == CT_PERMITTED && strcmp(text_of(o, "model"), ct_model_info(i)->name) == 0 ?
-				i :
-				r->model;
+	if (r->mode == CT_PERMITTED) {
+		ct_model_find(text_of(o, "model"), &r->model);
 	}
 	r->stores = number_of(o, "stores");
 	r->barriers = number_of(o, "barriers");

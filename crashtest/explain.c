@@ -251,10 +251,10 @@ static void count_units(struct explanation *x)
 			k++) {
 			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
 			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
-			const uint64_t now = x->levels[i] ?
-						     c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
-					     x->medium.rules.model == CT_MODEL_BUFFERED ? c->base[k] :
-											  before;
+			const uint64_t now =
+				x->levels[i] ? c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
+				ct_model_info(x->medium.rules.model)->levels == CT_GRAPH ? c->base[k] :
+											   before;
 
 			if (c->words == 1 || now != last[k] || x->early[i]) {
 				f->unit[f->unit_count++] = (struct ct_unit){
@@ -311,7 +311,7 @@ static bool stores_to(
 		}
 		before = now;
 	}
-	return x->medium.rules.model != CT_MODEL_X86;
+	return !(ct_model_info(x->medium.rules.model)->axioms & CT_A(LINE));
 }
 
 /* Stores of the versions after so many, up to a level. */
@@ -488,10 +488,10 @@ static int name_stores(struct explanation *x)
 	}
 	add_in_flight(x, &s, &durable, &lost);
 	ct_medium_apply(&x->medium, x->levels);
-	if (x->medium.rules.model == CT_MODEL_EADR) {
+	if ((ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
 		add_newest(&s, &durable);
 	}
-	if (durable.count == 0 || x->medium.rules.model == CT_MODEL_EADR) {
+	if (durable.count == 0 || (ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
 		add_pointers(x, &s, &durable);
 		add_around(x, &s, &durable);
 	}

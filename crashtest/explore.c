@@ -562,7 +562,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
 	}
 	memset(ret_result, 0, sizeof *ret_result);
-	ret_result->mode = e->rules.model == CT_MODEL_OBSERVED ? CT_OBSERVED : CT_PERMITTED;
+	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;
 	x->e = e;
 	x->result = ret_result;

@@ -367,8 +367,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 	o->states = o->states ? o->states : f->command || blocks ? 20000 : 1 << 20;
 	const int error = ct_options_complete(NULL, o);
 
-	if (!error && (o->model == CT_MODEL_X86 || o->model == CT_MODEL_PMREORDER) == blocks &&
-		o->model != CT_MODEL_EADR) {
+	if (!error && !(blocks ? ct_model_info(o->model)->of_runs : ct_model_info(o->model)->of_programs)) {
 		return nvw_fail(NVW_E_USAGE,
 			blocks ? "--model: the log of a block device is explored under strict, epoch, "
 				 "buffered-epoch or eadr, not %s" :

@@ -82,7 +82,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes",
 				    (unsigned long long)b->bytes);
 
-	if (!error && rules->model == CT_MODEL_OBSERVED) {
+	if (!error && ct_model_info(rules->model)->replays) {
 		error = compare_final(b, final);
 	}
 	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
@@ -149,7 +149,8 @@ int ct_run_logged(
 /* Defaults, and what cannot be. */
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
-	if (subject != NULL && o->mode == CT_PERMITTED && o->model > CT_MODEL_EADR) {
+	if (subject != NULL && o->mode == CT_PERMITTED && !ct_model_info(o->model)->of_runs &&
+		o->model != CT_MODEL_OBSERVED) {
 		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)",
 			ct_model_info(o->model)->name);
 	}

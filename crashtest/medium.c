@@ -124,7 +124,7 @@ static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_
 /* Buffered epoch persistency keeps every store, also one that changes nothing: it may order others. */
 static bool keeps_all(const struct ct_medium *m)
 {
-	return m->rules.model == CT_MODEL_BUFFERED;
+	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
 static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
@@ -350,7 +350,8 @@ int ct_medium_next(struct ct_medium *m)
 	}
 	m->at_end = true;
 	/* pmreorder looks at fences alone. */
-	return m->changed && m->record >= m->first_record && m->rules.model != CT_MODEL_PMREORDER ?
+	return m->changed && m->record >= m->first_record &&
+			       !(ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL)) ?
 		       arrive(m) :
 		       0;
 }
@@ -395,15 +396,16 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 	const struct ct_rules *rules, struct ct_medium *ret_medium)
 {
 	struct ct_medium m = {.rules = *rules, .first_record = first_record};
+	const uint32_t axioms = ct_model_info(rules->model)->axioms;
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &m.reader);
 
 	if (error) {
 		return error;
 	}
-	m.unit_bytes = rules->model == CT_MODEL_X86 ? 64 :
-		       rules->unit_bytes            ? rules->unit_bytes :
-						      nvw_log_info(m.reader)->atomicity;
-	m.joins = (rules->model == CT_MODEL_X86 || rules->model == CT_MODEL_EADR) &&
+	m.unit_bytes = axioms & CT_A(LINE) ? 64 :
+		       rules->unit_bytes   ? rules->unit_bytes :
+					     nvw_log_info(m.reader)->atomicity;
+	m.joins = (axioms & (CT_A(LINE) | CT_A(AT_ONCE))) &&
 		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 &&
 		  nvw_log_info(m.reader)->atomicity == 64;
 	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {

@@ -1,18 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of models and axioms. See model.h. */
 #include <stddef.h>
+#include <string.h>
 
-#include "model.h"
+#include "models/models.h"
+
+static const struct ct_model_rules *const models[] = {
+#define MACHINE_MODEL(id, symbol, name) &ct_model_##symbol,
+#define STATE_MODEL(id, symbol, name)   &ct_model_##symbol,
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+};
 
 const struct ct_model_info *ct_model_info(enum ct_model model)
 {
-	static const struct ct_model_info models[] = {
-#define X(id, name, who, axioms) [CT_MODEL_##id] = {name, who, axioms},
-		CT_MODELS(X)
-#undef X
-	};
+	return &models[model]->info;
+}
 
-	return &models[model];
+const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model)
+{
+	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
+		if (strcmp(models[i]->info.name, name) == 0) {
+			*ret_model = i;
+			return &models[i]->info;
+		}
+	}
+	return NULL;
+}
+
+bool ct_model_has_threads(enum ct_model model)
+{
+	return ct_model_info(model)->of_programs && !ct_model_info(model)->of_runs;
 }
 
 const char *ct_axiom_text(unsigned i, const char **ret_name)

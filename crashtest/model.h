@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which crash states there are: the models, each a handful of axioms. An axiom says of two events which must be
- * durable first, or what is durable at all; a state is permitted if it breaks none.
- *
- *	MODEL(id, name, who has it, axioms)
+ * durable first, or what is durable at all; a state is permitted if it breaks none. A model is a file in models/ and a
+ * line in emu/persist/models.def.
  *
  * "Before" between stores is order of visibility (coherence order on one word). Where a model does not order two
  * stores, they persist in any order: a cache may evict a line early, or never.
@@ -11,6 +10,7 @@
 #ifndef CRASHTEST_MODEL_H
 #define CRASHTEST_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* clang-format off */
@@ -39,34 +39,40 @@ enum ct_axiom {
 };
 #define CT_A(id) (UINT32_C(1) << CT_AXIOM_##id)
 
-#define CT_MODELS(X)                                                                                        \
-	X(OBSERVED, "observed", "the logged run's own timing", CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST))      \
-	X(STRICT, "strict", "strict persistency (gope18 2)",                                                \
-		CT_A(VISIBILITY) | CT_A(COMPLETION) | CT_A(HOST))                                           \
-	X(EPOCH, "epoch", "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",     \
-		CT_A(WORD) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) |         \
-			CT_A(HOST))                                                                         \
-	X(BUFFERED, "buffered-epoch",                                                                       \
-		"buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",           \
-		CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) | CT_A(DRAIN) | \
-			CT_A(HOST))                                                                         \
-	X(EADR, "eadr", "any model, with caches inside the persistence domain", CT_A(AT_ONCE) | CT_A(HOST)) \
-	X(X86, "x86", "a program with flushes and fences; lines may be evicted at any time",                \
-		CT_A(LINE) | CT_A(FENCE) | CT_A(ORDERED) | CT_A(HOST))                                      \
-	X(PMREORDER, "pmreorder", "the full engine of pmreorder", CT_A(INTERVAL) | CT_A(HOST))
-
 enum ct_model {
-#define X(id, name, who, axioms) CT_MODEL_##id,
-	CT_MODELS(X)
-#undef X
-		CT_MODEL_COUNT
+#define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
+#define STATE_MODEL(id, symbol, name)   CT_MODEL_##id,
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+	CT_MODEL_COUNT
+};
+
+/* Which levels of an instant's cells go together (states.h). */
+enum ct_levels {
+	CT_FREE,  /* all combinations */
+	CT_CHAIN, /* the stores up to one of them */
+	CT_GRAPH /* downward-closed sets of the persist order; every store is kept, and acknowledgements follow from them */
 };
 
 struct ct_model_info {
 	const char *name, *who;
 	uint32_t axioms; /* bits of enum ct_axiom */
+	enum ct_levels levels;
+	bool replays;           /* the log's own write-backs: mode observed */
+	bool of_runs;           /* for what a workload's run leaves */
+	bool of_programs;       /* for a host program's store log */
+	bool counts_work_items; /* states may be told apart by what each work-item's stores do: --symmetric */
+	bool bounds_reads;      /* a tree over what recovery and check look at covers an instant's states */
+	bool cuts_apart;        /* an acknowledgement makes all states new: work may be divided there */
 };
 const struct ct_model_info *ct_model_info(enum ct_model model);
+
+/* The model of that name, or NULL. */
+const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model);
+
+/* Its logs have threads and fences alone, no work-items and barriers. */
+bool ct_model_has_threads(enum ct_model model);
 
 /* Text of axiom number i (bit i), NULL beyond the last. */
 const char *ct_axiom_text(unsigned i, const char **ret_name);

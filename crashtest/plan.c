@@ -104,7 +104,7 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 /* Under buffered epoch persistency a state may take acknowledgements back; logs of the host have none. */
 bool ct_plan_cuts_apart(const struct ct_rules *rules)
 {
-	return rules->model != CT_MODEL_BUFFERED && rules->model < CT_MODEL_X86;
+	return ct_model_info(rules->model)->cuts_apart;
 }
 
 /* Where the work may be divided: where an acknowledgement makes all states new, so that none is on both sides. The models

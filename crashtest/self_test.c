@@ -51,10 +51,10 @@ static int choose_way(const char *way, struct ct_options *o)
 		return 0;
 	}
 	o->mode = CT_PERMITTED;
-	for (o->model = CT_MODEL_STRICT; o->model <= CT_MODEL_EADR; o->model++) {
-		if (strcmp(way, ct_model_info(o->model)->name) == 0) {
-			return 0;
-		}
+	const struct ct_model_info *const model = ct_model_find(way, &o->model);
+
+	if (model && model->of_runs) {
+		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
 		"a mutation is found by \"%s\": expected kill, observed or a persistency model", way);

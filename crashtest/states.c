@@ -6,11 +6,9 @@
 
 #include "states.h"
 
-enum kind { FREE, CHAIN, GRAPH };
-
-static enum kind kind_of(const struct ct_medium *m)
+static enum ct_levels kind_of(const struct ct_medium *m)
 {
-	return m->rules.model == CT_MODEL_STRICT ? CHAIN : m->rules.model == CT_MODEL_BUFFERED ? GRAPH : FREE;
+	return ct_model_info(m->rules.model)->levels;
 }
 
 /* ---- free -------------------------------------------------------------------------------------------------- */
@@ -389,16 +387,16 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 	struct ct_count n = {0};
 
 	switch (kind_of(m)) {
-	case FREE:
+	case CT_FREE:
 		free_count(m, &n);
 		break;
-	case CHAIN:
+	case CT_CHAIN:
 		n.log2 = log2((double)chain_length(m) + 1);
 		n.old_log2 = m->obliged ? -1 : log2((double)chain_old(m) + 1);
 		n.exact = true;
 		n.fresh = chain_length(m) + 1 - (m->obliged ? 0 : chain_old(m) + 1);
 		break;
-	case GRAPH:
+	case CT_GRAPH:
 		graph_count(m, &n);
 		break;
 	}
@@ -410,13 +408,13 @@ uint64_t ct_states_numbers(const struct ct_medium *m)
 {
 	struct ct_count n;
 
-	if (kind_of(m) == CHAIN) {
+	if (kind_of(m) == CT_CHAIN) {
 		return chain_length(m) + 1;
 	}
 	if (ct_states_count(m, &n)) {
 		return 0;
 	}
-	return kind_of(m) == GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
+	return kind_of(m) == CT_GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
 }
 
 void ct_walk_end(struct ct_walk *w)
@@ -447,12 +445,12 @@ static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64
 bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
 {
 	switch (kind_of(m)) {
-	case CHAIN:
+	case CT_CHAIN:
 		chain_upto(m, chain_write(m, number), levels);
 		return m->obliged || number > chain_old(m);
-	case GRAPH:
+	case CT_GRAPH:
 		return graph_by_number(m, walk, number, levels);
-	case FREE:
+	case CT_FREE:
 		break;
 	}
 	return free_by_number(m, number, levels);
@@ -461,13 +459,13 @@ bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64
 void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
 {
 	switch (kind_of(m)) {
-	case CHAIN:
+	case CT_CHAIN:
 		chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
 		break;
-	case GRAPH:
+	case CT_GRAPH:
 		graph_sample(m, random, levels);
 		break;
-	case FREE:
+	case CT_FREE:
 		free_sample(m, random, levels);
 		break;
 	}
@@ -479,9 +477,9 @@ void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, u
 		return;
 	}
 	levels[cell] = level;
-	if (kind_of(m) == CHAIN) {
+	if (kind_of(m) == CT_CHAIN) {
 		chain_upto(m, m->cell[cell].write[level - 1], levels);
-	} else if (kind_of(m) == GRAPH) {
+	} else if (kind_of(m) == CT_GRAPH) {
 		close_downward(m, levels);
 	}
 }
@@ -492,9 +490,9 @@ void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 		return;
 	}
 	levels[cell] = level;
-	if (kind_of(m) == CHAIN) {
+	if (kind_of(m) == CT_CHAIN) {
 		chain_upto(m, m->cell[cell].write[level] - 1, levels);
-	} else if (kind_of(m) == GRAPH) {
+	} else if (kind_of(m) == CT_GRAPH) {
 		close_upward(m, m->flight_head, levels);
 	}
 }

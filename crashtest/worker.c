@@ -196,14 +196,12 @@ static uint64_t symmetric_key(struct range *r)
 /* One that was being judged when its worker was killed is not. */
 static bool is_symmetric(struct range *r)
 {
-	const enum ct_model model = r->medium->rules.model;
-
 	if (r->shared->retried != 0) {
 		return false;
 	}
 
 	return r->e->options.symmetric && r->medium->work_items > 0 &&
-	       (model == CT_MODEL_EPOCH || model == CT_MODEL_BUFFERED || model == CT_MODEL_STRICT) &&
+	       ct_model_info(r->medium->rules.model)->counts_work_items &&
 	       !is_new(r->shared, symmetric_key(r));
 }
 
@@ -269,10 +267,9 @@ static bool test_tree(struct range *r, uint64_t budget)
 static bool try_tree(struct range *r, uint64_t draws)
 {
 	const struct ct_medium *m = r->medium;
-	const enum ct_model model = m->rules.model;
 	const uint64_t share =
 		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
-	const bool fits = model == CT_MODEL_OBSERVED || model == CT_MODEL_EPOCH || model == CT_MODEL_X86;
+	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
 
 	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);
 }
@@ -388,7 +385,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	int error = own_image(m);
 
 	/* Under buffered epoch persistency acknowledgements follow from the levels of all cells. */
-	if (!error && e->tells_reads && e->rules.model != CT_MODEL_BUFFERED) {
+	if (!error && e->tells_reads && ct_model_info(e->rules.model)->levels != CT_GRAPH) {
 		error = ct_image_track(&m->image);
 	}
 

@@ -48,8 +48,8 @@ static const char *const units[] = {
 #undef X
 		NULL};
 static const char *const models[] = {
-#define MACHINE_MODEL(symbol, name) name,
-#define STATE_MODEL(symbol, name)
+#define MACHINE_MODEL(id, symbol, name) name,
+#define STATE_MODEL(id, symbol, name)
 #include "persist/models.def"
 #undef MACHINE_MODEL
 #undef STATE_MODEL

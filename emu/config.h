@@ -34,8 +34,8 @@ enum emu_unit { EMU_UNITS(X) };
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
 #undef X
-#define MACHINE_MODEL(symbol, name) EMU_MODEL_##symbol,
-#define STATE_MODEL(symbol, name)
+#define MACHINE_MODEL(id, symbol, name) EMU_MODEL_##symbol,
+#define STATE_MODEL(id, symbol, name)
 enum emu_model {
 #include "persist/models.def"
 	EMU_MODEL_COUNT

@@ -7,8 +7,8 @@
 /* ---- The models ---------------------------------------------------------------------------- */
 
 static const struct persist_model *const models[] = {
-#define MACHINE_MODEL(symbol, name) &persist_##symbol,
-#define STATE_MODEL(symbol, name)
+#define MACHINE_MODEL(id, symbol, name) &persist_##symbol,
+#define STATE_MODEL(id, symbol, name)
 #include "models.def"
 #undef MACHINE_MODEL
 #undef STATE_MODEL

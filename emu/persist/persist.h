@@ -89,8 +89,8 @@ struct persist_model {
 		struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack);
 };
 
-#define MACHINE_MODEL(symbol, name) extern const struct persist_model persist_##symbol;
-#define STATE_MODEL(symbol, name)
+#define MACHINE_MODEL(id, symbol, name) extern const struct persist_model persist_##symbol;
+#define STATE_MODEL(id, symbol, name)
 #include "models.def"
 #undef MACHINE_MODEL
 #undef STATE_MODEL

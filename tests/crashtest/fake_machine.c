@@ -164,8 +164,8 @@ void emu_destroy(struct nvw_machine *m)
 const struct emu_model_info *emu_model_info(uint64_t model)
 {
 	static const struct emu_model_info models[] = {
-#define MACHINE_MODEL(symbol, text) {.name = text, .meets = true},
-#define STATE_MODEL(symbol, text)
+#define MACHINE_MODEL(id, symbol, text) {.name = text, .meets = true},
+#define STATE_MODEL(id, symbol, text)
 #include <persist/models.def>
 #undef MACHINE_MODEL
 #undef STATE_MODEL

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Buffered epoch persistency, gope18's alternative: equations 1 to 3 and nothing else. The image holds everything
+ * stored; a state takes away a set that is closed upward, and with it the acknowledgements that waited for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models.h"
+
+static uint64_t *at64(const struct ct_array *a, uint64_t i)
+{
+	return (uint64_t *)a->at + i;
+}
+
+void ct_lower_epochs(
+	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
+{
+	if (m->narrow_site != 0 && !ct_has(m, CT_A(COMPLETION))) {
+		*wi -= (uint32_t)*at64(&m->owed_item, item);
+		*wg -= (uint32_t)*at64(&m->owed_group, group);
+		*kr -= (uint32_t)m->owed;
+	}
+}
+
+static uint32_t *at32(const struct ct_array *a, uint64_t i)
+{
+	return (uint32_t *)a->at + i;
+}
+
+static void lose(uint32_t *earliest, uint32_t epoch)
+{
+	*earliest = epoch < *earliest ? epoch : *earliest;
+}
+
+/* Axiom: acknowledgement. */
+void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
+{
+	const struct ct_told *const told = m->told.at;
+	uint64_t first = UINT64_MAX;
+	uint32_t lost_kernel = UINT32_MAX;
+
+	if (m->told.count == 0 || ct_array_grow(&m->lost_item, m->work_items, sizeof(uint32_t)) ||
+		ct_array_grow(&m->lost_group, m->work_items, sizeof(uint32_t)) ||
+		ct_array_grow(&m->dropped, m->told.count, sizeof *told)) {
+		return;
+	}
+	memset(m->lost_item.at, 0xff, m->work_items * sizeof(uint32_t));
+	memset(m->lost_group.at, 0xff, m->work_items * sizeof(uint32_t));
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, m->cell[i].write[v]);
+
+			lose(at32(&m->lost_item, f->work_item), f->epoch_wi);
+			lose(at32(&m->lost_group, f->group), f->epoch_wg);
+			lose(&lost_kernel, f->epoch_kr);
+			first = f->write < first ? f->write : first;
+		}
+	}
+	for (uint64_t i = m->told.count; i > 0 && told[i - 1].after >= first; i--) {
+		const struct ct_told *const t = &told[i - 1];
+
+		if (*at32(&m->lost_item, t->work_item) < t->epoch_wi ||
+			*at32(&m->lost_group, t->group) < t->epoch_wg || lost_kernel < t->epoch_kr) {
+			nvw__acks_drop(&m->acks, t->first, t->count);
+			((struct ct_told *)m->dropped.at)[m->dropped.count++] = *t;
+		}
+	}
+}
+
+const struct ct_model_rules ct_model_buffered = {
+	.info = {.name = "buffered-epoch",
+		.who = "buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",
+		.axioms = CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) |
+			  CT_A(DRAIN) | CT_A(HOST),
+		.levels = CT_GRAPH,
+		.of_runs = true,
+		.counts_work_items = true},
+	.completing = CT_KIND(PERSISTED) | CT_KIND(FINISH) | CT_KIND(DRAINED) | CT_KIND(HOST),
+	.apply = {[NVW_LOG_LAUNCH] = ct_on_launch,
+		[NVW_LOG_STORE] = ct_on_store,
+		[NVW_LOG_PERSISTED] = ct_on_persisted,
+		[NVW_LOG_FINISH] = ct_on_finish,
+		[NVW_LOG_DRAINED] = ct_on_drained,
+		[NVW_LOG_HOST] = ct_on_host,
+		[NVW_LOG_ACK] = ct_on_ack},
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Epoch persistency, gope18's proposal. Its barriers stall, so whatever equations 1 to 3 order across a barrier is
+ * ordered by its completion, too: what completed barriers cover is certain, and the rest is free.
+ */
+#include "models.h"
+
+const struct ct_model_rules ct_model_epoch = {
+	.info = {.name = "epoch",
+		.who = "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",
+		.axioms = CT_A(WORD) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) |
+			  CT_A(HOST),
+		.levels = CT_FREE,
+		.of_runs = true,
+		.counts_work_items = true,
+		.bounds_reads = true,
+		.cuts_apart = true},
+	.completing = CT_KIND(PERSISTED) | CT_KIND(DRAINED) | CT_KIND(HOST),
+	.apply = {[NVW_LOG_LAUNCH] = ct_on_launch,
+		[NVW_LOG_STORE] = ct_on_store,
+		[NVW_LOG_PERSISTED] = ct_on_persisted,
+		[NVW_LOG_DRAINED] = ct_on_drained,
+		[NVW_LOG_HOST] = ct_on_host,
+		[NVW_LOG_ACK] = ct_on_ack},
+};

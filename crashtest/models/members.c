@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Work-items, work-groups and kernels at barriers: what a completed barrier makes certain, and what is left of that
+ * when a barrier is taken for a narrower one. Axioms: completion and, through it, equations 1 to 3; visibility; drain.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models.h"
+
+static uint64_t *at64(const struct ct_array *a, uint64_t i)
+{
+	return (uint64_t *)a->at + i;
+}
+
+static bool is_narrowed(const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	return m->narrow_site != 0 && r->barrier.site == m->narrow_site;
+}
+
+int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, uint64_t group)
+{
+	if (kernel == m->kernel && item < m->work_items && group < m->work_items) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_DAMAGED,
+		"persist log: record %llu: work-item %llu of group %llu is not in kernel %u, which runs",
+		(unsigned long long)m->record, (unsigned long long)item, (unsigned long long)group,
+		m->kernel);
+}
+
+/* ---- Epochs that are over: completion, and through it equations 1 to 3 ---------------------------------------- */
+
+/* The work-item's stores up to a number are durable. Under strict persistency so is what was visible before. */
+static void land_item(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	uint64_t *const newest = at64(&m->newest, item);
+	uint64_t write = *newest, kept = 0;
+
+	if (m->flight_head == m->flight_count || write < m->flight[m->flight_head].write) {
+		*newest = 0; /* all of them have landed in another way */
+		return;
+	}
+	while (write > upto) { /* narrowed barriers alone: the work-item has stored since */
+		kept = write;
+		write = ct_medium_flight(m, write)->older;
+	}
+	if (kept != 0) {
+		ct_medium_flight(m, kept)->older = 0;
+	} else {
+		*newest = 0;
+	}
+	m->covered = write > m->covered ? write : m->covered;
+	while (write != 0 && !ct_has(m, CT_A(VISIBILITY))) {
+		struct ct_flight *const f = ct_medium_flight(m, write);
+
+		write = f->older;
+		ct_medium_land(m, f);
+	}
+}
+
+static void land_group(struct ct_medium *m, uint64_t group, uint64_t upto)
+{
+	const uint64_t first = group * m->group_size;
+
+	for (uint64_t i = first; i < first + m->group_size && i < m->work_items; i++) {
+		land_item(m, i, upto);
+	}
+}
+
+/* Axiom: visibility. */
+static void land_covered(struct ct_medium *m)
+{
+	while (ct_has(m, CT_A(VISIBILITY)) && m->flight_head < m->flight_count &&
+		m->flight[m->flight_head].write <= m->covered) {
+		ct_medium_land(m, &m->flight[m->flight_head]);
+	}
+}
+
+/* Calls with every work-item that met the barrier. */
+static void for_members(struct ct_medium *m, const struct nvw_log_record *r,
+	void (*call)(struct ct_medium *m, uint64_t item, uint64_t upto), uint64_t upto)
+{
+	uint64_t first = 0, count = m->work_items;
+
+	if (r->barrier.scope == NVW_WORKITEM) {
+		for (uint64_t lanes = r->barrier.lanes; lanes; lanes &= lanes - 1) {
+			const uint64_t item = r->barrier.work_item + (unsigned)__builtin_ctzll(lanes);
+
+			if (item < m->work_items) {
+				call(m, item, upto);
+			}
+		}
+		return;
+	}
+	if (r->barrier.scope == NVW_WORKGROUP) {
+		first = r->barrier.group * m->group_size;
+		count = m->group_size;
+	}
+	for (uint64_t i = first; i < first + count && i < m->work_items; i++) {
+		call(m, i, upto);
+	}
+}
+
+/* ---- Barriers that are taken for narrower ones ------------------------------------------------------------------
+ *
+ * Of a narrowed barrier the log shows only the wider one. A member of the narrower one had completed its own when
+ * it did its next thing, and not certainly before: until then its stores are owed.
+ */
+
+static void owe_item(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	m->owed += *at64(&m->owed_item, item) == 0;
+	*at64(&m->owed_item, item) = upto;
+}
+
+static void owe_group(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	uint64_t *const owed = at64(&m->owed_group, item / m->group_size);
+
+	m->owed += *owed == 0;
+	*owed = upto;
+}
+
+static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	uint64_t *const mine = at64(&m->owed_item, item), *const groups =
+								  at64(&m->owed_group, item / m->group_size);
+
+	(void)upto;
+	if (*mine != 0) {
+		land_item(m, item, *mine);
+		*mine = 0;
+		m->owed--;
+	}
+	if (*groups != 0) {
+		land_group(m, item / m->group_size, *groups);
+		*groups = 0;
+		m->owed--;
+	}
+}
+
+static bool is_owing(const struct ct_medium *m, uint64_t item)
+{
+	return item < m->work_items &&
+	       (*at64(&m->owed_item, item) || *at64(&m->owed_group, item / m->group_size));
+}
+
+static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	uint64_t first = r->barrier.work_item, count = 64;
+
+	if (r->barrier.scope == NVW_KERNEL) {
+		return true;
+	}
+	if (r->barrier.scope == NVW_WORKGROUP) {
+		first = r->barrier.group * m->group_size;
+		count = m->group_size;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		if ((r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) &&
+			is_owing(m, first + i)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ct_members_owe(const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	if (m->owed == 0 || !ct_has(m, CT_A(COMPLETION))) {
+		return false;
+	}
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		return is_owing(m, r->store.work_item);
+	case NVW_LOG_ACK:
+		return r->ack.kernel != 0 && is_owing(m, r->ack.work_item);
+	case NVW_LOG_BARRIER:
+		return is_member_owing(m, r);
+	case NVW_LOG_FINISH:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ct_members_settle(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		settle_member(m, r->store.work_item, 0);
+		break;
+	case NVW_LOG_ACK:
+		settle_member(m, r->ack.work_item, 0);
+		break;
+	case NVW_LOG_BARRIER:
+		for_members(m, r, settle_member, 0);
+		break;
+	default:
+		for (uint64_t i = 0; i < m->work_items; i++) {
+			settle_member(m, i, 0);
+		}
+	}
+	land_covered(m);
+}
+
+/* The scope that is left, or none: below NVW_WORKITEM. */
+static int narrower(const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	return (int)r->barrier.scope - (int)m->rules.narrow_by;
+}
+
+static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const int scope = narrower(m, r);
+
+	if (scope == NVW_WORKITEM) {
+		for_members(m, r, owe_item, m->stores);
+	} else if (scope == NVW_WORKGROUP) {
+		for_members(m, r, owe_group, m->stores);
+	}
+}
+
+/* Models without completion: epochs are counted, so a barrier that is gone is counted as well, in each scope in which
+ * it is gone. */
+static void count_item(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	(void)upto;
+	++*at64(&m->owed_item, item);
+}
+
+static void count_group(struct ct_medium *m, uint64_t item, uint64_t upto)
+{
+	(void)upto;
+	*at64(&m->owed_group, item / m->group_size) += item % m->group_size == 0;
+}
+
+static void count_narrowed(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const int scope = narrower(m, r), had = (int)r->barrier.scope;
+
+	m->owed += had == NVW_KERNEL && scope < NVW_KERNEL;
+	if (had >= NVW_WORKGROUP && scope < NVW_WORKGROUP) {
+		for_members(m, r, count_group, 0);
+	}
+	if (scope < NVW_WORKITEM) {
+		for_members(m, r, count_item, 0);
+	}
+}
+
+/* ---- Records --------------------------------------------------------------------------------------------------- */
+
+int ct_on_persisted(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const int error = ct_members_check(m, r->barrier.kernel, r->barrier.work_item, r->barrier.group);
+
+	if (error) {
+		return error;
+	}
+	if (!ct_has(m, CT_A(COMPLETION))) {
+		if (is_narrowed(m, r)) {
+			count_narrowed(m, r);
+		}
+	} else if (is_narrowed(m, r)) {
+		narrowed(m, r);
+	} else {
+		for_members(m, r, land_item, m->stores);
+		land_covered(m);
+	}
+	return 0;
+}
+
+int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const uint64_t n = r->launch.work_items;
+	int error = ct_array_grow(&m->newest, n, sizeof(uint64_t));
+
+	if (!error) {
+		error = ct_array_grow(&m->owed_item, n, sizeof(uint64_t));
+	}
+	if (!error) {
+		error = ct_array_grow(&m->owed_group, n, sizeof(uint64_t));
+	}
+	if (error) {
+		return error;
+	}
+	if (r->launch.group_size == 0) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"persist log: record %llu: a kernel with groups of no work-item",
+			(unsigned long long)m->record);
+	}
+	m->kernel = r->launch.kernel;
+	m->group_size = r->launch.group_size;
+	m->work_items = n;
+	m->owed = 0;
+	/* What the kernel before has left in flight is ordered by nothing but what the host waits for. */
+	memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
+	memset(m->owed_item.at, 0, m->owed_item.capacity * sizeof(uint64_t));
+	memset(m->owed_group.at, 0, m->owed_group.capacity * sizeof(uint64_t));
+	return 0;
+}
+
+static void land_all(struct ct_medium *m)
+{
+	ct_medium_land_all(m);
+	m->told.count = 0;
+}
+
+/* Axiom: drain. */
+int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	(void)r;
+	if (ct_has(m, CT_A(DRAIN))) {
+		land_all(m);
+	}
+	return 0;
+}
+
+/* Axiom: host. */
+int ct_on_drained(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	(void)r;
+	land_all(m);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The models of crash states, a file each: the axioms (model.h), what a record of the log makes of stores, and what the
+ * model is for. A new model is such a file and a line in emu/persist/models.def.
+ *
+ * Which levels of the cells go together (enum ct_levels), how wide a cell is and what a state may take back follow from
+ * the axioms; a file only has what they do not say.
+ */
+#ifndef CRASHTEST_MODELS_H
+#define CRASHTEST_MODELS_H
+
+#include "../medium.h"
+
+typedef int ct_apply(struct ct_medium *medium, const struct nvw_log_record *record);
+
+struct ct_model_rules {
+	struct ct_model_info info;
+	uint32_t completing;              /* kinds of records before which instants lie */
+	ct_apply *apply[NVW_LOG_END + 1]; /* what a record does; NULL: nothing */
+	int (*at_instant)(
+		struct ct_medium *medium); /* before the states of an instant are asked for; may be NULL */
+};
+
+#define CT_KIND(kind) (UINT32_C(1) << NVW_LOG_##kind)
+
+#define MACHINE_MODEL(id, symbol, name) extern const struct ct_model_rules ct_model_##symbol;
+#define STATE_MODEL(id, symbol, name)   extern const struct ct_model_rules ct_model_##symbol;
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+
+static inline const struct ct_model_rules *ct_model_of(const struct ct_medium *m)
+{
+	return (const struct ct_model_rules *)(const void *)ct_model_info(m->rules.model);
+}
+
+static inline bool ct_has(const struct ct_medium *m, uint32_t axioms)
+{
+	return ct_model_info(m->rules.model)->axioms & axioms;
+}
+
+/* ---- shared.c: records of every log ---------------------------------------------------------------------------- */
+
+ct_apply ct_on_host, ct_on_ack, ct_on_store;
+
+/* ---- members.c: work-items, work-groups and kernels at barriers ------------------------------------------------ */
+
+ct_apply ct_on_launch, ct_on_persisted, ct_on_finish, ct_on_drained;
+int ct_members_check(const struct ct_medium *medium, uint32_t kernel, uint64_t item, uint64_t group);
+/* Before the record something becomes certain that a narrowed barrier has left open. */
+bool ct_members_owe(const struct ct_medium *medium, const struct nvw_log_record *record);
+void ct_members_settle(struct ct_medium *medium, const struct nvw_log_record *record);
+
+/* ---- buffered.c ------------------------------------------------------------------------------------------------ */
+
+/* Narrowed: without the epochs that the barriers which are gone had begun. */
+void ct_lower_epochs(const struct ct_medium *medium, uint64_t item, uint64_t group, uint32_t *wi,
+	uint32_t *wg, uint32_t *kr);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The logged run's own timing: what the device has completed is durable, what it was sent may be, in part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models.h"
+
+static int issue(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const struct ct_flight f = {.write = r->issue.write, .off = r->issue.off, .mask = r->issue.mask};
+	const int error = ct_medium_add_flight(m, &f);
+
+	return error ? error : ct_medium_put(m, f.write, f.off, r->issue.data, f.mask);
+}
+
+static int done(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	uint64_t i = m->flight_head;
+
+	while (i < m->flight_count && (m->flight[i].write != r->done.write || m->flight[i].done)) {
+		i++;
+	}
+	if (i == m->flight_count) {
+		return nvw_fail(NVW_E_DAMAGED, "persist log: write %llu completes but was not issued",
+			(unsigned long long)r->done.write);
+	}
+	ct_medium_land(m, &m->flight[i]);
+	return 0;
+}
+
+const struct ct_model_rules ct_model_observed = {
+	.info = {.name = "observed",
+		.who = "the logged run's own timing",
+		.axioms = CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST),
+		.levels = CT_FREE,
+		.replays = true,
+		.bounds_reads = true,
+		.cuts_apart = true},
+	.completing = CT_KIND(DONE) | CT_KIND(HOST),
+	.apply = {[NVW_LOG_ISSUE] = issue,
+		[NVW_LOG_DONE] = done,
+		[NVW_LOG_HOST] = ct_on_host,
+		[NVW_LOG_ACK] = ct_on_ack},
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records that several models treat alike. Axioms: host, drain, acknowledgement. */
+#include <string.h>
+
+#include "models.h"
+
+static uint64_t *at64(const struct ct_array *a, uint64_t i)
+{
+	return (uint64_t *)a->at + i;
+}
+
+static int keep_place(struct ct_medium *m, struct ct_flight *f)
+{
+	nvw_off off = f->off + (m->unit_bytes == 64 ? 0 : (unsigned)__builtin_ctzll(f->mask) & ~7u);
+	const struct ct_cell *c = ct_medium_cell_at(m, off);
+
+	f->cell = (uint32_t)(c - m->cell);
+	f->version = c->count - 1;
+	return 0;
+}
+
+int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const nvw_off line = r->store.off & ~(nvw_off)63;
+	const unsigned at = (unsigned)(r->store.off - line);
+	struct ct_flight f = {.write = m->stores + 1,
+		.off = line,
+		.mask = ((UINT64_C(1) << r->store.bytes) - 1) << at,
+		.work_item = r->store.work_item,
+		.group = r->store.group,
+		.epoch_wi = r->store.epoch_wi,
+		.epoch_wg = r->store.epoch_wg,
+		.epoch_kr = r->store.epoch_kr,
+		.kernel = r->store.kernel,
+		.site = r->store.site};
+	const bool is_device = !ct_has(m, CT_A(LINE));
+	uint8_t data[NVW_LOG_LINE_BYTES];
+	int error = is_device ? ct_members_check(m, f.kernel, f.work_item, f.group) : 0;
+
+	if (error) {
+		return error;
+	}
+	ct_lower_epochs(m, f.work_item, f.group, &f.epoch_wi, &f.epoch_wg, &f.epoch_kr);
+	memcpy(data + at, &r->store.value, r->store.bytes);
+	m->instruction = r->store.group;
+	error = ct_medium_put(m, f.write, line, data, f.mask);
+	if (!error && ct_model_info(m->rules.model)->levels == CT_GRAPH) {
+		error = keep_place(m, &f);
+	} else if (is_device) {
+		f.older = *at64(&m->newest, f.work_item);
+		*at64(&m->newest, f.work_item) = f.write;
+	}
+	m->stores++;
+	return error || !is_device ? error : ct_medium_add_flight(m, &f);
+}
+
+int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	if (ct_has(m, CT_A(DRAIN))) {
+		ct_on_drained(m, r);
+	}
+	for (uint32_t i = 0; i < r->host.bytes; i++) {
+		ct_medium_set_byte(m, r->host.off + i, r->host.data[i]);
+	}
+	m->changed = m->obliged = true;
+	return 0;
+}
+
+int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	m->changed = m->obliged = true;
+	if (r->ack.kernel != 0 && ct_has(m, CT_A(TOLD))) {
+		struct ct_told t = {.first = r->ack.first,
+			.count = r->ack.count,
+			.after = m->stores,
+			.work_item = r->ack.work_item,
+			.group = r->ack.group,
+			.epoch_wi = r->ack.epoch_wi,
+			.epoch_wg = r->ack.epoch_wg,
+			.epoch_kr = r->ack.epoch_kr};
+		int error = ct_members_check(m, r->ack.kernel, t.work_item, t.group);
+
+		error = error ? error : ct_array_grow(&m->told, m->told.count + 1, sizeof t);
+		if (error) {
+			return error;
+		}
+		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
+		((struct ct_told *)m->told.at)[m->told.count++] = t;
+	} else {
+		m->obliged_by_ack = true;
+	}
+	return nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
+}
