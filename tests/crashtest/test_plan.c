@@ -163,6 +163,48 @@ static void work_items_that_change_places_are_tested_once_and_the_bug_is_found(v
 	assert_int_equal(r[1].states_distinct, 84);
 }
 
+/* A recovery that leaves its mark, in two words: no state may have it before. */
+static int judge_unmarked(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const uint64_t mark = 77;
+
+	*phase = CT_PHASE_CHECK;
+	for (nvw_off off = POOL_BYTES - 16; off < POOL_BYTES; off += 8) {
+		if (ct_image_word(image, off)) {
+			return nvw_violation(findings, off, "what another state's recovery wrote is here");
+		}
+		if (ct_image_write(image, off, &mark, 8)) {
+			return nvw_violation(findings, off, "%s", nvw_error_message());
+		}
+	}
+	return 0;
+}
+
+static void nothing_of_what_recovery_wrote_is_in_another_state(void **state)
+{
+	const int fd = begin();
+	const struct ct_exploration e = {.log_fd = fd,
+		.initial = zeroes,
+		.bytes = POOL_BYTES,
+		.judge = judge_unmarked,
+		.options = {.states = 1000, .seed = 1, .jobs = 1, .timeout_ms = 10000}};
+	static struct ct_result result;
+
+	for (unsigned i = 0; i < 6; i++) {
+		issue(i + 1, 64 * i, 1);
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		done(i + 1);
+	}
+	end();
+	assert_int_equal(ct_explore(&e, NULL, &result), 0);
+	assert_int_equal(result.states_distinct, 64);
+	assert_true(result.consistent);
+	ct_result_free(&result);
+	close(fd);
+}
+
 /* ---- Checkpoints ------------------------------------------------------------------------------------- */
 
 static struct ct_shared shared;
@@ -264,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instants_together_stay_within_the_budget),
 		cmocka_unit_test(work_items_that_change_places_are_tested_once_and_the_bug_is_found),
+		cmocka_unit_test(nothing_of_what_recovery_wrote_is_in_another_state),
 		cmocka_unit_test(a_checkpoint_is_of_its_own_exploration_and_whole),
 		cmocka_unit_test(the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met),
 	};

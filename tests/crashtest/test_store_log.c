@@ -98,6 +98,9 @@ static unsigned make_ops(uint64_t seed, struct op *op)
 			o->bytes = sizes[nvw_random_below(&r, 7)];
 			o->off = (unsigned)nvw_random_below(&r, 3) * 64 +
 				 (unsigned)nvw_random_below(&r, 3) * o->bytes;
+			if (o->bytes == 16 && o->off % 64 == 32) { /* in two lines */
+				o->off = o->off / 64 % 2 * 64 + 56;
+			}
 			for (unsigned i = 0; i < o->bytes; i++) {
 				o->value[i] = (uint8_t)(n * 16 + i + 1);
 			}

@@ -42,6 +42,15 @@ static int persist_one(void)
 	return 0;
 }
 
+/* A copy and a store whose bytes lie in two lines each. */
+static int cross_lines(void)
+{
+	pmem_memcpy_persist((char *)pool + 60, "12345678", 8);
+	memcpy((char *)pool + 1084, "87654321", 8);
+	pmem_persist((char *)pool + 1084, 8);
+	return 0;
+}
+
 static int leave_unflushed(void)
 {
 	pool[3] = 7;
@@ -439,6 +448,7 @@ static const struct {
 } modes[] = {
 	{"persist", persist_one},
 	{"unflushed", leave_unflushed},
+	{"crosses", cross_lines},
 	{"stress", stress},
 	{"threads", threads},
 	{"scatters", scatters},

@@ -387,6 +387,23 @@ static void msync_and_fsync_make_durable_like_a_flush_and_a_drain(void **state)
 		run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
 }
 
+static void every_line_that_a_range_touches_is_flushed_and_copies_are(void **state)
+{
+	clean();
+	assert_int_equal(record("crosses", 0), 0);
+	assert_int_equal(run("%s log dump log", nvwave), 0);
+	char *const first = strstr(output, "flush "), *const fence = first ? strstr(first, "fence ") : NULL;
+
+	assert_non_null(fence);
+	char *const second = strstr(fence, "flush ");
+
+	assert_non_null(second);
+	assert_non_null(strstr(second, "fence "));
+	second[-1] = '\0';
+	assert_non_null(strstr(first, "0x0, 128 bytes"));
+	assert_non_null(strstr(second, "0x400, 128 bytes"));
+}
+
 static void an_event_has_the_programs_source_line(void **state)
 {
 	char expected[256];
@@ -857,6 +874,7 @@ int main(void)
 		cmocka_unit_test(a_signal_handler_that_flushes_is_recorded),
 		cmocka_unit_test(libpmem_that_is_looked_up_is_interposed),
 		cmocka_unit_test(msync_and_fsync_make_durable_like_a_flush_and_a_drain),
+		cmocka_unit_test(every_line_that_a_range_touches_is_flushed_and_copies_are),
 		cmocka_unit_test(an_event_has_the_programs_source_line),
 		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
 		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),

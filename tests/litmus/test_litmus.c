@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <emu.h>
+#include <litmus/internal.h>
 #include <litmus/litmus.h>
 
 #include "common/skip.h"
@@ -96,6 +97,29 @@ static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
 		&options);
 	assert_false(report.is_exhaustive);
 	assert_int_equal(report.schedules, 5 * report.situations);
+}
+
+/* What the search over orders does not vary, situations do. */
+static void situations_share_lines_fill_caches_and_warm_them(void **state)
+{
+	const struct litmus_options options = {.protocol = "vi"};
+	struct litmus_situation s;
+	struct emu_config config;
+	unsigned apart = 0, shared = 0, small = 0, warm = 0, one_cu = 0, draining = 0;
+
+	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1} || P1@wg1{W(plain) y=1}\noutcome x==1\n"
+		 "verdict allowed",
+		&options);
+	for (unsigned i = 0; litmus_situation(report.test, i, 1, &s); i++) {
+		litmus_machine(report.test, &s, "vi", &config);
+		apart += litmus_variable_offset(&s, 1) == 64;
+		shared += litmus_variable_offset(&s, 1) == 8;
+		small += config.l1.size <= 2 * 64 && config.l2.size <= 4 * 64;
+		warm += s.warm == 3;
+		one_cu += config.cus == 1;
+		draining += config.l1.sfifo == 1;
+	}
+	assert_true(apart > 4 && shared > 1 && small > 4 && warm > 0 && one_cu > 0 && draining > 1);
 }
 
 /* Sequential consistency of one CU: all four final states of store buffering but the weak one, which needs two CUs. */
@@ -354,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_order_of_the_operations_is_run_once),
 		cmocka_unit_test(a_budget_that_does_not_suffice_samples_and_says_so),
+		cmocka_unit_test(situations_share_lines_fill_caches_and_warm_them),
 		cmocka_unit_test(outcomes_are_counted_by_final_state),
 		cmocka_unit_test(a_barrier_that_somebody_misses_does_not_end),
 		cmocka_unit_test(the_same_seed_gives_the_same_report),
