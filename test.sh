@@ -43,7 +43,11 @@ build_and_test() {
 	shift
 	echo "== $folder: $*"
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
-	ninja -C "$folder" >"$folder/build.log" 2>&1 || { tail -n 40 "$folder/build.log"; exit 1; }
+	ninja -C "$folder" >"$folder/build.log" 2>&1 || {
+		tail -n 40 "$folder/build.log"
+		failed=$((failed + 1))
+		return 0
+	}
 	status=0
 	meson test -C "$folder" --no-rebuild --print-errorlogs || status=$?
 	count "$folder" "$status"

@@ -377,7 +377,8 @@ int crash_exec(
 	int error = crash_check_foreign(request), status = STATUS_INPUT;
 
 	if (!error && request->store_log != NULL) {
-		error = nvw_fail(NVW_E_USAGE, "--exec makes its own log: --store-log has no place beside it");
+		error = nvw_fail(NVW_E_USAGE,
+			"crash: --exec cannot be combined with --store-log: it makes its own log");
 	}
 	error = error ? error : make_copy(request->image, &t.copy);
 	error = error ? error : make_command(request->exec, request->image, &t.copy);

@@ -156,7 +156,7 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	}
 	if (subject != NULL && o->mode == CT_PERMITTED && !emu_model_info(subject->config->model)->meets) {
 		return nvw_fail(NVW_E_USAGE,
-			"what a model permits is explored from a run whose barriers stall: without persist.model = buffered-epoch");
+			"--mode=permitted needs a run whose barriers stall: leave persist.model=buffered-epoch out");
 	}
 	if (o->nested && o->mode == CT_KILL) {
 		return nvw_fail(

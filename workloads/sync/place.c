@@ -71,7 +71,7 @@ int sync_read_poll_options(const struct nvw_options *options, const struct sync_
 	error = error ? error : sync_check_range("poll-gap", gap, 0, 1 << 20);
 	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
 		return nvw_fail(NVW_E_USAGE,
-			"--backoff-max is of --backoff=exponential; a linear one begins anew after 25 polls");
+			"--backoff-max needs --backoff=exponential; a linear back-off starts again after 25 polls");
 	}
 	return error || *ret_layout == SYNC_FLAT || shape->accesses > 1 ?
 		       error :
