@@ -181,6 +181,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 {
 	static struct crash_run run;
 
+	ct_result_free(&run.result); /* of the protocol before */
 	run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
 	int error = test(&run);
 

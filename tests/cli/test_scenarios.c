@@ -29,19 +29,14 @@ static const struct {
 	const char *program, *option;
 	const char *wrong_under; /* each between blanks */
 } programs[] = {
-	{"pagerank " SMALL_GRAPH, "--scenario=baseline", ""},
 	{"pagerank " SMALL_GRAPH, "--scenario=scope-only", ""},
 	{"pagerank " SMALL_GRAPH, "--scenario=steal-only", ""},
 	{"pagerank " SMALL_GRAPH, "--scenario=rsp", " vi gh dh "},
-	{"pagerank " SMALL_GRAPH, "--scenario=hlrc", ""},
 	{"sssp " SMALL_GRAPH, "--scenario=hlrc-scoped", " vi gh rsp dh "},
-	{"color " SMALL_GRAPH, "--scenario=rsp", " vi gh dh "},
 	{"steal-log " SMALL_STEAL, "--scenario=agent", ""},
 	{"steal-log " SMALL_STEAL, "--scenario=remote", " vi gh dh "},
 	{"semaphore --iterations=2 --set=gpu.cus=2", "--scope=local", " vi rsp "},
-	{"semaphore --iterations=2 --set=gpu.cus=2", "--scope=global", ""},
 	{"mutex --iterations=3 --set=gpu.cus=2 --sharing=local", "--scope=local", " vi rsp "},
-	{"mutex --iterations=3 --set=gpu.cus=2", "--sharing=global", ""},
 };
 
 enum { PROGRAMS = sizeof programs / sizeof *programs };
