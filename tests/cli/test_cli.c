@@ -646,7 +646,7 @@ static void shards_together_are_the_whole(void **state)
 #ifdef __SANITIZE_ADDRESS__
 #define SECONDS_OF_STATES "30000"
 #else
-#define SECONDS_OF_STATES "300000"
+#define SECONDS_OF_STATES "100000"
 #endif
 
 static void an_interrupted_exploration_goes_on_where_it_was(void **state)
@@ -680,7 +680,7 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 			execv(nvwave, argv);
 			_exit(3);
 		}
-		usleep(700000);
+		usleep(400000);
 		kill(pid, SIGINT);
 		int status;
 
