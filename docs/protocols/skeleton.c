@@ -9,6 +9,7 @@
  *	(1) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
  *	(2) A store is at the L2 before the next instruction of its work-item, so a release has nothing to wait for.
  *	(3) An acquire invalidates the L1: what others had changed until then is fetched anew.
+ *	(4) A read hits whole lines only: beside what was stored at the L2, it fetches the rest of the line.
  *
  * Deviations: it is no paper's. A new protocol says here what its paper leaves open, and what was made of that.
  *
@@ -57,6 +58,13 @@ static const struct coh_row rows[] = {
 };
 /* clang-format on */
 
+/* The classifier (guarantee (4)). A protocol without one hits all bytes that are valid. */
+static bool hits(
+	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
+{
+	return line->valid == UINT64_MAX;
+}
+
 /* No L1 has a dirty byte; the L2's are valid and in D. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
@@ -83,5 +91,6 @@ const struct coh_protocol coh_skeleton = {
 	.l2 = &l2[0][0],
 	.rows = rows,
 	.kernel_begin = {invalidate_l1},
+	.hits = hits,
 	.broken_invariant = broken_invariant,
 };

@@ -52,7 +52,7 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line = coh_l1_find(m, r->cu, r->line);
 
-	if (line && (line->valid & r->bytes) == r->bytes) {
+	if (line && coh_hits(m, r->cu, line, r->bytes)) {
 		m->stats.l1_load_hits++;
 		*t = coh_l1_event(
 			m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, *t));
@@ -261,15 +261,20 @@ static void invalidate(struct emu_cu *cu, uint64_t *cause)
 	}
 }
 
-/* Of a protocol that registers atomics alone, it is their registration that invalidates. */
+static uint64_t *invalidation_cause(const struct coh_request *r)
+{
+	const struct coh_protocol *const p = r->m->protocol;
+	struct emu_stats *const s = &r->m->stats;
+
+	if (is_of_kernel(r)) {
+		return &s->invalidations_kernel;
+	}
+	return p->count_invalidation ? p->count_invalidation(s) : &s->invalidations_acquire;
+}
+
 emu_time coh_invalidate_l1(const struct coh_request *r, emu_time t)
 {
-	struct emu_stats *const s = &r->m->stats;
-	const bool lazy = r->m->protocol->registration == COH_REGISTERS_ATOMICS;
-
-	invalidate(r->cu, is_of_kernel(r) ? &s->invalidations_kernel :
-			  lazy            ? &s->invalidations_atomic_in :
-					    &s->invalidations_acquire);
+	invalidate(r->cu, invalidation_cause(r));
 	return l1_port(r, t) + r->m->config.l1.occupancy;
 }
 
@@ -439,13 +444,12 @@ static emu_time run(const struct coh_request *r, const coh_action *steps, emu_ti
 	return t;
 }
 
-/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. What lazy
- * release consistency does when an atomic changes its place is part of the access. */
+/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. */
 static uint64_t *synchronization_time(const struct coh_request *r, coh_action action)
 {
 	struct emu_stats *const s = &r->m->stats;
 
-	if (!is_of_kernel(r) && r->m->protocol->registration == COH_REGISTERS_ATOMICS) {
+	if (!is_of_kernel(r) && r->m->protocol->synchronizes_within_access) {
 		return NULL;
 	}
 	if (action == coh_invalidate_l1 || action == coh_invalidate_unregistered ||

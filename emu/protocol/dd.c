@@ -21,6 +21,6 @@ const struct coh_protocol coh_dd = {
 	.summary = "DeNovo by words, DRF: ownership of written data and of synchronization, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
-	.registration = COH_REGISTERS_BYTES,
+	.registration = &coh_registers_bytes,
 	.kernel_begin = {invalidate_unregistered},
 };

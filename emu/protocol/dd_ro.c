@@ -19,7 +19,7 @@ const struct coh_protocol coh_dd_ro = {
 	.summary = "dd, and acquires leave read-only data alone",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
-	.registration = COH_REGISTERS_BYTES,
+	.registration = &coh_registers_bytes,
 	.keeps_read_only = true,
 	.kernel_begin = {forget_read_only, invalidate_unregistered},
 };

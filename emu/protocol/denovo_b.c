@@ -19,6 +19,6 @@ const struct coh_protocol coh_denovo_b = {
 	.summary = "DeNovo by lines: ownership of written lines and of atomics, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
-	.registration = COH_REGISTERS_LINES,
+	.registration = &coh_registers_lines,
 	.kernel_begin = {invalidate_unregistered},
 };

@@ -28,6 +28,6 @@ const struct coh_protocol coh_dh = {
 	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	DENOVO_PROTOCOL,
-	.registration = COH_REGISTERS_BYTES,
+	.registration = &coh_registers_bytes,
 	.kernel_begin = {invalidate_unregistered},
 };

@@ -99,10 +99,17 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 	return coh_broken_registration(m, id);
 }
 
-#define LAZY_PROTOCOL                                                                                     \
-	.l1_states = states, .l2_states = states, .l1_state_count = STATES, .l2_state_count = STATES,     \
-	.l1 = &l1[0][0], .l2 = &l2[0][0], .registration = COH_REGISTERS_ATOMICS, .registered_last = true, \
-	.rows = rows, .kernel_begin = {invalidate_l1}, .kernel_end = {flush_l1},                          \
+/* It is the registration of an atomic that invalidates. */
+static uint64_t *count_invalidation(struct emu_stats *stats)
+{
+	return &stats->invalidations_atomic_in;
+}
+
+#define LAZY_PROTOCOL                                                                                      \
+	.l1_states = states, .l2_states = states, .l1_state_count = STATES, .l2_state_count = STATES,      \
+	.l1 = &l1[0][0], .l2 = &l2[0][0], .registration = &coh_registers_atomics, .registered_last = true, \
+	.rows = rows, .kernel_begin = {invalidate_l1}, .kernel_end = {flush_l1},                           \
+	.count_invalidation = count_invalidation, .synchronizes_within_access = true,                      \
 	.broken_invariant = broken_invariant
 
 #endif

@@ -128,9 +128,10 @@ struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_
 	return line;
 }
 
-static bool is_registered_atomic(const struct nvw_machine *m, const struct emu_line *line)
+/* Whether an L1 that loses this line's registration has to flush its stores first. */
+static bool flushes_loser(const struct nvw_machine *m, const struct emu_line *line)
 {
-	return line->registered && m->protocol->registration == COH_REGISTERS_ATOMICS;
+	return line->registered && m->protocol->registration->flushes_loser;
 }
 
 struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
@@ -144,7 +145,7 @@ struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_lin
 		old = emu_cache_tag(&cu->l1, line);
 		if (old != EMU_NO_LINE) {
 			m->stats.l1_evictions++;
-			m->stats.sync_evictions += is_registered_atomic(m, line);
+			m->stats.sync_evictions += flushes_loser(m, line);
 			*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
 		}
 		emu_cache_assign(&cu->l1, line, id);
@@ -162,7 +163,7 @@ static uint32_t length(const struct emu_fifo *fifo)
 static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, emu_time *t)
 {
 	struct emu_cu *const owner =
-		is_registered_atomic(m, victim) ? coh_registry_owner(m, victim, UINT64_MAX) : NULL;
+		flushes_loser(m, victim) ? coh_registry_owner(m, victim, UINT64_MAX) : NULL;
 
 	if (!owner || !length(&owner->sfifo)) {
 		return false;
@@ -204,7 +205,7 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 	if (!bytes) {
 		return line;
 	}
-	if ((line->valid & bytes) == bytes) {
+	if (coh_hits(m, NULL, line, bytes)) {
 		m->stats.l2_load_hits++;
 		*t = coh_l2_event(m, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
 	} else {
@@ -445,7 +446,7 @@ static emu_time recall_from(
 		return t;
 	}
 	m->stats.l1_recalls++;
-	m->stats.sync_evictions += is_registered_atomic(m, line);
+	m->stats.sync_evictions += flushes_loser(m, line);
 	if (line->dirty && !m->recalling && m->config.l2.ways > 1) {
 		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
 		m->recalling = true;

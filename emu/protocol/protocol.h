@@ -190,6 +190,27 @@ struct coh_cell {
 #define COH_NEVER          {false, 0, {NULL}}
 /* clang-format on */
 
+/* ---- Registration (registry.c) --------------------------------------------------------------------- */
+
+/* How a protocol registers. */
+struct coh_registration {
+	uint64_t also_registered; /* bytes that an L1 registers besides those of a line that it asks for */
+	uint64_t
+		also_taken; /* bytes that a request takes besides its own from the L1 that has registered some */
+	bool apart;         /* a line in an L1 holds registered bytes or data; data beside registered bytes
+				     are accessed at the L2 (alsop16 III.C.1) */
+	bool flushes_loser; /* an L1 that loses a registration flushes its stores first (alsop16 III.B); losses by
+				     replacement are counted (III.C.2) */
+};
+
+extern const struct coh_registration
+	coh_registers_bytes; /* what is stored, byte for byte (the words of sinclair15 3,
+							     footnote 1) */
+extern const struct coh_registration coh_registers_lines; /* the lines of what is stored (alsop16 IV.B) */
+extern const struct coh_registration
+	coh_registers_atomics; /* atomics alone; their line changes hands as a whole
+							       (alsop16 III) */
+
 /* ---- A protocol ---------------------------------------------------------------------------------------- */
 
 struct coh_protocol {
@@ -200,14 +221,9 @@ struct coh_protocol {
 	const struct coh_cell *l1; /* [state][event] */
 	const struct coh_cell *l2;
 
-	enum emu_scopes scopes; /* what tests ask of it, and which models it claims */
-	bool inclusive;         /* guarantee (3) */
-	enum coh_registration {
-		COH_REGISTERS_NOTHING,
-		COH_REGISTERS_BYTES, /* what is stored, byte for byte (the words of sinclair15 3, footnote 1) */
-		COH_REGISTERS_LINES,  /* the lines of what is stored (alsop16 IV.B) */
-		COH_REGISTERS_ATOMICS /* atomics alone; their line changes hands as a whole (alsop16 III) */
-	} registration;
+	enum emu_scopes scopes;                      /* what tests ask of it, and which models it claims */
+	bool inclusive;                              /* guarantee (3) */
+	const struct coh_registration *registration; /* NULL: it registers nothing */
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
 		COH_LOCAL_CU
@@ -217,6 +233,16 @@ struct coh_protocol {
 	const struct coh_row *rows; /* ends with an empty row */
 	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
+
+	/* The classifier: whether a read of these bytes of the line, in cu's L1 or (NULL) in the L2, is a hit. NULL: it is
+	 * if all of them are valid. After a miss the grid's LOAD_MISS or READ_MISS has to make them so. */
+	bool (*hits)(const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line,
+		uint64_t bytes);
+
+	/* Statistics. Where an invalidation of the local L1 by an instruction is counted; NULL: as an acquire's. */
+	uint64_t *(*count_invalidation)(struct emu_stats *stats);
+	/* The time of invalidations and flushes by instructions is part of the access, not an acquire's or a release's. */
+	bool synchronizes_within_access;
 
 	/* NULL if the line obeys the protocol, else what it breaks. Debug builds ask after every transaction. */
 	const char *(*broken_invariant)(const struct nvw_machine *m, emu_line_id id);
@@ -256,6 +282,13 @@ emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_li
 	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t);
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
 	enum coh_reason reason, emu_time t);
+
+/* Whether a read of the bytes hits the line, in cu's L1 or (NULL) in the L2. */
+static inline bool coh_hits(
+	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
+{
+	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
+}
 
 /* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
 struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);

@@ -19,6 +19,11 @@
 #include "../persist/persist.h"
 #include "../record.h"
 
+const struct coh_registration coh_registers_bytes = {0};
+const struct coh_registration coh_registers_lines = {.also_registered = UINT64_MAX, .also_taken = UINT64_MAX};
+const struct coh_registration coh_registers_atomics = {
+	.also_taken = UINT64_MAX, .apart = true, .flushes_loser = true};
+
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
 {
 	uint64_t owned = 0;
@@ -38,6 +43,12 @@ struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *
 	return registered ? &m->cus[below->data[__builtin_ctzll(registered)]] : NULL;
 }
 
+/* What a request for some bytes of an L1's line takes of it. */
+static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
+{
+	return bytes | m->protocol->registration->also_taken;
+}
+
 enum coh_place coh_registry_place(
 	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 {
@@ -49,7 +60,7 @@ enum coh_place coh_registry_place(
 		if (!(bytes & ~line->registered)) {
 			return COH_PLACE_L1;
 		}
-		if (m->protocol->registration == COH_REGISTERS_ATOMICS) {
+		if (m->protocol->registration->apart) {
 			return COH_PLACE_BESIDE;
 		}
 	}
@@ -57,10 +68,7 @@ enum coh_place coh_registry_place(
 	if (!below) {
 		return COH_PLACE_L2;
 	}
-	elsewhere = below->registered & ~(line ? line->registered : 0);
-	if (m->protocol->registration == COH_REGISTERS_BYTES) {
-		elsewhere &= bytes;
-	}
+	elsewhere = below->registered & ~(line ? line->registered : 0) & taken_with(m, bytes);
 	return elsewhere ? COH_PLACE_REMOTE : COH_PLACE_L2;
 }
 
@@ -72,12 +80,6 @@ static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 	const struct emu_line *const line = cu ? emu_cache_peek(&cu->l1, id) : NULL;
 
 	return line ? bytes & ~line->dirty : bytes;
-}
-
-/* What a request for some bytes of an L1's line takes of it. */
-static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
-{
-	return m->protocol->registration == COH_REGISTERS_BYTES ? bytes : UINT64_MAX;
 }
 
 /* When a request gets somewhere that would at t: what has waited in a queue was sent before. */
@@ -171,7 +173,7 @@ void coh_line_register(struct coh_event *e)
 	struct nvw_machine *const m = e->m;
 	struct emu_line *const line = e->line;
 	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
-	const uint64_t grain = m->protocol->registration == COH_REGISTERS_LINES ? UINT64_MAX : e->bytes;
+	const uint64_t grain = e->bytes | m->protocol->registration->also_registered;
 	emu_time at, taken;
 	struct emu_line *below;
 	uint64_t mask, need;
