@@ -2,10 +2,13 @@
 /* The HTML page of a crash test. See html_report.h. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
 
 #include "core/newfile.h"
 #include "html_finding.h"
 #include "html_report.h"
+#include "provenance.h"
 #include "html_text.h"
 #include "machines.h"
 
@@ -26,6 +29,28 @@ static void print_possible(FILE *f, const struct ct_result *r)
 }
 
 /* ---- Head ------------------------------------------------------------------------------------------------------ */
+
+/* Version and machine; the command line stands above. */
+static void made_by(FILE *f, const struct crash_heading *h)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	if (to) {
+		cli_print_provenance(h->made_by, to);
+		fclose(to);
+	}
+	const char *const machine = text ? strchr(text, '\n') : NULL;
+
+	fputs("<p class=\"soft\">made by nvwave " NVWAVE_VERSION, f);
+	if (machine && machine[1]) {
+		fputs("; ", f);
+		html_text(f, machine + 1);
+	}
+	fputs("</p>", f);
+	free(text);
+}
 
 static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
@@ -58,6 +83,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	fputs("</p><p><code>", f);
 	html_text(f, h->command);
 	fputs("</code></p>", f);
+	made_by(f, h);
 }
 
 static void tile(FILE *f, const char *name, uint64_t n)

@@ -215,6 +215,9 @@ void cli_print_provenance(const json_t *o, FILE *to)
 {
 	json_t *const machine = json_object_get(o, "machine");
 
+	if (!o) { /* a report from before there was one */
+		return;
+	}
 	fprintf(to, "made by: nvwave %s, %s\n", text_of(o, "version"), text_of(o, "command"));
 	if (machine) {
 		fprintf(to, "machine: %s (%s)", text_of(machine, "name"), text_of(machine, "hash"));
