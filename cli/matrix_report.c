@@ -59,7 +59,7 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 		const struct ct_verdict *const v = &b->narrower[0][b->narrower[0][0].consistent];
 
 		fprintf(to, "needed: with %s scope %s%s\n", scope_name(b, 1), v->text,
-			b->narrower[0][0].consistent ? " (buffered-epoch alone)" : "");
+			b->narrower[0][0].consistent ? " (only buffered-epoch)" : "");
 		return;
 	}
 	if (b->spare == (unsigned)b->scope + 1) {
