@@ -118,14 +118,19 @@ static void count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const uint32_t op = wf->requests[__builtin_ctzll(lanes)].op;
-	const unsigned size = 1u << (op >> 8 & 0xff), order = op >> 16 & 0xff;
-	const enum nvw_scope scope = (enum nvw_scope)(op >> 24);
-	struct coh_request r = {.m = m, .cu = emu_cu_of(wf), .wf = wf, .kind = op & 0xff, .size = size};
+	const unsigned size = 1u << (op >> 8 & 0xff);
+	struct coh_request r = {.m = m,
+		.cu = emu_cu_of(wf),
+		.wf = wf,
+		.kind = op & 0xff,
+		.size = size,
+		.order = op >> 16 & 0xff,
+		.scope = (enum nvw_scope)(op >> 24)};
 	struct requests q;
 	emu_time done = t;
 	uint64_t queued = 0;
 
-	if (order > NVW_SEQ_CST || scope > NVW_SCOPE_REMOTE_SYSTEM) {
+	if (r.order > NVW_SEQ_CST || r.scope > NVW_SCOPE_REMOTE_SYSTEM) {
 		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size,
 			"has a memory order or a scope that does not exist");
 		return t;
@@ -144,10 +149,10 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
-			const emu_time at = coh_execute(&r, order, scope, t);
+			const emu_time at = coh_execute(&r, t);
 
-			queued |= at == COH_QUEUED ? r.lanes : 0;
-			done = at == COH_QUEUED ? done : emu_later(done, at);
+			queued |= at == COH_NOT_YET ? r.lanes : 0;
+			done = at == COH_NOT_YET ? done : emu_later(done, at);
 		}
 	}
 	if (m->races && !m->error && lanes != queued) {

@@ -189,7 +189,7 @@ struct emu_wavefront {
 	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
 	uint32_t persist_stream, persist_epoch, persist_tag; /* of the persistency model */
 	unsigned fair;   /* the lane that guarantee (2) of exec.c prefers next */
-	uint32_t queued; /* requests of the instruction under way that wait for an L1 (protocol/queue.c) */
+	uint32_t queued; /* requests of the instruction under way that are put off (protocol/wait.c) */
 	emu_time issued, served; /* while some do: when it was issued, when those that do not are done */
 };
 
@@ -475,10 +475,10 @@ void coh_queue_forget(struct nvw_machine *m);
 /* ---- access.c -------------------------------------------------------------------------------------------- */
 
 /* Carries out the memory instruction that the lanes of mask have posted; returns when its results are
- * there. Sets m->error if an address is bad. While requests wait in a queue (wf->queued), the wavefront is not to be
+ * there. Sets m->error if an address is bad. While requests are put off (wf->queued), the wavefront is not to be
  * woken: emu_access_served() does it. */
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
-/* The request of these lanes has waited in a queue and is done at t. */
+/* The request of these lanes had been put off and is done at t. */
 void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
 /* ---- host.c ------------------------------------------------------------------------------------------------ */

@@ -9,7 +9,9 @@
  *	(1) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
  *	(2) A store is at the L2 before the next instruction of its work-item, so a release has nothing to wait for.
  *	(3) An acquire invalidates the L1: what others had changed until then is fetched anew.
- *	(4) A read hits whole lines only: beside what was stored at the L2, it fetches the rest of the line.
+ *	(4) A release of system scope sends a marker through the S-FIFOs and waits for its acknowledgement: what was stored
+ *	    before is in memory.
+ *	(5) A read hits whole lines only: beside what was stored at the L2, it fetches the rest of the line.
  *
  * Deviations: it is no paper's. A new protocol says here what its paper leaves open, and what was made of that.
  *
@@ -35,30 +37,36 @@ static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
 
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(D),			GO(D),			GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D),			GO(D),			GO(V),			GO(I, drop)},
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			GO(I, drop)},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, drop)},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
 };
 /* clang-format on */
 
 #define NO_ACQUIRE (ORDER(RELAXED) | ORDER(RELEASE))
 #define AN_ACQUIRE (ORDER(ACQUIRE) | ORDER(ACQ_REL))
+#define TO_MEMORY  (SCOPE(SYSTEM) | SCOPE(REMOTE_SYSTEM))
 
 /* clang-format off */
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,	ALL,	{ld_l1}},
-	{ON(STORE),		ANY_ORDER,	ALL,	{st_l2}},
-	{ON(ATOMIC_LOAD),	NO_ACQUIRE,	ALL,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	AN_ACQUIRE,	ALL,	{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	NO_ACQUIRE,	ALL,	{st_l2}},
-	{ON(ATOMIC_STORE),	AN_ACQUIRE,	ALL,	{st_l2, invalidate_l1}},
-	{ON(RMW),		NO_ACQUIRE,	ALL,	{rmw_l2}},
-	{ON(RMW),		AN_ACQUIRE,	ALL,	{rmw_l2, invalidate_l1}},
+	{ON_ANY_LOAD,		ANY_ORDER,	ALL,		{ld_l1}},
+	{ON(STORE),		ANY_ORDER,	ALL,		{st_l2}},
+	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	ORDER(RELEASE),	TO_MEMORY,	{mark_sfifos, st_l2}},
+	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, st_l2, invalidate_l1}},
+	{ON(RMW),		ORDER(RELEASE),	TO_MEMORY,	{mark_sfifos, rmw_l2}},
+	{ON(RMW),		ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, rmw_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),	NO_ACQUIRE,	ALL,		{ld_l2}},
+	{ON(ATOMIC_LOAD),	AN_ACQUIRE,	ALL,		{ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE),	NO_ACQUIRE,	ALL,		{st_l2}},
+	{ON(ATOMIC_STORE),	AN_ACQUIRE,	ALL,		{st_l2, invalidate_l1}},
+	{ON(RMW),		NO_ACQUIRE,	ALL,		{rmw_l2}},
+	{ON(RMW),		AN_ACQUIRE,	ALL,		{rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */
 
-/* The classifier (guarantee (4)). A protocol without one hits all bytes that are valid. */
+/* The classifier (guarantee (5)). A protocol without one hits all bytes that are valid. */
 static bool hits(
 	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
 {

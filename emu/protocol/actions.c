@@ -248,6 +248,35 @@ emu_time coh_flush_l2(const struct coh_request *r, emu_time t)
 	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
 }
 
+/* The marker arrives at the L2, whose acknowledgement wakes the instruction. */
+static void mark_l2_sfifo(struct nvw_machine *m, void *what)
+{
+	struct coh_wait *const w = what;
+	const struct coh_request *const r = &w->request;
+	const emu_time taken = coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, m->now);
+
+	coh_wake(m, w,
+		emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
+			EMU_MESSAGE_CONTROL, taken));
+}
+
+/* As the markers of persist barriers in the NVW-FIFOs (gope18 6.1): what is ahead of the marker leaves the L1, then the L2.
+ * Other instructions go on meanwhile. */
+emu_time coh_mark_sfifos(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct coh_wait *w;
+
+	if (r->again || !(w = coh_put_off(r, COH_WAIT_marker, t))) {
+		return t;
+	}
+	t = coh_flush_whole_l1(m, r->cu, flush_cause(r), t);
+	t = emu_network_send(
+		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), 0, EMU_MESSAGE_CONTROL, t);
+	emu_schedule(m, t, mark_l2_sfifo, w);
+	return COH_NOT_YET;
+}
+
 static void invalidate(struct emu_cu *cu, uint64_t *cause)
 {
 	struct emu_cache *const l1 = &cu->l1;
@@ -434,11 +463,31 @@ const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh
 	return NULL;
 }
 
-static emu_time run(const struct coh_request *r, const coh_action *steps, emu_time t)
+static emu_time take_step(struct coh_request *r, emu_time t)
 {
-	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
-		if (steps[i] != r->m->fault.action) {
-			t = steps[i](r, t);
+	const coh_action action = r->steps[r->step];
+
+	if (action != r->m->fault.action) {
+		t = action(r, t);
+	}
+	if (t != COH_NOT_YET) {
+		r->again = false;
+	}
+	return t;
+}
+
+/* Whether the request has a next step. */
+static bool goes_on(const struct coh_request *r)
+{
+	return r->step < COH_STEPS_MAX && r->steps[r->step];
+}
+
+static emu_time run(struct coh_request *r, emu_time t)
+{
+	for (; goes_on(r); r->step++) {
+		t = take_step(r, t);
+		if (t == COH_NOT_YET) {
+			return t;
 		}
 	}
 	return t;
@@ -457,21 +506,22 @@ static uint64_t *synchronization_time(const struct coh_request *r, coh_action ac
 		return is_of_kernel(r) ? &s->kernel_begin_ps : &s->acquire_ps;
 	}
 	if (action == coh_flush_l1 || action == coh_flush_l2 || action == coh_register_stores ||
-		action == coh_invalidate_all_l1s) {
+		action == coh_invalidate_all_l1s || action == coh_mark_sfifos) {
 		return is_of_kernel(r) ? &s->kernel_end_ps : &s->release_ps;
 	}
 	return NULL;
 }
 
 /* As run(), for what synchronizes. */
-static emu_time run_synchronization(const struct coh_request *r, const coh_action *steps, emu_time t)
+static emu_time run_synchronization(struct coh_request *r, emu_time t)
 {
-	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
-		uint64_t *const time = synchronization_time(r, steps[i]);
+	for (; goes_on(r); r->step++) {
+		uint64_t *const time = synchronization_time(r, r->steps[r->step]);
 		const emu_time began = t;
 
-		if (steps[i] != r->m->fault.action) {
-			t = steps[i](r, t);
+		t = take_step(r, t);
+		if (t == COH_NOT_YET) {
+			return t;
 		}
 		if (time) {
 			*time += t - began;
@@ -539,9 +589,9 @@ const char *emu_protocol_action(const char *protocol, unsigned wanted)
 
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t)
 {
-	const struct coh_request r = {.m = m, .cu = cu};
+	struct coh_request r = {.m = m, .cu = cu, .steps = steps};
 
-	return run_synchronization(&r, steps, t);
+	return run_synchronization(&r, t);
 }
 
 static enum coh_instruction instruction_of(unsigned kind)
@@ -566,10 +616,10 @@ static enum coh_instruction instruction_of(unsigned kind)
 }
 
 /* Where synchronization hits (alsop16 Table 6). Without registration the row says: the L1 or the L2. */
-static void count_synchronization(const struct coh_request *r, enum nvw_scope scope, enum coh_place place)
+static void count_synchronization(const struct coh_request *r, enum coh_place place)
 {
 	struct nvw_machine *const m = r->m;
-	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][scope][place]->steps;
+	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][r->scope][place]->steps;
 	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
 
 	m->stats.sync_ops++;
@@ -605,8 +655,15 @@ static void check_invariants(const struct coh_request *r)
 #endif
 }
 
-static emu_time execute_at(
-	const struct coh_request *r, unsigned order, enum nvw_scope scope, enum coh_place place, emu_time t)
+/* From the request's step on. */
+static emu_time carry_on(struct coh_request *r, emu_time t)
+{
+	t = is_atomic(r) ? run_synchronization(r, t) : run(r, t);
+	check_invariants(r);
+	return t;
+}
+
+static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time t)
 {
 	static const unsigned orders[] = {
 		[NVW_RELAXED] = COH_RELAXED,
@@ -616,34 +673,40 @@ static emu_time execute_at(
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
-	const coh_action *const steps =
-		r->m->rows[instruction_of(r->kind)][orders[order]][scope][place]->steps;
-
+	r->steps = r->m->rows[instruction_of(r->kind)][orders[r->order]][r->scope][place]->steps;
+	r->step = 0;
+	r->again = false;
 	if (is_atomic(r)) {
-		count_synchronization(r, scope, place);
-		t = run_synchronization(r, steps, t);
-	} else {
-		t = run(r, steps, t);
+		count_synchronization(r, place);
 	}
-	check_invariants(r);
-	return t;
+	return carry_on(r, t);
 }
 
-emu_time coh_execute(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+emu_time coh_execute(struct coh_request *r, emu_time t)
 {
 	const enum coh_place place = place_of(r, &t);
 
-	if (place == COH_PLACE_REMOTE && is_atomic(r) && coh_queue_up(r, order, scope, t)) {
-		return COH_QUEUED;
+	r->steps = NULL;
+	if (place == COH_PLACE_REMOTE && is_atomic(r) && coh_queue_up(r, t)) {
+		return COH_NOT_YET;
 	}
-	return execute_at(r, order, scope, place, t);
+	return execute_at(r, place, t);
 }
 
-emu_time coh_execute_now(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+emu_time coh_continue(struct coh_request *r, emu_time waited, emu_time t)
 {
-	const enum coh_place place = place_of(r, &t);
+	uint64_t *time;
 
-	return execute_at(r, order, scope, place, t);
+	if (!r->steps) {
+		const enum coh_place place = place_of(r, &t);
+
+		return execute_at(r, place, t);
+	}
+	time = is_atomic(r) ? synchronization_time(r, r->steps[r->step]) : NULL;
+	if (time) {
+		*time += waited;
+	}
+	return carry_on(r, t);
 }
 
 /* ---- The protocols ------------------------------------------------------------------------- */

@@ -57,7 +57,14 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(register_stores, "register all dirty stores of the local L1")    \
 	X(register_l1, "registration and data to the requesting L1")       \
 	X(invalidate_unregistered, "invalidate local L1 (non-registered)") \
-	X(forget_read_only, "forget what is read-only")
+	X(forget_read_only, "forget what is read-only")                    \
+	X(mark_sfifos, "marker through the S-FIFOs")
+
+struct coh_request;
+
+/* Carries the action out from t on; returns when what follows it may begin, or COH_NOT_YET (wait.c). */
+typedef emu_time (*coh_action)(const struct coh_request *request, emu_time t);
+#define COH_NOT_YET UINT64_MAX
 
 /* One instruction of a wavefront on one line. */
 struct coh_request {
@@ -67,12 +74,15 @@ struct coh_request {
 	uint64_t lanes;           /* that access this line */
 	uint64_t bytes;           /* of the line that they touch */
 	emu_line_id line;
-	unsigned kind; /* enum nvw__kind */
-	unsigned size; /* bytes of one lane's access */
+	unsigned kind;  /* enum nvw__kind */
+	unsigned size;  /* bytes of one lane's access */
+	unsigned order; /* enum nvw_order */
+	enum nvw_scope scope;
+	/* How far it has come: */
+	const coh_action *steps; /* of its row; NULL: it has not begun */
+	unsigned step;
+	bool again; /* this step has answered COH_NOT_YET before */
 };
-
-/* Carries the action out from t on; returns when what follows it may begin. */
-typedef emu_time (*coh_action)(const struct coh_request *request, emu_time t);
 
 #define X(name, text) emu_time coh_##name(const struct coh_request *request, emu_time t);
 COH_ACTIONS(X)
@@ -263,12 +273,11 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
 /* How many lanes at most want the same bytes: they are served one after the other. */
 unsigned coh_lanes_serial(const struct coh_request *request);
 
-/* Runs the row of an instruction. order is an enum nvw_order. COH_QUEUED: the request waits (queue.c), and its
- * wavefront learns from emu_access_served() when it is done. */
-#define COH_QUEUED UINT64_MAX
-emu_time coh_execute(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
-/* The same for a request that has waited. */
-emu_time coh_execute_now(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
+/* Runs the row of an instruction. COH_NOT_YET: it has been put off, and its wavefront learns from
+ * emu_access_served() when it is done. */
+emu_time coh_execute(struct coh_request *request, emu_time t);
+/* The same for a request that has been put off for so long: from the step that was not ready, or from the beginning. */
+emu_time coh_continue(struct coh_request *request, emu_time waited, emu_time t);
 /* Runs a list of actions that belong to no instruction on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
@@ -329,11 +338,40 @@ void coh_settle_nvram(struct coh_event *event);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
 
+/* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
+
+/* Why requests are put off: statistics wait.NAME and wait.NAME_time. */
+#define COH_CAUSES(X) X(owner) X(marker)
+
+#define X(name) COH_WAIT_##name,
+enum coh_cause { COH_CAUSES(X) COH_CAUSE_COUNT };
+#undef X
+
+/* A request that has been put off. */
+struct coh_wait {
+	struct coh_wait *next; /* for its owner */
+	struct coh_request request;
+	enum coh_cause cause;
+	emu_time since;
+};
+
+/*
+ * Puts the request off at t: the action answers COH_NOT_YET then, and is asked again, with again set, when somebody
+ * wakes the request. The steps before it stay done. The wait belongs to the caller until it calls coh_wake() or
+ * coh_try_again(); it is one malloced block, so that an event can own it (emu_schedule). NULL if there is no memory, or no
+ * instruction to put off (kernel begin and end): m->error is set, and the action returns t.
+ */
+struct coh_wait *coh_put_off(const struct coh_request *request, enum coh_cause cause, emu_time t);
+/* Asks again at t. An action that knows when to ask again calls it at once. */
+void coh_wake(struct nvw_machine *m, struct coh_wait *wait, emu_time t);
+/* Asks again now, and frees the wait. */
+void coh_try_again(struct nvw_machine *m, struct coh_wait *wait);
+
 /* ---- Services of queue.c ---------------------------------------------------------------------------------- */
 
-/* A synchronization request, sent at t, for bytes that another L1 has registered: true if it waits until that L1 has
- * had them. */
-bool coh_queue_up(const struct coh_request *request, unsigned order, enum nvw_scope scope, emu_time t);
+/* A synchronization request, sent at t, for bytes that another L1 has registered: true if it has been put off until that L1
+ * has had them. */
+bool coh_queue_up(const struct coh_request *request, emu_time t);
 
 /* ---- Services of registry.c ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
  * too, and are all served before the remote one. So the L1s that want a line form a queue, and each serves all of its CU's
  * work-items when its turn comes.
  *
- * The queue of a line is kept in one place here. Its first request is carried out when the L1 that has the line has been
+ * The queue of a line, of requests that are put off (wait.c), is kept in one place here. Its first request is carried out when the L1 that has the line has been
  * granted it; those of the same CU follow at once, and find the line in their L1. What has waited was sent long ago: the
  * way of its request to the owner costs no time any more (head_start), but is counted and books what it passes.
  *
@@ -17,18 +17,10 @@
 
 #include "protocol.h"
 
-struct waiting {
-	struct waiting *next;
-	struct coh_request request;
-	unsigned order;
-	enum nvw_scope scope;
-	emu_time since;
-};
-
 struct coh_queue {
 	struct coh_queue *next;
 	emu_line_id line;
-	struct waiting *first, **end;
+	struct coh_wait *first, **end;
 };
 
 /* When the L1 that has the bytes of a request may give them up. */
@@ -42,26 +34,22 @@ static emu_time owner_waits_until(const struct coh_request *r)
 	return owner ? emu_cache_peek(&owner->l1, r->line)->granted : 0;
 }
 
-/* Carries out a request and takes it out of the queue, where *place points at it. */
-static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct waiting **place)
+/* Takes a request out of the queue, where *place points at it, and carries it out. */
+static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wait **place)
 {
-	struct waiting *const served = *place;
-	const struct coh_request *const r = &served->request;
-	emu_time done;
+	struct coh_wait *const served = *place;
 
-	m->head_start = m->now - served->since;
-	done = coh_execute_now(r, served->order, served->scope, m->now);
-	m->head_start = 0;
-	emu_access_served(m, r->wf, r->lanes, done);
 	*place = served->next;
 	q->end = *place ? q->end : place;
-	free(served);
+	m->head_start = m->now - served->since;
+	coh_try_again(m, served);
+	m->head_start = 0;
 }
 
 static void empty(struct coh_queue *q)
 {
 	while (q->first) {
-		struct waiting *const first = q->first;
+		struct coh_wait *const first = q->first;
 
 		q->first = first->next;
 		free(first);
@@ -87,7 +75,7 @@ static void serve(struct nvw_machine *m, void *what)
 	const struct emu_cu *const cu = q->first->request.cu;
 
 	serve_one(m, q, &q->first);
-	for (struct waiting **place = &q->first; *place && !m->error;) {
+	for (struct coh_wait **place = &q->first; *place && !m->error;) {
 		if ((*place)->request.cu == cu) {
 			serve_one(m, q, place);
 		} else {
@@ -125,27 +113,25 @@ static struct coh_queue *open_queue(struct nvw_machine *m, emu_line_id line, emu
 	return q;
 }
 
-bool coh_queue_up(const struct coh_request *r, unsigned order, enum nvw_scope scope, emu_time t)
+bool coh_queue_up(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct coh_queue *q = queue_of(m, r->line);
 	const emu_time until = owner_waits_until(r);
-	struct waiting *last;
+	struct coh_wait *last;
 
 	if (m->scheduler.choose || (!q && until <= t)) {
 		return false;
 	}
-	last = malloc(sizeof *last);
+	last = coh_put_off(r, COH_WAIT_owner, t);
 	q = q || !last ? q : open_queue(m, r->line, until);
 	if (!last || !q) {
 		free(last);
 		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a request that waits");
 		return false;
 	}
-	*last = (struct waiting){.request = *r, .order = order, .scope = scope, .since = t};
 	*q->end = last;
 	q->end = &last->next;
-	r->wf->queued++;
 	return true;
 }
 

@@ -61,5 +61,6 @@
 #define register_l1             coh_register_l1
 #define invalidate_unregistered coh_invalidate_unregistered
 #define forget_read_only        coh_forget_read_only
+#define mark_sfifos             coh_mark_sfifos
 
 #endif

@@ -3,10 +3,11 @@
 #include "common/rig.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <nvw/kernel.h>
 
-#include "machine.h"
+#include "protocol/protocol.h"
 
 struct words {
 	uint64_t *a;
@@ -57,10 +58,146 @@ static void the_classifier_decides_whether_a_read_hits(void **state)
 	assert_int_equal(skeleton.l2_load_misses, 1);
 }
 
+/* ---- Actions that answer "not yet" --------------------------------------------------------- */
+
+struct release {
+	struct nvw_machine *m;
+	uint64_t *data, *flag;
+	uint64_t scope;
+	uint64_t in_memory; /* what memory has of the data when the release has returned */
+};
+
+static uint64_t in_memory(const struct nvw_machine *m, const uint64_t *word)
+{
+	uint8_t line[EMU_LINE];
+	emu_line_id id = 0;
+	unsigned offset = 0;
+	uint64_t value;
+
+	(void)emu_locate(m, (uint64_t)(uintptr_t)word, sizeof *word, &id, &offset);
+	emu_memory_peek(m, id, line);
+	memcpy(&value, line + offset, sizeof value);
+	return value;
+}
+
+static void store_and_release(const void *args)
+{
+	struct release *const r = *(struct release *const *)args;
+
+	nvw_store(r->data, 5);
+	nvw_atomic_store(r->flag, 1, NVW_RELEASE, (enum nvw_scope)r->scope);
+	r->in_memory = in_memory(r->m, r->data);
+}
+
+static struct emu_stats released(enum nvw_scope scope, const char *without, struct release *r)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, "skeleton", &w);
+	if (without) {
+		rig_ok(emu_plant_fault(rig.machine, without));
+	}
+	*r = (struct release){rig.machine, w.a, nvw_alloc(rig.machine, 64), scope, 0};
+	rig_ok(nvw_launch(rig.machine, "store_and_release", store_and_release, &r, 1, 1));
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void a_release_waits_until_its_marker_has_gone_through_the_s_fifos(void **state)
+{
+	struct release r;
+	struct emu_stats stats = released(NVW_SCOPE_SYSTEM, NULL, &r);
+
+	assert_int_equal(r.in_memory, 5);
+	assert_int_equal(stats.waits_marker, 1);
+	assert_true(stats.wait_marker_ps > 0);
+	assert_true(stats.release_ps >= stats.wait_marker_ps);
+	assert_true(stats.atomic_ps > stats.wait_marker_ps);
+	assert_int_equal(stats.l2_writeback_release, 1);
+	stats = released(NVW_SCOPE_AGENT, NULL, &r);
+	assert_int_equal(r.in_memory, 0);
+	assert_int_equal(stats.waits_marker, 0);
+	released(NVW_SCOPE_SYSTEM, "marker through the S-FIFOs", &r);
+	assert_int_equal(r.in_memory, 0);
+	released(NVW_SCOPE_SYSTEM, "append to the S-FIFO", &r);
+	assert_int_equal(r.in_memory, 0);
+}
+
+/* Work-items of two work-groups count their releases; each comes once, whatever waits meanwhile. */
+static void release_often(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned i = 0; i < 5; i++) {
+		nvw_store(&w->a[8 * (2 + nvw_global_id())], i);
+		nvw_atomic_add(
+			&w->a[8 * (i % 2)], 1, NVW_ACQ_REL, i < 4 ? NVW_SCOPE_SYSTEM : NVW_SCOPE_AGENT);
+	}
+}
+
+static void an_instruction_that_was_put_off_is_carried_out_once(void **state)
+{
+	const char *const settings[] = {"protocol=skeleton", NULL};
+	struct words w;
+	struct rig rig;
+
+	rig_begin(&rig, 0, settings);
+	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
+	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
+	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
+	assert_int_equal(rig_visible(&rig, &w.a[8]), 2 * 128);
+	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 4 * 2);
+	rig_end(&rig);
+}
+
+/* DeNovoSync0's queue (sinclair15 3) puts off, too: several CUs add to what one of them has just asked for. */
+static void add(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+}
+
+static void requests_that_wait_for_another_l1_say_so(void **state)
+{
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, "dd", &w);
+	rig_ok(nvw_launch(rig.machine, "add", add, &w, 4 * 64, 64));
+	assert_int_equal(rig_visible(&rig, w.a), 4 * 64);
+	assert_true(emu_statistics(rig.machine)->waits_owner > 0);
+	assert_true(emu_statistics(rig.machine)->wait_owner_ps > 0);
+	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 0);
+	rig_end(&rig);
+}
+
+/* A kernel's beginning is no instruction that could wait. */
+static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **state)
+{
+	const coh_action steps[COH_STEPS_MAX] = {coh_mark_sfifos};
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, "skeleton", &w);
+	coh_run_steps(rig.machine, &rig.machine->cus[0], steps, 0);
+	assert_int_equal(rig.machine->error, NVW_E_MODEL);
+	assert_non_null(strstr(nvw_error_message(), "an action waits where no instruction is"));
+	rig.machine->error = 0;
+	rig_end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_classifier_decides_whether_a_read_hits),
+		cmocka_unit_test(a_release_waits_until_its_marker_has_gone_through_the_s_fifos),
+		cmocka_unit_test(an_instruction_that_was_put_off_is_carried_out_once),
+		cmocka_unit_test(requests_that_wait_for_another_l1_say_so),
+		cmocka_unit_test(an_action_that_waits_where_no_instruction_is_ends_the_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

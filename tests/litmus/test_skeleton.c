@@ -41,6 +41,12 @@ static void random_programs_are_right_under_it(void **state)
 	assert_int_equal(result.programs, PROGRAMS);
 }
 
+/* Torture looks at caches; what only memory shows, tests/emu/test_seams.c sees. */
+static bool is_below_the_l2(const char *action)
+{
+	return !strcmp(action, "marker through the S-FIFOs") || !strcmp(action, "append to the S-FIFO");
+}
+
 /* Whatever its tables name is missed by some program, but for what is known of others too. */
 static void each_of_its_actions_is_missed(void **state)
 {
@@ -49,7 +55,7 @@ static void each_of_its_actions_is_missed(void **state)
 	unsigned missed = 0;
 
 	for (unsigned i = 0; (action = emu_protocol_action("skeleton", i)); i++) {
-		if (torture_unnoticed("skeleton", action)) {
+		if (torture_unnoticed("skeleton", action) || is_below_the_l2(action)) {
 			continue;
 		}
 		assert_int_equal(torture_run(&(struct torture_options){.protocol = "skeleton",
