@@ -51,6 +51,7 @@ static const char *const kind_names[] = {
 	[NVW_LOG_FLUSH] = "flush",
 	[NVW_LOG_FENCE] = "fence",
 	[NVW_LOG_END] = "end",
+	[NVW_LOG_THREADS] = "threads",
 };
 
 static const char *const scope_names[] = {
@@ -153,6 +154,9 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	case NVW_LOG_FENCE:
 		print_place(s, r->fence.site);
 		printf(" thread %llu", (ull)r->fence.thread);
+		break;
+	case NVW_LOG_THREADS:
+		printf("%llu", (ull)r->threads.count);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
@@ -289,6 +293,9 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 	case NVW_LOG_FENCE:
 		put_site(o, s, r->fence.site);
 		put_number(o, "thread", r->fence.thread);
+		break;
+	case NVW_LOG_THREADS:
+		put_number(o, "count", r->threads.count);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:

@@ -257,6 +257,9 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 		if (r->stores_elsewhere > 0) {
 			fprintf(to, "; %s stores to other files left out", grouped(r->stores_elsewhere, c));
 		}
+		if (r->threads == 0) {
+			fputs(", in one recorded order (the log names no threads)", to);
+		}
 		fputc('\n', to);
 		return;
 	}

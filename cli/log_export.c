@@ -121,6 +121,7 @@ static int export_record(struct exporter *e, const struct nvw_log_record *r)
 		write_flush(r->host.off, r->host.bytes);
 		fputs("|FENCE|", stdout);
 		return 0;
+	case NVW_LOG_THREADS:
 	case NVW_LOG_END:
 		return 0;
 	default:

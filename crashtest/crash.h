@@ -230,8 +230,7 @@ struct ct_result {
 	/* The image as the program leaves it, without any crash, fails (finding[0] says how) or gets no answer: nothing else was
 	 * tested. */
 	bool without_crash;
-	/* Of a program that was recorded: to whom its stores belong, in this interleaving. 0: not known. Without nvwave-cc what
-	 * another thread flushes is that one's. */
+	/* Of a program that was recorded: the threads that may have stored, in this interleaving. 0: not known. */
 	uint64_t threads;
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */

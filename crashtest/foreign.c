@@ -137,6 +137,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	struct threads threads = {{0}};
+	uint64_t storing = 0, created = 0;
 	int error = nvw_log_open_fd(dup(fd), path, &reader);
 
 	if (error) {
@@ -146,9 +147,11 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	*ret_blocks = is_of_blocks(reader);
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
-		counts->threads += r.kind == NVW_LOG_STORE && !*ret_blocks ?
-					   count_thread(&threads, r.store.work_item) :
-					   0;
+		if (r.kind == NVW_LOG_STORE && !*ret_blocks) {
+			storing += count_thread(&threads, r.store.work_item);
+		} else if (r.kind == NVW_LOG_THREADS) {
+			created = r.threads.count;
+		}
 		counts->flushes += r.kind == NVW_LOG_FLUSH;
 		counts->fences += r.kind == NVW_LOG_FENCE ||
 				  (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
@@ -161,6 +164,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 		known = end_of(&r) > known ? end_of(&r) : known;
 	}
 	nvw_log_reader_close(reader);
+	counts->threads = storing > created ? storing : created;
 	if (!error && *ret_pool > known && *ret_pool - known > untouched_max) {
 		error = nvw_fail(NVW_E_INPUT,
 			"%s: the log says that it is of %llu bytes; its records and the image end at %llu",

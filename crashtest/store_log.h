@@ -15,7 +15,7 @@
 struct ct_store_log {
 	uint64_t stores, flushes, fences, markers;
 	uint64_t elsewhere; /* stores to other registered files, left out */
-	uint64_t threads;   /* that stored; 0: the log does not say */
+	uint64_t threads;   /* that may have stored; 0: the log does not say */
 };
 
 /*

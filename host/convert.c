@@ -335,6 +335,7 @@ int host_session_convert(
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	struct nvw_log_info info = {
 		.workload = s->program, .options = f->path, .pool_bytes = c.bytes, .model = "x86"};
+	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
 	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) :
 				   map_replay(&c);
 
@@ -349,6 +350,7 @@ int host_session_convert(
 	} else {
 		error = nvw_log_create_fd(fd, name, &info, &c.log);
 	}
+	error = error ? error : append(&c, &threads);
 	error = error ? error : convert_spool(&c);
 	if (!error && !read_rest(&c, &error)) {
 		fprintf(stderr,

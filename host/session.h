@@ -25,7 +25,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library where it is not beside the command */
 
 enum {
-	HOST_VERSION = 2,
+	HOST_VERSION = 3,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -102,6 +102,7 @@ struct host_file {
 	uint64_t bytes;    /* the greatest size that it had when it was mapped */
 	uint64_t mapped;   /* how far mappings of it reach at most, perhaps behind its end */
 	uint32_t mappings; /* at present, in all processes */
+	uint32_t threads;  /* of processes that mapped it: these may store (preload/threads.c) */
 	char path[1024];
 };
 

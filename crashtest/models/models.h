@@ -15,8 +15,8 @@ typedef int ct_apply(struct ct_medium *medium, const struct nvw_log_record *reco
 
 struct ct_model_rules {
 	struct ct_model_info info;
-	uint32_t completing;              /* kinds of records before which instants lie */
-	ct_apply *apply[NVW_LOG_END + 1]; /* what a record does; NULL: nothing */
+	uint32_t completing;            /* kinds of records before which instants lie */
+	ct_apply *apply[NVW_LOG_KINDS]; /* what a record does; NULL: nothing */
 	int (*at_instant)(
 		struct ct_medium *medium); /* before the states of an instant are asked for; may be NULL */
 };

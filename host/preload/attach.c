@@ -37,6 +37,7 @@ static void forked(void)
 
 	host_self = (struct host_self){.inside = inside};
 	host_forget_stores(0, UINTPTR_MAX);
+	host_count_fork();
 	__atomic_add_fetch(&host_control->processes, 1, __ATOMIC_RELAXED);
 }
 

@@ -13,14 +13,6 @@
 #undef stpcpy
 #undef strncpy
 
-#define REAL(name)                                          \
-	({                                                  \
-		static __typeof__(&name) real;              \
-		if (__builtin_expect(real == NULL, 0)) {    \
-			*(void **)&real = host_real(#name); \
-		}                                           \
-		real;                                       \
-	})
 /* at and n are looked at only if to is in a mapping. */
 #define COMES(to, at, n)                                                     \
 	do {                                                                 \

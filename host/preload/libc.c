@@ -24,15 +24,6 @@
 #include "preload.h"
 #include "../program.h"
 
-#define REAL(name)                                          \
-	({                                                  \
-		static __typeof__(&name) real;              \
-		if (__builtin_expect(real == NULL, 0)) {    \
-			*(void **)&real = host_real(#name); \
-		}                                           \
-		real;                                       \
-	})
-
 /* ---- Mappings --------------------------------------------------------------------------------------------------------- */
 
 /* It may become writable if the file was opened for that. */

@@ -12,15 +12,6 @@
 #include "preload.h"
 
 /* The real function, found when it is first needed. */
-#define REAL(name)                                          \
-	({                                                  \
-		static __typeof__(&name) real;              \
-		if (__builtin_expect(real == NULL, 0)) {    \
-			*(void **)&real = host_real(#name); \
-		}                                           \
-		real;                                       \
-	})
-
 enum { TEMPORAL = PMEM_F_MEM_TEMPORAL | PMEM_F_MEM_NOFLUSH };
 
 static uint64_t lines_of(const void *address, size_t n)

@@ -244,6 +244,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		host_record_written(m, end - m->off);
 	}
 	f->mappings++;
+	host_count_mapper((unsigned)m->file);
 }
 
 static bool is_within(uintptr_t at, const void *start, size_t n)

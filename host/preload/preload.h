@@ -57,6 +57,15 @@ int host_open(const char *name, int number, int flags);
 
 /* The function that a name would have without this library; ends the process with a message if there is none. */
 void *host_real(const char *name);
+/* The same for a declared function, looked up once. */
+#define REAL(name)                                          \
+	({                                                  \
+		static __typeof__(&name) real;              \
+		if (__builtin_expect(real == NULL, 0)) {    \
+			*(void **)&real = host_real(#name); \
+		}                                           \
+		real;                                       \
+	})
 /* The handle of a libpmem that was loaded by dlopen(). */
 void host_learn_libpmem(void *handle);
 /* The real dlsym(), once host_own_function() has been asked for anything. */
@@ -73,6 +82,13 @@ void host_gap(enum host_gap gap);
 
 /* posix_fallocate() or, as a hole, ftruncate(); beyond the limit to a file's size that is an error, and no signal. */
 int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
+
+/* ---- Threads that may store (threads.c) ---------------------------------------------------------------------------- */
+
+/* This process has mapped a file of the session. */
+void host_count_mapper(unsigned file);
+/* This process is the child of a fork. */
+void host_count_fork(void);
 
 /* ---- Delays (delay.c) ---------------------------------------------------------------------------------------------- */
 

@@ -523,6 +523,11 @@ static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	       known_site(r, ret->fence.site);
 }
 
+static bool get_threads(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+{
+	return get_varint(r, &ret->threads.count);
+}
+
 static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	return true;
@@ -544,6 +549,7 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(
 	[NVW_LOG_FLUSH] = get_flush,
 	[NVW_LOG_FENCE] = get_fence,
 	[NVW_LOG_END] = get_nothing,
+	[NVW_LOG_THREADS] = get_threads,
 };
 
 static bool parse_record(struct nvw_log_reader *r, struct nvw_log_record *ret)

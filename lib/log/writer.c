@@ -319,6 +319,12 @@ static void put_fence(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	put_varint(w, r->fence.thread);
 }
 
+static void put_threads(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, 0);
+	put_varint(w, r->threads.count);
+}
+
 static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
@@ -339,6 +345,7 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_FLUSH] = put_flush,
 	[NVW_LOG_FENCE] = put_fence,
 	[NVW_LOG_END] = put_nothing,
+	[NVW_LOG_THREADS] = put_threads,
 };
 
 int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record)

@@ -29,7 +29,9 @@ enum nvw_log_kind {
 	NVW_LOG_FLUSH,     /* a host thread has flushed lines (clwb, clflushopt, non-temporal store) */
 	NVW_LOG_FENCE,     /* a host thread's fence has completed: what it had flushed is durable */
 	NVW_LOG_END,       /* the run ended in order; the last record */
+	NVW_LOG_THREADS,   /* the number of host threads that may have stored */
 };
+enum { NVW_LOG_KINDS = NVW_LOG_THREADS + 1 };
 
 /* One record; only the member that its kind names is meaningful. data points into the writer's caller's or
  * the reader's buffer (valid until the next call). */
@@ -104,6 +106,9 @@ struct nvw_log_record {
 			uint32_t site;
 			uint64_t thread;
 		} fence;
+		struct {
+			uint64_t count;
+		} threads;
 		struct {
 			nvw_off off;
 			uint32_t bytes; /* 1 to 4096 */

@@ -140,6 +140,27 @@ static int threads(void)
 	return 0;
 }
 
+/* It stores, and leaves the flush to another thread. */
+static void *store_unflushed(void *to)
+{
+	*(uint64_t *)to = 1;
+	return NULL;
+}
+
+static int store_in_other_thread(void)
+{
+	pthread_t thread;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (pthread_create(&thread, NULL, store_unflushed, &pool[8 * i]) ||
+			pthread_join(thread, NULL)) {
+			return 1;
+		}
+	}
+	pmem_persist(pool, 128);
+	return 0;
+}
+
 /* Single words all over a larger pool, so that threads meet in pages that nobody has touched for a while. */
 static void *scatter(void *part)
 {
@@ -451,6 +472,7 @@ static const struct {
 	{"crosses", cross_lines},
 	{"stress", stress},
 	{"threads", threads},
+	{"stores-apart", store_in_other_thread},
 	{"scatters", scatters},
 	{"forks", forks},
 	{"executes", executes},

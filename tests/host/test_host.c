@@ -526,6 +526,20 @@ static void a_verdict_on_threads_is_of_the_recorded_interleaving(void **state)
 	assert_non_null(strstr(output, "100 %: every one of them is accounted for"));
 }
 
+/* Of all threads, the first alone makes a call that is recorded. */
+static void threads_that_only_store_are_counted(void **state)
+{
+	clean();
+	assert_int_equal(run("%s crash --exec='%s stores-apart {}' --image=pool --check=true --states=50",
+				 nvwave, subject),
+		0);
+	assert_non_null(strstr(output, "100 % of this recorded interleaving of 3 threads:"));
+	assert_int_equal(run("%s exec --record=log -- %s stores-apart pool", nvwave, subject), 0);
+	assert_int_equal(run("%s log export log >lines", nvwave), 0);
+	assert_int_equal(run("%s crash --store-log=lines --image=log.image --check=true", nvwave), 0);
+	assert_non_null(strstr(output, "in one recorded order (the log names no threads)"));
+}
+
 /* ---- Bad input -------------------------------------------------------------------------------------------------------- */
 
 static void programs_that_cannot_be_interposed_are_refused(void **state)
@@ -895,6 +909,7 @@ int main(void)
 		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
 		cmocka_unit_test(crash_tests_that_cannot_be_are_refused),
 		cmocka_unit_test(a_verdict_on_threads_is_of_the_recorded_interleaving),
+		cmocka_unit_test(threads_that_only_store_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -152,6 +152,11 @@ static struct nvw_log_record record_number(uint64_t i)
 			record.fence.thread = i;
 			return record;
 		}
+		if (i / 12 % 7 == 3) {
+			record.kind = NVW_LOG_THREADS;
+			record.threads.count = i;
+			return record;
+		}
 		record.kind = NVW_LOG_HOST;
 		record.host.off = nvw_random_below(&r, 1000);
 		record.host.bytes = 1 + (uint32_t)nvw_random_below(&r, 64);
@@ -241,6 +246,9 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 	case NVW_LOG_FENCE:
 		assert_int_equal(a->fence.site, b->fence.site);
 		assert_int_equal(a->fence.thread, b->fence.thread);
+		break;
+	case NVW_LOG_THREADS:
+		assert_int_equal(a->threads.count, b->threads.count);
 		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
