@@ -458,6 +458,38 @@ static void host_and_kernels_see_each_other_s_stores_under_every_protocol(void *
 	}
 }
 
+static void store_lines(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_store(&w->a[8 * nvw_global_id()], 1);
+}
+
+/* Lines that were written back when the kernel ended are still on their way to the medium. */
+static void what_the_host_writes_stays_on_top_of_writes_in_flight(void **state)
+{
+	enum { LINES = 200 };
+	static const char *const settings[] = {"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", NULL};
+	static uint64_t values[8 * LINES];
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, settings);
+	w.a = (uint64_t *)rig.nvram;
+	for (unsigned i = 0; i < 8 * LINES; i++) {
+		values[i] = 1000 + i;
+	}
+	rig_ok(nvw_launch(rig.machine, "store", store_lines, &w, LINES, 50));
+	assert_true(rig.machine->nvram.in_flight > 10);
+	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
+	rig_ok(nvw_persist(rig.machine));
+	for (unsigned i = 0; i < 8 * LINES; i++) {
+		assert_int_equal(rig_durable(&rig, &w.a[i]), 1000 + i);
+		assert_int_equal(rig_visible(&rig, &w.a[i]), 1000 + i);
+	}
+	rig_end(&rig);
+}
+
 static void memory_that_was_given_back_comes_back_as_zeros(void **state)
 {
 	struct rig rig;
@@ -512,6 +544,35 @@ static void the_log_has_all_that_the_host_writes(void **state)
 		}
 	}
 	assert_memory_equal(logged, bytes, sizeof bytes);
+	nvw_log_reader_close(reader);
+	unlink(rig.log_path);
+}
+
+/* Of four channels, all of which have many. */
+static void writes_complete_in_the_order_in_which_they_are_due(void **state)
+{
+	static const char *const settings[] = {
+		"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4", NULL};
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct rig rig;
+	struct words w;
+	uint64_t last = 0;
+	unsigned writes = 0;
+
+	rig_begin_logged(&rig, 0, settings);
+	w.a = (uint64_t *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "store", store_lines, &w, 200, 50));
+	rig_ok(nvw_persist(rig.machine));
+	reader = log_of(&rig);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_DONE) {
+			assert_true(r.time_ps >= last);
+			last = r.time_ps;
+			writes++;
+		}
+	}
+	assert_int_equal(writes, 200);
 	nvw_log_reader_close(reader);
 	unlink(rig.log_path);
 }
@@ -572,7 +633,9 @@ int main(void)
 		cmocka_unit_test(a_remote_store_holds_up_the_read_modify_writes_of_every_cu),
 		cmocka_unit_test(host_and_kernels_see_each_other_s_stores_under_every_protocol),
 		cmocka_unit_test(the_log_has_all_that_the_host_writes),
+		cmocka_unit_test(writes_complete_in_the_order_in_which_they_are_due),
 		cmocka_unit_test(every_store_in_the_log_has_its_own_source_line),
+		cmocka_unit_test(what_the_host_writes_stays_on_top_of_writes_in_flight),
 		cmocka_unit_test(memory_that_was_given_back_comes_back_as_zeros),
 	};
 
