@@ -31,6 +31,7 @@ for size; do
 		insert "$at/500ns" "$order" "$keys" --scope=workgroup --set=nvram.write=500ns
 		insert "$at/1us" "$order" "$keys" --scope=workgroup --set=nvram.write=1us
 		insert "$at/buffered" "$order" "$keys" --scope=workgroup --set=persist.model=buffered-epoch
+		insert "$at/strict" "$order" "$keys" --scope=workgroup --set=persist.model=strict
 	done
 	for fifos in 32/128 64/256 128/512 256/1024; do
 		insert "4/$size/fifos-$fifos" 4 "$size" --scope=workgroup --set=l1.nvw_fifo="${fifos%/*}" --set=l2.nvw_fifo="${fifos#*/}"
@@ -104,6 +105,8 @@ awk -v sizes="$*" "$spread"'
 		figure("Figure 7: entries of the NVW-FIFOs of L1/L2, work-group barriers; wg has 16/64", 4, "wg fifos-32/128 fifos-64/256 fifos-128/512 fifos-256/1024", "8..10 same same same slightly_less")
 		figure("Figure 5", 14, "wg kr wg-undo kr-undo", "8..10 about_25 - -")
 		figure("Figure 6", 14, "dram wg 500ns 1us", "under_3-4 8..10 up_to_20 above_20")
+		figure("Section 8.1: persistency models (wg is epoch persistency), work-group barriers", 4, "strict wg buffered", "- 8..10 -")
+		figure("Section 8.1", 14, "strict wg buffered", "- 8..10 -")
 		ordering(4)
 		ordering(14)
 		table3(4)

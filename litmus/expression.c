@@ -122,9 +122,11 @@ bool litmus_has_op(const struct litmus_test *test, enum litmus_op_kind kind)
 const char *litmus_persistency_name(enum litmus_persistency persistency)
 {
 	static const char *const names[] = {
-#define X(name, text) text,
-		LITMUS_PERSISTENCIES(X)
-#undef X
+#define MACHINE_MODEL(id, symbol, name) name,
+#define STATE_MODEL(id, symbol, name)
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
 	};
 
 	return names[persistency];

@@ -112,10 +112,15 @@ struct litmus_term {
 
 /* What the model says of the outcome; of a persist test, for each persistency model. */
 enum litmus_verdict { LITMUS_UNSAID, LITMUS_FORBIDDEN, LITMUS_ALLOWED };
-#define LITMUS_PERSISTENCIES(X) X(STRICT, "strict") X(EPOCH, "epoch") X(BUFFERED, "buffered-epoch")
-#define X(name, text)           LITMUS_##name,
-enum litmus_persistency { LITMUS_PERSISTENCIES(X) LITMUS_PERSISTENCY_COUNT };
-#undef X
+/* The models that machines have. */
+enum litmus_persistency {
+#define MACHINE_MODEL(id, symbol, name) LITMUS_##id,
+#define STATE_MODEL(id, symbol, name)
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+	LITMUS_PERSISTENCY_COUNT
+};
 const char *litmus_persistency_name(enum litmus_persistency persistency);
 
 struct litmus_test {

@@ -676,10 +676,12 @@ int litmus_take_verdict(struct litmus_reader *r)
 {
 	static const char *const verdicts[] = {"forbidden", "allowed", NULL};
 	static const char *const models[] = {
-#define X(name, text) text,
-		LITMUS_PERSISTENCIES(X)
-#undef X
-			NULL};
+#define MACHINE_MODEL(id, symbol, name) name,
+#define STATE_MODEL(id, symbol, name)
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+		NULL};
 	const int i = take_choice(r, verdicts, "forbidden or allowed");
 	const enum litmus_verdict verdict = i == 0 ? LITMUS_FORBIDDEN : LITMUS_ALLOWED;
 

@@ -84,7 +84,13 @@ static const struct nvw_workload workload = {
 
 static int crash(struct bench *b, const struct emu_config *config, enum ct_mode mode)
 {
-	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	static const enum ct_model models[] = {
+#define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
+#define STATE_MODEL(id, symbol, name)
+#include <persist/models.def>
+#undef MACHINE_MODEL
+#undef STATE_MODEL
+	};
 	const struct ct_options options = {.mode = mode,
 		.model = models[b->persistency],
 		.states = STATES,
@@ -134,8 +140,8 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 	int error = 0;
 
 	litmus_machine(b->report.test, &b->execution.situation, b->options->protocol, &config);
-	if (mode == CT_OBSERVED && b->persistency == LITMUS_BUFFERED) {
-		config.model = EMU_MODEL_buffered;
+	if (mode == CT_OBSERVED) {
+		config.model = b->persistency;
 	}
 	b->report.situations++;
 	litmus_search_start(
@@ -147,7 +153,7 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 	return error;
 }
 
-/* The model alone, then the machine, which has no strict persistency. */
+/* The model alone, then the machine that has it. */
 static int go_through_situations(struct bench *b)
 {
 	static const struct {
@@ -164,8 +170,7 @@ static int go_through_situations(struct bench *b)
 	int error = 0;
 
 	for (unsigned i = 0; i < sizeof list / sizeof *list && !error && !has_enough(b); i++) {
-		if (list[i].mode == CT_PERMITTED ||
-			(b->persistency != LITMUS_STRICT && !b->options->narrower)) {
+		if (list[i].mode == CT_PERMITTED || !b->options->narrower) {
 			b->execution.situation = list[i].situation;
 			error = go_through_schedules(b, list[i].mode);
 		}

@@ -7,6 +7,7 @@
  *	epoch.c		gope18 6.1, proposed: a barrier stalls its group until its stores are durable
  *	buffered.c	gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and what
  *			leaves the L2 waits for what must persist before it
+ *	strict.c	each store is durable before the next one is sent (gope18 2.2)
  *	free.c		every store is durable as it becomes visible: domain eadr
  *	off.c		a DRAM-only machine
  *

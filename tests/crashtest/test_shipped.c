@@ -143,7 +143,7 @@ static void shipped_structures_survive_kills(void **state)
 static void shipped_structures_survive_on_every_domain_and_model(void **state)
 {
 	static const char *const settings[] = {"nvram.domain=adr", "nvram.domain=eadr", "nvram.atomicity=64B",
-		"persist.model=buffered-epoch"};
+		"persist.model=buffered-epoch", "persist.model=strict"};
 
 	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
 		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
@@ -152,6 +152,32 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 		expect(&queue, CT_OBSERVED, 1000, -1, settings[i], true);
 		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
 		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
+	}
+}
+
+static int mutation_called(const struct nvw_workload *w, const char *name)
+{
+	int i = 0;
+
+	while (strcmp(w->mutations[i].name, name) != 0) {
+		i++;
+	}
+	return i;
+}
+
+/* A barrier that only orders stores of one work-item is what strict persistency does without. */
+static void strict_hardware_orders_stores_whose_barrier_is_missing(void **state)
+{
+	static const struct {
+		const struct shipped *shipped;
+		const char *mutation;
+	} cases[] = {{&kv, "publish-before-value"}, {&btree, "update-before-log"}};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const int mutation = mutation_called(cases[i].shipped->workload, cases[i].mutation);
+
+		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, NULL, false);
+		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, "persist.model=strict", true);
 	}
 }
 
@@ -342,6 +368,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_every_observed_state),
 		cmocka_unit_test(shipped_structures_survive_kills),
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
+		cmocka_unit_test(strict_hardware_orders_stores_whose_barrier_is_missing),
 		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
 		cmocka_unit_test(

@@ -5,6 +5,7 @@
  */
 #include "common/rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,6 +127,13 @@ static void no_power_cut_shows_a_store_without_those_before_its_barrier_eadr(voi
 static void no_power_cut_shows_a_store_without_those_before_its_barrier_buffered(void **state)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
+
+	cut_everywhere(settings);
+}
+
+static void no_power_cut_shows_a_store_without_those_before_its_barrier_strict(void **state)
+{
+	static const char *const settings[] = {"persist.model=strict", "nvram.write=50ns", NULL};
 
 	cut_everywhere(settings);
 }
@@ -371,15 +379,15 @@ static void the_checker_follows_stores_from_cache_to_cache(void **state)
 /* No store is forgotten on its way: what has left every cache has left the checker's books. */
 static void every_recorded_store_becomes_durable_in_the_checkers_books(void **state)
 {
-	static const char *const models[] = {"persist.model=epoch", "persist.model=buffered-epoch"};
 	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
 
-	for (unsigned i = 0; i < 6; i++) {
-		const char *const settings[] = {
-			models[i % 2], protocols[i / 2], "l1.size=512B", "l1.ways=2", NULL};
+	for (unsigned i = 0; emu_model_info(i / 3); i++) {
+		char model[64];
+		const char *const settings[] = {model, protocols[i % 3], "l1.size=512B", "l1.ways=2", NULL};
 		struct rig rig;
 		struct words w = {.group = NVW_WORKGROUP, .rounds = 3};
 
+		snprintf(model, sizeof model, "persist.model=%s", emu_model_info(i / 3)->name);
 		rig_begin(&rig, 0, settings);
 		w.a = (uint64_t *)(void *)rig.nvram;
 		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
@@ -673,20 +681,22 @@ static const char *const latencies[][2] = {
 static void compare_with_not_persisting(
 	const struct program *program, enum nvw_group group, const char *const *latency)
 {
-	static const char *const models[] = {"persist.model=epoch", "persist.model=buffered-epoch"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
-	const char *settings[] = {latency[0], latency[1], NULL, NULL, NULL};
+	/* What the controller has accepted is not waited for at the end: a short queue makes that little. */
+	const char *settings[] = {latency[0], latency[1], "nvram.queue=1", NULL, NULL, NULL};
 	const uint64_t off = time_of_program(program, group, settings, true);
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; emu_model_info(i / 3); i++) {
+		char model[64];
 		uint64_t on;
 
-		settings[2] = models[i / 3];
-		settings[3] = domains[i % 3];
+		snprintf(model, sizeof model, "persist.model=%s", emu_model_info(i / 3)->name);
+		settings[3] = model;
+		settings[4] = domains[i % 3];
 		on = time_of_program(program, group, settings, false);
 		if (on < off) {
 			fail_msg("%s, scope %u, %s, %s, %s: %llu ps, and %llu without persisting",
-				program->name, (unsigned)group, settings[1], settings[2], settings[3],
+				program->name, (unsigned)group, settings[1], settings[3], settings[4],
 				(unsigned long long)on, (unsigned long long)off);
 		}
 	}
@@ -722,6 +732,47 @@ static void write_backs_wait_for_the_controller_under_every_model(void **state)
 	assert_int_equal(store_latency("persist.model=buffered-epoch"), store_latency("persist.model=epoch"));
 }
 
+/* ---- Strict -------------------------------------------------------------------------------- */
+
+/* The log's stores become durable one at a time, in the order in which they became visible. */
+static void under_strict_persistency_each_store_is_durable_before_the_next_is_sent(void **state)
+{
+	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *const settings[] = {
+			"persist.model=strict", "nvram.channels=3", protocols[i], NULL};
+		static nvw_off stored[4096];
+		struct rig rig;
+		struct words w = {.rounds = 3};
+		struct nvw_log_reader *reader;
+		struct nvw_log_record r;
+		unsigned stores = 0, issued = 0, done = 0;
+
+		rig_begin_logged(&rig, 0, settings);
+		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "update", update_in_epochs, &w, 256, 64));
+		rig_end(&rig);
+		rig_ok(nvw_log_open(rig.log_path, &reader));
+		while (nvw_log_next(reader, &r) == 1) {
+			if (r.kind == NVW_LOG_STORE) {
+				stored[stores++] = r.store.off;
+			} else if (r.kind == NVW_LOG_ISSUE) {
+				assert_int_equal(issued, done);
+				assert_true(issued < stores);
+				assert_int_equal(r.issue.off + (unsigned)__builtin_ctzll(r.issue.mask),
+					stored[issued++]);
+			} else if (r.kind == NVW_LOG_DONE) {
+				assert_int_equal(++done, issued);
+			}
+		}
+		nvw_log_reader_close(reader);
+		unlink(rig.log_path);
+		assert_int_equal(stores, 256 * 3);
+		assert_int_equal(done, stores);
+	}
+}
+
 /* ---- Volatile ------------------------------------------------------------------------------ */
 
 static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
@@ -745,6 +796,7 @@ int main(void)
 		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_adr),
 		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_eadr),
 		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_buffered),
+		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_strict),
 		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches),
 		cmocka_unit_test(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr),
 		cmocka_unit_test(one_line_takes_exactly_the_latencies_on_its_way),
@@ -762,6 +814,7 @@ int main(void)
 		cmocka_unit_test(ordering_alone_is_faster_than_waiting),
 		cmocka_unit_test(no_model_or_domain_is_faster_than_not_persisting),
 		cmocka_unit_test(write_backs_wait_for_the_controller_under_every_model),
+		cmocka_unit_test(under_strict_persistency_each_store_is_durable_before_the_next_is_sent),
 		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
 	};
 

@@ -201,6 +201,22 @@ static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
 			&result) < 0);
 }
 
+/* Fast NVRAM: work-items that poll do not poll for long. */
+static void strict_persistency_loads_right_values_under_every_protocol(void **state)
+{
+	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
+
+	for (unsigned i = 0; i < 10; i++) {
+		static const char *const protocols[] = {
+			"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+
+		run(&(struct torture_options){
+			.protocol = protocols[i], .seed = 1 + i, .programs = 4, .settings = settings});
+		assert_false(result.failed);
+		assert_int_equal(result.programs, 4);
+	}
+}
+
 static void a_wrong_setting_is_said(void **state)
 {
 	const char *const settings[] = {"l1.ways=0", NULL};
@@ -223,6 +239,7 @@ int main(void)
 		cmocka_unit_test(a_program_runs_in_the_process_that_asks),
 		cmocka_unit_test(programs_contain_every_style),
 		cmocka_unit_test(a_direct_mapped_l2_is_tortured_under_epochs_that_wait),
+		cmocka_unit_test(strict_persistency_loads_right_values_under_every_protocol),
 		cmocka_unit_test(a_wrong_setting_is_said),
 	};
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Strict persistency as hardware (gope18 2.2, 8.1): stores persist in the order in which they become visible.
+ *
+ * Every store to NVRAM, lane by lane, is also written through to the memory controller and waits there in one queue for
+ * the whole machine. The device has one of them at a time: a store is durable before the next one is sent. A
+ * wavefront stalls until all stores of its instruction are durable, so a persist barrier finds nothing left to do
+ * but to let its work-items meet. What leaves the L2 is durable or in the queue already, and is not written again.
+ */
+#include <stdlib.h>
+
+#include "../protocol/protocol.h"
+#include "persist.h"
+
+/* A store that is not durable yet. */
+struct store {
+	emu_line_id line;
+	uint64_t mask;
+	uint32_t stores; /* its record */
+	uint32_t wavefront;
+	uint32_t cu;
+	emu_time at; /* when it arrives at the controller; UINT64_MAX: its instruction is not done */
+	uint8_t data[EMU_LINE];
+};
+
+/* A wavefront that has such stores. */
+struct waiting {
+	uint32_t stores;
+	uint32_t from; /* in the queue: no store of the instruction under way is before this */
+	bool is_under_way;
+	bool stalls;
+	emu_time since;
+};
+
+struct strict {
+	struct store *queue;           /* a ring */
+	bool is_busy;                  /* the first is at the device */
+	uint32_t first, end, capacity; /* a power of two */
+	struct waiting *waiting;       /* by wavefront */
+};
+
+enum { QUEUE_MIN = 1024 };
+
+static struct strict *strict_of(const struct nvw_machine *m)
+{
+	return m->persist_data;
+}
+
+static struct store *store_at(const struct strict *s, uint32_t i)
+{
+	return &s->queue[i & (s->capacity - 1)];
+}
+
+/* ---- The queue ----------------------------------------------------------------------------- */
+
+static int grow(struct strict *s)
+{
+	const uint32_t capacity = s->capacity ? 2 * s->capacity : QUEUE_MIN;
+	struct store *const grown = malloc(capacity * sizeof *grown);
+
+	if (!grown) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %u stores that are not durable", capacity);
+	}
+	for (uint32_t i = s->first; i != s->end; i++) {
+		grown[i & (capacity - 1)] = *store_at(s, i);
+	}
+	free(s->queue);
+	s->queue = grown;
+	s->capacity = capacity;
+	return 0;
+}
+
+/* Lets the engine's time come to the write's completion. */
+static void complete(struct nvw_machine *m, void *unused)
+{
+	(void)m;
+	(void)unused;
+}
+
+static void send_first(struct nvw_machine *m)
+{
+	struct strict *const s = strict_of(m);
+	const struct store *const store = store_at(s, s->first);
+
+	if (s->first != s->end && !s->is_busy && store->at != UINT64_MAX) {
+		s->is_busy = true;
+		emu_nvram_write(m, store->line, store->data, store->mask, store->stores, 1,
+			emu_later(m->now, store->at));
+		emu_schedule(m, m->nvram.last_done, complete, NULL);
+	}
+}
+
+static void done(struct nvw_machine *m, uint32_t tag)
+{
+	struct strict *const s = strict_of(m);
+	const uint32_t wavefront = store_at(s, s->first++)->wavefront;
+	struct waiting *const w = &s->waiting[wavefront];
+
+	(void)tag;
+	s->is_busy = false;
+	if (--w->stores == 0 && w->stalls) {
+		const emu_time t = emu_later(m->now, w->since);
+
+		w->stalls = false;
+		m->stats.store_stall_ps += t - w->since;
+		emu_wake(m, &m->exec.wavefronts[wavefront], t);
+	}
+	send_first(m);
+}
+
+/* ---- Stores -------------------------------------------------------------------------------- */
+
+/* The record of a store, which so far travels with the line. */
+static uint32_t take_record(struct nvw_machine *m, struct emu_line *line, uint64_t mask)
+{
+	struct emu_line taken = {0};
+
+	if (line->stores) {
+		record_split(m, &taken, line, mask);
+	}
+	return taken.stores;
+}
+
+static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned lane, struct emu_line *line,
+	unsigned offset)
+{
+	struct strict *const s = strict_of(m);
+	const uint64_t mask = ((UINT64_C(1) << r->size) - 1) << offset;
+	const uint32_t wavefront = (uint32_t)(r->wf - m->exec.wavefronts);
+	struct waiting *w;
+	struct store *store;
+
+	(void)lane;
+	if (s->end - s->first == s->capacity) {
+		const int error = grow(s);
+
+		if (error) {
+			m->error = error;
+			return;
+		}
+	}
+	w = &s->waiting[wavefront];
+	w->from = w->is_under_way ? w->from : s->end;
+	w->is_under_way = true;
+	w->stores++;
+	store = store_at(s, s->end++);
+	*store = (struct store){.line = r->line,
+		.mask = mask,
+		.stores = take_record(m, line, mask),
+		.wavefront = wavefront,
+		.cu = r->cu->id,
+		.at = UINT64_MAX};
+	memcpy(store->data + offset, line->data + offset, r->size);
+}
+
+/* By the network to the L2's bank, and through it. */
+static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
+{
+	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),
+		(uint32_t)__builtin_popcountll(store->mask), EMU_MESSAGE_WRITE, t);
+	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
+}
+
+/* The instruction is done at t: its stores leave the CU. */
+static void let_go(struct nvw_machine *m, uint32_t wavefront, emu_time t)
+{
+	struct strict *const s = strict_of(m);
+	struct waiting *const w = &s->waiting[wavefront];
+
+	for (uint32_t i = w->from; i != s->end; i++) {
+		struct store *const store = store_at(s, i);
+
+		if (store->wavefront == wavefront) {
+			store->at = arrival(m, store, t);
+		}
+	}
+	w->is_under_way = false;
+	send_first(m);
+}
+
+static void wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	const uint32_t wavefront = (uint32_t)(wf - m->exec.wavefronts);
+	struct waiting *const w = &strict_of(m)->waiting[wavefront];
+
+	if (w->is_under_way) {
+		let_go(m, wavefront, t);
+	}
+	if (w->stores) {
+		w->stalls = true;
+		w->since = t;
+	} else {
+		emu_wake(m, wf, t);
+	}
+}
+
+static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
+	uint32_t stores, emu_time t)
+{
+	return t;
+}
+
+static void forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	const struct strict *const s = strict_of(m);
+
+	for (uint32_t i = s->first; i != s->end; i++) {
+		const struct store *const store = store_at(s, i);
+
+		if (store->line == id) {
+			emu_copy_masked(to, store->data, store->mask);
+		}
+	}
+}
+
+/* ---- A machine's life ---------------------------------------------------------------------- */
+
+static int init(struct nvw_machine *m)
+{
+	struct strict *const s = calloc(1, sizeof *s);
+
+	m->persist_data = s;
+	if (s) {
+		s->waiting = calloc(m->exec.wavefront_count, sizeof *s->waiting);
+	}
+	return s && s->waiting ? grow(s) : nvw_fail(NVW_E_MEMORY, "no memory for strict persistency");
+}
+
+static void finish(struct nvw_machine *m)
+{
+	struct strict *const s = strict_of(m);
+
+	if (s) {
+		free(s->queue);
+		free(s->waiting);
+		free(s);
+	}
+}
+
+const struct persist_model persist_strict = {
+	.info = {.name = "strict",
+		.title = "gope18 2.2: each store is durable before the next one",
+		.meets = true},
+	.init = init,
+	.finish = finish,
+	.stored = stored,
+	.wake = wake,
+	.arrived = persist_release_at_once,
+	.write = write,
+	.forward = forward,
+	.done = done,
+};
