@@ -10,11 +10,12 @@ shift
 # shellcheck source=bench/common.sh
 . "$(dirname "$0")/common.sh"
 
-# insert ID ORDER KEYS OPTIONS...
+# insert ID ORDER KEYS OPTIONS...; without undo logging, if the ID does not end in -undo
 insert() {
 	id=$1 order=$2 keys=$3
 	shift 3
-	measure "$id" "$seeds" btree --order="$order" --preload="$keys" --count="$keys" --batch="$keys" --undo=off "$@"
+	case $id in *-undo) ;; *) set -- --undo=off "$@" ;; esac
+	measure "$id" "$seeds" btree --order="$order" --preload="$keys" --count="$keys" --batch="$keys" "$@"
 }
 
 for size; do
@@ -25,8 +26,8 @@ for size; do
 		insert "$at/base" "$order" "$keys" --scope=workgroup --persist=off
 		insert "$at/wg" "$order" "$keys" --scope=workgroup
 		insert "$at/kr" "$order" "$keys" --scope=kernel
-		insert "$at/wg-undo" "$order" "$keys" --scope=workgroup --undo=on
-		insert "$at/kr-undo" "$order" "$keys" --scope=kernel --undo=on
+		insert "$at/wg-undo" "$order" "$keys" --scope=workgroup
+		insert "$at/kr-undo" "$order" "$keys" --scope=kernel
 		insert "$at/dram" "$order" "$keys" --scope=workgroup --set=nvram.read=25ns --set=nvram.write=25ns
 		insert "$at/500ns" "$order" "$keys" --scope=workgroup --set=nvram.write=500ns
 		insert "$at/1us" "$order" "$keys" --scope=workgroup --set=nvram.write=1us
