@@ -269,9 +269,13 @@ static void retract(const struct kv_batch_args *a, struct change *c)
 /* Seeded bug "update-in-place": the value of a present key is overwritten where it is. */
 static bool overwrite(const struct kv_batch_args *a, struct change *c)
 {
+	if (a->mutation != KV_UPDATE_IN_PLACE) {
+		return false;
+	}
+
 	const struct place at = find(a, c->key);
 
-	if (a->mutation != KV_UPDATE_IN_PLACE || at.word == 0 || (at.word & KV_DELETED) != 0) {
+	if (at.word == 0 || (at.word & KV_DELETED) != 0) {
 		return false;
 	}
 	write_entry(a, c, kv_slot_entry(at.word));
