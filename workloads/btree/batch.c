@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The other kernels: update, delete, look up, scan; and nodes for the bulk load. */
 #include "search.h"
+#include "steps.h"
 
 static bool find_slot(
 	const struct btree_args *a, nvw_off leaf, uint64_t key, unsigned *ret_rank, unsigned *ret_slot)
@@ -12,6 +13,13 @@ static bool find_slot(
 	*ret_rank = rank;
 	*ret_slot = btree_slot(order, rank < a->slots ? rank : 0);
 	return rank < btree_count(order) && nvw_load(BTREE_KEY(node, *ret_slot)) == key;
+}
+
+static void persist_change(const struct btree_args *a)
+{
+	if (a->persist) {
+		nvw_p_barrier_wi();
+	}
 }
 
 /* One 8-byte store a key; keys are distinct, so work-items need not know of each other. */
@@ -34,15 +42,8 @@ void btree_update_kernel(const void *args)
 	} else {
 		a->plan->absent++;
 	}
-	if (a->plan->mutation == BTREE_ACK_BEFORE_BARRIER) {
-		nvw_ack(nvw_load(&a->ops[k]));
-	}
-	if (a->persist) {
-		nvw_p_barrier_wi();
-	}
-	if (a->plan->mutation != BTREE_ACK_BEFORE_BARRIER) {
-		nvw_ack(nvw_load(&a->ops[k]));
-	}
+	STEP(a->plan->replaced, persist_change, a);
+	nvw_ack(nvw_load(&a->ops[k]));
 }
 
 /* The first of a run of keys of one leaf deletes all of them: one store of the order word. Leaves may become
@@ -82,9 +83,7 @@ void btree_delete_kernel(const void *args)
 	btree_serve_note(a->plan, &a->host_ops[k], end - k, leaf);
 	a->plan->writes[0]++;
 	nvw_store(&node->order, order);
-	if (a->persist && a->plan->mutation != BTREE_ACK_BEFORE_BARRIER) {
-		nvw_p_barrier_wi();
-	}
+	STEP(a->plan->replaced, persist_change, a);
 	for (uint64_t i = k; i < end; i++) {
 		nvw_ack(nvw_load(&a->ops[i]));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The B+tree as a workload: options, mutations, figures. docs/btree.md explains the structure. */
+/* The B+tree as a workload: options, figures. docs/btree.md explains the structure. */
 #include <stdio.h>
 
 #include "common/keys.h"
@@ -25,39 +25,6 @@ const struct nvw_option btree_options[] = {
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
 	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs that a scan reads"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-const struct nvw_mutation btree_mutations[] = {
-	[BTREE_PUBLISH_BEFORE_DATA] = {"publish-before-data",
-		"no persist barrier between new keys and the order word that publishes them", "observed",
-		NULL},
-	[BTREE_NO_UNDO] = {"no-undo", "splits change three words in place without logging them", "observed",
-		NULL},
-	[BTREE_UPDATE_BEFORE_LOG] = {"update-before-log",
-		"no persist barrier between the undo log and the words that it protects", "observed", NULL},
-	[BTREE_COMPLETE_BEFORE_UPDATES] = {"complete-before-updates",
-		"an epoch is noted as complete before its updates are durable", "observed", NULL},
-	[BTREE_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
-		"operations are acknowledged before the barrier that makes them durable", "observed", NULL},
-	[BTREE_LOST_LEAF_LINK] = {"lost-leaf-link", "a split drops the link to the right neighbour", "kill",
-		NULL},
-	[BTREE_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where the group's updates must precede the completion of its epoch",
-		"buffered-epoch", NULL},
-	[BTREE_MISSING_LOG_ENTRY] = {"missing-log-entry",
-		"of the three words that a split changes, two are logged", "observed", NULL},
-	[BTREE_UNLOGGED_ALLOCATION] = {"unlogged-allocation",
-		"new nodes are allocated outside the epoch: rolled back, they leak", "observed", NULL},
-	[BTREE_TORN_ORDER] = {"torn-order", "the order word is published in two halves", "epoch", NULL},
-	[BTREE_STALE_EPOCH] = {"stale-epoch", "after a completion the same epoch number is used again",
-		"observed", NULL},
-	[BTREE_ACK_BEFORE_COMPLETION] = {"ack-before-completion",
-		"operations are acknowledged while their epoch's completion is not durable", "observed",
-		NULL},
-	[BTREE_LOG_REUSE] = {"log-reuse",
-		"no persist barrier between an epoch's completion and the next level's entries in the same log",
-		"observed", NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 /* How many levels of the writes to show: down from the leaves. */

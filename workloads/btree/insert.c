@@ -3,7 +3,7 @@
  * Batched parallel insertion: Algorithms 1 and 2 of gope18 5.1.
  *
  * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: it alone changes it.
- *Level by level from the leaves,
+ * Level by level from the leaves,
  *
  *	fill	owners write new keys into free slots and make new nodes, which nothing refers to yet, and log
  *		what a split will change in place
@@ -15,44 +15,16 @@
  *	-- persist barrier --
  *
  * and what splits have made goes up to the parents. Barriers are the work-group's on the levels that belong
- *to it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
+ * to it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
+ *
+ * STEP() marks what a seeded bug may replace (mutations.c).
  */
-#include "search.h"
-
-struct item {
-	const struct btree_args *a;
-	struct nvw_epoch epoch;
-	uint64_t begin, end; /* the work-group's keys */
-	unsigned level;
-	enum nvw_group scope;
-};
-
-static bool mutated(const struct item *it, enum btree_mutation mutation)
-{
-	return it->a->plan->mutation == mutation;
-}
-
-/* A store to NVRAM, counted by level (gope18 Table 3). */
-#define PUT(it, p, v) ((it)->a->plan->writes[(it)->level]++, nvw_store((p), (v)))
-
-static void meet(const struct item *it)
-{
-	nvw_barrier(it->scope);
-}
-
-/* A macro, so that each barrier has a source place of its own in reports. */
-#define PERSIST(it)                                                                                    \
-	do {                                                                                           \
-		meet(it);                                                                              \
-		if ((it)->a->persist) {                                                                \
-			nvw_p_barrier(mutated((it), BTREE_NARROW_SCOPE) ? NVW_WORKITEM : (it)->scope); \
-		}                                                                                      \
-	} while (0)
+#include "insert.h"
 
 /* ---- What comes from below: a sorted sequence of (key, value) ------------------------------ */
 
 struct input {
-	const struct item *it;
+	const struct btree_item *it;
 	uint64_t run, end; /* the child run that is being read, the end of this node's run */
 	uint64_t i, left;  /* in that run */
 	uint64_t key, value;
@@ -92,7 +64,7 @@ static void input_next(struct input *in)
 	in->left--;
 }
 
-static struct input input_begin(const struct item *it, uint64_t k, uint64_t end)
+static struct input input_begin(const struct btree_item *it, uint64_t k, uint64_t end)
 {
 	struct input in = {.it = it, .run = k, .end = end, .i = k};
 
@@ -102,15 +74,7 @@ static struct input input_begin(const struct item *it, uint64_t k, uint64_t end)
 
 /* ---- A node as its owner sees it ----------------------------------------------------------- */
 
-struct view {
-	struct btree_node *node;
-	nvw_off off;
-	uint64_t order;
-	unsigned count;
-	uint64_t keys[BTREE_SLOTS_MAX]; /* ascending */
-};
-
-static void view_load(struct view *v, const struct item *it, nvw_off off)
+static void view_load(struct btree_view *v, const struct btree_item *it, nvw_off off)
 {
 	v->off = off;
 	v->node = btree_node_at(it->a->pmem, off);
@@ -122,7 +86,7 @@ static void view_load(struct view *v, const struct item *it, nvw_off off)
 }
 
 /* How many inputs are not in the node yet. */
-static uint64_t count_new(const struct view *v, const struct item *it, uint64_t k, uint64_t end)
+static uint64_t count_new(const struct btree_view *v, const struct btree_item *it, uint64_t k, uint64_t end)
 {
 	uint64_t new = 0;
 	unsigned i = 0;
@@ -138,7 +102,7 @@ static uint64_t count_new(const struct view *v, const struct item *it, uint64_t 
 
 /* ---- Fill ---------------------------------------------------------------------------------- */
 
-static void fail(const struct item *it)
+static void fail(const struct btree_item *it)
 {
 	nvw_atomic_store(it->a->failed, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
@@ -147,8 +111,8 @@ static void fail(const struct item *it)
  * New inputs, below limit if there is one, go into free slots; returns the order word that publishes them.
  * order's first stay keys are v's; inputs that are among them are left for publish().
  */
-static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t order, unsigned stay,
-	struct input *in, const uint64_t *limit)
+static uint64_t add_keys(const struct btree_item *it, const struct btree_view *v, uint64_t order,
+	unsigned stay, struct input *in, const uint64_t *limit)
 {
 	unsigned i = 0, added = 0;
 
@@ -171,7 +135,7 @@ static uint64_t add_keys(const struct item *it, const struct view *v, uint64_t o
 
 /* Merges the node's keys from position i on with the inputs. */
 struct merge {
-	const struct view *v;
+	const struct btree_view *v;
 	unsigned slots;
 	unsigned i;
 	struct input in;
@@ -231,14 +195,12 @@ static unsigned split_point(struct merge *m, uint64_t share)
 	return stay;
 }
 
-static bool log_split(const struct item *it, nvw_off off)
+static bool log_split(const struct btree_item *it, nvw_off off)
 {
 	static const size_t changed[] = {offsetof(struct btree_node, order),
 		offsetof(struct btree_node, next), offsetof(struct btree_node, high)};
 
-	const unsigned count = mutated(it, BTREE_NO_UNDO) ? 0 : mutated(it, BTREE_MISSING_LOG_ENTRY) ? 2 : 3;
-
-	for (unsigned i = 0; it->a->undo && i < count; i++) {
+	for (unsigned i = 0; it->a->undo && i < sizeof changed / sizeof *changed; i++) {
 		it->a->plan->writes[it->level] += 4;
 		if (!nvw_undo(&it->epoch, off + changed[i])) {
 			return false;
@@ -247,17 +209,15 @@ static bool log_split(const struct item *it, nvw_off off)
 	return true;
 }
 
-static nvw_off allocate(const struct item *it)
+static nvw_off allocate(const struct btree_item *it)
 {
-	const bool logged = it->a->undo && !mutated(it, BTREE_UNLOGGED_ALLOCATION);
-
 	it->a->plan->writes[it->level]++;
-	return nvw_pmalloc(it->a->pmem, btree_node_bytes(it->a->slots), logged ? &it->epoch : NULL);
+	return nvw_pmalloc(it->a->pmem, btree_node_bytes(it->a->slots), it->a->undo ? &it->epoch : NULL);
 }
 
 /* A whole new node of count pairs of m. */
-static void write_node(const struct item *it, nvw_off off, struct merge *m, uint64_t count, nvw_off next,
-	uint64_t high_if_last)
+static void write_node(const struct btree_item *it, nvw_off off, struct merge *m, uint64_t count,
+	nvw_off next, uint64_t high_if_last)
 {
 	struct btree_node *const node = btree_node_at(it->a->pmem, off);
 
@@ -276,17 +236,18 @@ static void write_node(const struct item *it, nvw_off off, struct merge *m, uint
 
 /* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has
  * room for two: one new key before all others of a full node makes two nodes. False if the heap is full. */
-static bool make_nodes(const struct item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
+static bool make_nodes(
+	const struct btree_item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
 {
 	const struct btree_args *const a = it->a;
 	const uint64_t nodes = btree_nodes_for(m->slots, rest), high = nvw_load(&m->v->node->high);
-	const nvw_off last_next = mutated(it, BTREE_LOST_LEAF_LINK) ? 0 : nvw_load(&m->v->node->next);
-	nvw_off off = allocate(it);
+	const nvw_off last_next = nvw_load(&m->v->node->next);
+	nvw_off off = STEP(it->replaced, allocate, it);
 
 	*ret_first = off;
 	for (uint64_t i = 0; i < nodes; i++) {
 		const uint64_t count = (rest + nodes - i - 1) / (nodes - i);
-		const nvw_off next = i + 1 < nodes ? allocate(it) : last_next;
+		const nvw_off next = i + 1 < nodes ? STEP(it->replaced, allocate, it) : last_next;
 
 		if (!off || (i + 1 < nodes && !next)) {
 			return false;
@@ -317,7 +278,7 @@ static uint64_t pairs_left(struct merge m)
 
 /* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last.
  */
-static uint64_t order_after_split(const struct view *v, unsigned slots, unsigned stay)
+static uint64_t order_after_split(const struct btree_view *v, unsigned slots, unsigned stay)
 {
 	uint64_t order = stay;
 	unsigned p = 0;
@@ -337,7 +298,7 @@ static uint64_t order_after_split(const struct view *v, unsigned slots, unsigned
 /* In the order word of what will be published: the node was split. */
 #define SPLIT (UINT64_C(1) << 63)
 
-static void note_split(const struct item *it)
+static void note_split(const struct btree_item *it)
 {
 	nvw_atomic_add(&it->a->splits[it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	nvw_atomic_add(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + it->level], 1, NVW_RELAXED,
@@ -346,23 +307,24 @@ static void note_split(const struct item *it)
 }
 
 /* The root has been split: levels above it until one node is enough. The i-th of a level's pairs: */
-static void pair_of(const struct item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key,
+static void pair_of(const struct btree_item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key,
 	uint64_t *ret_child)
 {
 	*ret_key = i ? nvw_load(&it->a->up_key[parity][i - 1]) : 0;
 	*ret_child = i ? nvw_load(&it->a->up_child[parity][i - 1]) : left;
 }
 
-static nvw_off make_level(const struct item *it, unsigned level, nvw_off left, uint64_t pairs, uint64_t nodes)
+static nvw_off make_level(
+	const struct btree_item *it, unsigned level, nvw_off left, uint64_t pairs, uint64_t nodes)
 {
 	const unsigned parity = (level - 1) & 1;
-	const nvw_off first = allocate(it);
+	const nvw_off first = STEP(it->replaced, allocate, it);
 	nvw_off off = first;
 	uint64_t at = 0, i;
 
 	for (i = 0; i < nodes && off; i++) {
 		const uint64_t count = (pairs - at + nodes - i - 1) / (nodes - i);
-		const nvw_off next = i + 1 < nodes ? allocate(it) : 0;
+		const nvw_off next = i + 1 < nodes ? STEP(it->replaced, allocate, it) : 0;
 		struct btree_node *const node = btree_node_at(it->a->pmem, off);
 		uint64_t key = UINT64_MAX, child, low = 0;
 
@@ -389,7 +351,7 @@ static nvw_off make_level(const struct item *it, unsigned level, nvw_off left, u
 	return i == nodes ? first : 0;
 }
 
-static void grow(const struct item *it, nvw_off root)
+static void grow(const struct btree_item *it, nvw_off root)
 {
 	const nvw_off word = nvw_pool_root_off(&it->a->pmem->geometry, 0);
 	uint64_t up = (uint32_t)nvw_load(&it->a->made[0]);
@@ -413,9 +375,17 @@ static void grow(const struct item *it, nvw_off root)
 	nvw_store(it->a->root, root);
 }
 
-static void publish(const struct item *it, uint64_t k, uint64_t end);
+/* What publish() will store of a split node. */
+INLINE_STEP void stage_split(
+	const struct btree_item *it, uint64_t k, uint64_t order, nvw_off next, uint64_t high)
+{
+	nvw_store(&it->a->order[k], order | SPLIT);
+	nvw_store(&it->a->next[k], next);
+	nvw_store(&it->a->high[k], high);
+}
 
-static void fill_split(const struct item *it, const struct view *v, uint64_t k, uint64_t end, uint64_t total)
+static void fill_split(
+	const struct btree_item *it, const struct btree_view *v, uint64_t k, uint64_t end, uint64_t total)
 {
 	const struct btree_args *const a = it->a;
 	struct merge m = {.v = v, .slots = a->slots, .in = input_begin(it, k, end)};
@@ -426,24 +396,19 @@ static void fill_split(const struct item *it, const struct view *v, uint64_t k, 
 	nvw_off first;
 
 	note_split(it);
-	if (!log_split(it, v->off) || !make_nodes(it, k, &m, pairs_left(m), &first)) {
+	if (!STEP(it->replaced, log_split, it, v->off) || !make_nodes(it, k, &m, pairs_left(m), &first)) {
 		fail(it);
 		return;
 	}
 	order = add_keys(it, v, order_after_split(v, a->slots, stay), stay, &left, &limit);
-	nvw_store(&a->order[k], order | SPLIT);
-	nvw_store(&a->next[k], first);
-	nvw_store(&a->high[k], limit - 1);
+	STEP(it->replaced, stage_split, it, k, order, first, limit - 1);
 	if (it->level + 1 == a->height) {
 		grow(it, v->off);
-	}
-	if (mutated(it, BTREE_UPDATE_BEFORE_LOG)) {
-		publish(it, k, end);
 	}
 }
 
 /* The run of keys that lead through the node of k. */
-static uint64_t measure(const struct item *it, uint64_t k, nvw_off off)
+static uint64_t measure(const struct btree_item *it, uint64_t k, nvw_off off)
 {
 	const struct btree_args *const a = it->a;
 	const uint64_t *const path = a->path + it->level * a->n;
@@ -457,35 +422,43 @@ static uint64_t measure(const struct item *it, uint64_t k, nvw_off off)
 	return end;
 }
 
-static void fill(const struct item *it, uint64_t k, uint64_t end, nvw_off off)
+/* What publish() will store of a node that was not split. */
+INLINE_STEP void stage_slots(const struct btree_item *it, uint64_t k, uint64_t order)
 {
-	struct view v;
-	uint64_t new, order;
-	struct input in;
+	nvw_store(&it->a->order[k], order);
+}
+
+static void fill_slots(const struct btree_item *it, const struct btree_view *v, uint64_t k, uint64_t end)
+{
+	struct input in = input_begin(it, k, end);
+
+	if (in.more) {
+		const uint64_t order = add_keys(it, v, v->order, v->count, &in, NULL);
+
+		STEP(it->replaced, stage_slots, it, k, order);
+	}
+}
+
+static void fill(const struct btree_item *it, uint64_t k, uint64_t end, nvw_off off)
+{
+	struct btree_view v;
+	uint64_t new;
 
 	view_load(&v, it, off);
 	new = count_new(&v, it, k, end);
 	if (v.count + new > it->a->slots) {
 		fill_split(it, &v, k, end, v.count + new);
-		return;
-	}
-	in = input_begin(it, k, end);
-	if (!in.more) {
-		return;
-	}
-	order = add_keys(it, &v, v.order, v.count, &in, NULL);
-	nvw_store(&it->a->order[k], order);
-	if (mutated(it, BTREE_PUBLISH_BEFORE_DATA)) {
-		publish(it, k, end);
+	} else {
+		fill_slots(it, &v, k, end);
 	}
 }
 
 /* ---- Publish ------------------------------------------------------------------------------- */
 
 /* Keys that are in a leaf already: their values, one store each. */
-static void update_values(const struct item *it, uint64_t k, uint64_t end, nvw_off off, unsigned stay)
+static void update_values(const struct btree_item *it, uint64_t k, uint64_t end, nvw_off off, unsigned stay)
 {
-	struct view v;
+	struct btree_view v;
 	unsigned i = 0;
 
 	view_load(&v, it, off);
@@ -503,24 +476,13 @@ static void update_values(const struct item *it, uint64_t k, uint64_t end, nvw_o
 	}
 }
 
-/* In one store; torn, in two, of which each has some of the slots. */
-static void publish_order(const struct item *it, nvw_off off, uint64_t order)
+/* In one store: all new keys are there, or none. */
+static void publish_order(const struct btree_item *it, nvw_off off, uint64_t order)
 {
-	const struct nvw_pmem *const pmem = it->a->pmem;
-	const nvw_off word = off + offsetof(struct btree_node, order);
-
-	if (!mutated(it, BTREE_TORN_ORDER)) {
-		PUT(it, nvw_at(pmem, uint64_t, word), order);
-	} else if (it->a->slots <= 7) {
-		PUT(it, nvw_at(pmem, uint16_t, word), (uint16_t)order);
-		PUT(it, nvw_at(pmem, uint16_t, word + 2), (uint16_t)(order >> 16));
-	} else {
-		PUT(it, nvw_at(pmem, uint32_t, word), (uint32_t)order);
-		PUT(it, nvw_at(pmem, uint32_t, word + 4), (uint32_t)(order >> 32));
-	}
+	PUT(it, &btree_node_at(it->a->pmem, off)->order, order);
 }
 
-static void publish(const struct item *it, uint64_t k, uint64_t end)
+static void publish(const struct btree_item *it, uint64_t k, uint64_t end)
 {
 	const struct btree_args *const a = it->a;
 	const nvw_off off = nvw_load(&a->path[it->level * a->n + k]);
@@ -533,7 +495,7 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 	if (it->level == 0) {
 		btree_serve_note(a->plan, a->host_ops + k, end - k, off);
 	}
-	publish_order(it, off, order & ~SPLIT);
+	STEP(it->replaced, publish_order, it, off, order & ~SPLIT);
 	if (order & SPLIT) {
 		const uint64_t root = it->level + 1 == a->height ? nvw_load(a->root) : 0;
 
@@ -550,7 +512,7 @@ static void publish(const struct item *it, uint64_t k, uint64_t end)
 
 /* ---- The kernel ---------------------------------------------------------------------------- */
 
-static void find_paths(const struct item *it)
+static void find_paths(const struct btree_item *it)
 {
 	const struct btree_args *const a = it->a;
 	const nvw_off root = nvw_load(nvw_at(a->pmem, uint64_t, nvw_pool_root_off(&a->pmem->geometry, 0)));
@@ -571,7 +533,7 @@ static void find_paths(const struct item *it)
 }
 
 /* Whether k is where a node's run begins. Then it is so on the levels below too, and was measured there. */
-static bool owns(const struct item *it, uint64_t k, nvw_off *ret_off)
+static bool owns(const struct btree_item *it, uint64_t k, nvw_off *ret_off)
 {
 	const struct btree_args *const a = it->a;
 	const uint64_t *const path = a->path + it->level * a->n;
@@ -585,7 +547,7 @@ static bool owns(const struct item *it, uint64_t k, nvw_off *ret_off)
 	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) || nvw_load(&path[k - 1]) != *ret_off;
 }
 
-static void each_fill(const struct item *it, bool work)
+static void fill_level(const struct btree_item *it, bool work)
 {
 	const struct btree_args *const a = it->a;
 
@@ -604,7 +566,7 @@ static void each_fill(const struct item *it, bool work)
 	}
 }
 
-static void each_publish(const struct item *it)
+INLINE_STEP void publish_level(struct btree_item *it)
 {
 	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
 		nvw_off off;
@@ -615,9 +577,9 @@ static void each_publish(const struct item *it)
 	}
 }
 
-static void each_acknowledge(const struct item *it)
+static void acknowledge(const struct btree_item *it)
 {
-	if (nvw_atomic_load(it->a->failed, NVW_RELAXED, NVW_SCOPE_AGENT)) {
+	if (it->level != 0 || nvw_atomic_load(it->a->failed, NVW_RELAXED, NVW_SCOPE_AGENT)) {
 		return;
 	}
 	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
@@ -625,18 +587,24 @@ static void each_acknowledge(const struct item *it)
 	}
 }
 
-static uint64_t splits_of_group(const struct item *it, unsigned level)
+static uint64_t splits_of_group(const struct btree_item *it, unsigned level)
 {
 	return nvw_atomic_load(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + level], NVW_RELAXED,
 		NVW_SCOPE_AGENT);
 }
 
-static uint64_t splits_of_kernel(const struct item *it, unsigned level)
+static uint64_t splits_of_kernel(const struct btree_item *it, unsigned level)
 {
 	return nvw_atomic_load(&it->a->splits[level], NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-static void complete(struct item *it)
+bool btree_has_splits(const struct btree_item *it)
+{
+	return (it->scope == NVW_WORKGROUP ? splits_of_group(it, it->level) :
+					     splits_of_kernel(it, it->level)) != 0;
+}
+
+static void complete(struct btree_item *it)
 {
 	if (!it->a->undo || !splits_of_group(it, it->level)) {
 		return;
@@ -648,53 +616,54 @@ static void complete(struct item *it)
 	} else {
 		it->epoch.number++;
 	}
-	it->epoch.number -= mutated(it, BTREE_STALE_EPOCH);
 }
 
-static void run_level(struct item *it, bool work)
+/* The updates are durable before their epoch is complete and before they are acknowledged. */
+static void order_updates(const struct btree_item *it)
 {
-	const bool early = mutated(it, BTREE_COMPLETE_BEFORE_UPDATES);
+	PERSIST(it);
+}
 
-	each_fill(it, work);
+/* The completion is durable before the next level's entries are logged. */
+static void settle(struct btree_item *it)
+{
+	STEP(it->replaced, complete, it);
+	PERSIST(it);
+}
+
+static void run_level(struct btree_item *it, bool work)
+{
+	fill_level(it, work);
 	if (!work) {
-		meet(it);
+		btree_meet(it);
 		return;
 	}
 	it->a->plan->steps[it->level] +=
 		it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
 	PERSIST(it);
-	each_publish(it);
-	if (early) {
-		complete(it);
+	STEP(it->replaced, publish_level, it);
+	STEP(it->replaced, order_updates, it);
+	if (btree_has_splits(it)) {
+		STEP(it->replaced, settle, it);
 	}
-	if (it->level == 0 && mutated(it, BTREE_ACK_BEFORE_BARRIER)) {
-		each_acknowledge(it);
-	}
-	PERSIST(it);
-	if (it->level == 0 && mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
-		each_acknowledge(it);
-	}
-	if (it->scope == NVW_WORKGROUP ? splits_of_group(it, it->level) : splits_of_kernel(it, it->level)) {
-		if (!early) {
-			complete(it);
-		}
-		if (mutated(it, BTREE_LOG_REUSE)) {
-			meet(it);
-		} else {
-			PERSIST(it);
-		}
-	}
-	if (it->level == 0 && !mutated(it, BTREE_ACK_BEFORE_BARRIER) &&
-		!mutated(it, BTREE_ACK_BEFORE_COMPLETION)) {
-		each_acknowledge(it);
-	}
+	STEP(it->replaced, acknowledge, it);
 }
+
+const struct btree_steps btree_steps = {
+	.stage_split = stage_split,
+	.stage_slots = stage_slots,
+	.publish = publish,
+	.publish_level = publish_level,
+	.complete = complete,
+	.acknowledge = acknowledge,
+};
 
 void btree_insert_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
 	const struct btree_range *const range = &a->ranges[nvw_group_id()];
-	struct item it = {.a = a,
+	struct btree_item it = {.a = a,
+		.replaced = a->plan->replaced,
 		.begin = nvw_load(&range->begin),
 		.end = nvw_load(&range->end),
 		.scope = a->own_levels ? NVW_WORKGROUP : NVW_KERNEL};
@@ -706,13 +675,13 @@ void btree_insert_kernel(const void *args)
 		}
 	}
 	find_paths(&it);
-	meet(&it);
+	btree_meet(&it);
 	for (; it.level < a->height; it.level++) {
 		const bool own = it.level < a->own_levels;
 
 		it.scope = own ? NVW_WORKGROUP : NVW_KERNEL;
 		if (it.level && it.level == a->own_levels) {
-			meet(&it);
+			btree_meet(&it);
 		}
 		if (it.level && !own && !splits_of_kernel(&it, it.level - 1)) {
 			return;

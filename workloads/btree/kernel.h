@@ -19,7 +19,8 @@ struct btree_range {
  */
 struct btree_args {
 	const struct nvw_pmem *pmem;
-	struct btree_plan *plan; /* host memory: the mutation, and figures, which cost no simulated time */
+	struct btree_plan
+		*plan; /* host memory: the replaced steps, and figures, which cost no simulated time */
 	bool persist, undo;
 	uint64_t n;
 	const uint64_t *keys, *values, *ops;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/keys.h"
+#include "steps.h"
 
 int btree_compare_u64(const void *a, const void *b)
 {
@@ -159,7 +160,7 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	if (!p) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 	}
-	p->mutation = (enum btree_mutation)mutation;
+	p->replaced = btree_replaced(mutation);
 	error = prepare(options, seed, p);
 	if (error) {
 		btree_dispose(p);

@@ -11,23 +11,7 @@
 enum btree_op { BTREE_INSERT, BTREE_UPDATE, BTREE_DELETE, BTREE_LOOKUP, BTREE_SCAN };
 enum btree_scope { BTREE_KERNEL, BTREE_WORKGROUP };
 
-/* Seeded bugs, in the order of the table in btree.c. */
-enum btree_mutation {
-	BTREE_UNMUTATED = -1,
-	BTREE_PUBLISH_BEFORE_DATA,
-	BTREE_NO_UNDO,
-	BTREE_UPDATE_BEFORE_LOG,
-	BTREE_COMPLETE_BEFORE_UPDATES,
-	BTREE_ACK_BEFORE_BARRIER,
-	BTREE_LOST_LEAF_LINK,
-	BTREE_NARROW_SCOPE,
-	BTREE_MISSING_LOG_ENTRY,
-	BTREE_UNLOGGED_ALLOCATION,
-	BTREE_TORN_ORDER,
-	BTREE_STALE_EPOCH,
-	BTREE_ACK_BEFORE_COMPLETION,
-	BTREE_LOG_REUSE,
-};
+struct btree_steps;
 
 struct btree_plan {
 	uint64_t preload, count, batch, scan_length;
@@ -35,7 +19,7 @@ struct btree_plan {
 	enum btree_op op;
 	enum btree_scope scope;
 	bool persist, undo;
-	enum btree_mutation mutation;
+	const struct btree_steps *replaced; /* by a seeded bug (steps.h) */
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
@@ -67,7 +51,7 @@ static inline uint64_t btree_value_of_load(uint64_t key)
 int btree_compare_u64(const void *a, const void *b);
 
 extern const struct nvw_option btree_options[];
-extern const struct nvw_mutation btree_mutations[];
+extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 
 /* How many nodes n new keys can make at most in a tree of so many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);

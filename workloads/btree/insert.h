@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What insertion (insert.c) and its seeded bugs (mutations.c) share. */
+#ifndef WORKLOADS_BTREE_INSERT_H
+#define WORKLOADS_BTREE_INSERT_H
+
+#include "search.h"
+#include "steps.h"
+
+/* One work-item on its way up through the levels. */
+struct btree_item {
+	const struct btree_args *a;
+	const struct btree_steps *replaced;
+	struct nvw_epoch epoch;
+	uint64_t begin, end; /* the work-group's keys */
+	unsigned level;
+	enum nvw_group scope;
+};
+
+/* A node as its owner sees it. */
+struct btree_view {
+	struct btree_node *node;
+	nvw_off off;
+	uint64_t order;
+	unsigned count;
+	uint64_t keys[BTREE_SLOTS_MAX]; /* ascending */
+};
+
+/* A store to NVRAM, counted by level (gope18 Table 3). */
+#define PUT(it, p, v) ((it)->a->plan->writes[(it)->level]++, nvw_store((p), (v)))
+
+static inline void btree_meet(const struct btree_item *it)
+{
+	nvw_barrier(it->scope);
+}
+
+/* The scope's work-items meet, and the stores of all of them are ordered before what follows. A macro, so that each
+ * barrier has a source place of its own in reports. */
+#define PERSIST(it) PERSIST_WITHIN(it, (it)->scope)
+#define PERSIST_WITHIN(it, group)             \
+	do {                                  \
+		btree_meet(it);               \
+		if ((it)->a->persist) {       \
+			nvw_p_barrier(group); \
+		}                             \
+	} while (0)
+
+/* Whether the level has had splits: the work-group's own, or the kernel's. */
+bool btree_has_splits(const struct btree_item *it);
+
+#endif
