@@ -324,6 +324,25 @@ static void the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out(vo
 	hand_end(&h);
 }
 
+static void a_line_that_is_split_parts_with_the_records_of_what_leaves(void **state)
+{
+	struct emu_line leaving = {0};
+	struct hand h;
+
+	hand_begin(&h);
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	record_store(h.rig.machine, h.wf, 1, &h.line[0], 6408, 8, 2);
+	const uint32_t first = h.line[0].stores, second = h.line[0].stores_tail;
+
+	assert_int_not_equal(first, second);
+	record_split(h.rig.machine, &leaving, &h.line[0], 0xff);
+	assert_int_equal(leaving.stores, first);
+	assert_int_equal(leaving.stores_tail, first);
+	assert_int_equal(h.line[0].stores, second);
+	assert_int_equal(h.line[0].stores_tail, second);
+	hand_end(&h);
+}
+
 static void the_checker_accepts_what_the_equations_allow(void **state)
 {
 	struct hand h;
@@ -804,6 +823,7 @@ int main(void)
 		cmocka_unit_test(a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor),
 		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
 		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
+		cmocka_unit_test(a_line_that_is_split_parts_with_the_records_of_what_leaves),
 		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
 		cmocka_unit_test(the_checker_follows_stores_from_cache_to_cache),
 		cmocka_unit_test(every_recorded_store_becomes_durable_in_the_checkers_books),

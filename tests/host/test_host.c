@@ -404,6 +404,24 @@ static void every_line_that_a_range_touches_is_flushed_and_copies_are(void **sta
 	assert_non_null(strstr(second, "0x400, 128 bytes"));
 }
 
+/* The store that is flushed nowhere is found at the next fence, the one behind it at the end. */
+static void what_was_stored_before_a_fence_is_in_the_log_before_it(void **state)
+{
+	clean();
+	assert_int_equal(record("unflushed", 0), 0);
+	assert_int_equal(run("%s log dump log", nvwave), 0);
+	char *const before = strstr(output, "0x320 = 0x0000000000000008"),
+		    *const after = strstr(output, "0x640 = 0x0000000000000009");
+	char *fence = output;
+
+	for (char *next = output; (next = strstr(next + 1, "fence ")) != NULL;) {
+		fence = next;
+	}
+	assert_non_null(before);
+	assert_non_null(after);
+	assert_true(before < fence && fence < after);
+}
+
 static void an_event_has_the_programs_source_line(void **state)
 {
 	char expected[256];
@@ -889,6 +907,7 @@ int main(void)
 		cmocka_unit_test(libpmem_that_is_looked_up_is_interposed),
 		cmocka_unit_test(msync_and_fsync_make_durable_like_a_flush_and_a_drain),
 		cmocka_unit_test(every_line_that_a_range_touches_is_flushed_and_copies_are),
+		cmocka_unit_test(what_was_stored_before_a_fence_is_in_the_log_before_it),
 		cmocka_unit_test(an_event_has_the_programs_source_line),
 		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
 		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
