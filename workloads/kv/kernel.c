@@ -12,8 +12,10 @@
  * A key owns its slot from its first put until the table is rebuilt: a delete only sets the slot's deleted
  * bit. So all that ever happens to a key are atomics on one word, whose stores persist in the order in
  * which they became visible, and no barrier is needed between work-items.
+ *
+ * STEP() marks what a seeded bug may replace (mutations.c).
  */
-#include "kernel.h"
+#include "steps.h"
 
 #include "../common/keys.h"
 
@@ -86,14 +88,19 @@ static uint64_t read_entry(const struct kv_batch_args *a, uint64_t key, nvw_off 
 	return kv_check_end(check, bytes) == header ? header : KV_RESULT_TORN;
 }
 
-static uint64_t get(const struct kv_batch_args *a, uint64_t key)
+/* The entry of a present key, else 0. */
+INLINE_STEP nvw_off entry_of(const struct kv_batch_args *a, uint64_t key)
 {
 	const struct place at = find(a, key);
 
-	if (at.word == 0 || (at.word & KV_DELETED) != 0) {
-		return KV_RESULT_NONE;
-	}
-	return read_entry(a, key, kv_slot_entry(at.word));
+	return at.word == 0 || (at.word & KV_DELETED) != 0 ? 0 : kv_slot_entry(at.word);
+}
+
+static uint64_t get(const struct kv_batch_args *a, uint64_t key)
+{
+	const nvw_off entry = entry_of(a, key);
+
+	return entry == 0 ? KV_RESULT_NONE : read_entry(a, key, entry);
 }
 
 static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t records)
@@ -113,16 +120,8 @@ static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t rec
 
 /* ---- Put and delete ------------------------------------------------------------------------------- */
 
-/* One operation on its way through the phases of a kernel. */
-struct change {
-	uint64_t op, key, result;
-	uint32_t kind;
-	nvw_off entry; /* to publish, 0: none */
-	nvw_off old;   /* replaced, to free, 0: none */
-};
-
 /* Tells host readers what became of a slot, for when it is durable. */
-static void note(const struct kv_batch_args *a, const struct change *c, uint64_t index, uint64_t before,
+static void note(const struct kv_batch_args *a, const struct kv_change *c, uint64_t index, uint64_t before,
 	uint64_t after)
 {
 	if (a->notes != NULL) {
@@ -130,9 +129,9 @@ static void note(const struct kv_batch_args *a, const struct change *c, uint64_t
 	}
 }
 
-static struct change fetch(const struct kv_batch_args *a, uint64_t id)
+static struct kv_change fetch(const struct kv_batch_args *a, uint64_t id)
 {
-	struct change c = {.op = a->first_op + id};
+	struct kv_change c = {.op = a->first_op + id};
 
 	if (id < a->count) {
 		c.key = nvw_load(&a->keys[id]);
@@ -141,12 +140,12 @@ static struct change fetch(const struct kv_batch_args *a, uint64_t id)
 	return c;
 }
 
-static bool is_change(const struct change *c)
+static bool is_change(const struct kv_change *c)
 {
 	return (c->kind & (KV_PUT | KV_DELETE)) != 0;
 }
 
-static void allocate(const struct kv_batch_args *a, struct change *c)
+static void allocate(const struct kv_batch_args *a, struct kv_change *c)
 {
 	c->entry = nvw_pmalloc(&a->pmem, kv_entry_bytes(a->value_bytes), NULL);
 	if (c->entry == 0) {
@@ -167,7 +166,7 @@ static uint64_t make_word(const struct kv_batch_args *a, uint64_t key, uint64_t 
 	return kv_value_word(base, i - 2, a->value_bytes);
 }
 
-static void write_entry(const struct kv_batch_args *a, const struct change *c, nvw_off entry)
+static void write_entry(const struct kv_batch_args *a, const struct kv_change *c, nvw_off entry)
 {
 	const uint64_t base = kv_value_base(a->seed, c->key, c->op);
 
@@ -181,24 +180,17 @@ static void count_live(const struct kv_batch_args *a, uint64_t difference)
 	(void)nvw_atomic_add(&a->counters->live, difference, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-/* Seeded bug "split-publish": the slot is claimed without its fingerprint, which follows by itself. */
-static void add_fingerprint(uint64_t *slot, uint64_t word)
+static uint64_t take_slot(uint64_t *slot, uint64_t word)
 {
-	nvw_store((uint16_t *)slot + 3, (uint16_t)(word >> 48));
+	return nvw_atomic_compare_exchange(slot, 0, word, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
 /* Claims an empty slot; the slot's word before, 0 if it is ours now. */
 static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t word)
 {
-	uint64_t *const slot = slot_at(&a->pmem, a->table, index);
-	const bool is_split = a->mutation == KV_SPLIT_PUBLISH;
-	const uint64_t seen = nvw_atomic_compare_exchange(
-		slot, 0, is_split ? kv_slot_entry(word) : word, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	const uint64_t seen = STEP(a->replaced, take_slot, slot_at(&a->pmem, a->table, index), word);
 
 	if (seen == 0) {
-		if (is_split) {
-			add_fingerprint(slot, word);
-		}
 		(void)nvw_atomic_add(&a->counters->used, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 		count_live(a, 1);
 	}
@@ -210,7 +202,7 @@ static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t wo
  * examined again, for it may now be the key's own. The key's own slot takes the new entry by exchange,
  * which cannot fail: slots do not change hands while kernels of this kind run.
  */
-static void publish(const struct kv_batch_args *a, struct change *c)
+static void publish(const struct kv_batch_args *a, struct kv_change *c)
 {
 	const uint64_t word = kv_slot_word(kv_hash(c->key), c->entry);
 	struct place at = find(a, c->key);
@@ -237,17 +229,13 @@ static void publish(const struct kv_batch_args *a, struct change *c)
 	note(a, c, at.index, old, word);
 }
 
-/* Seeded bug "tombstone-delete": the slot forgets its key, which may come back in another slot while this
- * store is not durable yet. */
-static uint64_t forget(uint64_t *slot, struct change *c)
+static uint64_t mark_deleted(uint64_t *slot, struct kv_change *c)
 {
-	const uint64_t old = nvw_atomic_exchange(slot, KV_FILLER, NVW_ACQ_REL, NVW_SCOPE_AGENT);
-
-	c->old = kv_slot_entry(old);
-	return old;
+	(void)c;
+	return nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
-static void retract(const struct kv_batch_args *a, struct change *c)
+static void retract(const struct kv_batch_args *a, struct kv_change *c)
 {
 	const struct place at = find(a, c->key);
 
@@ -255,10 +243,7 @@ static void retract(const struct kv_batch_args *a, struct change *c)
 		return;
 	}
 
-	uint64_t *const slot = slot_at(&a->pmem, a->table, at.index);
-	const uint64_t old = a->mutation == KV_TOMBSTONE_DELETE ?
-				     forget(slot, c) :
-				     nvw_atomic_or(slot, KV_DELETED, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	const uint64_t old = STEP(a->replaced, mark_deleted, slot_at(&a->pmem, a->table, at.index), c);
 
 	note(a, c, at.index, old, old | KV_DELETED);
 	if ((old & KV_DELETED) == 0) {
@@ -266,23 +251,7 @@ static void retract(const struct kv_batch_args *a, struct change *c)
 	}
 }
 
-/* Seeded bug "update-in-place": the value of a present key is overwritten where it is. */
-static bool overwrite(const struct kv_batch_args *a, struct change *c)
-{
-	if (a->mutation != KV_UPDATE_IN_PLACE) {
-		return false;
-	}
-
-	const struct place at = find(a, c->key);
-
-	if (at.word == 0 || (at.word & KV_DELETED) != 0) {
-		return false;
-	}
-	write_entry(a, c, kv_slot_entry(at.word));
-	return true;
-}
-
-static void free_old(const struct kv_batch_args *a, struct change *c)
+static void free_old(const struct kv_batch_args *a, struct kv_change *c)
 {
 	if (c->old != 0) {
 		const uint64_t header = nvw_load(entry_word(&a->pmem, c->old, 1));
@@ -293,7 +262,7 @@ static void free_old(const struct kv_batch_args *a, struct change *c)
 }
 
 /* What happens between the two persist barriers, the same for both variants: (c). */
-static void apply(const struct kv_batch_args *a, struct change *c)
+static void apply(const struct kv_batch_args *a, struct kv_change *c)
 {
 	if ((c->kind & KV_GET) != 0) {
 		c->result = get(a, c->key);
@@ -301,30 +270,38 @@ static void apply(const struct kv_batch_args *a, struct change *c)
 	if ((c->kind & KV_SCAN) != 0) {
 		c->result = scan(a, c->key, c->kind >> 8);
 	}
-	if ((c->kind & KV_PUT) != 0 && !overwrite(a, c)) {
+	if ((c->kind & KV_PUT) != 0) {
 		publish(a, c);
 	}
 	if ((c->kind & KV_DELETE) != 0) {
 		retract(a, c);
 	}
-	if (a->mutation == KV_FREE_BEFORE_PUBLISH) {
-		free_old(a, c);
-	}
-	if (a->mutation == KV_ACK_BEFORE_BARRIER && is_change(c)) {
-		nvw_ack(c->op);
-	}
 }
 
 /* (e), (f), and the result for the host. */
-static void settle(const struct kv_batch_args *a, struct change *c, uint64_t id)
+static void settle(const struct kv_batch_args *a, struct kv_change *c, uint64_t id)
 {
-	if (is_change(c) && c->result != KV_RESULT_NO_SLOT && a->mutation != KV_ACK_BEFORE_BARRIER) {
+	if (is_change(c) && c->result != KV_RESULT_NO_SLOT) {
 		nvw_ack(c->op);
 	}
 	free_old(a, c);
 	if (c->result != KV_RESULT_NONE) {
 		nvw_store(&a->results[id], c->result);
 	}
+}
+
+/* (b): who publishes an entry is the one who wrote it, or another work-item of its group. */
+static void order_entry(enum nvw_group scope)
+{
+	nvw_p_barrier(scope);
+}
+
+/* (d) */
+static void order_change(const struct kv_batch_args *a, struct kv_change *c, enum nvw_group scope)
+{
+	(void)a;
+	(void)c;
+	nvw_p_barrier(scope);
 }
 
 void kv_batch_workitem(const void *args)
@@ -336,20 +313,18 @@ void kv_batch_workitem(const void *args)
 		return;
 	}
 
-	struct change c = fetch(a, id);
+	struct kv_change c = fetch(a, id);
 
 	if ((c.kind & KV_PUT) != 0) {
 		allocate(a, &c);
 	}
 	if (c.entry != 0) {
-		write_entry(a, &c, c.entry);
-		if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
-			nvw_p_barrier_wi(); /* (b) */
-		}
+		STEP(a->replaced, write_entry, a, &c, c.entry);
+		STEP(a->replaced, order_entry, NVW_WORKITEM); /* (b) */
 	}
 	apply(a, &c);
 	if (is_change(&c)) {
-		nvw_p_barrier_wi(); /* (d) */
+		STEP(a->replaced, order_change, a, &c, NVW_WORKITEM); /* (d) */
 	}
 	settle(a, &c, id);
 }
@@ -377,21 +352,11 @@ static void write_together(const struct kv_batch_args *a)
 	}
 }
 
-/* The barrier of the work-group variant; the seeded bug "narrow-scope" orders the own stores only. */
-static void order_group(const struct kv_batch_args *a)
-{
-	if (a->mutation == KV_NARROW_SCOPE) {
-		nvw_p_barrier_wi();
-	} else if (a->mutation != KV_PUBLISH_BEFORE_VALUE) {
-		nvw_p_barrier_wg();
-	}
-}
-
 void kv_batch_workgroup(const void *args)
 {
 	const struct kv_batch_args *const a = args;
 	const uint64_t id = nvw_global_id();
-	struct change c = fetch(a, id);
+	struct kv_change c = fetch(a, id);
 
 	if ((c.kind & KV_PUT) != 0) {
 		allocate(a, &c);
@@ -402,9 +367,9 @@ void kv_batch_workgroup(const void *args)
 	nvw_barrier(NVW_WORKGROUP); /* the group knows its blocks */
 	write_together(a);
 	nvw_barrier(NVW_WORKGROUP); /* all entries are written, and visible to their publishers */
-	order_group(a);
+	STEP(a->replaced, order_entry, NVW_WORKGROUP); /* (b) */
 	apply(a, &c);
-	nvw_p_barrier_wg(); /* (d) */
+	STEP(a->replaced, order_change, a, &c, NVW_WORKGROUP); /* (d) */
 	if (id < a->count) {
 		settle(a, &c, id);
 	}
@@ -432,15 +397,10 @@ static void free_deleted(const struct kv_rebuild_args *a, uint64_t word)
 	nvw_pfree(&a->pmem, entry, kv_entry_bytes(kv_header_value_bytes(header)), NULL);
 }
 
-/* All moves durable before the switch: a kernel-wide meeting, then a persist barrier of kernel scope. */
-static void order_kernel(const struct kv_rebuild_args *a)
+/* All moves durable before the switch. */
+static void order_table(enum nvw_group scope)
 {
-	nvw_barrier(NVW_KERNEL);
-	if (a->mutation == KV_NARROW_RESIZE) {
-		nvw_p_barrier_wg();
-	} else if (a->mutation != KV_ROOT_BEFORE_TABLE) {
-		nvw_p_barrier_kr();
-	}
+	nvw_p_barrier(scope);
 }
 
 void kv_rebuild(const void *args)
@@ -456,7 +416,8 @@ void kv_rebuild(const void *args)
 			move_slot(a, word);
 		}
 	}
-	order_kernel(a);
+	nvw_barrier(NVW_KERNEL);
+	STEP(a->replaced, order_table, NVW_KERNEL);
 	if (id == 0) {
 		nvw_store(nvw_at(&a->pmem, uint64_t, nvw_pool_root_off(&a->pmem.geometry, KV_ROOT)),
 			kv_root_word(a->to));
@@ -472,3 +433,5 @@ void kv_rebuild(const void *args)
 		}
 	}
 }
+
+const struct kv_steps kv_steps = {.entry_of = entry_of, .write_entry = write_entry, .free_old = free_old};

@@ -22,6 +22,8 @@ enum kv_result {
 	KV_RESULT_SCANNED = 0xffff, /* | records found << 16 */
 };
 
+struct kv_steps;
+
 struct kv_batch_args {
 	struct nvw_pmem pmem;
 	struct kv_table table;
@@ -34,7 +36,7 @@ struct kv_batch_args {
 	struct kv_note *notes;
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
-	enum kv_mutation mutation;
+	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
 /* One work-item an operation; barriers of work-item scope. */
@@ -46,9 +48,9 @@ void kv_batch_workgroup(const void *args);
 
 struct kv_rebuild_args {
 	struct nvw_pmem pmem;
-	struct kv_table from, to; /* to: zeroed */
-	uint64_t work_items;      /* launched; each takes every work_items-th slot */
-	enum kv_mutation mutation;
+	struct kv_table from, to;        /* to: zeroed */
+	uint64_t work_items;             /* launched; each takes every work_items-th slot */
+	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
 /* Moves every present key to the new table, switches the root word, frees the entries of deleted keys. */

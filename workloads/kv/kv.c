@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kv: a persistent hash table, as a workload. Options, seeded bugs, and the hooks. */
+/* kv: a persistent hash table, as a workload. Options and hooks. */
 #include "../common/keys.h"
 #include "plan.h"
 
@@ -23,34 +23,6 @@ const struct nvw_option kv_options[] = {
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
 	{"slots", NVW_OPTION_COUNT, "256", NULL, "of the first table, rounded up to a power of two"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-const struct nvw_mutation kv_mutations[] = {
-	[KV_PUBLISH_BEFORE_VALUE] = {"publish-before-value",
-		"no persist barrier between an entry and the slot that publishes it", "observed", NULL},
-	[KV_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where work-items publish what others of the group wrote", "buffered-epoch",
-		"count=600 batch=128 slots=64 scope=workgroup"},
-	[KV_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
-		"operations are acknowledged before the barrier that makes them durable", "observed", NULL},
-	[KV_FREE_BEFORE_PUBLISH] = {"free-before-publish",
-		"no persist barrier between a slot's new entry and the free of its old one", "observed",
-		NULL},
-	[KV_UPDATE_IN_PLACE] = {"update-in-place", "the value of a present key is overwritten where it is",
-		"observed", NULL},
-	[KV_SPLIT_PUBLISH] = {"split-publish",
-		"a slot is written as two stores, the fingerprint after the offset", "observed", NULL},
-	[KV_TOMBSTONE_DELETE] = {"tombstone-delete",
-		"a deleted key gives up its slot and may come back in another", "epoch",
-		"count=1500 batch=512 slots=64 mix=put=80,delete=20 records=200"},
-	[KV_ROOT_BEFORE_TABLE] = {"root-before-table",
-		"no persist barrier between the new table and the root word that names it", "observed", NULL},
-	[KV_NARROW_RESIZE] = {"narrow-resize",
-		"work-group scope between the new table and the root word, which needs the kernel's",
-		"buffered-epoch", "count=2000 batch=256"},
-	[KV_FREE_TABLE_FIRST] = {"free-table-first",
-		"the old table is given back before the root word names the new one", "observed", NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 static const struct nvw_serving serving = {

@@ -18,7 +18,7 @@ enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
 
 enum kv_scope { KV_SCOPE_WORKITEM, KV_SCOPE_WORKGROUP };
 
-/* Seeded bugs, in the order of the table in kv.c. */
+/* Seeded bugs, in the order of the table in mutations.c. */
 enum kv_mutation {
 	KV_UNMUTATED = -1,
 	KV_PUBLISH_BEFORE_VALUE,
@@ -104,9 +104,8 @@ uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
  */
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
 
-/* Options and mutations (kv.c). */
-extern const struct nvw_option kv_options[];
-extern const struct nvw_mutation kv_mutations[];
+extern const struct nvw_option kv_options[];     /* kv.c */
+extern const struct nvw_mutation kv_mutations[]; /* mutations.c */
 
 /* The hooks (run.c, check.c, recover.c). */
 int kv_setup(void *plan, struct nvw_machine *machine);

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "kernel.h"
+#include "steps.h"
 
 /* What a run keeps on the host and on the device. */
 struct run {
@@ -75,7 +75,7 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 		.from = r->plan->table,
 		.to = to,
 		.work_items = groups * group,
-		.mutation = r->plan->mutation,
+		.replaced = kv_replaced(r->plan->mutation),
 	};
 
 	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items, r->plan->group_size);
@@ -248,7 +248,7 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 		.count = count,
 		.seed = p->seed,
 		.value_bytes = p->value_bytes,
-		.mutation = p->mutation,
+		.replaced = kv_replaced(p->mutation),
 	};
 
 	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch",

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The seeded bugs of kv: what each one does in place of a step. "free-table-first" is the host's (run.c). */
+#include "steps.h"
+
+/* ---- Entries -------------------------------------------------------------------------------------- */
+
+/* In place, where the key is present, besides the new entry. */
+static void overwrite_and_write(const struct kv_batch_args *a, const struct kv_change *c, nvw_off entry)
+{
+	const nvw_off present = kv_steps.entry_of(a, c->key);
+
+	if (present != 0) {
+		kv_steps.write_entry(a, c, present);
+	}
+	kv_steps.write_entry(a, c, entry);
+}
+
+static void order_nothing(enum nvw_group scope)
+{
+	(void)scope;
+}
+
+static void order_own_words(enum nvw_group scope)
+{
+	(void)scope;
+	nvw_p_barrier_wi();
+}
+
+/* ---- Slots ---------------------------------------------------------------------------------------- */
+
+/* The offset first, the fingerprint in a store of its own. */
+static uint64_t take_slot_in_two(uint64_t *slot, uint64_t word)
+{
+	const uint64_t seen =
+		nvw_atomic_compare_exchange(slot, 0, kv_slot_entry(word), NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	if (seen == 0) {
+		nvw_store((uint16_t *)slot + 3, (uint16_t)(word >> 48));
+	}
+	return seen;
+}
+
+/* The slot forgets its key, which may come back in another slot while this store is not durable yet. */
+static uint64_t forget_key(uint64_t *slot, struct kv_change *c)
+{
+	const uint64_t old = nvw_atomic_exchange(slot, KV_FILLER, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+
+	c->old = kv_slot_entry(old);
+	return old;
+}
+
+static void acknowledge_first(const struct kv_batch_args *a, struct kv_change *c, enum nvw_group scope)
+{
+	(void)a;
+	if ((c->kind & (KV_PUT | KV_DELETE)) != 0) {
+		nvw_ack(c->op);
+	}
+	nvw_p_barrier(scope);
+}
+
+static void free_first(const struct kv_batch_args *a, struct kv_change *c, enum nvw_group scope)
+{
+	kv_steps.free_old(a, c);
+	nvw_p_barrier(scope);
+}
+
+/* ---- Rebuild -------------------------------------------------------------------------------------- */
+
+static void order_table_in_group(enum nvw_group scope)
+{
+	(void)scope;
+	nvw_p_barrier_wg();
+}
+
+/* ---- The table ------------------------------------------------------------------------------------ */
+
+const struct nvw_mutation kv_mutations[] = {
+	[KV_PUBLISH_BEFORE_VALUE] = {"publish-before-value",
+		"no persist barrier between an entry and the slot that publishes it", "observed", NULL},
+	[KV_NARROW_SCOPE] = {"narrow-scope",
+		"work-item scope where work-items publish what others of the group wrote", "buffered-epoch",
+		"count=600 batch=128 slots=64 scope=workgroup"},
+	[KV_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
+		"operations are acknowledged before the barrier that makes them durable", "observed", NULL},
+	[KV_FREE_BEFORE_PUBLISH] = {"free-before-publish",
+		"no persist barrier between a slot's new entry and the free of its old one", "observed",
+		NULL},
+	[KV_UPDATE_IN_PLACE] = {"update-in-place", "the value of a present key is overwritten where it is",
+		"observed", NULL},
+	[KV_SPLIT_PUBLISH] = {"split-publish",
+		"a slot is written as two stores, the fingerprint after the offset", "observed", NULL},
+	[KV_TOMBSTONE_DELETE] = {"tombstone-delete",
+		"a deleted key gives up its slot and may come back in another", "epoch",
+		"count=1500 batch=512 slots=64 mix=put=80,delete=20 records=200"},
+	[KV_ROOT_BEFORE_TABLE] = {"root-before-table",
+		"no persist barrier between the new table and the root word that names it", "observed", NULL},
+	[KV_NARROW_RESIZE] = {"narrow-resize",
+		"work-group scope between the new table and the root word, which needs the kernel's",
+		"buffered-epoch", "count=2000 batch=256"},
+	[KV_FREE_TABLE_FIRST] = {"free-table-first",
+		"the old table is given back before the root word names the new one", "observed", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+const struct kv_steps *kv_replaced(enum kv_mutation mutation)
+{
+	static const struct kv_steps none,
+		replaced[] = {
+			[KV_PUBLISH_BEFORE_VALUE] = {.order_entry = order_nothing},
+			[KV_NARROW_SCOPE] = {.order_entry = order_own_words},
+			[KV_ACK_BEFORE_BARRIER] = {.order_change = acknowledge_first},
+			[KV_FREE_BEFORE_PUBLISH] = {.order_change = free_first},
+			[KV_UPDATE_IN_PLACE] = {.write_entry = overwrite_and_write},
+			[KV_SPLIT_PUBLISH] = {.take_slot = take_slot_in_two},
+			[KV_TOMBSTONE_DELETE] = {.mark_deleted = forget_key},
+			[KV_ROOT_BEFORE_TABLE] = {.order_table = order_nothing},
+			[KV_NARROW_RESIZE] = {.order_table = order_table_in_group},
+			[KV_FREE_TABLE_FIRST] = {NULL},
+		};
+
+	return mutation == KV_UNMUTATED ? &none : &replaced[mutation];
+}
