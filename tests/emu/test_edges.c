@@ -107,6 +107,30 @@ static void a_relaxed_atomic_finds_what_its_work_item_has_stored(void **state)
 	}
 }
 
+static void fail_to_exchange(const void *args)
+{
+	const struct words *const w = args;
+
+	nvw_atomic_compare_exchange(w->a, UINT64_C(1), 2, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	nvw_atomic_compare_exchange(w->a + 8, UINT64_C(1), 2, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+}
+
+static void a_compare_exchange_that_fails_stores_nothing(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct rig rig;
+		struct words w;
+
+		begin_under(&rig, coh_protocols[i]->name);
+		w.a = (uint64_t *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "fail", fail_to_exchange, &w, 100, 10));
+		rig_ok(nvw_persist(rig.machine));
+		assert_int_equal(emu_statistics(rig.machine)->nv_stores, 0);
+		assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
+		rig_end(&rig);
+	}
+}
+
 /* ---- Barriers -------------------------------------------------------------------------------- */
 
 /* The last work-item comes by itself, long after the others. */
@@ -621,6 +645,7 @@ int main(void)
 		cmocka_unit_test(lanes_that_share_a_line_load_what_each_of_them_needs),
 		cmocka_unit_test(a_compare_exchange_compares_as_many_bytes_as_its_type_has),
 		cmocka_unit_test(a_relaxed_atomic_finds_what_its_work_item_has_stored),
+		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
