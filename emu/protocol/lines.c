@@ -106,12 +106,18 @@ emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 	return coh_l1_event_on(m, cu, line, id, event, reason, line->dirty, t);
 }
 
+emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
+	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t)
+{
+	struct coh_event e = {.m = m, .by = by, .line = line, .id = id, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event], event);
+}
+
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
 	enum coh_reason reason, emu_time t)
 {
-	struct coh_event e = {.m = m, .cu = NULL, .line = line, .id = id, .reason = reason, .t = t};
-
-	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event], event);
+	return coh_l2_event_by(m, NULL, line, id, event, reason, t);
 }
 
 /* ---- Room ---------------------------------------------------------------------------------- */
@@ -193,7 +199,8 @@ static struct emu_line *replace_in_l2(struct nvw_machine *m, emu_line_id id, emu
 	return line;
 }
 
-struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t)
+struct emu_line *coh_l2_obtain_by(
+	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t)
 {
 	struct emu_line *line;
 
@@ -207,17 +214,17 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 	}
 	if (coh_hits(m, NULL, line, bytes)) {
 		m->stats.l2_load_hits++;
-		*t = coh_l2_event(m, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
+		*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
 	} else {
 		m->stats.l2_load_misses++;
-		*t = coh_l2_event(m, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t);
+		*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t);
 	}
 	return line;
 }
 
-static void set_sharer(struct emu_line *below, const struct emu_cu *cu)
+struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t)
 {
-	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+	return coh_l2_obtain_by(m, NULL, id, bytes, t);
 }
 
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
@@ -226,7 +233,7 @@ void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, em
 		t = emu_network_send(
 			m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), 0, EMU_MESSAGE_CONTROL, t);
 		t = coh_l2_access(m, id, m->config.l2.occupancy, t);
-		set_sharer(coh_l2_obtain(m, id, 0, &t), cu);
+		coh_sharer_add(coh_l2_obtain(m, id, 0, &t), cu);
 	}
 }
 
@@ -266,12 +273,12 @@ static void fetch_from_l2(struct coh_event *e)
 
 	e->t = emu_network_send(m, cu, bank, 0, EMU_MESSAGE_READ, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
-	below = coh_l2_obtain(m, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
+	below = coh_l2_obtain_by(m, e->cu, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
 		coh_l2_obtain(m, e->id, UINT64_MAX,
 			&e->t); /* if all comes from other L1s, nobody waits for the rest */
 	}
-	set_sharer(below, e->cu);
+	coh_sharer_add(below, e->cu);
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
 	e->line->valid |= below->valid;
 	remote = fetch_from_owners(e, below, e->t);
@@ -358,11 +365,11 @@ static void write_back_to_l2(struct coh_event *e)
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	persist_merge(m, below, e->id, line, &t);
 	if (m->protocol->inclusive && line->valid) {
-		set_sharer(below, e->cu);
+		coh_sharer_add(below, e->cu);
 	}
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
 	coh_merge_into_l2(m, below, line);
-	coh_l2_event(m, below, e->id, event, e->reason, t);
+	coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);
 }
@@ -426,7 +433,7 @@ void coh_line_drop(struct coh_event *e)
 		struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
 
 		if (below) {
-			below->sharers[e->cu->id / 64] &= ~(UINT64_C(1) << e->cu->id % 64);
+			coh_sharer_remove(below, e->cu);
 		}
 	}
 	emu_cache_assign(e->cu ? &e->cu->l1 : &e->m->l2.cache, e->line, EMU_NO_LINE);

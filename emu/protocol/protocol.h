@@ -124,17 +124,21 @@ struct coh_row {
 	X(RECALL, "recall by the L2")                \
 	X(STORE_OWN, "store, bytes registered here") \
 	X(REGISTER, "register")                      \
-	X(REVOKE, "bytes registered elsewhere")
+	X(REVOKE, "bytes registered elsewhere")      \
+	X(WRITTEN_ELSEWHERE, "another L1 writes")    \
+	X(READ_ELSEWHERE, "another L1 reads")
 
-#define COH_L2_EVENTS(X)                    \
-	X(READ_HIT, "read, bytes here")     \
-	X(READ_MISS, "read, bytes missing") \
-	X(WRITE, "written by an L1")        \
-	X(ATOMIC, "written by an atomic")   \
-	X(FLUSH, "flush")                   \
-	X(EVICT, "replace")                 \
-	X(REGISTER, "registered by an L1")  \
-	X(RETURN, "registered bytes come back")
+#define COH_L2_EVENTS(X)                        \
+	X(READ_HIT, "read, bytes here")         \
+	X(READ_MISS, "read, bytes missing")     \
+	X(WRITE, "written by an L1")            \
+	X(ATOMIC, "written by an atomic")       \
+	X(FLUSH, "flush")                       \
+	X(EVICT, "replace")                     \
+	X(REGISTER, "registered by an L1")      \
+	X(RETURN, "registered bytes come back") \
+	X(WANT, "an L1 wants to write")         \
+	X(OWN, "an L1 may write")
 
 #define X(name, text) COH_L1_##name,
 enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
@@ -155,7 +159,10 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(register, "register the bytes")                                              \
 	X(write_through, "write the dirty bytes to memory and keep them")              \
 	X(yield, "give the registered bytes back to the L2")                           \
-	X(flush_cache, "flush the L1")
+	X(flush_cache, "flush the L1")                                                 \
+	X(own, "obtain the right to write")                                            \
+	X(invalidate_sharers, "invalidate sharers elsewhere")                          \
+	X(downgrade_owner, "downgrade the owner")
 
 /* Why a line moves, for the statistics. */
 enum coh_reason {
@@ -172,7 +179,8 @@ enum coh_reason {
 /* A line under an event. */
 struct coh_event {
 	struct nvw_machine *m;
-	struct emu_cu *cu; /* NULL: the line is in the L2 */
+	struct emu_cu *cu;       /* NULL: the line is in the L2 */
+	const struct emu_cu *by; /* the line is in the L2: whose L1 asks; NULL: none */
 	struct emu_line *line;
 	emu_line_id id;
 	uint64_t bytes; /* that the event is about: of a load, a registration, a revocation */
@@ -299,12 +307,19 @@ static inline bool coh_hits(
 	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
 }
 
+/* The same, asked for by a CU's L1. */
+emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
+	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t);
+
 /* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
 struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);
 /* The same, made room for if it is not there; *t moves on. */
 struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
 /* The L2's line, made room for; *t moves on. bytes are valid afterwards. */
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
+/* The same, asked for by a CU's L1. */
+struct emu_line *coh_l2_obtain_by(
+	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
 /* Tells the inclusive L2, at t, that the CU holds the line; nobody waits for it. */
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 /* A request at the line's bank: arrives at t, holds the bank for occupancy; returns when it is looked up. */
@@ -337,6 +352,12 @@ emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *
 void coh_settle_nvram(struct coh_event *event);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
+
+/* ---- Services of sharers.c ------------------------------------------------------------------------------- */
+
+/* The CU's L1 may hold the L2's line. */
+void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu);
+void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu);
 
 /* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
 

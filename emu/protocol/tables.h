@@ -22,6 +22,10 @@
 #define yield             coh_line_yield
 #define flush_cache       coh_line_flush_cache
 
+#define own                coh_line_own
+#define invalidate_sharers coh_line_invalidate_sharers
+#define downgrade_owner    coh_line_downgrade_owner
+
 /* Synchronization tables */
 #define ON(instruction) (1u << COH_##instruction)
 #define ON_ANY_LOAD     (ON(LOAD) | ON(LOAD_READ_ONLY))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What protocols may decide for themselves: the skeleton of docs/protocols.md decides it differently from the shipped ones. */
+/* What protocols may decide for themselves: the skeletons of docs/protocols.md decide it differently from the shipped ones.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -190,6 +191,138 @@ static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **sta
 	rig_end(&rig);
 }
 
+/* ---- Events to other L1s ------------------------------------------------------------------- */
+
+enum { CUS = 4 };
+
+struct turns {
+	uint64_t *x, *turn, *seen;
+};
+
+/* Every CU loads x; CU 0 stores; the others load again, one after the other. The turns are on a line of their own. */
+static void share_write_and_share_again(const void *args)
+{
+	const struct turns *const t = args;
+	const uint64_t me = nvw_group_id();
+
+	(void)nvw_load(t->x);
+	nvw_atomic_add(&t->turn[0], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	if (me == 0) {
+		while (nvw_atomic_load(&t->turn[0], NVW_ACQUIRE, NVW_SCOPE_AGENT) != CUS) {
+		}
+		nvw_store(t->x, 7);
+		nvw_atomic_store(&t->turn[8], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		return;
+	}
+	while (nvw_atomic_load(&t->turn[8], NVW_ACQUIRE, NVW_SCOPE_AGENT) != me) {
+	}
+	nvw_store(&t->seen[8 * me], nvw_load(t->x));
+	nvw_atomic_store(&t->turn[8], me + 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+}
+
+/* x's value in the L1 of a CU; 0: it is not there. */
+static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
+{
+	emu_line_id id = 0;
+	unsigned offset = 0;
+	const struct emu_line *line;
+	uint64_t value = 0;
+
+	(void)emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset);
+	line = emu_cache_peek(&rig->machine->cus[cu].l1, id);
+	if (line && line->valid) {
+		memcpy(&value, line->data + offset, sizeof value);
+	}
+	return value;
+}
+
+static uint64_t right_under_directory(struct emu_stats *ret_stats)
+{
+	const char *const settings[] = {"protocol=directory", NULL};
+	struct turns t;
+	struct rig rig;
+	uint64_t right = 0;
+
+	rig_begin(&rig, 0, settings);
+	t.x = nvw_alloc(rig.machine, 64);
+	t.turn = nvw_alloc(rig.machine, 128);
+	t.seen = nvw_alloc(rig.machine, 64 * CUS);
+	rig_ok(nvw_write(rig.machine, t.x, &(uint64_t){3}, 8));
+	rig_ok(nvw_launch(rig.machine, "share", share_write_and_share_again, &t, CUS, 1));
+	for (unsigned cu = 1; cu < CUS; cu++) {
+		right += rig_visible(&rig, &t.seen[8 * cu]) == 7 && held(&rig, cu, t.x) == 7;
+	}
+	*ret_stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return right;
+}
+
+static void a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner(void **state)
+{
+	struct emu_stats stats;
+
+	assert_int_equal(right_under_directory(&stats), CUS - 1);
+	assert_true(stats.l1_invalidated >= CUS - 1);
+	assert_true(stats.l1_downgraded >= 1);
+	assert_true(stats.l1_flush_revoke >= 1);
+	assert_int_equal(stats.invalidations_acquire, 0);
+	assert_int_equal(stats.flushes_release, 0);
+}
+
+/* One writer, sharers without turns: each message finds its line, and a planted fault is seen. */
+static void load_once(const void *args)
+{
+	(void)nvw_load(((const struct words *)args)->a);
+}
+
+static void store_on_cu_0(const void *args)
+{
+	if (nvw_group_id() == 0) {
+		nvw_store(((const struct words *)args)->a, 9);
+	}
+}
+
+static void load_then_store_on_cu_0(const void *args)
+{
+	load_once(args);
+	nvw_barrier(NVW_KERNEL);
+	store_on_cu_0(args);
+}
+
+/* With a planted fault, the invariants of a debug build end the run: then every copy counts as stale. */
+static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
+{
+	unsigned stale = 0;
+	struct words w;
+	struct rig rig;
+	int r;
+
+	begin(&rig, "directory", &w);
+	if (without) {
+		rig_ok(emu_plant_fault(rig.machine, without));
+	}
+	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){3}, 8));
+	r = nvw_launch(rig.machine, "load_then_store", load_then_store_on_cu_0, &w, CUS, 1);
+	assert_true(r == 0 || (without && r == NVW_E_MODEL));
+	for (unsigned cu = 1; cu < CUS; cu++) {
+		stale += r < 0 || held(&rig, cu, w.a) == 3;
+	}
+	*ret_invalidated = emu_statistics(rig.machine)->l1_invalidated;
+	rig.machine->error = 0;
+	rig_end(&rig);
+	return stale;
+}
+
+static void a_store_leaves_no_copy_elsewhere(void **state)
+{
+	uint64_t invalidated;
+
+	assert_int_equal(stale_copies(NULL, &invalidated), 0);
+	assert_int_equal(invalidated, CUS - 1);
+	assert_int_equal(stale_copies("invalidate sharers elsewhere", &invalidated), CUS - 1);
+	assert_int_equal(invalidated, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +331,8 @@ int main(void)
 		cmocka_unit_test(an_instruction_that_was_put_off_is_carried_out_once),
 		cmocka_unit_test(requests_that_wait_for_another_l1_say_so),
 		cmocka_unit_test(an_action_that_waits_where_no_instruction_is_ends_the_run),
+		cmocka_unit_test(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner),
+		cmocka_unit_test(a_store_leaves_no_copy_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next protocol: the skeleton of docs/protocols.md, brought along in a list of this executable's own, is asked what
- * all are asked, with nothing else said about it anywhere.
+ * The next protocol: the skeletons of docs/protocols.md, brought along in a list of this executable's own, are asked what
+ * all are asked, with nothing else said about them anywhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,90 +17,110 @@
 
 enum { PROGRAMS = 60 };
 
-static void it_is_listed_behind_the_shipped_ones(void **state)
-{
-	const char *name = "", *citation, *summary;
+static const char *const protocols[] = {"skeleton", "directory"};
 
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+static void they_are_listed_behind_the_shipped_ones(void **state)
+{
+	const char *names[2] = {"", ""}, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &names[i % 2], &citation, &summary); i++) {
 	}
-	assert_string_equal(name, "skeleton");
+	assert_string_equal(names[0], "directory");
+	assert_string_equal(names[1], "skeleton");
 }
 
-static void random_programs_are_right_under_it(void **state)
+static void random_programs_are_right_under_them(void **state)
 {
 	static struct torture_result result;
 
-	assert_int_equal(
-		torture_run(
-			&(struct torture_options){.protocol = "skeleton", .seed = 1, .programs = PROGRAMS},
-			&result),
-		0);
-	if (result.failed) {
-		fail_msg("seed %llu: %s", (unsigned long long)result.seed, result.text);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(torture_run(
+					 &(struct torture_options){
+						 .protocol = protocols[i], .seed = 1, .programs = PROGRAMS},
+					 &result),
+			0);
+		if (result.failed) {
+			fail_msg("%s, seed %llu: %s", protocols[i], (unsigned long long)result.seed,
+				result.text);
+		}
+		assert_int_equal(result.programs, PROGRAMS);
 	}
-	assert_int_equal(result.programs, PROGRAMS);
 }
 
 /* Torture looks at caches; what only memory shows, tests/emu/test_seams.c sees. */
-static bool is_below_the_l2(const char *action)
+static bool is_unseen(const char *protocol, const char *action)
 {
-	return !strcmp(action, "marker through the S-FIFOs") || !strcmp(action, "append to the S-FIFO");
+	return !strcmp(protocol, "skeleton") &&
+	       (!strcmp(action, "marker through the S-FIFOs") || !strcmp(action, "append to the S-FIFO"));
 }
 
-/* Whatever its tables name is missed by some program, but for what is known of others too. */
-static void each_of_its_actions_is_missed(void **state)
+/* Whatever the tables name is missed by some program, but for what is known of others too. */
+static unsigned missed_actions(const char *protocol)
 {
 	static struct torture_result result;
 	const char *action;
 	unsigned missed = 0;
 
-	for (unsigned i = 0; (action = emu_protocol_action("skeleton", i)); i++) {
-		if (torture_unnoticed("skeleton", action) || is_below_the_l2(action)) {
+	for (unsigned i = 0; (action = emu_protocol_action(protocol, i)); i++) {
+		if (torture_unnoticed(protocol, action) || is_unseen(protocol, action)) {
 			continue;
 		}
-		assert_int_equal(torture_run(&(struct torture_options){.protocol = "skeleton",
+		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocol,
 						     .seed = 1,
 						     .programs = PROGRAMS,
 						     .fault = action},
 					 &result),
 			0);
 		if (!result.failed) {
-			fail_msg("without \"%s\" it passes for itself", action);
+			fail_msg("without \"%s\" %s passes for itself", action, protocol);
 		}
 		missed++;
 	}
-	assert_true(missed >= 8);
+	return missed;
 }
 
-static void litmus_tests_give_their_verdicts_under_it(void **state)
+static void each_of_their_actions_is_missed(void **state)
+{
+	assert_true(missed_actions("skeleton") >= 8);
+	assert_true(missed_actions("directory") >= 8);
+}
+
+static void expect_verdicts(const char *protocol, const char *path)
+{
+	const struct litmus_options options = {.protocol = protocol, .schedules = 60, .seed = 1};
+	static struct litmus_report report;
+	struct litmus_list list = {0};
+
+	assert_int_equal(litmus_load(path, &list), 0);
+	assert_true(list.count > 0);
+	for (unsigned i = 0; i < list.count; i++) {
+		assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+		assert_false(litmus_has_failed(&report));
+	}
+	litmus_list_free(&list);
+}
+
+static void litmus_tests_give_their_verdicts_under_them(void **state)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus"};
-	static struct litmus_report report;
 	const char *const folder = getenv("LITMUS_TESTS");
-	const struct litmus_options options = {.protocol = "skeleton", .schedules = 60, .seed = 1};
+	char path[512];
 
 	for (unsigned f = 0; f < 2; f++) {
-		struct litmus_list list = {0};
-		char path[512];
-
 		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", files[f]);
-		assert_int_equal(litmus_load(path, &list), 0);
-		assert_true(list.count > 0);
-		for (unsigned i = 0; i < list.count; i++) {
-			assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
-			assert_false(litmus_has_failed(&report));
+		for (unsigned i = 0; i < 2; i++) {
+			expect_verdicts(protocols[i], path);
 		}
-		litmus_list_free(&list);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_listed_behind_the_shipped_ones),
-		cmocka_unit_test(random_programs_are_right_under_it),
-		cmocka_unit_test(each_of_its_actions_is_missed),
-		cmocka_unit_test(litmus_tests_give_their_verdicts_under_it),
+		cmocka_unit_test(they_are_listed_behind_the_shipped_ones),
+		cmocka_unit_test(random_programs_are_right_under_them),
+		cmocka_unit_test(each_of_their_actions_is_missed),
+		cmocka_unit_test(litmus_tests_give_their_verdicts_under_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

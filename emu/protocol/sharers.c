@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Line events to other L1s: the L2 tells those that may hold a line of it that another writes or reads.
+ *
+ * The L2's line knows its sharers. An L1 that gives the line up quietly (self-invalidation) remains one until it is told
+ * something, so a message may find nothing; it is sent and answered all the same.
+ */
+#include "protocol.h"
+
+void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu)
+{
+	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+}
+
+void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu)
+{
+	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);
+}
+
+/* A message to one L1, what that does about it, and its answer; returns when the answer is at the L2. */
+static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint64_t *count)
+{
+	struct nvw_machine *const m = e->m;
+	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, cu->id);
+	struct emu_line *const line = emu_cache_peek(&cu->l1, e->id);
+	emu_time t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, e->t);
+
+	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.probe;
+	if (line) {
+		++*count;
+		t = coh_l1_event(m, cu, line, e->id, event, COH_BY_REVOKE, t);
+	}
+	return emu_network_send(m, node, bank, 0, EMU_MESSAGE_CONTROL, t);
+}
+
+/* Tells all sharers but the one that asks; waits for all answers. What they write back may need room in the L2: not this
+ * line's. */
+static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t *count)
+{
+	struct nvw_machine *const m = e->m;
+	emu_time last = e->t;
+
+	emu_cache_pin(&m->l2.cache, e->line);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
+			last = emu_later(last, tell(e, &m->cus[i], event, count));
+		}
+	}
+	emu_cache_find(&m->l2.cache, e->id); /* no longer pinned */
+	e->t = last;
+}
+
+void coh_line_invalidate_sharers(struct coh_event *e)
+{
+	tell_sharers(e, COH_L1_WRITTEN_ELSEWHERE, &e->m->stats.l1_invalidated);
+	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+		e->line->sharers[word] &= e->by && e->by->id / 64 == word ? UINT64_C(1) << e->by->id % 64 : 0;
+	}
+}
+
+void coh_line_downgrade_owner(struct coh_event *e)
+{
+	tell_sharers(e, COH_L1_READ_ELSEWHERE, &e->m->stats.l1_downgraded);
+}
+
+/* An L1's line is about to be written: the L2 does what its grid says about that, and answers. */
+void coh_line_own(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
+	struct emu_line *below;
+
+	e->t = emu_network_send(m, node, bank, 0, EMU_MESSAGE_REGISTER, e->t);
+	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
+	below = coh_l2_obtain_by(m, e->cu, e->id, 0, &e->t);
+	coh_sharer_add(below, e->cu);
+	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
+	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
+	e->t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_REGISTER, e->t);
+}
