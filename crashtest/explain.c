@@ -32,17 +32,6 @@
 
 enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
 
-const char *ct_fate_name(enum ct_fate fate)
-{
-	static const char *const names[] = {
-#define X(name, text) [CT_FATE_##name] = text,
-		CT_FATES(X)
-#undef X
-	};
-
-	return names[fate];
-}
-
 struct explanation {
 	const struct ct_exploration *e;
 	struct ct_medium medium;

@@ -36,6 +36,17 @@ static const uint64_t file_bytes_max = UINT64_C(1) << 32, image_bytes_max = UINT
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
+const char *ct_fate_name(enum ct_fate fate)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_FATE_##name] = text,
+		CT_FATES(X)
+#undef X
+	};
+
+	return names[fate];
+}
+
 static json_t *options_json(const struct nvw_options *options)
 {
 	json_t *const o = json_object();

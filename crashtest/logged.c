@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Observed and permitted mode of a workload: one logged run, then explorations of its log. See modes.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,20 +16,6 @@
 #include "run.h"
 
 enum { ACK_RANGES_MAX = 1 << 26 }; /* room is used as it is needed */
-
-int ct_log_file(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	int fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0) { /* a file system without nameless files */
-		fd = memfd_create("persist log", MFD_CLOEXEC);
-	}
-	if (fd < 0) {
-		nvw_fail_errno("no file for the persist log");
-	}
-	return fd;
-}
 
 /* The log must account for every byte of the pool, or what is explored is not what would have happened. */
 static int compare_final(const struct ct_bench *b, const uint8_t *replayed)

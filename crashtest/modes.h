@@ -29,7 +29,4 @@ NVW_CHECKED int ct_logged_explore(const struct ct_logged *logged, const struct c
 /* Told to stop before anything was tested: a result that says so, and 0. Any other error stays one. */
 NVW_CHECKED int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *result);
 
-/* A file without a name for a persist log, or -1 with a message. */
-int ct_log_file(void);
-
 #endif

@@ -25,6 +25,20 @@ void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_p
 	snprintf(ret_path, n, "%s/pool-%u", bench->folder.path, slot);
 }
 
+int ct_log_file(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0) { /* a file system without nameless files */
+		fd = memfd_create("persist log", MFD_CLOEXEC);
+	}
+	if (fd < 0) {
+		nvw_fail_errno("no file for the persist log");
+	}
+	return fd;
+}
+
 /* Creates the pool once, keeps its bytes: every run begins with the very same ones. */
 static int make_initial(struct ct_bench *b)
 {

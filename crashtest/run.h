@@ -41,6 +41,9 @@ struct ct_cut {
 NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 
+/* A file without a name for a run's persist log, or -1 with a message. */
+int ct_log_file(void);
+
 /* Memory for a run's report with room for so many acknowledgements; NULL without memory. */
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
