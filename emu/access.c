@@ -57,27 +57,30 @@ static bool coalesce(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
-	emu_line_id last = EMU_NO_LINE;
+	uint64_t last =
+		UINT64_MAX; /* address of the lane before, in lines: it is located, and has a request */
 	unsigned i = 0;
 
 	q->count = 0;
 	memset(q->slots, 0, sizeof q->slots);
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		emu_line_id line;
-		unsigned offset;
+		const uint64_t address = wf->requests[lane].address;
+		unsigned offset = (unsigned)(address % EMU_LINE);
 
-		if (!emu_locate(m, wf->requests[lane].address, size, &line, &offset)) {
-			bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
-			return false;
+		if (address / EMU_LINE != last) {
+			emu_line_id line;
+
+			if (!emu_locate(m, address, size, &line, &offset)) {
+				bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
+				return false;
+			}
+			i = request_for(q, line);
+			last = address / EMU_LINE;
 		}
 		if (offset + size > EMU_LINE) {
 			bad_access(m, wf, lane, size, "crosses a 64-byte line");
 			return false;
-		}
-		if (line != last) {
-			i = request_for(q, line);
-			last = line;
 		}
 		q->lanes[i] |= UINT64_C(1) << lane;
 		q->bytes[i] |= mask << offset;

@@ -38,7 +38,8 @@ void emu_cache_finish(struct emu_cache *cache)
 
 static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 {
-	return (cache->sets & (cache->sets - 1) ? (id & ~EMU_NVRAM) % cache->sets : id & (cache->sets - 1)) *
+	return (cache->sets & (cache->sets - 1) ? emu_line_number(id) % cache->sets :
+						  id & (cache->sets - 1)) *
 	       cache->ways;
 }
 

@@ -38,15 +38,9 @@ static struct {
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-static bool is_within(const char *address, const char *base, uint64_t bytes)
-{
-	return base && address >= base && (uint64_t)(address - base) < bytes;
-}
-
 static bool is_device(const struct nvw_machine *m, const char *address)
 {
-	return is_within(address, m->dram_base, m->dram_bytes) ||
-	       is_within(address, m->nvram_base, m->medium_bytes);
+	return emu_device_at(m, address);
 }
 
 static void place(char ret_place[PLACE_BYTES])
@@ -73,10 +67,10 @@ static const char *cure(const char *read, const char *write, const char *either)
 /* "DRAM at offset 0x40". */
 static void where(const struct nvw_machine *m, char *to, size_t n)
 {
-	const bool nvram = is_within(fault.address, m->nvram_base, m->medium_bytes);
+	const struct emu_device *const d = emu_device_at(m, fault.address);
 
-	snprintf(to, n, "%s at offset %#llx", nvram ? "NVRAM" : "DRAM",
-		(unsigned long long)(fault.address - (nvram ? m->nvram_base : m->dram_base)));
+	snprintf(to, n, "%s at offset %#llx", d->pool ? "NVRAM" : "DRAM",
+		(unsigned long long)(d->off + (uint64_t)(fault.address - d->base)));
 }
 
 static int describe_kernel(const struct nvw_machine *m)

@@ -16,12 +16,13 @@
 void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
 {
 	const uint64_t rounded = (bytes + EMU_LINE - 1) / EMU_LINE * EMU_LINE;
-	void *const block = m->dram_base + m->dram_used;
+	const struct emu_device *const dram = &m->device[EMU_DRAM];
+	void *const block = dram->base + m->dram_used;
 
-	if (rounded < bytes || rounded > m->dram_bytes - m->dram_used) {
+	if (rounded < bytes || rounded > dram->bytes - m->dram_used) {
 		nvw_fail(NVW_E_MEMORY,
 			"no room for %llu bytes in the machine's DRAM of %llu, of which %llu are used (dram.size)",
-			(unsigned long long)bytes, (unsigned long long)m->dram_bytes,
+			(unsigned long long)bytes, (unsigned long long)dram->bytes,
 			(unsigned long long)m->dram_used);
 		return NULL;
 	}
@@ -40,12 +41,12 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 	for (uint64_t i = 0; i < m->l2.cache.sets * (uint64_t)m->l2.cache.ways; i++) {
 		const emu_line_id id = m->l2.cache.tags[i];
 
-		if (id != EMU_NO_LINE && !emu_is_nvram(id) && (uint64_t)id * EMU_LINE >= from &&
-			(uint64_t)id * EMU_LINE < to) {
+		if (id != EMU_NO_LINE && emu_device_of(m, id) == &m->device[EMU_DRAM] &&
+			emu_line_off(m, id) >= from && emu_line_off(m, id) < to) {
 			coh_l2_event(m, &m->l2.cache.lines[i], id, COH_L2_EVICT, COH_BY_EVICT, m->now);
 		}
 	}
-	memset(m->dram + from, 0, to - from);
+	memset(m->device[EMU_DRAM].behind + from, 0, to - from);
 }
 
 void nvw_release(struct nvw_machine *m, uint64_t mark)
@@ -59,12 +60,12 @@ void nvw_release(struct nvw_machine *m, uint64_t mark)
 
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *m)
 {
-	return m->pool;
+	return m->device[EMU_NVRAM].pool;
 }
 
 const char *nvw_nvram_base(const struct nvw_machine *m)
 {
-	return m->nvram_base;
+	return m->device[EMU_NVRAM].base;
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */
@@ -153,12 +154,17 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 	uint64_t address = (uint64_t)(uintptr_t)device;
 	const uint8_t *in = from;
 	const int r = check_range(m, device, n);
-	const bool durable = r == 0 && n && address - (uint64_t)(uintptr_t)m->nvram_base < m->medium_bytes &&
-			     !m->is_volatile;
+	emu_line_id first = EMU_NO_LINE;
+	unsigned skip = 0;
+	bool durable = false;
 
+	if (r == 0 && n) {
+		piece_at(m, address, n, &first, &skip);
+		durable = emu_is_persistent(m, first);
+	}
 	if (durable) {
 		settle_nvram(m);
-		record_host_write(m, address - (uint64_t)(uintptr_t)m->nvram_base, from, n);
+		record_host_write(m, emu_line_off(m, first) + skip, from, n);
 	}
 	while (r == 0 && n) {
 		emu_line_id id;
@@ -169,7 +175,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 			uint8_t line[EMU_LINE];
 
 			memcpy(line + offset, in, piece);
-			emu_medium_write(m, emu_line_off(id), line,
+			emu_medium_write(m, id, line,
 				(piece == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << piece) - 1) << offset);
 		} else {
 			memcpy(emu_memory_behind(m, id) + offset, in, piece);
@@ -207,10 +213,8 @@ int nvw_acknowledge(struct nvw_machine *m, uint64_t first, uint64_t count)
 void nvw_machine_set_volatile(struct nvw_machine *m)
 {
 	assert(m->exec.number == 0);
-	m->is_volatile = true;
 	persist_switch_off(m);
-	m->nvram_channels.read_ps = m->dram_channels.read_ps;
-	m->nvram_channels.write_ps = m->dram_channels.write_ps;
+	emu_memory_set_volatile(m);
 }
 
 bool nvw_machine_is_volatile(const struct nvw_machine *m)
@@ -241,5 +245,6 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 void nvw_begin_measurement(struct nvw_machine *m)
 {
 	memset(&m->stats, 0, sizeof m->stats);
+	emu_memory_count_from_here(m);
 	m->measured_from = m->now;
 }

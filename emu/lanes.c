@@ -49,7 +49,8 @@ static void put(const struct coh_request *request, struct emu_line *line, unsign
 	line->dirty |= mask;
 	if (emu_is_persistent(m, request->line)) {
 		m->stats.nv_stores++;
-		record_store(m, request->wf, lane, line, emu_line_off(request->line) + offset, size, value);
+		record_store(
+			m, request->wf, lane, line, emu_line_off(m, request->line) + offset, size, value);
 		persist_stored(m, request, lane, line, offset);
 	}
 }

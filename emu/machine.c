@@ -3,7 +3,6 @@
 #include "machine.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "persist/persist.h"
 #include "protocol/protocol.h"
@@ -84,50 +83,6 @@ static int protocol_init(struct nvw_machine *m)
 	return 0;
 }
 
-/* A range of addresses, without access if protection is PROT_NONE. */
-static int map(uint64_t bytes, int protection, const char *what, char **ret_base)
-{
-	void *const base = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (base == MAP_FAILED) {
-		return nvw_fail_errno(
-			"no address range of %llu bytes for the %s", (unsigned long long)bytes, what);
-	}
-	*ret_base = base;
-	return 0;
-}
-
-/* The two address ranges (gope18 3), and the bytes behind them. */
-static int memory_ranges(struct nvw_machine *m, struct nvw_pool *pool)
-{
-	int r = map(m->config.dram_size, PROT_READ | PROT_WRITE, "DRAM", &m->dram);
-
-	r = r ? r : map(m->config.dram_size, PROT_NONE, "DRAM", &m->dram_base);
-	if (r < 0) {
-		return r;
-	}
-	m->dram_bytes = m->config.dram_size;
-	m->dram_used = EMU_LINE; /* address 0 of the range stays unused */
-	m->pool = pool;
-	if (pool) {
-		m->medium = nvw_pool_medium(pool);
-		m->medium_bytes = nvw_pool_geometry(pool)->bytes;
-		if (!m->medium) {
-			return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it",
-				nvw_pool_path(pool));
-		}
-		r = map(m->medium_bytes, PROT_NONE, "NVRAM", &m->nvram_base);
-	}
-	return r;
-}
-
-static void unmap(char *base, uint64_t bytes)
-{
-	if (base) {
-		munmap(base, bytes);
-	}
-}
-
 int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
 	struct nvw_machine **ret_machine)
 {
@@ -144,11 +99,10 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	m->config = *config;
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = UINT64_MAX;
-	r = memory_ranges(m, pool);
+	r = emu_memory_init(m, pool);
 	r = r ? r : protocol_init(m);
 	r = r ? r : caches_init(m);
 	r = r ? r : emu_network_init(m);
-	r = r ? r : emu_memory_init(m);
 	r = r ? r : emu_nvram_init(m);
 	r = r ? r : record_init(m, log);
 	r = r ? r : emu_exec_init(m);
@@ -173,13 +127,10 @@ void emu_destroy(struct nvw_machine *m)
 	races_finish(m);
 	record_finish(m);
 	emu_nvram_finish(m);
-	emu_memory_finish(m);
 	emu_network_finish(m);
 	caches_finish(m);
 	emu_faults_release(m);
-	unmap(m->dram, m->config.dram_size);
-	unmap(m->dram_base, m->config.dram_size);
-	unmap(m->nvram_base, m->medium_bytes);
+	emu_memory_finish(m);
 	free(m);
 }
 
@@ -222,6 +173,7 @@ static void add_up_energy(struct emu_stats *s)
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
 	m->stats.sim_time_ps = m->now - m->measured_from;
+	emu_memory_count(m);
 	add_up_energy(&m->stats);
 	return &m->stats;
 }

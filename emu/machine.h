@@ -27,19 +27,18 @@ enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128 };
 
 typedef uint64_t emu_time; /* ps */
 
-/* A line of device memory: its number in DRAM, or in NVRAM with the top bit set. */
+/*
+ * A line of device memory, by its number. The numbers have 8 windows of 32 GiB each; a device has one or more windows
+ * of its own, so that the top bits of a number lead to the device.
+ */
 typedef uint32_t emu_line_id;
-#define EMU_NVRAM   0x80000000u
+enum { EMU_WINDOWS = 8, EMU_WINDOW_BITS = 29 };
 #define EMU_NO_LINE 0x7fffffffu
 
-static inline bool emu_is_nvram(emu_line_id id)
+/* The number within the window: what sets, banks and channels interleave by. */
+static inline uint32_t emu_line_number(emu_line_id id)
 {
-	return id & EMU_NVRAM;
-}
-
-static inline nvw_off emu_line_off(emu_line_id id)
-{
-	return (nvw_off)(id & ~EMU_NVRAM) * EMU_LINE;
+	return id & ((UINT32_C(1) << EMU_WINDOW_BITS) - 1);
 }
 
 /* ---- Caches ---------------------------------------------------------------------------------------- */
@@ -146,22 +145,52 @@ struct emu_channels {
 	uint32_t count;
 };
 
-/* A write-back under way to the NVRAM device. */
+/* What a device has served. */
+struct emu_traffic {
+	uint64_t reads, writes;               /* lines */
+	uint64_t words;                       /* 8-byte words made durable */
+	uint64_t read_wait_ps, write_wait_ps; /* for a busy channel */
+};
+
+/*
+ * A memory device behind the caches, with its controller. A device with a pool is NVRAM: its bytes are a range of the
+ * pool's. The DRAM has none.
+ */
+struct emu_device {
+	const char *name; /* its section in machine files */
+	char *base; /* device addresses: nobody can read or write there, so that plain code faults (fault.c) */
+	uint64_t bytes;        /* of the range, a multiple of a line */
+	emu_line_id first;     /* the number of its first line */
+	char *behind;          /* its bytes: the DRAM's, or the durable ones in the pool's mapping */
+	struct nvw_pool *pool; /* the caller's; NULL: none */
+	nvw_off off;           /* of its first byte, in the pool */
+	uint64_t domain;       /* enum emu_domain: when a write is durable */
+	struct emu_channels channels;
+	uint32_t queue; /* of its first channel, in emu_nvram.head and tail */
+	struct emu_traffic traffic;
+};
+
+/* Indices of machine.device: the DRAM, then the NVRAM devices in the order of the pool's bytes. */
+enum { EMU_DRAM, EMU_NVRAM, EMU_DEVICES_MAX };
+
+/* A write-back under way to an NVRAM device. */
 struct emu_nvram_write {
 	emu_time done;
 	emu_line_id line;
-	uint32_t next_in_channel, next_of_line; /* indices, 0 ends */
-	uint32_t stores;                        /* chain of store records that it carries */
-	uint32_t tag;                           /* of the persistency model */
+	uint32_t next_in_queue, next_of_line; /* indices, 0 ends */
+	uint32_t stores;                      /* chain of store records that it carries */
+	uint32_t tag;                         /* of the persistency model */
 	uint64_t number;
 	uint64_t mask;
 	uint8_t data[EMU_LINE];
 };
 
+/* The writes in flight to all NVRAM devices, with a queue for each channel of each device. */
 struct emu_nvram {
 	struct emu_nvram_write *writes; /* [0] unused */
 	uint32_t write_count, write_capacity, free_list;
-	uint32_t *channel_head, *channel_tail;
+	uint32_t *head, *tail; /* by queue */
+	uint32_t queue_count;
 	emu_time next_done; /* of the earliest write in flight, UINT64_MAX if there is none */
 	emu_time last_done; /* of the latest write ever issued */
 	uint32_t in_flight;
@@ -270,21 +299,18 @@ struct nvw_machine {
 	emu_time now;
 	int error; /* the run has failed; its message is set */
 
-	/* Device addresses: ranges that nobody can read or write, so that plain code faults there (fault.c). */
-	char *dram_base, *nvram_base;
-	char *dram; /* the DRAM's bytes */
-	uint64_t dram_bytes, dram_used;
-	struct nvw_pool *pool;
-	char *medium; /* the pool's mapped bytes: the durable state */
-	uint64_t medium_bytes;
-	bool is_volatile; /* DRAM-only: NVRAM addresses are served as DRAM */
+	struct emu_device device[EMU_DEVICES_MAX]; /* memory.c */
+	unsigned device_count;
+	uint8_t window[EMU_WINDOWS]; /* of line numbers: the device's index */
+	uint8_t persistent; /* bit w: persist barriers and NVW-FIFOs treat the lines of window w as NVRAM */
+	bool is_volatile;   /* DRAM-only: NVRAM addresses are served as DRAM */
+	uint64_t dram_used;
 
 	const struct coh_protocol *protocol;
 	const struct coh_row *rows[6][4][6][4]; /* by instruction, order, scope, place */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_network network;
-	struct emu_channels dram_channels, nvram_channels; /* memory.c */
 	struct emu_nvram nvram;
 	struct emu_exec exec;
 	struct emu_races *races;             /* NULL: nobody looks for races */
@@ -381,10 +407,18 @@ void emu_network_broadcast(
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 
-/* ---- memory.c: DRAM, and NVRAM reads ------------------------------------------------------------------ */
+/* ---- memory.c: the devices ----------------------------------------------------------------------------- */
 
-int emu_memory_init(struct nvw_machine *m);
+/* Makes the devices of m->config; pool, if not NULL, is the NVRAM's. */
+int emu_memory_init(struct nvw_machine *m, struct nvw_pool *pool);
 void emu_memory_finish(struct nvw_machine *m);
+/* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
+void emu_memory_set_volatile(struct nvw_machine *m);
+/* The devices' traffic, as statistics; and from zero again. */
+void emu_memory_count(struct nvw_machine *m);
+void emu_memory_count_from_here(struct nvw_machine *m);
+/* The device of an address, NULL outside device memory. */
+const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address);
 /* Reads the whole line into to; returns when it has arrived at the L2. */
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
 /* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
@@ -392,12 +426,35 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 /* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
  * has completed it. */
-emu_time emu_channel_write(
-	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps);
+emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
+
+/* The device of a line. */
+static inline unsigned emu_device_index(const struct nvw_machine *m, emu_line_id id)
+{
+	return m->window[id >> EMU_WINDOW_BITS];
+}
+static inline const struct emu_device *emu_device_of(const struct nvw_machine *m, emu_line_id id)
+{
+	return &m->device[emu_device_index(m, id)];
+}
+/* The offset of a line in the pool, or in the DRAM. */
+static inline nvw_off emu_line_off(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct emu_device *const d = emu_device_of(m, id);
+
+	return d->off + (nvw_off)(id - d->first) * EMU_LINE;
+}
 /* The bytes of a line: the DRAM's, or the durable ones of the pool. */
 static inline char *emu_memory_behind(const struct nvw_machine *m, emu_line_id id)
 {
-	return emu_is_nvram(id) ? m->medium + emu_line_off(id) : m->dram + emu_line_off(id);
+	const struct emu_device *const d = emu_device_of(m, id);
+
+	return d->behind + (nvw_off)(id - d->first) * EMU_LINE;
+}
+/* Persist barriers and NVW-FIFOs treat this line as NVRAM. */
+static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id)
+{
+	return m->persistent >> (id >> EMU_WINDOW_BITS) & 1;
 }
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
@@ -411,16 +468,17 @@ void emu_nvram_finish(struct nvw_machine *m);
  * when the controller has accepted it. */
 emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
 	uint32_t stores, uint32_t tag, emu_time t);
-/* These bytes are durable now: a store under eadr. */
-void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes);
+/* These bytes of a line, from offset on, are durable now: a store under eadr. */
+void emu_nvram_store_through(
+	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes);
 /* Lays the bytes of writes in flight over to. */
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */
 void emu_nvram_complete(struct nvw_machine *m, emu_time t);
 /* Tears the writes in flight as a power cut does. */
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
-/* Puts the bytes of mask into the medium, word by word: each word changes at once. */
-void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask);
+/* Puts the bytes of mask into the medium behind a line, word by word: each word changes at once. */
+void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 
 /* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
 
@@ -487,17 +545,16 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uint64_t size,
 	emu_line_id *ret_line, unsigned *ret_offset)
 {
-	uint64_t off = address - (uint64_t)(uintptr_t)m->dram_base;
+	const struct emu_device *d = m->device;
+	uint64_t off = address - (uint64_t)(uintptr_t)d->base;
 
-	if (off < m->dram_bytes && size <= m->dram_bytes - off) {
-		*ret_line = (emu_line_id)(off / EMU_LINE);
-	} else {
-		off = address - (uint64_t)(uintptr_t)m->nvram_base;
-		if (off >= m->medium_bytes || size > m->medium_bytes - off) {
+	while (off >= d->bytes || size > d->bytes - off) {
+		if (++d == m->device + m->device_count) {
 			return false;
 		}
-		*ret_line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM;
+		off = address - (uint64_t)(uintptr_t)d->base;
 	}
+	*ret_line = d->first + (emu_line_id)(off / EMU_LINE);
 	*ret_offset = (unsigned)(off % EMU_LINE);
 	return true;
 }
@@ -541,12 +598,6 @@ static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occup
 
 	*free_at = start + occupancy;
 	return start;
-}
-
-/* Persist barriers and NVW-FIFOs treat this line as NVRAM. */
-static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id)
-{
-	return emu_is_nvram(id) && !m->is_volatile;
 }
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory channels: DRAM and NVRAM reads, DRAM writes.
+ * The devices behind the caches: their places and bytes; their channels: reads, and DRAM writes.
  *
  * A channel transfers one line at a time, at its bandwidth; latency comes on top and overlaps. Reads and
  * writes have queues of their own (reads overtake posted writes); what a read must see of the writes that
  * it overtakes is forwarded to it.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "machine.h"
 #include "persist/persist.h"
+
+/* ---- The list of devices ------------------------------------------------------------------- */
 
 static int channels_init(struct emu_channels *c, const struct emu_memory_config *config)
 {
@@ -23,52 +26,162 @@ static int channels_init(struct emu_channels *c, const struct emu_memory_config 
 	return c->read && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
-int emu_memory_init(struct nvw_machine *m)
+/* A range of addresses, without access if protection is PROT_NONE. */
+static int map(uint64_t bytes, int protection, const char *what, char **ret_base)
 {
-	const int r = channels_init(&m->dram_channels, &m->config.dram);
+	void *const base = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return r < 0 ? r : channels_init(&m->nvram_channels, &m->config.nvram);
+	if (base == MAP_FAILED) {
+		return nvw_fail_errno(
+			"no address range of %llu bytes for the %s", (unsigned long long)bytes, what);
+	}
+	*ret_base = base;
+	return 0;
+}
+
+static void unmap(char *base, uint64_t bytes)
+{
+	if (base) {
+		munmap(base, bytes);
+	}
+}
+
+/* The device gets as many windows of line numbers as its bytes need, from the next on. */
+static int give_windows(struct nvw_machine *m, unsigned index, unsigned next, unsigned *ret_next)
+{
+	struct emu_device *const d = &m->device[index];
+	const uint64_t window_bytes = (UINT64_C(1) << EMU_WINDOW_BITS) * EMU_LINE;
+	const uint64_t windows = (d->bytes + window_bytes - 1) / window_bytes;
+
+	if (windows > EMU_WINDOWS - next) {
+		return nvw_fail(NVW_E_CONFIG, "%s: %llu bytes are more than the machine has line numbers for",
+			d->name, (unsigned long long)d->bytes);
+	}
+	d->first = (emu_line_id)next << EMU_WINDOW_BITS;
+	*ret_next = next + (unsigned)windows;
+	for (unsigned w = next; w < *ret_next; w++) {
+		m->window[w] = (uint8_t)index;
+		m->persistent |= (uint8_t)((d->pool != NULL) << w);
+	}
+	return 0;
+}
+
+static int dram_init(struct nvw_machine *m)
+{
+	struct emu_device *const d = &m->device[EMU_DRAM];
+	unsigned next;
+	int r;
+
+	*d = (struct emu_device){.name = "dram", .bytes = m->config.dram_size};
+	m->device_count = 1;
+	m->dram_used = EMU_LINE; /* address 0 of the range stays unused */
+	r = map(d->bytes, PROT_READ | PROT_WRITE, "DRAM", &d->behind);
+	r = r ? r : map(d->bytes, PROT_NONE, "DRAM", &d->base);
+	r = r ? r : give_windows(m, EMU_DRAM, 0, &next);
+	return r ? r : channels_init(&d->channels, &m->config.dram);
+}
+
+static int nvram_init(struct nvw_machine *m, struct nvw_pool *pool)
+{
+	struct emu_device *const d = &m->device[EMU_NVRAM];
+	unsigned next;
+	int r;
+
+	*d = (struct emu_device){.name = "nvram",
+		.bytes = nvw_pool_geometry(pool)->bytes,
+		.behind = nvw_pool_medium(pool),
+		.pool = pool,
+		.domain = m->config.domain};
+	if (!d->behind) {
+		return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it",
+			nvw_pool_path(pool));
+	}
+	m->device_count++;
+	r = map(d->bytes, PROT_NONE, "NVRAM", &d->base);
+	r = r ? r : give_windows(m, EMU_NVRAM, EMU_WINDOWS / 2, &next); /* the DRAM has the lower half */
+	return r ? r : channels_init(&d->channels, &m->config.nvram);
+}
+
+int emu_memory_init(struct nvw_machine *m, struct nvw_pool *pool)
+{
+	const int r = dram_init(m);
+
+	return r < 0 || !pool ? r : nvram_init(m, pool);
 }
 
 void emu_memory_finish(struct nvw_machine *m)
 {
-	emu_resources_finish(m->dram_channels.read, m->dram_channels.count);
-	emu_resources_finish(m->nvram_channels.read, m->nvram_channels.count);
-	free(m->dram_channels.read);
-	free(m->dram_channels.write_free);
-	free(m->nvram_channels.read);
-	free(m->nvram_channels.write_free);
+	for (unsigned i = 0; i < m->device_count; i++) {
+		struct emu_device *const d = &m->device[i];
+
+		emu_resources_finish(d->channels.read, d->channels.count);
+		free(d->channels.read);
+		free(d->channels.write_free);
+		unmap(d->base, d->bytes);
+	}
+	unmap(m->device[EMU_DRAM].behind, m->device[EMU_DRAM].bytes);
 }
+
+/* On a DRAM-only machine there is DRAM behind the pool's range too: as many channels as the machine that it is
+ * compared with, with the DRAM's latencies. */
+void emu_memory_set_volatile(struct nvw_machine *m)
+{
+	m->is_volatile = true;
+	m->persistent = 0;
+	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
+		m->device[i].channels.read_ps = m->device[EMU_DRAM].channels.read_ps;
+		m->device[i].channels.write_ps = m->device[EMU_DRAM].channels.write_ps;
+	}
+}
+
+const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address)
+{
+	emu_line_id line;
+	unsigned offset;
+
+	return emu_locate(m, (uint64_t)(uintptr_t)address, 1, &line, &offset) ? emu_device_of(m, line) : NULL;
+}
+
+/* ---- Traffic ------------------------------------------------------------------------------- */
+
+void emu_memory_count(struct nvw_machine *m)
+{
+	struct emu_stats *const s = &m->stats;
+	const struct emu_traffic *const nvram = &m->device[EMU_NVRAM].traffic;
+	const uint64_t is_dram = m->is_volatile, is_nvram = !m->is_volatile;
+
+	s->dram_reads = m->device[EMU_DRAM].traffic.reads + is_dram * nvram->reads;
+	s->dram_writes = m->device[EMU_DRAM].traffic.writes + is_dram * nvram->writes;
+	s->nvram_reads = is_nvram * nvram->reads;
+	s->nvram_writes = is_nvram * nvram->writes;
+	s->nvram_words = nvram->words;
+	s->nvram_read_wait_ps = is_nvram * nvram->read_wait_ps;
+	s->nvram_write_wait_ps = is_nvram * nvram->write_wait_ps;
+}
+
+void emu_memory_count_from_here(struct nvw_machine *m)
+{
+	for (unsigned i = 0; i < m->device_count; i++) {
+		m->device[i].traffic = (struct emu_traffic){0};
+	}
+}
+
+/* ---- Reads and writes ---------------------------------------------------------------------- */
 
 static uint32_t channel_of(const struct emu_channels *c, emu_line_id id)
 {
-	return (id & ~EMU_NVRAM) % c->count;
+	return emu_line_number(id) % c->count;
 }
 
-static emu_time channel_read(
-	struct nvw_machine *m, struct emu_channels *c, emu_line_id id, emu_time t, uint64_t *wait_ps)
+emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done)
 {
-	const emu_time start = emu_book(m, &c->read[channel_of(c, id)], t, c->line_ps);
-
-	*wait_ps += start - t;
-	return start + c->read_ps;
-}
-
-emu_time emu_channel_write(
-	struct emu_channels *c, emu_line_id id, emu_time t, emu_time *ret_done, uint64_t *wait_ps)
-{
+	const struct emu_channels *const c = &d->channels;
 	const emu_time start = emu_reserve(&c->write_free[channel_of(c, id)], t, c->line_ps);
 
-	*wait_ps += start - t;
+	d->traffic.writes++;
+	d->traffic.write_wait_ps += start - t;
 	*ret_done = start + c->write_ps;
 	return start - t > c->queue_ps ? start - c->queue_ps : t;
-}
-
-/* The pool's range has its own controller. On a DRAM-only machine there is DRAM behind it too: as many
- * channels as the machine that it is compared with, with the DRAM's latencies (nvw_machine_set_volatile). */
-static struct emu_channels *controller_of(struct nvw_machine *m, emu_line_id id)
-{
-	return emu_is_nvram(id) ? &m->nvram_channels : &m->dram_channels;
 }
 
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
@@ -87,21 +200,20 @@ void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id)
 
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t)
 {
-	uint64_t wait_ps = 0;
+	struct emu_device *const d = &m->device[emu_device_index(m, id)];
+	const struct emu_channels *const c = &d->channels;
+	emu_time start;
 
 	emu_memory_peek(m, id, to);
-	if (emu_is_persistent(m, id)) {
-		m->stats.nvram_reads++;
-		return channel_read(m, &m->nvram_channels, id, t, &m->stats.nvram_read_wait_ps);
-	}
-	m->stats.dram_reads++;
-	return channel_read(m, controller_of(m, id), id, t, &wait_ps);
+	start = emu_book(m, &c->read[channel_of(c, id)], t, c->line_ps);
+	d->traffic.reads++;
+	d->traffic.read_wait_ps += start - t;
+	return start + c->read_ps;
 }
 
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)
 {
 	const uint64_t mask = line->dirty;
-	uint64_t wait_ps = 0;
 	emu_time done, accepted;
 
 	line->dirty = 0;
@@ -111,8 +223,7 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 		line->stores = line->stores_tail = 0;
 		return m->persist->write(m, id, line, mask, stores, t);
 	}
-	m->stats.dram_writes++;
-	accepted = emu_channel_write(controller_of(m, id), id, t, &done, &wait_ps);
+	accepted = emu_channel_write(&m->device[emu_device_index(m, id)], id, t, &done);
 	emu_copy_masked((uint8_t *)emu_memory_behind(m, id), line->data, mask);
 	return accepted;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The NVRAM device: writes in flight and the durable medium.
+ * The NVRAM devices: writes in flight and the durable medium.
  *
  * Guarantees
  *   (1) The medium (the pool's mapped bytes) changes only when a write completes, and one failure-atomic
@@ -29,11 +29,15 @@ int emu_nvram_init(struct nvw_machine *m)
 {
 	struct emu_nvram *const n = &m->nvram;
 
-	n->channel_head = calloc(m->nvram_channels.count, sizeof *n->channel_head);
-	n->channel_tail = calloc(m->nvram_channels.count, sizeof *n->channel_tail);
+	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
+		m->device[i].queue = n->queue_count;
+		n->queue_count += m->device[i].channels.count;
+	}
+	n->head = calloc(n->queue_count + 1, sizeof *n->head);
+	n->tail = calloc(n->queue_count + 1, sizeof *n->tail);
 	n->by_line = calloc(1u << HASH_BITS, sizeof *n->by_line);
 	n->writes = malloc(WRITES_MIN * sizeof *n->writes);
-	if (!n->channel_head || !n->channel_tail || !n->by_line || !n->writes) {
+	if (!n->head || !n->tail || !n->by_line || !n->writes) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the NVRAM's write queue");
 	}
 	n->write_capacity = WRITES_MIN;
@@ -44,8 +48,8 @@ int emu_nvram_init(struct nvw_machine *m)
 
 void emu_nvram_finish(struct nvw_machine *m)
 {
-	free(m->nvram.channel_head);
-	free(m->nvram.channel_tail);
+	free(m->nvram.head);
+	free(m->nvram.tail);
 	free(m->nvram.by_line);
 	free(m->nvram.writes);
 }
@@ -58,7 +62,7 @@ static uint32_t new_write(struct nvw_machine *m)
 	if (n->free_list) {
 		const uint32_t i = n->free_list;
 
-		n->free_list = n->writes[i].next_in_channel;
+		n->free_list = n->writes[i].next_in_queue;
 		return i;
 	}
 	if (n->write_count == n->write_capacity) {
@@ -80,15 +84,15 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	uint32_t stores, uint32_t tag, emu_time t)
 {
 	struct emu_nvram *const n = &m->nvram;
-	const uint32_t channel = (id & ~EMU_NVRAM) % m->nvram_channels.count;
+	struct emu_device *const d = &m->device[emu_device_index(m, id)];
+	const uint32_t queue = d->queue + emu_line_number(id) % d->channels.count;
 	uint32_t *const bucket = bucket_of(m, id);
 	struct emu_nvram_write *w;
 	emu_time done, accepted;
 	uint32_t i;
 
-	accepted = emu_channel_write(&m->nvram_channels, id, t, &done, &m->stats.nvram_write_wait_ps);
-	m->stats.nvram_writes++;
-	if (m->config.domain == EMU_DOMAIN_eadr) {
+	accepted = emu_channel_write(d, id, t, &done);
+	if (d->domain == EMU_DOMAIN_eadr) {
 		return accepted; /* the bytes, or newer ones, are durable since they were stored */
 	}
 	i = new_write(m);
@@ -96,7 +100,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 		return accepted;
 	}
 	w = &n->writes[i];
-	if (m->config.domain == EMU_DOMAIN_adr) {
+	if (d->domain == EMU_DOMAIN_adr) {
 		done = accepted;
 	}
 	*w = (struct emu_nvram_write){.done = done,
@@ -108,12 +112,12 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 		.mask = mask};
 	memcpy(w->data, data, EMU_LINE);
 	*bucket = i;
-	if (n->channel_tail[channel]) {
-		n->writes[n->channel_tail[channel]].next_in_channel = i;
+	if (n->tail[queue]) {
+		n->writes[n->tail[queue]].next_in_queue = i;
 	} else {
-		n->channel_head[channel] = i;
+		n->head[queue] = i;
 	}
-	n->channel_tail[channel] = i;
+	n->tail[queue] = i;
 	n->in_flight++;
 	if (done < n->next_done) {
 		n->next_done = done;
@@ -137,11 +141,14 @@ void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	}
 }
 
-void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, uint64_t mask)
+void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
 {
+	struct emu_device *const d = &m->device[emu_device_index(m, id)];
+	char *const line = emu_memory_behind(m, id);
+
 	for (unsigned word = 0; word < EMU_LINE / 8; word++) {
 		const uint64_t bytes = mask >> (8 * word) & 0xff;
-		uint64_t *const at = (uint64_t *)(void *)(m->medium + off + 8 * word);
+		uint64_t *const at = (uint64_t *)(void *)(line + 8 * word);
 		uint64_t value;
 
 		if (!bytes) {
@@ -150,7 +157,7 @@ void emu_medium_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, u
 		value = *at;
 		emu_copy_masked((uint8_t *)&value, data + 8 * word, bytes);
 		__atomic_store_n(at, value, __ATOMIC_RELAXED); /* whole, for host readers and for a kill */
-		m->stats.nvram_words++;
+		d->traffic.words++;
 	}
 }
 
@@ -164,43 +171,43 @@ static void unlink_of_line(struct nvw_machine *m, uint32_t i)
 	*link = m->nvram.writes[i].next_of_line;
 }
 
-static void complete_first(struct nvw_machine *m, uint32_t channel)
+static void complete_first(struct nvw_machine *m, uint32_t queue)
 {
 	struct emu_nvram *const n = &m->nvram;
-	const uint32_t i = n->channel_head[channel];
+	const uint32_t i = n->head[queue];
 	struct emu_nvram_write *const w = &n->writes[i];
 	const uint32_t tag = w->tag;
 
-	n->channel_head[channel] = w->next_in_channel;
-	if (!w->next_in_channel) {
-		n->channel_tail[channel] = 0;
+	n->head[queue] = w->next_in_queue;
+	if (!w->next_in_queue) {
+		n->tail[queue] = 0;
 	}
 	unlink_of_line(m, i);
 	n->in_flight--;
 	m->now = emu_later(m->now, w->done);
-	emu_medium_write(m, emu_line_off(w->line), w->data, w->mask);
+	emu_medium_write(m, w->line, w->data, w->mask);
 	record_done(m, w);
-	w->next_in_channel = n->free_list;
+	w->next_in_queue = n->free_list;
 	n->free_list = i;
 	if (tag) {
 		m->persist->done(m, tag); /* may send further writes */
 	}
 }
 
-/* The channel whose oldest write is due first; ties go to the write that was issued first. */
-static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_channel)
+/* The queue whose oldest write is due first; ties go to the write that was issued first. */
+static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_queue)
 {
 	const struct emu_nvram *const n = &m->nvram;
 	const struct emu_nvram_write *best = NULL;
 
-	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
-		const struct emu_nvram_write *const w = &n->writes[n->channel_head[c]];
+	for (uint32_t q = 0; q < n->queue_count; q++) {
+		const struct emu_nvram_write *const w = &n->writes[n->head[q]];
 
-		if (n->channel_head[c] && w->done <= t &&
+		if (n->head[q] && w->done <= t &&
 			(!best || w->done < best->done ||
 				(w->done == best->done && w->number < best->number))) {
 			best = w;
-			*ret_channel = c;
+			*ret_queue = q;
 		}
 	}
 	return best;
@@ -209,14 +216,14 @@ static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_chan
 void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 {
 	struct emu_nvram *const n = &m->nvram;
-	uint32_t channel;
+	uint32_t queue;
 
-	while (next_due(m, t, &channel)) {
-		complete_first(m, channel);
+	while (next_due(m, t, &queue)) {
+		complete_first(m, queue);
 	}
 	n->next_done = UINT64_MAX;
-	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
-		const uint32_t i = n->channel_head[c];
+	for (uint32_t q = 0; q < n->queue_count; q++) {
+		const uint32_t i = n->head[q];
 
 		if (i && n->writes[i].done < n->next_done) {
 			n->next_done = n->writes[i].done;
@@ -224,16 +231,16 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 	}
 }
 
-void emu_nvram_store_through(struct nvw_machine *m, nvw_off off, const uint8_t *data, unsigned bytes)
+void emu_nvram_store_through(
+	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes)
 {
-	const unsigned offset = (unsigned)(off % EMU_LINE);
 	struct emu_nvram_write w = {.done = m->now,
-		.line = (emu_line_id)(off / EMU_LINE) | EMU_NVRAM,
+		.line = id,
 		.number = ++m->nvram.numbers,
 		.mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
 
 	memcpy(w.data + offset, data, bytes);
-	emu_medium_write(m, off - offset, w.data, w.mask);
+	emu_medium_write(m, id, w.data, w.mask);
 	record_issue(m, &w);
 	record_done(m, &w);
 }
@@ -249,7 +256,7 @@ static void tear(struct nvw_machine *m, const struct emu_nvram_write *w, struct 
 			survives |= (unit == 64 ? UINT64_MAX : (UINT64_C(1) << unit) - 1) << at;
 		}
 	}
-	emu_medium_write(m, emu_line_off(w->line), w->data, w->mask & survives);
+	emu_medium_write(m, w->line, w->data, w->mask & survives);
 }
 
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed)
@@ -257,8 +264,8 @@ void emu_nvram_tear(struct nvw_machine *m, uint64_t seed)
 	struct emu_nvram *const n = &m->nvram;
 	struct nvw_random random = {nvw_mix64(seed)};
 
-	for (uint32_t c = 0; c < m->nvram_channels.count; c++) {
-		for (uint32_t i = n->channel_head[c]; i; i = n->writes[i].next_in_channel) {
+	for (uint32_t q = 0; q < n->queue_count; q++) {
+		for (uint32_t i = n->head[q]; i; i = n->writes[i].next_in_queue) {
 			tear(m, &n->writes[i], &random);
 		}
 	}

@@ -312,7 +312,7 @@ void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write)
 		const struct nvw_log_record record = {.kind = NVW_LOG_ISSUE,
 			.time_ps = m->now,
 			.issue = {.write = write->number,
-				.off = emu_line_off(write->line),
+				.off = emu_line_off(m, write->line),
 				.mask = write->mask,
 				.data = write->data}};
 

@@ -18,7 +18,7 @@ void persist_release_at_once(
 static void stored(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
 	struct emu_line *line, unsigned offset)
 {
-	emu_nvram_store_through(m, emu_line_off(request->line) + offset, line->data + offset, request->size);
+	emu_nvram_store_through(m, request->line, offset, line->data + offset, request->size);
 }
 
 static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,

@@ -21,7 +21,8 @@ const struct emu_model_info *emu_model_info(uint64_t model)
 
 int persist_init(struct nvw_machine *m)
 {
-	m->persist = m->pool && m->config.domain != EMU_DOMAIN_eadr ? models[m->config.model] : &persist_free;
+	m->persist = nvw_machine_pool(m) && m->config.domain != EMU_DOMAIN_eadr ? models[m->config.model] :
+										  &persist_free;
 	return m->persist->init ? m->persist->init(m) : 0;
 }
 
@@ -213,7 +214,7 @@ void persist_everything(struct nvw_machine *m)
 {
 	emu_time t;
 
-	if (m->is_volatile || !m->pool) {
+	if (!m->persistent) {
 		return;
 	}
 	t = coh_flush_nvram(m, m->now);

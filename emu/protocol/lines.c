@@ -12,7 +12,7 @@
 
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 {
-	return emu_network_bank_node(m, (id & ~EMU_NVRAM) % m->l2.banks);
+	return emu_network_bank_node(m, emu_line_number(id) % m->l2.banks);
 }
 
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
@@ -24,7 +24,8 @@ emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_t
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
 	m->stats.l2_accesses++;
-	return emu_book(m, &m->l2.bank[(id & ~EMU_NVRAM) % m->l2.banks], t, occupancy) + m->config.l2.latency;
+	return emu_book(m, &m->l2.bank[emu_line_number(id) % m->l2.banks], t, occupancy) +
+	       m->config.l2.latency;
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -604,7 +605,7 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 		for (uint32_t k = 0; k < cu->l1.sets * cu->l1.ways; k++) {
 			struct emu_line *const line = &cu->l1.lines[k];
 
-			if (line->dirty && emu_is_nvram(cu->l1.tags[k])) {
+			if (line->dirty && emu_is_persistent(m, cu->l1.tags[k])) {
 				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k],
 							       COH_L1_PERSIST, COH_BY_PERSIST, t));
 			}
@@ -613,7 +614,7 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 	for (uint32_t k = 0; k < m->l2.cache.sets * m->l2.cache.ways; k++) {
 		struct emu_line *const line = &m->l2.cache.lines[k];
 
-		if (line->dirty && emu_is_nvram(m->l2.cache.tags[k])) {
+		if (line->dirty && emu_is_persistent(m, m->l2.cache.tags[k])) {
 			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH,
 						       COH_BY_PERSIST, last));
 		}

@@ -80,12 +80,12 @@ static void blame(
 	}
 }
 
-static void locate(const struct cell *c, uint8_t bytes, struct emu_race *race)
+static void locate(const struct nvw_machine *m, const struct cell *c, uint8_t bytes, struct emu_race *race)
 {
 	const emu_line_id line = (emu_line_id)(c->key >> 3);
 
-	race->in_nvram = emu_is_nvram(line);
-	race->offset = emu_line_off(line) + (c->key & 7) * 8 + (uint64_t)__builtin_ctz(bytes);
+	race->in_nvram = emu_device_of(m, line)->pool;
+	race->offset = emu_line_off(m, line) + (c->key & 7) * 8 + (uint64_t)__builtin_ctz(bytes);
 	race->bytes = (unsigned)__builtin_popcount(bytes);
 }
 
@@ -107,7 +107,7 @@ static bool is_new_race(const struct event *e, const struct cell *c, enum emu_ra
 	if (new) {
 		race->kind = kind;
 		snprintf(race->kernel, sizeof race->kernel, "%s", e->m->exec.name);
-		locate(c, bytes, race);
+		locate(e->m, c, bytes, race);
 	}
 	*ret_race = race;
 	return new;

@@ -301,14 +301,14 @@ static void a_controller_accepts_as_many_writes_as_its_queue_holds(void **state)
 {
 	enum { WRITES = 1000 };
 	struct rig rig;
-	uint64_t wait_ps = 0;
 	emu_time done;
 
 	rig_begin(&rig, 0, (const char *const[]){"nvram.channels=1", "nvram.queue=16", NULL});
-	struct emu_channels *const c = &rig.machine->nvram_channels;
+	struct emu_device *const d = &rig.machine->device[EMU_NVRAM];
+	const struct emu_channels *const c = &d->channels;
 
 	for (unsigned i = 0; i < WRITES; i++) {
-		const emu_time accepted = emu_channel_write(c, EMU_NVRAM | i, 0, &done, &wait_ps);
+		const emu_time accepted = emu_channel_write(d, d->first + i, 0, &done);
 
 		assert_int_equal(done, i * c->line_ps + c->write_ps);
 		assert_int_equal(accepted, i > 16 ? (i - 16) * c->line_ps : 0);

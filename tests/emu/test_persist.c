@@ -285,8 +285,10 @@ static void hand_end(struct hand *h)
 
 static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
 {
-	const struct emu_nvram_write write = {
-		.line = EMU_NVRAM | 100, .number = number, .mask = 255, .stores = line->stores};
+	const struct emu_nvram_write write = {.line = h->rig.machine->device[EMU_NVRAM].first + 100,
+		.number = number,
+		.mask = 255,
+		.stores = line->stores};
 
 	record_issue(h->rig.machine, &write);
 }
