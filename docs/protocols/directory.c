@@ -24,47 +24,19 @@ static const char *const states[] = {"I", "V", "D", "O"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	[I] = {
-		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_STORE] = GO(D, fetch, own, note_dirty),
-		[COH_L1_FLUSH] = GO(I),			[COH_L1_PERSIST] = GO(I),		[COH_L1_INVALIDATE] = GO(I),
-		[COH_L1_EVICT] = GO(I, drop),		[COH_L1_RECALL] = GO(I, drop),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop), [COH_L1_READ_ELSEWHERE] = GO(I),
-	},
-	[V] = {
-		[COH_L1_LOAD_HIT] = GO(V),		[COH_L1_STORE] = GO(D, own, note_dirty),
-		[COH_L1_FLUSH] = GO(V),			[COH_L1_PERSIST] = GO(V),		[COH_L1_INVALIDATE] = GO(I, drop_clean),
-		[COH_L1_EVICT] = GO(I, drop),		[COH_L1_RECALL] = GO(I, drop),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop), [COH_L1_READ_ELSEWHERE] = GO(V),
-	},
-	[D] = {
-		[COH_L1_LOAD_HIT] = GO(D),		[COH_L1_STORE] = GO(D),
-		[COH_L1_FLUSH] = GO(V, write_back),	[COH_L1_PERSIST] = GO(V, write_back),	[COH_L1_INVALIDATE] = GO(D),
-		[COH_L1_EVICT] = GO(I, write_back, drop), [COH_L1_RECALL] = GO(I, write_back, drop),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop), [COH_L1_READ_ELSEWHERE] = GO(V, write_back),
-	},
+	/*	 LOAD_HIT	LOAD_MISS	STORE				FLUSH			PERSIST			INVALIDATE		EVICT				RECALL				STORE_OWN	REGISTER	REVOKE	WRITTEN_ELSEWHERE		READ_ELSEWHERE */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, fetch, own, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),			GO(I, drop),			NEVER,		NEVER,		NEVER,	GO(I, drop),			GO(I)},
+	[V] = {GO(V),		NEVER,		GO(D, own, note_dirty),		GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),			GO(I, drop),			NEVER,		NEVER,		NEVER,	GO(I, drop),			GO(V)},
+	[D] = {GO(D),		NEVER,		GO(D),				GO(V, write_back),	GO(V, write_back),	GO(D),			GO(I, write_back, drop),	GO(I, write_back, drop),	NEVER,		NEVER,		NEVER,	GO(I, write_back, drop),	GO(V, write_back)},
 };
 
 /* A cell that stays in O is in D afterwards if the owner has written its bytes back meanwhile. */
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	[I] = {
-		[COH_L2_READ_MISS] = GO(V, fetch),	[COH_L2_FLUSH] = GO(I),			[COH_L2_EVICT] = GO(I, recall, write_back, drop),
-	},
-	[V] = {
-		[COH_L2_READ_HIT] = GO(V),		[COH_L2_READ_MISS] = GO(V, fetch),	[COH_L2_FLUSH] = GO(V),
-		[COH_L2_EVICT] = GO(I, recall, write_back, drop),
-		[COH_L2_WANT] = GO(V, invalidate_sharers), [COH_L2_OWN] = GO(O),
-	},
-	[D] = {
-		[COH_L2_READ_HIT] = GO(D),		[COH_L2_READ_MISS] = GO(D, fetch),	[COH_L2_FLUSH] = GO(V, write_back),
-		[COH_L2_EVICT] = GO(I, recall, write_back, drop),
-		[COH_L2_WANT] = GO(D, invalidate_sharers), [COH_L2_OWN] = GO(O),
-	},
-	[O] = {
-		[COH_L2_READ_HIT] = GO(O, downgrade_owner), [COH_L2_READ_MISS] = GO(O, downgrade_owner, fetch),
-		[COH_L2_FLUSH] = GO(O, write_back),	[COH_L2_EVICT] = GO(I, recall, write_back, drop),
-		[COH_L2_WRITE] = GO(D, note_dirty),
-		[COH_L2_WANT] = GO(O, invalidate_sharers), [COH_L2_OWN] = GO(O),
-	},
+	/*	 READ_HIT		READ_MISS			WRITE			ATOMIC	FLUSH			EVICT					REGISTER	RETURN	WANT				OWN */
+	[I] = {NEVER,			GO(V, fetch),			NEVER,			NEVER,	GO(I),			GO(I, recall, write_back, drop),	NEVER,		NEVER,	NEVER,				NEVER},
+	[V] = {GO(V),			GO(V, fetch),			NEVER,			NEVER,	GO(V),			GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(O)},
+	[D] = {GO(D),			GO(D, fetch),			NEVER,			NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(D, invalidate_sharers),	GO(O)},
+	[O] = {GO(O, downgrade_owner),	GO(O, downgrade_owner, fetch),	GO(D, note_dirty),	NEVER,	GO(O, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(O, invalidate_sharers),	GO(O)},
 };
 
 static const struct coh_row rows[] = {

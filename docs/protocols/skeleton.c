@@ -26,13 +26,9 @@ static const char *const states[] = {"I", "V", "D"};
 /* Stores find no line here: an access at the L2 has taken it out of the L1 (guarantee (1) of protocol.h). */
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	[I] = {
-		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_INVALIDATE] = GO(I),		[COH_L1_EVICT] = GO(I, drop),
-	},
-	[V] = {
-		[COH_L1_LOAD_HIT] = GO(V),		[COH_L1_LOAD_MISS] = GO(V, fetch),
-		[COH_L1_INVALIDATE] = GO(I, drop_clean), [COH_L1_EVICT] = GO(I, drop),
-	},
+	/*	 LOAD_HIT	LOAD_MISS	STORE	FLUSH	PERSIST	INVALIDATE		EVICT */
+	[I] = {NEVER,		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I),			GO(I, drop)},
+	[V] = {GO(V),		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I, drop_clean),	GO(I, drop)},
 };
 
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {

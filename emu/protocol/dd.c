@@ -9,18 +9,13 @@
  */
 #include "denovo.h"
 
-static const struct coh_row rows[] = {
-	DENOVO_DATA,
-	DENOVO_SYNCHRONIZATION(ALL),
-	{0, 0, 0, {NULL}},
-};
-
 const struct coh_protocol coh_dd = {
 	.name = "dd",
 	.citation = "sinclair15 3, 4",
 	.summary = "DeNovo by words, DRF: ownership of written data and of synchronization, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
+	.rows = coh_denovo_rows,
 	.registration = &coh_registers_bytes,
 	.kernel_begin = {invalidate_unregistered},
 };

@@ -7,18 +7,13 @@
  */
 #include "denovo.h"
 
-static const struct coh_row rows[] = {
-	DENOVO_DATA,
-	DENOVO_SYNCHRONIZATION(ALL),
-	{0, 0, 0, {NULL}},
-};
-
 const struct coh_protocol coh_dd_ro = {
 	.name = "dd+ro",
 	.citation = "sinclair15 3, 4",
 	.summary = "dd, and acquires leave read-only data alone",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
+	.rows = coh_denovo_rows,
 	.registration = &coh_registers_bytes,
 	.keeps_read_only = true,
 	.kernel_begin = {forget_read_only, invalidate_unregistered},

@@ -7,18 +7,13 @@
  */
 #include "denovo.h"
 
-static const struct coh_row rows[] = {
-	DENOVO_DATA,
-	DENOVO_SYNCHRONIZATION(ALL),
-	{0, 0, 0, {NULL}},
-};
-
 const struct coh_protocol coh_denovo_b = {
 	.name = "denovo-b",
 	.citation = "alsop16 II.E, IV.B, Table 3",
 	.summary = "DeNovo by lines: ownership of written lines and of atomics, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	DENOVO_PROTOCOL,
+	.rows = coh_denovo_rows,
 	.registration = &coh_registers_lines,
 	.kernel_begin = {invalidate_unregistered},
 };

@@ -28,6 +28,7 @@ const struct coh_protocol coh_dh = {
 	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	DENOVO_PROTOCOL,
+	.rows = rows,
 	.registration = &coh_registers_bytes,
 	.kernel_begin = {invalidate_unregistered},
 };

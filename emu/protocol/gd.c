@@ -23,14 +23,8 @@ const struct coh_protocol coh_gd = {
 	.summary =
 		"GPU coherence, DRF: no scopes, synchronization at the L2, self-invalidation, coalescing writethrough",
 	.scopes = EMU_SCOPES_WIDENED,
-	.l1_states = states,
-	.l2_states = states,
-	.l1_state_count = STATES,
-	.l2_state_count = STATES,
-	.l1 = &l1[0][0],
-	.l2 = &l2[0][0],
-	.rows = rows,
-	.kernel_begin = {invalidate_l1},
-	.kernel_end = {flush_l1},
-	.broken_invariant = broken_invariant,
+	GPU_PROTOCOL,
+	.l1 = coh_gpu_l1[0],
+	.l2 = coh_gpu_l2[0],
+	.broken_invariant = coh_gpu_broken_invariant,
 };

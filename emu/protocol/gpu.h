@@ -7,31 +7,37 @@
  *
  *	I  not here          V  here, clean          D  here, some bytes wait to be written through
  *
- * Included by the protocols that differ in which scopes they know.
+ * The protocols of the family differ in which scopes they know, and in their L2.
  */
 #ifndef EMU_PROTOCOL_GPU_H
 #define EMU_PROTOCOL_GPU_H
 
 #include "tables.h"
 
-enum { I, V, D, STATES };
+/* The states of its lines, at both levels. */
+enum { I, V, D, GPU_STATES };
 
-static const char *const states[] = {"I", "V", "D"};
+extern const char *const coh_gpu_states[];
+/* Of an L2 that includes nothing. */
+extern const struct coh_cell coh_gpu_l1[][COH_L1_EVENT_COUNT], coh_gpu_l2[][COH_L2_EVENT_COUNT];
+/* Dirty bytes are valid, and in D, at both levels. */
+const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id);
 
+/* The grids, but for what is asked of the L1 when the L2 replaces a line, and what the L2 does then. */
 /* clang-format off */
-static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE		FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty), GO(I),		GO(I),			GO(I),			GO(I, drop),			NEVER},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty), GO(V),		GO(V),			GO(I, drop_clean),	GO(I, drop),			NEVER},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),		GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	NEVER},
-};
+#define GPU_L1(recalled_i, recalled_v, recalled_d) { \
+	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */ \
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),			recalled_i}, \
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),			recalled_v}, \
+	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	recalled_d}, \
+}
 
-static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, drop)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
-};
+#define GPU_L2(replaced_i, replaced_v, replaced_d) { \
+	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */ \
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			replaced_i}, \
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			replaced_v}, \
+	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	replaced_d}, \
+}
 
 #define GPU_DATA \
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
@@ -61,10 +67,10 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes),	{flush_l1, rmw_l2, invalidate_l1}}
 /* clang-format on */
 
-/* Dirty bytes are valid, and in D, at both levels. */
-static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
-{
-	return coh_broken_dirty(m, id, D);
-}
+/* What every member of the family is. */
+#define GPU_PROTOCOL                                                                            \
+	.l1_states = coh_gpu_states, .l2_states = coh_gpu_states, .l1_state_count = GPU_STATES, \
+	.l2_state_count = GPU_STATES, .rows = rows, .kernel_begin = {invalidate_l1},            \
+	.kernel_end = {flush_l1}
 
 #endif

@@ -27,29 +27,11 @@ static const char *const states[] = {"I", "V", "D", "R"};
 
 /* clang-format off */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	[I] = {
-		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_STORE] = GO(D, note_dirty),
-		[COH_L1_FLUSH] = GO(I),			[COH_L1_PERSIST] = GO(I),		[COH_L1_INVALIDATE] = GO(I),
-		[COH_L1_EVICT] = GO(I, drop),		[COH_L1_REGISTER] = GO(R, take),
-	},
-	[V] = {
-		[COH_L1_LOAD_HIT] = GO(V),		[COH_L1_LOAD_MISS] = GO(V, fetch),	[COH_L1_STORE] = GO(D, note_dirty),
-		[COH_L1_FLUSH] = GO(V),			[COH_L1_PERSIST] = GO(V),		[COH_L1_INVALIDATE] = GO(I, drop_clean),
-		[COH_L1_EVICT] = GO(I, drop),		[COH_L1_REGISTER] = GO(R, drop_clean, take),
-	},
-	[D] = {
-		[COH_L1_LOAD_HIT] = GO(D),		[COH_L1_LOAD_MISS] = GO(D, fetch),	[COH_L1_STORE] = GO(D),
-		[COH_L1_FLUSH] = GO(V, write_back),	[COH_L1_PERSIST] = GO(V, write_back),	[COH_L1_INVALIDATE] = GO(D, drop_clean),
-		[COH_L1_EVICT] = GO(I, write_back, drop),
-		[COH_L1_REGISTER] = GO(R, write_back, drop_clean, take),
-	},
-	[R] = {
-		[COH_L1_LOAD_HIT] = GO(R),		[COH_L1_LOAD_MISS] = GO(R, take),	[COH_L1_STORE] = GO(R, take),
-		[COH_L1_FLUSH] = GO(R),			[COH_L1_PERSIST] = GO(R, write_through), [COH_L1_INVALIDATE] = GO(R),
-		[COH_L1_EVICT] = GO(I, flush_cache, write_back, drop),
-		[COH_L1_RECALL] = GO(I, flush_cache, yield, drop),
-		[COH_L1_STORE_OWN] = GO(R),		[COH_L1_REGISTER] = GO(R, take),	[COH_L1_REVOKE] = GO(I, flush_cache, yield),
-	},
+	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT					RECALL					STORE_OWN	REGISTER				REVOKE */
+	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),				NEVER,					NEVER,		GO(R, take),				NEVER},
+	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),				NEVER,					NEVER,		GO(R, drop_clean, take),		NEVER},
+	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),		NEVER,					NEVER,		GO(R, write_back, drop_clean, take),	NEVER},
+	[R] = {GO(R),		GO(R, take),	GO(R, take),		GO(R),			GO(R, write_through),	GO(R),			GO(I, flush_cache, write_back, drop),	GO(I, flush_cache, yield, drop),	GO(R),		GO(R, take),				GO(I, flush_cache, yield)},
 };
 
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {

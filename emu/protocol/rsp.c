@@ -16,7 +16,7 @@
 #include "gpu.h"
 
 /* clang-format off */
-static const struct coh_cell rsp_l2[STATES][COH_L2_EVENT_COUNT] = {
+static const struct coh_cell l2[GPU_STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT */
 	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(I),			GO(I, drop)},
 	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(V),			GO(I, drop)},
@@ -38,11 +38,12 @@ static const struct coh_row rows[] = {
 /* clang-format on */
 
 /* As of the other GPU protocols; and nothing waits in the L2. */
-static const char *rsp_broken_invariant(const struct nvw_machine *m, emu_line_id id)
+static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 
-	return below && below->dirty ? "the L2 has not written a byte through" : broken_invariant(m, id);
+	return below && below->dirty ? "the L2 has not written a byte through" :
+				       coh_gpu_broken_invariant(m, id);
 }
 
 const struct coh_protocol coh_rsp = {
@@ -50,14 +51,8 @@ const struct coh_protocol coh_rsp = {
 	.citation = "alsop16 II.D, Table 3",
 	.summary = "write-through, HRF scopes and remote-scope promotion by broadcast; alsop16's baseline",
 	.scopes = EMU_SCOPES_PROMOTED,
-	.l1_states = states,
-	.l2_states = states,
-	.l1_state_count = STATES,
-	.l2_state_count = STATES,
-	.l1 = &l1[0][0],
-	.l2 = &rsp_l2[0][0],
-	.rows = rows,
-	.kernel_begin = {invalidate_l1},
-	.kernel_end = {flush_l1},
-	.broken_invariant = rsp_broken_invariant,
+	GPU_PROTOCOL,
+	.l1 = coh_gpu_l1[0],
+	.l2 = l2[0],
+	.broken_invariant = broken_invariant,
 };
