@@ -115,7 +115,7 @@ const struct kv_steps *kv_replaced(enum kv_mutation mutation)
 			[KV_TOMBSTONE_DELETE] = {.mark_deleted = forget_key},
 			[KV_ROOT_BEFORE_TABLE] = {.order_table = order_nothing},
 			[KV_NARROW_RESIZE] = {.order_table = order_table_in_group},
-			[KV_FREE_TABLE_FIRST] = {NULL},
+			[KV_FREE_TABLE_FIRST] = {.order_table = NULL}, /* the host frees it early */
 		};
 
 	return mutation == KV_UNMUTATED ? &none : &replaced[mutation];

@@ -37,44 +37,37 @@
  * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be
  * seen, (n) is complete before (q), and neither (a) nor (j) would be needed. Where barriers only order
  * (buffered epoch persistency), and (j) with --release=visible, they are what makes the queue right.
+ *
+ * STEP() marks what a seeded bug may replace (mutations.c).
  */
-#include "plan.h"
+#include "steps.h"
 
 enum { POLLS_MAX = 1 << 22 };
 
-/* One message in the hands of its work-item. */
-struct message {
-	uint64_t batch, ticket, lap;
-	bool exists; /* the last batch may not be full */
-	nvw_off slot;
-};
-
 /* ---- Taking turns --------------------------------------------------------------------------------- */
 
-/* Seeded bug "racy-tickets": two work-groups may draw the same batch. */
 static uint64_t draw(const struct queue_args *a, uint64_t *next)
 {
-	uint64_t batch;
+	(void)a;
+	return nvw_atomic_add(next, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
 
-	if (a->plan->mutation != QUEUE_RACY_TICKETS || next != a->head) {
-		return nvw_atomic_add(next, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-	}
-	batch = nvw_atomic_load(next, NVW_RELAXED, NVW_SCOPE_AGENT);
-	nvw_atomic_store(next, batch + 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-	return batch;
+static void acquire(uint64_t *turn, uint64_t wanted)
+{
+	(void)wanted;
+	(void)nvw_atomic_load(turn, NVW_ACQUIRE, NVW_SCOPE_AGENT);
 }
 
 /* Waits for the batch's turn. The looks are relaxed: only the last one needs to drop stale copies. */
 static bool await(const struct queue_args *a, uint64_t *turn, uint64_t wanted)
 {
-	const bool is_narrow = a->plan->mutation == QUEUE_NARROW_ACQUIRE && (wanted & 1) != 0;
 	uint64_t polls = 0;
 
 	while (nvw_atomic_load(turn, NVW_RELAXED, NVW_SCOPE_AGENT) != wanted && polls < POLLS_MAX) {
 		polls++;
 	}
 	a->plan->polls += polls;
-	(void)nvw_atomic_load(turn, NVW_ACQUIRE, is_narrow ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT);
+	STEP(a->replaced, acquire, turn, wanted);
 	return polls < POLLS_MAX;
 }
 
@@ -83,13 +76,13 @@ static bool await(const struct queue_args *a, uint64_t *turn, uint64_t wanted)
  * head). The first work-item draws and waits, the others meet it. False when there is none left.
  */
 static bool take_batch(
-	const struct queue_args *a, uint64_t *next, unsigned emptied, struct message *ret_message)
+	const struct queue_args *a, uint64_t *next, unsigned emptied, struct queue_message *ret_message)
 {
 	uint64_t *const drawn = a->drawn + 8 * nvw_group_id();
-	struct message m;
+	struct queue_message m;
 
 	if (nvw_local_id() == 0) {
-		m.batch = draw(a, next);
+		m.batch = STEP(a->replaced, draw, a, next);
 		if (m.batch < a->batches && !await(a, &a->turns[m.batch % a->ring_batches],
 						    2 * (m.batch / a->ring_batches) + emptied)) {
 			a->plan->stuck++;
@@ -108,7 +101,7 @@ static bool take_batch(
 }
 
 /* The part of the ring is somebody else's: what the work-group has stored is visible to whom it will be. */
-static void give_batch(const struct queue_args *a, const struct message *m, uint64_t turn)
+static void give_batch(const struct queue_args *a, const struct queue_message *m, uint64_t turn)
 {
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
@@ -118,23 +111,12 @@ static void give_batch(const struct queue_args *a, const struct message *m, uint
 
 /* ---- What both do --------------------------------------------------------------------------------- */
 
-/*
- * The persist barrier of the chosen scope; a macro, so that findings name the place where it stands. The work-group
- * also meets, for a persist barrier may not wait: neighbours write into one line, and who is ahead must not store
- * there what is to persist after what others have not stored yet.
- */
-#define ORDER(a) ORDER_UNLESS(a, false, false)
-#define ORDER_UNLESS(a, is_missing, is_narrow)                                     \
-	({                                                                         \
-		if (!(is_missing) && (a)->plan->scope == QUEUE_SCOPE_WORKGROUP) {  \
-			nvw_barrier(NVW_WORKGROUP);                                \
-			nvw_p_barrier((is_narrow) ? NVW_WORKITEM : NVW_WORKGROUP); \
-		} else if (!(is_missing)) {                                        \
-			nvw_p_barrier_wi();                                        \
-		}                                                                  \
-	})
+static void store_state(uint64_t *state, uint64_t word)
+{
+	nvw_store(state, word);
+}
 
-static void set_state(const struct queue_args *a, const struct message *m, enum queue_phase phase)
+void queue_set_state(const struct queue_args *a, const struct queue_message *m, enum queue_phase phase)
 {
 	uint64_t *const state = nvw_at(&a->pmem, uint64_t, m->slot);
 	const uint64_t word = queue_state_word(phase, m->ticket);
@@ -142,12 +124,7 @@ static void set_state(const struct queue_args *a, const struct message *m, enum 
 	if (!m->exists) {
 		return;
 	}
-	if (a->plan->mutation == QUEUE_TORN_STATE) {
-		nvw_store((uint32_t *)state + 1, (uint32_t)(word >> 32));
-		nvw_store((uint32_t *)state, (uint32_t)word);
-	} else {
-		nvw_store(state, word);
-	}
+	STEP(a->replaced, store_state, state, word);
 }
 
 /* Work is shared out over the work-group, word by word, so that neighbours write neighbouring words: then who
@@ -170,7 +147,7 @@ static void write_word(const struct queue_args *a, uint64_t ticket, uint64_t i)
 	}
 }
 
-static void write_message(const struct queue_args *a, const struct message *m)
+static void write_message(const struct queue_args *a, const struct queue_message *m)
 {
 	const uint64_t words = a->plan->payload + 1, first = m->batch * nvw_group_size();
 
@@ -185,37 +162,36 @@ static void write_message(const struct queue_args *a, const struct message *m)
 	}
 }
 
-static void acknowledge(const struct message *m, uint64_t op)
+static void take_over(const struct queue_args *a, const struct queue_message *m)
 {
-	if (m->exists) {
-		nvw_ack(op);
-	}
+	queue_set_state(a, m, QUEUE_WRITING); /* (a) */
+	ORDER(a);                             /* (b) */
 }
 
-static void produce_batch(const struct queue_args *a, const struct message *m)
+static void order_message(const struct queue_args *a)
 {
-	const enum queue_mutation bug = a->plan->mutation;
+	ORDER(a);
+}
+
+static void complete_production(const struct queue_args *a, const struct queue_message *m)
+{
+	(void)a;
+	nvw_p_barrier_wi();              /* (f) */
+	queue_acknowledge(m, m->ticket); /* (g) */
+}
+
+static void produce_batch(const struct queue_args *a, const struct queue_message *m)
+{
 	const bool is_early = a->plan->release == QUEUE_VISIBLE;
 
-	if (bug != QUEUE_NO_TAKE_OVER) {
-		set_state(a, m, QUEUE_WRITING); /* (a) */
-		ORDER(a);                       /* (b) */
-	}
-	write_message(a, m);                                                             /* (c) */
-	ORDER_UNLESS(a, bug == QUEUE_PUBLISH_BEFORE_PAYLOAD, bug == QUEUE_NARROW_SCOPE); /* (d) */
-	set_state(a, m, QUEUE_FULL);                                                     /* (e) */
+	STEP(a->replaced, take_over, a, m);  /* (a), (b) */
+	write_message(a, m);                 /* (c) */
+	STEP(a->replaced, order_message, a); /* (d) */
+	queue_set_state(a, m, QUEUE_FULL);   /* (e) */
 	if (is_early) {
 		give_batch(a, m, 2 * m->lap + 1);
 	}
-	if (bug == QUEUE_ACK_BEFORE_BARRIER) {
-		acknowledge(m, m->ticket);
-	}
-	if (bug != QUEUE_VISIBLE_IS_DURABLE) {
-		nvw_p_barrier_wi(); /* (f) */
-	}
-	if (bug != QUEUE_ACK_BEFORE_BARRIER && bug != QUEUE_VISIBLE_IS_DURABLE) {
-		acknowledge(m, m->ticket); /* (g) */
-	}
+	STEP(a->replaced, complete_production, a, m); /* (f), (g) */
 	if (!is_early) {
 		give_batch(a, m, 2 * m->lap + 1); /* (h) */
 	}
@@ -223,7 +199,7 @@ static void produce_batch(const struct queue_args *a, const struct message *m)
 
 static void produce(const struct queue_args *a)
 {
-	struct message m;
+	struct queue_message m;
 
 	while (take_batch(a, a->tail, 0, &m)) {
 		produce_batch(a, &m);
@@ -233,7 +209,7 @@ static void produce(const struct queue_args *a)
 /* ---- Consumers ------------------------------------------------------------------------------------ */
 
 /* (i): the digest of what is in the slot. */
-static uint64_t read_message(const struct queue_args *a, const struct message *m)
+static uint64_t read_message(const struct queue_args *a, const struct queue_message *m)
 {
 	uint64_t *const words = nvw_at(&a->pmem, uint64_t, m->slot);
 	uint64_t digest = queue_digest_begin(m->ticket), found;
@@ -255,7 +231,7 @@ static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uin
 }
 
 /* (k): the records of the batch, from the ledger's record first on. */
-static void write_records(const struct queue_args *a, const struct message *m, uint64_t consumer,
+static void write_records(const struct queue_args *a, const struct queue_message *m, uint64_t consumer,
 	uint64_t first, uint64_t digest)
 {
 	uint64_t *const digests = a->digests + nvw_group_id() * nvw_group_size();
@@ -276,43 +252,52 @@ static void write_records(const struct queue_args *a, const struct message *m, u
 	}
 }
 
-static void consume_batch(
-	const struct queue_args *a, const struct message *m, uint64_t consumer, uint64_t first)
+static void claim(const struct queue_args *a, const struct queue_message *m)
 {
-	const enum queue_mutation bug = a->plan->mutation;
-	const uint64_t digest = read_message(a, m);
+	queue_set_state(a, m, QUEUE_CLAIMED);
+}
 
-	if (bug != QUEUE_NO_CLAIM && bug != QUEUE_VISIBLE_IS_DURABLE) {
-		set_state(a, m, QUEUE_CLAIMED); /* (j) */
-	}
-	if (bug == QUEUE_MARK_BEFORE_EFFECT) {
-		set_state(a, m, QUEUE_DONE);
-		ORDER(a);
-	}
-	write_records(a, m, consumer, first, digest);                                   /* (k) */
-	ORDER_UNLESS(a, bug == QUEUE_COMMIT_BEFORE_RECORD, bug == QUEUE_NARROW_EFFECT); /* (l) */
+static void order_records(const struct queue_args *a)
+{
+	ORDER(a);
+}
+
+static void commit(
+	const struct queue_args *a, const struct queue_message *m, uint64_t consumer, uint64_t first)
+{
 	if (m->exists) {
-		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1); /* (m) */
+		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1);
 	}
-	if (bug == QUEUE_EFFECT_ACK_EARLY) {
-		acknowledge(m, a->plan->count + m->ticket);
-	}
-	if (bug == QUEUE_MARK_WITH_EFFECT) {
-		set_state(a, m, QUEUE_DONE);
-	}
-	nvw_p_barrier_wi(); /* (n) */
-	if (bug != QUEUE_EFFECT_ACK_EARLY) {
-		acknowledge(m, a->plan->count + m->ticket); /* (o) */
-	}
-	if (bug != QUEUE_MARK_BEFORE_EFFECT && bug != QUEUE_MARK_WITH_EFFECT) {
-		set_state(a, m, QUEUE_DONE); /* (p) */
-	}
-	give_batch(a, m, 2 * m->lap + 2); /* (q) */
+}
+
+static void complete_effect(const struct queue_args *a, const struct queue_message *m)
+{
+	nvw_p_barrier_wi();                               /* (n) */
+	queue_acknowledge(m, a->plan->count + m->ticket); /* (o) */
+}
+
+static void mark_done(const struct queue_args *a, const struct queue_message *m)
+{
+	queue_set_state(a, m, QUEUE_DONE);
+}
+
+static void consume_batch(
+	const struct queue_args *a, const struct queue_message *m, uint64_t consumer, uint64_t first)
+{
+	const uint64_t digest = read_message(a, m); /* (i) */
+
+	STEP(a->replaced, claim, a, m);               /* (j) */
+	write_records(a, m, consumer, first, digest); /* (k) */
+	STEP(a->replaced, order_records, a);          /* (l) */
+	commit(a, m, consumer, first);                /* (m) */
+	STEP(a->replaced, complete_effect, a, m);     /* (n), (o) */
+	STEP(a->replaced, mark_done, a, m);           /* (p) */
+	give_batch(a, m, 2 * m->lap + 2);             /* (q) */
 }
 
 static void consume(const struct queue_args *a, uint64_t consumer)
 {
-	struct message m;
+	struct queue_message m;
 	uint64_t records = 0;
 
 	while (take_batch(a, a->head, 1, &m)) {

@@ -11,7 +11,7 @@ enum queue_scope { QUEUE_SCOPE_WORKITEM, QUEUE_SCOPE_WORKGROUP };
 enum queue_placement { QUEUE_APART, QUEUE_TOGETHER };
 enum queue_release { QUEUE_DURABLE, QUEUE_VISIBLE };
 
-/* Seeded bugs, in the order of the table in queue.c. */
+/* Seeded bugs, in the order of the table in mutations.c. */
 enum queue_mutation {
 	QUEUE_UNMUTATED = -1,
 	QUEUE_PUBLISH_BEFORE_PAYLOAD,
@@ -49,10 +49,13 @@ struct queue_plan {
 	uint64_t consumed[QUEUE_CONSUMERS_MAX];
 };
 
+struct queue_steps;
+
 /* What a kernel is given. A *batch* is group_size messages, and the part of the ring that they lie in. */
 struct queue_args {
 	struct nvw_pmem pmem;
 	struct queue_plan *plan;
+	const struct queue_steps *replaced; /* by a seeded bug (steps.h) */
 	nvw_off ring, ledgers;
 	uint64_t batches, ring_batches;
 	/* In DRAM: */
@@ -85,7 +88,7 @@ static inline nvw_off queue_record(nvw_off ledgers, uint64_t records, uint64_t c
 }
 
 extern const struct nvw_option queue_options[];
-extern const struct nvw_mutation queue_mutations[];
+extern const struct nvw_mutation queue_mutations[]; /* mutations.c */
 
 int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void queue_dispose(void *plan);

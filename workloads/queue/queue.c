@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md explains it. */
+/* The queue as a workload: options, the plan, the hooks. docs/queue.md explains it. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,46 +24,6 @@ const struct nvw_option queue_options[] = {
 		"when consumers may see a message: when it is durable, or while it becomes so"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group, messages a turn"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-const struct nvw_mutation queue_mutations[] = {
-	[QUEUE_PUBLISH_BEFORE_PAYLOAD] = {"publish-before-payload",
-		"no persist barrier between a message and the state that says that it is there", "observed",
-		NULL},
-	[QUEUE_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where work-items publish messages that others of the group wrote",
-		"buffered-epoch",
-		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
-	[QUEUE_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
-		"productions are acknowledged before the barrier that makes them durable", "observed", NULL},
-	[QUEUE_NO_TAKE_OVER] = {"no-take-over",
-		"a slot is written in without its durable state saying so: the message before may still be needed",
-		"buffered-epoch", NULL},
-	[QUEUE_TORN_STATE] = {"torn-state", "a slot's state is written in two halves", "epoch", NULL},
-	[QUEUE_VISIBLE_IS_DURABLE] = {"visible-is-durable",
-		"producers release instead of persisting, and consumers take what they see for durable (gope18 6.2)",
-		"epoch", NULL},
-	[QUEUE_NO_CLAIM] = {"no-claim",
-		"consumers claim nothing: their barriers do not cover the message that they have read",
-		"buffered-epoch", NULL},
-	[QUEUE_NARROW_ACQUIRE] = {"narrow-acquire",
-		"consumers acquire with work-group scope: they may read the message of a lap before",
-		"observed", "count=512 producers=1 consumers=1 capacity=32 group-size=16 payload=6"},
-	[QUEUE_COMMIT_BEFORE_RECORD] = {"commit-before-record",
-		"no persist barrier between a ledger record and the head that commits it", "observed", NULL},
-	[QUEUE_MARK_BEFORE_EFFECT] = {"mark-before-effect",
-		"messages are marked as consumed before their effect", "observed", NULL},
-	[QUEUE_MARK_WITH_EFFECT] = {"mark-with-effect",
-		"no persist barrier between an effect and the mark that its message is consumed", "observed",
-		NULL},
-	[QUEUE_EFFECT_ACK_EARLY] = {"effect-ack-early",
-		"effects are acknowledged before the barrier that makes them durable", "observed", NULL},
-	[QUEUE_NARROW_EFFECT] = {"narrow-effect",
-		"work-item scope where work-items commit records that others of the group wrote",
-		"buffered-epoch",
-		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
-	[QUEUE_RACY_TICKETS] = {"racy-tickets", "two consumers may draw the same tickets", "kill", NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 /* ---- The plan ------------------------------------------------------------------------------------- */

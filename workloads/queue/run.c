@@ -2,7 +2,7 @@
 /* The host side of a queue run: the empty queue, one launch, figures. */
 #include <inttypes.h>
 
-#include "plan.h"
+#include "steps.h"
 
 /* ---- Set-up --------------------------------------------------------------------------------------- */
 
@@ -91,6 +91,7 @@ int queue_run(void *plan, struct nvw_machine *machine)
 	const uint64_t groups = p->producers + p->consumers;
 	struct queue_args a = {
 		.plan = p,
+		.replaced = queue_replaced(p->mutation),
 		.batches = (p->count + p->group_size - 1) / p->group_size,
 		.ring_batches = p->capacity / p->group_size,
 	};

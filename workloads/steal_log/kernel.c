@@ -26,16 +26,12 @@
  *
  * A work-group never waits for another to begin: what one that is not on the machine yet has in its deque can
  * be stolen.
+ *
+ * STEP() marks what a seeded bug may replace (mutations.c).
  */
-#include "plan.h"
+#include "steps.h"
 
-enum {
-	TRIES_MAX = 1 << 16,
-	IDLE_MAX = 1 << 12,
-	IDLE_MAX_MUTATED = 1 << 6,
-	LOG2_LOOKS_MAX = 6,
-	VICTIMS_MAX = 4
-};
+enum { TRIES_MAX = 1 << 16, LOG2_LOOKS_MAX = 6, VICTIMS_MAX = 4 };
 
 #define NO_TASK UINT64_MAX
 #define STOLEN  (UINT64_C(1) << 63) /* with a task, in the word that a work-group shares */
@@ -45,21 +41,6 @@ enum {
 static struct steal_deque *deque_of(const struct steal_args *a, uint64_t group)
 {
 	return (struct steal_deque *)(void *)(a->deques + group * steal_deque_bytes(a->plan->tree.roots));
-}
-
-static enum nvw_scope owner_scope(const struct steal_args *a)
-{
-	const bool is_agent = a->plan->scenario == STEAL_AGENT && a->plan->mutation != STEAL_NARROW_OWNER;
-
-	return is_agent ? NVW_SCOPE_AGENT : NVW_SCOPE_WORKGROUP;
-}
-
-static enum nvw_scope thief_scope(const struct steal_args *a)
-{
-	if (a->plan->mutation == STEAL_NARROW_STEAL) {
-		return NVW_SCOPE_WORKGROUP;
-	}
-	return a->plan->scenario == STEAL_REMOTE ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_AGENT;
 }
 
 /* Who holds the lock is on the machine and waits for nothing, so this ends; a seeded bug may lose an unlock. */
@@ -83,7 +64,7 @@ static uint64_t pop(const struct steal_args *a)
 	struct steal_deque *const d = deque_of(a, nvw_group_id());
 	uint64_t task = NO_TASK, bottom;
 
-	lock(a, d, owner_scope(a));
+	lock(a, d, a->owner);
 	bottom = nvw_load(&d->bottom);
 	if (nvw_load(&d->top) < bottom) {
 		task = nvw_load(&d->tasks[bottom - 1]);
@@ -92,7 +73,7 @@ static uint64_t pop(const struct steal_args *a)
 		nvw_store(&d->top, 0);
 		nvw_store(&d->bottom, 0);
 	}
-	unlock(d, owner_scope(a));
+	unlock(d, a->owner);
 	return task;
 }
 
@@ -101,35 +82,38 @@ static void push(const struct steal_args *a, uint64_t task)
 	struct steal_deque *const d = deque_of(a, nvw_group_id());
 	uint64_t bottom;
 
-	lock(a, d, owner_scope(a));
+	lock(a, d, a->owner);
 	bottom = nvw_load(&d->bottom);
 	if (bottom <= a->plan->tree.roots) { /* always, but for a seeded bug */
 		nvw_store(&d->tasks[bottom], task);
 		nvw_store(&d->bottom, bottom + 1);
 	}
-	unlock(d, owner_scope(a));
+	unlock(d, a->owner);
+}
+
+static void lock_victim(const struct steal_args *a, struct steal_deque *d)
+{
+	lock(a, d, a->thief);
+}
+
+static void unlock_victim(const struct steal_args *a, struct steal_deque *d)
+{
+	unlock(d, a->thief);
 }
 
 static uint64_t steal(const struct steal_args *a, uint64_t victim)
 {
 	struct steal_deque *const d = deque_of(a, victim);
-	const bool is_locked = a->plan->mutation != STEAL_RACY_STEAL;
 	uint64_t task = NO_TASK, top;
 
 	a->plan->attempts++;
-	if (is_locked) {
-		lock(a, d, thief_scope(a));
-	} else {
-		(void)nvw_atomic_load(&d->lock, NVW_ACQUIRE, thief_scope(a));
-	}
+	STEP(a->replaced, lock_victim, a, d);
 	top = nvw_load(&d->top);
 	if (top < nvw_load(&d->bottom)) {
 		task = nvw_load(&d->tasks[top]);
 		nvw_store(&d->top, top + 1);
 	}
-	if (is_locked) {
-		unlock(d, thief_scope(a));
-	}
+	STEP(a->replaced, unlock_victim, a, d);
 	return task;
 }
 
@@ -166,7 +150,6 @@ static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
  * scopes, may have lost one. */
 static uint64_t find_task(const struct steal_args *a)
 {
-	const uint64_t idle_max = a->plan->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED;
 	uint64_t task = pop(a), executed = a->plan->executed, idle = 0;
 
 	if (a->plan->scenario == STEAL_SCOPED) {
@@ -175,7 +158,7 @@ static uint64_t find_task(const struct steal_args *a)
 	for (uint64_t rounds = 0; task == NO_TASK && is_anything_left(a, rounds); rounds++) {
 		idle = a->plan->executed == executed ? idle + 1 : 0;
 		executed = a->plan->executed;
-		if (idle == idle_max) {
+		if (idle == a->patience) {
 			a->plan->stuck++;
 			break;
 		}
@@ -199,18 +182,11 @@ static uint64_t take_task(const struct steal_args *a)
 
 /* ---- Carrying it out ------------------------------------------------------------------------------ */
 
-/* What a work-group has in its hands: uniform over its work-items. */
-struct work {
-	uint64_t task, record;
-	bool is_stolen, has_child;
-	uint64_t *from, *to, *child; /* the task, the record, the child: a word, then words more */
-};
-
-static struct work begin(const struct steal_args *a, uint64_t task, uint64_t record)
+static struct steal_work begin(const struct steal_args *a, uint64_t task, uint64_t record)
 {
 	const struct steal_plan *const p = a->plan;
 	const uint64_t t = task & ~STOLEN, group = nvw_group_id();
-	struct work w = {
+	struct steal_work w = {
 		.task = t,
 		.record = record,
 		.is_stolen = (task & STOLEN) != 0,
@@ -223,21 +199,21 @@ static struct work begin(const struct steal_args *a, uint64_t task, uint64_t rec
 	return w;
 }
 
-static void claim(const struct steal_args *a, const struct work *w)
+static void claim(const struct steal_args *a, const struct steal_work *w)
 {
 	if (w->is_stolen && nvw_local_id() == 0) {
 		nvw_store(&w->from[0], steal_claim_word(nvw_group_id(), w->record));
 	}
 }
 
-static void write_result(const struct steal_args *a, const struct work *w)
+static void write_result(const struct steal_args *a, const struct steal_work *w)
 {
 	for (uint64_t i = nvw_local_id(); i < a->plan->words; i += nvw_group_size()) {
 		nvw_store(&w->to[1 + i], steal_result(w->task, nvw_load(&w->from[1 + i]), i));
 	}
 }
 
-static void write_child(const struct steal_args *a, const struct work *w)
+static void write_child(const struct steal_args *a, const struct steal_work *w)
 {
 	for (uint64_t i = nvw_local_id(); w->has_child && i < a->plan->words; i += nvw_group_size()) {
 		const uint64_t result = steal_result(w->task, nvw_load(&w->from[1 + i]), i);
@@ -246,45 +222,37 @@ static void write_child(const struct steal_args *a, const struct work *w)
 	}
 }
 
-/* (g) */
-static void commit(const struct steal_args *a, const struct work *w)
+static void order_child(const struct steal_work *w)
 {
-	const uint64_t head = steal_head(w->task, w->record);
-
-	if (a->plan->mutation == STEAL_TORN_COMMIT) {
-		nvw_store((uint32_t *)w->to + 1, (uint32_t)(head >> 32));
-		nvw_store((uint32_t *)w->to, (uint32_t)head);
-	} else {
-		nvw_store(&w->to[0], head);
-	}
+	(void)w;
+	nvw_p_barrier_wi();
 }
 
-/* (e) to (i), by one work-item. */
-static void complete(const struct steal_args *a, const struct work *w)
+static void commit(const struct steal_args *a, const struct steal_work *w)
 {
-	const enum steal_mutation bug = a->plan->mutation;
+	(void)a;
+	nvw_store(&w->to[0], steal_head(w->task, w->record));
+}
 
-	if (bug == STEAL_LATE_CLAIM) {
-		claim(a, w);
-	}
+static void acknowledge(const struct steal_work *w)
+{
+	nvw_p_barrier_wi(); /* (h) */
+	nvw_ack(w->task);   /* (i) */
+}
+
+/* By one work-item. */
+static void complete(const struct steal_args *a, const struct steal_work *w)
+{
 	if (w->has_child) {
 		nvw_store(&w->child[0], STEAL_PRESENT); /* (e) */
-		if (bug != STEAL_COMPLETE_BEFORE_CHILD) {
-			nvw_p_barrier_wi(); /* (f) */
-		}
+		STEP(a->replaced, order_child, w);      /* (f) */
 	}
-	commit(a, w);
-	if (bug == STEAL_ACK_BEFORE_BARRIER) {
-		nvw_ack(w->task);
-	}
-	nvw_p_barrier_wi(); /* (h) */
-	if (bug != STEAL_ACK_BEFORE_BARRIER) {
-		nvw_ack(w->task); /* (i) */
-	}
+	STEP(a->replaced, commit, a, w);   /* (g) */
+	STEP(a->replaced, acknowledge, w); /* (h), (i) */
 }
 
 /* (j), and the books. A child takes its parent's place among those that are left. */
-static void hand_on(const struct steal_args *a, const struct work *w)
+static void hand_on(const struct steal_args *a, const struct steal_work *w)
 {
 	if (w->has_child) {
 		push(a, w->task + a->plan->tree.roots);
@@ -295,42 +263,32 @@ static void hand_on(const struct steal_args *a, const struct work *w)
 	a->plan->stolen += w->is_stolen;
 }
 
-static void execute(const struct steal_args *a, const struct work *w)
+static void order_work(const struct steal_args *a, const struct steal_work *w)
 {
-	const enum steal_mutation bug = a->plan->mutation;
+	(void)a;
+	(void)w;
+	nvw_p_barrier_wg();
+}
 
-	if (bug != STEAL_NO_CLAIM && bug != STEAL_LATE_CLAIM) {
-		claim(a, w); /* (a) */
-	}
-	if (bug != STEAL_COMMIT_BEFORE_RESULT) {
-		write_result(a, w); /* (b) */
-	}
-	if (bug != STEAL_CHILD_BEFORE_INPUT) {
-		write_child(a, w); /* (c) */
-	}
-	if (bug == STEAL_NARROW_SCOPE) {
-		nvw_p_barrier_wi();
-	} else {
-		nvw_p_barrier_wg(); /* (d) */
-	}
-	if (bug == STEAL_COMMIT_BEFORE_RESULT) {
-		write_result(a, w);
-	}
-	if (bug == STEAL_CHILD_BEFORE_INPUT) {
-		write_child(a, w);
-	}
-	nvw_barrier(
-		NVW_WORKGROUP); /* where (d) does not wait: all has been written, for who takes the child */
+static void execute(const struct steal_args *a, const struct steal_work *w)
+{
+	STEP(a->replaced, claim, a, w);        /* (a) */
+	STEP(a->replaced, write_result, a, w); /* (b) */
+	STEP(a->replaced, write_child, a, w);  /* (c) */
+	STEP(a->replaced, order_work, a, w);   /* (d) */
+	/* Where (d) does not wait: all has been written, for who takes the child. */
+	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
 		complete(a, w);
 		hand_on(a, w);
 	}
 }
 
-/* Seeded bug "overwritten-record": a stolen task's record is used again. */
-static bool keeps_record(const struct steal_args *a, const struct work *w)
+/* A task's record is never used again. */
+static uint64_t records_used(const struct steal_work *w)
 {
-	return a->plan->mutation != STEAL_OVERWRITTEN_RECORD || !w->is_stolen;
+	(void)w;
+	return 1;
 }
 
 void steal_kernel(const void *args)
@@ -339,12 +297,14 @@ void steal_kernel(const void *args)
 	uint64_t records = 0, task;
 
 	while ((task = take_task(a)) != NO_TASK && records < a->plan->count) {
-		const struct work w = begin(a, task, records);
+		const struct steal_work w = begin(a, task, records);
 
 		execute(a, &w);
-		records += keeps_record(a, &w);
+		records += STEP(a->replaced, records_used, &w);
 	}
 	if (nvw_local_id() == 0 && records > a->plan->most) {
 		a->plan->most = records;
 	}
 }
+
+const struct steal_steps steal_steps = {.write_result = write_result, .write_child = write_child};

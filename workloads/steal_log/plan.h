@@ -10,7 +10,7 @@
 /* Who synchronizes how on a deque: alsop16 IV.B, "scope-only", "steal-only" and "RSP". */
 enum steal_scenario { STEAL_SCOPED, STEAL_AGENT, STEAL_REMOTE };
 
-/* Seeded bugs, in the order of the table in steal_log.c. */
+/* Seeded bugs, in the order of the table in mutations.c. */
 enum steal_mutation {
 	STEAL_UNMUTATED = -1,
 	STEAL_COMMIT_BEFORE_RESULT,
@@ -62,9 +62,14 @@ static inline uint64_t steal_deque_bytes(uint64_t roots)
 	return (sizeof(struct steal_deque) + 8 * (roots + 1) + 63) & ~UINT64_C(63);
 }
 
+struct steal_steps;
+
 struct steal_args {
 	struct nvw_pmem pmem;
 	struct steal_plan *plan;
+	const struct steal_steps *replaced; /* by a seeded bug (steps.h) */
+	enum nvw_scope owner, thief;        /* in which they synchronize on a deque */
+	uint64_t patience; /* vain rounds after which a work-group gives up, while no task is completed */
 	nvw_off tasks, logs;
 	/* In DRAM: */
 	char *deques;
@@ -95,7 +100,7 @@ static inline nvw_off steal_record(nvw_off logs, uint64_t words, uint64_t record
 }
 
 extern const struct nvw_option steal_options[];
-extern const struct nvw_mutation steal_mutations[];
+extern const struct nvw_mutation steal_mutations[]; /* mutations.c */
 
 int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void steal_dispose(void *plan);

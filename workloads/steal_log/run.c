@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "plan.h"
+#include "steps.h"
+
+enum { IDLE_MAX = 1 << 12, IDLE_MAX_MUTATED = 1 << 6 };
 
 /* ---- Set-up --------------------------------------------------------------------------------------- */
 
@@ -117,12 +119,21 @@ static int judge(const struct steal_plan *p)
 	return 0;
 }
 
+static void choose_scopes(struct steal_args *a)
+{
+	a->owner = a->plan->scenario == STEAL_AGENT ? NVW_SCOPE_AGENT : NVW_SCOPE_WORKGROUP;
+	a->thief = a->plan->scenario == STEAL_REMOTE ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_AGENT;
+}
+
 int steal_run(void *plan, struct nvw_machine *machine)
 {
 	struct steal_plan *const p = plan;
-	struct steal_args a = {.plan = p};
+	struct steal_args a = {.plan = p,
+		.replaced = steal_replaced(p->mutation),
+		.patience = p->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED};
 	int error = nvw_pmem_attach(machine, &a.pmem);
 
+	STEP(a.replaced, choose_scopes, &a);
 	p->executed = p->stolen = p->attempts = p->stuck = p->most = 0;
 	error = error ? error : read_roots(&a, machine);
 	error = error ? error : allocate(&a, machine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work stealing with persistent logs as a workload: options, seeded bugs, the plan, the hooks. docs/queue.md
+/* Work stealing with persistent logs as a workload: options, the plan, the hooks. docs/queue.md
  * explains it. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,38 +22,6 @@ const struct nvw_option steal_options[] = {
 		"thieves remote scope, which implies rsp where the machine's protocol cannot keep it"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-const struct nvw_mutation steal_mutations[] = {
-	[STEAL_COMMIT_BEFORE_RESULT] = {"commit-before-result",
-		"no persist barrier between a result and the head that commits it", "observed", NULL},
-	[STEAL_CHILD_BEFORE_INPUT] = {"child-before-input",
-		"no persist barrier between a child's input and the state that says that it is there",
-		"observed", NULL},
-	[STEAL_COMPLETE_BEFORE_CHILD] = {"complete-before-child",
-		"no persist barrier between a child and the completion of its parent", "observed", NULL},
-	[STEAL_ACK_BEFORE_BARRIER] = {"ack-before-barrier",
-		"tasks are acknowledged before the barrier that makes their completion durable", "observed",
-		NULL},
-	[STEAL_NARROW_SCOPE] = {"narrow-scope",
-		"work-item scope where one work-item commits what others of the group wrote",
-		"buffered-epoch", NULL},
-	[STEAL_NO_CLAIM] = {"no-claim",
-		"thieves claim nothing: their barriers do not cover the task that its owner wrote",
-		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
-	[STEAL_LATE_CLAIM] = {"late-claim", "no persist barrier between a thief's claim and its completion",
-		"buffered-epoch", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
-	[STEAL_TORN_COMMIT] = {"torn-commit", "a record's head is written in two halves", "epoch", NULL},
-	[STEAL_OVERWRITTEN_RECORD] = {"overwritten-record", "the record of a stolen task is used again",
-		"observed", NULL},
-	[STEAL_NARROW_STEAL] = {"narrow-steal",
-		"thieves synchronize with work-group scope: they see an old deque", "observed", NULL},
-	[STEAL_NARROW_OWNER] = {"narrow-owner",
-		"owners synchronize with work-group scope, and thieves do not reach out to them", "observed",
-		NULL},
-	[STEAL_RACY_STEAL] = {"racy-steal", "thieves do not take the lock: a task may be taken twice",
-		"observed", NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 /* ---- The plan ------------------------------------------------------------------------------------- */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Seeded bugs live outside the algorithms: each replaces steps of its own, and a correct run replaces none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "workloads/btree/insert.h"
+#include "workloads/kv/steps.h"
+#include "workloads/queue/steps.h"
+#include "workloads/steal_log/steps.h"
+
+/* Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or none. */
+#define CHECK_TABLE(workload, host_bug)                                                               \
+	do {                                                                                          \
+		static const struct workload##_steps none;                                            \
+                                                                                                      \
+		assert_memory_equal(workload##_replaced(-1), &none, sizeof none);                     \
+		for (int i = 0; workload##_mutations[i].name != NULL; i++) {                          \
+			const bool is_none = !memcmp(workload##_replaced(i), &none, sizeof none);     \
+                                                                                                      \
+			assert_int_equal(is_none, !strcmp(workload##_mutations[i].name, host_bug));   \
+			for (int j = 0; j < i; j++) {                                                 \
+				assert_memory_not_equal(                                              \
+					workload##_replaced(i), workload##_replaced(j), sizeof none); \
+			}                                                                             \
+		}                                                                                     \
+	} while (0)
+
+static void a_seeded_bug_replaces_steps_that_no_other_replaces_alike(void **state)
+{
+	CHECK_TABLE(btree, "");
+	CHECK_TABLE(kv, "free-table-first");
+	CHECK_TABLE(queue, "");
+	CHECK_TABLE(steal, "");
+}
+
+static unsigned calls;
+
+static int right(int x)
+{
+	return x;
+}
+
+static int wrong(int x)
+{
+	calls++;
+	return -x;
+}
+
+static void a_step_is_replaced_only_where_its_row_says_so(void **state)
+{
+	static const struct steps {
+		int (*right)(int);
+	} none, bug = {.right = wrong};
+
+	assert_int_equal(STEP(&none, right, 3), 3);
+	assert_int_equal(calls, 0);
+	assert_int_equal(STEP(&bug, right, 3), -3);
+	assert_int_equal(calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_seeded_bug_replaces_steps_that_no_other_replaces_alike),
+		cmocka_unit_test(a_step_is_replaced_only_where_its_row_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
