@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The session, from inside a program: attaching, threads, the functions behind the interposed ones. */
-#include <dlfcn.h>
+/* A program begins, forks and ends in a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -8,27 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
 
-struct host_control *host_control;
-bool host_recording;
-HOST_TLS struct host_self host_self;
-static struct host_thread uncounted; /* for threads beyond the last */
-static char folder[256];             /* the program may change its environment */
-static void *libpmem;
-
-/* ---- Threads ---------------------------------------------------------------------------------------------------- */
-
-void host_meet_thread(void)
-{
-	const uint32_t number = __atomic_add_fetch(&host_control->threads, 1, __ATOMIC_RELAXED);
-
-	host_self.number = number;
-	host_self.stats = number <= HOST_THREADS_MAX ? &host_control->thread[number - 1] : &uncounted;
-}
+/* ---- Forks ------------------------------------------------------------------------------------------------------ */
 
 /* The thread that goes on in a child is another one. */
 static void forked(void)
@@ -60,75 +43,7 @@ static void forked_parent(void)
 	}
 }
 
-/* ---- The lock ------------------------------------------------------------------------------------------------------ */
-
-void host_lock(void)
-{
-	if (pthread_mutex_lock(&host_control->lock) == EOWNERDEAD) {
-		pthread_mutex_consistent(&host_control->lock);
-	}
-}
-
-void host_unlock(void)
-{
-	pthread_mutex_unlock(&host_control->lock);
-}
-
-void host_gap(enum host_gap gap)
-{
-	__atomic_add_fetch(&host_control->gap[gap], 1, __ATOMIC_RELAXED);
-}
-
-/* ---- The functions behind --------------------------------------------------------------------------------------------- */
-
-void host_learn_libpmem(void *handle)
-{
-	libpmem = handle;
-}
-
-void *host_real(const char *name)
-{
-	host_own_function(NULL, NULL);
-	void *f = host_dlsym(RTLD_NEXT, name);
-
-	if (f == NULL && strncmp(name, "pmem_", 5) == 0) {
-		libpmem = libpmem ? libpmem : dlopen("libpmem.so.1", RTLD_NOW | RTLD_NOLOAD);
-		f = libpmem ? host_dlsym(libpmem, name) : NULL;
-	}
-	if (f == NULL) {
-		dprintf(STDERR_FILENO, "nvwave exec: there is no function %s behind the interposed one\n",
-			name);
-		abort();
-	}
-	return f;
-}
-
 /* ---- Attaching ------------------------------------------------------------------------------------------------------------ */
-
-int host_open(const char *name, int number, int flags)
-{
-	char path[300];
-
-	snprintf(path, sizeof path, number < 0 ? "%s/%s" : "%s/%s-%d", folder, name, number);
-	return open(path, flags | O_CLOEXEC, 0600);
-}
-
-int host_grow(int fd, uint64_t off, uint64_t n, bool hole)
-{
-	const struct timespec now = {0};
-	sigset_t limit, before;
-
-	sigemptyset(&limit);
-	sigaddset(&limit, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &limit, &before);
-	const int error = hole ? ftruncate(fd, (off_t)(off + n)) : posix_fallocate(fd, (off_t)off, (off_t)n);
-
-	if (error && !sigismember(&before, SIGXFSZ)) {
-		sigtimedwait(&limit, NULL, &now); /* ours */
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
 
 /* A program that cannot be watched says so: the session may not hear of it. */
 static void not_attached(int fd)
@@ -138,7 +53,7 @@ static void not_attached(int fd)
 	const off_t at = offsetof(struct host_control, gap) + HOST_GAP_NOT_ATTACHED * sizeof times;
 
 	dprintf(STDERR_FILENO, "nvwave exec: %s cannot be watched: %s/control: %s\n",
-		program_invocation_short_name, folder, strerror(before));
+		program_invocation_short_name, host_folder, strerror(before));
 	if (fd >= 0 && pread(fd, &times, sizeof times, at) == sizeof times) {
 		times++;
 		if (pwrite(fd, &times, sizeof times, at) < 0) {
@@ -172,11 +87,11 @@ __attribute__((constructor)) void host_attach(void)
 	static bool attached;
 	const char *const named = getenv(HOST_SESSION_VARIABLE);
 
-	if (attached || named == NULL || strlen(named) >= sizeof folder) {
+	if (attached || named == NULL || strlen(named) >= sizeof host_folder) {
 		return;
 	}
 	attached = true;
-	strcpy(folder, named);
+	strcpy(host_folder, named);
 	struct host_control *const c = open_control();
 
 	if (c == NULL || c->version != HOST_VERSION || c->closed) {

@@ -6,7 +6,6 @@
 #undef _FILE_OFFSET_BITS /* or mmap() is another name of mmap64() */
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -340,68 +339,6 @@ HOST_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FIL
 	touch(to, size * n);
 	return REAL(__fread_chk)(to, room, size, n, from);
 }
-
-/* ---- Looking functions up -------------------------------------------------------------------------------------------------- */
-
-void *(*host_dlsym)(void *handle, const char *name);
-
-/*
- * What dlsym() is to give for a name: for a function of libpmem that was loaded by dlopen(), ours. NULL: whatever the real
- * one gives.
- */
-__attribute__((used, visibility("hidden"))) void *host_own_function(void *handle, const char *name)
-{
-	static void *self;
-
-	if (host_dlsym == NULL) {
-		*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-		if (host_dlsym == NULL) {
-			*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-		}
-		if (host_dlsym == NULL) {
-			*(void **)&host_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
-		}
-	}
-	if (host_control == NULL || name == NULL || strncmp(name, "pmem_", 5) != 0 || handle == RTLD_NEXT) {
-		return NULL;
-	}
-	if (self == NULL) {
-		Dl_info info;
-
-		self = dladdr((void *)&host_dlsym, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) :
-							    NULL;
-	}
-	void *const real = handle == RTLD_DEFAULT ? NULL : host_dlsym(handle, name);
-	void *const own = self ? host_dlsym(self, name) : NULL;
-	Dl_info where;
-
-	if (real != NULL && own != NULL && real != own && dladdr(real, &where)) {
-		host_learn_libpmem(dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD));
-	}
-	return real == NULL && handle != RTLD_DEFAULT ? NULL : own;
-}
-
-/* Jumps, so that the real dlsym() sees the program's return address: RTLD_NEXT depends on it. */
-#if defined(__x86_64__)
-__asm__(".pushsection .text\n"
-	".globl dlsym\n"
-	".type dlsym, @function\n"
-	"dlsym:\n"
-	"	push %rdi\n"
-	"	push %rsi\n"
-	"	sub $8, %rsp\n"
-	"	call host_own_function\n"
-	"	add $8, %rsp\n"
-	"	pop %rsi\n"
-	"	pop %rdi\n"
-	"	test %rax, %rax\n"
-	"	jne 1f\n"
-	"	mov host_dlsym@GOTPCREL(%rip), %rax\n"
-	"	jmp *(%rax)\n"
-	"1:	ret\n"
-	".size dlsym, . - dlsym\n"
-	".popsection\n");
-#endif
 
 /* ---- SIGSEGV and SIGBUS stay ours, and unblocked ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which files the program has mapped, and where: every shared, writable mapping of a regular file is taken for persistent
- * memory. Looked up without a lock; an entry is valid while its length is not 0, which is set last and cleared first.
+ * memory. table.c looks them up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,25 +12,6 @@
 #include <unistd.h>
 
 #include "preload.h"
-
-struct host_mapping host_mapping[HOST_MAPPINGS_MAX];
-uintptr_t host_lowest, host_highest;
-
-struct host_mapping *host_find_slowly(uintptr_t at)
-{
-	static HOST_TLS unsigned last;
-
-	if (at - host_mapping[last].start < host_mapping[last].length) {
-		return &host_mapping[last];
-	}
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		if (at - host_mapping[i].start < host_mapping[i].length) {
-			last = i;
-			return &host_mapping[i];
-		}
-	}
-	return NULL;
-}
 
 static size_t whole_pages(size_t n)
 {
@@ -245,35 +226,6 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	}
 	f->mappings++;
 	host_count_mapper((unsigned)m->file);
-}
-
-static bool is_within(uintptr_t at, const void *start, size_t n)
-{
-	return start != NULL && at - (uintptr_t)start < n;
-}
-
-/*
- * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the session's
- * folder is full: then the record ends. Either way the page becomes one of memory, as the program must not die of it.
- */
-bool host_page_missing(void *address)
-{
-	const uintptr_t at = (uintptr_t)address, page = at & ~(uintptr_t)(HOST_PAGE - 1);
-	bool file = false, own = false;
-
-	for (unsigned i = 0; host_self.inside && i < HOST_MAPPINGS_MAX && !file && !own; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
-		file = is_within(at, m->alias, m->length);
-		own = is_within(at, m->shadow, m->length) || is_within(at, m->lines, m->length / HOST_LINE);
-	}
-	if (!file && !own) {
-		return false;
-	}
-	host_gap(file ? HOST_GAP_TRUNCATED : HOST_GAP_SPOOL_FULL);
-	host_control->record &= file;
-	return syscall(SYS_mmap, page, HOST_PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)page;
 }
 
 /* ---- The table -------------------------------------------------------------------------------------------------------------- */

@@ -22,10 +22,11 @@ static inline int host_protect(uintptr_t start, size_t n, int prot)
 	return (int)syscall(SYS_mprotect, start, n, prot);
 }
 
-/* ---- The session (attach.c) -------------------------------------------------------------------------------------- */
+/* ---- The session (session.c) ---------------------------------------------------------------------------------- */
 
 extern struct host_control *host_control; /* NULL: not run by nvwave exec */
 extern bool host_recording;               /* record or advice */
+extern char host_folder[256];             /* the session's; the program may change its environment */
 
 /* This thread's counters and what it has sent to the device. */
 struct host_self {
@@ -49,11 +50,24 @@ static inline struct host_thread *host_thread(void)
 	return host_self.stats;
 }
 
+/* Opens a file of the session's folder; close-on-exec. -1 if that fails. */
+int host_open(const char *name, int number, int flags);
+
+/* Between processes, and back whole if its owner was killed. */
+void host_lock(void);
+void host_unlock(void);
+
+void host_gap(enum host_gap gap);
+
+/* posix_fallocate() or, as a hole, ftruncate(); beyond the limit to a file's size that is an error, and no signal. */
+int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
+
+/* ---- Attaching (attach.c) ------------------------------------------------------------------------------------- */
+
 /* Once; before that there is no session. */
 void host_attach(void);
 
-/* Opens a file of the session's folder; close-on-exec. -1 if that fails. */
-int host_open(const char *name, int number, int flags);
+/* ---- Functions behind the interposed ones (lookup.c) ---------------------------------------------------------- */
 
 /* The function that a name would have without this library; ends the process with a message if there is none. */
 void *host_real(const char *name);
@@ -71,26 +85,15 @@ void host_learn_libpmem(void *handle);
 /* The real dlsym(), once host_own_function() has been asked for anything. */
 extern void *(*host_dlsym)(void *handle, const char *name);
 void *host_own_function(void *handle, const char *name);
-/* What the program wants done about SIGSEGV and SIGBUS. */
-extern struct sigaction host_program_action[2];
 
-/* Between processes, and back whole if its owner was killed. */
-void host_lock(void);
-void host_unlock(void);
-
-void host_gap(enum host_gap gap);
-
-/* posix_fallocate() or, as a hole, ftruncate(); beyond the limit to a file's size that is an error, and no signal. */
-int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
-
-/* ---- Threads that may store (threads.c) ---------------------------------------------------------------------------- */
+/* ---- Threads that may store (threads.c) ----------------------------------------------------------------------- */
 
 /* This process has mapped a file of the session. */
 void host_count_mapper(unsigned file);
 /* This process is the child of a fork. */
 void host_count_fork(void);
 
-/* ---- Delays (delay.c) ---------------------------------------------------------------------------------------------- */
+/* ---- Delays (delay.c) ----------------------------------------------------------------------------------------- */
 
 /* When a call began; 0: not asked for, since it makes no difference or seldom does. */
 static inline uint64_t host_began(void)
@@ -108,7 +111,7 @@ void host_delay_drain(uint64_t began);
 /* A read of bytes in a row. */
 void host_delay_read(uint64_t began, uint64_t bytes);
 
-/* ---- Mappings (mappings.c) ----------------------------------------------------------------------------------------- */
+/* ---- Mappings (mappings.c; table.c: their table) -------------------------------------------------------------- */
 
 enum host_page_state {
 	HOST_CLEAN,
@@ -166,7 +169,30 @@ void host_moved(const struct host_moved *moved, void *start, size_t length);
  * writable must not be granted. */
 bool host_protecting(void *start, size_t length, bool writable);
 
-/* ---- Recording (record.c) -------------------------------------------------------------------------------------------- */
+/* ---- The spool (spool.c) -------------------------------------------------------------------------------------- */
+
+/* Enters the recorder: false in a signal handler that came into it. host_leave() keeps errno. */
+bool host_enter(void);
+void host_leave(void);
+
+/* All under the lock of host_enter(). A call has a number, which its events carry. */
+uint64_t host_call(void);
+void host_next_call(void);
+/* Room for so many bytes at the tail; NULL if there is none, or none is wanted. */
+uint8_t *host_room(size_t n);
+/* So many bytes of that room are events now. */
+void host_publish(uint64_t bytes);
+void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site);
+/* The lines of a range, in the mapping. */
+void host_lines_of(
+	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to);
+/* Bytes of a word, at an offset of the mapping, that a thread has stored. */
+void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
+	uint32_t thread, uint32_t site);
+/* A store past the caches has happened: what it flushed by that. */
+void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
+
+/* ---- Recording (record.c) ------------------------------------------------------------------------------------- */
 
 struct host_caller {
 	void *address; /* where the call returns to */
@@ -174,10 +200,6 @@ struct host_caller {
 	uintptr_t frame;
 };
 #define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
-
-/* Enters the recorder: false in a signal handler that came into it. host_leave() keeps errno. */
-bool host_enter(void);
-void host_leave(void);
 
 /* All under the lock of host_enter(). */
 enum host_flush {
@@ -195,11 +217,6 @@ void host_record_fence(const struct host_caller *caller);
 void host_record_rest(const struct host_mapping *m);
 /* What the file was changed to while nobody had it mapped. */
 void host_record_written(const struct host_mapping *m, size_t n);
-/* Bytes of a word, at an offset of the mapping, that a thread has stored. */
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
-	uint32_t thread, uint32_t site);
-/* A store past the caches has happened: what it flushed by that. */
-void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* What else has changed in the lines of a store that comes. */
 void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* Pages of the range are no more hot: they are gone, or protected. */
@@ -207,16 +224,30 @@ void host_forget_hot(uintptr_t start, uintptr_t end);
 
 /* A write to a protected page. False: not ours. */
 bool host_page_fault(void *address);
-/* An access to a page of ours that its file does not have: false, not ours. */
-bool host_page_missing(void *address);
 /* Makes pages writable that the kernel is about to write to for the program. */
 void host_touch(void *address, size_t n);
+
+/* ---- Faults (faults.c) ---------------------------------------------------------------------------------------- */
+
+/* What the program wants done about SIGSEGV and SIGBUS. */
+extern struct sigaction host_program_action[2];
 void host_catch_faults(void);
 /* A mapping that goes: for a message if something in it is touched later. */
 void host_note_gone(const struct host_mapping *m);
 
-/* ---- Stores one by one (stores.c) -------------------------------------------------------------------------------------- */
+/* ---- Stores one by one (pending.c, stores.c) ------------------------------------------------------------------ */
 
+/* A store that was announced, and may not have happened yet. */
+struct host_pending {
+	uintptr_t address;
+	size_t n;
+	uint32_t thread, site;
+	bool streams;
+};
+/* Under the lock: a store comes. A later store to the same bytes is where a change belongs. */
+void host_pend(const struct host_pending *p);
+/* Under the lock: records what has happened of one store; false: nothing. */
+bool host_settle_store(const struct host_pending *p);
 /* Under the lock: records what has happened of the stores that were announced. */
 void host_settle(void);
 /* The same when the program ends or becomes another; enters the recorder. */
@@ -242,7 +273,7 @@ static inline void host_copy_comes(void *to, size_t n, void *place)
 	}
 }
 
-/* ---- Flushes and fences (libpmem.c) ------------------------------------------------------------------------------------ */
+/* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------------------- */
 
 /* Counts, records, and takes the time of a flush, and of a drain. */
 void host_flush(const struct host_mapping *m, const void *address, size_t n, uint64_t began,
@@ -251,7 +282,7 @@ void host_drain(uint64_t began, const struct host_caller *caller);
 /* The kernel has written a range back: flushed and drained (libpmem.c). */
 void host_synced(void *address, size_t n, const struct host_caller *caller);
 
-/* ---- Places (sites.c) -------------------------------------------------------------------------------------------------- */
+/* ---- Places (sites.c) ----------------------------------------------------------------------------------------- */
 
 /* Number of the program's place behind a call, from 1; 0 if there is no room. Under the lock. */
 uint32_t host_site(const struct host_caller *caller);

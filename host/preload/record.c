@@ -2,10 +2,23 @@
 /*
  * Recording: which bytes of a mapping changed since the last event, and the events themselves.
  *
- * Pages are protected until they are first written to. Then they are *hot*: writable, and compared with the shadow at
- * every fence, which costs less than a fault does, until they have not changed for a while; then they are protected
- * again. A flush compares the lines that it flushes. That is enough: between two fences the order of stores to
- * different lines means nothing to what a crash may leave.
+ * A page is protected until the program first writes to it. Then it is *hot*: it is writable, and every fence compares it
+ * with its shadow, which costs less than a fault does. When it has not changed for a while, it is protected again:
+ *
+ *	         fault: made writable            idle for long
+ *	CLEAN ------------------------> HOT ------------------> COOLING
+ *	  ^                             | ^                      |   |
+ *	  +-----------------------------+ +----------------------+   |
+ *	  |  unmapped, or protected          a fault, or it differs  |
+ *	  |  by the program                  from its shadow         |
+ *	  +----------------------------------------------------------+
+ *	              protected, and equal to its shadow
+ *
+ * Faults change the state without the lock, so each change is a compare-and-exchange. A fault puts its page into a list of
+ * fresh pages; under the lock they move to the list of hot ones.
+ *
+ * A flush compares the lines that it flushes. That is enough: the order of stores to different lines between two fences
+ * does not change what a crash may leave.
  *
  * Guarantees
  *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of its line.
@@ -13,8 +26,6 @@
  *   (3) No page is writable unless it is in the list of hot pages, or on its way there.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,116 +34,18 @@
 #include "preload.h"
 
 enum {
-	WINDOW = 1 << 25,   /* of the spool, mapped at once */
 	HOT_MANY = 1 << 10, /* beyond, a page goes as soon as it does not change */
 	IDLE_MAX = 32,      /* comparisons without a change */
-	GONE_MAX = 8,
 };
 
 static struct {
-	uint8_t *window; /* of the spool */
-	uint64_t window_off;
 	struct host_page *hot; /* in the order in which they became hot */
 	struct host_page **hot_end;
 	unsigned hot_count;
-	uint64_t call; /* number of the event that changes belong to */
 } my = {.hot_end = &my.hot};
 
 /* Pages that a fault has made hot, newest first, and that the list does not have yet. */
 static struct host_page *fresh;
-
-static struct gone {
-	uintptr_t start, end;
-	int file;
-} gone[GONE_MAX];
-static unsigned gone_next;
-
-/* ---- Entering ---------------------------------------------------------------------------------------------------------------- */
-
-bool host_enter(void)
-{
-	if (host_control->closed) {
-		return false;
-	}
-	if (host_self.inside) {
-		host_gap(HOST_GAP_INTERRUPTED);
-		return false;
-	}
-	host_self.inside = true;
-	host_lock();
-	my.call = ++host_control->events;
-	if (my.call == host_control->kill_at) {
-		host_control->closed = true;
-		kill(-host_control->group, SIGKILL);
-		kill(0, SIGKILL); /* if we have left it */
-	}
-	return true;
-}
-
-void host_leave(void)
-{
-	host_unlock();
-	host_self.inside = false;
-}
-
-/* ---- The spool ------------------------------------------------------------------------------------------------------------------ */
-
-/* Room for so many bytes at the tail; NULL if there is none, or none is wanted. */
-static uint8_t *room(size_t n)
-{
-	const uint64_t tail = host_control->spool_tail;
-
-	if (!host_control->record) {
-		return NULL;
-	}
-	if (my.window != NULL && tail >= my.window_off && tail + n <= my.window_off + WINDOW) {
-		return my.window + (tail - my.window_off);
-	}
-	if (my.window != NULL) {
-		munmap(my.window, WINDOW);
-		my.window = NULL;
-	}
-	const uint64_t off = tail & ~(uint64_t)(HOST_PAGE - 1);
-	const int fd = host_open("spool", -1, O_RDWR);
-	void *at = MAP_FAILED;
-
-	if (fd >= 0 && host_grow(fd, off, WINDOW, false) == 0) {
-		at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off);
-	}
-	if (fd >= 0) {
-		close(fd);
-	}
-	if (at == MAP_FAILED) {
-		host_control->record = false;
-		host_gap(HOST_GAP_SPOOL_FULL);
-		return NULL;
-	}
-	my.window = at;
-	my.window_off = off;
-	return my.window + (tail - off);
-}
-
-static void publish(uint64_t bytes)
-{
-	__atomic_store_n(&host_control->spool_tail, host_control->spool_tail + bytes, __ATOMIC_RELEASE);
-}
-
-static void event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site)
-{
-	struct host_event *const e = (struct host_event *)room(sizeof *e);
-
-	if (e == NULL) {
-		return;
-	}
-	*e = (struct host_event){.kind = (uint16_t)kind,
-		.file = (uint16_t)file,
-		.thread = host_self.number,
-		.site = site,
-		.bytes = (uint32_t)bytes,
-		.off = off,
-		.call = my.call};
-	publish(sizeof *e);
-}
 
 /* ---- Comparing --------------------------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +63,7 @@ static uint8_t unkept[sizeof(struct host_event) + HOST_PAGE];
 
 static void begin_run(struct run *r, size_t at)
 {
-	uint8_t *const to = room(sizeof *r->event + HOST_PAGE);
+	uint8_t *const to = host_room(sizeof *r->event + HOST_PAGE);
 
 	r->event = (struct host_event *)to;
 	r->data = (to ? to : unkept) + sizeof *r->event;
@@ -171,8 +84,8 @@ static void end_run(struct run *r)
 			.site = r->site,
 			.bytes = (uint32_t)r->n,
 			.off = r->m->off + r->at,
-			.call = my.call};
-		publish(sizeof *r->event + r->n);
+			.call = host_call()};
+		host_publish(sizeof *r->event + r->n);
 	}
 	memcpy(r->m->shadow + r->at, r->data, r->n);
 	r->n = 0;
@@ -419,98 +332,7 @@ void host_touch(void *address, size_t n)
 	}
 }
 
-/* ---- Faults ------------------------------------------------------------------------------------------------------------------------ */
-
-void host_note_gone(const struct host_mapping *m)
-{
-	gone[gone_next++ % GONE_MAX] = (struct gone){m->start, m->start + m->length, m->file};
-}
-
-/* The last words of a program that goes on using what it has unmapped. */
-static void note_stray(uintptr_t address)
-{
-	for (unsigned i = 0; i < GONE_MAX; i++) {
-		const struct gone *const g = &gone[i];
-
-		if (address - g->start < g->end - g->start) {
-			snprintf(host_control->stray, sizeof host_control->stray,
-				"the program touched %s, offset %llu of the mapping, after it had unmapped it",
-				g->file >= 0 ? host_control->file[g->file].path : "a file",
-				(unsigned long long)(address - g->start));
-			return;
-		}
-	}
-}
-
-/* As if this handler were not there. */
-static void pass_on(int number, siginfo_t *info, void *context)
-{
-	struct sigaction *const own = &host_program_action[number == SIGBUS], action = *own;
-
-	if (action.sa_flags & SA_RESETHAND) {
-		*own = (struct sigaction){.sa_handler = SIG_DFL};
-	}
-	if (action.sa_handler == SIG_IGN && info->si_code <= 0) {
-		return; /* somebody sent it; a fault cannot be ignored */
-	}
-	if (action.sa_flags & SA_SIGINFO) {
-		action.sa_sigaction(number, info, context);
-	} else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
-		action.sa_handler(number);
-	} else {
-		const bool inside = host_self.inside;
-
-		action = (struct sigaction){.sa_handler = SIG_DFL};
-		host_self.inside = true; /* the real one */
-		sigaction(number, &action, NULL);
-		host_self.inside = inside;
-		if (info->si_code <= 0) {
-			raise(number);
-		} /* else the access is tried again, and ends the program */
-	}
-}
-
-static void fault(int number, siginfo_t *info, void *context)
-{
-	const int before = errno;
-	const bool ours = number == SIGBUS ? info->si_code > 0 && host_page_missing(info->si_addr) :
-					     info->si_code == SEGV_ACCERR && host_page_fault(info->si_addr);
-
-	if (!ours) {
-		note_stray((uintptr_t)info->si_addr);
-		pass_on(number, info, context);
-	}
-	errno = before;
-}
-
-void host_catch_faults(void)
-{
-	const struct sigaction action = {
-		.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-	sigset_t faults;
-
-	host_self.inside = true;
-	sigaction(SIGSEGV, &action, &host_program_action[0]);
-	sigaction(SIGBUS, &action, &host_program_action[1]);
-	host_self.inside = false;
-	sigemptyset(&faults);
-	sigaddset(&faults, SIGSEGV);
-	sigaddset(&faults, SIGBUS);
-	sigprocmask(SIG_UNBLOCK, &faults, NULL);
-}
-
 /* ---- Events -------------------------------------------------------------------------------------------------------------------------- */
-
-/* The lines of a range, in the mapping. */
-static void lines_of(
-	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
-{
-	const size_t at = (uintptr_t)address - m->start;
-	const size_t end = at + n < m->length ? at + n : m->length;
-
-	*ret_from = at & ~(size_t)(HOST_LINE - 1);
-	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
-}
 
 /* Lines of the range that were not stored to since they were last flushed; now they are flushed. */
 static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to)
@@ -524,44 +346,11 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 	return idle;
 }
 
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
-	uint32_t thread, uint32_t site)
-{
-	struct host_event *const e = (struct host_event *)room(sizeof *e + 8);
-
-	if (e != NULL) {
-		*e = (struct host_event){.kind = HOST_STORE,
-			.file = (uint16_t)m->file,
-			.thread = thread,
-			.site = site,
-			.bytes = (uint32_t)n,
-			.off = m->off + at,
-			.call = my.call};
-		memset(e + 1, 0, 8);
-		memcpy(e + 1, data, n);
-		publish(sizeof *e + 8);
-	}
-	memcpy(m->shadow + at, data, n);
-	m->lines[at / HOST_LINE] = 1;
-	m->page[at / HOST_PAGE].idle = 0;
-	host_self.stats->bytes_changed += n;
-}
-
-void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site)
-{
-	size_t from, to;
-
-	if (m->file >= 0) {
-		lines_of(m, (void *)(m->start + at), n, &from, &to);
-		event(HOST_FLUSH, m->file, m->off + from, to - from, site);
-	}
-}
-
 void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site)
 {
 	size_t from, to;
 
-	lines_of(m, (void *)(m->start + at), n, &from, &to);
+	host_lines_of(m, (void *)(m->start + at), n, &from, &to);
 	compare(m, from, to, HOST_CHANGE, site);
 	memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE);
 }
@@ -578,7 +367,7 @@ void host_record_change(
 		if (host_control->instrumented) {
 			host_stored(m, address, n, site);
 		}
-		lines_of(m, address, n, &from, &to);
+		host_lines_of(m, address, n, &from, &to);
 		compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1,
 			(to - from) / HOST_LINE); /* stored to, if not changed */
@@ -598,7 +387,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	if (how != HOST_FLUSH_STREAMED) {
 		host_settle();
 	}
-	lines_of(m, address, n, &from, &to);
+	host_lines_of(m, address, n, &from, &to);
 	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) &&
 		compare(m, from, to, HOST_CHANGE, site)) {
 		stay_hot(m, from, to);
@@ -614,8 +403,8 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 		host_control->site[site - 1].idle_flushes += idle == (to - from) / HOST_LINE;
 	}
 	if (how != HOST_FLUSH_STREAMED) {
-		event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file, m->off + from,
-			to - from, site);
+		host_event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file,
+			m->off + from, to - from, site);
 	}
 }
 
@@ -629,13 +418,13 @@ void host_record_fence(const struct host_caller *caller)
 	}
 	host_settle();
 	compare_hot(0, UINTPTR_MAX, site);
-	event(HOST_FENCE, 0, 0, 0, site);
+	host_event(HOST_FENCE, 0, 0, 0, site);
 }
 
 void host_record_rest(const struct host_mapping *m)
 {
 	host_thread();
-	my.call = ++host_control->events;
+	host_next_call();
 	host_settle();
 	compare_hot(m->start, m->start + m->length, 0);
 }
@@ -645,6 +434,6 @@ void host_record_written(const struct host_mapping *m, size_t n)
 	const bool quiet = host_control->file[m->file].mappings == 0;
 
 	host_thread();
-	my.call = ++host_control->events;
+	host_next_call();
 	compare(m, 0, (n + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
 }

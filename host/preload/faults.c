@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), an access behind the end of a file becomes one of
+ * memory, and every other fault is the program's.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+enum { GONE_MAX = 8 };
+
+/* Mappings that are gone, the last few. */
+static struct gone {
+	uintptr_t start, end;
+	int file;
+} gone[GONE_MAX];
+static unsigned gone_next;
+
+static bool is_within(uintptr_t at, const void *start, size_t n)
+{
+	return start != NULL && at - (uintptr_t)start < n;
+}
+
+/*
+ * An access to a page of ours that its file does not have; false: not ours.
+ *
+ * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the session's
+ * folder is full: then the record ends. Either way the page becomes one of memory, as the program must not die of it.
+ */
+static bool page_missing(void *address)
+{
+	const uintptr_t at = (uintptr_t)address, page = at & ~(uintptr_t)(HOST_PAGE - 1);
+	bool file = false, own = false;
+
+	for (unsigned i = 0; host_self.inside && i < HOST_MAPPINGS_MAX && !file && !own; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		file = is_within(at, m->alias, m->length);
+		own = is_within(at, m->shadow, m->length) || is_within(at, m->lines, m->length / HOST_LINE);
+	}
+	if (!file && !own) {
+		return false;
+	}
+	host_gap(file ? HOST_GAP_TRUNCATED : HOST_GAP_SPOOL_FULL);
+	host_control->record &= file;
+	return syscall(SYS_mmap, page, HOST_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)page;
+}
+
+void host_note_gone(const struct host_mapping *m)
+{
+	gone[gone_next++ % GONE_MAX] = (struct gone){m->start, m->start + m->length, m->file};
+}
+
+/* The last words of a program that goes on using what it has unmapped. */
+static void note_stray(uintptr_t address)
+{
+	for (unsigned i = 0; i < GONE_MAX; i++) {
+		const struct gone *const g = &gone[i];
+
+		if (address - g->start < g->end - g->start) {
+			snprintf(host_control->stray, sizeof host_control->stray,
+				"the program touched %s, offset %llu of the mapping, after it had unmapped it",
+				g->file >= 0 ? host_control->file[g->file].path : "a file",
+				(unsigned long long)(address - g->start));
+			return;
+		}
+	}
+}
+
+/* As if this handler were not there. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	struct sigaction *const own = &host_program_action[number == SIGBUS], action = *own;
+
+	if (action.sa_flags & SA_RESETHAND) {
+		*own = (struct sigaction){.sa_handler = SIG_DFL};
+	}
+	if (action.sa_handler == SIG_IGN && info->si_code <= 0) {
+		return; /* somebody sent it; a fault cannot be ignored */
+	}
+	if (action.sa_flags & SA_SIGINFO) {
+		action.sa_sigaction(number, info, context);
+	} else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+		action.sa_handler(number);
+	} else {
+		const bool inside = host_self.inside;
+
+		action = (struct sigaction){.sa_handler = SIG_DFL};
+		host_self.inside = true; /* the real one */
+		sigaction(number, &action, NULL);
+		host_self.inside = inside;
+		if (info->si_code <= 0) {
+			raise(number);
+		} /* else the access is tried again, and ends the program */
+	}
+}
+
+static void fault(int number, siginfo_t *info, void *context)
+{
+	const int before = errno;
+	const bool ours = number == SIGBUS ? info->si_code > 0 && page_missing(info->si_addr) :
+					     info->si_code == SEGV_ACCERR && host_page_fault(info->si_addr);
+
+	if (!ours) {
+		note_stray((uintptr_t)info->si_addr);
+		pass_on(number, info, context);
+	}
+	errno = before;
+}
+
+void host_catch_faults(void)
+{
+	const struct sigaction action = {
+		.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	sigset_t faults;
+
+	host_self.inside = true;
+	sigaction(SIGSEGV, &action, &host_program_action[0]);
+	sigaction(SIGBUS, &action, &host_program_action[1]);
+	host_self.inside = false;
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	sigprocmask(SIG_UNBLOCK, &faults, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores of programs that nvwave-cc has built, one by one, in program order.
+ *
+ * Their hooks come before the stores, so what is stored is not known yet. A store is *pending* until its thread comes to
+ * its next hook: then it has happened for certain, and what differs from the shadow by then in just those bytes is what it
+ * stored. At every event of any thread all pending stores are looked at, in the order of their hooks, and those that have
+ * happened are recorded. That keeps causality: who depends on a store has seen it before its own hook comes, so the store is
+ * recorded before anything that depends on it.
+ *
+ * A store that streams past the caches is flushed as well, once it has happened for certain.
+ *
+ * Guarantees
+ *   (1) Stores of one thread are recorded in program order, each with its bytes alone, at most one word a record.
+ *   (2) What recompiled code did not store to a line is recorded before the next such store to that line.
+ *   (3) What is missed here (a store in a signal handler that came between another's hook and the store; more threads
+ *       than there is room for) is found by comparing, like the stores of code that was not recompiled.
+ */
+#include <string.h>
+
+#include "preload.h"
+
+enum { PENDING_MAX = 64 };
+
+/* In the order of their hooks, one a thread; under the lock. */
+static struct host_pending pending[PENDING_MAX];
+static unsigned pending_count;
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The bytes of a store in one word, if they changed. content: of the word, read at once. */
+static bool settle_word(
+	const struct host_pending *p, const struct host_mapping *m, size_t word, uint64_t content)
+{
+	const size_t begin = p->address - m->start;
+	const size_t from = begin > word ? begin : word, to = least(begin + p->n, word + 8);
+	const uint8_t *const data = (const uint8_t *)&content + (from - word);
+
+	if (memcmp(data, m->shadow + from, to - from) == 0) {
+		return false;
+	}
+	host_record_bytes(m, from, data, to - from, p->thread, p->site);
+	return true;
+}
+
+/* What has happened of a store; line: its mapping's content from an offset on, NULL: as it is now. */
+static bool settle(const struct host_pending *p, const struct host_mapping *m, size_t from, size_t to,
+	const uint64_t *line)
+{
+	bool changed = false;
+
+	for (size_t word = from & ~(size_t)7; word < to; word += 8) {
+		const uint64_t content = line ? line[(word - (from & ~(size_t)(HOST_LINE - 1))) / 8] :
+						*(const volatile uint64_t *)(m->alias + word);
+
+		changed |= settle_word(p, m, word, content);
+	}
+	return changed;
+}
+
+bool host_settle_store(const struct host_pending *p)
+{
+	const struct host_mapping *const m = host_find((void *)p->address);
+
+	if (m == NULL || m->file < 0) {
+		return false;
+	}
+	const size_t at = p->address - m->start, n = least(p->n, m->length - at);
+
+	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
+}
+
+void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
+{
+	const struct host_pending p = {.address = (uintptr_t)address,
+		.n = least(n, m->start + m->length - (uintptr_t)address),
+		.thread = host_self.number,
+		.site = site};
+
+	host_settle_store(&p);
+}
+
+static void flush_stream(const struct host_pending *p)
+{
+	const struct host_mapping *const m = p->streams ? host_find((void *)p->address) : NULL;
+
+	if (m != NULL) {
+		host_record_streamed(m, p->address - m->start, p->n, p->site);
+	}
+}
+
+void host_settle(void)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < pending_count; i++) {
+		const struct host_pending p = pending[i];
+		const bool own = p.thread == host_self.number, changed = host_settle_store(&p);
+
+		if (own) {
+			flush_stream(&p);
+		} else if (!changed || p.n > 8 || p.streams) {
+			pending[kept++] = p;
+		}
+	}
+	pending_count = kept;
+}
+
+void host_settle_last(void)
+{
+	if (host_recording && host_control->instrumented && !host_self.inside && host_enter()) {
+		host_thread();
+		host_settle();
+		host_leave();
+	}
+}
+
+void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8])
+{
+	for (unsigned i = 0; i < pending_count; i++) {
+		const struct host_pending *const p = &pending[i];
+		const size_t begin = p->address - m->start; /* wraps, then it is far away */
+
+		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
+			settle(p, m, begin > at ? begin : at, least(begin + p->n, at + HOST_LINE), line);
+		}
+	}
+}
+
+void host_forget_stores(uintptr_t start, uintptr_t end)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < pending_count; i++) {
+		if (pending[i].address - start >= end - start) {
+			pending[kept++] = pending[i];
+		}
+	}
+	pending_count = kept;
+}
+
+/* A later store to the same bytes is where a change belongs; the oldest goes if there are too many. */
+void host_pend(const struct host_pending *p)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = pending_count == PENDING_MAX; i < pending_count; i++) {
+		if (pending[i].streams || pending[i].address < p->address ||
+			pending[i].address + pending[i].n > p->address + p->n) {
+			pending[kept++] = pending[i];
+		}
+	}
+	pending_count = kept;
+	if (kept < PENDING_MAX) {
+		pending[pending_count++] = *p;
+	}
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The session's state in a program: the shared block, this thread's number, the lock, files of the folder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+struct host_control *host_control;
+bool host_recording;
+HOST_TLS struct host_self host_self;
+static struct host_thread uncounted; /* for threads beyond the last */
+char host_folder[256];
+
+void host_meet_thread(void)
+{
+	const uint32_t number = __atomic_add_fetch(&host_control->threads, 1, __ATOMIC_RELAXED);
+
+	host_self.number = number;
+	host_self.stats = number <= HOST_THREADS_MAX ? &host_control->thread[number - 1] : &uncounted;
+}
+
+/* ---- The lock ------------------------------------------------------------------------------------------------------ */
+
+void host_lock(void)
+{
+	if (pthread_mutex_lock(&host_control->lock) == EOWNERDEAD) {
+		pthread_mutex_consistent(&host_control->lock);
+	}
+}
+
+void host_unlock(void)
+{
+	pthread_mutex_unlock(&host_control->lock);
+}
+
+void host_gap(enum host_gap gap)
+{
+	__atomic_add_fetch(&host_control->gap[gap], 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Files of the folder ------------------------------------------------------------------------------------- */
+
+int host_open(const char *name, int number, int flags)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, number < 0 ? "%s/%s" : "%s/%s-%d", host_folder, name, number);
+	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+int host_grow(int fd, uint64_t off, uint64_t n, bool hole)
+{
+	const struct timespec now = {0};
+	sigset_t limit, before;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &limit, &before);
+	const int error = hole ? ftruncate(fd, (off_t)(off + n)) : posix_fallocate(fd, (off_t)off, (off_t)n);
+
+	if (error && !sigismember(&before, SIGXFSZ)) {
+		sigtimedwait(&limit, NULL, &now); /* ours */
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where files are mapped. Lookups take no lock: an entry is valid while its length is not 0, which is set last and cleared
+ * first. mappings.c changes the table.
+ */
+#include "preload.h"
+
+struct host_mapping host_mapping[HOST_MAPPINGS_MAX];
+uintptr_t host_lowest, host_highest;
+
+struct host_mapping *host_find_slowly(uintptr_t at)
+{
+	static HOST_TLS unsigned last;
+
+	if (at - host_mapping[last].start < host_mapping[last].length) {
+		return &host_mapping[last];
+	}
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		if (at - host_mapping[i].start < host_mapping[i].length) {
+			last = i;
+			return &host_mapping[i];
+		}
+	}
+	return NULL;
+}
