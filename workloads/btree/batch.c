@@ -42,7 +42,7 @@ void btree_update_kernel(const void *args)
 	} else {
 		a->plan->absent++;
 	}
-	STEP(a->plan->replaced, persist_change, a);
+	STEP(a->replaced, persist_change, a);
 	nvw_ack(nvw_load(&a->ops[k]));
 }
 
@@ -83,7 +83,7 @@ void btree_delete_kernel(const void *args)
 	btree_serve_note(a->plan, &a->host_ops[k], end - k, leaf);
 	a->plan->writes[0]++;
 	nvw_store(&node->order, order);
-	STEP(a->plan->replaced, persist_change, a);
+	STEP(a->replaced, persist_change, a);
 	for (uint64_t i = k; i < end; i++) {
 		nvw_ack(nvw_load(&a->ops[i]));
 	}

@@ -69,6 +69,17 @@ int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	return r ? r : report_levels(p, d);
 }
 
+static void dispose(void *plan)
+{
+	struct btree_plan *const p = plan;
+
+	if (p) {
+		btree_end_run(p);
+		btree_serve_dispose(p);
+		btree_free_plan(p);
+	}
+}
+
 static const struct nvw_serving serving = {
 	.keys = btree_serve_keys,
 	.begin = btree_serve_begin,
@@ -92,7 +103,7 @@ const struct nvw_workload nvw_workload_btree = {
 		"count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete; "
 		"order=14 count=600 preload=300 batch=200 group-size=64",
 	.prepare = btree_prepare,
-	.dispose = btree_dispose,
+	.dispose = dispose,
 	.pool = btree_pool,
 	.setup = btree_setup,
 	.run = btree_run,

@@ -663,7 +663,7 @@ void btree_insert_kernel(const void *args)
 	const struct btree_args *const a = args;
 	const struct btree_range *const range = &a->ranges[nvw_group_id()];
 	struct btree_item it = {.a = a,
-		.replaced = a->plan->replaced,
+		.replaced = a->replaced,
 		.begin = nvw_load(&range->begin),
 		.end = nvw_load(&range->end),
 		.scope = a->own_levels ? NVW_WORKGROUP : NVW_KERNEL};

@@ -13,14 +13,16 @@ struct btree_range {
 	uint64_t begin, end;
 };
 
+struct btree_steps;
+
 /*
  * Keys ascend and are distinct. All arrays are in DRAM; those over keys have n elements. Position k stands
  * for the node that the run of keys beginning at k leads to, on whatever level the kernel is.
  */
 struct btree_args {
 	const struct nvw_pmem *pmem;
-	struct btree_plan
-		*plan; /* host memory: the replaced steps, and figures, which cost no simulated time */
+	struct btree_plan *plan;            /* host memory: figures, which cost no simulated time */
+	const struct btree_steps *replaced; /* by a seeded bug (steps.h) */
 	bool persist, undo;
 	uint64_t n;
 	const uint64_t *keys, *values, *ops;

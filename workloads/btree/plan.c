@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/keys.h"
-#include "steps.h"
 
 int btree_compare_u64(const void *a, const void *b)
 {
@@ -160,28 +159,22 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	if (!p) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 	}
-	p->replaced = btree_replaced(mutation);
+	p->mutation = mutation;
 	error = prepare(options, seed, p);
 	if (error) {
-		btree_dispose(p);
+		btree_free_plan(p);
 		return error;
 	}
 	*ret_plan = p;
 	return 0;
 }
 
-void btree_dispose(void *plan)
+void btree_free_plan(struct btree_plan *p)
 {
-	struct btree_plan *const p = plan;
-
-	if (p) {
-		btree_end_run(p);
-		btree_serve_dispose(p);
-		free(p->loaded);
-		free(p->keys);
-		free(p->by_key);
-		free(p);
-	}
+	free(p->loaded);
+	free(p->keys);
+	free(p->by_key);
+	free(p);
 }
 
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params)

@@ -11,15 +11,13 @@
 enum btree_op { BTREE_INSERT, BTREE_UPDATE, BTREE_DELETE, BTREE_LOOKUP, BTREE_SCAN };
 enum btree_scope { BTREE_KERNEL, BTREE_WORKGROUP };
 
-struct btree_steps;
-
 struct btree_plan {
 	uint64_t preload, count, batch, scan_length;
 	unsigned group_size, slots; /* work-items a work-group; keys a node */
 	enum btree_op op;
 	enum btree_scope scope;
 	bool persist, undo;
-	const struct btree_steps *replaced; /* by a seeded bug (steps.h) */
+	int mutation; /* index of the seeded bug, -1 for none */
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
@@ -56,6 +54,9 @@ extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 /* How many nodes n new keys can make at most in a tree of so many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);
 
+/* Frees a plan whose run has ended and whose host readers are gone. */
+void btree_free_plan(struct btree_plan *plan);
+
 /* Frees plan->run. */
 void btree_end_run(struct btree_plan *plan);
 
@@ -75,7 +76,6 @@ int btree_serve_judge(
 	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-void btree_dispose(void *plan);
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params);
 int btree_setup(void *plan, struct nvw_machine *machine);
 int btree_run(void *plan, struct nvw_machine *machine);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
+#include "steps.h"
 
 /* A run: device arrays that last for all batches, and the batch at hand. */
 struct btree_run {
@@ -295,6 +295,7 @@ static int device_arrays(struct btree_run *r)
 	}
 	a->pmem = &r->pmem;
 	a->plan = r->p;
+	a->replaced = btree_replaced(r->p->mutation);
 	a->slots = r->p->slots;
 	a->persist = r->p->persist;
 	a->undo = r->p->persist && r->p->undo;
