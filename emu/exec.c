@@ -383,14 +383,35 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 	return lanes_like(wf, posted, leader);
 }
 
+/* Whether the lanes only issue a load, which they use later. */
+static bool is_only_issued(const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
+
+	return (r->op & 0xff) == NVW__LOAD && r->compare;
+}
+
+static void tell_when_done(struct emu_wavefront *wf, uint64_t lanes, emu_time done)
+{
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		wf->requests[__builtin_ctzll(rest)].compare = done;
+	}
+}
+
 static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
+	const bool only_issued = is_only_issued(wf, lanes);
 	const emu_time start = emu_reserve(&emu_cu_of(wf)->issue_free, t, m->config.issue);
 	const emu_time done = emu_later(emu_access(m, wf, lanes, start), start + m->config.issue);
 
 	wf->runnable |= lanes;
+	if (only_issued) {
+		tell_when_done(wf, lanes, wf->queued ? 0 : done);
+	}
 	if (wf->queued) {
 		wf->served = done;
+	} else if (only_issued) {
+		persist_wake(m, wf, start + m->config.issue);
 	} else {
 		persist_wake(m, wf, done);
 	}
@@ -405,6 +426,19 @@ static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t);
+}
+
+/* The wavefront goes on when the last of its lanes' loads is done. */
+static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	emu_time ready = t;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		ready = emu_later(ready, wf->requests[__builtin_ctzll(rest)].value);
+	}
+	m->stats.use_ps += ready - t;
+	wf->runnable |= lanes;
+	emu_wake(m, wf, ready);
 }
 
 static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
@@ -473,6 +507,8 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		issue_return(m, wf, lanes, t);
 	} else if (kind == NVW__ACK) {
 		issue_ack(m, wf, lanes, t);
+	} else if (kind == NVW__USE) {
+		issue_use(m, wf, lanes, t);
 	} else {
 		issue_barrier(m, wf, lanes, t);
 	}

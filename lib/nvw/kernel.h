@@ -108,6 +108,39 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
 		nvw__u.nvw__v;                                                                            \
 	})
 
+/*
+ * A load that is issued now and used later: the work-item goes on at once, and waits where it uses the value, if the load
+ * is still under way then.
+ *
+ *	const struct nvw_issued a = nvw_load_issue(x), b = nvw_load_issue(y);
+ *
+ *	nvw_store(z, nvw_load_use(a, uint64_t) + nvw_load_use(b, uint64_t));
+ *
+ * The value is the one that nvw_load() would have returned at the issue; type is that of the object. A value may be used
+ * more than once, or never. There is no bound on loads under way.
+ */
+struct nvw_issued {
+	uint64_t nvw__raw, nvw__ready;
+};
+
+#define nvw_load_issue(p)                                                \
+	({                                                               \
+		NVW__SITE(nvw__site);                                    \
+		nvw__issued(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p)); \
+	})
+
+#define nvw_load_use(issued, type)                                                  \
+	({                                                                          \
+		NVW__SITE(nvw__site);                                               \
+		const struct nvw_issued nvw__i = (issued);                          \
+		union {                                                             \
+			type nvw__v;                                                \
+			uint64_t nvw__raw;                                          \
+		} nvw__u = {.nvw__raw = nvw__i.nvw__raw};                           \
+		(void)nvw__op(&nvw__site, NVW__OP_USE, NULL, nvw__i.nvw__ready, 0); \
+		nvw__u.nvw__v;                                                      \
+	})
+
 #define nvw_store(p, v)                                                                        \
 	({                                                                                     \
 		NVW__SITE(nvw__site);                                                          \
@@ -203,6 +236,7 @@ struct nvw_site {
 	X(BARRIER, "barrier")                          \
 	X(P_BARRIER, "persist barrier")                \
 	X(ACK, "acknowledgement")                      \
+	X(USE, "use of a load")                        \
 	X(RETURN, "return")
 
 enum nvw__kind {
@@ -216,7 +250,8 @@ enum nvw__kind {
 struct nvw__request {
 	uint64_t address; /* the kernel's pointer */
 	uint64_t value;   /* operand; result when the work-item resumes */
-	uint64_t compare; /* compare-exchange: the expected value */
+	uint64_t
+		compare; /* compare-exchange: the expected value; of a load: 1 if it is only issued, then when it is done */
 	const struct nvw_site *site;
 	uint32_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
 };
@@ -232,6 +267,7 @@ void nvw__issue(void);                 /* hands nvw__self to the machine; return
 #define NVW__OP_BARRIER   ((uint32_t)NVW__BARRIER)
 #define NVW__OP_P_BARRIER ((uint32_t)NVW__P_BARRIER)
 #define NVW__OP_ACK       ((uint32_t)NVW__ACK)
+#define NVW__OP_USE       ((uint32_t)NVW__USE)
 
 #define NVW__SITE(name) static const struct nvw_site name = {__FILE__, __func__, __LINE__}
 
@@ -269,6 +305,15 @@ static inline uint64_t nvw__op(const struct nvw_site *site, uint32_t op, const v
 	r->op = op;
 	nvw__issue();
 	return r->value;
+}
+
+static inline struct nvw_issued nvw__issued(
+	const struct nvw_site *site, uint32_t op, const volatile void *address)
+{
+	const struct nvw__request *const r = nvw__self;
+	const uint64_t value = nvw__op(site, op, address, 0, 1);
+
+	return (struct nvw_issued){value, r->compare};
 }
 
 #endif

@@ -323,6 +323,79 @@ static void a_store_leaves_no_copy_elsewhere(void **state)
 	assert_int_equal(invalidated, 0);
 }
 
+/* ---- Loads that are issued and used later ------------------------------------------------- */
+
+enum { LINES = 8 };
+
+struct loads {
+	const uint64_t *a;
+	uint64_t *sums;
+	bool issued;
+};
+
+static void add_up(const void *args)
+{
+	const struct loads *const l = args;
+	struct nvw_issued values[LINES];
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LINES; i++) {
+		if (l->issued) {
+			values[i] = nvw_load_issue(&l->a[8 * i]);
+		} else {
+			sum += nvw_load(&l->a[8 * i]);
+		}
+	}
+	for (unsigned i = 0; i < LINES && l->issued; i++) {
+		sum += nvw_load_use(values[i], uint64_t) + nvw_load_use(values[i], uint8_t);
+	}
+	nvw_store(&l->sums[nvw_global_id()], sum);
+}
+
+static struct emu_stats added_up(const char *protocol, bool issued)
+{
+	char setting[32];
+	const char *const settings[] = {setting, NULL};
+	uint64_t values[8 * LINES] = {0};
+	struct emu_stats stats;
+	struct loads l;
+	struct rig rig;
+	uint64_t *a;
+
+	for (unsigned i = 0; i < LINES; i++) {
+		values[8 * i] = UINT64_C(0x100) << i;
+	}
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	a = nvw_alloc(rig.machine, sizeof values);
+	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
+	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
+	nvw_begin_measurement(rig.machine);
+	rig_ok(nvw_launch(rig.machine, "add_up", add_up, &l, 64, 64));
+	for (unsigned i = 0; i < 64; i++) {
+		assert_int_equal(rig_visible(&rig, &l.sums[i]), 0xff00);
+	}
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		const struct emu_stats blocking = added_up(coh_protocols[i]->name, false),
+				       issued = added_up(coh_protocols[i]->name, true);
+
+		assert_int_equal(blocking.use_ps, 0);
+		assert_true(issued.use_ps > 0);
+		assert_int_equal(issued.loads, blocking.loads);
+		assert_int_equal(issued.net_messages, blocking.net_messages);
+		assert_true(issued.sim_time_ps < blocking.sim_time_ps);
+		/* It waits for the slowest at least. */
+		assert_true(issued.use_ps > blocking.load_ps / LINES / 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +406,7 @@ int main(void)
 		cmocka_unit_test(an_action_that_waits_where_no_instruction_is_ends_the_run),
 		cmocka_unit_test(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner),
 		cmocka_unit_test(a_store_leaves_no_copy_elsewhere),
+		cmocka_unit_test(loads_under_way_overlap_and_are_waited_for_where_they_are_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
