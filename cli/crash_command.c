@@ -165,13 +165,11 @@ static int test(struct crash_run *r)
 
 static bool is_consistent(const struct crash_run *r)
 {
-	const struct ct_matrix *const x = &r->matrix;
-
-	const struct ct_verdict *const all[] = {&x->strict, &x->epoch, &x->buffered, &x->eadr};
+	const struct ct_verdict *const under = r->matrix.under;
 	bool consistent = r->request->matrix || r->result.consistent;
 
-	for (unsigned i = 0; i < 4 && r->request->matrix; i++) {
-		consistent = consistent && (!all[i]->known || all[i]->consistent);
+	for (enum ct_model i = 0; i < CT_MODEL_COUNT && r->request->matrix; i++) {
+		consistent = consistent && (!under[i].known || under[i].consistent);
 	}
 	return consistent;
 }

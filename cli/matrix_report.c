@@ -24,29 +24,61 @@ static const char *word(const struct ct_verdict *v)
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
+static bool is_of_caches(enum ct_model model)
+{
+	return ct_model_info(model)->axioms & CT_A(AT_ONCE);
+}
+
+/* The model of domain eadr, whatever the machine's. */
+static enum ct_model of_caches(void)
+{
+	enum ct_model model = 0;
+
+	while (!is_of_caches(model)) {
+		model++;
+	}
+	return model;
+}
+
 static void print_models(const struct ct_matrix *x, FILE *to)
 {
-	const struct {
-		const char *name;
-		const struct ct_verdict *verdict;
-	} rows[] = {{"strict", &x->strict}, {"epoch", &x->epoch}, {"buffered-epoch", &x->buffered}};
+	const struct ct_verdict *const eadr = &x->under[of_caches()];
 
 	fprintf(to, "\n%-16s %-14s %-14s %-14s\n", "model", "device", "adr", "eadr");
-	for (unsigned i = 0; i < 3; i++) {
-		fprintf(to, "%-16s %-14s %-14s %-14s\n", rows[i].name, word(rows[i].verdict),
-			word(rows[i].verdict), word(&x->eadr));
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		if (ct_model_info(m)->of_runs && !is_of_caches(m)) {
+			fprintf(to, "%-16s %-14s %-14s %-14s\n", ct_model_info(m)->name, word(&x->under[m]),
+				word(&x->under[m]), word(eadr));
+		}
 	}
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
 		to);
-	for (unsigned i = 0; i < 3; i++) {
-		if (rows[i].verdict->known && !rows[i].verdict->consistent) {
-			fprintf(to, "%s: %s (%llu of %llu states)\n", rows[i].name, rows[i].verdict->text,
-				(ull)rows[i].verdict->states_failing, (ull)rows[i].verdict->states_distinct);
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		const struct ct_verdict *const v = &x->under[m];
+
+		if (v->known && !v->consistent && !is_of_caches(m)) {
+			fprintf(to, "%s: %s (%llu of %llu states)\n", ct_model_info(m)->name, v->text,
+				(ull)v->states_failing, (ull)v->states_distinct);
 		}
 	}
-	if (x->eadr.known && !x->eadr.consistent) {
-		fprintf(to, "eadr: %s\n", x->eadr.text);
+	if (eadr->known && !eadr->consistent) {
+		fprintf(to, "eadr: %s\n", eadr->text);
 	}
+}
+
+/* The first model under which a barrier that is narrower by one step fails; *ret_others are models under which it does
+ * not. */
+static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
+{
+	enum ct_model model = 0;
+
+	*ret_others = false;
+	while (model + 1 < CT_MODEL_COUNT &&
+		(!ct_model_info(model)->narrows || b->narrower[0][model].consistent)) {
+		*ret_others = *ret_others || ct_model_info(model)->narrows;
+		model++;
+	}
+	return model;
 }
 
 static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, FILE *to)
@@ -56,10 +88,14 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 		return;
 	}
 	if (b->spare == 0) {
-		const struct ct_verdict *const v = &b->narrower[0][b->narrower[0][0].consistent];
+		bool others;
+		const enum ct_model model = first_failing(b, &others);
 
-		fprintf(to, "needed: with %s scope %s%s\n", scope_name(b, 1), v->text,
-			b->narrower[0][0].consistent ? " (only buffered-epoch)" : "");
+		fprintf(to, "needed: with %s scope %s", scope_name(b, 1), b->narrower[0][model].text);
+		if (others) {
+			fprintf(to, " (only %s)", ct_model_info(model)->name);
+		}
+		fputc('\n', to);
 		return;
 	}
 	if (b->spare == (unsigned)b->scope + 1) {
@@ -124,15 +160,33 @@ static json_t *barrier_json(const struct ct_barrier *b)
 	json_t *const steps = json_array();
 
 	for (unsigned by = 1; by <= b->tried; by++) {
-		json_array_append_new(steps, json_pack("{s:s, s:o, s:o}", "scope", scope_name(b, by), "epoch",
-						     verdict_json(&b->narrower[by - 1][0]), "buffered-epoch",
-						     verdict_json(&b->narrower[by - 1][1])));
+		json_t *const step = json_pack("{s:s}", "scope", scope_name(b, by));
+
+		for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+			if (ct_model_info(m)->narrows) {
+				json_object_set_new(
+					step, ct_model_info(m)->name, verdict_json(&b->narrower[by - 1][m]));
+			}
+		}
+		json_array_append_new(steps, step);
 	}
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:f, s:o, s:s, s:o, s:s}", "file", b->file, "line",
 		(int)b->line, "function", b->function, "scope", scope_name(b, 0), "met", (json_int_t)b->met,
 		"stall_ns", (double)b->stall_ps / 1000, "narrower", steps, "could_be",
 		scope_name(b, b->spare), "saves_ns",
 		b->measured ? json_real((double)b->saved_ps / 1000) : json_null(), "trouble", b->trouble);
+}
+
+static json_t *models_json(const struct ct_matrix *x)
+{
+	json_t *const models = json_object();
+
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		if (ct_model_info(m)->of_runs) {
+			json_object_set_new(models, ct_model_info(m)->name, verdict_json(&x->under[m]));
+		}
+	}
+	return models;
 }
 
 int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
@@ -143,15 +197,12 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 	for (unsigned i = 0; i < x->count; i++) {
 		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
 	}
-	json_t *const o = json_pack(
-		"{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:{s:o, s:o, s:o, s:o}, s:b, s:o, s:O*}",
+	json_t *const o = json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:o, s:b, s:o, s:O*}",
 		"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000,
 		"stores", (json_int_t)x->stores, "barriers_met", (json_int_t)x->barriers_met, "acknowledged",
-		(json_int_t)x->acks, "models", "strict", verdict_json(&x->strict), "epoch",
-		verdict_json(&x->epoch), "buffered-epoch", verdict_json(&x->buffered), "eadr",
-		verdict_json(&x->eadr), "interrupted", x->interrupted, "barriers", barriers, "made_by",
-		h->made_by);
+		(json_int_t)x->acks, "models", models_json(x), "interrupted", x->interrupted, "barriers",
+		barriers, "made_by", h->made_by);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");

@@ -402,11 +402,11 @@ struct ct_barrier {
 	uint32_t line;
 	enum nvw_group scope;   /* the widest that it had */
 	uint64_t met, stall_ps; /* how often; from arrival to completion, summed up */
-	/* With a scope narrower by 1, 2, 3 steps, under epoch and under buffered epoch persistency; so many steps
+	/* With a scope narrower by 1, 2, 3 steps, under the models whose barriers have scopes (narrows); so many steps
 	 * were tried as the scope has, until one failed. */
-	struct ct_verdict narrower[CT_STEPS][2];
+	struct ct_verdict narrower[CT_STEPS][CT_MODEL_COUNT];
 	unsigned tried;
-	unsigned spare; /* so many steps fail under neither */
+	unsigned spare; /* so many steps fail under none */
 	/* A run of the machine with the barrier narrower by spare steps. */
 	bool measured;
 	int64_t saved_ps;
@@ -416,8 +416,9 @@ struct ct_barrier {
 struct ct_matrix {
 	uint64_t sim_time_ps, stores, barriers_met, acks;
 	double host_seconds;
-	struct ct_verdict strict, epoch, buffered, eadr; /* strict to buffered: with device and adr domain */
-	bool interrupted;                                /* told to stop: not all verdicts are known */
+	struct ct_verdict
+		under[CT_MODEL_COUNT]; /* the models of runs; all but eadr: with device and adr domain */
+	bool interrupted;              /* told to stop: not all verdicts are known */
 	unsigned count, unlisted;
 	struct ct_barrier barrier[CT_BARRIERS_MAX];
 };

@@ -207,18 +207,14 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 
 static int judge_models(struct matrix *x)
 {
-	struct ct_matrix *const r = x->result;
-	const struct {
-		enum ct_model model;
-		struct ct_verdict *verdict;
-	} all[] = {{CT_MODEL_STRICT, &r->strict}, {CT_MODEL_EPOCH, &r->epoch},
-		{CT_MODEL_BUFFERED, &r->buffered}, {CT_MODEL_EADR, &r->eadr}};
 	int error = 0;
 
-	for (unsigned i = 0; i < sizeof all / sizeof all[0] && !error; i++) {
-		const struct ct_rules rules = {.model = all[i].model, .unit_bytes = x->options.atomicity};
+	for (enum ct_model model = 0; model < CT_MODEL_COUNT && !error; model++) {
+		const struct ct_rules rules = {.model = model, .unit_bytes = x->options.atomicity};
 
-		error = judge(x, &rules, all[i].verdict);
+		if (ct_model_info(model)->of_runs) {
+			error = judge(x, &rules, &x->result->under[model]);
+		}
 	}
 	return error;
 }
@@ -249,21 +245,22 @@ static int measure(const struct matrix *x, struct ct_barrier *b)
 
 static int judge_barrier(struct matrix *x, struct ct_barrier *b)
 {
-	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 	int error = 0;
 
 	for (unsigned by = 1; by <= (unsigned)b->scope + 1 && b->spare + 1 == by && !error; by++) {
 		bool whole = true;
 
-		for (unsigned m = 0; m < 2 && !error; m++) {
-			const struct ct_rules rules = {.model = models[m],
+		for (enum ct_model m = 0; m < CT_MODEL_COUNT && !error; m++) {
+			const struct ct_rules rules = {.model = m,
 				.unit_bytes = x->options.atomicity,
 				.narrow_file = b->file,
 				.narrow_line = b->line,
 				.narrow_by = by};
 
-			error = judge(x, &rules, &b->narrower[by - 1][m]);
-			whole = whole && b->narrower[by - 1][m].consistent;
+			if (ct_model_info(m)->narrows) {
+				error = judge(x, &rules, &b->narrower[by - 1][m]);
+				whole = whole && b->narrower[by - 1][m].consistent;
+			}
 		}
 		b->tried = by;
 		b->spare = whole ? by : b->spare;

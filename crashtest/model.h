@@ -64,6 +64,7 @@ struct ct_model_info {
 	bool of_programs;       /* for a host program's store log */
 	bool counts_work_items; /* states may be told apart by what each work-item's stores do: --symmetric */
 	bool bounds_reads;      /* a tree over what recovery and check look at covers an instant's states */
+	bool narrows;           /* its barriers have scopes, which the matrix makes narrower */
 	bool cuts_apart;        /* an acknowledgement makes all states new: work may be divided there */
 };
 const struct ct_model_info *ct_model_info(enum ct_model model);

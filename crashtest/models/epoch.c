@@ -13,6 +13,7 @@ const struct ct_model_rules ct_model_epoch = {
 		.levels = CT_FREE,
 		.of_runs = true,
 		.counts_work_items = true,
+		.narrows = true,
 		.bounds_reads = true,
 		.cuts_apart = true},
 	.completing = CT_KIND(PERSISTED) | CT_KIND(DRAINED) | CT_KIND(HOST),
