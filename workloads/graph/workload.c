@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/figures.h"
 #include "plan.h"
 
 enum { QUEUES_MAX = 1 << 16, GROUP_MAX = 1024 };
@@ -192,11 +193,7 @@ static uint32_t largest_degree(const struct graph *g)
 int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct graph_plan *const p = plan;
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *unit, *meaning;
-	} rows[] = {
+	const struct figure rows[] = {
 		{"graph.nodes", p->graph.nodes, "count", "nodes"},
 		{"graph.edges", p->graph.arcs / 2, "count",
 			"undirected edges, without self loops and repetitions"},
@@ -212,10 +209,7 @@ int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	};
 	int error = nvw_describe_text(description, "graph.scenario", p->scenario->name, "alsop16 IV.B");
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows) && error == 0; i++) {
-		error = nvw_describe_u64(
-			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
-	}
+	error = error ? error : FIGURES_DESCRIBE(description, rows);
 	if (error == 0 && p->algorithm == GRAPH_SSSP) {
 		error = nvw_describe_text(
 			description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/figures.h"
 #include "steps.h"
 
 /* What a run keeps on the host and on the device. */
@@ -367,11 +368,7 @@ static uint64_t count_kind(const struct kv_plan *p, uint32_t kind)
 int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct kv_plan *const p = plan;
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *unit, *meaning;
-	} rows[] = {
+	const struct figure rows[] = {
 		{"kv.operations", p->count, "count", "measured operations"},
 		{"kv.puts", count_kind(p, KV_PUT), "count", "of these: put"},
 		{"kv.gets", count_kind(p, KV_GET), "count", "of these: get"},
@@ -385,12 +382,8 @@ int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *d
 		{"kv.slots", kv_slot_count(p->table), "count", "slots of the table at the end"},
 		{"kv.rebuilds", p->growths, "count", "rebuilds of the table, preload included"},
 	};
-	int error = nvw_describe_real(description, "kv.load",
+	const int error = nvw_describe_real(description, "kv.load",
 		(double)p->used / (double)kv_slot_count(p->table), "ratio", "slots taken at the end");
 
-	for (unsigned i = 0; error == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
-		error = nvw_describe_u64(
-			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
-	}
-	return error;
+	return error ? error : FIGURES_DESCRIBE(description, rows);
 }

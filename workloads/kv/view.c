@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "../common/figures.h"
 #include "plan.h"
 
 int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
@@ -64,11 +65,7 @@ static void count_slot(const struct kv_view *v, uint64_t i, struct census *c)
 
 static int describe(struct nvw_description *d, const struct census *c, uint64_t slots)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *unit, *meaning;
-	} rows[] = {
+	const struct figure rows[] = {
 		{"kv.slots", slots, "count", "slots of the table"},
 		{"kv.keys", c->live, "count", "keys present"},
 		{"kv.deleted", c->deleted, "count", "slots of deleted keys"},
@@ -76,11 +73,8 @@ static int describe(struct nvw_description *d, const struct census *c, uint64_t 
 		{"kv.value_bytes", c->value_bytes, "bytes", "values of the keys present"},
 		{"kv.probes_max", c->probe_max, "count", "slots examined to find the farthest key"},
 	};
-	int error = 0;
+	int error = FIGURES_DESCRIBE(d, rows);
 
-	for (unsigned i = 0; error == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
-		error = nvw_describe_u64(d, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
-	}
 	if (error == 0 && slots != 0) {
 		error = nvw_describe_real(d, "kv.load",
 			(double)(c->live + c->deleted + c->fillers) / (double)slots, "ratio",

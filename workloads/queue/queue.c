@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/bounds.h"
 #include "plan.h"
 
 static const char *const scopes[] = {
@@ -28,13 +29,9 @@ const struct nvw_option queue_options[] = {
 
 /* ---- The plan ------------------------------------------------------------------------------------- */
 
-/* One row an option with bounds. */
 static int check_bounds(const struct nvw_options *options)
 {
-	static const struct {
-		const char *name;
-		uint64_t least, most;
-	} bounds[] = {
+	static const struct bounds bounds[] = {
 		{"count", 1, QUEUE_TICKETS_MAX},
 		{"producers", 1, 1 << 16},
 		{"consumers", 1, QUEUE_CONSUMERS_MAX},
@@ -43,16 +40,7 @@ static int check_bounds(const struct nvw_options *options)
 		{"group-size", 1, 1024},
 	};
 
-	for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-		const uint64_t value = nvw_option_u64(options, bounds[i].name);
-
-		if (value < bounds[i].least || value > bounds[i].most) {
-			return nvw_fail(NVW_E_USAGE,
-				"queue: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-				bounds[i].name, bounds[i].least, bounds[i].most, value);
-		}
-	}
-	return 0;
+	return BOUNDS_CHECK("queue", options, bounds);
 }
 
 static int make_digests(struct queue_plan *p)

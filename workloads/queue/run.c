@@ -2,11 +2,12 @@
 /* The host side of a queue run: the empty queue, one launch, figures. */
 #include <inttypes.h>
 
+#include "common/figures.h"
+#include "common/roots.h"
 #include "steps.h"
 
 /* ---- Set-up --------------------------------------------------------------------------------------- */
 
-/* Root word 0 comes last: a pool without it has no queue. */
 int queue_setup(void *plan, struct nvw_machine *machine)
 {
 	const struct queue_plan *const p = plan;
@@ -23,11 +24,7 @@ int queue_setup(void *plan, struct nvw_machine *machine)
 	error = error ? error :
 			nvw_heap_alloc_extent(machine, &pmem, p->consumers * queue_ledger_bytes(p->count),
 				&words[QUEUE_LEDGERS]);
-	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
-		error = nvw_write(
-			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
-	}
-	return error;
+	return error ? error : roots_write(machine, &pmem, words, sizeof words / sizeof *words);
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
@@ -60,17 +57,6 @@ static int allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t 
 			       a->plan->capacity);
 }
 
-static int read_roots(struct queue_args *a, struct nvw_machine *machine)
-{
-	nvw_off words[2];
-	const int error = nvw_read(
-		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
-
-	a->ring = words[QUEUE_RING];
-	a->ledgers = words[QUEUE_LEDGERS];
-	return error;
-}
-
 /* A seeded bug may show to consumers as well; what counts there is what the crash leaves. */
 static int judge(const struct queue_plan *p)
 {
@@ -89,6 +75,7 @@ int queue_run(void *plan, struct nvw_machine *machine)
 {
 	struct queue_plan *const p = plan;
 	const uint64_t groups = p->producers + p->consumers;
+	nvw_off words[2] = {0};
 	struct queue_args a = {
 		.plan = p,
 		.replaced = queue_replaced(p->mutation),
@@ -99,7 +86,9 @@ int queue_run(void *plan, struct nvw_machine *machine)
 
 	p->polls = p->torn = p->stuck = 0;
 	error = error ? error : nvw_pmem_attach(machine, &a.pmem);
-	error = error ? error : read_roots(&a, machine);
+	error = error ? error : roots_read(machine, &a.pmem, words, sizeof words / sizeof *words);
+	a.ring = words[QUEUE_RING];
+	a.ledgers = words[QUEUE_LEDGERS];
 	error = error ? error : allocate(&a, machine, groups);
 	error = error ? error :
 			nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
@@ -119,21 +108,14 @@ int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		most = p->consumed[i] > most ? p->consumed[i] : most;
 	}
 
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *meaning;
-	} rows[] = {
-		{"queue.messages", p->count, "messages that were produced and consumed"},
-		{"queue.laps", (p->count + p->capacity - 1) / p->capacity, "times that the ring was filled"},
-		{"queue.polls", p->polls, "looks at a part of the ring whose turn it was not"},
-		{"queue.consumed_least", least, "messages of the consumer that had the fewest"},
-		{"queue.consumed_most", most, "messages of the consumer that had the most"},
+	const struct figure rows[] = {
+		{"queue.messages", p->count, "count", "messages that were produced and consumed"},
+		{"queue.laps", (p->count + p->capacity - 1) / p->capacity, "count",
+			"times that the ring was filled"},
+		{"queue.polls", p->polls, "count", "looks at a part of the ring whose turn it was not"},
+		{"queue.consumed_least", least, "count", "messages of the consumer that had the fewest"},
+		{"queue.consumed_most", most, "count", "messages of the consumer that had the most"},
 	};
-	int error = 0;
 
-	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
-	}
-	return error;
+	return FIGURES_DESCRIBE(d, rows);
 }

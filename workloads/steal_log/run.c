@@ -3,13 +3,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/figures.h"
+#include "common/roots.h"
 #include "steps.h"
 
 enum { IDLE_MAX = 1 << 12, IDLE_MAX_MUTATED = 1 << 6 };
 
 /* ---- Set-up --------------------------------------------------------------------------------------- */
 
-static int write_roots(
+static int write_first_tasks(
 	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
 {
 	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
@@ -25,7 +27,6 @@ static int write_roots(
 	return error;
 }
 
-/* Root word 0 comes last: a pool without it has no tasks. */
 int steal_setup(void *plan, struct nvw_machine *machine)
 {
 	const struct steal_plan *const p = plan;
@@ -43,12 +44,8 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 	error = error ? error :
 			nvw_heap_alloc_extent(
 				machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);
-	error = error ? error : write_roots(p, machine, &pmem, words[STEAL_TASKS]);
-	for (unsigned i = sizeof words / sizeof *words; error == 0 && i-- > 0;) {
-		error = nvw_write(
-			machine, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, i)), &words[i], 8);
-	}
-	return error;
+	error = error ? error : write_first_tasks(p, machine, &pmem, words[STEAL_TASKS]);
+	return error ? error : roots_write(machine, &pmem, words, sizeof words / sizeof *words);
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
@@ -96,17 +93,6 @@ static int allocate(struct steal_args *a, struct nvw_machine *machine)
 			       p->groups, p->tree.roots);
 }
 
-static int read_roots(struct steal_args *a, struct nvw_machine *machine)
-{
-	nvw_off words[2];
-	const int error = nvw_read(
-		machine, words, a->pmem.base + nvw_pool_root_off(&a->pmem.geometry, 0), sizeof words);
-
-	a->tasks = words[STEAL_TASKS];
-	a->logs = words[STEAL_LOGS];
-	return error;
-}
-
 /* A seeded bug may lose tasks or do them twice; what counts there is what the crash leaves. */
 static int judge(const struct steal_plan *p)
 {
@@ -131,11 +117,14 @@ int steal_run(void *plan, struct nvw_machine *machine)
 	struct steal_args a = {.plan = p,
 		.replaced = steal_replaced(p->mutation),
 		.patience = p->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED};
+	nvw_off words[2] = {0};
 	int error = nvw_pmem_attach(machine, &a.pmem);
 
 	STEP(a.replaced, choose_scopes, &a);
 	p->executed = p->stolen = p->attempts = p->stuck = p->most = 0;
-	error = error ? error : read_roots(&a, machine);
+	error = error ? error : roots_read(machine, &a.pmem, words, sizeof words / sizeof *words);
+	a.tasks = words[STEAL_TASKS];
+	a.logs = words[STEAL_LOGS];
 	error = error ? error : allocate(&a, machine);
 	error = error ? error :
 			nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size,
@@ -149,21 +138,14 @@ int steal_run(void *plan, struct nvw_machine *machine)
 int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
 {
 	const struct steal_plan *const p = plan;
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *meaning;
-	} rows[] = {
-		{"steal-log.tasks", p->executed, "tasks that were carried out"},
-		{"steal-log.children", p->executed - p->tree.roots, "of these: spawned by others"},
-		{"steal-log.stolen", p->stolen, "of these: carried out by another work-group than had them"},
-		{"steal-log.attempts", p->attempts, "attempts to steal"},
-		{"steal-log.most", p->most, "tasks of the work-group that carried out the most"},
+	const struct figure rows[] = {
+		{"steal-log.tasks", p->executed, "count", "tasks that were carried out"},
+		{"steal-log.children", p->executed - p->tree.roots, "count", "of these: spawned by others"},
+		{"steal-log.stolen", p->stolen, "count",
+			"of these: carried out by another work-group than had them"},
+		{"steal-log.attempts", p->attempts, "count", "attempts to steal"},
+		{"steal-log.most", p->most, "count", "tasks of the work-group that carried out the most"},
 	};
-	int error = 0;
 
-	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
-	}
-	return error;
+	return FIGURES_DESCRIBE(d, rows);
 }

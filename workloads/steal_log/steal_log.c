@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/bounds.h"
 #include "plan.h"
 
 static const char *const scenarios[] = {
@@ -28,10 +29,7 @@ const struct nvw_option steal_options[] = {
 
 static int check_bounds(const struct nvw_options *options)
 {
-	static const struct {
-		const char *name;
-		uint64_t least, most;
-	} bounds[] = {
+	static const struct bounds bounds[] = {
 		{"tasks", 1, STEAL_TASKS_MAX},
 		{"spawn", 0, 100},
 		{"depth", 1, STEAL_DEPTH_MAX},
@@ -41,14 +39,10 @@ static int check_bounds(const struct nvw_options *options)
 		{"group-size", 1, 1024},
 	};
 
-	for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-		const uint64_t value = nvw_option_u64(options, bounds[i].name);
+	const int error = BOUNDS_CHECK("steal-log", options, bounds);
 
-		if (value < bounds[i].least || value > bounds[i].most) {
-			return nvw_fail(NVW_E_USAGE,
-				"steal-log: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-				bounds[i].name, bounds[i].least, bounds[i].most, value);
-		}
+	if (error != 0) {
+		return error;
 	}
 	if (nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX) {
 		return nvw_fail(NVW_E_USAGE,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "common/extent.h"
+#include "common/figures.h"
 #include "plan.h"
 
 int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
@@ -78,7 +79,7 @@ int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
 {
 	uint64_t states[16] = {0}, complete = 0, logs = 0;
 	struct steal_view v;
-	int error = steal_view_open(pool, &v);
+	const int error = steal_view_open(pool, &v);
 
 	if (error != 0 || v.tasks == 0) {
 		return error;
@@ -95,19 +96,13 @@ int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		logs += complete != before;
 	}
 
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *meaning;
-	} rows[] = {
-		{"steal-log.tasks", states[STEAL_PRESENT] + states[STEAL_CLAIMED], "tasks that are there"},
-		{"steal-log.claimed", states[STEAL_CLAIMED], "of these: claimed by a thief"},
-		{"steal-log.complete", complete, "results in all logs"},
-		{"steal-log.logs", logs, "logs that have one"},
+	const struct figure rows[] = {
+		{"steal-log.tasks", states[STEAL_PRESENT] + states[STEAL_CLAIMED], "count",
+			"tasks that are there"},
+		{"steal-log.claimed", states[STEAL_CLAIMED], "count", "of these: claimed by a thief"},
+		{"steal-log.complete", complete, "count", "results in all logs"},
+		{"steal-log.logs", logs, "count", "logs that have one"},
 	};
 
-	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(d, rows[i].name, rows[i].value, "count", rows[i].meaning);
-	}
-	return error;
+	return FIGURES_DESCRIBE(d, rows);
 }

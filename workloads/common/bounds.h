@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranges of a workload's numeric options, a row per option. */
+#ifndef WORKLOADS_COMMON_BOUNDS_H
+#define WORKLOADS_COMMON_BOUNDS_H
+
+#include <nvw/workload.h>
+
+struct bounds {
+	const char *option;
+	uint64_t least, most;
+};
+
+/* NVW_E_USAGE, and a message that names workload and option, if a value is outside its bounds. */
+NVW_CHECKED int bounds_check(
+	const char *workload, const struct nvw_options *options, const struct bounds *rows, unsigned count);
+
+#define BOUNDS_CHECK(workload, options, rows) \
+	bounds_check(workload, options, rows, sizeof(rows) / sizeof *(rows))
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See roots.h. */
+#include "roots.h"
+
+int roots_write(
+	struct nvw_machine *machine, const struct nvw_pmem *pmem, const uint64_t *words, unsigned count)
+{
+	int error = 0;
+
+	for (unsigned i = count; error == 0 && i-- > 0;) {
+		error = nvw_write(machine, pmem->base + nvw_pool_root_off(&pmem->geometry, i), &words[i], 8);
+	}
+	return error;
+}
+
+int roots_read(struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count)
+{
+	return nvw_read(machine, ret_words, pmem->base + nvw_pool_root_off(&pmem->geometry, 0), 8 * count);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pool's root words as the host writes and reads them, word i at place i. */
+#ifndef WORKLOADS_COMMON_ROOTS_H
+#define WORKLOADS_COMMON_ROOTS_H
+
+#include <nvw/heap.h>
+#include <nvw/host.h>
+
+/* Root word 0 is written last: a pool without it has no structure. */
+NVW_CHECKED int roots_write(
+	struct nvw_machine *machine, const struct nvw_pmem *pmem, const uint64_t *words, unsigned count);
+
+NVW_CHECKED int roots_read(
+	struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count);
+
+#endif
