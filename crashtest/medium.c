@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
+
 #include "medium.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------- */
@@ -95,6 +97,7 @@ int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_cont
 /* Swaps with the last, so that its memory for versions stays in the array. */
 static void remove_cell(struct ct_medium *m, struct ct_cell *c)
 {
+	NVW_INVARIANT(ct_medium_cell_at(m, c->off) == c);
 	struct ct_cell *last = &m->cell[--m->cell_count];
 	const struct ct_cell gone = *c;
 
@@ -238,7 +241,11 @@ int ct_medium_add_flight(struct ct_medium *m, const struct ct_flight *flight)
 
 struct ct_flight *ct_medium_flight(const struct ct_medium *m, uint64_t write)
 {
-	return &m->flight[m->flight_count - 1 - (m->stores - write)];
+	NVW_INVARIANT(m->stores - write < m->flight_count - m->flight_head);
+	struct ct_flight *const f = &m->flight[m->flight_count - 1 - (m->stores - write)];
+
+	NVW_INVARIANT(f->write == write);
+	return f;
 }
 
 static void trim_flights(struct ct_medium *m)
@@ -306,10 +313,33 @@ static void leave_instant(struct ct_medium *m)
 	m->changed = m->obliged = m->obliged_by_ack = false;
 }
 
+/* Each cell is where its unit says, and has versions in the order of their writes, the old ones first. Only in an interval of
+ * pmreorder a cell may have none: its stores change nothing. */
+__attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m)
+{
+	const unsigned fewest = ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL) ? 0 : 1;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		if (m->cell_of[c->off / m->unit_bytes] != i + 1 || c->count < fewest ||
+			c->old_count > c->count) {
+			return false;
+		}
+		for (unsigned v = 1; v < c->count; v++) {
+			if (c->write[v - 1] > c->write[v]) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 static int arrive(struct ct_medium *m)
 {
 	const int error = ct_order_at_instant(m);
 
+	NVW_DEEP_INVARIANT(error || cells_are_in_order(m));
 	m->instant++;
 	return error ? error : 1;
 }
@@ -365,6 +395,7 @@ void ct_medium_apply(struct ct_medium *m, const unsigned *levels)
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		const struct ct_cell *c = &m->cell[i];
 
+		NVW_INVARIANT(levels[i] <= c->count);
 		if (newest ? levels[i] < c->count : levels[i] > 0) {
 			set_unit(m, c, levels[i] ? c->content + (size_t)(levels[i] - 1) * c->words : c->base);
 		}

@@ -76,6 +76,17 @@ struct ct_array {
 	uint64_t count, capacity;
 };
 
+/*
+ * A medium moves from instant to instant:
+ *
+ *	create --> applying records --[one that completes something, after a change]--> at an instant --[undo]--+
+ *	             ^          |                                                         |    ^                |
+ *	             |          +--[end of the log: at_end]--> the last instant, or none  |    +----------------+
+ *	             +--[next: applies the pending record]--------------------------------+--[apply]--> a state
+ *
+ * At an instant the record that completes something is pending: read, but not applied. States are applied to the image and
+ * taken back there. ct_medium_next() expects no state to be applied.
+ */
 struct ct_medium {
 	struct ct_rules rules;
 	struct ct_image image; /* the durable bytes; under buffered epoch persistency everything stored */

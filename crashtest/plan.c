@@ -7,6 +7,8 @@
 
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
 #include "plan.h"
 
 /* ---- Sharing out ---------------------------------------------------------------------------------------- */
@@ -166,6 +168,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 		plan.exhausted += ct_plan_exhausts(&plan, i);
 		plan.draws += ct_plan_share(&plan, i);
 	}
+	NVW_INVARIANT(plan.draws <= plan.budget);
 	result->acks = nvw_acked_count(&m->acks);
 	*ret_plan = plan;
 	return 0;
@@ -191,6 +194,7 @@ static bool chosen(const struct ct_plan *plan, uint64_t instant)
 
 uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant)
 {
+	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
 	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
 	const uint64_t share = plan->share ? plan->share : chosen(plan, instant);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The decision table of undo log entries. See cases.h. */
-#include "cases.h"
+#include "core/invariant.h"
 
-#include <assert.h>
+#include "cases.h"
 
 #define IS(relation) (1u << REC_##relation)
 #define EVERY        ((1u << REC_RELATIONS) - 1)
@@ -37,6 +37,6 @@ enum rec_verdict rec_judge_entry(const struct rec_entry_facts *facts)
 			return rec_entry_cases[i].verdict;
 		}
 	}
-	assert(!"a row for every combination");
+	NVW_INVARIANT(!"a row for every combination");
 	return REC_DAMAGE;
 }

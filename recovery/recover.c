@@ -13,8 +13,10 @@
 
 #include <nvw/recovery.h>
 
-#include "cases.h"
+#include "core/invariant.h"
 #include "pool/header.h"
+
+#include "cases.h"
 #include "view.h"
 
 /* ---- The log ------------------------------------------------------------------------------- */
@@ -208,6 +210,21 @@ static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_
 	return r;
 }
 
+/* What recovery leaves: no open epoch, no block word to settle. A second run writes nothing. */
+__attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
+{
+	const uint32_t streams = nvw_pool_geometry(pool)->streams;
+	uint8_t *const open = calloc(streams, 1);
+	struct nvw_recovery ignored = {0};
+	bool unsettled = false, done = open == NULL || judge_all(pool, &ignored, open, &unsettled) == 0;
+
+	for (uint32_t i = 0; open != NULL && i < streams; i++) {
+		done = done && !open[i];
+	}
+	free(open);
+	return done && !unsettled;
+}
+
 int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	const uint64_t words_before = nvw_pool_words_written(pool);
@@ -220,6 +237,7 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
 	}
 	r = judge_all(pool, report, open, &unsettled);
+	NVW_INVARIANT(nvw_pool_words_written(pool) == words_before); /* judged before anything is written */
 	if (r == 0 && damaged) {
 		report->header_repaired = 1;
 		r = nvw__header_repair(pool, damaged);
@@ -230,6 +248,7 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	r = r ? r : nvw_pool_sync(pool);
 	r = r || !unsettled ? r : settle_blocks(pool, report, open);
 	free(open);
+	NVW_DEEP_INVARIANT(r != 0 || has_nothing_to_do(pool));
 	report->words_written += nvw_pool_words_written(pool) - words_before;
 	return r;
 }

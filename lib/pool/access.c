@@ -5,6 +5,8 @@
 
 #include <libpmem.h>
 
+#include "core/invariant.h"
+
 #include "internal.h"
 
 const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool)
@@ -108,6 +110,7 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 	const nvw_off word_off = off & ~UINT64_C(7);
 	uint64_t word;
 
+	NVW_INVARIANT(off - word_off + n <= 8); /* the medium changes by aligned words */
 	pool->words_written++;
 	if (pool->mapped_bytes == 0) {
 		return pool->image.write(pool->image.context, off, from, n);

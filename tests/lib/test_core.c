@@ -7,11 +7,15 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 
 static void numbers_are_read_in_their_units(void **state)
@@ -117,6 +121,57 @@ static void a_seal_holds_for_its_own_place_near_and_far(void **state)
 	assert_int_equal(back, 0);
 }
 
+/* How a process ends in which the invariant holds or not, and what it says. */
+static int end_of(bool holds, bool deep, char ret_text[256])
+{
+	int said[2], status;
+
+	assert_int_equal(pipe(said), 0);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		dup2(said[1], STDERR_FILENO);
+		signal(SIGABRT, SIG_DFL);
+		if (deep) {
+			NVW_DEEP_INVARIANT(holds);
+		} else {
+			NVW_INVARIANT(holds);
+		}
+		_exit(7);
+	}
+	close(said[1]);
+	const ssize_t n = read(said[0], ret_text, 255);
+
+	ret_text[n > 0 ? n : 0] = '\0';
+	close(said[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void a_broken_invariant_ends_the_process_in_every_build(void **state)
+{
+	char text[256];
+
+	assert_int_equal(end_of(true, false, text), 7);
+	assert_string_equal(text, "");
+	assert_int_equal(end_of(false, false, text), -SIGABRT);
+	assert_non_null(strstr(text, "test_core.c:"));
+	assert_non_null(strstr(text, "(end_of): a mistake in nvwave: holds does not hold"));
+}
+
+static void a_broken_deep_invariant_ends_debug_builds(void **state)
+{
+#ifdef NDEBUG
+	const int expected = 7;
+#else
+	const int expected = -SIGABRT;
+#endif
+	char text[256];
+
+	assert_int_equal(end_of(true, true, text), 7);
+	assert_int_equal(end_of(false, true, text), expected);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +181,8 @@ int main(void)
 		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
 		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
 		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
+		cmocka_unit_test(a_broken_invariant_ends_the_process_in_every_build),
+		cmocka_unit_test(a_broken_deep_invariant_ends_debug_builds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

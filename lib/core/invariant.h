@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Invariants of this program, in two levels. A condition that does not hold is a mistake in nvwave, never bad input: the
+ * process says where and ends by SIGABRT.
+ *
+ *	NVW_INVARIANT(condition)       checked in every build; it costs a few instructions, and is not for the engine's hot path
+ *	NVW_DEEP_INVARIANT(condition)  checked in debug builds; it may walk a whole structure
+ *
+ * Neither condition may have side effects.
+ */
+#ifndef CORE_INVARIANT_H
+#define CORE_INVARIANT_H
+
+__attribute__((noreturn, cold)) void nvw__broken(
+	const char *condition, const char *file, int line, const char *function);
+
+#define NVW_INVARIANT(condition) \
+	(__builtin_expect(!!(condition), 1) ? (void)0 : nvw__broken(#condition, __FILE__, __LINE__, __func__))
+
+#ifdef NDEBUG
+#define NVW_DEEP_INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
+#else
+#define NVW_DEEP_INVARIANT(condition) NVW_INVARIANT(condition)
+#endif
+
+#endif
