@@ -63,6 +63,31 @@ static bool is_model(const char *text, const char *model)
 	return !strncmp(text, model, n) && is_edition(text + n);
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && tolower((unsigned char)a[n]) == tolower((unsigned char)b[n])) {
+		n++;
+	}
+	return n;
+}
+
+/* The one that is spelled nearly so, else the one that begins alike: names are long, and people shorten them. */
+static const char *nearest(const char *text, const char *const *names)
+{
+	const char *best = nvw_nearest(text, names);
+	size_t longest = 3;
+
+	for (unsigned i = 0; !best && names[i]; i++) {
+		longest = common_prefix(text, names[i]) > longest ? common_prefix(text, names[i]) : longest;
+	}
+	for (unsigned i = 0; !best && names[i]; i++) {
+		best = longest > 3 && common_prefix(text, names[i]) == longest ? names[i] : NULL;
+	}
+	return best;
+}
+
 bool litmus_model_is_known(const char *text, const char **ret_nearest)
 {
 	const char *names[CLAIMS + 1];
@@ -77,7 +102,7 @@ bool litmus_model_is_known(const char *text, const char **ret_nearest)
 		}
 	}
 	names[n] = NULL;
-	*ret_nearest = nvw_nearest(text, names);
+	*ret_nearest = nearest(text, names);
 	return false;
 }
 

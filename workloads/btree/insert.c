@@ -618,6 +618,12 @@ static void complete(struct btree_item *it)
 	}
 }
 
+/* New nodes, new keys and log entries are durable before an update refers to them. */
+static void order_data(const struct btree_item *it)
+{
+	PERSIST(it);
+}
+
 /* The updates are durable before their epoch is complete and before they are acknowledged. */
 static void order_updates(const struct btree_item *it)
 {
@@ -640,7 +646,7 @@ static void run_level(struct btree_item *it, bool work)
 	}
 	it->a->plan->steps[it->level] +=
 		it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
-	PERSIST(it);
+	STEP(it->replaced, order_data, it);
 	STEP(it->replaced, publish_level, it);
 	STEP(it->replaced, order_updates, it);
 	if (btree_has_splits(it)) {

@@ -88,8 +88,15 @@ static void publish_and_acknowledge(struct btree_item *it)
 	btree_steps.acknowledge(it);
 }
 
-static void order_own_updates(const struct btree_item *it)
+/* A barrier that orders a work-item's own stores only. */
+static void order_own(const struct btree_item *it)
 {
+	PERSIST_WITHIN(it, NVW_WORKITEM);
+}
+
+static void settle_own(struct btree_item *it)
+{
+	btree_steps.complete(it);
 	PERSIST_WITHIN(it, NVW_WORKITEM);
 }
 
@@ -196,7 +203,7 @@ static const struct btree_steps replaced[COUNT] = {
 		.acknowledge = acknowledged_already,
 		.persist_change = persist_nothing},
 	[LOST_LEAF_LINK] = {.stage_split = unlink_neighbour},
-	[NARROW_SCOPE] = {.order_updates = order_own_updates},
+	[NARROW_SCOPE] = {.order_data = order_own, .order_updates = order_own, .settle = settle_own},
 	[MISSING_LOG_ENTRY] = {.log_split = log_two_words},
 	[UNLOGGED_ALLOCATION] = {.allocate = allocate_unlogged},
 	[TORN_ORDER] = {.publish_order = publish_in_halves},

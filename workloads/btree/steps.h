@@ -17,6 +17,7 @@ struct btree_steps {
 	void (*stage_slots)(const struct btree_item *it, uint64_t k, uint64_t order);
 	void (*publish_order)(const struct btree_item *it, nvw_off off, uint64_t order);
 	void (*publish)(const struct btree_item *it, uint64_t k, uint64_t end);
+	void (*order_data)(const struct btree_item *it);
 	void (*publish_level)(struct btree_item *it);
 	void (*order_updates)(const struct btree_item *it);
 	void (*complete)(struct btree_item *it);
