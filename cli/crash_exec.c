@@ -69,7 +69,7 @@ static int copy_bytes(const char *from_path, const char *to_path)
 /* Has the image's name, but for characters that would need quoting in a command. */
 static int make_copy(const char *image, struct working_copy *w)
 {
-	const char *const slash = strrchr(image, '/'), *const name = slash ? slash + 1 : image;
+	const char *const name = basename(image);
 	int error = *name ? 0 : nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 
 	error = error ? error : nvw_folder_make("pool", true, &w->folder);

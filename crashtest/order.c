@@ -17,17 +17,10 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 	       ct_members_owe(m, r);
 }
 
-static const char *last_component(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void meet_site(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	if (m->rules.narrow_file != NULL && r->site.line == m->rules.narrow_line &&
-		strcmp(last_component(r->site.file), last_component(m->rules.narrow_file)) == 0) {
+		strcmp(basename(r->site.file), basename(m->rules.narrow_file)) == 0) {
 		m->narrow_site = r->site.id;
 	}
 }

@@ -129,13 +129,6 @@ static int need(const struct converter *c, const struct operation *o, unsigned f
 
 /* ---- Operations ----------------------------------------------------------------------------------------------- */
 
-static const char *last_component(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int register_file(struct converter *c, const struct operation *o)
 {
 	struct mapping m = {0};
@@ -155,8 +148,7 @@ static int register_file(struct converter *c, const struct operation *o)
 	if (c->mappings == 0) {
 		memcpy(c->first_file, name, sizeof name);
 	}
-	m.ours = strcmp(last_component(name), last_component(c->image_path)) == 0 ||
-		 strcmp(name, c->first_file) == 0;
+	m.ours = strcmp(basename(name), basename(c->image_path)) == 0 || strcmp(name, c->first_file) == 0;
 	c->mapping[c->mappings++] = m;
 	return 0;
 }
@@ -217,7 +209,7 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 		found = parse_frame(&o->field[i], function, file, &line);
 	}
 	if (!found) {
-		snprintf(file, sizeof file, "%s", last_component(c->path));
+		snprintf(file, sizeof file, "%s", basename(c->path));
 		snprintf(function, sizeof function, "operation");
 		line = (uint32_t)c->instruction;
 	}

@@ -366,10 +366,9 @@ static int parse(struct reading *r)
 
 static void take_name(struct emu_config *c, const char *path)
 {
-	const char *const slash = strrchr(path, '/');
 	char *dot;
 
-	snprintf(c->name, sizeof c->name, "%s", slash ? slash + 1 : path);
+	snprintf(c->name, sizeof c->name, "%s", basename(path));
 	dot = strrchr(c->name, '.');
 	if (dot && dot != c->name) {
 		*dot = 0;

@@ -42,13 +42,6 @@ void host_places_close(void)
 	}
 }
 
-static const char *last_component(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
 	*p = (struct host_place){.file = "?", .function = "not flushed"};
@@ -65,7 +58,7 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	snprintf(p->function, sizeof p->function, "%.*s", found.function ? found.function_length : 1,
 		found.function ? found.function : "?");
 	if (found.file == NULL) {
-		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", last_component(c->module[module].path),
+		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[module].path),
 			(unsigned long long)call);
 		return;
 	}

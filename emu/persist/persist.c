@@ -119,19 +119,12 @@ void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line,
 	m->narrow.by = by;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
 {
 	if (!m->narrow.file || site->line != m->narrow.line) {
 		return false;
 	}
-	return strcmp(last_component(site->file), last_component(m->narrow.file)) == 0;
+	return strcmp(basename(site->file), basename(m->narrow.file)) == 0;
 }
 
 void persist_barrier(

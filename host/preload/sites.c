@@ -41,7 +41,7 @@ static bool is_library(const char *path)
 {
 	static const char *const names[] = {
 		"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
-	const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+	const char *const name = basename(path);
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (strncmp(name, names[i], strlen(names[i])) == 0) {
