@@ -25,8 +25,8 @@ surprises=0
 # The report without the findings that come after the first one.
 first_finding() {
 	awk '/^ +[0-9]+  [^ ]/ { listed++ }
-		/^(fewest|repeat|smallest)/ && listed > 1 { print listed - 1 " more, listed by the command above\n" }
-		/^(fewest|repeat|smallest)/ { listed = 0 }
+		/^(repeat|smallest)/ && listed > 1 { print listed - 1 " more, listed by the command above\n" }
+		/^(repeat|smallest)/ { listed = 0 }
 		listed <= 1 { print }' "$out"
 }
 

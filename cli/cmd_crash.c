@@ -131,7 +131,7 @@ static int check_mode(const struct cli_session *s, const struct crash_request *r
 		(r->exec && r->options.mode == CT_KILL)) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE, "crash: --mode=%s does nothing with %s: expected %s",
+	return nvw_fail(NVW_E_USAGE, "crash: --mode=%s has no effect on %s: expected %s",
 		cli_text(&s->given, CLI_mode), r->exec ? "--exec" : "the store log of a program",
 		r->exec ? "kill or permitted" : "permitted");
 }

@@ -37,7 +37,7 @@ static int check_distinct(const struct host_control *c, const char *path)
 	for (unsigned i = 0; stat(path, &s) == 0 && i < c->file_count; i++) {
 		if (c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino) {
 			return nvw_fail(NVW_E_INPUT,
-				"--record: %s is a file of the program: it stays as it is", path);
+				"--record: %s is a file of the program and was not overwritten", path);
 		}
 	}
 	return 0;
@@ -58,7 +58,7 @@ static int write_logs(struct host_session *s, const char *path)
 	int error = 0;
 
 	if (c->file_count == 0) {
-		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that could be recorded");
+		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that can be recorded");
 	}
 	for (unsigned i = 0; i < c->file_count && !error; i++) {
 		char log[4096], image[4200];

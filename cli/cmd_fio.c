@@ -26,7 +26,7 @@ static void print_help(void)
 
 enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
 
-/* ---- What is asked for -------------------------------------------------------------------------------------------- */
+/* ---- Requested latency and bandwidth -------------------------------------------------------------------------------------------- */
 
 struct row {
 	const char *op;
@@ -271,11 +271,11 @@ static int run_mixed(struct measuring *m)
 
 static void latency_head(void)
 {
-	puts("                  asked for   exec's    fio's  without    fio's  fio over\n"
-	     "op        bytes          ns      p50      p50   delays      p99  asked, %");
+	puts("                  requested   exec's    fio's  without    fio's  fio over\n"
+	     "op        bytes          ns      p50      p50   delays      p99 request %");
 }
 
-/* Without a delay, "-": none was asked for, or this computer's call took as long by itself. */
+/* "-" without a delay: none was requested, or the call took as long without one. */
 static const char *exec_text(const struct row *r, char text[16])
 {
 	snprintf(text, 16, r->exec_p50 > 0 ? "%.0f" : "-", r->exec_p50);
@@ -298,8 +298,8 @@ static void latency_row(const struct row *r)
 
 static void bandwidth_head(void)
 {
-	puts("                  asked for    fio's  without  fio over\n"
-	     "op        bytes        MB/s     MB/s   delays  asked, %");
+	puts("                  requested    fio's  without  fio over\n"
+	     "op        bytes        MB/s     MB/s   delays request %");
 }
 
 static void bandwidth_row(const struct row *r)
@@ -311,7 +311,7 @@ static void bandwidth_row(const struct row *r)
 
 static void mixed_head(void)
 {
-	puts("                  asked for   exec's    fio's  without    fio's                   IOPS\n"
+	puts("                  requested   exec's    fio's  without    fio's                   IOPS\n"
 	     "op        bytes          ns      p50      p50   delays      p99      IOPS  without delays");
 }
 
@@ -331,7 +331,7 @@ static json_t *measured_json(const struct fio_measured *m)
 }
 
 struct test {
-	const char *name, *asked;  /* JSON's name for what is asked for */
+	const char *name, *asked;  /* JSON's name of the requested value */
 	const char *sizes, *sweep; /* the default lists */
 	int (*parse_sweep)(const char *word, uint64_t *ret_value);
 	int (*run)(struct measuring *measuring);
@@ -342,10 +342,11 @@ struct test {
 
 static const struct test tests[] = {
 	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency,
-		latency_head, latency_row, "this computer takes longer than asked for by itself"},
+		latency_head, latency_row,
+		"without delays, this computer already takes longer than requested"},
 	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth,
 		bandwidth_head, bandwidth_row,
-		"this computer does not reach what was asked for, without delays"},
+		"without delays, this computer does not reach the requested bandwidth"},
 	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
 };
 
@@ -367,7 +368,7 @@ static void print_text(const struct test *t, const struct measuring *m)
 	t->head();
 	for (unsigned i = 0; i < m->row_count; i++) {
 		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
-			puts("other than the machine's:");
+			puts("swept values:");
 		}
 		t->row(&m->row[i]);
 	}
@@ -375,7 +376,8 @@ static void print_text(const struct test *t, const struct measuring *m)
 	if (t->starred != NULL) {
 		printf("*: %s\n", t->starred);
 	} else {
-		printf("The bandwidth admits %.0f IOPS.\n", rate_of(machine) / (double)m->row[0].bytes);
+		printf("The bandwidth allows at most %.0f IOPS.\n",
+			rate_of(machine) / (double)m->row[0].bytes);
 	}
 }
 
@@ -418,7 +420,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
 	if (!error && (m.sizes.count == 0 || (m.sizes.count > 1 && t->run != run_latency))) {
 		error = nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"",
-			m.sizes.count ? "one size, as only latency has a list" : "a size", bs);
+			m.sizes.count ? "one size (only latency takes a list)" : "a size", bs);
 	}
 	error = error ? error : fio_place_begin(&m.place);
 	error = error ? error : t->run(&m);

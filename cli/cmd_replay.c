@@ -87,7 +87,7 @@ static int prepare(struct replay *r)
 		number = strcmp(r->workload->mutations[i].name, mutation) == 0 ? i : number;
 	}
 	if (*mutation && number < 0) {
-		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s any more", r->workload->name, mutation);
+		return nvw_fail(NVW_E_USAGE, "%s no longer has the mutation %s", r->workload->name, mutation);
 	}
 	return r->workload->prepare(
 		r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);

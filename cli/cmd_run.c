@@ -81,7 +81,7 @@ static int create_pool(struct run *run)
 		r = nvw_pool_create(kept, &params, &run->pool);
 		return r == -EEXIST ?
 			       nvw_fail(r,
-				       "%s exists already: a run creates its pool; remove it or name another file",
+				       "%s already exists, and a run creates its pool: remove the file or name another",
 				       kept) :
 			       r;
 	}
@@ -289,8 +289,8 @@ int cmd_run(int argc, char **argv)
 	}
 	r = r ? r : take_own(&run);
 	if (r == 0 && session.each_protocol) {
-		r = nvw_fail(
-			NVW_E_USAGE, "a run is under one protocol: --protocol=each belongs to nvwave crash");
+		r = nvw_fail(NVW_E_USAGE,
+			"run: --protocol=each is not supported: name one protocol, or use nvwave crash");
 	}
 	r = r ? r : dump_machine(&session);
 	r = r ? r : execute(&run, &verdict);

@@ -44,7 +44,7 @@ static int take_protocol(struct torture_command *c, const char *value)
 		}
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"--protocol: no coherence protocol is called \"%s\"; see nvwave list protocols", value);
+		"--protocol: there is no coherence protocol \"%s\"; see nvwave list protocols", value);
 }
 
 static int parse(struct torture_command *c, const struct cli_options *o)
@@ -73,7 +73,7 @@ static int parse(struct torture_command *c, const struct cli_options *o)
 
 static void print_repetition(const struct torture_command *c, const struct torture_result *result)
 {
-	printf("  again: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
+	printf("  repeat: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
 		(unsigned long long)result->seed);
 	for (unsigned i = 0; i < c->setting_count; i++) {
 		fputs(" --set=", stdout);

@@ -109,14 +109,14 @@ int crash_check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--store-log, --exec: --image=FILE is needed, the file as it was before the program began");
+			"--store-log and --exec need --image=FILE: the file as it was before the program began");
 	}
 	const bool needs_none = r->store_log != NULL && r->check == NULL && r->check_lib == NULL &&
 				ct_is_block_log(r->store_log);
 
 	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
 		return nvw_fail(NVW_E_USAGE,
-			"--store-log, --exec: one checker is needed, --check=COMMAND or --check-lib=FILE.so");
+			"--store-log and --exec need one checker: --check=COMMAND or --check-lib=FILE.so");
 	}
 	return 0;
 }

@@ -129,7 +129,7 @@ static int make_command(const char *command, const char *image, struct working_c
 	}
 	if (named == 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"--exec: expected %s, or {}, in \"%s\": the program is to work on a copy of it",
+			"--exec: expected %s, or {}, in \"%s\": the program must work on a copy of the image",
 			image, command);
 	}
 	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
@@ -213,7 +213,7 @@ static int refuse_unmapped(const struct host_session *s)
 	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program,
 		c->file_count ? ", but " :
 		c->attached   ? ", nor any other file" :
-				": it did not load the library that watches it",
+				": it did not load the recording library",
 		c->file_count ? c->file[0].path : "");
 }
 

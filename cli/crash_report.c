@@ -55,7 +55,7 @@ static void print_time(FILE *to, uint64_t time_ps)
 	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
 }
 
-/* What a program's threads did in another order was not recorded. */
+/* Only one order of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -76,12 +76,12 @@ static void print_states(const struct ct_result *r, FILE *to)
 	}
 	fprintf(to, "%s distinct states", grouped(r->states_distinct, a));
 	print_interleaving(r, to);
-	fprintf(to, " (%s equal ones more", grouped(r->states_equal, b));
+	fprintf(to, " (plus %s duplicates", grouped(r->states_equal, b));
 	if (r->states_unread > 0) {
-		fprintf(to, ", %s that differ only where nobody looks", grouped(r->states_unread, a));
+		fprintf(to, ", %s that differ only in words never read", grouped(r->states_unread, a));
 	}
 	if (r->states_symmetric > 0) {
-		fprintf(to, ", %s symmetric ones skipped", grouped(r->states_symmetric, a));
+		fprintf(to, ", %s symmetric states skipped", grouped(r->states_symmetric, a));
 	}
 	fputc(')', to);
 }
@@ -120,18 +120,17 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 	if (all) {
 		fputs("100 %", to);
 		print_interleaving(r, to);
-		fputs(": every one of them is accounted for", to);
+		fputs(": all instants exhausted", to);
 	} else {
-		fprintf(to, "all states accounted for at %s of them", grouped(r->instants_exhausted, a));
+		fprintf(to, "%s of them exhausted", grouped(r->instants_exhausted, a));
 	}
 	if (r->instants_by_reads > 0) {
-		fprintf(to, ", at %s by going through all that recovery and check look at",
-			grouped(r->instants_by_reads, a));
+		fprintf(to, ", %s by read-based pruning", grouped(r->instants_by_reads, a));
 	}
 	fputc('\n', to);
 }
 
-/* What keeps a result from being one, and what it holds for. */
+/* What limits the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
@@ -145,19 +144,19 @@ static void print_limits(const struct ct_result *r, FILE *to)
 			r->states_undecided == 1 ? "" : "s", r->undecided);
 	}
 	if (r->gave_up) {
-		fputs("recovery or check died or hung too often: part of the states was not tested\n", to);
+		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
 	}
 	if (r->threads > 1) {
 		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
 			to);
 	}
 	if (r->executed) {
-		fputs("note: the checker answers otherwise when it is forked: it was executed for every state\n",
+		fputs("note: the checker answers differently when it is forked: it was executed for every state\n",
 			to);
 	}
 }
 
-/* Of how many, honestly. */
+/* How many states are possible, and how many of them were covered. */
 static void print_coverage(const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -179,8 +178,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		print_exhausted(r, to);
 	}
 	if (r->shards > 0) {
-		fprintf(to, "shard %u of %u: the states and instants above are this part's\n", r->shard,
-			r->shards);
+		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
+			r->shard, r->shards);
 	}
 	print_limits(r, to);
 }
@@ -227,7 +226,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 			f->also[k].states == 1 ? "" : "s");
 	}
 	if (f->also_more > 0) {
-		fprintf(to, "    and %u more ways to fail, of the same cause\n", f->also_more);
+		fprintf(to, "    and %u more failures with the same cause\n", f->also_more);
 	}
 	for (unsigned k = 0; k < f->place_count; k++) {
 		print_place(&f->place[k], to);
@@ -240,7 +239,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 			(ull)(f->units - f->units_durable), (ull)f->units);
 	}
 	if (f->saved[0] != '\0') {
-		fputs("    again: nvwave replay ", to);
+		fputs("    replay with: nvwave replay ", to);
 		cli_print_quoted(f->saved, to);
 		fputc('\n', to);
 	}
@@ -255,7 +254,7 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 		fprintf(to, "%s under %s: %s stores, %s fences", h->workload, ct_model_info(r->model)->name,
 			grouped(r->stores, a), grouped(r->barriers, b));
 		if (r->stores_elsewhere > 0) {
-			fprintf(to, "; %s stores to other files left out", grouped(r->stores_elsewhere, c));
+			fprintf(to, "; %s stores to other files ignored", grouped(r->stores_elsewhere, c));
 		}
 		if (r->threads == 0) {
 			fputs(", in one recorded order (the log names no threads)", to);
@@ -276,10 +275,10 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fputc('\n', to);
 }
 
-/* A line an interval: how many states are new in it, and what became of them. */
+/* One line per interval: how many new states it has, and how they were covered. */
 static void print_intervals(const struct ct_result *r, FILE *to)
 {
-	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "equal", "unread");
+	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "duplicate", "unread");
 	for (uint64_t i = 0; i < r->interval_count; i++) {
 		const struct ct_interval *const k = &r->interval[i];
 
@@ -290,7 +289,7 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 			fprintf(to, "%8s2^%-4.0f", k->exact ? "" : "<= ", k->possible_log2);
 		}
 		fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
-			k->exhausted ? "all accounted for" : "sampled");
+			k->exhausted ? "exhausted" : "sampled");
 	}
 }
 
@@ -309,13 +308,12 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 		print_finding(r, i, to);
 	}
 	if (r->findings_unlisted > 0) {
-		fprintf(to, "\n and %s states that fail in further ways\n", grouped(r->findings_unlisted, a));
+		fprintf(to, "\n and %s states that fail in other ways\n", grouped(r->findings_unlisted, a));
 	}
 	if (!r->consistent) {
 		fputc('\n', to);
 		if (r->fewest_operations > 0) {
-			fprintf(to, "fewest operations that fail as well: --count=%llu\n",
-				(ull)r->fewest_operations);
+			fprintf(to, "smallest failing --count: %llu\n", (ull)r->fewest_operations);
 		}
 		fprintf(to, "repeat: %s\n", h->command);
 	}

@@ -63,7 +63,7 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 	const struct host_control *const c = s->control;
 
 	if (c->attached == 0) {
-		note(context, "the program did not load the library that watches it: nothing was seen", 1);
+		note(context, "the program did not load the recording library: nothing was recorded", 1);
 	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0) {
 		note(context,
 			c->instrumented ?

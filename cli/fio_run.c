@@ -22,7 +22,7 @@ int fio_place_begin(struct fio_place *p)
 	*p = (struct fio_place){.job = ""};
 	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
 		return nvw_fail(
-			NVW_E_USAGE, "fio is not in PATH: it is the package fio of Debian (version 3)");
+			NVW_E_USAGE, "fio is not in PATH: install the Debian package fio (version 3)");
 	}
 	const int error = nvw_folder_make("fio", true, &p->folder);
 
@@ -93,8 +93,8 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 	for (unsigned i = 0; i < lines->count; i++) {
 		if (!has_key(text, lines->line[i].key)) {
 			return nvw_fail(NVW_E_USAGE,
-				"%s: its job has no line \"%s=\" that an option could give another value",
-				job, lines->line[i].key);
+				"%s: the job has no line \"%s=\", so the option cannot override it", job,
+				lines->line[i].key);
 		}
 	}
 	FILE *const to = fopen(p->job, "w");
@@ -199,7 +199,7 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 int fio_check(const struct fio_place *p, int status)
 {
 	if (WIFSIGNALED(status)) {
-		return nvw_fail(NVW_E_INPUT, "fio was ended by signal %d (%s)", WTERMSIG(status),
+		return nvw_fail(NVW_E_INPUT, "fio was killed by signal %d (%s)", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
 	}
 	if (WEXITSTATUS(status) == 0) {
@@ -209,7 +209,7 @@ int fio_check(const struct fio_place *p, int status)
 	const char *said = text ? strstr(text, "fio: ") : NULL;
 
 	said = said ? said : "";
-	nvw_fail(NVW_E_INPUT, "fio ended with status %d%s%.*s", WEXITSTATUS(status), *said ? ": " : "",
+	nvw_fail(NVW_E_INPUT, "fio exited with status %d%s%.*s", WEXITSTATUS(status), *said ? ": " : "",
 		(int)strcspn(said, "\n"), said);
 	free(text);
 	return NVW_E_INPUT;

@@ -97,7 +97,7 @@ static int try_check(const struct verify *v)
 	snprintf(command, sizeof command, "%s '%s' >&2", v->check, v->scratch);
 	return system(command) == 0 ?
 		       0 :
-		       nvw_fail(NVW_E_INPUT, "fio does not verify what it wrote without a crash");
+		       nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
 }
 
 /* fio's own state after so many blocks, by the same job on another file. */
@@ -190,7 +190,7 @@ static int run_kills(struct verify *v)
 	}
 	if (!error && !nvw_stopping() && v->states == 0) {
 		error = nvw_fail(NVW_E_INPUT,
-			"nothing was verified: no kill came after an acknowledged block, of %llu that the job writes",
+			"nothing was verified: no kill came after the first acknowledged block (the job writes %llu)",
 			(unsigned long long)v->blocks);
 	}
 	return error;
@@ -269,7 +269,7 @@ static int begin(struct verify *v)
 		fio_add_line(&lines, "sync", "0");
 	}
 	if (!error && v->request->kills > KILLS_MAX) {
-		error = nvw_fail(NVW_E_USAGE, "--kills: at most %d", KILLS_MAX);
+		error = nvw_fail(NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
 	}
 	if (!error && strchr(v->place.folder.path, '\'') != NULL) {
 		error = nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",

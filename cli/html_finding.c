@@ -377,7 +377,7 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 	places(to, d);
 	words(to, d);
 	if (d->saved[0] != '\0') {
-		fputs("<p>Again: <code>nvwave replay ", to);
+		fputs("<p>Replay with: <code>nvwave replay ", to);
 		html_text(to, d->saved);
 		fputs("</code></p>", to);
 	}

@@ -117,7 +117,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 		html_figure(f, r->instants_exhausted);
 		fputs(" of ", f);
 		html_figure(f, r->instants);
-		fputs("</b>intervals fully accounted for</div>", f);
+		fputs("</b>intervals exhausted</div>", f);
 	}
 	tile(f, "states that fail", r->states_failing);
 	fputs("</div>", f);
@@ -133,7 +133,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 	}
 	if (r->threads > 1) {
 		fprintf(f,
-			"<p class=\"soft\">All this is of this recorded interleaving of %llu threads: others may leave other "
+			"<p class=\"soft\">All of this holds for the recorded interleaving of %llu threads: others may leave other "
 			"states.</p>",
 			(ull)r->threads);
 	}
@@ -143,7 +143,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 		fputs("</p>", f);
 	}
 	if (r->interrupted || r->gave_up) {
-		fputs("<p class=\"lost\">The exploration did not come to its end: there is no verdict on the rest.</p>",
+		fputs("<p class=\"lost\">The exploration stopped early: there is no verdict on the rest.</p>",
 			f);
 	}
 }
@@ -160,7 +160,7 @@ static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 	return false;
 }
 
-/* One bar per interval, or per several: how many states it has, whether all are accounted for. */
+/* One bar per interval, or per several: how many states it has, whether it is exhausted. */
 static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end, double most)
 {
 	double log2_states = 0;
@@ -176,7 +176,7 @@ static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end
 					     "",
 		3 + 97 * log2_states / most, (ull)first + 1);
 	html_moment(f, r, r->interval[end - 1].time_ps);
-	fprintf(f, ": 2^%.1f states, %s\"></span>", log2_states, all ? "all accounted for" : "sampled");
+	fprintf(f, ": 2^%.1f states, %s\"></span>", log2_states, all ? "exhausted" : "sampled");
 }
 
 static void intervals(FILE *f, const struct ct_result *r)
@@ -192,7 +192,7 @@ static void intervals(FILE *f, const struct ct_result *r)
 	}
 	fprintf(f,
 		"<h2>Intervals</h2><div class=\"card\"><div class=\"intervals\" role=\"img\" aria-label=\"possible states per "
-		"interval: %llu intervals, %llu of them fully accounted for\">",
+		"interval: %llu intervals, %llu of them exhausted\">",
 		(ull)n, (ull)r->instants_exhausted);
 	for (uint64_t c = 0; c < columns; c++) {
 		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
@@ -203,7 +203,7 @@ static void intervals(FILE *f, const struct ct_result *r)
 	html_moment(f, r, r->interval[n - 1].time_ps);
 	fprintf(f,
 		"</span></p><p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
-		"<span style=\"color:var(--good)\">&#9632;</span> all accounted for &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
+		"<span style=\"color:var(--good)\">&#9632;</span> exhausted &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
 		"sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
 		most);
 }

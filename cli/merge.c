@@ -131,7 +131,7 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i]))) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s: its \"%s\" is not that of %s: shards of one exploration agree in it",
+				"%s: \"%s\" differs from that of %s: expected shards of one exploration",
 				path, names[i], m->first_path);
 		}
 	}
@@ -172,7 +172,7 @@ static int add_report(struct merge *m, const char *path)
 
 	if (!error && (shard == 0 || shard > 65536 || m->seen[shard])) {
 		error = nvw_fail(NVW_E_INPUT, "%s: %s", path,
-			shard ? "this shard was given twice" : "not a shard (--shard=I/N)");
+			shard ? "this shard is given twice" : "not a shard (--shard=I/N)");
 	}
 	if (!error) {
 		m->seen[shard] = true;

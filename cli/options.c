@@ -222,7 +222,7 @@ int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *
 
 int cli_options_surplus(const struct cli_options *o, const char *argument)
 {
-	return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is one argument too many; see nvwave %s --help", o->command,
+	return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is an extra argument; see nvwave %s --help", o->command,
 		argument, o->command);
 }
 
@@ -239,8 +239,8 @@ int cli_options_check_use(const struct cli_options *o, uint32_t circumstances)
 		const uint32_t idle = cli_given(o, id) ? records[id].idle & circumstances : 0;
 
 		if (idle) {
-			return nvw_fail(NVW_E_USAGE, "%s: --%s does nothing %s", o->command, records[id].name,
-				texts[__builtin_ctz(idle)]);
+			return nvw_fail(NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
+				records[id].name, texts[__builtin_ctz(idle)]);
 		}
 	}
 	return 0;

@@ -42,12 +42,13 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 	if (!w) {
 		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
-			"%s is no workload: it exports no \"const struct nvw_workload nvw_workload\"", path);
+			"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"",
+			path);
 	}
 	if (!w->name || !w->prepare || !w->run) {
 		dlclose(object);
-		return nvw_fail(
-			NVW_E_USAGE, "%s is no workload: its nvw_workload has no name, prepare or run", path);
+		return nvw_fail(NVW_E_USAGE,
+			"%s is not a workload: its nvw_workload has no name, prepare or run", path);
 	}
 	*ret_workload = w;
 	return 0;

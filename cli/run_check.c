@@ -81,7 +81,7 @@ static int describe_death(struct answer *a, int status)
 
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		a->verdict = "not checked";
-		return nvw_fail(NVW_E_STOPPED, "the check was killed (SIGKILL): nothing is known");
+		return nvw_fail(NVW_E_STOPPED, "the check was killed by SIGKILL: there is no verdict");
 	}
 	ct_describe_death(a->phase, false, status, &a->frames, &f);
 	a->verdict = "INCONSISTENT";
@@ -94,7 +94,7 @@ static int wait_for(pid_t pid, struct answer *a)
 
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR) {
-			return nvw_fail_errno("the check is lost");
+			return nvw_fail_errno("the check's process was lost");
 		}
 	}
 	if (a->phase != CT_PHASE_IDLE) {

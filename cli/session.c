@@ -113,7 +113,7 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 					0;
 	}
 	if (o->argument_count > 1) {
-		return nvw_fail(NVW_E_USAGE, "%s: one workload at a time: %s, then \"%s\"", o->command,
+		return nvw_fail(NVW_E_USAGE, "%s: expected one workload, found %s and \"%s\"", o->command,
 			o->argument[0], o->argument[1]);
 	}
 	s->reference = strchr(o->argument[0], '/') ? realpath(o->argument[0], NULL) : strdup(o->argument[0]);
@@ -206,8 +206,8 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 				name);
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "%s %s is wrong under %s: it needs %s (%s)", s->workload->name,
-		asked.option, protocol, needs[asked.scopes], list);
+	return nvw_fail(NVW_E_USAGE, "%s %s cannot run correctly under %s: it needs %s (%s)",
+		s->workload->name, asked.option, protocol, needs[asked.scopes], list);
 }
 
 /* The one that was named, else what the options imply, else the machine's. */

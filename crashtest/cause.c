@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The barrier that is not there, or not wide enough. See cause.h. */
+/* The barrier that is missing, or too narrow. See cause.h. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,27 +21,27 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 	return names[kind];
 }
 
-/* What the lost store should have come before. */
+/* The event that should have waited for the lost store. */
 struct other {
 	uint64_t number; /* of its record */
 	uint32_t kernel, site;
 	uint64_t work_item, group;
 };
 
-/* What became of a store by a program on the host. */
+/* Flush and fence of a store by a host program. */
 struct flushing {
-	uint64_t flushed, fenced; /* records; 0: not */
+	uint64_t flushed, fenced; /* record numbers; 0: none */
 	uint32_t flush_site, fence_site;
 };
 
 struct search {
 	int log_fd;
-	uint64_t records; /* that are read */
+	uint64_t records; /* to read */
 	const struct ct_stores *stores;
 	const struct ct_store *lost;
-	uint64_t operation; /* plus 1: of an acknowledgement that is looked for */
-	struct other ack;   /* it; number 0: not met */
-	uint64_t end;       /* barriers behind this record do not count */
+	uint64_t operation; /* the operation whose acknowledgement is sought, plus 1 */
+	struct other ack;   /* the acknowledgement; number 0: not found */
+	uint64_t end;       /* barriers after this record do not count */
 	bool found;
 	struct nvw_log_record barrier; /* the widest that the lost store's work-item met after it */
 	uint64_t barrier_number;       /* of its record */
@@ -151,29 +151,29 @@ static void say(struct ct_cause *c, const struct search *s, enum needed needed, 
 	if (needed == HOST) {
 		c->kind = CT_CAUSE_MISSING;
 		snprintf(c->text, sizeof c->text,
-			"nothing waits until the store at %s:%u is durable before %s: a persist barrier "
-			"at its kernel's end, or nvw_persist() on the host, would",
+			"nothing waits for the store at %s:%u to be durable before %s: this takes a persist "
+			"barrier at the end of its kernel, or nvw_persist() on the host",
 			lost->file, lost->line, what);
 	} else if (!s->found) {
 		c->kind = CT_CAUSE_MISSING;
 		snprintf(c->text, sizeof c->text,
-			"no persist barrier lies between the store at %s:%u and %s: one of %s scope "
-			"orders them",
+			"no persist barrier lies between the store at %s:%u and %s: ordering them takes at "
+			"least %s scope",
 			lost->file, lost->line, what, scopes[needed]);
 	} else if ((enum needed)s->barrier.barrier.scope < needed) {
 		c->kind = CT_CAUSE_NARROW;
 		snprintf(c->text, sizeof c->text,
-			"the barrier at %s:%u has %s scope, and does not order the store at %s:%u of "
-			"work-item %llu before %s: %s scope does",
+			"the barrier at %s:%u has only %s scope: ordering the store at %s:%u (work-item %llu) "
+			"before %s takes at least %s scope",
 			at->file, at->line, c->scope, lost->file, lost->line,
 			(unsigned long long)s->lost->work_item, what, scopes[needed]);
 	} else {
 		c->kind = CT_CAUSE_APART;
 		snprintf(c->text, sizeof c->text,
-			"the barrier at %s:%u had not completed for the store at %s:%u of work-item "
-			"%llu: %s came without waiting for it",
-			at->file, at->line, lost->file, lost->line, (unsigned long long)s->lost->work_item,
-			what);
+			"%s did not wait for the barrier at %s:%u, which had not completed for the store at "
+			"%s:%u (work-item %llu)",
+			what, at->file, at->line, lost->file, lost->line,
+			(unsigned long long)s->lost->work_item);
 	}
 }
 
@@ -186,8 +186,8 @@ static void say_reversed(
 	c->kind = CT_CAUSE_REVERSED;
 	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
 	snprintf(c->text, sizeof c->text,
-		"the store at %s:%u was made before that at %s:%u, which it must not be durable "
-		"without: it belongs behind it, with a barrier of %s scope between them",
+		"the store at %s:%u comes too early: it must follow the store at %s:%u, with a barrier "
+		"of %s scope between them",
 		before->file, before->line, lost->file, lost->line, scopes[needed]);
 }
 
@@ -196,7 +196,7 @@ static void name_site(const struct search *s, uint32_t site, char ret_name[160])
 	snprintf(ret_name, 160, "%s:%u", site_of(s, site)->file, site_of(s, site)->line);
 }
 
-/* A program on the host: flush and fence. */
+/* For a host program: the missing flush or fence. */
 static int find_on_host(struct search *s, const struct ct_store *early, struct ct_cause *c)
 {
 	const struct ct_store *const lost = s->lost;
@@ -216,43 +216,43 @@ static int find_on_host(struct search *s, const struct ct_store *early, struct c
 	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
 	if (early->number < lost->number && (early->off ^ lost->off) < NVW_LOG_LINE_BYTES) {
 		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
-			"without: a crash may come between the two; it belongs behind it, where one line keeps program order",
+			"the store at %s:%u comes too early: it must follow the store at %s:%u; a crash can "
+			"come between the two (both are in one line, which persists in program order)",
 			other->file, other->line, at->file, at->line);
 	} else if (early->number < lost->number) {
 		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u was made before that at %s:%u, which it must not be durable "
-			"without (its line may be evicted at any time): it belongs behind it, with a flush and a fence between them",
+			"the store at %s:%u comes too early: it must follow the store at %s:%u, with a flush "
+			"and a fence between them (its line may be evicted at any time)",
 			other->file, other->line, at->file, at->line);
 	} else if (s->flushing.flushed == 0) {
 		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is not flushed before the one at %s:%u, which may be evicted "
-			"first: a flush and a fence between them order them",
+			"the store at %s:%u is not flushed before the store at %s:%u, whose line may be evicted "
+			"first: ordering them takes a flush and a fence",
 			at->file, at->line, other->file, other->line);
 	} else {
 		const struct ct_names *const flush = site_of(s, s->flushing.flush_site);
 
 		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is flushed at %s:%u, but not fenced before the one at %s:%u: a "
-			"fence between them orders them",
+			"the store at %s:%u is flushed at %s:%u, but no fence follows before the store at "
+			"%s:%u: ordering them takes a fence",
 			at->file, at->line, flush->file, flush->line, other->file, other->line);
 	}
 	return 0;
 }
 
-/* Nothing was stored yet that could be lost. */
+/* The failure needs no lost store: the operation had stored nothing yet. */
 static void find_before_stores(uint64_t acknowledged, struct ct_cause *c)
 {
 	if (acknowledged != 0) {
 		c->kind = CT_CAUSE_REVERSED;
 		snprintf(c->text, sizeof c->text,
 			"operation %llu was acknowledged before its stores were "
-			"made: the acknowledgement belongs behind them, and behind a persist barrier",
+			"made: the acknowledgement must follow them and a persist barrier",
 			(unsigned long long)(acknowledged - 1));
 	}
 }
 
-/* The acknowledgement that the search has met. */
+/* The cause is the acknowledgement that the search found. */
 static void find_by_ack(struct search *s, struct ct_cause *c)
 {
 	const unsigned long long operation = s->operation - 1;
@@ -301,7 +301,7 @@ static int find_by_store(struct search *s, const struct ct_store *early, struct 
 	if (other.number < s->lost->number) {
 		say_reversed(c, s, early, needed);
 	} else {
-		snprintf(what, sizeof what, "the one at %s:%u of work-item %llu",
+		snprintf(what, sizeof what, "the store at %s:%u (work-item %llu)",
 			site_of(s, early->site)->file, site_of(s, early->site)->line,
 			(unsigned long long)other.work_item);
 		say(c, s, needed, what);

@@ -75,7 +75,7 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 	message[sizeof message - 1] = '\0';
 	message[strcspn(message, "\r\n")] = '\0'; /* a finding is one line */
 	return nvw_violation(findings, 0, "%s",
-		*message ? message : "the checker finds an inconsistency and does not say which");
+		*message ? message : "the checker found an inconsistency but printed no description");
 }
 
 /* ---- Command ------------------------------------------------------------------------------------------------ */
@@ -306,7 +306,7 @@ static int ask_either(const struct ct_checker *c, const struct ct_image *image, 
 		error = ask(c, image, false, ret_answer);
 	}
 	if (error == 1 && c->shared->differs && c->shared->relied) {
-		return nvw_fail(NVW_E_SYSTEM, "the checker answers otherwise when it is forked");
+		return nvw_fail(NVW_E_SYSTEM, "the checker answers differently when it is forked");
 	}
 	return error < 0 ? error : 0;
 }
@@ -415,8 +415,7 @@ static int check_command(const char *command, bool *ret_by_shell)
 	}
 	return !strchr(words[0], '/') && is_of_shell(words[0]) ?
 		       0 :
-		       nvw_fail(
-			       NVW_E_USAGE, "--check: %s: expected a program that can be executed", words[0]);
+		       nvw_fail(NVW_E_USAGE, "--check: %s: expected an executable program", words[0]);
 }
 
 static int make_shared(struct ct_checker *c)

@@ -95,7 +95,7 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 
 static int wrong(const char *path, const char *expected)
 {
-	return nvw_fail(NVW_E_DAMAGED, "%s: expected %s; remove it to begin anew", path, expected);
+	return nvw_fail(NVW_E_DAMAGED, "%s: expected %s; remove the file to start again", path, expected);
 }
 
 static bool get(FILE *f, XXH64_state_t *h, void *data, size_t bytes)
@@ -121,7 +121,7 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	}
 	if (found != identity || count != workers) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s: a checkpoint of another exploration (workload, options, seed, jobs or build)",
+			"%s: this is the checkpoint of another exploration (workload, options, seed, jobs or build)",
 			path);
 	}
 	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {

@@ -515,7 +515,7 @@ static int go_there(struct explanation *x, const struct origin *from)
 		error = ct_medium_next(&x->medium);
 	}
 	if (error == 0 && from->plan != NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: it has become shorter");
+		return nvw_fail(NVW_E_DAMAGED, "persist log: it became shorter while it was read");
 	}
 	return error < 0 ? error : 0;
 }
@@ -612,7 +612,7 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	if (!x->error && x->finding->saved[0] != '\0') {
 		save(x, from);
 		if (x->error) { /* the verdict is known all the same */
-			fprintf(stderr, "nvwave: note: the finding is not saved: %s\n", nvw_error_message());
+			fprintf(stderr, "nvwave: note: the finding was not saved: %s\n", nvw_error_message());
 			x->finding->saved[0] = '\0';
 			x->error = 0;
 		}

@@ -256,7 +256,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 		return note_kill(x, w);
 	}
 	if (s->phase == CT_PHASE_IDLE) {
-		return nvw_fail(NVW_E_SYSTEM, "a worker ended between two states (status %d)", status);
+		return nvw_fail(NVW_E_SYSTEM, "a worker exited between two states (status %d)", status);
 	}
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
 	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
@@ -296,7 +296,7 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 		return 0;
 	}
 	if (pid < 0) {
-		return nvw_fail_errno("a worker is lost");
+		return nvw_fail_errno("a worker process was lost");
 	}
 	w->pid = 0;
 	if (w->shared->error) {

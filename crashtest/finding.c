@@ -270,7 +270,7 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
 
 	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
-		return damaged(path, 12, "lengths that add up to the file's");
+		return damaged(path, 12, "lengths that add up to the file's size");
 	}
 	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
 		return damaged(path, size - 8, "the checksum of the file");
@@ -283,7 +283,7 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	/* What is packed says its own size, so the header is not believed. */
 	if (ZSTD_getFrameContentSize(file + HEAD_BYTES + text, packed) != s->bytes ||
 		s->bytes > image_bytes_max) {
-		return damaged(path, 16, "the size of the image that is packed");
+		return damaged(path, 16, "the size of the packed image");
 	}
 	s->image = malloc(s->bytes + 1);
 	if (s->image == NULL) {
@@ -390,11 +390,11 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	}
 	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		return nvw_fail(
-			CT_NO_ANSWER, "the process that judges was killed by SIGKILL (was memory short?)");
+			CT_NO_ANSWER, "the replaying process was killed by SIGKILL (was memory short?)");
 	}
 	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
 	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		return nvw_fail(CT_NO_ANSWER, "%s, which is no answer", shared->finding.text);
+		return nvw_fail(CT_NO_ANSWER, "%s: the state got no answer", shared->finding.text);
 	}
 	return 0;
 }

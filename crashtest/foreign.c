@@ -167,7 +167,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	counts->threads = storing > created ? storing : created;
 	if (!error && *ret_pool > known && *ret_pool - known > untouched_max) {
 		error = nvw_fail(NVW_E_INPUT,
-			"%s: the log says that it is of %llu bytes; its records and the image end at %llu",
+			"%s: the header gives the file %llu bytes, but the records and the image end at %llu",
 			path, (unsigned long long)*ret_pool, (unsigned long long)known);
 	}
 	return error;
@@ -265,12 +265,11 @@ static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int 
 	if (f->command != NULL || f->library != NULL) {
 		return ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &ret->checker);
 	}
-	return blocks ?
-		       ct_writes_create(log_fd, image, bytes, &ret->writes) :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: --check or --check-lib is needed: only the log of a block device says by itself "
-			       "what is owed",
-			       f->store_log);
+	return blocks ? ct_writes_create(log_fd, image, bytes, &ret->writes) :
+			nvw_fail(NVW_E_USAGE,
+				"%s: --check or --check-lib is needed: only the log of a block device can be "
+				"checked without one",
+				f->store_log);
 }
 
 /* The image as the program leaves it: 1 if there is nothing against it, 0 if that is the result, or an error. */
@@ -362,7 +361,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 	}
 	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--save: what is judged by the log alone is found again by the same command");
+			"--save needs a checker (--check or --check-lib): without one, the same command repeats a finding");
 	}
 	if (!blocks) {
 		o->mode = CT_PERMITTED;

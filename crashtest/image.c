@@ -52,7 +52,7 @@ int ct_image_track(struct ct_image *image)
 	}
 	return image->reads && image->reads->words && image->reads->order && image->reads->rank ?
 		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
+		       nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
 }
 
 void ct_image_forget_reads(struct ct_image *image)

@@ -108,7 +108,7 @@ static int judge(const struct killing *k, struct slot *s)
 	ct_bench_pool_path(k->bench, s->number, path, sizeof path);
 	v->phase = CT_PHASE_OPEN;
 	if (nvw_pool_open(path, NVW_POOL_WRITE, &pool)) {
-		nvw_violation(&v->findings, 0, "the pool does not open: %s", nvw_error_message());
+		nvw_violation(&v->findings, 0, "the pool cannot be opened: %s", nvw_error_message());
 		v->phase = CT_PHASE_IDLE;
 		return 0;
 	}
@@ -244,7 +244,7 @@ static int look_after(struct killing *k, struct slot *s)
 	}
 	s->pid = 0;
 	if (pid < 0) {
-		return nvw_fail_errno("a trial is lost");
+		return nvw_fail_errno("a trial's process was lost");
 	}
 	return s->stage == EMULATING ? end_emulation(k, s, status) : end_trial(k, s, status);
 }

@@ -141,11 +141,10 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	}
 	if (subject != NULL && o->mode == CT_PERMITTED && !emu_model_info(subject->config->model)->meets) {
 		return nvw_fail(NVW_E_USAGE,
-			"--mode=permitted needs a run whose barriers stall: leave persist.model=buffered-epoch out");
+			"--mode=permitted needs a run whose barriers stall: remove persist.model=buffered-epoch");
 	}
 	if (o->nested && o->mode == CT_KILL) {
-		return nvw_fail(
-			NVW_E_USAGE, "--nested: recovery is crashed in observed and in permitted mode");
+		return nvw_fail(NVW_E_USAGE, "--nested: expected --mode=observed or --mode=permitted");
 	}
 	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
 		return nvw_fail_errno("%s", o->save);

@@ -39,7 +39,7 @@ static int check(const struct ct_oracle *o, struct nvw_pool *pool, const struct 
 		return NVW_E_INCONSISTENT;
 	}
 	if (error == NVW_E_INCONSISTENT) {
-		return nvw_violation(findings, 0, "the check finds an inconsistency and does not say which");
+		return nvw_violation(findings, 0, "the check found an inconsistency but gave no description");
 	}
 	return error ? refused("the check gives up", findings) : 0;
 }
@@ -66,7 +66,7 @@ static int tapped_write(void *context, nvw_off off, const void *from, size_t n)
 	struct tap *tap = context;
 
 	if (tap->writes == tap->stop) {
-		return nvw_fail(NVW_E_STOPPED, "the power went again");
+		return nvw_fail(NVW_E_STOPPED, "the power failed again");
 	}
 	tap->writes++;
 	return ct_image_write(tap->image, off, from, n);
@@ -117,7 +117,8 @@ static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, str
 		return refused("recovery refuses the recovered pool", findings);
 	}
 	if (tap.writes > 0) {
-		return nvw_violation(findings, 0, "recovery of a recovered pool writes %llu words",
+		return nvw_violation(findings, 0,
+			"recovery is not idempotent: run on a recovered pool, it writes %llu words",
 			(unsigned long long)tap.writes);
 	}
 	return 0;
@@ -143,8 +144,8 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 	if (!judge_once(o, &tap, acks, findings, phase)) {
 		return 0;
 	}
-	return nvw_violation(findings, 0, "this after a second crash, at write %llu of recovery",
-		(unsigned long long)stop + 1);
+	return nvw_violation(
+		findings, 0, "after a second crash, at write %llu of recovery", (unsigned long long)stop + 1);
 }
 
 /* Recovers the state; stop as in struct tap. Returns what recovery returned; *ret_hash is of the image after it. */
@@ -180,12 +181,12 @@ static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struc
 		tap.stop = UINT64_MAX;
 		if (recover_image(o, &tap, phase, &found)) {
 			verdict = nvw_violation(findings, 0,
-				"recovery refuses what a crash before its write %llu leaves: %s",
+				"recovery fails after a second crash, before its write %llu: %s",
 				(unsigned long long)stop + 1, nvw_error_message());
 		} else if (found != wanted) {
 			verdict = nvw_violation(findings, 0,
-				"recovery that was crashed before its write %llu ends in another pool than "
-				"one that was not",
+				"recovery that crashed before its write %llu and ran again leaves a different "
+				"pool than recovery without a crash",
 				(unsigned long long)stop + 1);
 		}
 		ct_image_undo(image, state);

@@ -60,7 +60,7 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 	uint32_t *rank = realloc(r->rank, (m->cell_count + 1) * sizeof *rank);
 
 	r->rank = rank ? rank : r->rank;
-	return leaf && list && rank ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for what recovery looks at");
+	return leaf && list && rank ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
 }
 
 /* ---- Tree ------------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static int push(struct ct_reads *r, const unsigned *from, unsigned cell, unsigne
 	const uint64_t width = r->cells + 1;
 	const int error = r->branches < BRANCHES_MAX ?
 				  ct_array_grow(&r->branch, (r->branches + 1) * width, sizeof(unsigned)) :
-				  nvw_fail(NVW_E_MEMORY, "too many branches");
+				  nvw_fail(NVW_E_MEMORY, "too many branches of reads");
 
 	if (!error) {
 		unsigned *const to = branch_at(r, r->branches++);

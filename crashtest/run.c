@@ -34,7 +34,7 @@ int ct_log_file(void)
 		fd = memfd_create("persist log", MFD_CLOEXEC);
 	}
 	if (fd < 0) {
-		nvw_fail_errno("no file for the persist log");
+		nvw_fail_errno("cannot create a file for the persist log");
 	}
 	return fd;
 }
@@ -78,8 +78,8 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 	int error;
 
 	if (w->pool == NULL || w->check == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s keeps nothing in NVRAM: there is nothing that a crash could break", w->name);
+		return nvw_fail(
+			NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
 	}
 	error = nvw_folder_make("crash", false, &b.folder);
 	if (error) {
@@ -180,7 +180,7 @@ static void acknowledged(void *context, uint64_t first, uint64_t count)
 		return;
 	}
 	if (s->ack_count == s->ack_capacity) {
-		s->error = nvw_fail(NVW_E_MEMORY, "more acknowledgements than there is room for");
+		s->error = nvw_fail(NVW_E_MEMORY, "too many acknowledgements: the list of the run is full");
 		snprintf(s->message, sizeof s->message, "%s", nvw_error_message());
 		_exit(1);
 	}

@@ -57,7 +57,7 @@ static int choose_way(const char *way, struct ct_options *o)
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"a mutation is found by \"%s\": expected kill, observed or a persistency model", way);
+		"the mutation's mode is \"%s\": expected kill, observed or a persistency model", way);
 }
 
 /* One test; mutation -1 for none. */

@@ -59,7 +59,7 @@ static bool fails(const struct ct_subject *subject, const struct ct_options *opt
 
 static void tell(const struct ct_options *o, uint64_t count)
 {
-	const struct ct_progress p = {.what = "fewest operations", .done = count};
+	const struct ct_progress p = {.what = "smallest failing --count", .done = count};
 
 	if (o->progress != NULL) {
 		o->progress(o->context, &p);

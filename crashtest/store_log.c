@@ -173,7 +173,7 @@ static int locate(const struct converter *c, const struct field *at, uint64_t ad
 			c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address,
 			(unsigned long long)*ret_off, (unsigned long long)c->image_bytes);
 	}
-	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file that the log registers",
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file registered by the log",
 		c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address);
 }
 

@@ -163,7 +163,7 @@ static int set_name(struct emu_config *c, const char *text)
 {
 	if (!*text || strlen(text) >= sizeof c->protocol) {
 		return nvw_fail(
-			NVW_E_USAGE, "\"%s\" is no name of 1 to %zu bytes", text, sizeof c->protocol - 1);
+			NVW_E_USAGE, "\"%s\" is not a name of 1 to %zu bytes", text, sizeof c->protocol - 1);
 	}
 	snprintf(c->protocol, sizeof c->protocol, "%s", text);
 	return 0;
@@ -221,8 +221,8 @@ static int set_by_name(struct emu_config *c, const char *full, const char *text)
 	}
 	names[KEYS] = NULL;
 	near = nvw_nearest(full, names);
-	return near ? nvw_fail(NVW_E_CONFIG, "%s is no key of a machine; did you mean %s?", full, near) :
-		      nvw_fail(NVW_E_CONFIG, "%s is no key of a machine", full);
+	return near ? nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near) :
+		      nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine", full);
 }
 
 void emu_config_default(struct emu_config *c)
@@ -336,7 +336,7 @@ static int machine_text(const char *name_or_path, const char **ret_text, char **
 	if (memchr(*ret_file, 0, bytes)) {
 		free(*ret_file);
 		*ret_file = NULL;
-		return nvw_fail(NVW_E_INPUT, "%s: a 0 byte: not text", name_or_path);
+		return nvw_fail(NVW_E_INPUT, "%s: found a 0 byte: the file is not text", name_or_path);
 	}
 	return 0;
 }
@@ -348,9 +348,10 @@ static int not_found(const char *name, int error)
 	if (error != -ENOENT || strchr(name, '/') || strchr(name, '.')) {
 		return nvw_fail(NVW_E_CONFIG, "machine file %s", nvw_error_message());
 	}
-	return near ? nvw_fail(NVW_E_CONFIG, "no machine is called %s; did you mean %s?", name, near) :
+	return near ? nvw_fail(NVW_E_CONFIG, "there is no machine %s; did you mean %s?", name, near) :
 		      nvw_fail(NVW_E_CONFIG,
-			      "no machine is called %s, and no file is (see nvwave list machines)", name);
+			      "there is no shipped machine and no file called %s (see nvwave list machines)",
+			      name);
 }
 
 /* 0, or the first line with a mistake. */
@@ -443,7 +444,7 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 		}
 		fprintf(to, "%s = %s\n", keys[i].name, value_text(config, &keys[i], buffer));
 	}
-	return ferror(to) ? nvw_fail_errno("writing a machine file") : 0;
+	return ferror(to) ? nvw_fail_errno("cannot write the machine file") : 0;
 }
 
 const char *const *emu_machine_names(void)
@@ -463,7 +464,7 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 {
 	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {
 		return nvw_fail(NVW_E_CONFIG,
-			"%s.size: %" PRIu64 " bytes are not a whole number of sets of %" PRIu64
+			"%s.size: %" PRIu64 " bytes are not a multiple of one set of %" PRIu64
 			" lines of 64 bytes (%s.ways)",
 			name, c->size, c->ways, name);
 	}
@@ -471,7 +472,7 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 		return nvw_fail(NVW_E_CONFIG, "%s.size: more than 1GiB", name);
 	}
 	if (!c->sfifo || !c->nvw_fifo || c->sfifo > 1u << 20 || c->nvw_fifo > 1u << 20) {
-		return nvw_fail(NVW_E_CONFIG, "%s.%s: a FIFO has between 1 and 1048576 entries", name,
+		return nvw_fail(NVW_E_CONFIG, "%s.%s: expected a FIFO of 1 to 1048576 entries", name,
 			!c->sfifo || c->sfifo > 1u << 20 ? "sfifo" : "nvw_fifo");
 	}
 	return 0;
@@ -481,9 +482,9 @@ static int check_memory(const char *name, const struct emu_memory_config *c)
 {
 	if (!c->channels || c->channels > 1024) {
 		return nvw_fail(
-			NVW_E_CONFIG, "%s.channels: between 1 and 1024, not %" PRIu64, name, c->channels);
+			NVW_E_CONFIG, "%s.channels: expected 1 to 1024, found %" PRIu64, name, c->channels);
 	}
-	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: must be more than 0", name);
+	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", name);
 }
 
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)

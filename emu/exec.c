@@ -96,7 +96,7 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 {
 	if (!m->error) {
 		m->error = nvw_fail(NVW_E_KERNEL,
-			"%s:%u: the work-item's stack of %llu bytes is used up; use less, or --set host.stack=...",
+			"%s:%u: the work-item's stack of %llu bytes has overflowed; use less stack, or --set host.stack=...",
 			r->site->file, r->site->line, (unsigned long long)m->exec.stack_bytes);
 	}
 }
@@ -471,7 +471,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 	wf->posted |= lanes & ~same;
 	if (first->value > NVW_KERNEL) {
-		m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %llu is no execution group", first->site->file,
+		m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %llu is not an execution group", first->site->file,
 			first->site->line, (unsigned long long)first->value);
 		return;
 	}

@@ -80,7 +80,7 @@ static int describe_kernel(const struct nvw_machine *m)
 	place(line);
 	if (!is_device(m, fault.address)) {
 		return nvw_fail(NVW_E_KERNEL,
-			"%s: kernel %s: work-item %llu %s address %p, which is no memory that it may use",
+			"%s: kernel %s: work-item %llu %s address %p, which is not memory that it may access",
 			line, m->exec.name, (unsigned long long)fault.work_item, verb(),
 			(const void *)fault.address);
 	}

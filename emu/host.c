@@ -21,7 +21,7 @@ void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
 
 	if (rounded < bytes || rounded > dram->bytes - m->dram_used) {
 		nvw_fail(NVW_E_MEMORY,
-			"no room for %llu bytes in the machine's DRAM of %llu, of which %llu are used (dram.size)",
+			"no room for %llu bytes: the machine's DRAM has %llu (dram.size), and %llu are in use",
 			(unsigned long long)bytes, (unsigned long long)dram->bytes,
 			(unsigned long long)m->dram_used);
 		return NULL;

@@ -138,8 +138,8 @@ static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
 
 	group->saved = malloc(saved_bytes(m, slot));
 	if (!group->saved) {
-		m->error = nvw_fail(
-			NVW_E_MEMORY, "no memory to set a work-group aside at a kernel-wide barrier");
+		m->error =
+			nvw_fail(NVW_E_MEMORY, "no memory to suspend a work-group at a kernel-wide barrier");
 		return;
 	}
 	memcpy(group->saved, slot->wavefronts, contexts);

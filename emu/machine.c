@@ -61,7 +61,7 @@ static int protocol_init(struct nvw_machine *m)
 	m->protocol = coh_protocol_find(m->config.protocol);
 	if (!m->protocol) {
 		return nvw_fail(NVW_E_CONFIG,
-			"no coherence protocol is called \"%s\"; see nvwave list protocols",
+			"there is no coherence protocol \"%s\"; see nvwave list protocols",
 			m->config.protocol);
 	}
 	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {

@@ -93,7 +93,8 @@ static int nvram_init(struct nvw_machine *m, struct nvw_pool *pool)
 		.pool = pool,
 		.domain = m->config.domain};
 	if (!d->behind) {
-		return nvw_fail(NVW_E_USAGE, "%s is open for reading only: a machine writes to it",
+		return nvw_fail(NVW_E_USAGE,
+			"%s: the pool is open for reading only, and a machine writes to its pool",
 			nvw_pool_path(pool));
 	}
 	m->device_count++;

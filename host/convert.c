@@ -336,7 +336,7 @@ int host_session_convert(
 	struct nvw_log_info info = {
 		.workload = s->program, .options = f->path, .pool_bytes = c.bytes, .model = "x86"};
 	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
-	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file with a size", f->path) :
+	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", f->path) :
 				   map_replay(&c);
 
 	error = error ? error : map_spool(&c);

@@ -193,7 +193,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);
 	return make_lock(&s->control->lock) ?
-		       nvw_fail(NVW_E_SYSTEM, "no lock can be shared between processes") :
+		       nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes") :
 		       0;
 }
 
@@ -205,20 +205,20 @@ static int check_delays(const struct emu_config *m)
 	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
 
 	return latency > most_ps ?
-		       nvw_fail(NVW_E_CONFIG, "nvram.%s: a program waits at most 1s, not %.6gs",
+		       nvw_fail(NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
 			       m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency) :
-	       rate < HOST_LINE ? nvw_fail(NVW_E_CONFIG,
-					  "nvram.bandwidth: %d B/s at least, a line in a second, not %.0f",
-					  HOST_LINE, rate) :
-				  0;
+	       rate < HOST_LINE ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
+			       HOST_LINE, rate) :
+		       0;
 }
 
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
 {
 	*ret_session = (struct host_session){0};
 	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"nvwave exec runs under nvwave exec: one of them at a time can watch a program (%s is set)",
+		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
 			HOST_SESSION_VARIABLE);
 	}
 	int error = o->delays ? check_delays(o->machine) : 0;
@@ -274,17 +274,16 @@ static int find_library(char *ret_path, size_t n)
 
 	if (absolute == NULL || access(absolute, R_OK) != 0) {
 		free(absolute);
-		return nvw_fail(NVW_E_SYSTEM,
-			"%s: expected the library that is preloaded into programs (%s names it)", ret_path,
-			HOST_LIBRARY_VARIABLE);
+		return nvw_fail(NVW_E_SYSTEM, "%s: expected the library to preload into programs (set by %s)",
+			ret_path, HOST_LIBRARY_VARIABLE);
 	}
 	snprintf(ret_path, n, "%s", absolute);
 	free(absolute);
 	return strpbrk(ret_path, " :") == NULL ?
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
-			       "%s: the dynamic linker preloads from no path with a space or a colon; %s may name a copy of "
-			       "the library elsewhere",
+			       "%s: the dynamic linker cannot preload from a path with a space or a colon; set %s to a "
+			       "copy of the library elsewhere",
 			       ret_path, HOST_LIBRARY_VARIABLE);
 }
 
@@ -299,7 +298,7 @@ static int check_program(const char *name)
 		return nvw_fail_errno("%s: expected a program", name);
 	case HOST_PROGRAM_STATIC:
 		return nvw_fail(NVW_E_USAGE,
-			"%s is linked statically: nothing can be put between it and its libpmem; link it dynamically",
+			"%s is linked statically: no library can be preloaded into it; link it dynamically",
 			path);
 	case HOST_PROGRAM_SET_ID:
 		return nvw_fail(NVW_E_USAGE,
@@ -307,7 +306,7 @@ static int check_program(const char *name)
 			"run a copy without them",
 			path);
 	default:
-		return nvw_fail(NVW_E_USAGE, "%s is a program for another kind of machine", path);
+		return nvw_fail(NVW_E_USAGE, "%s is a program for another architecture", path);
 	}
 }
 

@@ -25,7 +25,7 @@ static int read_all(const char *path, char **ret_text)
 	}
 	if (memchr(text, 0, bytes)) {
 		free(text);
-		return nvw_fail(NVW_E_INPUT, "%s: a 0 byte: not text", path);
+		return nvw_fail(NVW_E_INPUT, "%s: found a 0 byte: the file is not text", path);
 	}
 	*ret_text = text;
 	return 0;
@@ -100,8 +100,8 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
 		if (t->column[c] >= (int)n) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: the row has %u columns: no \"%s\"", t->path,
-				t->line, n, columns[c]);
+			return nvw_fail(NVW_E_INPUT, "%s:%u: the row has %u columns and lacks \"%s\"",
+				t->path, t->line, n, columns[c]);
 		}
 		cell[c] = t->column[c] < 0 ? none : cells[t->column[c]];
 	}
@@ -200,6 +200,7 @@ int litmus_load(const char *path, struct litmus_list *list)
 		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
 	}
 	error = S_ISDIR(s.st_mode) ? load_folder(path, list, 0) : load_file(path, list);
-	return error || list->count > before ? error :
-					       nvw_fail(NVW_E_INPUT, "%s: no litmus test is there", path);
+	return error || list->count > before ?
+		       error :
+		       nvw_fail(NVW_E_INPUT, "%s: expected litmus tests, found none", path);
 }

@@ -20,7 +20,8 @@ static int expected(const struct litmus_reader *r, const char *what)
 
 	return *r->at ? nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found \"%.*s\"", r->file, r->line, what,
 				(int)(n < 24 ? n ? n : 1 : 24), r->at) :
-			nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found the end", r->file, r->line, what);
+			nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file,
+				r->line, what);
 }
 
 void litmus_skip(struct litmus_reader *r)
@@ -277,7 +278,8 @@ static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool m
 	op->is_plain = i > NVW_SEQ_CST;
 	if (op->is_plain && !may_be_plain) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s:%u: expected an order and a scope, found plain: it is atomic", r->file, r->line);
+			"%s:%u: expected an order and a scope, found plain: the access is atomic", r->file,
+			r->line);
 	}
 	if (!op->is_plain) {
 		op->order = (enum nvw_order)i;
@@ -546,13 +548,15 @@ static int take_register_term(struct litmus_reader *r)
 		return error;
 	}
 	if (term.thread >= r->test->thread_count) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names thread %u, there are %u", r->file,
-			r->line, term.thread, r->test->thread_count);
+		return nvw_fail(NVW_E_INPUT,
+			"%s:%u: the outcome names thread %u; the number of threads is %u", r->file, r->line,
+			term.thread, r->test->thread_count);
 	}
 	i = find_register(&r->test->thread[term.thread], name);
 	if (i < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names register %s, which thread %u has not",
-			r->file, r->line, name, term.thread);
+		return nvw_fail(NVW_E_INPUT,
+			"%s:%u: the outcome names register %s, which thread %u does not use", r->file,
+			r->line, name, term.thread);
 	}
 	term.index = (unsigned)i;
 	return add_term(r, term);
@@ -570,7 +574,7 @@ static int take_memory_term(struct litmus_reader *r)
 		return error;
 	}
 	if (v < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which nothing uses",
+		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which no thread uses",
 			r->file, r->line, name);
 	}
 	term.index = (unsigned)v;
@@ -731,7 +735,7 @@ int litmus_complete(struct litmus_reader *r)
 		if (is_persist &&
 			(t->term[i].kind == LITMUS_TERM_REGISTER || t->term[i].kind == LITMUS_TERM_MEMORY)) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: the outcome is over NVRAM after a crash, which leaves no register and no DRAM: only nvm:",
+				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only nvm: variables, since registers and DRAM are lost",
 				r->file, t->line, t->name);
 		}
 		if (t->term[i].kind == LITMUS_TERM_NVRAM) {

@@ -74,7 +74,7 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 		}
 	}
 	litmus_report_count(&b->report, &state);
-	return litmus_holds(test, &state) ? nvw_violation(findings, 0, "the outcome is seen") : 0;
+	return litmus_holds(test, &state) ? nvw_violation(findings, 0, "the outcome was observed") : 0;
 }
 
 static const struct nvw_workload workload = {

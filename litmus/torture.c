@@ -133,7 +133,7 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 		}
 		_exit(0);
 	}
-	r = pid < 0 ? nvw_fail_errno("torture: no process") : nvw_stop_wait(pid, &status);
+	r = pid < 0 ? nvw_fail_errno("torture: cannot start a process") : nvw_stop_wait(pid, &status);
 	nvw_pool_close(pool);
 	if (r < 0) {
 		return r;
@@ -239,7 +239,7 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 
 	memset(result, 0, sizeof *result);
 	if (progress == MAP_FAILED) {
-		return nvw_fail_errno("torture: no memory to share");
+		return nvw_fail_errno("torture: no shared memory");
 	}
 	r = in_process(o, NULL, o->fault != NULL, progress);
 	result->programs = progress->programs;

@@ -260,7 +260,7 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 	int r;
 
 	if (stream >= g->streams) {
-		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u, the pool has %u",
+		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u: the pool has %u streams",
 			nvw_pool_path(pool), stream, g->streams);
 	}
 	r = rec_est(pool, stream, &est);

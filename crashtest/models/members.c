@@ -24,7 +24,7 @@ int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, 
 		return 0;
 	}
 	return nvw_fail(NVW_E_DAMAGED,
-		"persist log: record %llu: work-item %llu of group %llu is not in kernel %u, which runs",
+		"persist log: record %llu: work-item %llu of group %llu is not in the running kernel %u",
 		(unsigned long long)m->record, (unsigned long long)item, (unsigned long long)group,
 		m->kernel);
 }
@@ -287,7 +287,7 @@ int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 	if (r->launch.group_size == 0) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"persist log: record %llu: a kernel with groups of no work-item",
+			"persist log: record %llu: expected work-groups of at least 1 work-item, found 0",
 			(unsigned long long)m->record);
 	}
 	m->kernel = r->launch.kernel;

@@ -21,7 +21,7 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 		i++;
 	}
 	if (i == m->flight_count) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: write %llu completes but was not issued",
+		return nvw_fail(NVW_E_DAMAGED, "persist log: write %llu completes but was never issued",
 			(unsigned long long)r->done.write);
 	}
 	ct_medium_land(m, &m->flight[i]);

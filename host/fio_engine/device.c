@@ -50,7 +50,7 @@ static int take_process(const char *path)
 {
 	return atomic_flag_test_and_set(&in_use) ?
 		       nvw_fail(NVW_E_USAGE,
-			       "%s: a process emulates one machine at a time: without thread=1 every job has a process",
+			       "%s: a process can emulate only one machine at a time; remove thread=1 to give each job its own process",
 			       path) :
 		       0;
 }
@@ -124,7 +124,7 @@ static int locate(const struct nvw_pool *pool, nvw_off *ret_extent, uint64_t *re
 	if (*ret_bytes == 0 || *ret_extent % 8 || nvw_pool_at(pool, *ret_extent, *ret_bytes) == NULL) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected %" PRIu64 " bytes of data at offset %" PRIu64
-			", found a pool that ends before, or was never finished: remove it",
+			", found a pool that is too short or was never finished; remove it",
 			nvw_pool_path(pool), *ret_bytes, *ret_extent);
 	}
 	return 0;
@@ -395,8 +395,8 @@ static int check_range(const struct block_device *d, const struct block_io *io)
 {
 	if ((io->off | io->bytes) % 8 != 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"an I/O of %" PRIu64 " bytes at %" PRIu64 ": both are to be multiples of 8",
-			io->bytes, io->off);
+			"an I/O of %" PRIu64 " bytes at %" PRIu64 ": both must be multiples of 8", io->bytes,
+			io->off);
 	}
 	if (io->bytes > d->options.bytes_max || io->off > d->bytes || io->bytes > d->bytes - io->off) {
 		return nvw_fail(NVW_E_USAGE,
@@ -419,7 +419,7 @@ static int check_all(const struct block_device *d, const struct block_io *ios, u
 
 static int has_failed(void)
 {
-	return nvw_fail(NVW_E_KERNEL, "the machine has failed before");
+	return nvw_fail(NVW_E_KERNEL, "the machine failed earlier");
 }
 
 /* The I/Os as the kernel sees them; what is written goes to its buffer. */

@@ -112,11 +112,11 @@ static int create_file(struct thread_data *td, const struct fio_file *f)
 	const uint64_t wanted = (td->o.size ? td->o.size : td->o.file_size_high) + td->o.start_offset;
 
 	if (!td_write(td)) {
-		return nvw_fail(-ENOENT, "%s does not exist: a job that writes creates it", f->file_name);
+		return nvw_fail(
+			-ENOENT, "%s does not exist: only a job that writes creates the pool", f->file_name);
 	}
 	if (td->o.size == 0 && td->o.file_size_high == 0) {
-		return nvw_fail(NVW_E_USAGE, "%s does not exist: size= says how many bytes it is to have",
-			f->file_name);
+		return nvw_fail(NVW_E_USAGE, "%s does not exist: set size= to create it", f->file_name);
 	}
 	return block_device_create(f->file_name, wanted);
 }
@@ -131,7 +131,7 @@ static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t 
 			NVW_E_USAGE, "a job has one pool: expected one file, found %u", td->files_index);
 	}
 	if (td_trim(td)) {
-		return nvw_fail(NVW_E_USAGE, "NVRAM has nothing to trim: rw= is to read and write");
+		return nvw_fail(NVW_E_USAGE, "NVRAM cannot be trimmed: expected an rw= that reads or writes");
 	}
 	if (e) { /* create_serialize=0 */
 		*ret_bytes = block_device_bytes(e->device);
@@ -164,11 +164,11 @@ static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 static int engine_open_file(struct thread_data *td, struct fio_file *f)
 {
 	if (f->io_size > f->real_file_size || f->file_offset > f->real_file_size - f->io_size) {
-		return fail(
-			td, nvw_fail(NVW_E_USAGE,
-				    "%s has %llu bytes, the job needs %llu from %llu: it takes another pool",
-				    f->file_name, (unsigned long long)f->real_file_size,
-				    (unsigned long long)f->io_size, (unsigned long long)f->file_offset));
+		return fail(td,
+			nvw_fail(NVW_E_USAGE,
+				"%s has %llu bytes, but the job needs %llu from offset %llu: use another pool",
+				f->file_name, (unsigned long long)f->real_file_size,
+				(unsigned long long)f->io_size, (unsigned long long)f->file_offset));
 	}
 	return 0;
 }
@@ -230,7 +230,7 @@ static int open_device(struct thread_data *td, struct engine *e)
 	snprintf(description, sizeof description, "job=%s iodepth=%u bs=%llu sync=%u fsync=%u group=%u",
 		td->o.name, e->depth, td_max_bs(td), td->o.sync_io, td->o.fsync_blocks, o->group);
 	if (td->files_index == 0) {
-		return nvw_fail(NVW_E_USAGE, "filename= names no pool");
+		return nvw_fail(NVW_E_USAGE, "filename= is missing: expected a pool");
 	}
 	if (access(td->files[0]->file_name, F_OK)) { /* create_serialize=0 */
 		const int error = create_file(td, td->files[0]);

@@ -30,7 +30,7 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 {
 	if (count > NVW__ACKS_MAX || first > NVW__ACKS_MAX - count) {
 		return nvw_fail(NVW_E_KERNEL,
-			"acknowledged: operations %llu and %llu more; numbers end at %d",
+			"acknowledged: operation %llu and %llu more: expected operations below %d",
 			(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
 	}
 	const uint64_t words = (first + count + 63) / 64;

@@ -85,7 +85,7 @@ static int await_writer(const char *path, int fd)
 	}
 	close(spare[0]);
 	close(spare[1]);
-	return found ? 0 : nvw_fail(NVW_E_INPUT, "%s: nobody writes to this pipe", path);
+	return found ? 0 : nvw_fail(NVW_E_INPUT, "%s: no process has this pipe open for writing", path);
 }
 
 int nvw_input_open_stream(const char *path, int *ret_fd)

@@ -74,7 +74,7 @@ static int give_name(const struct nvw_new_file *f)
 	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* a file system without it */
 		return 0;
 	}
-	return errno == EEXIST ? nvw_fail(-EEXIST, "%s exists already", f->path) : cannot(f->path);
+	return errno == EEXIST ? nvw_fail(-EEXIST, "%s already exists", f->path) : cannot(f->path);
 }
 
 int nvw_new_file_end(struct nvw_new_file *f, int error)

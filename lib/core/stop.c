@@ -189,5 +189,5 @@ int nvw_stop_wait(pid_t pid, int *ret_status)
 		waitpid(pid, ret_status, 0);
 		return nvw_stop_error();
 	}
-	return ended < 0 ? nvw_fail_errno("a process is lost") : 0;
+	return ended < 0 ? nvw_fail_errno("a child process was lost") : 0;
 }

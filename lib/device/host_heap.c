@@ -242,8 +242,8 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 	int r;
 
 	if (!bytes || class == NVW_HEAP_CLASSES) {
-		return nvw_fail(
-			NVW_E_USAGE, "a block has 1 to %d bytes, not %" PRIu64, NVW_HEAP_BLOCK_MAX, bytes);
+		return nvw_fail(NVW_E_USAGE, "expected a block of 1 to %d bytes, found %" PRIu64,
+			NVW_HEAP_BLOCK_MAX, bytes);
 	}
 	if (count > (uint64_t)pmem->geometry.chunk_count * nvw__class_blocks[class]) {
 		return nvw_fail(NVW_E_FULL,
@@ -292,8 +292,8 @@ static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
 
 	if (r == 0 && chunk == g->chunk_count) {
 		r = nvw_fail(NVW_E_FULL,
-			"the pool's heap of %" PRIu32 " chunks has no %" PRIu64
-			" free ones in a row for %" PRIu64 " bytes",
+			"the pool's heap of %" PRIu32 " chunks has no run of %" PRIu64
+			" free chunks for %" PRIu64 " bytes",
 			g->chunk_count, length, bytes);
 	}
 	r = r ? r : zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES);
@@ -311,7 +311,7 @@ int nvw_heap_alloc_extent(
 	int r;
 
 	if (!bytes) {
-		return nvw_fail(NVW_E_USAGE, "an extent has at least one byte");
+		return nvw_fail(NVW_E_USAGE, "expected an extent of at least 1 byte, found 0");
 	}
 	r = pass_begin(&p);
 	r = r ? r : take_extent(&p, bytes, ret_extent);
@@ -328,13 +328,15 @@ int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw
 	int r;
 
 	if (extent < g->chunks || chunk >= g->chunk_count || extent != nvw__chunk_off(g, chunk)) {
-		return nvw_fail(NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an extent", extent);
+		return nvw_fail(
+			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	}
 	off = nvw__chunk_word_off(g, chunk);
 	r = nvw_persist(machine);
 	r = r ? r : read_words(machine, pmem, off, &word, 1);
 	if (r == 0 && (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT)) {
-		return nvw_fail(NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an extent", extent);
+		return nvw_fail(
+			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	}
 	nvw_readers_wait(pmem->readers);
 	return r ? r : write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));

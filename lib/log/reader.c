@@ -108,8 +108,8 @@ static int read_header(struct nvw_log_reader *r)
 		return error;
 	}
 	if (got < LOG_MAGIC_BYTES || memcmp(h, LOG_MAGIC, LOG_MAGIC_BYTES) != 0) {
-		return nvw_fail(
-			NVW_E_DAMAGED, "%s: offset 0: expected a persist log, found something else", r->path);
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset 0: expected a persist log (magic number), found other bytes", r->path);
 	}
 	if (got < LOG_HEADER_FIXED_BYTES) {
 		return damaged(r, got, "the file ends within the header");
@@ -156,7 +156,7 @@ static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n
 	size_t got;
 
 	if (n != 16 || log_get64(body) != r->records || log_get64(body + 8) != r->blocks) {
-		return damaged(r, r->block_off, "the trailer counts other records than there are");
+		return damaged(r, r->block_off, "the trailer's record count is not the number of records");
 	}
 	const int error = read_at(r, r->next_off, &more, 1, &got);
 
@@ -164,7 +164,7 @@ static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n
 		return error;
 	}
 	if (got > 0) {
-		return damaged(r, r->next_off, "something follows the trailer");
+		return damaged(r, r->next_off, "there are bytes after the trailer");
 	}
 	r->ended = true;
 	return 0;
@@ -198,7 +198,7 @@ static int read_block(struct nvw_log_reader *r)
 		return error;
 	}
 	if (got < LOG_BLOCK_HEADER_BYTES) {
-		return damaged(r, r->block_off + got, "the file ends before the log does");
+		return damaged(r, r->block_off + got, "the file ends before the log's trailer");
 	}
 	const size_t stored = log_get32(h + 8), raw = log_get32(h + 12);
 
@@ -581,7 +581,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 
 	while (r->block_records == 0) {
 		if (r->p != r->end) {
-			return damaged(r, r->block_off, "the block holds more than its records");
+			return damaged(r, r->block_off, "the block has bytes after its last record");
 		}
 		if (r->ended) {
 			return 0;

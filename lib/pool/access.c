@@ -126,11 +126,11 @@ static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 	if (!in_pool(pool, off, n)) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: offset 0x%" PRIx64 ": %" PRIu64
-			" bytes to write, expected a place within the pool's %" PRIu64 " bytes",
+			" bytes to write, expected a range within the pool's %" PRIu64 " bytes",
 			nvw_pool_path(pool), off, n, pool->geometry.bytes);
 	}
 	if (pool->mapped_bytes == 0 ? pool->image.write == NULL : pool->writable == NULL) {
-		return nvw_fail(NVW_E_USAGE, "%s: the pool was opened for reading, nothing can be written",
+		return nvw_fail(NVW_E_USAGE, "%s: the pool is open for reading only and cannot be written",
 			nvw_pool_path(pool));
 	}
 	return 0;

@@ -66,8 +66,8 @@ static int check_limits(uint64_t bytes, uint32_t streams, uint32_t log_entries)
 	}
 	if (bytes < nvw__pool_bytes(streams, log_entries, 1)) {
 		return nvw_fail(NVW_E_USAGE,
-			"a pool with %" PRIu32 " streams of %" PRIu32 " undo log entries needs %" PRIu64
-			" bytes at least, not %" PRIu64,
+			"a pool with %" PRIu32 " streams of %" PRIu32
+			" undo log entries needs at least %" PRIu64 " bytes, not %" PRIu64,
 			streams, log_entries, nvw__pool_bytes(streams, log_entries, 1), bytes);
 	}
 	return 0;
@@ -164,7 +164,7 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 			offsetof(struct nvw__header, roots));
 	}
 	if (memchr(h->layout, 0, sizeof h->layout) == NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name does not end", path,
+		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name is not terminated", path,
 			offsetof(struct nvw__header, layout));
 	}
 	if (file_bytes != h->bytes) {
@@ -221,7 +221,7 @@ int nvw__header_check(
 	}
 	if (whole && memcmp(base, copy, sizeof(struct nvw__header)) != 0 && page_is_whole(copy)) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0x%x: the header's copy is whole but of another pool", path,
+			"%s: offset 0x%x: the copy of the header is intact but belongs to another pool", path,
 			NVW__COPY_OFF);
 	}
 	return check_geometry(path, (const void *)(whole ? base : copy), bytes, ret_geometry);

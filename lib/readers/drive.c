@@ -48,7 +48,7 @@ struct nvw__sightings *nvw__sightings_create(
 	uint64_t keys, bytes;
 
 	if (!workload->serving) {
-		nvw_fail(NVW_E_USAGE, "%s has nothing that host readers could look up", workload->name);
+		nvw_fail(NVW_E_USAGE, "%s does not support host readers", workload->name);
 		return NULL;
 	}
 	if (workload->serving->keys(plan, &keys) < 0) {
@@ -57,7 +57,8 @@ struct nvw__sightings *nvw__sightings_create(
 	bytes = sizeof *s + keys * sizeof s->newest[0] + readers * keys * sizeof(struct seen);
 	s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s == MAP_FAILED) {
-		nvw_fail_errno("no memory for what %u readers see of %" PRIu64 " keys", readers, keys);
+		nvw_fail_errno(
+			"no memory for the observations of %u readers of %" PRIu64 " keys", readers, keys);
 		return NULL;
 	}
 	s->bytes = bytes;
@@ -416,7 +417,8 @@ int nvw__drive_start(const struct nvw_workload *workload, void *plan, struct nvw
 	int error;
 
 	if (nvw_machine_is_volatile(machine)) {
-		return nvw_fail(NVW_E_USAGE, "%s: host readers see what is durable, and here nothing is",
+		return nvw_fail(NVW_E_USAGE,
+			"%s: host readers read durable data, but this workload keeps nothing in NVRAM",
 			workload->name);
 	}
 	if (!sightings->keys) {

@@ -106,7 +106,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --set gpu.cus=0", "gpu.cus: between 1 and 128, not 0"},
 		{"run kv --set gpu.cus=-4", "not a number"},
 		{"run kv --set gpu.cus=99999999999999999999999", "too large"},
-		{"run kv --set l1.ways=3", "whole number of sets"},
+		{"run kv --set l1.ways=3", "not a multiple of one set"},
 		{"run kv --set nvram.domain=ram", "none of device, adr, eadr"},
 		{"run kv --set nonsense", "section.key=value"},
 		{"run kv --machine=gope19", "did you mean gope18?"},
@@ -114,7 +114,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --protocol=vii", "did you mean vi?"},
 		{"run kw", "did you mean kv?"},
 		{"run", "which workload?"},
-		{"run kv btree", "one workload at a time"},
+		{"run kv btree", "expected one workload, found kv and \"btree\""},
 		{"run kv --cont=5", "did you mean --count?"},
 		{"run kv --count=five", "\"five\" is not a number"},
 		{"run kv --count=", "not a number"},
@@ -127,29 +127,29 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run kv --nosuch=3", "run kv: there is no option --nosuch"},
 		{"run kv -c", "there is no option -c; options begin with --"},
 		{"run kv --matrix", "there is no option --matrix; it belongs to nvwave crash"},
-		{"run kv --reader-scans=5", "--reader-scans does nothing without --host-readers"},
+		{"run kv --reader-scans=5", "--reader-scans has no effect without --host-readers"},
 		{"crash kv --statse=3", "did you mean --states?"},
-		{"crash kv --check=races", "--check does nothing with a workload"},
-		{"crash kv --symmetric --mode=kill", "--symmetric does nothing with --mode=kill"},
-		{"crash kv --matrix --mode=kill", "--mode does nothing with --matrix"},
+		{"crash kv --check=races", "--check has no effect with a workload"},
+		{"crash kv --symmetric --mode=kill", "--symmetric has no effect with --mode=kill"},
+		{"crash kv --matrix --mode=kill", "--mode has no effect with --matrix"},
 		{"crash kv --matrix=yes", "--matrix takes no value, found \"yes\""},
 		{"crash kv --pool=a", "there is no option --pool; it belongs to nvwave run"},
 		{"crash --pool", "there is no option --pool; it belongs to nvwave run"},
 		{"crash", "which workload?"},
-		{"crash kv --model=epoch --mode=kill", "--model does nothing with --mode=kill"},
-		{"crash --exec=true --mode=observed", "--mode=observed does nothing with --exec"},
-		{"crash --merge --jobs=2 a.json", "--jobs does nothing with --merge"},
+		{"crash kv --model=epoch --mode=kill", "--model has no effect with --mode=kill"},
+		{"crash --exec=true --mode=observed", "--mode=observed has no effect on --exec"},
+		{"crash --merge --jobs=2 a.json", "--jobs has no effect with --merge"},
 		{"exec --seed=2 -- true", "there is no option --seed; it belongs to nvwave"},
-		{"exec --record=a --advice -- true", "--advice does nothing with --record"},
-		{"fio latency --kills=3", "--kills does nothing in fio latency"},
-		{"fio bandwidth --seed=3", "--seed does nothing in fio bandwidth"},
-		{"torture --fault=x --faults", "--fault does nothing with --faults"},
-		{"torture a", "one argument too many"},
+		{"exec --record=a --advice -- true", "--advice has no effect with --record"},
+		{"fio latency --kills=3", "--kills has no effect in fio latency"},
+		{"fio bandwidth --seed=3", "--seed has no effect in fio bandwidth"},
+		{"torture --fault=x --faults", "--fault has no effect with --faults"},
+		{"torture a", "is an extra argument"},
 		{"litmus --brief --output-format=json a.litmus",
-			"--brief does nothing with --output-format=json"},
+			"--brief has no effect with --output-format=json"},
 		{"recover --epochs a.pool", "there is no option --epochs; it belongs to nvwave inspect"},
-		{"log dump --words a.nvl", "--words does nothing in log dump"},
-		{"replay a b", "\"b\" is one argument too many"},
+		{"log dump --words a.nvl", "--words has no effect in log dump"},
+		{"replay a b", "\"b\" is an extra argument"},
 		{"run kv --check=leaks", "expected races, races:drf or races:hrf, found \"leaks\""},
 		{"run kv --output-format=xml", "expected normal or json"},
 		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
@@ -164,8 +164,8 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash kv --nested --mode=kill", "--nested"},
 		{"crash --merge", "--merge what?"},
 		{"crash --merge /nowhere/a.json", "/nowhere/a.json"},
-		{"crash --store-log=/nowhere/log", "--image=FILE is needed"},
-		{"crash --store-log=/nowhere/log --image=/nowhere/image", "one checker is needed"},
+		{"crash --store-log=/nowhere/log", "need --image=FILE"},
+		{"crash --store-log=/nowhere/log --image=/nowhere/image", "need one checker"},
 		{"crash --store-log=/nowhere/log --image=/nowhere/image --check=true", "/nowhere/image"},
 		{"crash --store-log=/nowhere/log --image=/bin/true --check-lib=/nowhere/lib.so", "/nowhere"},
 		{"crash kv --store-log=/nowhere/log", "--store-log cannot be combined with a workload (kv)"},
@@ -255,7 +255,7 @@ static void a_wrong_machine_file_is_refused_with_its_line(void **state)
 	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:4: nvram.write: 300 has no unit");
 	write_text("m.ini", "[gpu]\ncuss = 8\n");
 	expect_in_dir("run kv --machine=%s/m.ini", 2, "",
-		"m.ini:2: gpu.cuss is no key of a machine; did you mean gpu.cus?");
+		"m.ini:2: gpu.cuss is not a key of a machine; did you mean gpu.cus?");
 	write_text("m.ini", "[gpu]\nthis is no line\n");
 	expect_in_dir("run kv --machine=%s/m.ini", 2, "", "m.ini:2:");
 	remove_file("m.ini");
@@ -296,7 +296,7 @@ static void pool_path(char *path, size_t n)
 static void a_pool_is_kept_inspected_and_recovered(void **state)
 {
 	expect_in_dir("run kv --count=300 --pool=%s/a.pool", 0, "consistent", "");
-	expect_in_dir("run kv --count=300 --pool=%s/a.pool", 2, "", "exists already");
+	expect_in_dir("run kv --count=300 --pool=%s/a.pool", 2, "", "already exists");
 	expect_in_dir("inspect %s/a.pool", 0, "structure                    consistent", "");
 	expect_in_dir("inspect %s/a.pool --output-format=json", 0, "\"structure\": \"consistent\"", "");
 	expect_in_dir("recover %s/a.pool --dry-run", 0, "nothing was changed", "");
@@ -494,9 +494,9 @@ static void host_readers_are_measured_beside_the_kernels(void **state)
 
 static void host_readers_are_refused_where_nothing_is_served(void **state)
 {
-	expect("run sgemm --host-readers=1", 2, "", "sgemm has nothing that host readers could look up");
+	expect("run sgemm --host-readers=1", 2, "", "sgemm does not support host readers");
 	expect("run btree --persist=off --host-readers=1", 2, "",
-		"host readers see what is durable, and here nothing is");
+		"host readers read durable data, but this workload keeps nothing in NVRAM");
 	expect("run kv --host-readers=65", 2, "",
 		"--host-readers: expected a number from 0 to 64, found \"65\"");
 	expect("run kv --host-readers=two", 2, "",
@@ -564,7 +564,7 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 
 static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
 {
-	expect_in_dir(BROKEN " --save=%s/findings", 1, "again: nvwave replay", "");
+	expect_in_dir(BROKEN " --save=%s/findings", 1, "replay with: nvwave replay", "");
 	expect_in_dir("replay %s/findings/finding-1", 1, "REPRODUCED", "");
 	expect_in_dir("replay %s/findings/finding-1 --extract=%s/pool", 1, "REPRODUCED", "");
 	expect_in_dir("inspect %s/pool", 1, "btree", ""); /* as the crash left it: not recovered */
@@ -693,7 +693,8 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 		print_message("# the exploration was too quick to be interrupted\n");
 	}
 	write_text("checkpoint", "NVWCKPT and then something else");
-	expect_in_dir("crash btree --count=50 --resume=%s/checkpoint", 2, "", "remove it to begin anew");
+	expect_in_dir(
+		"crash btree --count=50 --resume=%s/checkpoint", 2, "", "remove the file to start again");
 	remove_file("checkpoint");
 }
 
@@ -709,10 +710,9 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 
 static void every_state_of_a_small_run_is_accounted_for(void **state)
 {
-	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0,
-		"100 %: every one of them is accounted for", "");
-	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "all accounted for",
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0, "100 %: all instants exhausted",
 		"");
+	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "exhausted", "");
 }
 
 static void the_tutorial_finds_its_bug_and_mends_it(void **state)

@@ -51,7 +51,7 @@ static void a_page_that_cannot_be_written_leaves_the_verdict(void **state)
 static void a_finding_that_cannot_be_saved_leaves_the_verdict(void **state)
 {
 	command_write("file", "", 1);
-	command_expect(BROKEN " --save=%D/file", 1, "INCONSISTENT", "the finding is not saved");
+	command_expect(BROKEN " --save=%D/file", 1, "INCONSISTENT", "the finding was not saved");
 	command_remove("file");
 }
 

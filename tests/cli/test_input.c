@@ -83,10 +83,10 @@ static void a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(void **st
 	snprintf(path, sizeof path, "%s/pipe", command_dir());
 	assert_int_equal(mkfifo(path, 0600), 0);
 	command_expect("inspect %D/pipe", 2, "", "found a pipe");
-	command_expect("run mutex --machine=%D/pipe", 2, "", "nobody writes to this pipe");
-	command_expect("run kv --keys=%D/pipe", 2, "", "nobody writes to this pipe");
-	command_expect("litmus %D/pipe", 2, "", "nobody writes to this pipe");
-	command_expect("replay %D/pipe", 2, "", "nobody writes to this pipe");
+	command_expect("run mutex --machine=%D/pipe", 2, "", "no process has this pipe open for writing");
+	command_expect("run kv --keys=%D/pipe", 2, "", "no process has this pipe open for writing");
+	command_expect("litmus %D/pipe", 2, "", "no process has this pipe open for writing");
+	command_expect("replay %D/pipe", 2, "", "no process has this pipe open for writing");
 	command_remove("pipe");
 }
 
@@ -159,7 +159,7 @@ static void a_finding_that_claims_another_size_than_its_image_has_is_refused(voi
 
 	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
 		write_finding("{\"acknowledged\": []}", claims[i]);
-		command_expect("replay %D/finding", 2, "", "the size of the image that is packed");
+		command_expect("replay %D/finding", 2, "", "the size of the packed image");
 	}
 	write_finding("{\"acknowledged\": [[0, 4611686018427387904]]}", 256);
 	command_expect("replay %D/finding", 2, "", "acknowledged");
@@ -188,7 +188,7 @@ static void a_log_is_believed_only_as_far_as_its_records_and_the_image_go(void *
 	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
 		write_log(claims[i]);
 		command_expect("crash --store-log=%D/log --image=%D/image --check=true", 2, "",
-			"its records and the image end at 1");
+			"the records and the image end at 1");
 	}
 	write_log(100); /* no whole number of lines */
 	command_expect("crash --store-log=%D/log --image=%D/image --check=true", 2, "", "found 100");

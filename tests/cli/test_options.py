@@ -157,7 +157,7 @@ def quick(words, word):
                                env=dict(os.environ, PATH="/nonexistent"))
     try:
         out, err = process.communicate(timeout=0.15)
-        return process.returncode, out, err if "fio" not in words or "does nothing" in err else "", []
+        return process.returncode, out, err if "fio" not in words or "has no effect" in err else "", []
     except subprocess.TimeoutExpired:
         process.terminate()
         process.communicate()
@@ -252,7 +252,7 @@ def pasted():
     out = run(words, env=dict(os.environ, NVWAVE_NOTE="x y"))[1]
     line = re.search("(?m)^repeat: (.*)$", out).group(1)
     again = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
-    finding = re.search("again: nvwave (replay .*)", again.stdout)
+    finding = re.search("replay with: nvwave (replay .*)", again.stdout)
     reproduced = finding and run(shlex.split(finding.group(1)))[1].startswith("REPRODUCED")
     good = (line.startswith("NVWAVE_NOTE='x y' ") and again.returncode == 1 and os.path.isdir("a b'c") and reproduced)
     ok(good, "a_repeat_line_can_be_pasted_into_a_shell", line)

@@ -111,7 +111,7 @@ static void every_listed_protocol_has_tables_and_no_other_has(void **state)
 		command_expect(words, 0, "Lines of the L2\nstate  READ_HIT", "");
 	}
 	command_expect("list protocols vu", 2, "", "there is no coherence protocol vu; did you mean vi?");
-	command_expect("list protocols vi gd", 2, "", "\"vi\" is one argument too many");
+	command_expect("list protocols vi gd", 2, "", "\"vi\" is an extra argument");
 }
 
 int main(void)

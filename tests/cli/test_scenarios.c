@@ -51,7 +51,7 @@ static void expect_pair(unsigned i, const char *protocol)
 	snprintf(name, sizeof name, " %s ", protocol);
 	o = command_run(line);
 	if (strstr(programs[i].wrong_under, name)) {
-		snprintf(name, sizeof name, "is wrong under %s: it needs", protocol);
+		snprintf(name, sizeof name, "cannot run correctly under %s: it needs", protocol);
 		if (o->status != 2 || !strstr(o->err, programs[i].option) || !strstr(o->err, name)) {
 			fail_msg("nvwave %s: not refused: status %d: %s%s", line, o->status, o->out, o->err);
 		}
@@ -72,11 +72,12 @@ static void what_is_not_refused_is_right_and_free_of_races_under_every_protocol(
 static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 {
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
-		"sssp --scenario=rsp is wrong under vi: it needs a protocol with remote-scope promotion, or without "
+		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope promotion, or without "
 		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped)");
-	command_expect(
-		"crash steal-log --scenario=remote --protocol=gh --states=1", 2, "", "is wrong under gh");
-	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "", "is wrong under rsp");
+	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
+		"cannot run correctly under gh");
+	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "",
+		"cannot run correctly under rsp");
 }
 
 static void a_scenario_implies_its_protocol(void **state)
@@ -123,7 +124,7 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
 
 	command_expect(line, 0, "consistent under 7 of 7 protocols",
-		"left out: steal-log --scenario=remote is wrong under vi");
+		"left out: steal-log --scenario=remote cannot run correctly under vi");
 }
 
 int main(void)

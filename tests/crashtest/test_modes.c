@@ -257,7 +257,8 @@ static void a_recovery_that_writes_again_is_found(void **state)
 	const struct ct_result r = crashed(CT_OBSERVED, BAD_RECOVERY, 0, 1);
 
 	assert_false(r.consistent);
-	assert_string_equal(r.finding[0].text, "recovery of a recovered pool writes 1 words");
+	assert_string_equal(
+		r.finding[0].text, "recovery is not idempotent: run on a recovered pool, it writes 1 words");
 }
 
 /* Run again it writes nothing, and what it leaves passes the check: only a crash in its middle shows it. */
@@ -276,7 +277,7 @@ static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(v
 	assert_int_equal(ct_run(&subject, &options, &r), 0);
 	assert_false(r.consistent);
 	assert_string_equal(r.finding[0].text,
-		"recovery that was crashed before its write 2 ends in another pool than one that was not");
+		"recovery that crashed before its write 2 and ran again leaves a different pool than recovery without a crash");
 	ct_result_free(&r);
 }
 
@@ -287,7 +288,7 @@ static void a_check_that_does_not_say_what_is_wrong_is_a_finding(void **state)
 
 	assert_false(observed.consistent);
 	assert_string_equal(
-		observed.finding[0].text, "the check finds an inconsistency and does not say which");
+		observed.finding[0].text, "the check found an inconsistency but gave no description");
 	assert_false(killed.consistent);
 }
 

@@ -331,7 +331,7 @@ static void findings_name_the_barrier_that_was_taken_away(void **state)
 			"no persist barrier lies between"},
 		{"complete-before-updates", "epoch", CT_CAUSE_MISSING, "work-group",
 			"no persist barrier lies between"},
-		{"narrow-scope", "buffered-epoch", CT_CAUSE_NARROW, "work-group", "has work-item scope"},
+		{"narrow-scope", "buffered-epoch", CT_CAUSE_NARROW, "work-group", "has only work-item scope"},
 		{"ack-before-barrier", "epoch", CT_CAUSE_REVERSED, "",
 			"was acknowledged before its stores were made"},
 	};

@@ -336,9 +336,9 @@ static void a_sync_without_a_barrier_is_found(void **state)
 {
 	leave_log(BLOCK_FAULT_NO_BARRIER, NVW_WORKGROUP, false);
 	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
-	assert_found("nothing waits until");
+	assert_found("nothing waits for the store");
 	explore(CT_PERMITTED, CT_MODEL_EPOCH);
-	assert_found("nothing waits until");
+	assert_found("nothing waits for the store");
 }
 
 static void a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found(void **state)

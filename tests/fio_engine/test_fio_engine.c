@@ -225,15 +225,15 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 		const char *options, *message;
 	} bad[] = {
 		{"--rw=write --set=nvram.wrte=3ns",
-			"nvram.wrte is no key of a machine; did you mean nvram.write?"},
-		{"--rw=write --machine=gope81", "no machine is called gope81; did you mean gope18?"},
+			"nvram.wrte is not a key of a machine; did you mean nvram.write?"},
+		{"--rw=write --machine=gope81", "there is no machine gope81; did you mean gope18?"},
 		{"--rw=write --protocol=hlcr", "there is no coherence protocol hlcr; did you mean hlrc?"},
 		{"--rw=write --power_cut=5",
 			"power_cut: expected a simulated time such as 20us, found \"5\""},
 		{"--rw=write --scope=wavefront", "failed parsing scope=wavefront"},
-		{"--rw=trim", "nothing to trim"},
+		{"--rw=trim", "NVRAM cannot be trimmed"},
 		{"--rw=write --bs=4001 --bs_unaligned=1", "multiples of 8"},
-		{"--rw=read", "pool does not exist: a job that writes creates it"},
+		{"--rw=read", "pool does not exist: only a job that writes creates the pool"},
 		{"--rw=write --log=none/log", "none/log.image: No such file"},
 		{"--rw=write --report=none/report", "none/report: No such file"},
 		{"--rw=write --filename=a:b", "a job has one pool: expected one file, found 3"},
@@ -264,7 +264,7 @@ static void a_pool_that_is_too_small_or_none_is_refused(void **state)
 	NEEDS_FIO();
 	assert_fio("--rw=write");
 	assert_int_not_equal(fio("--rw=write --size=1m"), 0);
-	assert_non_null(strstr(output, "pool has 65536 bytes, the job needs 1048576"));
+	assert_non_null(strstr(output, "pool has 65536 bytes, but the job needs 1048576"));
 	run("head -c 65536 /dev/zero >pool");
 	assert_int_not_equal(fio("--rw=write"), 0);
 	assert_non_null(strstr(output, "no pool"));

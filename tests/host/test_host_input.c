@@ -133,17 +133,17 @@ static void a_session_in_a_session_is_refused(void **state)
 {
 	clean();
 	assert_int_equal(run("NVWAVE_SESSION=/some/session %s exec -- true", nvwave), 2);
-	assert_true(printed("nvwave exec runs under nvwave exec"));
+	assert_true(printed("nvwave exec cannot run under nvwave exec"));
 }
 
 static void delays_that_would_hold_a_program_for_days_are_refused(void **state)
 {
 	assert_int_equal(run("%s exec --set nvram.write=1000000s -- true", nvwave), 2);
-	assert_true(printed("nvram.write: a program waits at most 1s, not 1e+06s"));
+	assert_true(printed("nvram.write: expected at most 1s, found 1e+06s"));
 	assert_int_equal(run("%s exec --set nvram.read=1001ms -- true", nvwave), 2);
-	assert_true(printed("nvram.read: a program waits at most 1s, not 1.001s"));
+	assert_true(printed("nvram.read: expected at most 1s, found 1.001s"));
 	assert_int_equal(run("%s exec --set nvram.bandwidth=1B/s -- true", nvwave), 2);
-	assert_true(printed("nvram.bandwidth: 64 B/s at least, a line in a second, not 1"));
+	assert_true(printed("nvram.bandwidth: expected at least 64 B/s (one line per second), found 1"));
 	assert_int_equal(run("%s exec --delays=off --set nvram.write=1000000s -- true", nvwave), 0);
 	assert_int_equal(run("%s exec --set nvram.write=1s -- true", nvwave), 0);
 }
@@ -153,7 +153,7 @@ static void a_library_that_the_linker_would_not_find_is_refused(void **state)
 	clean();
 	assert_int_equal(run("mkdir 'a b' && cp $(dirname %s)/../host/libnvwave-pmem.so 'a b'", nvwave), 0);
 	assert_int_equal(run("NVWAVE_PMEM_LIBRARY='a b/libnvwave-pmem.so' %s exec -- true", nvwave), 2);
-	assert_true(printed("no path with a space"));
+	assert_true(printed("cannot preload from a path with a space"));
 	assert_int_equal(run("NVWAVE_PMEM_LIBRARY=/nowhere %s exec -- true", nvwave), 2);
 }
 
@@ -420,7 +420,7 @@ static void a_checker_that_is_not_there_is_refused(void **state)
 	clean();
 	assert_int_equal(run(": >plain"), 0);
 	assert_int_equal(check_by("no-such-checker"), 2);
-	assert_true(printed("--check: no-such-checker: expected a program"));
+	assert_true(printed("--check: no-such-checker: expected an executable program"));
 	assert_int_equal(check_by("./plain"), 2);
 	assert_int_equal(check_by("true"), 0);
 }

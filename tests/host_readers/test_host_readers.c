@@ -736,7 +736,7 @@ static void a_workload_without_readers_and_one_without_durability_are_refused(vo
 	struct rig rig;
 
 	assert_null(nvw__sightings_create(&deaf, &plan, 1));
-	assert_string_equal(nvw_error_message(), "deaf has nothing that host readers could look up");
+	assert_string_equal(nvw_error_message(), "deaf does not support host readers");
 	rig_begin(&rig, 1, NULL);
 	nvw_machine_set_volatile(rig.machine);
 	sightings = nvw__sightings_create(&fake_workload, &plan, 1);
