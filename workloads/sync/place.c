@@ -257,3 +257,14 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 	}
 	nvw_barrier(NVW_WORKGROUP);
 }
+
+int sync_report_sections(struct nvw_description *description, const struct sync_places *places,
+	uint64_t iterations, uint64_t ps, const char *whose)
+{
+	const uint64_t sections = places->group_count * iterations;
+	const int error = nvw_describe_u64(description, "critical_sections", sections, "", whose);
+
+	return error ? error :
+		       nvw_describe_real(description, "section_ns", (double)ps / 1e3 / (double)sections, "ns",
+			       "simulated time of the kernel for each critical section");
+}

@@ -141,4 +141,9 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 void sync_wait_alone(
 	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context);
 
+/* How many critical sections the work-groups have passed through in this simulated time, and the time of each; whose
+ * tells which they are. */
+int sync_report_sections(struct nvw_description *description, const struct sync_places *places,
+	uint64_t iterations, uint64_t ps, const char *whose);
+
 #endif

@@ -421,13 +421,9 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
-	const uint64_t sections = p->args.places.group_count * p->args.iterations;
-	const int error = nvw_describe_u64(
-		description, "critical_sections", sections, "", "of readers and writers together");
 
-	return error ? error :
-		       nvw_describe_real(description, "section_ns", (double)p->ps / 1e3 / (double)sections,
-			       "ns", "simulated time of the kernel for each critical section");
+	return sync_report_sections(
+		description, &p->args.places, p->args.iterations, p->ps, "of readers and writers together");
 }
 
 extern const struct nvw_workload nvw_workload_semaphore;
