@@ -48,7 +48,8 @@ struct args {
 	enum nvw_scope scope;
 	struct sync_polls polls;
 	enum sync_layout layout;
-	enum mutation mutation;
+	bool is_free; /* nobody waits for the semaphore: a seeded bug */
+	uint32_t writer_units;
 	uint32_t *semaphores; /* each CU's, on a line of its own */
 	uint32_t *data;       /* [CU][part]; rows, or [access][work-item] */
 	struct seen *seen;    /* [work-item of the kernel] */
@@ -79,7 +80,7 @@ static bool try_take(void *context)
 	const uint32_t word = nvw_atomic_load(at->semaphore, NVW_ACQUIRE, a->scope);
 
 	at->turns = word >> UNITS_BITS;
-	return a->mutation == NO_LOCK ||
+	return a->is_free ||
 	       ((word & UNITS_MASK) >= at->units && nvw_atomic_compare_exchange(at->semaphore, word,
 							    word - at->units, NVW_ACQUIRE, a->scope) == word);
 }
@@ -96,8 +97,7 @@ static uint32_t take(
 
 static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t turns)
 {
-	nvw_atomic_add(semaphore, (a->mutation == NO_LOCK ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE,
-		a->scope);
+	nvw_atomic_add(semaphore, (a->is_free ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE, a->scope);
 }
 
 static void move_rows(const struct args *a, uint32_t *part, uint32_t turn)
@@ -135,7 +135,7 @@ static void move_flat(const struct args *a, uint32_t *part)
 static void write_turn(const struct args *a, const struct sync_place *place, uint32_t *semaphore,
 	uint32_t *data, uint32_t turn)
 {
-	const uint32_t units = a->mutation == WRITER_TAKES_ONE ? 1 : a->parts;
+	const uint32_t units = a->writer_units;
 
 	take(a, semaphore, units, place);
 	for (uint32_t p = 0; p < a->parts; p++) {
@@ -262,7 +262,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.scope = p->shape.local,
 		.polls = polls,
 		.layout = layout,
-		.mutation = (enum mutation)mutation,
+		.is_free = mutation == NO_LOCK,
 		.part_words = layout == SYNC_ROWS ? sync_rows_words(p->shape.accesses, p->shape.group_size) :
 						    (uint64_t)p->shape.accesses * p->shape.group_size,
 		.iterations = p->shape.iterations,
@@ -270,6 +270,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.accesses = p->shape.accesses,
 		.group_size = p->shape.group_size,
 	};
+	p->args.writer_units = mutation == WRITER_TAKES_ONE ? 1 : p->args.parts;
 	*ret_plan = p;
 	return 0;
 }

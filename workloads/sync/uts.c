@@ -76,7 +76,7 @@ struct args {
 	struct sync_places places;
 	struct sync_orders global_orders;
 	enum nvw_scope local, global;
-	enum mutation mutation;
+	uint64_t local_patience, global_patience; /* with the queues' locks: struct lock */
 	struct queue_words *local_words, *global_words;
 	uint64_t *local_nodes, *global_nodes;
 	uint32_t local_capacity, global_capacity;
@@ -126,9 +126,7 @@ static struct queue queue_of(
 				.kind = LOCK_SPIN,
 				.scope = is_global ? a->global : a->local,
 				.orders = is_global ? a->global_orders : sync_orders(false, false),
-				.patience = a->mutation == NO_LOCK && !is_global ? 0 :
-					    a->mutation == NARROW_SCOPE          ? 10000 :
-										   UINT64_MAX,
+				.patience = is_global ? a->global_patience : a->local_patience,
 			},
 		.count = words->count,
 		.nodes = nodes,
@@ -376,7 +374,8 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	p->args.global_orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE);
 	p->args.local = p->shape.local;
 	p->args.global = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
-	p->args.mutation = (enum mutation)mutation;
+	p->args.global_patience = mutation == NARROW_SCOPE ? 10000 : UINT64_MAX;
+	p->args.local_patience = mutation == NO_LOCK ? 0 : p->args.global_patience;
 	p->args.global_capacity = (uint32_t)p->nodes;
 	p->args.patience = 4 * p->nodes;
 	*ret_plan = p;
