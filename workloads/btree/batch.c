@@ -22,7 +22,7 @@ static void persist_change(const struct btree_args *a)
 	}
 }
 
-/* One 8-byte store a key; keys are distinct, so work-items need not know of each other. */
+/* One 8-byte store per key; keys are distinct, so work-items need not know of each other. */
 void btree_update_kernel(const void *args)
 {
 	const struct btree_args *const a = args;

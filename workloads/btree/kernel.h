@@ -27,7 +27,7 @@ struct btree_args {
 	uint64_t n;
 	const uint64_t *keys, *values, *ops;
 	const uint64_t *host_ops;         /* host memory: the same as ops, for what costs no simulated time */
-	const struct btree_range *ranges; /* one a work-group */
+	const struct btree_range *ranges; /* one per work-group */
 	unsigned slots;                   /* of a node */
 	unsigned height;                  /* levels of the tree */
 	unsigned own_levels; /* levels 0 to own_levels - 1 are a work-group's own: Algorithm 2; 0: Algorithm 1

@@ -115,7 +115,7 @@ static int read_order(const struct nvw_options *o, struct btree_plan *p)
 	p->slots = (unsigned)slots;
 	return slots >= BTREE_SLOTS_MIN && slots <= BTREE_SLOTS_MAX ?
 		       0 :
-		       nvw_fail(NVW_E_USAGE, "btree: --order: %d to %d keys a node, not %llu",
+		       nvw_fail(NVW_E_USAGE, "btree: --order: %d to %d keys per node, not %llu",
 			       BTREE_SLOTS_MIN, BTREE_SLOTS_MAX, (unsigned long long)slots);
 }
 
@@ -134,7 +134,7 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	p->undo = nvw_option_bool(o, "undo");
 	if (!p->batch || p->batch > UINT64_C(1) << 26 || p->preload > UINT64_C(1) << 30) {
 		return nvw_fail(NVW_E_USAGE,
-			"btree: --batch: 1 to 67108864 operations a launch, --preload: up to 1073741824");
+			"btree: --batch: 1 to 67108864 operations per launch, --preload: up to 1073741824");
 	}
 	if (!nvw_option_u64(o, "group-size") || nvw_option_u64(o, "group-size") > 1024) {
 		return nvw_fail(NVW_E_USAGE, "btree: --group-size: 1 to 1024 work-items");

@@ -13,7 +13,7 @@ enum btree_scope { BTREE_KERNEL, BTREE_WORKGROUP };
 
 struct btree_plan {
 	uint64_t preload, count, batch, scan_length;
-	unsigned group_size, slots; /* work-items a work-group; keys a node */
+	unsigned group_size, slots; /* work-items per work-group; keys per node */
 	enum btree_op op;
 	enum btree_scope scope;
 	bool persist, undo;

@@ -60,7 +60,7 @@ struct dense_kernel {
 
 /* clang-format off */
 #define DENSE_OPTIONS_END                                                                          \
-	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},                  \
+	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},                  \
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 

@@ -12,7 +12,7 @@ enum { POWER, EVEN, ODD };
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
 	{"columns", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
-	{"iterations", NVW_OPTION_COUNT, "2", NULL, "steps in time, a launch each"},
+	{"iterations", NVW_OPTION_COUNT, "2", NULL, "time steps, one launch per step"},
 	DENSE_OPTIONS_END,
 };
 

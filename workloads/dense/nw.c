@@ -2,7 +2,7 @@
 /*
  * nw: Needleman and Wunsch's alignment of two sequences. The score of a pair of prefixes is the best of:
  * both go on, which earns the similarity of their next letters, or one does and pays for a gap. Scores of a
- * diagonal depend on the two diagonals before it: a launch a diagonal.
+ * diagonal depend on the two diagonals before it: a launch per diagonal.
  */
 #include "dense.h"
 

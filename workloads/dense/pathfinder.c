@@ -9,7 +9,7 @@ enum { ROWS, COLUMNS };
 enum { WEIGHTS, EVEN, ODD }; /* costs of the even rows and of the odd ones, a row at a time */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "10", NULL, "of the grid, a launch each after the first"},
+	{"rows", NVW_OPTION_COUNT, "10", NULL, "of the grid; each row after the first is a launch"},
 	{"columns", NVW_OPTION_COUNT, "100k", NULL, "of the grid"},
 	DENSE_OPTIONS_END,
 };

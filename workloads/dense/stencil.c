@@ -13,7 +13,7 @@ static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
 	{"columns", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
 	{"depth", NVW_OPTION_COUNT, "4", NULL, "planes"},
-	{"iterations", NVW_OPTION_COUNT, "4", NULL, "steps, a launch each"},
+	{"iterations", NVW_OPTION_COUNT, "4", NULL, "steps, one launch per step"},
 	DENSE_OPTIONS_END,
 };
 

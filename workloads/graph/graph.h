@@ -14,7 +14,7 @@
  *	Matrix Market    it begins with "%%MatrixMarket", or is called .mtx: coordinate, square
  *	DIMACS, PACE     its first line that is no comment begins with "p", or it is called .gr: "p sp N M" and
  *	                 "a u v weight", or "p tw N M" and "u v"
- *	METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line a node
+ *	METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line per node
  *	edge list        any other: "u v [weight]", # or % comments; any numbers, renumbered as they appear
  *
  * An ending may be followed by that of a compressor. Weights and values in files are read over: workloads have

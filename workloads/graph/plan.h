@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one a node, from which
+ * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one per node, from which
  * each iteration makes the next array (Jacobi). No launch reads what another work-item writes in it, so the values
  * depend neither on the order of tasks nor on who carried them out, and the host can compute them exactly.
  */
@@ -41,7 +41,7 @@ struct graph_plan {
 	uint64_t iterations, tasks; /* and tasks that their launches should have carried out */
 	uint64_t popped, stolen, attempts;
 	bool is_done;       /* the last iteration left nothing to do */
-	const void *result; /* device memory: uint32_t distances or colours, uint64_t ranks; one a node */
+	const void *result; /* device memory: uint32_t distances or colours, uint64_t ranks; one per node */
 };
 
 /* ---- Values ---------------------------------------------------------------------------------------- */

@@ -42,8 +42,8 @@ static const char *const steals[] = {"one", "half", NULL};
 	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                       \
 		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B); the last four imply " \
 		"the protocol of that name"}, \
-	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one a work-group"},                       \
-	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items a work-group"},                         \
+	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one per work-group"},                       \
+	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items per work-group"},                         \
 	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
 	{"steal", NVW_OPTION_CHOICE, "one", steals, "tasks that a thief takes at once: one, or half of what is left"}, \
 	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \

@@ -19,8 +19,8 @@ const struct nvw_option kv_options[] = {
 	{"ycsb", NVW_OPTION_STRING, "", NULL, "YCSB mix: a to f, or a property file; says keys and mix"},
 	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
 	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
-	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations a kernel launch"},
-	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items a work-group"},
+	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
+	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},
 	{"slots", NVW_OPTION_COUNT, "256", NULL, "of the first table, rounded up to a power of two"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };

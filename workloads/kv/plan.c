@@ -445,7 +445,7 @@ static int check_options(const struct kv_plan *p, uint64_t slots)
 			p->value_bytes);
 	}
 	if (p->batch == 0) {
-		return nvw_fail(NVW_E_USAGE, "--batch: expected at least 1 operation a launch, found 0");
+		return nvw_fail(NVW_E_USAGE, "--batch: expected at least 1 operation per launch, found 0");
 	}
 	if (p->group_size == 0) {
 		return nvw_fail(NVW_E_USAGE, "--group-size: expected at least 1 work-item, found 0");

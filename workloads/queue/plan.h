@@ -61,8 +61,8 @@ struct queue_args {
 	/* In DRAM: */
 	uint64_t *tail, *head; /* the next batch to produce, to consume */
 	uint64_t *turns;       /* of a part of the ring: 2 x lap to fill it, 2 x lap + 1 to empty it */
-	uint64_t *drawn;       /* a line a work-group: the batch that its first work-item drew */
-	uint64_t *digests;     /* a word a work-item: for its work-group */
+	uint64_t *drawn;       /* a line per work-group: the batch that its first work-item drew */
+	uint64_t *digests;     /* a word per work-item: for its work-group */
 };
 
 /* Producers and consumers at once (kernel.c). */

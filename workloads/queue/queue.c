@@ -23,7 +23,7 @@ const struct nvw_option queue_options[] = {
 		"apart: producers and consumers alternate over the CUs; together: producers first"},
 	{"release", NVW_OPTION_CHOICE, "durable", releases,
 		"when consumers may see a message: when it is durable, or while it becomes so"},
-	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group, messages a turn"},
+	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group, messages per turn"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 

@@ -3,7 +3,7 @@
  * The durable queue: found, recovered, inspected.
  *
  * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so
- * already. Then through the slots: what is still CLAIMED has none, and is FULL again. One word a slot, so it
+ * already. Then through the slots: what is still CLAIMED has none, and is FULL again. One word per slot, so it
  * may stop after any. Slots that a producer was WRITING stay as they are: their messages were never
  * acknowledged.
  */

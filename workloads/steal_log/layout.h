@@ -3,7 +3,7 @@
  * The bytes of tasks and logs in a pool.
  *
  *	root word 0  offset of the tasks, 0: the pool is not set up
- *	root word 1  offset of the logs, one a work-group
+ *	root word 1  offset of the logs, one per work-group
  *	root word 2  roots | depth << 32 | spawn << 48
  *	root word 3  records of a log | words << 32 | work-groups << 48
  *

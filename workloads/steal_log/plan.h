@@ -74,7 +74,7 @@ struct steal_args {
 	/* In DRAM: */
 	char *deques;
 	uint64_t *left;  /* tasks that are not complete, of those that are known */
-	uint64_t *drawn; /* a line a work-group: what its first work-item took */
+	uint64_t *drawn; /* a line per work-group: what its first work-item took */
 };
 
 void steal_kernel(const void *args);

@@ -21,7 +21,7 @@ const struct nvw_option steal_options[] = {
 	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
 		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
 		"thieves remote scope, which implies rsp where the machine's protocol cannot keep it"},
-	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items a work-group"},
+	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 

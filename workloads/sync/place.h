@@ -29,7 +29,7 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 /* clang-format off */
 #define SYNC_PLACE_OPTIONS(group_size) \
 	{"groups-per-cu", NVW_OPTION_COUNT, "3", NULL, "work-groups for each CU"}, \
-	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items a work-group"}, \
+	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items per work-group"}, \
 	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, \
 		"of the synchronization within a CU; local implies gh where the machine's protocol cannot keep it"}
 #define SYNC_WORK_OPTIONS \
