@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session's record as persist logs, one a file.
+ * Turns a session's record into persist logs, one per file.
  *
- * The spool says which lines changed, to what. A replay of the file says which words those are. All that one call was
- * found to have changed in a line has one instruction number: in which order it was stored is not known, so it
- * persists together (docs/host.md).
+ * The spool has the new content of changed lines. A replay of the file finds the words that changed. All
+ * changes that one call reveals in a line have one instruction number: their order is unknown, so they
+ * persist together (docs/host.md).
  *
- * Stores of programs that nvwave-cc has built have a number each. If all of a file's are such stores, the log says so by
- * its atomicity of 8 bytes; that takes a pass over the spool before, which writes nothing.
+ * Each store of a program built by nvwave-cc has its own number. If a file has no other stores, its log has
+ * an atomicity of 8 bytes. A first pass over the spool, which writes nothing, finds that out.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What "nvwave exec" and the library that it preloads share: a folder with
+ * "nvwave exec" and the library that it preloads share a folder with these files:
  *
- *	control     struct host_control, then one struct host_thread for each thread that was met
- *	spool       what was recorded, struct host_event after struct host_event (record mode)
+ *	control     struct host_control, with one struct host_thread per thread
+ *	spool       the record: one struct host_event after another (record mode)
  *	base-N      file N as it was when it was first mapped
- *	shadow-N    file N as far as it is recorded
- *	lines-N     a byte for each of its cache lines: stored to since it was last flushed
+ *	shadow-N    file N with all recorded stores
+ *	lines-N     one byte per cache line of file N: was it stored to since its last flush?
  *
- * Everything is mapped shared. So what the program did is known however it ends, and whatever it forks and executes goes
- * on in the same session: the environment names the folder.
+ * All files are mapped shared. So the record is complete however the program ends, and the programs that it
+ * forks and executes go on in the same session: the environment names the folder.
  *
- * An event is valid once spool_tail has passed it. It is written, published, and only then the shadow follows: a process
- * that is killed in between leaves stores that are found again, never stores that are lost.
+ * An event is valid once spool_tail has passed it. It is written first, then published, and then the shadow
+ * follows. A process that is killed in between leaves stores that are found again, never stores that are
+ * lost.
  */
 #ifndef HOST_SESSION_H
 #define HOST_SESSION_H
@@ -22,7 +23,7 @@
 #include <stdint.h>
 
 #define HOST_SESSION_VARIABLE "NVWAVE_SESSION"
-#define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library where it is not beside the command */
+#define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library if it is not beside the command */
 
 enum {
 	HOST_VERSION = 3,
@@ -37,7 +38,7 @@ enum {
 
 /* ---- Statistics ---------------------------------------------------------------------------------------------- */
 
-/* STAT(name, meaning): counters of a thread. */
+/* STAT(name, meaning): counters per thread. */
 #define HOST_STATS(STAT)                                                                                  \
 	STAT(flushes, "calls that flush")                                                                 \
 	STAT(fences, "calls that drain")                                                                  \
@@ -54,7 +55,7 @@ enum {
 	STAT(bytes_changed, "bytes in words that were found changed (recorded)")                          \
 	STAT(injected_ps, "time that calls were asked to take")
 
-/* Nanoseconds: exact below 64, then 32 bins an octave. */
+/* Nanoseconds: exact below 64, then 32 bins per octave. */
 struct host_histogram {
 	uint32_t bin[HOST_BINS];
 };
@@ -100,26 +101,26 @@ struct host_thread {
 struct host_file {
 	uint64_t device, inode;
 	uint64_t bytes;    /* the greatest size that it had when it was mapped */
-	uint64_t mapped;   /* how far mappings of it reach at most, perhaps behind its end */
+	uint64_t mapped;   /* the end of the farthest mapping, perhaps behind the file's end */
 	uint32_t mappings; /* at present, in all processes */
 	uint32_t threads;  /* of processes that mapped it: these may store (preload/threads.c) */
 	char path[1024];
 };
 
-/* A loaded object: addresses in it are kept as offsets. */
+/* A loaded object. Its addresses are recorded as offsets. */
 struct host_module {
 	uint64_t base;
 	char path[512];
 };
 
-/* A place in the program that calls. */
+/* A call site in the program. */
 struct host_site {
 	uint32_t module; /* from 1; 0: unknown */
 	uint64_t offset; /* of the instruction after the call */
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
 
-/* Reasons why the log says less than what happened; each is reported. */
+/* Reasons why the log is incomplete. Each is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP)                                                                                             \
 	GAP(SPOOL_FULL, "no space was left for the record, or it could not be reached any more: it ends early")                                       \
@@ -146,28 +147,29 @@ enum host_gap {
 struct host_control {
 	uint32_t version;
 	bool record, advice; /* advice: compare, but keep no events */
-	bool closed;         /* the parent is done: nothing is recorded any more */
-	/* The machine; times in ticks of the time-stamp counter. */
+	bool closed;         /* the parent is done: recording has ended */
+	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: a line at full bandwidth */
-	uint64_t queue_ticks; /* so far the device may lag before a flush has to wait */
-	uint64_t portion;     /* lines that are booked together where there are no latencies */
-	bool delays;          /* calls take the device's time */
-	bool timed;           /* each of them looks at the clock: there is a latency */
-	bool auto_flush;      /* domain eadr */
-	bool accept;          /* domain adr: a drain waits for room in the queue alone */
+	uint64_t queue_ticks;                         /* the lag of the device at which a flush has to wait */
+	uint64_t portion; /* lines that are booked together if there are no latencies */
+	bool delays;      /* calls take as long as the device does */
+	bool timed;       /* each call reads the clock, as there is a latency */
+	bool auto_flush;  /* domain eadr */
+	bool accept;      /* domain adr: a drain only waits for room in the queue */
 	double ticks_per_ns;
-	uint64_t device_free; /* when the device has done what it was sent, in ticks */
+	uint64_t device_free; /* the time at which the device has finished all its lines, in ticks */
 
-	pthread_mutex_t lock; /* of everything below but the counters; robust, between processes */
+	pthread_mutex_t lock; /* of everything below except the counters; robust, shared by processes */
 	uint64_t spool_tail;
 	uint64_t events;
-	uint64_t kill_at;                      /* the session's processes die before this event; 0: never */
-	int32_t group;                         /* theirs, unless they have left it */
-	uint32_t threads, processes, attached; /* met so far; attached: processes that began */
-	uint32_t libpmem_calls;                /* not 0: some function of libpmem was called */
-	bool instrumented;                     /* some program was built by nvwave-cc */
+	uint64_t kill_at; /* the session's processes are killed before this event; 0: never */
+	int32_t group;    /* their process group, unless they have left it */
+	uint32_t threads, processes,
+		attached;       /* numbers so far; attached: programs that have begun in the session */
+	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
+	bool instrumented;      /* a program was built by nvwave-cc */
 	uint64_t gap[HOST_GAP_COUNT];
-	char stray[1024]; /* what was touched after it was unmapped: "" or a sentence */
+	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count;
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];
@@ -178,15 +180,15 @@ struct host_control {
 /* ---- Events ------------------------------------------------------------------------------------------------------- */
 
 enum host_event_kind {
-	HOST_CHANGE = 1, /* bytes follow: what these bytes of the file were found to be */
+	HOST_CHANGE = 1, /* the content of changed lines of the file; bytes follow */
 	HOST_FLUSH,      /* of lines */
 	HOST_FENCE,
-	HOST_WRITTEN,       /* bytes follow: the file changed while nobody had it mapped */
-	HOST_STORE,         /* bytes follow, within a word: a store of a program that nvwave-cc has built */
-	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, and before all later stores (clflush) */
+	HOST_WRITTEN,       /* the file changed while nobody had it mapped; bytes follow */
+	HOST_STORE,         /* a store of a program built by nvwave-cc, within one word; bytes follow */
+	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, but ordered before all later stores (clflush) */
 };
 
-/* Followed by its bytes, padded to 8. Events that belong to one call have its number. */
+/* Its bytes follow, padded to a multiple of 8. All events of a call have the number of the call. */
 struct host_event {
 	uint16_t kind, file;
 	uint32_t thread, site;
@@ -194,7 +196,7 @@ struct host_event {
 	uint64_t off, call;
 };
 
-/* The clock that the delays of a session are in: both sides read it. */
+/* The clock of a session's delays. Both sides read it. */
 static inline uint64_t host_ticks(void)
 {
 #if defined(__x86_64__)

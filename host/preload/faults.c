@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), an access behind the end of a file becomes one of
- * memory, and every other fault is the program's.
+ * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), an access behind the end of a
+ * file becomes one of memory, and every other fault is the program's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,8 +28,9 @@ static bool is_within(uintptr_t at, const void *start, size_t n)
 /*
  * An access to a page of ours that its file does not have; false: not ours.
  *
- * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the session's
- * folder is full: then the record ends. Either way the page becomes one of memory, as the program must not die of it.
+ * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the
+ * session's folder is full: then the record ends. Either way the page becomes one of memory, as the program
+ * must not die of it.
  */
 static bool page_missing(void *address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which files the program has mapped, and where: every shared, writable mapping of a regular file is taken for persistent
- * memory. table.c looks them up.
+ * Which files the program has mapped, and where: every shared, writable mapping of a regular file is taken
+ * for persistent memory. table.c looks them up.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,12 @@
 /*
  * Stores of programs that nvwave-cc has built, one by one, in program order.
  *
- * Their hooks come before the stores, so what is stored is not known yet. A store is *pending* until its thread comes to
- * its next hook: then it has happened for certain, and what differs from the shadow by then in just those bytes is what it
- * stored. At every event of any thread all pending stores are looked at, in the order of their hooks, and those that have
- * happened are recorded. That keeps causality: who depends on a store has seen it before its own hook comes, so the store is
- * recorded before anything that depends on it.
+ * Their hooks come before the stores, so what is stored is not known yet. A store is *pending* until its
+ * thread comes to its next hook: then it has happened for certain, and what differs from the shadow by then
+ * in just those bytes is what it stored. At every event of any thread all pending stores are looked at, in
+ * the order of their hooks, and those that have happened are recorded. That keeps causality: who depends on
+ * a store has seen it before its own hook comes, so the store is recorded before anything that depends on
+ * it.
  *
  * A store that streams past the caches is flushed as well, once it has happened for certain.
  *

@@ -2,8 +2,9 @@
 /*
  * Recording: which bytes of a mapping changed since the last event, and the events themselves.
  *
- * A page is protected until the program first writes to it. Then it is *hot*: it is writable, and every fence compares it
- * with its shadow, which costs less than a fault does. When it has not changed for a while, it is protected again:
+ * A page is protected until the program first writes to it. Then it is *hot*: it is writable, and every
+ * fence compares it with its shadow, which costs less than a fault does. When it has not changed for a
+ * while, it is protected again:
  *
  *	         fault: made writable            idle for long
  *	CLEAN ------------------------> HOT ------------------> COOLING
@@ -14,11 +15,11 @@
  *	  +----------------------------------------------------------+
  *	              protected, and equal to its shadow
  *
- * Faults change the state without the lock, so each change is a compare-and-exchange. A fault puts its page into a list of
- * fresh pages; under the lock they move to the list of hot ones.
+ * Faults change the state without the lock, so each change is a compare-and-exchange. A fault puts its page
+ * into a list of fresh pages; under the lock they move to the list of hot ones.
  *
- * A flush compares the lines that it flushes. That is enough: the order of stores to different lines between two fences
- * does not change what a crash may leave.
+ * A flush compares the lines that it flushes. That is enough: the order of stores to different lines between
+ * two fences does not change what a crash may leave.
  *
  * Guarantees
  *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of its line.
@@ -213,8 +214,8 @@ static void make_writable(uintptr_t page)
 }
 
 /*
- * Protects a page that has not changed for a while; false if it did, or was written to meanwhile. A thread that faults
- * between the two steps takes the page back.
+ * Protects a page that has not changed for a while; false if it did, or was written to meanwhile. A thread
+ * that faults between the two steps takes the page back.
  */
 static bool cool(struct host_page *p, const struct host_mapping *m)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the threads that may store to a file: those of each process that maps it, from the first mapping on. Threads are
- * counted when they are created. A thread that only stores, while another one flushes, makes no call that is recorded, but a
- * verdict on the record must not forget it.
+ * Counts the threads that may store to a file: those of each process that maps it, from the first mapping
+ * on. Threads are counted when they are created. A thread that only stores, while another one flushes, makes
+ * no call that is recorded, but a verdict on the record must not forget it.
  *
- * The number may be too large (a thread may never touch the file), never too small, except for threads that are made by the
- * system call clone().
+ * The number may be too large (a thread may never touch the file), never too small, except for threads that
+ * are made by the system call clone().
  */
 #include <pthread.h>
 #include <threads.h>
