@@ -22,13 +22,7 @@ const char *cli_model_name(const struct emu_config *config)
 
 const char *cli_domain_name(const struct emu_config *config)
 {
-	static const char *const names[] = {
-#define X(name, text) text,
-		EMU_DOMAINS(X)
-#undef X
-	};
-
-	return names[config->domain];
+	return emu_domain_name(config);
 }
 
 int cli_fail(void)

@@ -214,9 +214,7 @@ static int open_log(struct run *r, int fd)
 		.machine = s->config->name,
 		.protocol = s->config->protocol,
 		.model = emu_model_info(s->config->model)->name,
-		.domain = s->config->domain == EMU_DOMAIN_adr  ? "adr" :
-			  s->config->domain == EMU_DOMAIN_eadr ? "eadr" :
-								 "device",
+		.domain = emu_domain_name(s->config),
 		.seed = s->config->seed,
 		.pool_bytes = r->bench->bytes,
 		.atomicity = (uint32_t)s->config->atomicity,

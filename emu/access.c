@@ -71,7 +71,7 @@ static bool coalesce(
 		if (address / EMU_LINE != last) {
 			emu_line_id line;
 
-			if (!emu_locate(m, address, size, &line, &offset)) {
+			if (!emu_locate(m, address, 1, &line, &offset)) {
 				bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
 				return false;
 			}

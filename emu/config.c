@@ -32,6 +32,11 @@ static const char *const domains[] = {
 	EMU_DOMAINS(X)
 #undef X
 		NULL};
+static const char *const parts[] = {
+#define X(name, text) text,
+	EMU_PARTS(X)
+#undef X
+		NULL};
 static const char *const banks[] = {
 #define X(name, text) text,
 	EMU_BANKS(X)
@@ -56,7 +61,7 @@ static const char *const models[] = {
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_model };
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_part, ENUM_model };
 
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
@@ -84,6 +89,7 @@ static const char *const *words_of(enum type type)
 		[ENUM_replacement] = replacements,
 		[ENUM_unit] = units,
 		[ENUM_domain] = domains,
+		[ENUM_part] = parts,
 		[ENUM_model] = models};
 
 	return words[type];
@@ -190,6 +196,7 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 	case ENUM_replacement:
 	case ENUM_unit:
 	case ENUM_domain:
+	case ENUM_part:
 	case ENUM_model:
 		break;
 	}
@@ -424,6 +431,7 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 	case ENUM_replacement:
 	case ENUM_unit:
 	case ENUM_domain:
+	case ENUM_part:
 	case ENUM_model:
 		break;
 	}
@@ -445,6 +453,14 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 		fprintf(to, "%s = %s\n", keys[i].name, value_text(config, &keys[i], buffer));
 	}
 	return ferror(to) ? nvw_fail_errno("cannot write the machine file") : 0;
+}
+
+const char *emu_domain_name(const struct emu_config *c)
+{
+	if (c->nvram2_holds == EMU_PART_none || c->nvram2_domain == c->domain) {
+		return domains[c->domain];
+	}
+	return c->domain == EMU_DOMAIN_adr ? "adr, nvram2 device" : "device, nvram2 adr";
 }
 
 const char *const *emu_machine_names(void)
@@ -487,6 +503,17 @@ static int check_memory(const char *name, const struct emu_memory_config *c)
 	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", name);
 }
 
+/* Flushing the caches when the power fails is up to the processor, not to a device. */
+static int check_domains(const struct emu_config *c)
+{
+	return c->nvram2_holds != EMU_PART_none &&
+			       (c->domain == EMU_DOMAIN_eadr) != (c->nvram2_domain == EMU_DOMAIN_eadr) ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "nvram2.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for both devices or for neither",
+			       domains[c->nvram2_domain], domains[c->domain]) :
+		       0;
+}
+
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
 	return value < least || value > most ?
@@ -511,6 +538,8 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_cache("l2", &c->l2);
 	r = r ? r : check_memory("dram", &c->dram);
 	r = r ? r : check_memory("nvram", &c->nvram);
+	r = r ? r : check_memory("nvram2", &c->nvram2);
+	r = r ? r : check_domains(c);
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
 	}

@@ -19,6 +19,8 @@
 #define EMU_UNITS(X)        X(lines, "lines") X(words, "words")
 #define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
 
+#define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
+
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
 #undef X
@@ -33,6 +35,10 @@ enum emu_unit { EMU_UNITS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
+#undef X
+/* What of the pool lies on the second NVRAM device: nothing, the heap (from its first chunk on), the second half. */
+#define X(name, text) EMU_PART_##name,
+enum emu_part { EMU_PARTS(X) };
 #undef X
 #define MACHINE_MODEL(id, symbol, name) EMU_MODEL_##symbol,
 #define STATE_MODEL(id, symbol, name)
@@ -79,8 +85,10 @@ struct emu_config {
 	uint64_t l2_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;
 	uint64_t dram_size;
-	struct emu_memory_config dram, nvram;
+	struct emu_memory_config dram, nvram, nvram2;
 	uint64_t atomicity, domain, model;
+	uint64_t nvram2_holds; /* enum emu_part; none: there is no second NVRAM device */
+	uint64_t nvram2_domain;
 	uint64_t buffer;
 	uint64_t persist_check;
 	uint64_t stack;
@@ -103,6 +111,9 @@ NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment
 /* Checks the whole for contradictions (ways that do not divide the size, zero CUs ...). Called by
  * emu_create(). */
 NVW_CHECKED int emu_config_check(const struct emu_config *config);
+
+/* The persistence domain in words; of both NVRAM devices where they differ: "adr, nvram2 device". Constant. */
+const char *emu_domain_name(const struct emu_config *config);
 
 /* Writes the effective machine as a machine file that emu_config_load() reads back to the same. */
 NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);

@@ -70,12 +70,22 @@ const char *nvw_nvram_base(const struct nvw_machine *m)
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */
 
+/* A range may go on from an NVRAM device to the next. */
+static bool is_device_memory(const struct nvw_machine *m, const char *from, uint64_t n)
+{
+	const struct emu_device *const first = emu_device_at(m, from), *d = first;
+
+	while (d && d->pool == first->pool && n > d->bytes - (uint64_t)(from - d->base)) {
+		n -= d->bytes - (uint64_t)(from - d->base);
+		from = d->base + d->bytes;
+		d = emu_device_at(m, from);
+	}
+	return d && d->pool == first->pool;
+}
+
 static int check_range(const struct nvw_machine *m, const void *device, uint64_t n)
 {
-	emu_line_id line;
-	unsigned offset;
-
-	if (n && !emu_locate(m, (uint64_t)(uintptr_t)device, n, &line, &offset)) {
+	if (n && !is_device_memory(m, device, n)) {
 		return nvw_fail(NVW_E_USAGE,
 			"a copy by the host of %llu bytes at %p is outside device memory",
 			(unsigned long long)n, device);

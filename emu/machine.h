@@ -171,7 +171,7 @@ struct emu_device {
 };
 
 /* Indices of machine.device: the DRAM, then the NVRAM devices in the order of the pool's bytes. */
-enum { EMU_DRAM, EMU_NVRAM, EMU_DEVICES_MAX };
+enum { EMU_DRAM, EMU_NVRAM, EMU_NVRAM2, EMU_DEVICES_MAX };
 
 /* A write-back under way to an NVRAM device. */
 struct emu_nvram_write {

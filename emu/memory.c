@@ -81,33 +81,67 @@ static int dram_init(struct nvw_machine *m)
 	return r ? r : channels_init(&d->channels, &m->config.dram);
 }
 
-static int nvram_init(struct nvw_machine *m, struct nvw_pool *pool)
+/* The bytes [from, to) of the pool, at base + from. */
+static int nvram_init(struct nvw_machine *m, const struct emu_device *what, nvw_off from, nvw_off to,
+	const struct emu_memory_config *config, unsigned *next)
 {
-	struct emu_device *const d = &m->device[EMU_NVRAM];
-	unsigned next;
+	struct emu_device *const d = &m->device[m->device_count];
+
+	*d = *what;
+	d->base += from;
+	d->behind += from;
+	d->off = from;
+	d->bytes = to - from;
+	m->device_count++;
+
+	const int r = give_windows(m, m->device_count - 1, *next, next);
+
+	return r ? r : channels_init(&d->channels, config);
+}
+
+/* How much of the pool lies on the first NVRAM device. */
+static nvw_off first_part(const struct emu_config *config, const struct nvw_pool_geometry *pool)
+{
+	enum { PAGE = 4096 };
+
+	return config->nvram2_holds == EMU_PART_heap ? pool->chunks :
+	       config->nvram2_holds == EMU_PART_half ? pool->bytes / 2 / PAGE * PAGE :
+						       pool->bytes;
+}
+
+/* The pool is one range of addresses, so that what refers to it by offset does not ask which device has the bytes. */
+static int pool_init(struct nvw_machine *m, struct nvw_pool *pool)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const nvw_off split = first_part(&m->config, g);
+	struct emu_device nvram = {
+		.name = "nvram", .pool = pool, .behind = nvw_pool_medium(pool), .domain = m->config.domain};
+	struct emu_device nvram2 = nvram;
+	unsigned next = EMU_WINDOWS / 2; /* the DRAM has the lower half */
 	int r;
 
-	*d = (struct emu_device){.name = "nvram",
-		.bytes = nvw_pool_geometry(pool)->bytes,
-		.behind = nvw_pool_medium(pool),
-		.pool = pool,
-		.domain = m->config.domain};
-	if (!d->behind) {
+	assert(split > 0 && split <= g->bytes);
+	if (!nvram.behind) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s: the pool is open for reading only, and a machine writes to its pool",
 			nvw_pool_path(pool));
 	}
-	m->device_count++;
-	r = map(d->bytes, PROT_NONE, "NVRAM", &d->base);
-	r = r ? r : give_windows(m, EMU_NVRAM, EMU_WINDOWS / 2, &next); /* the DRAM has the lower half */
-	return r ? r : channels_init(&d->channels, &m->config.nvram);
+	r = map(g->bytes, PROT_NONE, "NVRAM", &nvram.base);
+	if (r < 0) {
+		return r;
+	}
+	nvram2.name = "nvram2";
+	nvram2.base = nvram.base;
+	nvram2.domain = m->config.nvram2_domain;
+	r = nvram_init(m, &nvram, 0, split, &m->config.nvram, &next);
+	return r || split == g->bytes ? r : nvram_init(m, &nvram2, split, g->bytes, &m->config.nvram2, &next);
 }
 
 int emu_memory_init(struct nvw_machine *m, struct nvw_pool *pool)
 {
 	const int r = dram_init(m);
 
-	return r < 0 || !pool ? r : nvram_init(m, pool);
+	return r < 0 || !pool ? r : pool_init(m, pool);
 }
 
 void emu_memory_finish(struct nvw_machine *m)
@@ -145,19 +179,38 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 
 /* ---- Traffic ------------------------------------------------------------------------------- */
 
+static void add_up(struct emu_traffic *to, const struct emu_traffic *one)
+{
+	to->reads += one->reads;
+	to->writes += one->writes;
+	to->words += one->words;
+	to->read_wait_ps += one->read_wait_ps;
+	to->write_wait_ps += one->write_wait_ps;
+}
+
+/* What is served as DRAM counts as DRAM. */
 void emu_memory_count(struct nvw_machine *m)
 {
 	struct emu_stats *const s = &m->stats;
-	const struct emu_traffic *const nvram = &m->device[EMU_NVRAM].traffic;
-	const uint64_t is_dram = m->is_volatile, is_nvram = !m->is_volatile;
+	const struct emu_traffic nothing = {0};
+	const struct emu_traffic nvram2 = m->is_volatile ? nothing : m->device[EMU_NVRAM2].traffic;
+	struct emu_traffic dram = m->device[EMU_DRAM].traffic, nvram = nothing;
 
-	s->dram_reads = m->device[EMU_DRAM].traffic.reads + is_dram * nvram->reads;
-	s->dram_writes = m->device[EMU_DRAM].traffic.writes + is_dram * nvram->writes;
-	s->nvram_reads = is_nvram * nvram->reads;
-	s->nvram_writes = is_nvram * nvram->writes;
-	s->nvram_words = nvram->words;
-	s->nvram_read_wait_ps = is_nvram * nvram->read_wait_ps;
-	s->nvram_write_wait_ps = is_nvram * nvram->write_wait_ps;
+	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
+		add_up(m->is_volatile ? &dram : &nvram, &m->device[i].traffic);
+	}
+	s->dram_reads = dram.reads;
+	s->dram_writes = dram.writes;
+	s->nvram_reads = nvram.reads;
+	s->nvram_writes = nvram.writes;
+	s->nvram_words = nvram.words;
+	s->nvram_read_wait_ps = nvram.read_wait_ps;
+	s->nvram_write_wait_ps = nvram.write_wait_ps;
+	s->nvram2_reads = nvram2.reads;
+	s->nvram2_writes = nvram2.writes;
+	s->nvram2_words = nvram2.words;
+	s->nvram2_read_wait_ps = nvram2.read_wait_ps;
+	s->nvram2_write_wait_ps = nvram2.write_wait_ps;
 }
 
 void emu_memory_count_from_here(struct nvw_machine *m)

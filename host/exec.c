@@ -197,6 +197,16 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		       0;
 }
 
+/* The delays and the persistence domain of a session are one device's. */
+static int check_devices(const struct emu_config *m)
+{
+	return m->nvram2_holds != EMU_PART_none ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "nvram2.holds: a program of the host runs on one NVRAM device: none expected, not %s",
+			       m->nvram2_holds == EMU_PART_heap ? "heap" : "half") :
+		       0;
+}
+
 /* Waits spin: a program in a delay of days could not even end by a signal that it handles. */
 static int check_delays(const struct emu_config *m)
 {
@@ -221,7 +231,9 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
 			HOST_SESSION_VARIABLE);
 	}
-	int error = o->delays ? check_delays(o->machine) : 0;
+	int error = check_devices(o->machine);
+
+	error = error || !o->delays ? error : check_delays(o->machine);
 
 	if (error) {
 		return error;

@@ -222,17 +222,12 @@ static int copy_image(const struct block_device *d)
 
 static int create_log(struct block_device *d)
 {
-	static const char *const domains[] = {
-#define X(name, text) text,
-		EMU_DOMAINS(X)
-#undef X
-	};
 	const struct nvw_log_info info = {.workload = layout,
 		.options = d->options.description,
 		.machine = d->config.name,
 		.protocol = d->config.protocol,
 		.model = emu_model_info(d->config.model)->name,
-		.domain = domains[d->config.domain],
+		.domain = emu_domain_name(&d->config),
 		.seed = d->config.seed,
 		.pool_bytes = nvw_pool_geometry(d->pool)->bytes,
 		.atomicity = (uint32_t)d->config.atomicity};

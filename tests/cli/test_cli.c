@@ -708,6 +708,28 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 		1, "INCONSISTENT", "");
 }
 
+/* The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way round. */
+static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
+{
+#define TWO_NVRAM "--machine=two-nvram --count=600 --preload=300 --batch=200 --group-size=64 --states=400"
+#define SWAPPED                                                                     \
+	" --set=nvram.write=1us --set=nvram.domain=device --set=nvram2.write=100ns" \
+	" --set=nvram2.domain=adr"
+	static const char *const placed[] = {"crash btree " TWO_NVRAM, "crash btree " TWO_NVRAM SWAPPED};
+	char line[512];
+
+	for (unsigned i = 0; i < 2; i++) {
+		expect(placed[i], 0, "CONSISTENT", "");
+		snprintf(line, sizeof line, "%s --mutate=update-before-log", placed[i]);
+		expect(line, 1, "INCONSISTENT", "");
+	}
+	expect("crash btree " TWO_NVRAM " --mode=kill --states=3", 0, "CONSISTENT", "");
+	expect("run kv --machine=two-nvram --count=200 --output-format=json", 0,
+		"\"domain\": \"adr, nvram2 device\"", "");
+	expect("exec --machine=two-nvram -- true", 2, "",
+		"nvram2.holds: a program of the host runs on one NVRAM device");
+}
+
 static void every_state_of_a_small_run_is_accounted_for(void **state)
 {
 	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0, "100 %: all instants exhausted",
@@ -832,6 +854,7 @@ int main(void)
 		cmocka_unit_test(shards_together_are_the_whole),
 		cmocka_unit_test(an_interrupted_exploration_goes_on_where_it_was),
 		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
+		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
 		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several NVRAM devices in one machine: each has its latency, its queue and its persistence domain; the pool is one. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "machine.h"
+
+/* The pool's metadata on a fast device inside the domain, the heap on a slow one outside of it. */
+#define FAST_THEN_SLOW                                                                   \
+	"nvram.read=50ns", "nvram.write=100ns", "nvram.domain=adr", "nvram2.holds=heap", \
+		"nvram2.read=700ns", "nvram2.write=5us", "nvram2.domain=device"
+/* The other way round. */
+#define SLOW_THEN_FAST                                                                     \
+	"nvram.read=700ns", "nvram.write=5us", "nvram.domain=device", "nvram2.holds=heap", \
+		"nvram2.read=50ns", "nvram2.write=100ns", "nvram2.domain=adr"
+
+/* A line of each NVRAM device: the pool's root words, and the heap. */
+struct lines {
+	uint64_t *first, *second;
+};
+
+static struct lines lines_of(const struct rig *rig)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(rig->pool);
+
+	return (struct lines){.first = (uint64_t *)(void *)(rig->nvram - g->chunks + g->roots),
+		.second = (uint64_t *)(void *)rig->nvram};
+}
+
+static emu_line_id line_at(const struct rig *rig, const void *address)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset = 0;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
+	return id;
+}
+
+static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_ids[2])
+{
+	rig_begin(rig, 1, settings);
+
+	const struct lines at = lines_of(rig);
+
+	ret_ids[0] = line_at(rig, at.first);
+	ret_ids[1] = line_at(rig, at.second);
+}
+
+/* ---- Latency, queue, domain ---------------------------------------------------------------- */
+
+static void each_device_has_its_own_latency_and_counts_its_own_traffic(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint8_t data[EMU_LINE];
+	const struct emu_stats *s;
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000);
+	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 700000);
+	assert_int_equal(
+		emu_memory_read(rig.machine, ids[1] + 1, data, 0), 705000); /* the channel was taken */
+	s = emu_statistics(rig.machine);
+	assert_int_equal(s->nvram_reads, 3);
+	assert_int_equal(s->nvram2_reads, 2);
+	assert_int_equal(s->nvram_read_wait_ps, 5000);
+	assert_int_equal(s->nvram2_read_wait_ps, 5000);
+	rig_end(&rig);
+}
+
+static void a_write_waits_in_the_queue_of_its_own_device(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	emu_time done;
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.queue=4", "nvram2.queue=0", NULL}, ids);
+	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
+	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
+
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(emu_channel_write(first, ids[0], 0, &done), 0);
+		assert_int_equal(done, 100000 + 5000 * i);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(emu_channel_write(second, ids[1], 0, &done), 5000 * i);
+		assert_int_equal(done, 5000000 + 5000 * i);
+	}
+	rig_end(&rig);
+}
+
+/* As the controller accepts it (adr), or as the device has completed it. */
+static void a_write_is_durable_when_the_domain_of_its_device_says_so(void **state)
+{
+	static const uint8_t data[EMU_LINE] = {7};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		emu_line_id ids[2];
+
+		begin(&rig,
+			i ? (const char *const[]){SLOW_THEN_FAST, NULL} :
+			    (const char *const[]){FAST_THEN_SLOW, NULL},
+			ids);
+		const struct lines at = lines_of(&rig);
+
+		emu_nvram_write(rig.machine, ids[0], data, 0xff, 0, 0, 0);
+		emu_nvram_write(rig.machine, ids[1], data, 0xff, 0, 0, 0);
+		emu_nvram_complete(rig.machine, 0);
+		assert_int_equal(rig_durable(&rig, at.first), i ? 0 : 7);
+		assert_int_equal(rig_durable(&rig, at.second), i ? 7 : 0);
+		emu_nvram_complete(rig.machine, 4999999);
+		assert_int_equal(rig.machine->nvram.in_flight, 1);
+		emu_nvram_complete(rig.machine, 5000000);
+		assert_int_equal(rig_durable(&rig, at.first), 7);
+		assert_int_equal(rig_durable(&rig, at.second), 7);
+		assert_int_equal(emu_statistics(rig.machine)->nvram2_words, 1);
+		rig_end(&rig);
+	}
+}
+
+/* ---- Barriers and power cuts across devices ------------------------------------------------ */
+
+enum { ROUNDS = 3 };
+
+/* Each round stores to a line of each device, a barrier after each store. */
+static void there_and_back(const void *args)
+{
+	const struct lines *const at = args;
+
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		nvw_store(at->first, round);
+		nvw_p_barrier(NVW_WORKITEM);
+		nvw_store(at->second, round);
+		nvw_p_barrier(NVW_WORKITEM);
+	}
+}
+
+static void cut_power(void *context)
+{
+	longjmp(*(jmp_buf *)context, 1);
+}
+
+/* The words of the two devices as a power cut leaves them: neither is ahead by more than the stores between two barriers. */
+static void cut_at(emu_time time_ps, const char *const *settings)
+{
+	static struct rig rig;
+	static jmp_buf out;
+	struct emu_power_cut power = {.time_ps = time_ps, .seed = time_ps, .die = cut_power, .context = &out};
+	struct lines at;
+	uint64_t first, second;
+
+	rig_begin(&rig, 1, settings);
+	at = lines_of(&rig);
+	emu_set_power_cut(rig.machine, &power);
+	if (setjmp(out) == 0) {
+		rig_ok(nvw_launch(rig.machine, "there_and_back", there_and_back, &at, 1, 1));
+	}
+	first = rig_durable(&rig, lines_of(&rig).first);
+	second = rig_durable(&rig, lines_of(&rig).second);
+	if (first < second || first > second + 1) {
+		fail_msg("cut at %llu ps: %llu on nvram, %llu on nvram2", (unsigned long long)time_ps,
+			(unsigned long long)first, (unsigned long long)second);
+	}
+	rig_end(&rig);
+}
+
+static void no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier(void **state)
+{
+	static const char *const models[] = {
+		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
+
+	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+		for (emu_time t = 100000; t < 18000000; t += 400000) {
+			cut_at(t, (const char *const[]){FAST_THEN_SLOW, models[i], NULL});
+			cut_at(t, (const char *const[]){SLOW_THEN_FAST, models[i], NULL});
+		}
+	}
+}
+
+static void store_once(const void *args)
+{
+	uint64_t *const word = *(uint64_t *const *)args;
+
+	nvw_store(word, 1);
+	nvw_p_barrier(NVW_WORKITEM);
+}
+
+static void a_barrier_takes_as_long_as_the_device_that_it_waits_for(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint64_t before, fast;
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	struct lines at = lines_of(&rig);
+
+	before = nvw_time_ps(rig.machine);
+	rig_ok(nvw_launch(rig.machine, "store_once", store_once, &at.first, 1, 1));
+	fast = nvw_time_ps(rig.machine) - before;
+	before = nvw_time_ps(rig.machine);
+	rig_ok(nvw_launch(rig.machine, "store_once", store_once, &at.second, 1, 1));
+	assert_true(fast < 5000000);
+	assert_true(nvw_time_ps(rig.machine) - before >= 5000000);
+	rig_end(&rig);
+}
+
+/* ---- One pool ------------------------------------------------------------------------------ */
+
+static void the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint64_t out[16], in[16];
+
+	begin(&rig, (const char *const[]){"nvram2.holds=half", NULL}, ids);
+	struct nvw_machine *const m = rig.machine;
+	char *const second = m->device[EMU_NVRAM2].base, *const end = second + m->device[EMU_NVRAM2].bytes;
+
+	assert_int_equal((second - nvw_nvram_base(m)) % 4096, 0);
+	assert_int_equal(end - nvw_nvram_base(m), nvw_pool_geometry(rig.pool)->bytes);
+	assert_int_equal(emu_line_off(m, line_at(&rig, second + 128)), second + 128 - nvw_nvram_base(m));
+	for (unsigned i = 0; i < 16; i++) {
+		out[i] = 100 + i;
+	}
+	rig_ok(nvw_write(m, second - 64, out, sizeof out));
+	rig_ok(nvw_read(m, in, second - 64, sizeof in));
+	assert_memory_equal(in, out, sizeof out);
+	assert_int_equal(rig_durable(&rig, second - 8), 107);
+	assert_int_equal(rig_durable(&rig, second), 108);
+	assert_int_equal(nvw_read(m, in, end - 64, 72), NVW_E_USAGE);
+	rig_end(&rig);
+}
+
+static void store_across(const void *args)
+{
+	nvw_store((uint64_t *)(void *)(*(char *const *)args - 4), 1);
+}
+
+static void a_store_across_two_devices_crosses_a_line(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+
+	begin(&rig, (const char *const[]){"nvram2.holds=heap", NULL}, ids);
+	assert_int_equal(
+		nvw_launch(rig.machine, "store_across", store_across, &rig.nvram, 1, 1), NVW_E_KERNEL);
+	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
+	rig_end(&rig);
+}
+
+static void caches_are_inside_the_domain_for_both_devices_or_for_neither(void **state)
+{
+	struct emu_config c;
+
+	emu_config_default(&c);
+	rig_ok(emu_config_set(&c, "nvram.domain=eadr"));
+	rig_ok(emu_config_check(&c)); /* there is no second device */
+	rig_ok(emu_config_set(&c, "nvram2.holds=half"));
+	assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "nvram2.domain: device, but nvram.domain is eadr"));
+	rig_ok(emu_config_set(&c, "nvram2.domain=eadr"));
+	rig_ok(emu_config_check(&c));
+	assert_string_equal(emu_domain_name(&c), "eadr");
+	rig_ok(emu_config_set(&c, "nvram.domain=adr"));
+	rig_ok(emu_config_set(&c, "nvram2.domain=device"));
+	assert_string_equal(emu_domain_name(&c), "adr, nvram2 device");
+}
+
+static void a_dram_only_machine_has_dram_behind_both(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint8_t data[EMU_LINE];
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	nvw_machine_set_volatile(rig.machine);
+	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 25000);
+	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 25000);
+	assert_int_equal(emu_statistics(rig.machine)->dram_reads, 2);
+	assert_int_equal(emu_statistics(rig.machine)->nvram_reads, 0);
+	assert_int_equal(emu_statistics(rig.machine)->nvram2_reads, 0);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_device_has_its_own_latency_and_counts_its_own_traffic),
+		cmocka_unit_test(a_write_waits_in_the_queue_of_its_own_device),
+		cmocka_unit_test(a_write_is_durable_when_the_domain_of_its_device_says_so),
+		cmocka_unit_test(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier),
+		cmocka_unit_test(a_barrier_takes_as_long_as_the_device_that_it_waits_for),
+		cmocka_unit_test(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool),
+		cmocka_unit_test(a_store_across_two_devices_crosses_a_line),
+		cmocka_unit_test(caches_are_inside_the_domain_for_both_devices_or_for_neither),
+		cmocka_unit_test(a_dram_only_machine_has_dram_behind_both),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
