@@ -4,7 +4,7 @@
  * bad input: the process says where and ends by SIGABRT.
  *
  *	NVW_INVARIANT(condition)       checked in every build; it costs a few instructions, and is not for the engine's hot path
- *	NVW_DEEP_INVARIANT(condition)  checked in debug builds; it may walk a whole structure
+ *	NVW_DEEP_INVARIANT(condition)  checked with buildtype=debug; it may walk a whole structure
  *
  * Neither condition may have side effects.
  */
@@ -17,10 +17,10 @@ __attribute__((noreturn, cold)) void nvw__broken(
 #define NVW_INVARIANT(condition) \
 	(__builtin_expect(!!(condition), 1) ? (void)0 : nvw__broken(#condition, __FILE__, __LINE__, __func__))
 
-#ifdef NDEBUG
-#define NVW_DEEP_INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
-#else
+#ifdef NVW_DEEP_INVARIANTS
 #define NVW_DEEP_INVARIANT(condition) NVW_INVARIANT(condition)
+#else
+#define NVW_DEEP_INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
 
 #endif
