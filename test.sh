@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what is missing, builds in four ways and runs the tests: optimised with gcc, debug with address and
+# Installs what is missing, builds in five ways and runs the tests: optimised with gcc, the command also across files, debug with address and
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, which takes half an hour more.
@@ -53,13 +53,31 @@ build_and_test() {
 	count "$folder" "$status"
 }
 
+# verdicts_of NVWAVE: is a structure consistent, and the same one with a planted bug not?
+verdicts_of() {
+	"$1" crash kv --mode=observed --count=200 --states=500 >/dev/null || return 1
+	status=0
+	"$1" crash kv --mode=observed --count=200 --states=500 --mutate=publish-before-value >/dev/null || status=$?
+	[ "$status" -eq 1 ]
+}
+
 # fio's headers, for its ioengine; without them the engine's tests are skipped.
 fio_src=
 if scripts/fetch_fio.sh build-fio; then
 	fio_src=build-fio
 fi
-build_and_test build-release -Dwerror=true -Dfio_src="$fio_src"
+# Linking every test with optimisation across files takes as long as the tests: only the command is built so, below.
+build_and_test build-release -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
 build_and_test build-sanitize -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined -Dwerror=true
+
+echo "== build-lto: the command as demo.sh builds it"
+[ -f build-lto/build.ninja ] || meson setup build-lto -Dwerror=true >/dev/null
+if ninja -C build-lto cli/nvwave >build-lto/build.log 2>&1 && verdicts_of build-lto/cli/nvwave; then
+	passed=$((passed + 1))
+else
+	tail -n 40 build-lto/build.log
+	failed=$((failed + 1))
+fi
 
 echo "== build-clang"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Db_lto=false >/dev/null
