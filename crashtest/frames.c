@@ -21,7 +21,8 @@ static void leave_frames(int signal, siginfo_t *info, void *context)
 void ct_frames_catch(struct ct_frames *frames)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, CT_FRAMES_ASK};
-	static char stack[1 << 16];
+	/* Large enough for the emulator's handler too (emu/fault.c), which looks for source lines on it. */
+	static char stack[1 << 19];
 	const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
 	struct sigaction action = {
 		.sa_sigaction = leave_frames, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};

@@ -435,7 +435,7 @@ static void a_checker_may_print_much_but_has_to_end(void **state)
 		run("%s crash --exec='%s {} 2' --image=pool --check=./talks --timeout=300ms --states=4",
 			nvwave, append_log),
 		1);
-	assert_true(printed("the checker does not end"));
+	assert_true(printed("does not end")); /* its own limit, or that of the check around it */
 }
 
 static void a_checker_reads_nothing_and_leaves_nothing(void **state)
