@@ -101,10 +101,13 @@ static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(voi
 static void what_fio_writes_verifies_under_every_protocol(void **state)
 {
 	NEEDS_FIO();
-	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo - b) UNDER(dd) UNDER(dd + ro)
-				   UNDER(dh) UNDER(hlrc) UNDER(hlrc - scoped),
-		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo - b) READS(dd) READS(dd + ro) READS(dh)
-			READS(hlrc) READS(hlrc - scoped));
+	/* The names are made text, and "denovo - b" is no protocol. */
+	/* clang-format off */
+	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro) UNDER(dh)
+			UNDER(hlrc) UNDER(hlrc-scoped),
+		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh) READS(hlrc)
+			READS(hlrc-scoped));
+	/* clang-format on */
 }
 
 static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
