@@ -22,14 +22,14 @@ install_dependencies() {
 	apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# Builds the folder build and shows how far it is: on a terminal in one line, else every fiftieth step and the last.
+# build TARGETS...: builds them in the folder build and shows how far it is: on a terminal in one line, else every fiftieth step and the last.
 # What the compiler says is printed; fails if the build does.
 build() {
 	if [ -t 1 ]; then
-		NINJA_STATUS='building %f of %t  ' ninja -C build
+		NINJA_STATUS='building %f of %t  ' ninja -C build "$@"
 		return
 	fi
-	{ NINJA_STATUS='building %f of %t  ' ninja -C build 2>&1 || echo "the build failed"; } |
+	{ NINJA_STATUS='building %f of %t  ' ninja -C build "$@" 2>&1 || echo "the build failed"; } |
 		awk '/^building/ { if ($2 % 50 == 0 || $2 == $4) { print "building " $2 " of " $4; fflush() } next }
 			!/^ninja: / { print } /^the build failed/ { failed = 1 } END { exit failed }'
 }
