@@ -22,8 +22,8 @@ install_dependencies() {
 	apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# build TARGETS...: builds them in the folder build and shows how far it is: on a terminal in one line, else every fiftieth step and the last.
-# What the compiler says is printed; fails if the build does.
+# build TARGETS...: builds them in the folder build and shows how far it is: on a terminal in one line, else every
+# fiftieth step and the last. Prints what the compiler says; fails if the build does.
 build() {
 	if [ -t 1 ]; then
 		NINJA_STATUS='building %f of %t  ' ninja -C build "$@"
