@@ -3,7 +3,7 @@
 # Installs what is missing, builds in five ways and runs the tests: optimised with gcc, the command also across files, debug with address and
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
-# A few planted faults are tried (tests/faults); with --all every one of them, which takes half an hour more.
+# A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
