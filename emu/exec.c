@@ -11,7 +11,6 @@
  *       line number (a lane inside a branch or a callee is behind one that waits after it).
  *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next lane in rotation
  *       goes first (a lane may spin on what another lane of its wavefront is to store).
- *   (3) Only events order things: the same heap content gives the same run.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,13 +22,7 @@
 #include "machine.h"
 #include "persist/persist.h"
 
-enum {
-	PASSED_OVER_MAX = 64,
-	STACK_RESERVE = 512,
-	STACK_SLACK = 1 << 20,
-	STACK_COLOURS = 32,
-	EVENTS_MIN = 1024
-};
+enum { PASSED_OVER_MAX = 64, STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32 };
 
 struct nvw__request *nvw__self;
 
@@ -220,82 +213,6 @@ char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefron
 #else
 	return stack_bottom(m, wf, lane);
 #endif
-}
-
-/* ---- Events -------------------------------------------------------------------------------- */
-
-static bool before(const struct emu_event *a, const struct emu_event *b)
-{
-	return a->time != b->time ? a->time < b->time : a->order < b->order;
-}
-
-static void event_push(struct nvw_machine *m, struct emu_event event)
-{
-	struct emu_exec *const x = &m->exec;
-	uint32_t i = x->event_count;
-
-	if (i == x->event_capacity) {
-		const uint32_t capacity = 2 * x->event_capacity;
-		struct emu_event *const grown = realloc(x->events, capacity * sizeof *grown);
-
-		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u events", capacity);
-			return;
-		}
-		x->events = grown;
-		x->event_capacity = capacity;
-	}
-	x->event_count++;
-	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
-		x->events[i] = x->events[(i - 1) / 4];
-	}
-	x->events[i] = event;
-}
-
-/* Takes event i out of the heap. */
-static struct emu_event event_take(struct emu_exec *x, uint32_t i)
-{
-	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
-
-	for (; i && before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
-		x->events[i] = x->events[(i - 1) / 4];
-	}
-	for (;;) {
-		const uint32_t child = 4 * i + 1;
-		uint32_t least = child;
-
-		if (child >= x->event_count) {
-			break;
-		}
-		for (uint32_t c = child + 1; c < child + 4 && c < x->event_count; c++) {
-			if (before(&x->events[c], &x->events[least])) {
-				least = c;
-			}
-		}
-		if (!before(&x->events[least], &last)) {
-			break;
-		}
-		x->events[i] = x->events[least];
-		i = least;
-	}
-	x->events[i] = last;
-	return taken;
-}
-
-void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
-{
-	/* The memory system's own events come before the wavefronts of the same instant, in order. */
-	event_push(
-		m, (struct emu_event){
-			   .time = t, .order = m->exec.ages++ & (UINT64_MAX >> 1), .act = act, .what = what});
-}
-
-void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
-{
-	/* Oldest job first; a seed shuffles wavefronts that are ready in the same cycle. */
-	const uint64_t order = m->config.seed ? nvw_random_u64(&m->exec.schedule) : wf->age;
-
-	event_push(m, (struct emu_event){.time = t, .order = order | UINT64_C(1) << 63, .wavefront = wf});
 }
 
 /* ---- One turn of a wavefront --------------------------------------------------------------- */
@@ -494,7 +411,6 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	if (wf->runnable) {
 		run_lanes(m, wf);
 		if (m->error) {
-			emu_faults_tell(m);
 			return;
 		}
 	}
@@ -512,49 +428,6 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	} else {
 		issue_barrier(m, wf, lanes, t);
 	}
-}
-
-void emu_set_scheduler(
-	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
-{
-	m->scheduler.choose = choose;
-	m->scheduler.context = context;
-}
-
-/* How many events come before event i in the order of what they are: the memory system's by time, then the
- * wavefronts by age. */
-static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
-{
-	const struct emu_event *const e = &x->events[i];
-	uint32_t rank = 0;
-
-	for (uint32_t k = 0; k < x->event_count; k++) {
-		const struct emu_event *const other = &x->events[k];
-
-		rank += e->wavefront ? !other->wavefront || other->wavefront->age < e->wavefront->age ||
-					       (other->wavefront == e->wavefront && k < i) :
-				       !other->wavefront && before(other, e);
-	}
-	return rank;
-}
-
-/* The event that goes next when somebody else than time decides. What the memory system owes goes first. */
-static struct emu_event event_choose(struct nvw_machine *m)
-{
-	struct emu_exec *const x = &m->exec;
-	uint32_t chosen = 0, owed = 0, i = 0;
-
-	for (uint32_t k = 0; k < x->event_count; k++) {
-		owed += !x->events[k].wavefront;
-	}
-	if (!owed && x->event_count > 1) {
-		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);
-		assert(chosen < x->event_count);
-	}
-	while (rank_of(x, i) != chosen) {
-		i++;
-	}
-	return event_take(x, i);
 }
 
 static void cut_power(struct nvw_machine *m)
@@ -580,7 +453,7 @@ int emu_run_events(struct nvw_machine *m)
 			cut_power(m);
 			return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
 		}
-		event = m->scheduler.choose ? event_choose(m) : event_take(x, 0);
+		event = emu_events_take(m);
 		event.time = emu_later(event.time, m->now);
 		if (event.time >= m->nvram.next_done) {
 			emu_nvram_complete(m, event.time);
@@ -617,16 +490,14 @@ int emu_exec_init(struct nvw_machine *m)
 	}
 	x->wavefronts = calloc(x->wavefront_count, sizeof *x->wavefronts);
 	x->slots = calloc(x->wavefront_count, sizeof *x->slots);
-	x->event_capacity = EVENTS_MIN;
-	x->events = malloc(x->event_capacity * sizeof *x->events);
-	if (!x->wavefronts || !x->slots || !x->events) {
+	if (!x->wavefronts || !x->slots) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
 	}
 	for (uint32_t i = 0; i < x->wavefront_count; i++) {
 		x->wavefronts[i].stacks = x->stacks + STACK_SLACK + (uint64_t)i * EMU_LANES * x->stack_bytes;
 	}
 	x->schedule.state = nvw_mix64(m->config.seed);
-	return 0;
+	return emu_events_init(m);
 }
 
 void emu_exec_finish(struct nvw_machine *m)
@@ -639,5 +510,5 @@ void emu_exec_finish(struct nvw_machine *m)
 	}
 	free(x->wavefronts);
 	free(x->slots);
-	free(x->events);
+	emu_events_finish(m);
 }

@@ -406,6 +406,7 @@ static int run_kernel(struct nvw_machine *m)
 		start_group(m, &x->slots[i], m->now);
 	}
 	if (m->error || emu_run_events(m) < 0) {
+		emu_faults_tell(m);
 		return m->error;
 	}
 	if (x->groups_done < x->groups) {
@@ -425,10 +426,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 		forget_group(m, m->exec.live_groups);
 	}
 	coh_queue_forget(m);
-	for (uint32_t i = 0; i < m->exec.event_count; i++) {
-		free(m->exec.events[i].what);
-	}
-	m->exec.event_count = 0;
+	emu_events_forget(m);
 }
 
 int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args,

@@ -480,13 +480,23 @@ void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
 /* Puts the bytes of mask into the medium behind a line, word by word: each word changes at once. */
 void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 
+/* ---- events.c: what happens when -------------------------------------------------------------------------- */
+
+int emu_events_init(struct nvw_machine *m);
+void emu_events_finish(struct nvw_machine *m);
+/* At t, act(machine, what). what is malloced; act frees it, or emu_events_forget() if the run ends before. */
+void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
+/* At t, the wavefront has its turn. */
+void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
+/* Takes out what goes next: the earliest event, or the one that the scheduler chooses. There is one. */
+struct emu_event emu_events_take(struct nvw_machine *m);
+/* Takes out and frees all of them. */
+void emu_events_forget(struct nvw_machine *m);
+
 /* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
 
 int emu_exec_init(struct nvw_machine *m);
 void emu_exec_finish(struct nvw_machine *m);
-/* At t, act(machine, what). what is malloced; act frees it, or emu_forget_kernel() if the run ends before. */
-void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
-void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 /* Lets the lanes of a group's wavefronts that are parked go on at t. */
 void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void emu_kernel_release(struct nvw_machine *m, emu_time t);

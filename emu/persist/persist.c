@@ -21,8 +21,9 @@ const struct emu_model_info *emu_model_info(uint64_t model)
 
 int persist_init(struct nvw_machine *m)
 {
-	m->persist = nvw_machine_pool(m) && m->config.domain != EMU_DOMAIN_eadr ? models[m->config.model] :
-										  &persist_free;
+	m->persist = m->device[EMU_NVRAM].pool && m->config.domain != EMU_DOMAIN_eadr ?
+			     models[m->config.model] :
+			     &persist_free;
 	return m->persist->init ? m->persist->init(m) : 0;
 }
 

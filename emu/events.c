@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens when: the heap of events, and wake-ups.
+ *
+ * Everything above schedules events here, and exec.c alone takes them out and carries them out. So nothing calls upwards: whoever
+ * serves a wavefront's request, or opens its barrier, leaves an event behind.
+ *
+ * Guarantee: only events order things, first by time, then by their order; the same heap content gives the same run.
+ */
+#include <stdlib.h>
+
+#include "machine.h"
+
+enum { EVENTS_MIN = 1024 };
+
+static bool before(const struct emu_event *a, const struct emu_event *b)
+{
+	return a->time != b->time ? a->time < b->time : a->order < b->order;
+}
+
+static void event_push(struct nvw_machine *m, struct emu_event event)
+{
+	struct emu_exec *const x = &m->exec;
+	uint32_t i = x->event_count;
+
+	if (i == x->event_capacity) {
+		const uint32_t capacity = 2 * x->event_capacity;
+		struct emu_event *const grown = realloc(x->events, capacity * sizeof *grown);
+
+		if (!grown) {
+			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u events", capacity);
+			return;
+		}
+		x->events = grown;
+		x->event_capacity = capacity;
+	}
+	x->event_count++;
+	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
+		x->events[i] = x->events[(i - 1) / 4];
+	}
+	x->events[i] = event;
+}
+
+/* Takes event i out of the heap. */
+static struct emu_event event_take(struct emu_exec *x, uint32_t i)
+{
+	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
+
+	for (; i && before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
+		x->events[i] = x->events[(i - 1) / 4];
+	}
+	for (;;) {
+		const uint32_t child = 4 * i + 1;
+		uint32_t least = child;
+
+		if (child >= x->event_count) {
+			break;
+		}
+		for (uint32_t c = child + 1; c < child + 4 && c < x->event_count; c++) {
+			if (before(&x->events[c], &x->events[least])) {
+				least = c;
+			}
+		}
+		if (!before(&x->events[least], &last)) {
+			break;
+		}
+		x->events[i] = x->events[least];
+		i = least;
+	}
+	x->events[i] = last;
+	return taken;
+}
+
+void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
+{
+	/* The memory system's own events come before the wavefronts of the same instant, in order. */
+	event_push(
+		m, (struct emu_event){
+			   .time = t, .order = m->exec.ages++ & (UINT64_MAX >> 1), .act = act, .what = what});
+}
+
+void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	/* Oldest job first; a seed shuffles wavefronts that are ready in the same cycle. */
+	const uint64_t order = m->config.seed ? nvw_random_u64(&m->exec.schedule) : wf->age;
+
+	event_push(m, (struct emu_event){.time = t, .order = order | UINT64_C(1) << 63, .wavefront = wf});
+}
+
+/* ---- What goes next ------------------------------------------------------------------------ */
+
+void emu_set_scheduler(
+	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
+{
+	m->scheduler.choose = choose;
+	m->scheduler.context = context;
+}
+
+/* How many events come before event i in the order of what they are: the memory system's by time, then the
+ * wavefronts by age. */
+static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
+{
+	const struct emu_event *const e = &x->events[i];
+	uint32_t rank = 0;
+
+	for (uint32_t k = 0; k < x->event_count; k++) {
+		const struct emu_event *const other = &x->events[k];
+
+		rank += e->wavefront ? !other->wavefront || other->wavefront->age < e->wavefront->age ||
+					       (other->wavefront == e->wavefront && k < i) :
+				       !other->wavefront && before(other, e);
+	}
+	return rank;
+}
+
+/* The event that goes next when somebody else than time decides. What the memory system owes goes first. */
+static struct emu_event event_choose(struct nvw_machine *m)
+{
+	struct emu_exec *const x = &m->exec;
+	uint32_t chosen = 0, owed = 0, i = 0;
+
+	for (uint32_t k = 0; k < x->event_count; k++) {
+		owed += !x->events[k].wavefront;
+	}
+	if (!owed && x->event_count > 1) {
+		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);
+		assert(chosen < x->event_count);
+	}
+	while (rank_of(x, i) != chosen) {
+		i++;
+	}
+	return event_take(x, i);
+}
+
+struct emu_event emu_events_take(struct nvw_machine *m)
+{
+	return m->scheduler.choose ? event_choose(m) : event_take(&m->exec, 0);
+}
+
+/* ---- A machine's life ---------------------------------------------------------------------- */
+
+int emu_events_init(struct nvw_machine *m)
+{
+	struct emu_exec *const x = &m->exec;
+
+	x->event_capacity = EVENTS_MIN;
+	x->events = malloc(x->event_capacity * sizeof *x->events);
+	return x->events ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u events", x->event_capacity);
+}
+
+void emu_events_forget(struct nvw_machine *m)
+{
+	for (uint32_t i = 0; i < m->exec.event_count; i++) {
+		free(m->exec.events[i].what);
+	}
+	m->exec.event_count = 0;
+}
+
+void emu_events_finish(struct nvw_machine *m)
+{
+	free(m->exec.events);
+}
