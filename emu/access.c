@@ -109,15 +109,6 @@ static uint64_t bytes_of(const struct emu_wavefront *wf, uint64_t lanes, unsigne
 	return bytes;
 }
 
-static void count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
-{
-	struct emu_stats *const s = &m->stats;
-	const bool is_load = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY;
-
-	++*(is_load ? &s->loads : kind == NVW__STORE ? &s->stores : &s->atomics);
-	*(is_load ? &s->load_ps : kind == NVW__STORE ? &s->store_ps : &s->atomic_ps) += ps;
-}
-
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const uint32_t op = wf->requests[__builtin_ctzll(lanes)].op;
@@ -164,19 +155,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	if (queued) {
 		wf->issued = t;
 	} else {
-		count_latency(m, r.kind, done - t);
+		emu_count_latency(m, r.kind, done - t);
 	}
 	return done;
-}
-
-void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
-{
-	wf->served = emu_later(wf->served, t);
-	if (m->races && !m->error) {
-		races_access(m, wf, lanes);
-	}
-	if (--wf->queued == 0) {
-		count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
-		persist_wake(m, wf, wf->served);
-	}
 }

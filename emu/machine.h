@@ -540,14 +540,19 @@ void emu_faults_tell(struct nvw_machine *m);
 /* What waits at the end of a kernel that did not end. The queues themselves belong to events. */
 void coh_queue_forget(struct nvw_machine *m);
 
+/* ---- served.c --------------------------------------------------------------------------------------------- */
+
+/* A memory instruction of this kind has taken so long. */
+void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps);
+/* The request of these lanes had been put off and is done at t. */
+void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+
 /* ---- access.c -------------------------------------------------------------------------------------------- */
 
 /* Carries out the memory instruction that the lanes of mask have posted; returns when its results are
  * there. Sets m->error if an address is bad. While requests are put off (wf->queued), the wavefront is not to be
  * woken: emu_access_served() does it. */
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
-/* The request of these lanes had been put off and is done at t. */
-void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
 /* ---- host.c ------------------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Actions on behalf of instructions, as the papers name them, and the interpreter of the synchronization
- * tables.
+ * Actions on behalf of instructions, as the papers name them.
  */
 #include "protocol.h"
 
@@ -119,14 +118,9 @@ emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
 
 /* ---- At the L2 ----------------------------------------------------------------------------- */
 
-static bool is_atomic(const struct coh_request *r)
-{
-	return r->kind >= NVW__ATOMIC_LOAD;
-}
-
 static enum emu_message message_of(const struct coh_request *r)
 {
-	return is_atomic(r)          ? EMU_MESSAGE_ATOMIC :
+	return coh_is_atomic(r)      ? EMU_MESSAGE_ATOMIC :
 	       r->kind == NVW__STORE ? EMU_MESSAGE_WRITE :
 				       EMU_MESSAGE_READ;
 }
@@ -143,7 +137,7 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 	if (line && !(line->registered && !(line->registered & r->bytes))) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
-	m->stats.l2_atomics += is_atomic(r);
+	m->stats.l2_atomics += coh_is_atomic(r);
 	t = emu_network_send(
 		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes, message_of(r), t);
 	return coh_l2_access(m, r->line, occupancy, t);
@@ -176,7 +170,7 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 	mark(r, line);
 	change(r, line);
 	settle(r, line);
-	coh_l2_event(m, line, r->line, is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
+	coh_l2_event(m, line, r->line, coh_is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
 	coh_dirtied_l2(m, r->line, &t);
 	return t;
 }
@@ -205,15 +199,9 @@ emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
 
 /* ---- Whole caches -------------------------------------------------------------------------- */
 
-/* Kernels begin and end without an instruction. */
-static bool is_of_kernel(const struct coh_request *r)
-{
-	return !r->wf;
-}
-
 static uint64_t *flush_cause(const struct coh_request *r)
 {
-	return is_of_kernel(r) ? &r->m->stats.flushes_kernel : &r->m->stats.flushes_release;
+	return coh_is_of_kernel(r) ? &r->m->stats.flushes_kernel : &r->m->stats.flushes_release;
 }
 
 emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
@@ -230,7 +218,7 @@ emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 
 static bool is_registered_here(const struct coh_request *r)
 {
-	return !is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
+	return !coh_is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
 }
 
 /* A registration is its own acknowledgement: nothing more to wait for. What it replaces in the L2 may be what the
@@ -295,7 +283,7 @@ static uint64_t *invalidation_cause(const struct coh_request *r)
 	const struct coh_protocol *const p = r->m->protocol;
 	struct emu_stats *const s = &r->m->stats;
 
-	if (is_of_kernel(r)) {
+	if (coh_is_of_kernel(r)) {
 		return &s->invalidations_kernel;
 	}
 	return p->count_invalidation ? p->count_invalidation(s) : &s->invalidations_acquire;
@@ -403,376 +391,4 @@ emu_time coh_register_l1(const struct coh_request *r, emu_time t)
 	prepare(r, r->cu, &t);
 	line = coh_l1_obtain(r->m, r->cu, r->line, &t);
 	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
-}
-
-/* ---- The synchronization table ------------------------------------------------------------- */
-
-static const struct {
-	coh_action action;
-	const char *name;
-} actions[] = {
-#define X(name, text) {coh_##name, text},
-	COH_ACTIONS(X)
-#undef X
-};
-
-const char *coh_action_name(coh_action action)
-{
-	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		if (actions[i].action == action) {
-			return actions[i].name;
-		}
-	}
-	return NULL;
-}
-
-static const struct {
-	coh_line_action action;
-	const char *name;
-} line_actions[] = {
-#define X(name, text) {coh_line_##name, text},
-	COH_LINE_ACTIONS(X)
-#undef X
-};
-
-const char *coh_line_action_name(coh_line_action action)
-{
-	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		if (line_actions[i].action == action) {
-			return line_actions[i].name;
-		}
-	}
-	return NULL;
-}
-
-static bool names(uint32_t bits, unsigned bit)
-{
-	return bits == 0 || bits >> bit & 1;
-}
-
-const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
-	unsigned order, enum nvw_scope scope, enum coh_place place)
-{
-	for (const struct coh_row *row = protocol->rows; row->instructions; row++) {
-		if (row->instructions >> instruction & 1 && row->orders >> order & 1 &&
-			names(row->where & ((1u << COH_SCOPES) - 1), scope) &&
-			names(row->where >> COH_PLACE_SHIFT, place)) {
-			return row;
-		}
-	}
-	return NULL;
-}
-
-static emu_time take_step(struct coh_request *r, emu_time t)
-{
-	const coh_action action = r->steps[r->step];
-
-	if (action != r->m->fault.action) {
-		t = action(r, t);
-	}
-	if (t != COH_NOT_YET) {
-		r->again = false;
-	}
-	return t;
-}
-
-/* Whether the request has a next step. */
-static bool goes_on(const struct coh_request *r)
-{
-	return r->step < COH_STEPS_MAX && r->steps[r->step];
-}
-
-static emu_time run(struct coh_request *r, emu_time t)
-{
-	for (; goes_on(r); r->step++) {
-		t = take_step(r, t);
-		if (t == COH_NOT_YET) {
-			return t;
-		}
-	}
-	return t;
-}
-
-/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. */
-static uint64_t *synchronization_time(const struct coh_request *r, coh_action action)
-{
-	struct emu_stats *const s = &r->m->stats;
-
-	if (!is_of_kernel(r) && r->m->protocol->synchronizes_within_access) {
-		return NULL;
-	}
-	if (action == coh_invalidate_l1 || action == coh_invalidate_unregistered ||
-		action == coh_forget_read_only || action == coh_flush_all_l1s) {
-		return is_of_kernel(r) ? &s->kernel_begin_ps : &s->acquire_ps;
-	}
-	if (action == coh_flush_l1 || action == coh_flush_l2 || action == coh_register_stores ||
-		action == coh_invalidate_all_l1s || action == coh_mark_sfifos) {
-		return is_of_kernel(r) ? &s->kernel_end_ps : &s->release_ps;
-	}
-	return NULL;
-}
-
-/* As run(), for what synchronizes. */
-static emu_time run_synchronization(struct coh_request *r, emu_time t)
-{
-	for (; goes_on(r); r->step++) {
-		uint64_t *const time = synchronization_time(r, r->steps[r->step]);
-		const emu_time began = t;
-
-		t = take_step(r, t);
-		if (t == COH_NOT_YET) {
-			return t;
-		}
-		if (time) {
-			*time += t - began;
-		}
-	}
-	return t;
-}
-
-int emu_plant_fault(struct nvw_machine *m, const char *action)
-{
-	m->fault.action = NULL;
-	m->fault.line = NULL;
-	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		m->fault.action = strcmp(actions[i].name, action) ? m->fault.action : actions[i].action;
-	}
-	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		m->fault.line = strcmp(line_actions[i].name, action) ? m->fault.line : line_actions[i].action;
-	}
-	return m->fault.action || m->fault.line ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "no protocol's table has an action \"%s\"", action);
-}
-
-static bool rows_name(const struct coh_protocol *p, coh_action action)
-{
-	for (const struct coh_row *row = p->rows; row->instructions; row++) {
-		for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
-			if (row->steps[s] == action) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-static bool cells_name(const struct coh_cell *cells, unsigned count, coh_line_action action)
-{
-	for (unsigned n = 0; n < 3 * count; n++) {
-		if (cells[n / 3].actions[n % 3] == action) {
-			return true;
-		}
-	}
-	return false;
-}
-
-const char *emu_protocol_action(const char *protocol, unsigned wanted)
-{
-	const struct coh_protocol *const p = coh_protocol_find(protocol);
-
-	for (unsigned i = 0; p && i < sizeof actions / sizeof *actions; i++) {
-		if (rows_name(p, actions[i].action) && wanted-- == 0) {
-			return actions[i].name;
-		}
-	}
-	for (unsigned i = 0; p && i < sizeof line_actions / sizeof *line_actions; i++) {
-		if ((cells_name(p->l1, p->l1_state_count * COH_L1_EVENT_COUNT, line_actions[i].action) ||
-			    cells_name(
-				    p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
-			wanted-- == 0) {
-			return line_actions[i].name;
-		}
-	}
-	return NULL;
-}
-
-emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t)
-{
-	struct coh_request r = {.m = m, .cu = cu, .steps = steps};
-
-	return run_synchronization(&r, t);
-}
-
-static enum coh_instruction instruction_of(unsigned kind)
-{
-	static const enum coh_instruction of[] = {
-		[NVW__LOAD] = COH_LOAD,
-		[NVW__LOAD_READ_ONLY] = COH_LOAD_READ_ONLY,
-		[NVW__STORE] = COH_STORE,
-		[NVW__ATOMIC_LOAD] = COH_ATOMIC_LOAD,
-		[NVW__ATOMIC_STORE] = COH_ATOMIC_STORE,
-		[NVW__EXCHANGE] = COH_RMW,
-		[NVW__ADD] = COH_RMW,
-		[NVW__SUB] = COH_RMW,
-		[NVW__AND] = COH_RMW,
-		[NVW__OR] = COH_RMW,
-		[NVW__MIN] = COH_RMW,
-		[NVW__MAX] = COH_RMW,
-		[NVW__COMPARE_EXCHANGE] = COH_RMW,
-	};
-
-	return of[kind];
-}
-
-/* Where synchronization hits (alsop16 Table 6). Without registration the row says: the L1 or the L2. */
-static void count_synchronization(const struct coh_request *r, enum coh_place place)
-{
-	struct nvw_machine *const m = r->m;
-	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][r->scope][place]->steps;
-	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
-
-	m->stats.sync_ops++;
-	++*(at_l1                         ? &m->stats.sync_l1 :
-		place == COH_PLACE_REMOTE ? &m->stats.sync_remote :
-					    &m->stats.sync_l2);
-}
-
-/* Where the bytes of the instruction are. */
-static enum coh_place place_of(const struct coh_request *r, emu_time *t)
-{
-	const enum coh_instruction instruction = instruction_of(r->kind);
-
-	if (!r->m->protocol->registration) {
-		return COH_PLACE_L2;
-	}
-	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
-		/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
-		prepare(r, r->cu, t);
-	}
-	return coh_registry_place(r->m, r->cu, r->line, r->bytes);
-}
-
-static void check_invariants(const struct coh_request *r)
-{
-#ifdef EMU_DEBUG
-	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
-
-	if (broken && !r->m->error) {
-		r->m->error = nvw_fail(
-			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
-	}
-#endif
-}
-
-/* From the request's step on. */
-static emu_time carry_on(struct coh_request *r, emu_time t)
-{
-	t = is_atomic(r) ? run_synchronization(r, t) : run(r, t);
-	check_invariants(r);
-	return t;
-}
-
-static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time t)
-{
-	static const unsigned orders[] = {
-		[NVW_RELAXED] = COH_RELAXED,
-		[NVW_ACQUIRE] = COH_ACQUIRE,
-		[NVW_RELEASE] = COH_RELEASE,
-		[NVW_ACQ_REL] = COH_ACQ_REL,
-		[NVW_SEQ_CST] = COH_ACQ_REL,
-	};
-
-	r->steps = r->m->rows[instruction_of(r->kind)][orders[r->order]][r->scope][place]->steps;
-	r->step = 0;
-	r->again = false;
-	if (is_atomic(r)) {
-		count_synchronization(r, place);
-	}
-	return carry_on(r, t);
-}
-
-emu_time coh_execute(struct coh_request *r, emu_time t)
-{
-	const enum coh_place place = place_of(r, &t);
-
-	r->steps = NULL;
-	if (place == COH_PLACE_REMOTE && is_atomic(r) && coh_queue_up(r, t)) {
-		return COH_NOT_YET;
-	}
-	return execute_at(r, place, t);
-}
-
-emu_time coh_continue(struct coh_request *r, emu_time waited, emu_time t)
-{
-	uint64_t *time;
-
-	if (!r->steps) {
-		const enum coh_place place = place_of(r, &t);
-
-		return execute_at(r, place, t);
-	}
-	time = is_atomic(r) ? synchronization_time(r, r->steps[r->step]) : NULL;
-	if (time) {
-		*time += waited;
-	}
-	return carry_on(r, t);
-}
-
-/* ---- The protocols ------------------------------------------------------------------------- */
-
-/* A test may bring a list of its own. */
-#ifndef COH_PROTOCOLS
-#define COH_PROTOCOLS "protocols.def"
-#endif
-
-#define PROTOCOL(symbol) extern const struct coh_protocol coh_##symbol;
-#include COH_PROTOCOLS
-#undef PROTOCOL
-
-const struct coh_protocol *const coh_protocols[] = {
-#define PROTOCOL(symbol) &coh_##symbol,
-#include COH_PROTOCOLS
-#undef PROTOCOL
-	NULL,
-};
-
-const struct coh_protocol *coh_protocol_find(const char *name)
-{
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		if (strcmp(coh_protocols[i]->name, name) == 0) {
-			return coh_protocols[i];
-		}
-	}
-	return NULL;
-}
-
-bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary)
-{
-	for (unsigned k = 0; k <= i; k++) {
-		if (!coh_protocols[k]) {
-			return false;
-		}
-	}
-	*ret_name = coh_protocols[i]->name;
-	*ret_citation = coh_protocols[i]->citation;
-	*ret_summary = coh_protocols[i]->summary;
-	return true;
-}
-
-enum emu_scopes emu_protocol_scopes(const char *protocol)
-{
-	const struct coh_protocol *const p = coh_protocol_find(protocol);
-
-	return p ? p->scopes : EMU_SCOPES_WIDENED;
-}
-
-bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
-{
-	const struct coh_protocol *const p = coh_protocol_find(protocol);
-
-	if (!p || p->scopes == EMU_SCOPES_WIDENED) {
-		return p;
-	}
-	switch (asked) {
-	case NVW_ASKS_NOTHING:
-		return true;
-	case NVW_ASKS_CU:
-		return p->local_scope == COH_LOCAL_CU;
-	case NVW_ASKS_REMOTE:
-		return p->scopes == EMU_SCOPES_PROMOTED;
-	case NVW_ASKS_ALL:
-		break;
-	}
-	return false;
 }

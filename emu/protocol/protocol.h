@@ -6,9 +6,9 @@
  *   - synchronization: instruction (load, store, atomic load, store and read-modify-write; order; scope)
  *     -> named actions in order, as the papers print them.
  *
- * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. The actions are
- * carried out by actions.c (instructions) and lines.c (lines): they move the bytes, take the time, count the messages. A
- * protocol never touches a cache itself.
+ * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets the table of
+ * instructions; the actions are in actions.c (instructions) and lines.c (lines): they move the bytes, take the time, count
+ * the messages. A protocol never touches a cache itself.
  *
  * Guarantees of the shared mechanisms, under every protocol
  *   (1) A work-item sees its own stores: an access at the L2 takes the local L1's copy of the line along.
@@ -82,7 +82,20 @@ struct coh_request {
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
 	bool again; /* this step has answered COH_NOT_YET before */
+	/* Carries it on at t, after it has been put off for so long: from the step that was not ready, or from the beginning. */
+	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
 };
+
+static inline bool coh_is_atomic(const struct coh_request *r)
+{
+	return r->kind >= NVW__ATOMIC_LOAD;
+}
+
+/* Kernels begin and end without an instruction. */
+static inline bool coh_is_of_kernel(const struct coh_request *r)
+{
+	return !r->wf;
+}
 
 #define X(name, text) emu_time coh_##name(const struct coh_request *request, emu_time t);
 COH_ACTIONS(X)
@@ -284,8 +297,6 @@ unsigned coh_lanes_serial(const struct coh_request *request);
 /* Runs the row of an instruction. COH_NOT_YET: it has been put off, and its wavefront learns from
  * emu_access_served() when it is done. */
 emu_time coh_execute(struct coh_request *request, emu_time t);
-/* The same for a request that has been put off for so long: from the step that was not ready, or from the beginning. */
-emu_time coh_continue(struct coh_request *request, emu_time waited, emu_time t);
 /* Runs a list of actions that belong to no instruction on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 

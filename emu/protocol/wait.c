@@ -54,7 +54,7 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
 	count(m, w->cause, waited);
 	free(w);
 	r.again = true;
-	done = coh_continue(&r, waited, m->now);
+	done = r.resume(&r, waited, m->now);
 	if (done == COH_NOT_YET) {
 		r.wf->queued--; /* it has been put off once more */
 	} else {

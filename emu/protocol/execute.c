@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interpreter of the synchronization tables: an instruction's row is found, and its actions are carried out in order. */
+#include "protocol.h"
+
+#include "../persist/persist.h"
+
+static bool names(uint32_t bits, unsigned bit)
+{
+	return bits == 0 || bits >> bit & 1;
+}
+
+const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
+	unsigned order, enum nvw_scope scope, enum coh_place place)
+{
+	for (const struct coh_row *row = protocol->rows; row->instructions; row++) {
+		if (row->instructions >> instruction & 1 && row->orders >> order & 1 &&
+			names(row->where & ((1u << COH_SCOPES) - 1), scope) &&
+			names(row->where >> COH_PLACE_SHIFT, place)) {
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static emu_time take_step(struct coh_request *r, emu_time t)
+{
+	const coh_action action = r->steps[r->step];
+
+	if (action != r->m->fault.action) {
+		t = action(r, t);
+	}
+	if (t != COH_NOT_YET) {
+		r->again = false;
+	}
+	return t;
+}
+
+/* Whether the request has a next step. */
+static bool goes_on(const struct coh_request *r)
+{
+	return r->step < COH_STEPS_MAX && r->steps[r->step];
+}
+
+static emu_time run(struct coh_request *r, emu_time t)
+{
+	for (; goes_on(r); r->step++) {
+		t = take_step(r, t);
+		if (t == COH_NOT_YET) {
+			return t;
+		}
+	}
+	return t;
+}
+
+/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. */
+static uint64_t *synchronization_time(const struct coh_request *r, coh_action action)
+{
+	struct emu_stats *const s = &r->m->stats;
+
+	if (!coh_is_of_kernel(r) && r->m->protocol->synchronizes_within_access) {
+		return NULL;
+	}
+	if (action == coh_invalidate_l1 || action == coh_invalidate_unregistered ||
+		action == coh_forget_read_only || action == coh_flush_all_l1s) {
+		return coh_is_of_kernel(r) ? &s->kernel_begin_ps : &s->acquire_ps;
+	}
+	if (action == coh_flush_l1 || action == coh_flush_l2 || action == coh_register_stores ||
+		action == coh_invalidate_all_l1s || action == coh_mark_sfifos) {
+		return coh_is_of_kernel(r) ? &s->kernel_end_ps : &s->release_ps;
+	}
+	return NULL;
+}
+
+/* As run(), for what synchronizes. */
+static emu_time run_synchronization(struct coh_request *r, emu_time t)
+{
+	for (; goes_on(r); r->step++) {
+		uint64_t *const time = synchronization_time(r, r->steps[r->step]);
+		const emu_time began = t;
+
+		t = take_step(r, t);
+		if (t == COH_NOT_YET) {
+			return t;
+		}
+		if (time) {
+			*time += t - began;
+		}
+	}
+	return t;
+}
+
+emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t)
+{
+	struct coh_request r = {.m = m, .cu = cu, .steps = steps};
+
+	return run_synchronization(&r, t);
+}
+
+static enum coh_instruction instruction_of(unsigned kind)
+{
+	static const enum coh_instruction of[] = {
+		[NVW__LOAD] = COH_LOAD,
+		[NVW__LOAD_READ_ONLY] = COH_LOAD_READ_ONLY,
+		[NVW__STORE] = COH_STORE,
+		[NVW__ATOMIC_LOAD] = COH_ATOMIC_LOAD,
+		[NVW__ATOMIC_STORE] = COH_ATOMIC_STORE,
+		[NVW__EXCHANGE] = COH_RMW,
+		[NVW__ADD] = COH_RMW,
+		[NVW__SUB] = COH_RMW,
+		[NVW__AND] = COH_RMW,
+		[NVW__OR] = COH_RMW,
+		[NVW__MIN] = COH_RMW,
+		[NVW__MAX] = COH_RMW,
+		[NVW__COMPARE_EXCHANGE] = COH_RMW,
+	};
+
+	return of[kind];
+}
+
+/* Where synchronization hits (alsop16 Table 6). Without registration the row says: the L1 or the L2. */
+static void count_synchronization(const struct coh_request *r, enum coh_place place)
+{
+	struct nvw_machine *const m = r->m;
+	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][r->scope][place]->steps;
+	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
+
+	m->stats.sync_ops++;
+	++*(at_l1                         ? &m->stats.sync_l1 :
+		place == COH_PLACE_REMOTE ? &m->stats.sync_remote :
+					    &m->stats.sync_l2);
+}
+
+/* Where the bytes of the instruction are. */
+static enum coh_place place_of(const struct coh_request *r, emu_time *t)
+{
+	const enum coh_instruction instruction = instruction_of(r->kind);
+
+	if (!r->m->protocol->registration) {
+		return COH_PLACE_L2;
+	}
+	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
+		/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
+		persist_prepare(r->m, r->wf, r->lanes, r->cu, r->line, t);
+	}
+	return coh_registry_place(r->m, r->cu, r->line, r->bytes);
+}
+
+static void check_invariants(const struct coh_request *r)
+{
+#ifdef EMU_DEBUG
+	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
+
+	if (broken && !r->m->error) {
+		r->m->error = nvw_fail(
+			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
+	}
+#endif
+}
+
+/* From the request's step on. */
+static emu_time carry_on(struct coh_request *r, emu_time t)
+{
+	t = coh_is_atomic(r) ? run_synchronization(r, t) : run(r, t);
+	check_invariants(r);
+	return t;
+}
+
+static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time t)
+{
+	static const unsigned orders[] = {
+		[NVW_RELAXED] = COH_RELAXED,
+		[NVW_ACQUIRE] = COH_ACQUIRE,
+		[NVW_RELEASE] = COH_RELEASE,
+		[NVW_ACQ_REL] = COH_ACQ_REL,
+		[NVW_SEQ_CST] = COH_ACQ_REL,
+	};
+
+	r->steps = r->m->rows[instruction_of(r->kind)][orders[r->order]][r->scope][place]->steps;
+	r->step = 0;
+	r->again = false;
+	if (coh_is_atomic(r)) {
+		count_synchronization(r, place);
+	}
+	return carry_on(r, t);
+}
+
+static emu_time resume(struct coh_request *r, emu_time waited, emu_time t)
+{
+	uint64_t *time;
+
+	if (!r->steps) {
+		const enum coh_place place = place_of(r, &t);
+
+		return execute_at(r, place, t);
+	}
+	time = coh_is_atomic(r) ? synchronization_time(r, r->steps[r->step]) : NULL;
+	if (time) {
+		*time += waited;
+	}
+	return carry_on(r, t);
+}
+
+emu_time coh_execute(struct coh_request *r, emu_time t)
+{
+	const enum coh_place place = place_of(r, &t);
+
+	r->steps = NULL;
+	r->resume = resume;
+	if (place == COH_PLACE_REMOTE && coh_is_atomic(r) && coh_queue_up(r, t)) {
+		return COH_NOT_YET;
+	}
+	return execute_at(r, place, t);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a memory instruction: what statistics and the race detector learn of it, and who goes on. */
+#include "machine.h"
+#include "persist/persist.h"
+#include "races/races.h"
+
+void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
+{
+	struct emu_stats *const s = &m->stats;
+	const bool is_load = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY;
+
+	++*(is_load ? &s->loads : kind == NVW__STORE ? &s->stores : &s->atomics);
+	*(is_load ? &s->load_ps : kind == NVW__STORE ? &s->store_ps : &s->atomic_ps) += ps;
+}
+
+void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	wf->served = emu_later(wf->served, t);
+	if (m->races && !m->error) {
+		races_access(m, wf, lanes);
+	}
+	if (--wf->queued == 0) {
+		emu_count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
+		persist_wake(m, wf, wf->served);
+	}
+}
