@@ -368,6 +368,10 @@ int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity);
 void emu_fifo_finish(struct emu_fifo *fifo);
 void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id);
 bool emu_fifo_pop(struct emu_fifo *fifo, emu_line_id *ret_id); /* false if empty */
+static inline uint32_t emu_fifo_length(const struct emu_fifo *fifo)
+{
+	return fifo->tail - fifo->head;
+}
 
 /* Copies the bytes of mask. */
 static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t mask)

@@ -7,8 +7,8 @@
  *     -> named actions in order, as the papers print them.
  *
  * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets the table of
- * instructions; the actions are in actions.c (instructions) and lines.c (lines): they move the bytes, take the time, count
- * the messages. A protocol never touches a cache itself.
+ * instructions; the actions are in actions.c (instructions), lines.c, registry.c and sharers.c (lines): they move the bytes,
+ * take the time, count the messages. A protocol never touches a cache itself.
  *
  * Guarantees of the shared mechanisms, under every protocol
  *   (1) A work-item sees its own stores: an access at the L2 takes the local L1's copy of the line along.
@@ -300,7 +300,7 @@ emu_time coh_execute(struct coh_request *request, emu_time t);
 /* Runs a list of actions that belong to no instruction on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
-/* ---- Services of lines.c --------------------------------------------------------------------------------- */
+/* ---- Services of grid.c: events and ports ----------------------------------------------------------------- */
 
 /* Applies an event of the L1's or the L2's grid to a line; returns when its actions are done. */
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -310,34 +310,19 @@ emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_li
 	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t);
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
 	enum coh_reason reason, emu_time t);
-
-/* Whether a read of the bytes hits the line, in cu's L1 or (NULL) in the L2. */
-static inline bool coh_hits(
-	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
-{
-	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
-}
-
 /* The same, asked for by a CU's L1. */
 emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
 	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t);
+/* The store buffer has the words of an L1's line that were stored and neither written through nor registered. */
+void coh_count_buffered(struct emu_cu *cu, struct emu_line *line);
 
-/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
-struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);
-/* The same, made room for if it is not there; *t moves on. */
-struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
-/* The L2's line, made room for; *t moves on. bytes are valid afterwards. */
-struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
-/* The same, asked for by a CU's L1. */
-struct emu_line *coh_l2_obtain_by(
-	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
-/* Tells the inclusive L2, at t, that the CU holds the line; nobody waits for it. */
-void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 /* A request at the line's bank: arrives at t, holds the bank for occupancy; returns when it is looked up. */
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
 /* A look-up in the CU's L1 from t on, which holds its port for occupancy; returns when it begins. */
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
+
+/* ---- Services of fifos.c ----------------------------------------------------------------------------------- */
 
 /*
  * Bytes of the line have just been made dirty by stores in this cache. Notes an update of NVRAM in the
@@ -352,23 +337,38 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(
 	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
-/* The dirty bytes of an L1's line, and the registered ones, become the L2's. */
-void coh_merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line);
-/* For broken_invariant: NULL if, at both levels, the line's dirty bytes are valid and it is in state dirty, the same
- * at both; else what is wrong. */
-const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
 /* Flushes a whole L1 at t, because of cause; returns when the L2 has taken the last line. */
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t);
-/* Sends what is dirty of a line of NVRAM, in an L1 that has registered bytes of it, on its way to the device (registry.c). */
-void coh_settle_nvram(struct coh_event *event);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
 
-/* ---- Services of sharers.c ------------------------------------------------------------------------------- */
+/* ---- Services of room.c ------------------------------------------------------------------------------------ */
 
-/* The CU's L1 may hold the L2's line. */
-void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu);
-void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu);
+/* Whether a read of the bytes hits the line, in cu's L1 or (NULL) in the L2. */
+static inline bool coh_hits(
+	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
+{
+	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
+}
+
+/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
+struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);
+/* The same, made room for if it is not there; *t moves on. */
+struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
+/* The L2's line, made room for; *t moves on. bytes are valid afterwards. */
+struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
+/* The same, asked for by a CU's L1. */
+struct emu_line *coh_l2_obtain_by(
+	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
+/* Tells the inclusive L2, at t, that the CU holds the line; nobody waits for it. */
+void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
+
+/* ---- Services of invariants.c: for broken_invariant, NULL or what is wrong ---------------------------------- */
+
+/* At both levels the line's dirty bytes are valid and it is in state dirty, the same at both. */
+const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
+/* Of a protocol that registers: one L1 at most has a byte, and L1s and L2 agree. */
+const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id);
 
 /* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
 
@@ -405,7 +405,28 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *wait);
  * has had them. */
 bool coh_queue_up(const struct coh_request *request, emu_time t);
 
-/* ---- Services of registry.c ------------------------------------------------------------------------------- */
+/* ---- Services of owners.c: what the L2 has written down ------------------------------------------------------ */
+
+/* The CU's L1 may hold the L2's line. */
+static inline void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu)
+{
+	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+}
+static inline void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu)
+{
+	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);
+}
+
+/* What a request for some bytes of an L1's line takes of it. */
+static inline uint64_t coh_taken_with(const struct nvw_machine *m, uint64_t bytes)
+{
+	return bytes | m->protocol->registration->also_taken;
+}
+/* Whether an L1 that loses this line's registration has to flush its stores first. */
+static inline bool coh_flushes_loser(const struct nvw_machine *m, const struct emu_line *line)
+{
+	return line->registered && m->protocol->registration->flushes_loser;
+}
 
 enum coh_place coh_registry_place(
 	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes);
@@ -413,6 +434,13 @@ enum coh_place coh_registry_place(
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes);
 /* The bytes of the L2's line that the CU has registered. */
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu);
+/* Copies what L1s have registered of the line over to: what a host's look at the line must see. */
+void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+/* The host has written these bytes: an L1 that has registered some learns of it. */
+void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
+
+/* ---- Services of registry.c: changing hands ------------------------------------------------------------------ */
+
 /*
  * Takes the bytes back from every L1 but cu's (NULL: from every L1) that has registered some of them; at t the
  * request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
@@ -422,11 +450,7 @@ emu_time coh_registry_take(
 /* The same, and the L2's line, made room for, with the bytes of need. */
 struct emu_line *coh_registry_claim(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t);
-/* Copies what L1s have registered of the line over to: what a host's look at the line must see. */
-void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
-/* The host has written these bytes: an L1 that has registered some learns of it. */
-void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
-/* For broken_invariant of a protocol that registers: one L1 at most has a byte, and L1s and L2 agree. */
-const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id);
+/* Sends what is dirty of a line of NVRAM, in an L1 that has registered bytes of it, on its way to the device. */
+void coh_settle_nvram(struct coh_event *event);
 
 #endif

@@ -27,7 +27,7 @@ struct coh_queue {
 static emu_time owner_waits_until(const struct coh_request *r)
 {
 	const struct emu_line *const below = emu_cache_peek(&r->m->l2.cache, r->line);
-	const uint64_t bytes = r->bytes | r->m->protocol->registration->also_taken;
+	const uint64_t bytes = coh_taken_with(r->m, r->bytes);
 	struct emu_cu *const owner =
 		below ? coh_registry_owner(r->m, below, bytes & ~coh_registry_owned(below, r->cu)) : NULL;
 

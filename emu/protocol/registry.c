@@ -24,56 +24,6 @@ const struct coh_registration coh_registers_lines = {.also_registered = UINT64_M
 const struct coh_registration coh_registers_atomics = {
 	.also_taken = UINT64_MAX, .apart = true, .flushes_loser = true};
 
-uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
-{
-	uint64_t owned = 0;
-
-	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
-
-		owned |= (uint64_t)(below->data[byte] == cu->id) << byte;
-	}
-	return owned;
-}
-
-struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes)
-{
-	const uint64_t registered = below->registered & bytes;
-
-	return registered ? &m->cus[below->data[__builtin_ctzll(registered)]] : NULL;
-}
-
-/* What a request for some bytes of an L1's line takes of it. */
-static uint64_t taken_with(const struct nvw_machine *m, uint64_t bytes)
-{
-	return bytes | m->protocol->registration->also_taken;
-}
-
-enum coh_place coh_registry_place(
-	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
-{
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
-	const struct emu_line *below;
-	uint64_t elsewhere;
-
-	if (line && line->registered) {
-		if (!(bytes & ~line->registered)) {
-			return COH_PLACE_L1;
-		}
-		if (m->protocol->registration->apart) {
-			return COH_PLACE_BESIDE;
-		}
-	}
-	below = emu_cache_peek(&m->l2.cache, id);
-	if (!below) {
-		return COH_PLACE_L2;
-	}
-	elsewhere = below->registered & ~(line ? line->registered : 0) & taken_with(m, bytes);
-	return elsewhere ? COH_PLACE_REMOTE : COH_PLACE_L2;
-}
-
-/* ---- Changing hands ------------------------------------------------------------------------ */
-
 /* Bytes whose values an L1 waits for: what it has stored over itself need not travel. */
 static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 {
@@ -109,7 +59,7 @@ emu_time coh_registry_take(
 			return last;
 		}
 		line = emu_cache_peek(&owner->l1, id);
-		mask = coh_registry_owned(below, owner) & taken_with(m, bytes);
+		mask = coh_registry_owned(below, owner) & coh_taken_with(m, bytes);
 		m->stats.l1_revocations++;
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
 		at = emu_later(arrival(m, at), line->granted);
@@ -189,11 +139,11 @@ void coh_line_register(struct coh_event *e)
 		if (!mask) {
 			return; /* what was sent ahead of it was of this line, too */
 		}
-		taken = coh_registry_take(m, e->cu, e->id, taken_with(m, mask), at);
+		taken = coh_registry_take(m, e->cu, e->id, coh_taken_with(m, mask), at);
 		need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
 		below = coh_l2_obtain(m, e->id, need, &at);
-	} while (!m->error &&
-		 (mask != (grain & ~line->registered) || is_elsewhere(m, e->cu, below, taken_with(m, mask))));
+	} while (!m->error && (mask != (grain & ~line->registered) ||
+				      is_elsewhere(m, e->cu, below, coh_taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
 		EMU_MESSAGE_REGISTER, at);
@@ -259,65 +209,4 @@ void coh_line_yield(struct coh_event *e)
 	line->read_only &= ~mask;
 	coh_l2_event(m, below, e->id, COH_L2_RETURN, e->reason, e->t);
 	coh_dirtied_l2(m, e->id, &e->t);
-}
-
-/* ---- The host's look ----------------------------------------------------------------------- */
-
-void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
-{
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-
-	for (uint64_t rest = below ? below->registered : 0; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
-
-		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
-	}
-}
-
-void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
-{
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-
-	for (uint64_t rest = below ? below->registered & mask : 0; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
-		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
-
-		line->data[byte] = data[byte];
-		line->dirty &= ~(UINT64_C(1) << byte);
-	}
-}
-
-/* ---- Invariants ---------------------------------------------------------------------------- */
-
-const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
-{
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-	uint64_t known = 0;
-
-	if (below && (below->dirty & ~below->valid)) {
-		return "a dirty byte of the L2 is not valid";
-	}
-	if (below && (below->valid & below->registered)) {
-		return "a registered byte has data in the L2";
-	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
-
-		if (!line) {
-			continue;
-		}
-		if ((line->dirty | line->registered) & ~line->valid) {
-			return "a dirty or registered byte of an L1 is not valid";
-		}
-		if (line->registered & known) {
-			return "a byte is registered in two L1s";
-		}
-		if (line->registered &&
-			(!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
-			return "the L2 does not know who has registered a byte (inclusion)";
-		}
-		known |= line->registered;
-	}
-	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" :
-						       NULL;
 }

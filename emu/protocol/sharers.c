@@ -7,16 +7,6 @@
  */
 #include "protocol.h"
 
-void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu)
-{
-	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
-}
-
-void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu)
-{
-	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);
-}
-
 /* A message to one L1, what that does about it, and its answer; returns when the answer is at the L2. */
 static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint64_t *count)
 {

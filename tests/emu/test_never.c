@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a protocol's grid calls impossible: when it happens, the run ends, in every build. The tests bring protocols of
- * their own: the shipped ones with one cell taken out. meson.build builds this file twice, the second time with lines.c
+ * their own: the shipped ones with one cell taken out. meson.build builds this file twice, the second time with grid.c
  * compiled as for a release.
  */
 #include "common/rig.h"

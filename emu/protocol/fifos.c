@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The FIFOs of both levels: S-FIFOs have the dirty lines since the last release (gope18 3), NVW-FIFOs the writes to NVRAM
+ * (gope18 6). Whole caches are flushed through them.
+ */
+#include "protocol.h"
+
+emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
+	enum coh_reason reason, emu_time t)
+{
+	const enum coh_l1_event event = reason == COH_BY_PERSIST ? COH_L1_PERSIST : COH_L1_FLUSH;
+	emu_time last = t;
+	emu_line_id id;
+
+	while (emu_fifo_length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
+		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+		if (!line) {
+			continue;
+		}
+		if (fifo == &cu->sfifo) {
+			line->in_sfifo = false;
+		}
+		if (line->dirty) {
+			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			last = emu_later(last, coh_l1_event(m, cu, line, id, event, reason, t));
+		} else {
+			/* An atomic that stored nothing: the line waits for nothing, and the next store queues up again. */
+			coh_l1_event(m, cu, line, id, event, reason, t);
+		}
+	}
+	return last;
+}
+
+emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t)
+{
+	++*cause;
+	return coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t);
+}
+
+emu_time coh_drain_l2(
+	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t)
+{
+	emu_time last = t;
+	emu_line_id id;
+
+	while (emu_fifo_length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
+		struct emu_line *const line = emu_cache_peek(&m->l2.cache, id);
+
+		if (!line) {
+			continue;
+		}
+		if (fifo == &m->l2.sfifo) {
+			line->in_sfifo = false;
+		}
+		if (line->dirty) {
+			const emu_time start =
+				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
+
+			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
+		} else {
+			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
+		}
+	}
+	return last;
+}
+
+static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_is_persistent(m, id) && m->config.domain != EMU_DOMAIN_eadr;
+}
+
+void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+{
+	if (m->config.l1.sfifo_unit == EMU_UNIT_words) {
+		coh_count_buffered(cu, emu_cache_peek(&cu->l1, id));
+	}
+	while (emu_fifo_length(&cu->sfifo) > cu->sfifo.capacity ||
+		(cu->buffered > cu->sfifo.capacity && emu_fifo_length(&cu->sfifo))) {
+		*t = coh_drain_l1(m, cu, &cu->sfifo, emu_fifo_length(&cu->sfifo) - 1, COH_BY_SFIFO, *t);
+	}
+	if (has_nvw_fifo(m, id)) {
+		m->stats.nvw_pushes_l1++;
+		emu_fifo_push(&cu->nvw_fifo, id);
+		if (emu_fifo_length(&cu->nvw_fifo) > cu->nvw_fifo.capacity) {
+			m->stats.nvw_overflows_l1++;
+			*t = coh_drain_l1(m, cu, &cu->nvw_fifo, cu->nvw_fifo.capacity, COH_BY_PERSIST, *t);
+		}
+	}
+}
+
+void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
+{
+	struct emu_l2 *const l2 = &m->l2;
+
+	if (emu_fifo_length(&l2->sfifo) > l2->sfifo.capacity) {
+		*t = coh_drain_l2(m, &l2->sfifo, l2->sfifo.capacity, COH_BY_SFIFO, *t);
+	}
+	if (has_nvw_fifo(m, id)) {
+		m->stats.nvw_pushes_l2++;
+		emu_fifo_push(&l2->nvw_fifo, id);
+		if (emu_fifo_length(&l2->nvw_fifo) > l2->nvw_fifo.capacity) {
+			m->stats.nvw_overflows_l2++;
+			*t = coh_drain_l2(m, &l2->nvw_fifo, l2->nvw_fifo.capacity, COH_BY_PERSIST, *t);
+		}
+	}
+}
+
+emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
+{
+	emu_time last = t;
+
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		struct emu_cu *const cu = &m->cus[i];
+
+		for (uint32_t k = 0; k < cu->l1.sets * cu->l1.ways; k++) {
+			struct emu_line *const line = &cu->l1.lines[k];
+
+			if (line->dirty && emu_is_persistent(m, cu->l1.tags[k])) {
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k],
+							       COH_L1_PERSIST, COH_BY_PERSIST, t));
+			}
+		}
+	}
+	for (uint32_t k = 0; k < m->l2.cache.sets * m->l2.cache.ways; k++) {
+		struct emu_line *const line = &m->l2.cache.lines[k];
+
+		if (line->dirty && emu_is_persistent(m, m->l2.cache.tags[k])) {
+			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH,
+						       COH_BY_PERSIST, last));
+		}
+	}
+	return last;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events of lines: what a protocol's grid says about one is carried out. And the ports through which events come.
+ *
+ * The actions are known to the tables alone: whatever moves lines calls this file, and this file calls what the table names.
+ */
+#include "protocol.h"
+
+/* ---- Ports --------------------------------------------------------------------------------- */
+
+uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_network_bank_node(m, emu_line_number(id) % m->l2.banks);
+}
+
+emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
+{
+	m->stats.l1_accesses++;
+	return emu_book(m, &cu->l1_port, t, occupancy);
+}
+
+emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
+{
+	m->stats.l2_accesses++;
+	return emu_book(m, &m->l2.bank[emu_line_number(id) % m->l2.banks], t, occupancy) +
+	       m->config.l2.latency;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+/* The grid says that this cannot happen, so the protocol's table is wrong: the run ends. */
+static emu_time never(struct coh_event *e, unsigned event)
+{
+	static const struct {
+		const char *symbol, *text;
+	} l1_events[] =
+		{
+#define X(name, text) {#name, text},
+			COH_L1_EVENTS(X)
+#undef X
+		},
+	  l2_events[] = {
+#define X(name, text) {#name, text},
+		  COH_L2_EVENTS(X)
+#undef X
+	  };
+	const struct coh_protocol *const p = e->m->protocol;
+
+	if (!e->m->error) {
+		e->m->error = nvw_fail(NVW_E_MODEL,
+			"protocol %s, line %#x: event %s (%s) in state %s of %s is NEVER in the protocol's table",
+			p->name, e->id, e->cu ? l1_events[event].symbol : l2_events[event].symbol,
+			e->cu ? l1_events[event].text : l2_events[event].text,
+			e->cu ? p->l1_states[e->line->state] : p->l2_states[e->line->state],
+			e->cu ? "an L1" : "the L2");
+	}
+	return e->t;
+}
+
+void coh_count_buffered(struct emu_cu *cu, struct emu_line *line)
+{
+	const uint64_t bytes = line->dirty & ~line->registered, halves = bytes | bytes >> 1,
+		       words = (halves | halves >> 2) & UINT64_C(0x1111111111111111);
+	const uint8_t count = (uint8_t)__builtin_popcountll(words);
+
+	cu->buffered += count - (uint32_t)line->buffered;
+	line->buffered = count;
+}
+
+static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned event)
+{
+	const unsigned before = e->line->state;
+
+	if (!cell->possible) {
+		return never(e, event);
+	}
+	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
+		if (cell->actions[i] != e->m->fault.line) {
+			cell->actions[i](e);
+		}
+	}
+	/* A line that was to stay as it is may have been written back meanwhile, for room that an action needed. */
+	if (cell->next != before) {
+		e->line->state = cell->next;
+	}
+	if (e->cu && e->line->buffered) {
+		coh_count_buffered(e->cu, e->line);
+	}
+	return e->t;
+}
+
+emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
+{
+	struct coh_event e = {
+		.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event], event);
+}
+
+emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
+	enum coh_l1_event event, enum coh_reason reason, emu_time t)
+{
+	return coh_l1_event_on(m, cu, line, id, event, reason, line->dirty, t);
+}
+
+emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
+	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t)
+{
+	struct coh_event e = {.m = m, .by = by, .line = line, .id = id, .reason = reason, .t = t};
+
+	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event], event);
+}
+
+emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
+	enum coh_reason reason, emu_time t)
+{
+	return coh_l2_event_by(m, NULL, line, id, event, reason, t);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Invariants that protocols share: for broken_invariant, NULL or what is wrong. */
+#include "protocol.h"
+
+const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	if (below && (below->dirty & ~below->valid)) {
+		return "a dirty byte of the L2 is not valid";
+	}
+	if (below && below->dirty && below->state != dirty) {
+		return "a dirty line of the L2 is not in its dirty state";
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+
+		if (line && (line->dirty & ~line->valid)) {
+			return "a dirty byte of an L1 is not valid";
+		}
+		if (line && line->dirty && line->state != dirty) {
+			return "a dirty line of an L1 is not in its dirty state";
+		}
+	}
+	return NULL;
+}
+
+const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	uint64_t known = 0;
+
+	if (below && (below->dirty & ~below->valid)) {
+		return "a dirty byte of the L2 is not valid";
+	}
+	if (below && (below->valid & below->registered)) {
+		return "a registered byte has data in the L2";
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+
+		if (!line) {
+			continue;
+		}
+		if ((line->dirty | line->registered) & ~line->valid) {
+			return "a dirty or registered byte of an L1 is not valid";
+		}
+		if (line->registered & known) {
+			return "a byte is registered in two L1s";
+		}
+		if (line->registered &&
+			(!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
+			return "the L2 does not know who has registered a byte (inclusion)";
+		}
+		known |= line->registered;
+	}
+	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" :
+						       NULL;
+}

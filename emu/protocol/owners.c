@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration as the L2 writes it down: who has which bytes. Nothing changes hands here (registry.c). */
+#include "protocol.h"
+
+uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
+{
+	uint64_t owned = 0;
+
+	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+
+		owned |= (uint64_t)(below->data[byte] == cu->id) << byte;
+	}
+	return owned;
+}
+
+struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes)
+{
+	const uint64_t registered = below->registered & bytes;
+
+	return registered ? &m->cus[below->data[__builtin_ctzll(registered)]] : NULL;
+}
+
+enum coh_place coh_registry_place(
+	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
+{
+	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *below;
+	uint64_t elsewhere;
+
+	if (line && line->registered) {
+		if (!(bytes & ~line->registered)) {
+			return COH_PLACE_L1;
+		}
+		if (m->protocol->registration->apart) {
+			return COH_PLACE_BESIDE;
+		}
+	}
+	below = emu_cache_peek(&m->l2.cache, id);
+	if (!below) {
+		return COH_PLACE_L2;
+	}
+	elsewhere = below->registered & ~(line ? line->registered : 0) & coh_taken_with(m, bytes);
+	return elsewhere ? COH_PLACE_REMOTE : COH_PLACE_L2;
+}
+
+void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	for (uint64_t rest = below ? below->registered : 0; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+
+		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
+	}
+}
+
+void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	for (uint64_t rest = below ? below->registered & mask : 0; rest; rest &= rest - 1) {
+		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
+
+		line->data[byte] = data[byte];
+		line->dirty &= ~(UINT64_C(1) << byte);
+	}
+}
