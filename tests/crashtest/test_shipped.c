@@ -53,7 +53,10 @@ static const struct shipped {
   steal_scoped = {&nvw_workload_steal_log,
 	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "scoped"}}},
   steal_remote = {&nvw_workload_steal_log,
-	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}};
+	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}},
+  stack = {&nvw_workload_stack, {{"count", "96"}, {"stacks", "4"}, {"groups", "2"}, {"group-size", "16"}}},
+  stack_group = {&nvw_workload_stack, {{"count", "60"}, {"stacks", "2"}, {"groups", "3"}, {"group-size", "9"},
+					      {"payload", "6"}, {"scope", "workgroup"}}};
 
 static const char *protocol = "vi";
 
@@ -125,7 +128,8 @@ static void run_clean(const struct shipped *s, enum ct_model model)
 static void shipped_structures_survive_every_observed_state(void **state)
 {
 	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_wide,
-		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped};
+		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped,
+		&stack, &stack_group};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -138,6 +142,7 @@ static void shipped_structures_survive_kills(void **state)
 	expect(&btree, CT_KILL, 20, -1, NULL, true);
 	expect(&queue, CT_KILL, 10, -1, NULL, true);
 	expect(&steal, CT_KILL, 10, -1, NULL, true);
+	expect(&stack, CT_KILL, 10, -1, NULL, true);
 }
 
 static void shipped_structures_survive_on_every_domain_and_model(void **state)
@@ -152,6 +157,7 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 		expect(&queue, CT_OBSERVED, 1000, -1, settings[i], true);
 		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
 		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
+		expect(&stack, CT_OBSERVED, 500, -1, settings[i], true);
 	}
 }
 
@@ -204,10 +210,10 @@ static bool knows_remote_scopes(const char *name)
 	return emu_protocol_scopes(name) != EMU_SCOPES_KEPT;
 }
 
-static void queues_and_stealing_survive_under_every_protocol(void **state)
+static void queues_stealing_and_stacks_survive_under_every_protocol(void **state)
 {
 	static const struct shipped *const all[] = {
-		&queue, &queue_visible, &steal, &steal_scoped, &steal_remote};
+		&queue, &queue_visible, &steal, &steal_scoped, &steal_remote, &stack, &stack_group};
 	const char *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
@@ -308,6 +314,11 @@ static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_u
 	self_test(&nvw_workload_steal_log);
 }
 
+static void every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model(void **state)
+{
+	self_test(&nvw_workload_stack);
+}
+
 /* What the conservative hardware hides is in no observed state: the permitted ones are needed. */
 static void a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone(void **state)
 {
@@ -374,12 +385,14 @@ int main(void)
 		cmocka_unit_test(
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
 		cmocka_unit_test(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too),
-		cmocka_unit_test(queues_and_stealing_survive_under_every_protocol),
+		cmocka_unit_test(queues_stealing_and_stacks_survive_under_every_protocol),
 		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
 		cmocka_unit_test(
 			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
+		cmocka_unit_test(
+			every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model),
 		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
 		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
 	};

@@ -10,6 +10,7 @@
 #include "workloads/btree/insert.h"
 #include "workloads/kv/steps.h"
 #include "workloads/queue/steps.h"
+#include "workloads/stack/steps.h"
 #include "workloads/steal_log/steps.h"
 
 /* Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or none. */
@@ -34,6 +35,7 @@ static void a_seeded_bug_replaces_steps_that_no_other_replaces_alike(void **stat
 	CHECK_TABLE(btree, "");
 	CHECK_TABLE(kv, "free-table-first");
 	CHECK_TABLE(queue, "");
+	CHECK_TABLE(stack, "");
 	CHECK_TABLE(steal, "");
 }
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a stack run. Operation t is the push of node t, operation count + t its taking, by whomever. */
+#ifndef WORKLOADS_STACK_PLAN_H
+#define WORKLOADS_STACK_PLAN_H
+
+#include <nvw/workload.h>
+
+#include "layout.h"
+
+enum stack_scope { STACK_SCOPE_WORKITEM, STACK_SCOPE_WORKGROUP };
+
+/* Seeded bugs, in the order of the table in mutations.c. */
+enum stack_mutation {
+	STACK_UNMUTATED = -1,
+	STACK_PUBLISH_UNORDERED,
+	STACK_FILL_AFTER_BARRIER,
+	STACK_FILL_AFTER_PUBLISH,
+	STACK_NARROW_SCOPE,
+	STACK_PUSH_ACK_EARLY,
+	STACK_RACY_PUSH,
+	STACK_STALE_LINK,
+	STACK_LOCAL_HEAD,
+	STACK_TAKE_UNORDERED,
+	STACK_TAKE_FIRST,
+	STACK_TORN_ANNOUNCEMENT,
+	STACK_TAKE_ACK_EARLY,
+};
+
+struct stack_plan {
+	/* As the options say. */
+	uint64_t seed, count, stacks, payload, groups, take;
+	unsigned group_size;
+	enum stack_scope scope;
+	enum stack_mutation mutation;
+
+	/* Figures of the run, which the kernel counts on the host's side. */
+	uint64_t pushed, taken;
+	uint64_t retries; /* compare-exchanges of a head that failed */
+	uint64_t empty;   /* takings that found no node */
+	uint64_t stuck;   /* operations that were given up after too many retries */
+};
+
+struct stack_steps;
+
+/* What the kernel is given. */
+struct stack_args {
+	struct nvw_pmem pmem;
+	struct stack_plan *plan;
+	const struct stack_steps *replaced; /* by a seeded bug (steps.h) */
+	struct stack_layout layout;
+};
+
+void stack_kernel(const void *args);
+
+/* The layout that a plan asks for, without a place. */
+struct stack_layout stack_layout_of(const struct stack_plan *plan);
+
+/* The durable stacks, as recovery, check and inspection read them. layout.extent 0: not set up. */
+struct stack_view {
+	struct nvw_pool *pool;
+	struct stack_layout layout;
+};
+/* NVW_E_DAMAGED if the root words do not name an allocated extent of the size that they promise. */
+NVW_CHECKED int stack_view_open(struct nvw_pool *pool, struct stack_view *ret_view);
+
+/*
+ * Goes down a stack, at most as far as there are nodes. on_node gets the offset that a head or link names and its node's
+ * number, or UINT64_MAX where no node begins; the way down ends there, or where on_node returns false.
+ */
+typedef bool stack_on_node(void *context, uint64_t stack, nvw_off off, uint64_t node);
+void stack_walk(const struct stack_view *view, uint64_t stack, stack_on_node *on_node, void *context);
+
+extern const struct nvw_option stack_options[];
+extern const struct nvw_mutation stack_mutations[]; /* mutations.c */
+
+int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+void stack_dispose(void *plan);
+int stack_pool(const void *plan, struct nvw_pool_params *ret_params);
+int stack_setup(void *plan, struct nvw_machine *machine);
+int stack_run(void *plan, struct nvw_machine *machine);
+int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report);
+int stack_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int stack_inspect(struct nvw_pool *pool, struct nvw_description *description);
+int stack_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+#endif
