@@ -224,7 +224,7 @@ void nvw_machine_set_volatile(struct nvw_machine *m)
 {
 	assert(m->exec.number == 0);
 	persist_switch_off(m);
-	emu_memory_set_volatile(m);
+	emu_devices_set_volatile(m);
 }
 
 bool nvw_machine_is_volatile(const struct nvw_machine *m)
@@ -255,6 +255,6 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 void nvw_begin_measurement(struct nvw_machine *m)
 {
 	memset(&m->stats, 0, sizeof m->stats);
-	emu_memory_count_from_here(m);
+	emu_devices_count_from_here(m);
 	m->measured_from = m->now;
 }

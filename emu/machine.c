@@ -99,7 +99,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	m->config = *config;
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = UINT64_MAX;
-	r = emu_memory_init(m, pool);
+	r = emu_devices_init(m, pool);
 	r = r ? r : protocol_init(m);
 	r = r ? r : caches_init(m);
 	r = r ? r : emu_network_init(m);
@@ -130,7 +130,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_network_finish(m);
 	caches_finish(m);
 	emu_faults_release(m);
-	emu_memory_finish(m);
+	emu_devices_finish(m);
 	free(m);
 }
 
@@ -173,7 +173,7 @@ static void add_up_energy(struct emu_stats *s)
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
 	m->stats.sim_time_ps = m->now - m->measured_from;
-	emu_memory_count(m);
+	emu_devices_count(m);
 	add_up_energy(&m->stats);
 	return &m->stats;
 }

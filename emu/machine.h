@@ -8,6 +8,7 @@
  *	      -> cache, network, memory                 where the bytes are and how long it takes
  *	        -> persist (NVW-FIFOs, barriers)        in which order NVRAM lines are written back
  *	          -> nvram                              what is in flight and what is durable
+ *	            -> devices                          the list of devices and their write queues
  *
  * Calls go downwards. Time is in picoseconds. Transactions are carried out whole, in the order in which
  * their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) know when they
@@ -299,7 +300,7 @@ struct nvw_machine {
 	emu_time now;
 	int error; /* the run has failed; its message is set */
 
-	struct emu_device device[EMU_DEVICES_MAX]; /* memory.c */
+	struct emu_device device[EMU_DEVICES_MAX]; /* devices.c */
 	unsigned device_count;
 	uint8_t window[EMU_WINDOWS]; /* of line numbers: the device's index */
 	uint8_t persistent; /* bit w: persist barriers and NVW-FIFOs treat the lines of window w as NVRAM */
@@ -411,26 +412,25 @@ void emu_network_broadcast(
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 
-/* ---- memory.c: the devices ----------------------------------------------------------------------------- */
+/* ---- devices.c: the devices and their write queues ------------------------------------------------------- */
 
 /* Makes the devices of m->config; pool, if not NULL, is the NVRAM's. */
-int emu_memory_init(struct nvw_machine *m, struct nvw_pool *pool);
-void emu_memory_finish(struct nvw_machine *m);
+int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
+void emu_devices_finish(struct nvw_machine *m);
 /* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
-void emu_memory_set_volatile(struct nvw_machine *m);
+void emu_devices_set_volatile(struct nvw_machine *m);
 /* The devices' traffic, as statistics; and from zero again. */
-void emu_memory_count(struct nvw_machine *m);
-void emu_memory_count_from_here(struct nvw_machine *m);
+void emu_devices_count(struct nvw_machine *m);
+void emu_devices_count_from_here(struct nvw_machine *m);
 /* The device of an address, NULL outside device memory. */
 const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address);
-/* Reads the whole line into to; returns when it has arrived at the L2. */
-emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
-/* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
- * A write to NVRAM is durable later, see nvram.last_done. */
-emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 /* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
  * has completed it. */
 emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
+static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
+{
+	return emu_line_number(id) % c->count;
+}
 
 /* The device of a line. */
 static inline unsigned emu_device_index(const struct nvw_machine *m, emu_line_id id)
@@ -460,6 +460,14 @@ static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id
 {
 	return m->persistent >> (id >> EMU_WINDOW_BITS) & 1;
 }
+
+/* ---- memory.c: reads and writes of lines ------------------------------------------------------------------ */
+
+/* Reads the whole line into to; returns when it has arrived at the L2. */
+emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
+/* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
+ * A write to NVRAM is durable later, see nvram.last_done. */
+emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);

@@ -85,7 +85,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 {
 	struct emu_nvram *const n = &m->nvram;
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];
-	const uint32_t queue = d->queue + emu_line_number(id) % d->channels.count;
+	const uint32_t queue = d->queue + emu_channel_of(&d->channels, id);
 	uint32_t *const bucket = bucket_of(m, id);
 	struct emu_nvram_write *w;
 	emu_time done, accepted;
