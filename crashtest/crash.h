@@ -46,6 +46,7 @@
 #include <nvw/workload.h>
 
 #include "model.h"
+#include "proposal.h"
 
 enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 
@@ -178,6 +179,7 @@ struct ct_finding {
 	/* operation number plus 1: without its acknowledgement nothing would be wrong */
 	uint64_t acknowledged;
 	struct ct_cause cause;
+	struct ct_proposals proposals; /* what may cure it */
 	/* Other texts with the same root cause, how many, and how many states each fails. */
 	unsigned also_count, also_more;
 	struct ct_also {

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Edits of a persist log. See edit.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "edit_log.h"
+
+/* ---- Words ------------------------------------------------------------------------------------------------------ */
+
+const char *ct_edit_name(enum ct_edit_kind kind)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_EDIT_##name] = text,
+		CT_EDITS(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
+static const char *line_text(const struct ct_line *l, char text[160])
+{
+	snprintf(text, 160, "%s:%u", basename(l->file), l->line);
+	return text;
+}
+
+static void atomic_text(const struct ct_edit *e, char *ret_text, size_t bytes)
+{
+	char a[160];
+	size_t n = (size_t)snprintf(ret_text, bytes, "the stores at %s", line_text(&e->a, a));
+
+	for (unsigned i = 0; i <= e->more_count && i <= CT_EDIT_MORE_MAX && n < bytes; i++) {
+		n += (size_t)snprintf(ret_text + n, bytes - n, "%s%s", i == e->more_count ? " and " : ", ",
+			line_text(i == 0 ? &e->b : &e->more[i - 1], a));
+	}
+	if (n < bytes) {
+		snprintf(ret_text + n, bytes - n, " atomic");
+	}
+}
+
+void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
+{
+	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
+	char a[160], b[160];
+
+	line_text(&e->a, a);
+	line_text(&e->b, b);
+	switch (e->kind) {
+	case CT_EDIT_BARRIER:
+		snprintf(ret_text, bytes, "a %s barrier %s %s%s%s", scopes[e->scope],
+			e->b.line ? "between" : "after", a, e->b.line ? " and " : "", e->b.line ? b : "");
+		break;
+	case CT_EDIT_WIDEN:
+		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);
+		break;
+	case CT_EDIT_EXCHANGE:
+		snprintf(ret_text, bytes, "%s before %s", b, a);
+		break;
+	case CT_EDIT_FLUSH:
+		snprintf(ret_text, bytes, "a flush after %s", a);
+		break;
+	case CT_EDIT_FENCE:
+		snprintf(ret_text, bytes, "a fence after %s", a);
+		break;
+	case CT_EDIT_ATOMIC:
+		atomic_text(e, ret_text, bytes);
+		break;
+	case CT_EDIT_DURABLE:
+		snprintf(ret_text, bytes, "%s assumed durable", a);
+		break;
+	case CT_EDIT_ORDERED:
+		snprintf(ret_text, bytes, "%s assumed ordered before %s", a, b);
+		break;
+	}
+}
+
+/* ---- Edits ------------------------------------------------------------------------------------------------------ */
+
+static int edit(struct edit_log *log, const struct ct_edit *e)
+{
+	switch (e->kind) {
+	case CT_EDIT_BARRIER:
+	case CT_EDIT_WIDEN:
+		return edit_barriers(log, e);
+	case CT_EDIT_EXCHANGE:
+		return edit_exchange(log, e);
+	case CT_EDIT_FLUSH:
+		return edit_flushes(log, e);
+	case CT_EDIT_FENCE:
+		return edit_fences(log, e);
+	case CT_EDIT_ATOMIC:
+	case CT_EDIT_DURABLE:
+	case CT_EDIT_ORDERED:
+		break;
+	}
+	return nvw_fail(NVW_E_USAGE, "%s:%u: this edit cannot be applied to a log", e->a.file, e->a.line);
+}
+
+int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
+	struct ct_edited *ret_edited)
+{
+	struct edit_log log;
+	int error = edit_log_read(log_fd, first_record, &log);
+
+	if (error) {
+		return error;
+	}
+	for (unsigned i = 0; i < count && !error; i++) {
+		error = edit(&log, &edits[i]);
+	}
+	*ret_edited = (struct ct_edited){.log_fd = -1, .first_record = log.first};
+	if (!error) {
+		error = edit_log_write(&log, &ret_edited->log_fd);
+	}
+	edit_log_free(&log);
+	return error;
+}
+
+void ct_edited_free(struct ct_edited *e)
+{
+	if (e->log_fd >= 0) {
+		close(e->log_fd);
+	}
+	*e = (struct ct_edited){.log_fd = -1};
+}
