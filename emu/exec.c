@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Execution: fibers in wavefronts in work-groups.
+ * Execution: events in their order, and the turns of wavefronts.
  *
- * A wavefront that is popped from the event heap runs its runnable lanes up to their next request each,
- * one after the other, without coming back to the engine in between. Then it picks, among the lanes that
- * have posted a request, the group to issue: those that wait at one source place with one operation.
+ * A wavefront whose turn it is runs its runnable lanes up to their next request each (wavefront.c). Then it picks, among the
+ * lanes that have posted a request, the group to issue: those that wait at one source place with one operation.
  *
  * Guarantees
  *   (1) Laggards first, so that diverged lanes meet again: the deepest stack goes first, then the smallest
@@ -12,208 +11,11 @@
  *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next lane in rotation
  *       goes first (a lane may spin on what another lane of its wavefront is to store).
  */
-#include <stdlib.h>
-#include <sys/mman.h>
-
-#include <nvw/random.h>
-
 #include "core/stop.h"
-#include "fiber.h"
 #include "machine.h"
 #include "persist/persist.h"
 
-enum { PASSED_OVER_MAX = 64, STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32 };
-
-struct nvw__request *nvw__self;
-
-/* The fiber that runs now. One emulation at a time runs in a process, on one thread. */
-static struct {
-	struct nvw_machine *machine;
-	struct emu_wavefront *wavefront;
-	unsigned lane;
-	uint64_t to_run; /* lanes still to run in this turn */
-	void *engine;
-#ifdef EMU_ASAN
-	const void *engine_stack;
-	size_t engine_stack_bytes;
-#endif
-} now;
-
-/* ---- Who am I ------------------------------------------------------------------------------ */
-
-uint64_t nvw_global_id(void)
-{
-	return now.wavefront->first_global + now.lane;
-}
-
-unsigned nvw_local_id(void)
-{
-	return now.wavefront->first_local + now.lane;
-}
-
-uint64_t nvw_group_id(void)
-{
-	return now.wavefront->group->id;
-}
-
-unsigned nvw_group_size(void)
-{
-	return now.machine->exec.group_size;
-}
-
-uint64_t nvw_group_count(void)
-{
-	return now.machine->exec.groups;
-}
-
-unsigned nvw_cu_id(void)
-{
-	return now.wavefront->group->slot->cu->id;
-}
-
-/* ---- Fibers -------------------------------------------------------------------------------- */
-
-/* The stack of a lane. Tops are staggered, or all stacks would fall into the same sets of the host's
- * caches. */
-static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
-{
-	return wf->stacks + lane * m->exec.stack_bytes;
-}
-
-static char *stack_top(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
-{
-	return stack_bottom(m, wf, lane) + m->exec.stack_bytes - 64 * (lane * 7 % STACK_COLOURS);
-}
-
-static void overflow(struct nvw_machine *m, const struct nvw__request *r)
-{
-	if (!m->error) {
-		m->error = nvw_fail(NVW_E_KERNEL,
-			"%s:%u: the work-item's stack of %llu bytes has overflowed; use less stack, or --set host.stack=...",
-			r->site->file, r->site->line, (unsigned long long)m->exec.stack_bytes);
-	}
-}
-
-/* Switches from the running context to the next lane of this turn, or to the engine. */
-static void switch_to_next(void **save)
-{
-	struct emu_wavefront *const wf = now.wavefront;
-
-	if (now.to_run) {
-		const unsigned lane = (unsigned)__builtin_ctzll(now.to_run);
-
-		now.to_run &= now.to_run - 1;
-		if (now.to_run) {
-			const char *const after = wf->sp[__builtin_ctzll(now.to_run)];
-
-			__builtin_prefetch(after);
-			__builtin_prefetch(after + 64);
-			__builtin_prefetch(after + 128);
-		}
-		now.lane = lane;
-		nvw__self = &wf->requests[lane];
-		emu_fiber_announce(stack_bottom(now.machine, wf, lane), now.machine->exec.stack_bytes);
-		emu_fiber_switch(save, wf->sp[lane]);
-	} else {
-		emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
-		emu_fiber_switch(save, now.engine);
-	}
-}
-
-void nvw__issue(void)
-{
-	struct emu_wavefront *const wf = now.wavefront;
-	const unsigned lane = now.lane;
-	const char *const here = __builtin_frame_address(0);
-
-	if (here < stack_bottom(now.machine, wf, lane) + STACK_RESERVE) {
-		overflow(now.machine, nvw__self);
-	}
-	switch_to_next(&wf->sp[lane]);
-	emu_fiber_arrive(NULL, NULL);
-}
-
-/* The first and last function on a work-item's stack. */
-static void work_item(void)
-{
-	static const struct nvw_site at_return = {"(return)", "", 0};
-
-#ifdef EMU_ASAN
-	/* The very first lane comes from the engine; later ones mostly from another lane. */
-	if (!now.engine_stack) {
-		emu_fiber_arrive(&now.engine_stack, &now.engine_stack_bytes);
-	} else {
-		emu_fiber_arrive(NULL, NULL);
-	}
-#endif
-	now.machine->exec.kernel(now.machine->exec.args);
-	nvw__self->site = &at_return;
-	nvw__self->op = NVW__RETURN;
-	for (;;) {
-		nvw__issue(); /* nobody resumes it */
-	}
-}
-
-/* Runs every runnable lane to its next request. */
-static void run_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
-{
-	now.machine = m;
-	now.wavefront = wf;
-	now.to_run = wf->runnable;
-	wf->posted |= wf->runnable;
-	wf->runnable = 0;
-	switch_to_next(&now.engine);
-	emu_fiber_arrive(NULL, NULL);
-}
-
-bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
-{
-	return (const char *)sp > m->exec.stacks && (const char *)sp <= m->exec.stacks + m->exec.stacks_bytes;
-}
-
-void emu_lane_abandon(void)
-{
-	void *nobody;
-
-	emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
-	emu_fiber_switch(&nobody, now.engine);
-	__builtin_unreachable();
-}
-
-void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
-{
-	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
-	wf->runnable = wf->live;
-	wf->posted = wf->parked = 0;
-	wf->turns = wf->fair = wf->queued = 0;
-	wf->persist_stream = wf->persist_epoch = wf->persist_tag = 0;
-	for (unsigned lane = 0; lane < lanes; lane++) {
-		char *const bottom = stack_bottom(m, wf, lane);
-
-		emu_fiber_clean(bottom, m->exec.stack_bytes);
-		wf->sp[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
-		wf->epoch_wi[lane] = wf->epoch_wg[lane] = wf->epoch_kr[lane] = 0;
-		wf->stream[lane] = 0;
-	}
-}
-
-uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
-{
-#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
-	return (uint64_t)(stack_top(m, wf, lane) - (char *)wf->sp[lane]);
-#else
-	return m->exec.stack_bytes;
-#endif
-}
-
-char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
-{
-#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
-	return wf->sp[lane];
-#else
-	return stack_bottom(m, wf, lane);
-#endif
-}
+enum { PASSED_OVER_MAX = 64 };
 
 /* ---- One turn of a wavefront --------------------------------------------------------------- */
 
@@ -373,6 +175,16 @@ static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	}
 }
 
+static void issue_persist_barrier(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
+{
+	const enum emu_wait wait = persist_barrier(m, wf, lanes, group, t);
+
+	if (wait != EMU_WAIT_NONE) {
+		emu_park(m, wf, lanes, wait, t);
+	}
+}
+
 /* Barriers of the work-group and the kernel park lanes; the last one to arrive opens them. */
 static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
@@ -393,7 +205,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 		return;
 	}
 	if (persist) {
-		persist_barrier(m, wf, same, (enum nvw_group)first->value, t);
+		issue_persist_barrier(m, wf, same, (enum nvw_group)first->value, t);
 	} else if (first->value == NVW_WORKITEM) {
 		wf->runnable |= same;
 		emu_wake(m, wf, t);
@@ -409,7 +221,7 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	unsigned kind;
 
 	if (wf->runnable) {
-		run_lanes(m, wf);
+		emu_wavefront_run(m, wf);
 		if (m->error) {
 			return;
 		}
@@ -466,49 +278,4 @@ int emu_run_events(struct nvw_machine *m)
 		}
 	}
 	return m->error;
-}
-
-/* ---- Set-up -------------------------------------------------------------------------------- */
-
-int emu_exec_init(struct nvw_machine *m)
-{
-	struct emu_exec *const x = &m->exec;
-
-	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
-	x->stack_bytes = m->config.stack;
-#if defined(EMU_ASAN) || defined(NVW__TSAN)
-	x->stack_bytes =
-		x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
-#endif
-	/* The first stack needs something below it that an overflow may hit before it is noticed. */
-	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
-	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (x->stacks == MAP_FAILED) {
-		x->stacks = NULL;
-		return nvw_fail_errno("no memory for the stacks of %u wavefronts", x->wavefront_count);
-	}
-	x->wavefronts = calloc(x->wavefront_count, sizeof *x->wavefronts);
-	x->slots = calloc(x->wavefront_count, sizeof *x->slots);
-	if (!x->wavefronts || !x->slots) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
-	}
-	for (uint32_t i = 0; i < x->wavefront_count; i++) {
-		x->wavefronts[i].stacks = x->stacks + STACK_SLACK + (uint64_t)i * EMU_LANES * x->stack_bytes;
-	}
-	x->schedule.state = nvw_mix64(m->config.seed);
-	return emu_events_init(m);
-}
-
-void emu_exec_finish(struct nvw_machine *m)
-{
-	struct emu_exec *const x = &m->exec;
-
-	if (x->stacks) {
-		emu_fiber_clean(x->stacks, x->stacks_bytes);
-		munmap(x->stacks, x->stacks_bytes);
-	}
-	free(x->wavefronts);
-	free(x->slots);
-	emu_events_finish(m);
 }

@@ -105,7 +105,8 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : emu_network_init(m);
 	r = r ? r : emu_nvram_init(m);
 	r = r ? r : record_init(m, log);
-	r = r ? r : emu_exec_init(m);
+	r = r ? r : emu_events_init(m);
+	r = r ? r : emu_wavefronts_init(m);
 	r = r ? r : emu_faults_catch(m);
 	r = r ? r : persist_init(m);
 	if (r < 0) {
@@ -123,7 +124,8 @@ void emu_destroy(struct nvw_machine *m)
 	}
 	emu_forget_kernel(m);
 	persist_finish(m);
-	emu_exec_finish(m);
+	emu_wavefronts_finish(m);
+	emu_events_finish(m);
 	races_finish(m);
 	record_finish(m);
 	emu_nvram_finish(m);

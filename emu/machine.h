@@ -2,16 +2,17 @@
 /*
  * The emulated machine from the inside: what the files of emu/ share.
  *
- *	exec (fibers, wavefronts, work-groups)          who runs when
+ *	launch, exec, groups (wavefronts, work-groups)  who runs when
  *	  -> access (coalescing)                        which lines an instruction touches
- *	    -> protocol (table) -> actions              what a coherence protocol does about them
+ *	  -> persist (barriers)                         in which order NVRAM lines are written back
+ *	    -> protocol (table) -> actions              what a coherence protocol does about lines
  *	      -> cache, network, memory                 where the bytes are and how long it takes
- *	        -> persist (NVW-FIFOs, barriers)        in which order NVRAM lines are written back
- *	          -> nvram                              what is in flight and what is durable
- *	            -> devices                          the list of devices and their write queues
+ *	        -> nvram                                what is in flight and what is durable
+ *	          -> devices                            the list of devices and their write queues
+ *	            -> events                           what happens when
  *
- * Calls go downwards. Time is in picoseconds. Transactions are carried out whole, in the order in which
- * their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) know when they
+ * Calls go downwards; what happens later is left to an event. Time is in picoseconds. Transactions are carried out whole, in
+ * the order in which their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) know when they
  * are taken (resource.c), and that is where latency and contention come from.
  */
 #ifndef EMU_MACHINE_H
@@ -505,38 +506,52 @@ struct emu_event emu_events_take(struct nvw_machine *m);
 /* Takes out and frees all of them. */
 void emu_events_forget(struct nvw_machine *m);
 
-/* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
+/* ---- wavefront.c: lanes as fibers --------------------------------------------------------------------------- */
 
-int emu_exec_init(struct nvw_machine *m);
-void emu_exec_finish(struct nvw_machine *m);
-/* Lets the lanes of a group's wavefronts that are parked go on at t. */
-void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
-void emu_kernel_release(struct nvw_machine *m, emu_time t);
+int emu_wavefronts_init(struct nvw_machine *m);
+void emu_wavefronts_finish(struct nvw_machine *m);
 /* Sets up the first lanes of a wavefront context to run the kernel. */
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes);
+/* Runs every runnable lane to its next request. */
+void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf);
 /* The live part of a suspended lane's stack. */
 uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
-/* The lanes wait at a barrier of this kind; opens an execution barrier when all have arrived, and calls
- * persist_group_arrived() or persist_kernel_arrived() for a persist barrier. */
-void emu_park(
-	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
-/* All work-items of the group have returned. */
-void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
-/* What a kernel that did not end has left behind. */
-void emu_forget_kernel(struct nvw_machine *m);
-/* Runs events until none is left or the run fails. */
-int emu_run_events(struct nvw_machine *m);
 /* The CU a wavefront runs on. */
 static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
 {
 	return wf->group->slot->cu;
 }
-
 /* Whether the stack pointer is a work-item's. */
 bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp);
 /* From a signal handler that interrupted a work-item: leaves it for good, for the engine, which finds m->error set. */
 _Noreturn void emu_lane_abandon(void);
+
+/* ---- release.c: barriers open --------------------------------------------------------------------------------- */
+
+/* Lets the lanes of a group's wavefronts that are parked go on at t. */
+void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
+void emu_kernel_release(struct nvw_machine *m, emu_time t);
+
+/* ---- groups.c: work-groups on slots --------------------------------------------------------------------------- */
+
+/* Gives an empty slot to a work-group that waits for it, else to one that has not begun. */
+void emu_slot_fill(struct nvw_machine *m, struct emu_slot *slot, emu_time t);
+/* The lanes wait at a barrier of this kind. The last one to arrive opens an execution barrier, or calls
+ * persist_group_arrived() or persist_kernel_arrived() at a persist barrier. */
+void emu_park(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
+/* All work-items of the group have returned. */
+void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
+/* Work-groups that a kernel that did not end has left behind. */
+void emu_groups_forget(struct nvw_machine *m);
+
+/* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
+
+/* Runs events until none is left or the run fails. */
+int emu_run_events(struct nvw_machine *m);
+/* What a kernel that did not end has left behind. */
+void emu_forget_kernel(struct nvw_machine *m);
 
 /* ---- fault.c: plain code that reads or writes device memory ------------------------------------------------- */
 

@@ -102,15 +102,15 @@ static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, u
 }
 
 /* Step 1 of gope18 6.1: work-items of the scope meet. */
-static void meet(
+static enum emu_wait meet(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
 	if (group == NVW_WORKITEM) {
 		work_item_barrier(m, wf, lanes, t);
-		return;
+		return EMU_WAIT_NONE;
 	}
 	persist_count_epochs(wf, lanes, group);
-	emu_park(m, wf, lanes, group == NVW_WORKGROUP ? EMU_WAIT_PERSIST_WG : EMU_WAIT_PERSIST_KR, t);
+	return group == NVW_WORKGROUP ? EMU_WAIT_PERSIST_WG : EMU_WAIT_PERSIST_KR;
 }
 
 void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line, unsigned by)
@@ -128,7 +128,7 @@ static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
 	return strcmp(basename(site->file), basename(m->narrow.file)) == 0;
 }
 
-void persist_barrier(
+enum emu_wait persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
 	if (is_narrowed(m, wf->requests[__builtin_ctzll(lanes)].site)) {
@@ -136,15 +136,15 @@ void persist_barrier(
 
 		if (narrower < NVW_WORKITEM) {
 			persist_run_on(m, wf, lanes, t);
-			return;
+			return EMU_WAIT_NONE;
 		}
 		group = (enum nvw_group)narrower;
 	}
 	if (m->persist->barrier) {
 		m->persist->barrier(m, wf, lanes, group, t);
-	} else {
-		meet(m, wf, lanes, group, t);
+		return EMU_WAIT_NONE;
 	}
+	return meet(m, wf, lanes, group, t);
 }
 
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t)

@@ -105,10 +105,11 @@ void persist_finish(struct nvw_machine *m);
 /* The machine is DRAM-only from now on. */
 void persist_switch_off(struct nvw_machine *m);
 
-/* The lanes of a wavefront arrive at a persist barrier; they are parked, or run on, as the model says. */
-void persist_barrier(
+/* The lanes of a wavefront arrive at a persist barrier. Returns where they meet others (emu_park), or EMU_WAIT_NONE: they meet
+ * none, and the model has let them go on or will. */
+enum emu_wait persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t);
-/* Every work-item of the group, of the kernel has arrived (from emu_park). */
+/* Every work-item of the group, of the kernel has arrived (emu_park). */
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void persist_kernel_arrived(struct nvw_machine *m, emu_time t);
 /* Operations have been said to be durable by a lane, or (NULL) by the host. */

@@ -202,14 +202,14 @@ void race_forget_order(struct emu_races *r);
 void race_store_launch(struct nvw_machine *m);
 /* The first memory of a zeroed detector; false if there is none. */
 bool race_store_begin(struct emu_races *r);
-/* Gives back the detector and what it has, also after race_store_begin() failed. */
+/* Gives back the detector and what it has, also after race_store_begin() or race_grow_whats() failed. */
 void race_store_free(struct emu_races *r);
 
 /* ---- operations.c -------------------------------------------------------------------------------------- */
 
 /* The number, in whats, of what a source place does; 0 without memory. */
 uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, uint32_t op);
-/* Room for more of them; false without memory, and the ones there are stay. */
+/* Room for the first, or for more of them; false without memory, and the ones there are stay. */
 bool race_grow_whats(struct emu_races *r);
 
 /* ---- accesses.c ---------------------------------------------------------------------------------------- */

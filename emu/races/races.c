@@ -247,7 +247,7 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 
 	assert(m->exec.number == 0 && !m->races);
 	m->races = r;
-	if (!r || !race_store_begin(r)) {
+	if (!r || !race_store_begin(r) || !race_grow_whats(r)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
 	}
 	r->scopes = scopes;

@@ -209,7 +209,7 @@ bool race_store_begin(struct emu_races *r)
 	r->syncs.row_bytes = sizeof(struct sync);
 	r->domains.row_bytes = sizeof(struct domain);
 	r->cells.row_bytes = sizeof(struct cell);
-	return grow_table(r) && race_grow_whats(r) && grow_recent(r);
+	return grow_table(r) && grow_recent(r);
 }
 
 void race_store_free(struct emu_races *r)
