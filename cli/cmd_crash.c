@@ -145,7 +145,7 @@ static int check_subject(const struct cli_session *s, const struct crash_request
 			s->workload->name);
 	}
 	if (!s->workload && !other && !r->self_test) {
-		return nvw_fail(NVW_E_USAGE, "crash: which workload? (nvwave list workloads)");
+		return nvw_fail(NVW_E_USAGE, "crash: expected a workload (see nvwave list workloads)");
 	}
 	return 0;
 }

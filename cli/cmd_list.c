@@ -204,7 +204,7 @@ static int list(const char *what, bool json)
 		return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the list");
 	}
 	near = nvw_nearest(what, names);
-	return nvw_fail(NVW_E_USAGE, "there is no list of %s%s%s%s", what, near ? "; did you mean " : "",
+	return nvw_fail(NVW_E_USAGE, "there is no list \"%s\"%s%s%s", what, near ? "; did you mean " : "",
 		near ? near : "", near ? "?" : "");
 }
 
@@ -225,7 +225,7 @@ int cmd_list(int argc, char **argv)
 		r = o.argument_count ?
 			    cli_options_surplus(&o, o.argument[1]) :
 			    nvw_fail(NVW_E_USAGE,
-				    "list what? workloads, machines, protocols, mutations, models, stats, options or command-options");
+				    "list: expected one of workloads, machines, protocols, mutations, models, stats, options, command-options");
 	} else if (r == 0) {
 		r = list(o.argument[0], cli_json(&o));
 	}

@@ -240,7 +240,8 @@ static int litmus(struct command *c, const struct cli_options *o)
 		error = litmus_load(o->argument[i], &c->tests);
 	}
 	if (!error && !c->tests.count) {
-		error = nvw_fail(NVW_E_USAGE, "litmus what? .litmus files, .tsv tables, or folders of them");
+		error = nvw_fail(
+			NVW_E_USAGE, "litmus: expected .litmus files, .tsv tables, or folders of them");
 	}
 	error = error ? error : run_tests(c);
 	nvw_stop_reporting();

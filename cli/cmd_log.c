@@ -374,7 +374,7 @@ static int check(const struct cli_options *o, bool export)
 			o->argument_count ? o->argument[0] : "");
 	}
 	if (o->argument_count == 1) {
-		return nvw_fail(NVW_E_USAGE, "log %s: which file?", o->argument[0]);
+		return nvw_fail(NVW_E_USAGE, "log %s: expected a persist log", o->argument[0]);
 	}
 	return o->argument_count > 2 ?
 		       cli_options_surplus(o, o->argument[2]) :

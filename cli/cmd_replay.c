@@ -186,7 +186,7 @@ int cmd_replay(int argc, char **argv)
 		error = given.argument_count ?
 				cli_options_surplus(&given, given.argument[1]) :
 				nvw_fail(NVW_E_USAGE,
-					"replay what? a file that nvwave crash --save=DIRECTORY wrote");
+					"replay: expected a finding saved by nvwave crash --save=DIRECTORY");
 	}
 	error = error ? error :
 			replay(given.argument[0], cli_text(&given, CLI_extract), cli_json(&given), &status);

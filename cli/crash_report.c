@@ -151,7 +151,7 @@ static void print_limits(const struct ct_result *r, FILE *to)
 			to);
 	}
 	if (r->executed) {
-		fputs("note: the checker answers differently when it is forked: it was executed for every state\n",
+		fputs("note: the checker gives different answers when it is forked: it was executed for every state\n",
 			to);
 	}
 }
@@ -163,7 +163,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 
 	if (r->without_crash) {
 		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
-			r->consistent ? "got no answer, " : "fails the check", r->undecided);
+			r->consistent ? "no verdict, " : "fails the check", r->undecided);
 		return;
 	}
 	if (r->mode != CT_KILL) {

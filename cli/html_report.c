@@ -97,7 +97,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 {
 	if (r->without_crash) {
 		fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
-		fputs(r->consistent ? "got no answer: " : "fails the check; ", f);
+		fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
 		html_text(f, r->undecided);
 		fputs(" no crash state was tested.</p>", f);
 		return;

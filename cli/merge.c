@@ -249,7 +249,7 @@ static int check_whole(const struct merge *m)
 	}
 	return m->first ? 0 :
 			  nvw_fail(NVW_E_USAGE,
-				  "--merge what? the JSON reports of all shards of an exploration");
+				  "--merge: expected the JSON reports of all shards of an exploration");
 }
 
 static int show(const struct merge *m, bool json)

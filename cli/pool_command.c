@@ -23,7 +23,7 @@ int pool_command_parse(struct pool_command *c, int argc, char **argv)
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: which pool?", argv[0]);
+	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: expected a pool file", argv[0]);
 }
 
 int pool_command_check(struct nvw_pool *pool, json_t *report)

@@ -26,28 +26,28 @@ static const char *headline(const struct emu_race *race)
 {
 	switch (race->kind) {
 	case EMU_RACE_DATA:
-		return race->scopes_to_blame ? "data race by scope mismatch" : "data race";
+		return race->scopes_to_blame ? "data race: scope mismatch" : "data race";
 	case EMU_RACE_SCOPES:
-		return "atomics of scopes that do not include each other";
+		return "atomics whose scopes do not include each other";
 	default:
-		return "read-only load of what is written in the same kernel";
+		return "read-only load of data written in the same kernel";
 	}
 }
 
 static void print_remedy(const struct emu_race *race, FILE *to)
 {
 	if (race->kind == EMU_RACE_READ_ONLY) {
-		fputs("    nvw_load() may read it, nvw_load_read_only() may not\n", to);
+		fputs("    use nvw_load(), not nvw_load_read_only(), for this data\n", to);
 	} else if (race->kind == EMU_RACE_SCOPES) {
-		fputs("    a scope of both that includes both work-items would do\n", to);
+		fputs("    use a scope in both accesses that includes both work-items\n", to);
 	} else if (race->release.site) {
 		fprintf(to,
-			"    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; a scope that includes "
-			"both would order them\n",
+			"    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; use a scope that includes "
+			"both\n",
 			race->release.scope, race->release.site->file, race->release.site->line,
 			race->acquire.scope, race->acquire.site->file, race->acquire.site->line);
 	} else if (race->scopes_to_blame) {
-		fputs("    scope mismatch: releases and acquires would order them if their scopes included both\n",
+		fputs("    scope mismatch: use scopes that include both work-items; then releases and acquires order the accesses\n",
 			to);
 	}
 }

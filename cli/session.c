@@ -100,11 +100,12 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 	const struct cli_options *const o = &s->given;
 
 	if (o->argument_count == 0) {
-		return o->other_count ? cli_options_unknown(o, NULL, o->other[0].name) :
+		return o->other_count ?
+			       cli_options_unknown(o, NULL, o->other[0].name) :
 		       subject == CLI_WORKLOAD && !s->help ?
-					nvw_fail(NVW_E_USAGE, "%s: which workload? (nvwave list workloads)",
-						o->command) :
-					0;
+			       nvw_fail(NVW_E_USAGE, "%s: expected a workload (see nvwave list workloads)",
+				       o->command) :
+			       0;
 	}
 	if (o->argument_count > 1) {
 		return nvw_fail(NVW_E_USAGE, "%s: expected one workload, found %s and \"%s\"", o->command,

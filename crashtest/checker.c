@@ -306,7 +306,7 @@ static int ask_either(const struct ct_checker *c, const struct ct_image *image, 
 		error = ask(c, image, false, ret_answer);
 	}
 	if (error == 1 && c->shared->differs && c->shared->relied) {
-		return nvw_fail(NVW_E_SYSTEM, "the checker answers differently when it is forked");
+		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
 	}
 	return error < 0 ? error : 0;
 }
@@ -346,17 +346,18 @@ static int judge_by_command(
 			WEXITSTATUS(a.status), *a.line ? ": " : "", a.line);
 	}
 	if (!a.in_time) {
-		return nvw_violation(findings, 0, "the checker does not end");
+		return nvw_violation(findings, 0, "the checker does not terminate");
 	}
 	if (WIFSIGNALED(a.status)) {
-		return nvw_violation(findings, 0, "the checker dies of signal %d (%s)", WTERMSIG(a.status),
-			strsignal(WTERMSIG(a.status)));
+		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
+			WTERMSIG(a.status), strsignal(WTERMSIG(a.status)));
 	}
 	if (WEXITSTATUS(a.status) == 0) {
 		return 0;
 	}
-	return *a.line ? nvw_violation(findings, 0, "%s", a.line) :
-			 nvw_violation(findings, 0, "the checker ends with status %d", WEXITSTATUS(a.status));
+	return *a.line ?
+		       nvw_violation(findings, 0, "%s", a.line) :
+		       nvw_violation(findings, 0, "the checker exited with status %d", WEXITSTATUS(a.status));
 }
 
 int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,

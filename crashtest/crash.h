@@ -227,7 +227,7 @@ struct ct_result {
 	uint64_t states_planned;     /* how many the budget comes to */
 	unsigned shard, shards;
 	bool gave_up;                  /* too many workers died: not all of the budget was used */
-	uint64_t states_undecided;     /* got no answer: killed from outside, or the checker gave none */
+	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* why, the first of them */
 	/* The image as the program leaves it, without any crash, fails (finding[0] says how) or gets no answer: nothing else was
 	 * tested. */
@@ -268,7 +268,7 @@ enum ct_phase { CT_PHASES(X) };
 /* So often a state is tried whose worker, or checker, is killed from outside. */
 enum { CT_KILLS_MAX = 3 };
 
-/* A judge's result when the state got no answer, beside nvw/errors.h; nvw_error_message() says why. */
+/* A judge's result when a state has no verdict, in addition to nvw/errors.h; nvw_error_message() says why. */
 enum { CT_NO_ANSWER = -20001 };
 
 /* Recovers and checks the state in image (writing through ct_image_write() alone). 0, or NVW_E_INCONSISTENT

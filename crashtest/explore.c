@@ -260,7 +260,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	}
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
 	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		strncat(f.text, ", which is no answer", sizeof f.text - strlen(f.text) - 1);
+		strncat(f.text, ", which is no verdict", sizeof f.text - strlen(f.text) - 1);
 		ct_worker_note_undecided(s, &x->plan, f.text);
 	} else {
 		s->failing++;

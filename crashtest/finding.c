@@ -394,7 +394,7 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 	}
 	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
 	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		return nvw_fail(CT_NO_ANSWER, "%s: the state got no answer", shared->finding.text);
+		return nvw_fail(CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
 	}
 	return 0;
 }

@@ -220,8 +220,8 @@ static int end_emulation(const struct killing *k, struct slot *s, int status)
 		return nvw_fail(s->run->error, "%s", s->run->message);
 	}
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
-		return nvw_fail(NVW_E_KERNEL, "the emulated run dies of signal %d (%s)", WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
+		return nvw_fail(NVW_E_KERNEL, "the emulated run was killed by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	}
 	return start_judging(k, s);
 }

@@ -191,7 +191,7 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 		return nvw_stop_error();
 	}
 	if (result.states_undecided > 0) {
-		return nvw_fail(NVW_E_SYSTEM, "a state got no answer: %s", result.undecided);
+		return nvw_fail(NVW_E_SYSTEM, "no verdict for a state: %s", result.undecided);
 	}
 	x->result->stores = result.stores;
 	x->result->barriers_met = result.barriers;

@@ -79,13 +79,13 @@ void ct_describe_death(
 	f->hung = hung;
 	ct_frames_place(frames, f->where);
 	if (hung) {
-		snprintf(f->text, sizeof f->text, "%s does not end", phase_name(phase));
+		snprintf(f->text, sizeof f->text, "%s does not terminate", phase_name(phase));
 	} else if (WIFSIGNALED(status)) {
 		f->signal = WTERMSIG(status);
-		snprintf(f->text, sizeof f->text, "%s dies of signal %d (%s)", phase_name(phase), f->signal,
-			strsignal(f->signal));
+		snprintf(f->text, sizeof f->text, "%s was killed by signal %d (%s)", phase_name(phase),
+			f->signal, strsignal(f->signal));
 	} else if (phase != CT_PHASE_IDLE) {
-		snprintf(f->text, sizeof f->text, "%s ends the process with status %d", phase_name(phase),
+		snprintf(f->text, sizeof f->text, "%s ended the process with status %d", phase_name(phase),
 			WEXITSTATUS(status));
 	}
 }

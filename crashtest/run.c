@@ -331,7 +331,7 @@ int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 		return nvw_fail(shared->error, "%s", shared->message);
 	}
 	if (WIFSIGNALED(status) && !(cut->wanted && WTERMSIG(status) == SIGKILL)) {
-		return nvw_fail(NVW_E_KERNEL, "%s: the emulated run dies of signal %d (%s)",
+		return nvw_fail(NVW_E_KERNEL, "%s: the emulated run was killed by signal %d (%s)",
 			b->subject->workload->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	}
 	return 0;

@@ -123,7 +123,7 @@ static int parse_word(const char *text, const char *const *words, uint64_t *ret)
 		}
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
 	}
-	return nvw_fail(NVW_E_USAGE, "\"%s\" is none of %s", text, list);
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
 }
 
 static int set_time(struct emu_config *c, const struct key *key, const char *text)

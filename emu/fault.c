@@ -80,8 +80,8 @@ static int describe_kernel(const struct nvw_machine *m)
 	place(line);
 	if (!is_device(m, fault.address)) {
 		return nvw_fail(NVW_E_KERNEL,
-			"%s: kernel %s: work-item %llu %s address %p, which is not memory that it may access",
-			line, m->exec.name, (unsigned long long)fault.work_item, verb(),
+			"%s: kernel %s: work-item %llu %s address %p, which it may not access", line,
+			m->exec.name, (unsigned long long)fault.work_item, verb(),
 			(const void *)fault.address);
 	}
 	where(m, memory, sizeof memory);

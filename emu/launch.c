@@ -66,7 +66,7 @@ static int report_deadlock(struct nvw_machine *m)
 			places[i].site->file, places[i].site->line, places[i].site->function);
 	}
 	return m->error = nvw_fail(NVW_E_DEADLOCK,
-		       "kernel %s is deadlocked in %llu of its %llu work-groups, in which %llu work-items have returned:%s%s",
+		       "kernel %s is deadlocked in %llu of its %llu work-groups; %llu of their work-items have returned:%s%s",
 		       m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups,
 		       (unsigned long long)returned, text,
 		       count == REPORT_PLACES ? "\n  and perhaps more" : "");
@@ -84,7 +84,7 @@ static int make_slots(struct nvw_machine *m)
 
 	if (!per_cu) {
 		return nvw_fail(NVW_E_USAGE,
-			"kernel %s: a work-group of %u work-items needs %u wavefronts, a CU has %llu "
+			"kernel %s: a work-group of %u work-items needs %u wavefronts, but a CU has %llu "
 			"(gpu.wavefronts_per_cu)",
 			x->name, x->group_size, x->group_wavefronts,
 			(unsigned long long)m->config.wavefronts_per_cu);

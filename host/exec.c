@@ -310,7 +310,7 @@ static int check_program(const char *name)
 		return nvw_fail_errno("%s: expected a program", name);
 	case HOST_PROGRAM_STATIC:
 		return nvw_fail(NVW_E_USAGE,
-			"%s is linked statically: no library can be preloaded into it; link it dynamically",
+			"%s is statically linked: no library can be preloaded into it; link it dynamically",
 			path);
 	case HOST_PROGRAM_SET_ID:
 		return nvw_fail(NVW_E_USAGE,

@@ -39,21 +39,20 @@ enum {
 /* ---- Statistics ---------------------------------------------------------------------------------------------- */
 
 /* STAT(name, meaning): counters per thread. */
-#define HOST_STATS(STAT)                                                                                  \
-	STAT(flushes, "calls that flush")                                                                 \
-	STAT(fences, "calls that drain")                                                                  \
-	STAT(copies, "copies and fills by libpmem")                                                       \
-	STAT(reads, "copies out of a mapping")                                                            \
-	STAT(maps, "mappings made")                                                                       \
-	STAT(lines_flushed, "cache lines flushed, with those that copies write")                          \
-	STAT(bytes_asked, "bytes that calls asked to flush or copy")                                      \
-	STAT(bytes_read, "bytes copied out of a mapping")                                                 \
-	STAT(empty_fences, "drains without a flush since the thread's last one")                          \
-	STAT(idle_flushes,                                                                                \
-		"flushes of lines of which none was stored to since it was last flushed (recorded)")      \
-	STAT(idle_lines, "lines flushed that were not stored to since they were last flushed (recorded)") \
-	STAT(bytes_changed, "bytes in words that were found changed (recorded)")                          \
-	STAT(injected_ps, "time that calls were asked to take")
+#define HOST_STATS(STAT)                                                                               \
+	STAT(flushes, "calls that flush")                                                              \
+	STAT(fences, "calls that drain")                                                               \
+	STAT(copies, "copies and fills by libpmem")                                                    \
+	STAT(reads, "copies out of a mapping")                                                         \
+	STAT(maps, "mappings made")                                                                    \
+	STAT(lines_flushed, "cache lines flushed, including those written by copies")                  \
+	STAT(bytes_asked, "bytes in calls that flush or copy")                                         \
+	STAT(bytes_read, "bytes copied out of a mapping")                                              \
+	STAT(empty_fences, "drains without a flush since the thread's last drain")                     \
+	STAT(idle_flushes, "flushes whose lines were all unchanged since their last flush (recorded)") \
+	STAT(idle_lines, "lines flushed without a store since their last flush (recorded)")            \
+	STAT(bytes_changed, "bytes in changed words (recorded)")                                       \
+	STAT(injected_ps, "NVRAM time that calls should take")
 
 /* Nanoseconds: exact below 64, then 32 bins per octave. */
 struct host_histogram {
@@ -123,18 +122,18 @@ struct host_site {
 /* Reasons why the log is incomplete. Each is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP)                                                                                             \
-	GAP(SPOOL_FULL, "no space was left for the record, or it could not be reached any more: it ends early")                                       \
-	GAP(FILES, "more files were mapped than a session holds: the rest was not recorded")                    \
-	GAP(MAPPINGS, "more mappings were made than a process may have: the rest was not recorded")             \
+	GAP(SPOOL_FULL, "no space was left for the record, or it could no longer be reached: it ends early")                                       \
+	GAP(FILES, "more files were mapped than a session can hold: the rest were not recorded")                    \
+	GAP(MAPPINGS, "more mappings were made than a process may have: the rest were not recorded")             \
 	GAP(INTERRUPTED, "a signal handler flushed or drained while its own thread was being recorded: that call is missing") \
 	GAP(NO_SHADOW, "a file could not be copied: its stores were not recorded")                               \
-	GAP(TEARING, "pages could not be watched any more: stores to them were seen only where they were flushed") \
-	GAP(EXEC_STATIC, "the program executed one that cannot be interposed (static, or set-user-id): nothing of it was seen") \
-	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: nothing of it was seen") \
-	GAP(NOT_ATTACHED, "a program had no memory for, or no access to, what it shares with nvwave: nothing of it was seen") \
+	GAP(TEARING, "pages could no longer be watched: stores to them were seen only where they were flushed") \
+	GAP(EXEC_STATIC, "the program executed another that cannot be interposed (static or set-user-id): it was not recorded") \
+	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: it was not recorded") \
+	GAP(NOT_ATTACHED, "a program could not map the memory shared with nvwave: it was not recorded") \
 	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
-	GAP(TRUNCATED, "a file became shorter while it was mapped: what was stored behind its end is not recorded")      \
-	GAP(RAW_REMAP, "a mapping was moved whose file is not in its place any more: stores after that were not recorded")
+	GAP(TRUNCATED, "a file became shorter while it was mapped: stores behind its end are not recorded")      \
+	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores were not recorded")
 /* clang-format on */
 
 enum host_gap {

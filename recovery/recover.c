@@ -95,7 +95,7 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 		entry = judge(pool, words, off, settled);
 		*ret_open = *ret_open || entry.of_open_epoch;
 		if (entry.verdict == REC_DAMAGE) {
-			r = rec_damage(pool, off, "no undo log entry",
+			r = rec_damage(pool, off, "a broken undo log entry",
 				"one of four sealed words of an epoch up to the open one");
 		} else if (entry.verdict == REC_TORN) {
 			report->entries_torn += !restore;

@@ -12,7 +12,7 @@ LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 FOLDERS = ("lib", "recovery", "emu", "workloads", "crashtest", "litmus", "host", "cli")
 
 # Words that plain English does not put there.
-INVERTED = re.compile(r"no place beside|what goes before|\b(?:is|are|was) told\b|what is asked|so often|who knows of whom|makes room beside")
+INVERTED = re.compile(r"no place beside|what goes before|\b(?:is|are|was) told\b|what is asked|so often|who knows of whom|makes room beside|\bnobody\b|what\? |which \w+\?|dies of|has taken it back")
 
 
 def call_text(source, at):

@@ -141,7 +141,7 @@ static int check(
 		for (unsigned w = 0; w < PAYLOAD_WORDS; w++) {
 			if (r->sequence != i + 1 || r->payload[w] != payload_of(i, w)) {
 				result = nvw_violation(findings, off + i * sizeof *r,
-					"record %llu is there, but not all of its payload",
+					"record %llu is committed, but not all of its payload",
 					(unsigned long long)i);
 				break;
 			}

@@ -770,7 +770,7 @@ static void report_contradiction(struct nvw_machine *m)
 		if (held) {
 			m->error = nvw_fail(NVW_E_KERNEL,
 				"kernel %s: work-items race across a persist barrier of a scope in which they do not meet: "
-				"the order that the barriers ask for contradicts the order of stores to pool offset %#llx",
+				"the order that the barriers require contradicts the order of the stores to pool offset %#llx",
 				m->exec.name, (unsigned long long)emu_line_off(m, entry_at(m, held)->line));
 			return;
 		}

@@ -71,7 +71,7 @@ emu_time coh_registry_take(
 		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below &&
 			(coh_registry_owned(below, owner) & mask)) {
 			m->error = nvw_fail(NVW_E_MODEL,
-				"protocol %s, line %#x: an L1 does not give up what it has registered",
+				"protocol %s, line %#x: an L1 keeps words registered after their revocation",
 				m->protocol->name, id);
 		}
 	}

@@ -31,7 +31,7 @@ struct coh_wait *coh_put_off(const struct coh_request *r, enum coh_cause cause, 
 
 	if (!r->wf) {
 		m->error = nvw_fail(NVW_E_MODEL,
-			"protocol %s: an action waits where no instruction is, at the beginning or end of a kernel",
+			"protocol %s: an action waits at the beginning or end of a kernel, where no instruction can be retried",
 			m->protocol->name);
 		return NULL;
 	}

@@ -44,7 +44,7 @@ static int parse_choice(const struct nvw_option *option, const char *text, uint6
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
 			option->choices[i]);
 	}
-	return nvw_fail(NVW_E_USAGE, "\"%s\" is none of %s", text, list);
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
 }
 
 static int parse(const struct nvw_option *option, const char *text, struct value *value)

@@ -111,15 +111,15 @@ static int parse(const char *text, const struct unit *units, const char *expecte
 		}
 		*ret = whole ? integer * u->scale : (uint64_t)roundl(real);
 		if (!whole && fabsl(real - roundl(real)) > 1e-6L * (real + 1)) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number of %s", text,
-				units == count_units ? "things" :
-				units == byte_units  ? "bytes" :
-						       "the smallest unit");
+			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number%s", text,
+				units == count_units ? "" :
+				units == byte_units  ? " of bytes" :
+						       " of the smallest unit");
 		}
 		return 0;
 	}
 	if (!*rest) {
-		return nvw_fail(NVW_E_USAGE, "%s has no unit; say %s", text, expected);
+		return nvw_fail(NVW_E_USAGE, "%s has no unit; write %s", text, expected);
 	}
 	return nvw_fail(NVW_E_USAGE, "\"%s\" has an unknown unit \"%s\"; expected %s", text, rest, expected);
 }
@@ -197,7 +197,7 @@ int nvw_parse_bool(const char *text, bool *ret)
 			return 0;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "\"%s\" is neither on nor off", text);
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is neither \"on\" nor \"off\"", text);
 }
 
 /* ---- Formatting ---------------------------------------------------------------------------- */

@@ -202,7 +202,7 @@ static int pass_begin(struct pass *p)
 	p->est = malloc(8 * (uint64_t)g->streams);
 	p->found = malloc(8 * (p->wanted ? p->wanted : 1));
 	if (!p->chunks || !p->est || !p->found) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to look through the pool's heap");
+		return nvw_fail(NVW_E_MEMORY, "no memory to scan the pool's heap");
 	}
 	r = r ? r : read_words(p->machine, p->pmem, g->chunk_table, p->chunks, g->chunk_count);
 	return r ? r : read_words(p->machine, p->pmem, g->est, p->est, g->streams);

@@ -83,7 +83,7 @@ static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8
 		const size_t n = end - p < 2 ? SIZE_MAX : (size_t)(p[0] | p[1] << 8);
 
 		if (n > LOG_STRING_MAX || n > (size_t)(end - p) - 2) {
-			return damaged(r, LOG_HEADER_FIXED_BYTES, "the header's strings overrun it");
+			return damaged(r, LOG_HEADER_FIXED_BYTES, "the header's strings overrun the header");
 		}
 		r->strings[i] = strndup((const char *)p + 2, n);
 		if (r->strings[i] == NULL) {

@@ -101,26 +101,26 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		const char *words, *message;
 	} cases[] = {
 		{"run kv --set nvram.writ=500ns", "did you mean nvram.write?"},
-		{"run kv --set nvram.write=500", "500 has no unit; say 500ns or 500cycles"},
+		{"run kv --set nvram.write=500", "500 has no unit; write 500ns or 500cycles"},
 		{"run kv --set nvram.write=500xs", "unknown unit \"xs\""},
 		{"run kv --set gpu.cus=0", "gpu.cus: between 1 and 128, not 0"},
 		{"run kv --set gpu.cus=-4", "not a number"},
 		{"run kv --set gpu.cus=99999999999999999999999", "too large"},
 		{"run kv --set l1.ways=3", "not a multiple of one set"},
-		{"run kv --set nvram.domain=ram", "none of device, adr, eadr"},
+		{"run kv --set nvram.domain=ram", "not one of device, adr, eadr"},
 		{"run kv --set nonsense", "section.key=value"},
 		{"run kv --machine=gope19", "did you mean gope18?"},
 		{"run kv --machine=/nowhere/x.ini", "No such file"},
 		{"run kv --protocol=vii", "did you mean vi?"},
 		{"run kw", "did you mean kv?"},
-		{"run", "which workload?"},
+		{"run", "expected a workload"},
 		{"run kv btree", "expected one workload, found kv and \"btree\""},
 		{"run kv --cont=5", "did you mean --count?"},
 		{"run kv --count=five", "\"five\" is not a number"},
 		{"run kv --count=", "not a number"},
 		{"run kv --count", "needs a value"},
-		{"run kv --value-size=64", "64 has no unit; say 64B or 64KiB"},
-		{"run kv --scope=warp", "none of workitem, workgroup"},
+		{"run kv --value-size=64", "64 has no unit; write 64B or 64KiB"},
+		{"run kv --scope=warp", "not one of workitem, workgroup"},
 		{"run kv --mutate=publish", "did you mean publish-before-value?"},
 		{"run kv --seed=x", "--seed"},
 		{"run kv --nosuch", "run kv: there is no option --nosuch"},
@@ -135,7 +135,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash kv --matrix=yes", "--matrix takes no value, found \"yes\""},
 		{"crash kv --pool=a", "there is no option --pool; it belongs to nvwave run"},
 		{"crash --pool", "there is no option --pool; it belongs to nvwave run"},
-		{"crash", "which workload?"},
+		{"crash", "expected a workload"},
 		{"crash kv --model=epoch --mode=kill", "--model has no effect with --mode=kill"},
 		{"crash --exec=true --mode=observed", "--mode=observed has no effect on --exec"},
 		{"crash --merge --jobs=2 a.json", "--jobs has no effect with --merge"},
@@ -162,23 +162,23 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash kv --model=epoch --set=persist.model=buffered-epoch", "barriers stall"},
 		{"crash kv --shard=3/2", "expected I/N"},
 		{"crash kv --nested --mode=kill", "--nested"},
-		{"crash --merge", "--merge what?"},
+		{"crash --merge", "--merge: expected"},
 		{"crash --merge /nowhere/a.json", "/nowhere/a.json"},
 		{"crash --store-log=/nowhere/log", "need --image=FILE"},
 		{"crash --store-log=/nowhere/log --image=/nowhere/image", "need one checker"},
 		{"crash --store-log=/nowhere/log --image=/nowhere/image --check=true", "/nowhere/image"},
 		{"crash --store-log=/nowhere/log --image=/bin/true --check-lib=/nowhere/lib.so", "/nowhere"},
 		{"crash kv --store-log=/nowhere/log", "--store-log cannot be combined with a workload (kv)"},
-		{"replay", "replay what?"},
+		{"replay", "replay: expected"},
 		{"replay /nowhere/finding", "/nowhere/finding"},
 		{"replay /bin/true", "expected a saved finding"},
 		{"crash kv --states=0", "expected a number from 1"},
-		{"recover", "which pool?"},
+		{"recover", "expected a pool file"},
 		{"recover /nowhere/a.pool", "/nowhere/a.pool"},
 		{"inspect /nowhere/a.pool", "/nowhere/a.pool"},
 		{"log dump /nowhere/a.nvl", "/nowhere/a.nvl"},
-		{"list things", "there is no list of things"},
-		{"list", "list what?"},
+		{"list things", "there is no list \"things\""},
+		{"list", "list: expected"},
 		{"crush kv", "did you mean crash?"},
 	};
 
@@ -556,7 +556,7 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 	expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
 		1, "INCONSISTENT", "");
 	expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT",
-		"not with the highest key");
+		"before the highest key");
 }
 
 #define BROKEN \
@@ -744,7 +744,7 @@ static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 	snprintf(words, sizeof words, "run %s", queue);
 	expect(words, 0, "tutorial-queue on gope18", "");
 	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", queue);
-	expect(words, 1, "is there, but not all of its payload", "");
+	expect(words, 1, "is committed, but not all of its payload", "");
 	assert_non_null(strstr(run(words)->out, "queue.c:"));
 	snprintf(words, sizeof words, "crash %s", queue);
 	expect(words, 0, "CONSISTENT", "");
@@ -822,7 +822,7 @@ static void litmus_tests_have_verdicts_and_exit_statuses(void **state)
 	expect(words, 2, "", "did you mean hlrc?");
 	snprintf(words, sizeof words, "litmus %s --test=zzz", path[0]);
 	expect(words, 2, "", "no test's name contains \"zzz\"");
-	expect("litmus", 2, "", "litmus what?");
+	expect("litmus", 2, "", "expected .litmus files");
 	for (unsigned i = 0; i < 3; i++) {
 		unlink(path[i]);
 	}

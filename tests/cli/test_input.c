@@ -228,7 +228,7 @@ static void a_root_that_is_not_aligned_is_refused_before_it_is_read(void **state
 {
 	command_expect("run btree --count=50 --pool=%D/a.pool", 0, "", "");
 	patch(8192, 0x3); /* the low byte of root word 0 */
-	command_expect("inspect %D/a.pool", 1, "which is no node", "");
+	command_expect("inspect %D/a.pool", 1, "which is not a node", "");
 	command_remove("a.pool");
 }
 

@@ -59,9 +59,11 @@ static void host_code_that_dereferences_a_device_address_is_shown_the_accessors(
 
 static void a_check_that_dies_is_named_with_its_line_and_the_report_is_printed(void **state)
 {
-	static const char *const words[] = {"the check dies of signal 11", "mistaken.c:", "(follow)", NULL};
-	static const char *const aborts[] = {"the check dies of signal 6", "mistaken.c:", "(check)", NULL};
-	static const char *const exits[] = {"the check ends the process with status 0", NULL};
+	static const char *const words[] = {
+		"the check was killed by signal 11", "mistaken.c:", "(follow)", NULL};
+	static const char *const aborts[] = {
+		"the check was killed by signal 6", "mistaken.c:", "(check)", NULL};
+	static const char *const exits[] = {"the check ended the process with status 0", NULL};
 
 	expect("run", "check-dies", 1, words);
 	assert_non_null(strstr(command_run("run kv --count=50")->out, "consistent"));
@@ -84,7 +86,7 @@ static void crash_names_the_same_line(void **state)
 	char line[512];
 
 	snprintf(line, sizeof line, "crash %s --mutate=check-dies --states=2", mistaken);
-	command_expect(line, 1, "the check dies of signal 11", "");
+	command_expect(line, 1, "the check was killed by signal 11", "");
 	command_expect(line, 1, "(follow)", "");
 }
 

@@ -453,7 +453,7 @@ static void a_check_that_dies_is_a_finding_and_the_rest_is_tested(void **state)
 	assert_false(r.consistent);
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].signal, SIGSEGV);
-	assert_non_null(strstr(r.finding[0].text, "the check dies of signal 11"));
+	assert_non_null(strstr(r.finding[0].text, "the check was killed by signal 11"));
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 	assert_int_equal(r.states_failing, r.finding[0].states);
 	assert_false(r.gave_up);
@@ -475,7 +475,7 @@ static void a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested(void **sta
 
 	assert_int_equal(r.finding_count, 1);
 	assert_true(r.finding[0].hung);
-	assert_string_equal(r.finding[0].text, "recovery does not end");
+	assert_string_equal(r.finding[0].text, "recovery does not terminate");
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 }
 
@@ -573,7 +573,7 @@ static void a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer(vo
 	assert_int_equal(r.finding_count, 0);
 	assert_true(r.states_undecided > 0);
 	assert_string_equal(ct_verdict_name(&r), "undecided");
-	assert_string_equal(r.undecided, "the check ends the process with status 0, which is no answer");
+	assert_string_equal(r.undecided, "the check ended the process with status 0, which is no verdict");
 }
 
 static int judge_scribbling(void *context, struct ct_image *image, const struct nvw_acks *acks,

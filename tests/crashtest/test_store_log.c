@@ -469,7 +469,7 @@ static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
 	assert_false(is_consistent(log, "sh -c 'kill -SEGV $$'", CT_MODEL_X86));
 	assert_int_equal(ct_run_foreign(&foreign, &options, &result), 0);
 	assert_false(result.consistent);
-	assert_string_equal(result.finding[0].text, "the checker does not end");
+	assert_string_equal(result.finding[0].text, "the checker does not terminate");
 	ct_result_free(&result);
 }
 

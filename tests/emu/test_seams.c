@@ -186,7 +186,7 @@ static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **sta
 	begin(&rig, "skeleton", &w);
 	coh_run_steps(rig.machine, &rig.machine->cus[0], steps, 0);
 	assert_int_equal(rig.machine->error, NVW_E_MODEL);
-	assert_non_null(strstr(nvw_error_message(), "an action waits where no instruction is"));
+	assert_non_null(strstr(nvw_error_message(), "an action waits at the beginning or end of a kernel"));
 	rig.machine->error = 0;
 	rig_end(&rig);
 }

@@ -233,7 +233,7 @@ static void keys_out_of_order_are_noticed(void **state)
 static void a_broken_chain_is_noticed(void **state)
 {
 	expect("insert", end_chain, "ends at");
-	expect("insert", lower_parent, "says that it begins with");
+	expect("insert", lower_parent, "as its first key, not");
 }
 
 static void dangling_and_leaked_blocks_are_noticed(void **state)

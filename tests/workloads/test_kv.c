@@ -295,14 +295,14 @@ static void a_deleted_key_that_nobody_deleted_is_noticed(void **state)
 
 static void a_torn_value_is_noticed(void **state)
 {
-	expect_violation(tear_value, "its value is not durable, or torn");
+	expect_violation(tear_value, "its value is torn or not durable");
 	expect_violation(lose_header, "header is not durable");
 }
 
 static void a_large_value_that_is_torn_at_its_end_is_noticed(void **state)
 {
 	expect_violation_of(OPTIONS({"count", "4"}, {"keys", "sequential"}, {"value-size", "4096"}),
-		tear_end_of_value, "its value is not durable, or torn");
+		tear_end_of_value, "its value is torn or not durable");
 }
 
 static void a_key_with_several_changes_is_noticed_when_it_is_lost(void **state)
@@ -316,14 +316,14 @@ static void a_key_with_several_changes_is_noticed_when_it_is_lost(void **state)
 static void a_value_that_was_replaced_is_noticed(void **state)
 {
 	expect_violation_of(OPTIONS({"count", "2"}, {"records", "1"}, {"batch", "1"}), older_value,
-		"holds a value that was replaced or never put: operation 1");
+		"holds a replaced value or one that was never put: operation 1");
 }
 
 static void a_deleted_key_that_is_back_is_noticed(void **state)
 {
 	expect_violation_of(OPTIONS({"count", "2"}, {"preload", "1"}, {"records", "1"}, {"batch", "1"},
 				    {"mix", "delete=100"}),
-		undelete, "holds a value that was replaced");
+		undelete, "holds a replaced value");
 }
 
 static void a_block_in_no_slot_is_noticed(void **state)
@@ -333,7 +333,7 @@ static void a_block_in_no_slot_is_noticed(void **state)
 
 static void a_key_behind_an_empty_slot_is_noticed(void **state)
 {
-	expect_violation(leave_home_empty, "between its home and its slot is empty");
+	expect_violation(leave_home_empty, "between its home slot and its actual slot is empty");
 }
 
 static void recovery_fills_every_hole_in_a_probe_path(void **state)
@@ -363,7 +363,7 @@ static void a_wrong_fingerprint_is_noticed(void **state)
 
 static void a_slot_without_block_is_noticed(void **state)
 {
-	expect_violation(dangling_slot, "no allocated block");
+	expect_violation(dangling_slot, "not an allocated block");
 }
 
 static void two_slots_of_one_key_are_noticed(void **state)

@@ -207,7 +207,7 @@ static void a_lost_effect_is_noticed(void **state)
 
 static void a_torn_effect_is_noticed(void **state)
 {
-	expect(tear_effect, "not what follows from the message");
+	expect(tear_effect, "does not match the message");
 }
 
 static void a_second_effect_is_noticed(void **state)
@@ -222,14 +222,14 @@ static void an_effect_without_its_message_is_noticed(void **state)
 
 static void a_torn_message_is_noticed(void **state)
 {
-	expect(claim_of_torn_message, "its payload is not durable, or torn");
-	expect(claim_of_torn_digest, "its payload is not durable, or torn");
+	expect(claim_of_torn_message, "its payload is torn or not durable");
+	expect(claim_of_torn_digest, "its payload is torn or not durable");
 }
 
 static void a_word_that_nobody_writes_is_noticed(void **state)
 {
-	expect(stray_state, "which nobody writes there");
-	expect(stray_record, "which there cannot be");
+	expect(stray_state, "which no operation writes there");
+	expect(stray_record, "which cannot exist");
 }
 
 static void a_message_with_its_effect_is_done_after_recovery(void **state)

@@ -210,7 +210,7 @@ static void a_lost_result_is_noticed(void **state)
 
 static void a_torn_result_is_noticed(void **state)
 {
-	expect(tear_result, "is not what follows from its input");
+	expect(tear_result, "does not match its input");
 }
 
 static void a_second_result_is_noticed(void **state)
@@ -221,14 +221,14 @@ static void a_second_result_is_noticed(void **state)
 static void a_lost_or_torn_child_is_noticed(void **state)
 {
 	expect(lose_child, "is complete, but its child");
-	expect(tear_child, "its input is not durable, or torn");
+	expect(tear_child, "its input is torn or not durable");
 }
 
 static void what_nobody_writes_is_noticed(void **state)
 {
-	expect(strange_state, "task 0 has state 0x0000000000000007, which nobody writes");
-	expect(stray_head, "which nobody writes there");
-	expect(child_from_nowhere, "but nobody makes it");
+	expect(strange_state, "task 0 has state 0x0000000000000007, which no operation writes");
+	expect(stray_head, "which no operation writes there");
+	expect(child_from_nowhere, "but no task creates it");
 }
 
 static void a_claim_without_its_result_is_withdrawn(void **state)

@@ -332,7 +332,7 @@ static void bad_options_are_refused(void **state)
 		{&nvw_workload_mutex, "accesses=1", "--layout=rows needs 2 or more", -1},
 		{&nvw_workload_mutex, "backoff-max=9", "--backoff=exponential", -1},
 		{&nvw_workload_mutex, "poll-gap=2000000", "--poll-gap: expected 0 to", -1},
-		{&nvw_workload_mutex, "sharing=local", "shows with --sharing=global only", 0},
+		{&nvw_workload_mutex, "sharing=local", "has an effect only with --sharing=global", 0},
 		{&nvw_workload_semaphore, "group-size=512", "has room for 2", -1},
 		{&nvw_workload_tree_barrier, "iterations=65536", "--iterations: expected 1 to 65535", -1},
 		{&nvw_workload_uts, "nodes=63", "--nodes: expected 64", -1},

@@ -9,9 +9,9 @@ static const char *const ops[] = {"insert", "update", "delete", "lookup", "scan"
 static const char *const scopes[] = {"kernel", "workgroup", NULL};
 
 const struct nvw_option btree_options[] = {
-	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [of a key file: all its keys]"},
-	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys that are bulk loaded before the measured operations"},
-	{"op", NVW_OPTION_CHOICE, "insert", ops, "what the operations are"},
+	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
+	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys bulk loaded before the measured operations"},
+	{"op", NVW_OPTION_CHOICE, "insert", ops, "kind of operation"},
 	{"order", NVW_OPTION_COUNT, "4", NULL,
 		"most keys per node, 4 to 14; gope18's Table 3 implies about 4"},
 	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
@@ -20,10 +20,10 @@ const struct nvw_option btree_options[] = {
 		"of the persist barriers: gope18's Algorithm 1 (kernel) or 2 (workgroup)"},
 	{"persist", NVW_OPTION_BOOL, "on", NULL, "off: the DRAM-only baseline"},
 	{"undo", NVW_OPTION_BOOL, "on", NULL,
-		"undo logging of splits; off measures the barriers alone, and a crash may break the tree"},
+		"undo logging of splits; off measures only the barriers, and a crash may break the tree"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},
-	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs that a scan reads"},
+	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs read per scan"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 

@@ -35,7 +35,7 @@ static const struct btree_node *node_at(struct walk *w, nvw_off off, unsigned le
 
 	if (!node || off % 64 || !nvw_heap_is_allocated(w->pool, off, &bytes) ||
 		bytes != btree_node_bytes(w->slots)) {
-		BROKEN(w, off, "offset %" PRIu64 " is referred to as a node, but is no allocated block", off);
+		BROKEN(w, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
 		return NULL;
 	}
 	if (node->info != btree_info(w->slots, level)) {
@@ -99,7 +99,8 @@ static void judge_key(
 			" that was acknowledged, or torn",
 			key, value, p->by_key[from - 1]);
 	} else if (present) {
-		BROKEN(w, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which nobody put there", key, value);
+		BROKEN(w, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which no operation put there", key,
+			value);
 	} else {
 		BROKEN(w, off, "key %" PRIu64 " is lost: it was loaded", key);
 	}
@@ -223,8 +224,8 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 		if (cursor_child(w, &parent, &child_low, &child) && child == off) {
 			if (child_low != low) {
 				BROKEN(w, off,
-					"the parent of the node at %" PRIu64
-					" says that it begins with %" PRIu64 ", not %" PRIu64,
+					"the parent of the node at %" PRIu64 " gives %" PRIu64
+					" as its first key, not %" PRIu64,
 					off, child_low, low);
 			}
 			cursor_step(w, &parent, level + 1);
@@ -243,8 +244,7 @@ static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off
 			}
 		}
 		if (!node->next != (node->high == UINT64_MAX)) {
-			BROKEN(w, off,
-				"the chain of level %u ends at %" PRIu64 ", but not with the highest key",
+			BROKEN(w, off, "the chain of level %u ends at %" PRIu64 " before the highest key",
 				level, off);
 		}
 		low = node->high + 1;
@@ -280,7 +280,7 @@ static void walk_tree(struct walk *w)
 	nvw_off first = root, above = 0;
 
 	if (!info) {
-		BROKEN(w, root, "the root word names offset %" PRIu64 ", which is no node", root);
+		BROKEN(w, root, "the root word names offset %" PRIu64 ", which is not a node", root);
 		return;
 	}
 	w->slots = btree_slots(info);
@@ -334,7 +334,7 @@ int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	walk_tree(&w);
 	r = nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
 		"levels, leaves included");
-	r = r ? r : nvw_describe_u64(d, "btree.order", w.slots, "count", "keys of a node at most");
+	r = r ? r : nvw_describe_u64(d, "btree.order", w.slots, "count", "most keys per node");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes");
 	r = r ? r : nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys");
 	r = r ? r :

@@ -276,7 +276,8 @@ static const uint64_t *find_leaf(const struct btree_serving *s, uint64_t key, nv
 
 static int no_leaf(uint64_t key)
 {
-	return nvw_fail(NVW_E_INCONSISTENT, "the leaves that host readers know end before key %" PRIu64, key);
+	return nvw_fail(
+		NVW_E_INCONSISTENT, "the leaves visible to host readers end before key %" PRIu64, key);
 }
 
 /* The rank of the first key of the record that is not below key. */
@@ -345,7 +346,7 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 
 			if (!at) {
 				return nvw_fail(NVW_E_INCONSISTENT,
-					"a scan found key %" PRIu64 ", which nobody inserts",
+					"a scan found key %" PRIu64 ", which is never inserted",
 					*BTREE_KEY(node, slot));
 			}
 			ret_sightings[found++] =
@@ -401,6 +402,6 @@ int btree_serve_judge(
 		       0 :
 		       nvw_violation(findings, 0,
 			       "key %" PRIu64 ": a host reader saw version %" PRIu64
-			       ", and recovery has brought version %" PRIu64 " back (%s)",
+			       ", but recovery restored version %" PRIu64 " (%s)",
 			       key, seen->version, version, present ? "present" : "absent");
 }

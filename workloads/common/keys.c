@@ -67,7 +67,7 @@ static int make_generated(const struct generator *g, const struct keys_source *s
 	uint64_t **ret_keys, uint64_t *ret_count)
 {
 	if (count == 0) {
-		return nvw_fail(NVW_E_USAGE, "keys: \"%s\" needs to know how many", s->source);
+		return nvw_fail(NVW_E_USAGE, "keys: \"%s\" needs a number of keys", s->source);
 	}
 
 	uint64_t *const keys = count > SIZE_MAX / sizeof(*keys) ? NULL : malloc(count * sizeof(*keys));

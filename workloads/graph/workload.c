@@ -44,18 +44,18 @@ static const char *const steals[] = {"one", "half", NULL};
 		"the protocol of that name"}, \
 	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one per work-group"},                       \
 	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items per work-group"},                         \
-	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes a task [0: as many as work-items in a work-group]"}, \
-	{"steal", NVW_OPTION_CHOICE, "one", steals, "tasks that a thief takes at once: one, or half of what is left"}, \
-	{"victims", NVW_OPTION_COUNT, "0", NULL, "other queues that a thief looks into [0: all]"},        \
-	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "iterations at most [0: until done]"}, \
+	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes per task [0: one per work-item of a work-group]"}, \
+	{"steal", NVW_OPTION_CHOICE, "one", steals, "tasks per steal: one, or half of the remaining tasks"}, \
+	{"victims", NVW_OPTION_COUNT, "0", NULL, "queues that a thief tries [0: all]"},        \
+	{"max-iterations", NVW_OPTION_COUNT, iterations, NULL, "most iterations [0: until done]"}, \
 	{"kernels", NVW_OPTION_COUNT, "2", NULL, \
-		"launches an iteration: 2, gather and apply, as in Pannotia, or 1 that does both"}
+		"launches per iteration: 2 (gather and apply, as in Pannotia), or 1 that does both"}
 #define OPTIONS_END {NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
 const struct nvw_option graph_sssp_options[] = {
 	COMMON_OPTIONS("0"),
-	{"source", NVW_OPTION_COUNT, "0", NULL, "node that distances are from, counted from 0"},
+	{"source", NVW_OPTION_COUNT, "0", NULL, "start node of the distances, counted from 0"},
 	OPTIONS_END,
 };
 
@@ -66,7 +66,7 @@ const struct nvw_option graph_color_options[] = {
 
 const struct nvw_option graph_pagerank_options[] = {
 	COMMON_OPTIONS("20"),
-	{"epsilon", NVW_OPTION_REAL, "0", NULL, "done when no rank moves by more; the mean rank is 1"},
+	{"epsilon", NVW_OPTION_REAL, "0", NULL, "stop when no rank changes by more; the mean rank is 1"},
 	OPTIONS_END,
 };
 

@@ -108,7 +108,8 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 
 	if (!nvw_heap_is_allocated(c->view.pool, off, &bytes)) {
 		VIOLATION(c, slot,
-			"a published slot points at offset %" PRIu64 ", which is no allocated block", off);
+			"a published slot points to offset %" PRIu64 ", which is not an allocated block",
+			off);
 		return NULL;
 	}
 
@@ -117,7 +118,7 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 
 	if (value_bytes == 0 || value_bytes > KV_VALUE_MAX || kv_entry_bytes(value_bytes) > bytes) {
 		VIOLATION(c, off,
-			"a published key points at an entry whose header is not durable "
+			"a published key points to an entry whose header is not durable "
 			"(value of %" PRIu64 " bytes in a block of %" PRIu64 ")",
 			value_bytes, bytes);
 		return NULL;
@@ -129,7 +130,7 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 		check = kv_check_add(check, entry[2 + i]);
 	}
 	if (kv_check_end(check, value_bytes) != entry[1]) {
-		VIOLATION(c, off, "key %" PRIu64 " is published, but its value is not durable, or torn",
+		VIOLATION(c, off, "key %" PRIu64 " is published, but its value is torn or not durable",
 			entry[0]);
 		mark_seen(c, entry[0]);
 		return NULL;
@@ -151,7 +152,7 @@ static void check_path(struct check *c, uint64_t index, uint64_t key)
 		if (word == 0) {
 			VIOLATION(c, slot,
 				"key %" PRIu64 " cannot be found: slot %" PRIu64
-				" between its home and its slot is empty",
+				" between its home slot and its actual slot is empty",
 				key, i);
 			return;
 		}
@@ -176,7 +177,7 @@ static void check_value(struct check *c, nvw_off entry, uint64_t key, uint64_t h
 	p->seen[id] = p->checks;
 	if (!may_hold(c, &p->by_key[id], header)) {
 		VIOLATION(c, entry,
-			"key %" PRIu64 " holds a value that was replaced or never put: operation "
+			"key %" PRIu64 " holds a replaced value or one that was never put: operation "
 			"%" PRIu64 " was acknowledged",
 			key, last_acked(c, &p->by_key[id]));
 	}
@@ -203,7 +204,7 @@ static void check_slot(struct check *c, uint64_t index)
 	}
 	c->entries++;
 	if (!kv_slot_has_fingerprint(word, kv_hash(entry[0]))) {
-		VIOLATION(c, slot, "the fingerprint of slot %" PRIu64 " is not that of its key %" PRIu64,
+		VIOLATION(c, slot, "the fingerprint of slot %" PRIu64 " does not match its key %" PRIu64,
 			index, entry[0]);
 	}
 	check_path(c, index, entry[0]);

@@ -10,13 +10,14 @@ static const char *const scopes[] = {
 };
 
 const struct nvw_option kv_options[] = {
-	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [of a key file: all its keys]"},
+	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
 	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys put before the measured operations"},
 	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
 	{"key-column", NVW_OPTION_COUNT, "0", NULL, KEYS_COLUMN_HELP},
-	{"records", NVW_OPTION_COUNT, "0", NULL, "records that generated keys fall on [preload, or count]"},
+	{"records", NVW_OPTION_COUNT, "0", NULL,
+		"records that generated keys select from [preload, or count]"},
 	{"mix", NVW_OPTION_STRING, "put", NULL, "put, get, delete, or like put=50,get=40,delete=10"},
-	{"ycsb", NVW_OPTION_STRING, "", NULL, "YCSB mix: a to f, or a property file; says keys and mix"},
+	{"ycsb", NVW_OPTION_STRING, "", NULL, "YCSB mix: a to f, or a property file; sets keys and mix"},
 	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
 	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},

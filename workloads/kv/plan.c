@@ -152,7 +152,7 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	}
 	if (nvw_option_given(options, "keys") || nvw_option_given(options, "mix")) {
 		return nvw_fail(
-			NVW_E_USAGE, "--ycsb says keys and mix: --keys and --mix cannot be given too");
+			NVW_E_USAGE, "--ycsb sets keys and mix: it cannot be combined with --keys or --mix");
 	}
 	p->preload = nvw_option_given(options, "preload") ? p->preload : mix.records;
 	p->count = nvw_option_given(options, "count") ? p->count : mix.operations;
@@ -441,7 +441,8 @@ static int check_options(const struct kv_plan *p, uint64_t slots)
 	}
 	if (nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes)) == 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"--value-size: %" PRIu64 " bytes and the entry's head do not fit a block of the heap",
+			"--value-size: %" PRIu64
+			" bytes and the entry's header do not fit in a block of the heap",
 			p->value_bytes);
 	}
 	if (p->batch == 0) {
@@ -465,14 +466,14 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 
 	if (p->mutation == KV_NARROW_SCOPE) {
 		if (nvw_option_given(options, "scope") && p->scope != KV_SCOPE_WORKGROUP) {
-			return nvw_fail(NVW_E_USAGE, "mutation %s shows with --scope=workgroup only",
+			return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --scope=workgroup",
 				kv_mutations[p->mutation].name);
 		}
 		p->scope = KV_SCOPE_WORKGROUP;
 	}
 	if (is_resize && plan_need(p).rebuilds == 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"mutation %s shows only if the table grows: fewer --slots, more --count",
+			"mutation %s has an effect only if the table grows: use fewer --slots or a larger --count",
 			kv_mutations[p->mutation].name);
 	}
 	return 0;

@@ -135,7 +135,7 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 	if (entry[0] != key || entry[1] != header || bytes == 0 || bytes > KV_VALUE_MAX) {
 		return nvw_fail(NVW_E_INCONSISTENT,
 			"the entry of key %" PRIu64 " at offset %" PRIu64
-			" has been used again, or never was whole",
+			" was reused, or was never complete",
 			key, record[ENTRY]);
 	}
 	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
@@ -251,7 +251,7 @@ int kv_serve_judge(
 		return 0;
 	}
 	return nvw_violation(findings, 0,
-		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", and recovery %s", k->key,
+		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", but recovery %s", k->key,
 		is_value(seen->state) ? "the value" : "the delete", since,
-		is_value(found) ? "brought an older value back" : "has taken it back");
+		is_value(found) ? "restored an older value" : "undid it");
 }

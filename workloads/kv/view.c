@@ -70,7 +70,7 @@ static int describe(struct nvw_description *d, const struct census *c, uint64_t 
 		{"kv.keys", c->live, "count", "keys present"},
 		{"kv.deleted", c->deleted, "count", "slots of deleted keys"},
 		{"kv.fillers", c->fillers, "count", "holes of probe paths that recovery filled"},
-		{"kv.value_bytes", c->value_bytes, "bytes", "values of the keys present"},
+		{"kv.value_bytes", c->value_bytes, "bytes", "size of the values of the keys present"},
 		{"kv.probes_max", c->probe_max, "count", "slots examined to find the farthest key"},
 	};
 	int error = FIGURES_DESCRIBE(d, rows);
@@ -78,7 +78,7 @@ static int describe(struct nvw_description *d, const struct census *c, uint64_t 
 	if (error == 0 && slots != 0) {
 		error = nvw_describe_real(d, "kv.load",
 			(double)(c->live + c->deleted + c->fillers) / (double)slots, "ratio",
-			"slots that are not empty");
+			"non-empty slots");
 	}
 	if (error == 0 && c->live != 0) {
 		error = nvw_describe_real(d, "kv.probes_mean", (double)c->probes / (double)c->live, "count",

@@ -33,7 +33,7 @@ static void check_effect(
 		if (words[1 + i] != queue_result(c->plan ? c->plan->digests[ticket] : words[1], i)) {
 			VIOLATION(c, off,
 				"the effect of message %" PRIu64 " in the ledger of consumer %" PRIu64
-				" is not what follows from the message",
+				" does not match the message",
 				ticket, consumer);
 			break;
 		}
@@ -61,7 +61,7 @@ static void check_ledger(struct check *c, uint64_t consumer)
 		if (head > c->v.records) {
 			VIOLATION(c, off,
 				"record %" PRIu64 " of consumer %" PRIu64 " is of message %" PRIu64
-				", which there cannot be",
+				", which cannot exist",
 				i, consumer, head - 1);
 		} else if (head != 0) {
 			check_effect(
@@ -87,7 +87,7 @@ static bool is_whole(const struct check *c, nvw_off slot, uint64_t ticket)
 static void check_state(struct check *c, nvw_off slot, struct queue_state s)
 {
 	if (s.phase == QUEUE_FULL && !is_whole(c, slot, s.ticket)) {
-		VIOLATION(c, slot, "message %u is in the queue, but its payload is not durable, or torn",
+		VIOLATION(c, slot, "message %u is in the queue, but its payload is torn or not durable",
 			s.ticket);
 	}
 	if (s.phase == QUEUE_DONE && !c->is_done[s.ticket]) {
@@ -96,7 +96,7 @@ static void check_state(struct check *c, nvw_off slot, struct queue_state s)
 			s.ticket);
 	}
 	if (s.phase == QUEUE_CLAIMED) {
-		VIOLATION(c, slot, "recovery has left message %u claimed", s.ticket);
+		VIOLATION(c, slot, "recovery left message %u claimed", s.ticket);
 	}
 }
 
@@ -130,8 +130,9 @@ static void check_slot(struct check *c, uint64_t i)
 
 	if (word != 0 && (s.phase == QUEUE_VIRGIN || s.phase > QUEUE_DONE || s.ticket >= c->v.records ||
 				 s.ticket % c->v.capacity != i)) {
-		VIOLATION(c, slot, "slot %" PRIu64 " holds state 0x%016" PRIx64 ", which nobody writes there",
-			i, word);
+		VIOLATION(c, slot,
+			"slot %" PRIu64 " holds state 0x%016" PRIx64 ", which no operation writes there", i,
+			word);
 		return;
 	}
 	check_state(c, slot, s);

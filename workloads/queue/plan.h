@@ -44,7 +44,7 @@ struct queue_plan {
 
 	/* Figures of the run, which kernels count on the host's side. */
 	uint64_t polls; /* looks at a part of the ring whose turn it was not */
-	uint64_t torn;  /* messages that a consumer found not whole */
+	uint64_t torn;  /* torn messages that consumers read */
 	uint64_t stuck; /* work-groups that gave up waiting */
 	uint64_t consumed[QUEUE_CONSUMERS_MAX];
 };

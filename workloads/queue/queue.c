@@ -13,16 +13,16 @@ static const char *const releases[] = {[QUEUE_DURABLE] = "durable", [QUEUE_VISIB
 
 const struct nvw_option queue_options[] = {
 	{"count", NVW_OPTION_COUNT, "4096", NULL, "messages"},
-	{"producers", NVW_OPTION_COUNT, "4", NULL, "work-groups that produce"},
-	{"consumers", NVW_OPTION_COUNT, "4", NULL, "work-groups that consume, 1 to 255"},
+	{"producers", NVW_OPTION_COUNT, "4", NULL, "producer work-groups"},
+	{"consumers", NVW_OPTION_COUNT, "4", NULL, "consumer work-groups, 1 to 255"},
 	{"capacity", NVW_OPTION_COUNT, "1024", NULL, "slots of the ring, a multiple of the group size"},
 	{"payload", NVW_OPTION_COUNT, "14", NULL, "8-byte words of a message, 1 to 62"},
 	{"scope", NVW_OPTION_CHOICE, "workitem", scopes,
-		"of the persist barriers; workgroup: messages and records are written together"},
+		"of the persist barriers; workgroup: a group writes its messages and records together"},
 	{"placement", NVW_OPTION_CHOICE, "apart", placements,
 		"apart: producers and consumers alternate over the CUs; together: producers first"},
 	{"release", NVW_OPTION_CHOICE, "durable", releases,
-		"when consumers may see a message: when it is durable, or while it becomes so"},
+		"when consumers may see a message: once it is durable, or as soon as it is visible"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group, messages per turn"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };

@@ -62,11 +62,11 @@ static int judge(const struct queue_plan *p)
 {
 	if (p->stuck != 0) {
 		return nvw_fail(NVW_E_DEADLOCK,
-			"queue: %" PRIu64 " work-groups waited for a turn that did not come", p->stuck);
+			"queue: %" PRIu64 " work-groups waited for a turn that never came", p->stuck);
 	}
 	if (p->torn != 0 && p->mutation == QUEUE_UNMUTATED) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"queue: consumers read %" PRIu64 " messages that were not whole", p->torn);
+		return nvw_fail(
+			NVW_E_INCONSISTENT, "queue: consumers read %" PRIu64 " torn messages", p->torn);
 	}
 	return 0;
 }

@@ -93,11 +93,11 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	static const struct {
 		const char *name, *meaning;
 	} rows[] = {
-		[QUEUE_VIRGIN] = {"queue.slots_unused", "slots that no message has been in"},
-		[QUEUE_WRITING] = {"queue.slots_writing", "slots whose message was being written"},
-		[QUEUE_FULL] = {"queue.messages", "messages to be consumed"},
-		[QUEUE_CLAIMED] = {"queue.slots_claimed", "messages with a consumer, before recovery"},
-		[QUEUE_DONE] = {"queue.slots_free", "slots whose message is consumed"},
+		[QUEUE_VIRGIN] = {"queue.slots_unused", "slots never used"},
+		[QUEUE_WRITING] = {"queue.slots_writing", "slots with a message being written"},
+		[QUEUE_FULL] = {"queue.messages", "messages not yet consumed"},
+		[QUEUE_CLAIMED] = {"queue.slots_claimed", "messages claimed by a consumer, before recovery"},
+		[QUEUE_DONE] = {"queue.slots_free", "slots with a consumed message"},
 	};
 	uint64_t slots[QUEUE_DONE + 1] = {0}, effects = 0;
 	struct queue_view v;

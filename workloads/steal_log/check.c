@@ -67,16 +67,16 @@ static void check_complete(struct check *c, nvw_off off, uint64_t group, uint64_
 	c->record[task] = off;
 	if (state_of(c, task) == STEAL_ABSENT) {
 		VIOLATION(c, off,
-			"work-group %" PRIu64 " has a result of task %" PRIu64 ", which is not there", group,
-			task);
+			"work-group %" PRIu64 " has a result of task %" PRIu64 ", which does not exist",
+			group, task);
 	} else if (!is_result(c, record, task)) {
 		VIOLATION(c, off,
 			"the result of task %" PRIu64 " in the log of work-group %" PRIu64
-			" is not what follows from its input",
+			" does not match its input",
 			task, group);
 	} else if (steal_has_child(c->v.tree, task, record[1]) &&
 		   state_of(c, task + c->v.tree.roots) == STEAL_ABSENT) {
-		VIOLATION(c, off, "task %" PRIu64 " is complete, but its child %" PRIu64 " is not there",
+		VIOLATION(c, off, "task %" PRIu64 " is complete, but its child %" PRIu64 " does not exist",
 			task, task + c->v.tree.roots);
 	}
 }
@@ -94,7 +94,7 @@ static void check_log(struct check *c, uint64_t group)
 			(c->plan != NULL && !c->plan->exists[task])) {
 			VIOLATION(c, off,
 				"record %" PRIu64 " of work-group %" PRIu64 " begins with 0x%016" PRIx64
-				", which nobody writes there",
+				", which no operation writes there",
 				i, group, head);
 		} else {
 			check_complete(c, off, group, task);
@@ -126,7 +126,7 @@ static void check_present(struct check *c, uint64_t task, uint64_t state)
 	const uint64_t group = steal_claim_group(state), i = steal_claim_record(state);
 
 	if (!is_whole(c, task)) {
-		VIOLATION(c, off, "task %" PRIu64 " is there, but its input is not durable, or torn", task);
+		VIOLATION(c, off, "task %" PRIu64 " exists, but its input is torn or not durable", task);
 	}
 	if ((state & 15) == STEAL_CLAIMED &&
 		(group >= c->v.groups || i >= c->v.records || c->record[task] == 0 ||
@@ -147,14 +147,16 @@ static void check_task(struct check *c, uint64_t task)
 		if (is_planned) {
 			check_present(c, task, state);
 		} else {
-			VIOLATION(c, off_of(c, task), "task %" PRIu64 " is there, but nobody makes it", task);
+			VIOLATION(
+				c, off_of(c, task), "task %" PRIu64 " exists, but no task creates it", task);
 		}
 	} else if (state != STEAL_ABSENT) {
 		VIOLATION(c, off_of(c, task),
-			"task %" PRIu64 " has state 0x%016" PRIx64 ", which nobody writes", task, state);
+			"task %" PRIu64 " has state 0x%016" PRIx64 ", which no operation writes", task,
+			state);
 	} else if (task < c->v.tree.roots) {
-		VIOLATION(c, off_of(c, task), "task %" PRIu64 " is lost: it was there from the beginning",
-			task);
+		VIOLATION(
+			c, off_of(c, task), "task %" PRIu64 " is lost: it existed from the beginning", task);
 	}
 	if (c->acks != NULL && nvw_acked(c->acks, task) && c->record[task] == 0) {
 		VIOLATION(c, off_of(c, task), "the result of task %" PRIu64 " is lost: it was acknowledged",

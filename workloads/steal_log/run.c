@@ -98,9 +98,9 @@ static int judge(const struct steal_plan *p)
 {
 	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {
 		return nvw_fail(NVW_E_INCONSISTENT,
-			"steal-log: %" PRIu64 " tasks were carried out, expected %" PRIu64 "%s", p->executed,
+			"steal-log: %" PRIu64 " tasks were executed, expected %" PRIu64 "%s", p->executed,
 			p->count,
-			p->scenario == STEAL_REMOTE ? " (does the protocol know remote scopes?)" : "");
+			p->scenario == STEAL_REMOTE ? " (does the protocol support remote scopes?)" : "");
 	}
 	return 0;
 }
@@ -139,7 +139,7 @@ int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description
 {
 	const struct steal_plan *const p = plan;
 	const struct figure rows[] = {
-		{"steal-log.tasks", p->executed, "count", "tasks that were carried out"},
+		{"steal-log.tasks", p->executed, "count", "tasks executed"},
 		{"steal-log.children", p->executed - p->tree.roots, "count", "of these: spawned by others"},
 		{"steal-log.stolen", p->stolen, "count",
 			"of these: carried out by another work-group than had them"},

@@ -13,14 +13,14 @@ static const char *const scenarios[] = {
 const struct nvw_option steal_options[] = {
 	{"tasks", NVW_OPTION_COUNT, "256", NULL, "tasks at the beginning"},
 	{"spawn", NVW_OPTION_COUNT, "50", NULL, "percent of the tasks that spawn a child"},
-	{"depth", NVW_OPTION_COUNT, "8", NULL, "generations at most"},
+	{"depth", NVW_OPTION_COUNT, "8", NULL, "most generations"},
 	{"groups", NVW_OPTION_COUNT, "8", NULL, "work-groups"},
 	{"skew", NVW_OPTION_COUNT, "50", NULL,
-		"percent of the tasks that the first work-group has more than its share"},
+		"percent of the tasks given to the first work-group beyond its share"},
 	{"words", NVW_OPTION_COUNT, "15", NULL, "8-byte words of a task and of its result, 1 to 63"},
 	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
 		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
-		"thieves remote scope, which implies rsp where the machine's protocol cannot keep it"},
+		"thieves remote scope, which implies rsp if the machine's protocol does not support it"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };

@@ -98,10 +98,10 @@ int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
 
 	const struct figure rows[] = {
 		{"steal-log.tasks", states[STEAL_PRESENT] + states[STEAL_CLAIMED], "count",
-			"tasks that are there"},
+			"tasks that exist"},
 		{"steal-log.claimed", states[STEAL_CLAIMED], "count", "of these: claimed by a thief"},
 		{"steal-log.complete", complete, "count", "results in all logs"},
-		{"steal-log.logs", logs, "count", "logs that have one"},
+		{"steal-log.logs", logs, "count", "logs with a result"},
 	};
 
 	return FIGURES_DESCRIBE(d, rows);

@@ -17,7 +17,7 @@ static const char *const sharings[] = {"global", "local", NULL};
 static const struct nvw_option options[] = {
 	{"kind", NVW_OPTION_CHOICE, "spin", lock_kinds, "of the mutex: FAM, SLM, SPM, SPMBO of sinclair15"},
 	{"sharing", NVW_OPTION_CHOICE, "global", sharings,
-		"one lock and its data for all (_G), or for each CU (_L)"},
+		"one lock and its data for all CUs (_G), or one per CU (_L)"},
 	SYNC_WORK_OPTIONS,
 	SYNC_PLACE_OPTIONS("32"),
 	SYNC_POLL_OPTIONS,
@@ -27,7 +27,7 @@ static const struct nvw_option options[] = {
 static const struct nvw_mutation mutations[] = {
 	[NO_ACQUIRE] = {"no-acquire", "the lock is taken by relaxed atomics", "verify", NULL},
 	[RELAXED_RELEASE] = {"relaxed-release", "the lock is released by a relaxed store", "verify", NULL},
-	[NO_LOCK] = {"no-lock", "nobody takes the lock", "verify", NULL},
+	[NO_LOCK] = {"no-lock", "no work-group takes the lock", "verify", NULL},
 	[NARROW_SCOPE] = {"narrow-scope", "a lock of all CUs is taken at local scope", "verify", NULL},
 	{NULL, NULL, NULL, NULL},
 };
@@ -109,7 +109,7 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
 	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
 		/* Within a CU, all see one L1, whatever they say. */
-		return nvw_fail(NVW_E_USAGE, "mutation %s shows with --sharing=global only",
+		return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --sharing=global",
 			mutations[mutation].name);
 	}
 	a->iterations = p->shape.iterations;
@@ -235,9 +235,9 @@ static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *da
 	return length == expected && wrong + p->history.wrong == 0 ?
 		       0 :
 		       nvw_violation(findings, 0,
-			       "lock %" PRIu64 ": %" PRIu32
-			       " critical sections follow each other, expected %" PRIu64 "; %" PRIu64
-			       " loads of all locks found other data than the sections before had left, and %" PRIu64
+			       "lock %" PRIu64 ": found a chain of %" PRIu32
+			       " critical sections, expected %" PRIu64 "; %" PRIu64
+			       " loads of all locks did not find the data of the preceding section, and %" PRIu64
 			       " data are wrong at the end",
 			       domain, length == SYNC_UNSEEN ? 0 : length, expected, p->history.wrong, wrong);
 }
@@ -287,7 +287,7 @@ extern const struct nvw_workload nvw_workload_mutex;
 
 const struct nvw_workload nvw_workload_mutex = {
 	.name = "mutex",
-	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or of a CU",
+	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or per CU",
 	.options = options,
 	.mutations = mutations,
 	.asks = asks,

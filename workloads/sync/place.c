@@ -103,7 +103,7 @@ int sync_make_places(
 	if (shape->groups_per_cu > fit) {
 		return nvw_fail(NVW_E_USAGE,
 			"--groups-per-cu: %" PRIu64
-			" work-groups of %u work-items wait for each other, a CU has room for %" PRIu64,
+			" work-groups of %u work-items wait for each other, but a CU has room for %" PRIu64,
 			shape->groups_per_cu, shape->group_size, fit);
 	}
 	sync_free_places(ret_places);

@@ -31,18 +31,18 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 	{"groups-per-cu", NVW_OPTION_COUNT, "3", NULL, "work-groups for each CU"}, \
 	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items per work-group"}, \
 	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, \
-		"of the synchronization within a CU; local implies gh where the machine's protocol cannot keep it"}
+		"of the synchronization within a CU; local implies gh if the machine's protocol does not support it"}
 #define SYNC_WORK_OPTIONS \
-	{"iterations", NVW_OPTION_COUNT, "100", NULL, "of each work-group in the kernel"}, \
-	{"accesses", NVW_OPTION_COUNT, "10", NULL, "loads, and stores, of a work-item an iteration"}
+	{"iterations", NVW_OPTION_COUNT, "100", NULL, "per work-group in the kernel"}, \
+	{"accesses", NVW_OPTION_COUNT, "10", NULL, "loads and stores per work-item and iteration"}
 #define SYNC_POLL_OPTIONS \
 	{"layout", NVW_OPTION_CHOICE, "rows", sync_layouts, \
-		"of the data: rows, each made from the one before, the first read-only; flat: each datum by itself"}, \
+		"of the data: rows, each computed from the preceding one, the first read-only; flat: independent data"}, \
 	{"polls", NVW_OPTION_CHOICE, "together", sync_poll_kinds, \
-		"a work-group that waits meets before and after each poll, or its first work-item polls alone"}, \
-	{"poll-gap", NVW_OPTION_COUNT, "0", NULL, "more cycles between two polls: stated nowhere, free to choose"}, \
+		"a waiting work-group meets before and after each poll, or only its first work-item polls"}, \
+	{"poll-gap", NVW_OPTION_COUNT, "0", NULL, "extra cycles between two polls (the paper does not state any)"}, \
 	{"backoff", NVW_OPTION_CHOICE, "linear", sync_backoffs, \
-		"waits of spin-backoff: 10 cycles and 5 more each time, from 1 again after 25; or doubled"}, \
+		"waits of spin-backoff: 10 cycles and 5 more each time, restarting after 25 polls; or doubled"}, \
 	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in cycles"}
 /* clang-format on */
 

@@ -29,8 +29,8 @@ static const struct nvw_option options[] = {
 };
 
 static const struct nvw_mutation mutations[] = {
-	[NO_LOCK] = {"no-lock", "nobody waits for the semaphore", "verify", NULL},
-	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one of the semaphore, not all of it",
+	[NO_LOCK] = {"no-lock", "no work-group waits for the semaphore", "verify", NULL},
+	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one unit of the semaphore, not all",
 		"verify", NULL},
 	{NULL, NULL, NULL, NULL},
 };
@@ -394,7 +394,7 @@ static int verify_reader(
 		       0 :
 		       nvw_violation(findings, 0,
 			       "reader %u of CU %u: %" PRIu64
-			       " wrong or stale elements; %u work-items saw other turns than the first",
+			       " wrong or stale elements; %u work-items saw different turns than the first one",
 			       place.number, place.cu, wrong, torn);
 }
 
@@ -431,7 +431,7 @@ extern const struct nvw_workload nvw_workload_semaphore;
 
 const struct nvw_workload nvw_workload_semaphore = {
 	.name = "semaphore",
-	.summary = "sinclair15's semaphores (SS_L, SSBO_L): on each CU one writer work-group and the readers",
+	.summary = "sinclair15's semaphores (SS_L, SSBO_L): one writer work-group per CU, and readers",
 	.options = options,
 	.mutations = mutations,
 	.asks = sync_asks,

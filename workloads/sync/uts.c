@@ -27,7 +27,7 @@ enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 
 
 static const struct nvw_option options[] = {
 	{"nodes", NVW_OPTION_COUNT, "16384", NULL, "of the tree, give or take 1/32"},
-	{"queue", NVW_OPTION_COUNT, "64", NULL, "nodes that a CU's queue has room for"},
+	{"queue", NVW_OPTION_COUNT, "64", NULL, "capacity of a CU's queue, in nodes"},
 	SYNC_PLACE_OPTIONS("128"),
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
@@ -37,7 +37,7 @@ static const struct nvw_mutation mutations[] = {
 		NULL},
 	[RELAXED_RELEASE] = {"relaxed-release", "the lock of the global queue is released by a relaxed store",
 		"verify", NULL},
-	[NO_LOCK] = {"no-lock", "nobody takes the locks of the local queues", "verify", NULL},
+	[NO_LOCK] = {"no-lock", "no work-group takes the locks of the local queues", "verify", NULL},
 	[NARROW_SCOPE] = {"narrow-scope", "the lock of the global queue is taken at local scope", "verify",
 		NULL},
 	{NULL, NULL, NULL, NULL},
@@ -438,13 +438,13 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 	const struct plan *const p = plan;
 
 	if (p->total.visited != p->nodes) {
-		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, the tree has %" PRIu64,
+		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, expected %" PRIu64,
 			p->total.visited, p->nodes);
 	}
 	return p->total.sum == p->sum ?
 		       0 :
 		       nvw_violation(findings, 0,
-			       "as many nodes were visited as there are, but others: their sum is %#" PRIx64
+			       "the right number of nodes was visited, but not the right nodes: their sum is %#" PRIx64
 			       ", expected %#" PRIx64,
 			       p->total.sum, p->sum);
 }
@@ -469,7 +469,7 @@ extern const struct nvw_workload nvw_workload_uts;
 
 const struct nvw_workload nvw_workload_uts = {
 	.name = "uts",
-	.summary = "unbalanced tree search (sinclair15, UTS): a local queue for each CU and a global one",
+	.summary = "unbalanced tree search (sinclair15, UTS): a local queue per CU and a global one",
 	.options = options,
 	.mutations = mutations,
 	.asks = sync_asks,
