@@ -52,7 +52,7 @@ static int give_windows(struct nvw_machine *m, unsigned index, unsigned next, un
 	const uint64_t windows = (d->bytes + window_bytes - 1) / window_bytes;
 
 	if (windows > EMU_WINDOWS - next) {
-		return nvw_fail(NVW_E_CONFIG, "%s: %llu bytes are more than the machine has line numbers for",
+		return nvw_fail(NVW_E_CONFIG, "%s: %llu bytes need more line numbers than the machine has",
 			d->name, (unsigned long long)d->bytes);
 	}
 	d->first = (emu_line_id)next << EMU_WINDOW_BITS;
