@@ -158,7 +158,13 @@ void ct_medium_undo(struct ct_medium *medium);
 /* What a state is known by: equal keys, equal bytes and acknowledgements. */
 uint64_t ct_medium_key(const struct ct_medium *medium);
 
-/* ---- For the models ---------------------------------------------------------------------------------------- */
+/* ---- cells.c: for the models ------------------------------------------------------------------------------- */
+
+/* Buffered epoch persistency keeps every store, also one that changes nothing: it may order others. */
+static inline bool ct_keeps_all(const struct ct_medium *m)
+{
+	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
+}
 
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
 struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
@@ -183,12 +189,16 @@ void ct_medium_land_all(struct ct_medium *medium);
 /* A byte is durable now, and newer than what is in flight. */
 void ct_medium_set_byte(struct ct_medium *medium, nvw_off off, uint8_t value);
 
-/* order.c: what a model makes of the log. */
+/* The units of the image as levels (one a cell) say. */
+void ct_medium_set_levels(struct ct_medium *medium, const unsigned *levels);
+
+/* ---- order.c: what a model makes of the log ---------------------------------------------------------------- */
+
 bool ct_order_completes(const struct ct_medium *medium, const struct nvw_log_record *record);
 NVW_CHECKED int ct_order_apply(struct ct_medium *medium, const struct nvw_log_record *record);
 /* At an instant, before its states are asked for. */
 NVW_CHECKED int ct_order_at_instant(struct ct_medium *medium);
-/* Acknowledgements that the state of levels takes back. */
+/* Acknowledgements that the state of levels takes back (models/buffered.c). */
 void ct_order_drop_told(struct ct_medium *medium, const unsigned *levels);
 
 #endif

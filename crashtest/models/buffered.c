@@ -8,21 +8,6 @@
 
 #include "models.h"
 
-static uint64_t *at64(const struct ct_array *a, uint64_t i)
-{
-	return (uint64_t *)a->at + i;
-}
-
-void ct_lower_epochs(
-	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
-{
-	if (m->narrow_site != 0 && !ct_has(m, CT_A(COMPLETION))) {
-		*wi -= (uint32_t)*at64(&m->owed_item, item);
-		*wg -= (uint32_t)*at64(&m->owed_group, group);
-		*kr -= (uint32_t)m->owed;
-	}
-}
-
 static uint32_t *at32(const struct ct_array *a, uint64_t i)
 {
 	return (uint32_t *)a->at + i;

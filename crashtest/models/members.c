@@ -324,3 +324,13 @@ int ct_on_drained(struct ct_medium *m, const struct nvw_log_record *r)
 	land_all(m);
 	return 0;
 }
+
+void ct_lower_epochs(
+	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
+{
+	if (m->narrow_site != 0 && !ct_has(m, CT_A(COMPLETION))) {
+		*wi -= (uint32_t)*at64(&m->owed_item, item);
+		*wg -= (uint32_t)*at64(&m->owed_group, group);
+		*kr -= (uint32_t)m->owed;
+	}
+}

@@ -50,9 +50,6 @@ int ct_members_check(const struct ct_medium *medium, uint32_t kernel, uint64_t i
 /* Before the record something becomes certain that a narrowed barrier has left open. */
 bool ct_members_owe(const struct ct_medium *medium, const struct nvw_log_record *record);
 void ct_members_settle(struct ct_medium *medium, const struct nvw_log_record *record);
-
-/* ---- buffered.c ------------------------------------------------------------------------------------------------ */
-
 /* Narrowed: without the epochs that the barriers which are gone had begun. */
 void ct_lower_epochs(const struct ct_medium *medium, uint64_t item, uint64_t group, uint32_t *wi,
 	uint32_t *wg, uint32_t *kr);

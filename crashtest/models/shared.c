@@ -44,7 +44,7 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 	memcpy(data + at, &r->store.value, r->store.bytes);
 	m->instruction = r->store.group;
 	error = ct_medium_put(m, f.write, line, data, f.mask);
-	if (!error && ct_model_info(m->rules.model)->levels == CT_GRAPH) {
+	if (!error && ct_keeps_all(m)) {
 		error = keep_place(m, &f);
 	} else if (is_device) {
 		f.older = *at64(&m->newest, f.work_item);

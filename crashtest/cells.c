@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is uncertain in a medium: cells with their versions, and stores in flight. See medium.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/invariant.h"
+
+#include "medium.h"
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
+}
+
+int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
+{
+	if (count > a->capacity) {
+		uint64_t capacity = a->capacity ? a->capacity : 64;
+
+		while (capacity < count) {
+			capacity *= 2;
+		}
+		void *at = realloc(a->at, capacity * element);
+
+		if (at == NULL) {
+			return no_memory();
+		}
+		memset((char *)at + a->capacity * element, 0, (capacity - a->capacity) * element);
+		a->at = at;
+		a->capacity = capacity;
+	}
+	return 0;
+}
+
+/* ---- Cells ------------------------------------------------------------------------------------------- */
+
+struct ct_cell *ct_medium_cell_at(struct ct_medium *m, nvw_off off)
+{
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+
+	return i ? &m->cell[i - 1] : NULL;
+}
+
+int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
+{
+	if (m->cell_count == m->cell_capacity) {
+		const unsigned capacity = m->cell_capacity ? 2 * m->cell_capacity : 16;
+		struct ct_cell *cell = realloc(m->cell, capacity * sizeof *cell);
+
+		if (cell == NULL) {
+			return no_memory();
+		}
+		memset(cell + m->cell_capacity, 0, (capacity - m->cell_capacity) * sizeof *cell);
+		m->cell = cell;
+		m->cell_capacity = capacity;
+	}
+	struct ct_cell *c = &m->cell[m->cell_count++];
+
+	if (words > c->words) {
+		c->capacity = 0; /* its memory is too narrow: add_version() gets more */
+	}
+	c->off = off;
+	c->words = words;
+	c->count = c->old_count = 0;
+	m->cell_of[off / m->unit_bytes] = m->cell_count;
+	for (unsigned i = 0; i < words && i < 8; i++) {
+		c->base[i] = ct_image_word(&m->image, off + 8 * i);
+	}
+	*ret_cell = c;
+	return 0;
+}
+
+int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_content)
+{
+	if (c->count == c->capacity) {
+		const unsigned capacity = c->capacity ? 2 * c->capacity : 4;
+		uint64_t *numbers = realloc(c->write, capacity * sizeof *numbers);
+
+		c->write = numbers ? numbers : c->write;
+		uint64_t *content = realloc(c->content, (size_t)capacity * c->words * sizeof *content);
+
+		c->content = content ? content : c->content;
+		if (numbers == NULL || content == NULL) {
+			return no_memory();
+		}
+		c->capacity = capacity;
+	}
+	c->write[c->count] = write;
+	*ret_content = c->content + (size_t)c->count * c->words;
+	c->count++;
+	return 0;
+}
+
+/* Swaps with the last, so that its memory for versions stays in the array. */
+static void remove_cell(struct ct_medium *m, struct ct_cell *c)
+{
+	NVW_INVARIANT(ct_medium_cell_at(m, c->off) == c);
+	struct ct_cell *last = &m->cell[--m->cell_count];
+	const struct ct_cell gone = *c;
+
+	m->cell_of[gone.off / m->unit_bytes] = 0;
+	if (c != last) {
+		*c = *last;
+		*last = gone;
+		m->cell_of[c->off / m->unit_bytes] = (uint32_t)(c - m->cell) + 1;
+	}
+}
+
+void ct_medium_drop_cells(struct ct_medium *m)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		m->cell_of[m->cell[i].off / m->unit_bytes] = 0;
+	}
+	m->cell_count = 0;
+}
+
+static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_t *content)
+{
+	for (unsigned i = 0; i < c->words; i++) {
+		ct_image_set(&m->image, c->off + 8 * i, content[i]);
+	}
+}
+
+static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
+{
+	struct ct_cell *c = ct_medium_cell_at(m, off);
+	uint64_t before[8], after[8], *content;
+
+	memcpy(before,
+		c && c->count ? (const void *)(c->content + (size_t)(c->count - 1) * c->words) :
+				m->image.rw + off,
+		m->unit_bytes);
+	memcpy(after, before, m->unit_bytes);
+	for (unsigned i = 0; i < m->unit_bytes; i++) {
+		if (mask >> i & 1) {
+			((uint8_t *)after)[i] = data[i];
+		}
+	}
+	if (!ct_keeps_all(m) && memcmp(after, before, m->unit_bytes) == 0) {
+		return 0; /* makes no difference whether it is durable */
+	}
+	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
+
+	if (!error && m->joins && c->count > 0 && c->instruction == m->instruction) {
+		c->write[c->count - 1] = write;
+		content = c->content + (size_t)(c->count - 1) * c->words;
+	} else if (!error) {
+		error = ct_medium_add_version(c, write, &content);
+	}
+	if (error) {
+		return error;
+	}
+	c->instruction = m->instruction;
+	memcpy(content, after, m->unit_bytes);
+	if (ct_keeps_all(m)) {
+		set_unit(m, c, content);
+	}
+	m->changed = true;
+	return 0;
+}
+
+int ct_medium_put(struct ct_medium *m, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask)
+{
+	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
+		const uint64_t unit_mask = m->unit_bytes == 64 ? mask : mask >> at & 0xff;
+		const int error = unit_mask ? put_unit(m, write, line + at, data + at, unit_mask) : 0;
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
+{
+	struct ct_cell *c = ct_medium_cell_at(m, off);
+	unsigned n = 0;
+
+	while (c != NULL && n < c->count && c->write[n] <= write) {
+		n++;
+	}
+	if (n == 0) {
+		return;
+	}
+	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
+	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);
+	memmove(c->content, c->content + (size_t)n * c->words,
+		(size_t)(c->count - n) * c->words * sizeof *c->content);
+	c->count -= n;
+	c->old_count -= n < c->old_count ? n : c->old_count;
+	if (c->count == 0) {
+		remove_cell(m, c);
+	}
+}
+
+void ct_medium_set_byte(struct ct_medium *m, nvw_off off, uint8_t value)
+{
+	struct ct_cell *c = ct_medium_cell_at(m, off);
+	uint64_t word = ct_image_word(&m->image, off & ~(nvw_off)7);
+
+	((uint8_t *)&word)[off & 7] = value;
+	ct_image_set(&m->image, off & ~(nvw_off)7, word);
+	for (unsigned i = 0; c != NULL && i < c->count; i++) {
+		((uint8_t *)(c->content + (size_t)i * c->words))[off - c->off] = value;
+	}
+}
+
+void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
+{
+	const bool newest = ct_keeps_all(m);
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *c = &m->cell[i];
+
+		NVW_INVARIANT(levels[i] <= c->count);
+		if (newest ? levels[i] < c->count : levels[i] > 0) {
+			set_unit(m, c, levels[i] ? c->content + (size_t)(levels[i] - 1) * c->words : c->base);
+		}
+	}
+}
+
+/* ---- Flights ------------------------------------------------------------------------------------------ */
+
+int ct_medium_add_flight(struct ct_medium *m, const struct ct_flight *flight)
+{
+	if (m->flight_count == m->flight_capacity) {
+		if (m->flight_head > m->flight_count / 2) {
+			m->flight_count -= m->flight_head;
+			memmove(m->flight, m->flight + m->flight_head, m->flight_count * sizeof *m->flight);
+			m->flight_head = 0;
+		} else {
+			const uint64_t capacity = m->flight_capacity ? 2 * m->flight_capacity : 64;
+			struct ct_flight *grown = realloc(m->flight, capacity * sizeof *grown);
+
+			if (grown == NULL) {
+				return no_memory();
+			}
+			m->flight = grown;
+			m->flight_capacity = capacity;
+		}
+	}
+	m->flight[m->flight_count++] = *flight;
+	return 0;
+}
+
+struct ct_flight *ct_medium_flight(const struct ct_medium *m, uint64_t write)
+{
+	NVW_INVARIANT(m->stores - write < m->flight_count - m->flight_head);
+	struct ct_flight *const f = &m->flight[m->flight_count - 1 - (m->stores - write)];
+
+	NVW_INVARIANT(f->write == write);
+	return f;
+}
+
+static void trim_flights(struct ct_medium *m)
+{
+	while (m->flight_head < m->flight_count && m->flight[m->flight_head].done) {
+		m->flight_head++;
+	}
+}
+
+void ct_medium_land(struct ct_medium *m, struct ct_flight *f)
+{
+	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && !f->done; at += m->unit_bytes) {
+		if (m->unit_bytes == 64 ? f->mask != 0 : (f->mask >> at & 0xff) != 0) {
+			ct_medium_complete(m, f->off + at, f->write);
+		}
+	}
+	f->done = true;
+	trim_flights(m);
+}
+
+void ct_medium_land_all(struct ct_medium *m)
+{
+	for (uint64_t i = m->flight_head; i < m->flight_count; i++) {
+		if (!m->flight[i].done) {
+			ct_medium_land(m, &m->flight[i]);
+		}
+	}
+	if (m->newest.at != NULL) {
+		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
+	}
+}
