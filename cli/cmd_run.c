@@ -213,7 +213,7 @@ static void end(struct run *run)
 static int print(const struct run *run, const char *verdict)
 {
 	const struct cli_session *const s = run->session;
-	const struct cli_run_result result = {.workload = s->workload->name,
+	struct cli_run_result result = {.workload = s->workload->name,
 		.options = s->options_text,
 		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
 		.config = &s->config,
@@ -225,6 +225,8 @@ static int print(const struct run *run, const char *verdict)
 		.verdict = verdict};
 	int r = 0;
 
+	result.waits.wanted = cli_given(&s->given, CLI_waits);
+	result.waits.rows = emu_waited(run->machine, &result.waits.count);
 	if (s->json) {
 		r = cli_print_run_json(&result, stdout);
 	} else {

@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include <nvw/kernel.h>
+
 #include "core/describe.h"
 #include "provenance.h"
 #include "race_report.h"
@@ -41,6 +43,19 @@ static void line_real(FILE *to, const char *name, double value, const char *mean
 	fprintf(to, "%-28s %20.6f  # %s (%s)\n", name, value, meaning, *unit ? unit : "ratio");
 }
 
+static void print_waits(const struct cli_waits *w, FILE *to)
+{
+	fprintf(to, w->count ? "requests that waited, by source line and cause:\n" :
+			       "requests that waited: none\n");
+	for (unsigned i = 0; i < w->count; i++) {
+		const struct emu_waited *const row = &w->rows[i];
+
+		fprintf(to, "  %12" PRIu64 " ps  %8" PRIu64 " times  %-8s %s:%u (%s), for %s\n", row->ps,
+			row->times, emu_cause_name(row->cause), row->site->file, row->site->line,
+			row->site->function, emu_cause_waker(row->cause));
+	}
+}
+
 void cli_print_run(const struct cli_run_result *r, FILE *to)
 {
 	unsigned count;
@@ -73,6 +88,9 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	if (r->races) {
 		cli_print_races(r->races, to);
 	}
+	if (r->waits.wanted) {
+		print_waits(&r->waits, to);
+	}
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -100,6 +118,22 @@ static json_t *stats_json(const struct cli_run_result *r)
 	return stats;
 }
 
+static json_t *waits_json(const struct cli_waits *w)
+{
+	json_t *const rows = json_array();
+
+	for (unsigned i = 0; i < w->count; i++) {
+		const struct emu_waited *const row = &w->rows[i];
+
+		json_array_append_new(
+			rows, json_pack("{s:s, s:s, s:i, s:s, s:I, s:I}", "cause", emu_cause_name(row->cause),
+				      "file", row->site->file, "line", (int)row->site->line, "function",
+				      row->site->function, "times", (json_int_t)row->times, "ps",
+				      (json_int_t)row->ps));
+	}
+	return rows;
+}
+
 int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 {
 	json_t *const root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:o}",
@@ -116,6 +150,9 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 	json_object_set(root, "made_by", r->made_by);
 	if (r->races) {
 		json_object_set_new(root, "races", cli_races_json(r->races));
+	}
+	if (r->waits.wanted) {
+		json_object_set_new(root, "waits", waits_json(&r->waits));
 	}
 	if (json_dumpf(root, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF) {
 		error = nvw_fail_errno("cannot write the report");

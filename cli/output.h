@@ -16,8 +16,13 @@ struct cli_run_result {
 	const struct emu_stats *stats;
 	const struct nvw_description *report; /* the workload's own figures */
 	const struct emu_race_report *races;  /* NULL: nobody looked */
-	double host_seconds;                  /* of the measured part */
-	const char *verdict;                  /* "consistent", "inconsistent", "not checked" */
+	struct cli_waits {                    /* rows by source line and cause */
+		const struct emu_waited *rows;
+		unsigned count;
+		bool wanted;
+	} waits;
+	double host_seconds; /* of the measured part */
+	const char *verdict; /* "consistent", "inconsistent", "not checked" */
 };
 
 void cli_print_run(const struct cli_run_result *result, FILE *to);

@@ -136,6 +136,28 @@ NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model
 /* What has been found so far; NULL if nobody looks. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 
+/* ---- Waiting --------------------------------------------------------------------------------------- */
+
+/* Why a wavefront's request is put off, and who wakes it. Statistics wait.NAME and wait.NAME_time count them. */
+#define EMU_CAUSES(X)                                    \
+	X(owner, "the L1 that has registered its bytes") \
+	X(marker, "the acknowledgement of its marker, which goes through the S-FIFOs")
+
+#define X(name, waker) EMU_CAUSE_##name,
+enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };
+#undef X
+const char *emu_cause_name(enum emu_cause cause);
+const char *emu_cause_waker(enum emu_cause cause);
+
+/* Requests of a source place that were put off for a cause. */
+struct emu_waited {
+	const struct nvw_site *site;
+	enum emu_cause cause;
+	uint64_t times, ps;
+};
+/* All of them since nvw_begin_measurement(), the longest first; *ret_count rows, valid until the machine goes on. */
+const struct emu_waited *emu_waited(struct nvw_machine *machine, unsigned *ret_count);
+
 /* ---- Statistics ------------------------------------------------------------------------------------ */
 
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */

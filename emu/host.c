@@ -254,6 +254,7 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 void nvw_begin_measurement(struct nvw_machine *m)
 {
 	memset(&m->stats, 0, sizeof m->stats);
+	emu_forget_waits(m);
 	emu_devices_count_from_here(m);
 	m->measured_from = m->now;
 }

@@ -10,68 +10,6 @@
 #include "races/races.h"
 #include "record.h"
 
-/* ---- Deadlock ------------------------------------------------------------------------------ */
-
-enum { REPORT_PLACES = 8 };
-
-struct place {
-	const struct nvw_site *site;
-	uint64_t group, work_items;
-};
-
-/* Who waits where in a work-group, added to places; returns how many places there are. */
-static unsigned collect(
-	const struct nvw_machine *m, const struct emu_group *group, struct place *places, unsigned count)
-{
-	const struct emu_wavefront *const contexts =
-		group->saved ? (const struct emu_wavefront *)(const void *)group->saved :
-			       group->slot->wavefronts;
-
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		for (uint64_t rest = contexts[i].parked; rest; rest &= rest - 1) {
-			const struct nvw_site *const site = contexts[i].requests[__builtin_ctzll(rest)].site;
-			unsigned k = 0;
-
-			while (k < count && (places[k].site != site || places[k].group != group->id)) {
-				k++;
-			}
-			if (k == count && count < REPORT_PLACES) {
-				places[count++] = (struct place){.site = site, .group = group->id};
-			}
-			if (k < count) {
-				places[k].work_items++;
-			}
-		}
-	}
-	return count;
-}
-
-static int report_deadlock(struct nvw_machine *m)
-{
-	struct place places[REPORT_PLACES];
-	unsigned count = 0;
-	uint64_t live = 0, returned = 0;
-	char text[1024];
-	int n = 0;
-
-	for (const struct emu_group *g = m->exec.live_groups; g; g = g->next_all) {
-		live++;
-		returned += g->returned;
-		count = collect(m, g, places, count);
-	}
-	for (unsigned i = 0; i < count && n >= 0 && (size_t)n < sizeof text; i++) {
-		n += snprintf(text + n, sizeof text - (size_t)n,
-			"%s\n  %llu work-items of work-group %llu wait at %s:%u (%s)", i ? "," : "",
-			(unsigned long long)places[i].work_items, (unsigned long long)places[i].group,
-			places[i].site->file, places[i].site->line, places[i].site->function);
-	}
-	return m->error = nvw_fail(NVW_E_DEADLOCK,
-		       "kernel %s is deadlocked in %llu of its %llu work-groups; %llu of their work-items have returned:%s%s",
-		       m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups,
-		       (unsigned long long)returned, text,
-		       count == REPORT_PLACES ? "\n  and perhaps more" : "");
-}
-
 /* ---- Launch -------------------------------------------------------------------------------- */
 
 /* Cuts the CUs into slots for this kernel's work-groups; slots of different CUs alternate. */
@@ -126,7 +64,7 @@ static int run_kernel(struct nvw_machine *m)
 		return m->error;
 	}
 	if (x->groups_done < x->groups) {
-		return report_deadlock(m);
+		return emu_deadlock(m);
 	}
 	m->now = on_every_cu(m, m->protocol->kernel_end);
 	if (m->persist->info.drains) {
@@ -140,6 +78,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 {
 	emu_groups_forget(m);
 	coh_queue_forget(m);
+	coh_waits_forget(m);
 	emu_events_forget(m);
 }
 

@@ -123,6 +123,7 @@ void emu_destroy(struct nvw_machine *m)
 		return;
 	}
 	emu_forget_kernel(m);
+	emu_forget_waits(m);
 	persist_finish(m);
 	emu_wavefronts_finish(m);
 	emu_events_finish(m);

@@ -120,6 +120,7 @@ struct emu_l2 {
 /* ---- Network and memory ---------------------------------------------------------------------------- */
 
 struct coh_request;
+struct coh_wait;
 struct coh_event;
 struct persist_model;
 
@@ -293,6 +294,12 @@ struct emu_exec {
 	struct nvw_random schedule; /* seeded choices */
 };
 
+/* waiting.c: rows by source place and cause. */
+struct emu_waited_table {
+	struct emu_waited *rows;
+	unsigned count, capacity;
+};
+
 /* ---- The machine ------------------------------------------------------------------------------------ */
 
 struct nvw_machine {
@@ -320,8 +327,10 @@ struct nvw_machine {
 	const struct persist_model *persist; /* persist/ */
 	void *persist_data;                  /* of the model */
 	bool recalling;                      /* an L1 empties itself for a recall */
-	struct coh_queue *queues;            /* protocol/queue.c: of lines that several CUs wait for */
-	emu_time head_start; /* of the request that is carried out: how long ago it was sent */
+	struct coh_wait *waits; /* protocol/wait.c: requests that are put off, the youngest first */
+	struct emu_waited_table waited;
+	struct coh_queue *queues; /* protocol/queue.c: of lines that several CUs wait for */
+	emu_time head_start;      /* of the request that is carried out: how long ago it was sent */
 	struct emu_power_cut cut;
 	struct {
 		void (*told)(void *context, const char *message); /* NULL: nobody asked */
@@ -566,6 +575,18 @@ void emu_faults_tell(struct nvw_machine *m);
 
 /* What waits at the end of a kernel that did not end. The queues themselves belong to events. */
 void coh_queue_forget(struct nvw_machine *m);
+
+/* ---- waiting.c -------------------------------------------------------------------------------------------- */
+
+/* A request of the source place has waited for so long. */
+void emu_count_wait(
+	struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited);
+void emu_forget_waits(struct nvw_machine *m);
+
+/* ---- deadlock.c -------------------------------------------------------------------------------------------- */
+
+/* No event is left, but work-items are: NVW_E_DEADLOCK, with who waits where, and for whom. */
+int emu_deadlock(struct nvw_machine *m);
 
 /* ---- served.c --------------------------------------------------------------------------------------------- */
 

@@ -255,7 +255,7 @@ emu_time coh_mark_sfifos(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct coh_wait *w;
 
-	if (r->again || !(w = coh_put_off(r, COH_WAIT_marker, t))) {
+	if (r->again || !(w = coh_put_off(r, EMU_CAUSE_marker, t))) {
 		return t;
 	}
 	t = coh_flush_whole_l1(m, r->cu, flush_cause(r), t);

@@ -372,19 +372,13 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 
 /* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
 
-/* Why requests are put off: statistics wait.NAME and wait.NAME_time. */
-#define COH_CAUSES(X) X(owner) X(marker)
-
-#define X(name) COH_WAIT_##name,
-enum coh_cause { COH_CAUSES(X) COH_CAUSE_COUNT };
-#undef X
-
 /* A request that has been put off. */
 struct coh_wait {
 	struct coh_wait *next; /* for its owner */
 	struct coh_request request;
-	enum coh_cause cause;
+	enum emu_cause cause;
 	emu_time since;
+	struct coh_wait *older, **link; /* in the machine's list */
 };
 
 /*
@@ -393,11 +387,15 @@ struct coh_wait {
  * coh_try_again(); it is one malloced block, so that an event can own it (emu_schedule). NULL if there is no memory, or no
  * instruction to put off (kernel begin and end): m->error is set, and the action returns t.
  */
-struct coh_wait *coh_put_off(const struct coh_request *request, enum coh_cause cause, emu_time t);
+struct coh_wait *coh_put_off(const struct coh_request *request, enum emu_cause cause, emu_time t);
 /* Asks again at t. An action that knows when to ask again calls it at once. */
 void coh_wake(struct nvw_machine *m, struct coh_wait *wait, emu_time t);
 /* Asks again now, and frees the wait. */
 void coh_try_again(struct nvw_machine *m, struct coh_wait *wait);
+/* Frees the wait: nobody asks again. */
+void coh_wait_forget(struct coh_wait *wait);
+/* The same for all of the machine, but those that events own. */
+void coh_waits_forget(struct nvw_machine *m);
 
 /* ---- Services of queue.c ---------------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static void empty(struct coh_queue *q)
 		struct coh_wait *const first = q->first;
 
 		q->first = first->next;
-		free(first);
+		coh_wait_forget(first);
 	}
 }
 
@@ -123,10 +123,13 @@ bool coh_queue_up(const struct coh_request *r, emu_time t)
 	if (m->scheduler.choose || (!q && until <= t)) {
 		return false;
 	}
-	last = coh_put_off(r, COH_WAIT_owner, t);
+	last = coh_put_off(r, EMU_CAUSE_owner, t);
 	q = q || !last ? q : open_queue(m, r->line, until);
-	if (!last || !q) {
-		free(last);
+	if (!last) {
+		return false;
+	}
+	if (!q) {
+		coh_wait_forget(last);
 		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a request that waits");
 		return false;
 	}

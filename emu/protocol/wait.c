@@ -4,27 +4,32 @@
  *
  * Transactions are carried out whole, up to such an action. Other instructions go on meanwhile; the wavefront waits until all
  * requests of its instruction are done (emu_access_served).
+ *
+ * The machine has a list of all requests that wait: what nobody wakes is named when the kernel is deadlocked.
  */
 #include <stdlib.h>
 
 #include "protocol.h"
 
-static void count(struct nvw_machine *m, enum coh_cause cause, emu_time waited)
+static void enlist(struct nvw_machine *m, struct coh_wait *w)
 {
-	struct emu_stats *const s = &m->stats;
-	const struct {
-		uint64_t *times, *ps;
-	} counters[] = {
-#define X(name) {&s->waits_##name, &s->wait_##name##_ps},
-		COH_CAUSES(X)
-#undef X
-	};
-
-	++*counters[cause].times;
-	*counters[cause].ps += waited;
+	w->older = m->waits;
+	w->link = &m->waits;
+	if (w->older) {
+		w->older->link = &w->older;
+	}
+	m->waits = w;
 }
 
-struct coh_wait *coh_put_off(const struct coh_request *r, enum coh_cause cause, emu_time t)
+static void strike(struct coh_wait *w)
+{
+	*w->link = w->older;
+	if (w->older) {
+		w->older->link = w->link;
+	}
+}
+
+struct coh_wait *coh_put_off(const struct coh_request *r, enum emu_cause cause, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct coh_wait *w;
@@ -41,8 +46,15 @@ struct coh_wait *coh_put_off(const struct coh_request *r, enum coh_cause cause, 
 		return NULL;
 	}
 	*w = (struct coh_wait){.request = *r, .cause = cause, .since = t};
+	enlist(m, w);
 	r->wf->queued++;
 	return w;
+}
+
+void coh_wait_forget(struct coh_wait *w)
+{
+	strike(w);
+	free(w);
 }
 
 void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
@@ -51,8 +63,8 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
 	const emu_time waited = m->now > w->since ? m->now - w->since : 0;
 	emu_time done;
 
-	count(m, w->cause, waited);
-	free(w);
+	emu_count_wait(m, r.wf->requests[__builtin_ctzll(r.lanes)].site, w->cause, waited);
+	coh_wait_forget(w);
 	r.again = true;
 	done = r.resume(&r, waited, m->now);
 	if (done == COH_NOT_YET) {
@@ -70,4 +82,28 @@ static void wake(struct nvw_machine *m, void *what)
 void coh_wake(struct nvw_machine *m, struct coh_wait *w, emu_time t)
 {
 	emu_schedule(m, t, wake, w);
+}
+
+/* ---- A kernel that does not end ------------------------------------------------------------ */
+
+static bool is_of_an_event(const struct nvw_machine *m, const struct coh_wait *w)
+{
+	for (uint32_t i = 0; i < m->exec.event_count; i++) {
+		if (m->exec.events[i].what == w) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void coh_waits_forget(struct nvw_machine *m)
+{
+	while (m->waits) {
+		struct coh_wait *const w = m->waits;
+
+		strike(w);
+		if (!is_of_an_event(m, w)) {
+			free(w);
+		}
+	}
 }

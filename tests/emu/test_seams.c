@@ -14,6 +14,13 @@ struct words {
 	uint64_t *a;
 };
 
+static void store_on_cu_0(const void *args)
+{
+	if (nvw_group_id() == 0) {
+		nvw_store(((const struct words *)args)->a, 9);
+	}
+}
+
 static void begin(struct rig *rig, const char *protocol, struct words *w)
 {
 	char setting[32];
@@ -176,6 +183,61 @@ static void requests_that_wait_for_another_l1_say_so(void **state)
 	rig_end(&rig);
 }
 
+static void waiting_is_counted_by_place_and_cause(void **state)
+{
+	struct words w;
+	struct rig rig;
+	const struct emu_waited *rows;
+	const struct emu_stats *stats;
+	unsigned count;
+
+	begin(&rig, "skeleton", &w);
+	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
+	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
+	rows = emu_waited(rig.machine, &count);
+	stats = emu_statistics(rig.machine);
+	assert_int_equal(count, 1);
+	assert_int_equal(rows[0].cause, EMU_CAUSE_marker);
+	assert_string_equal(emu_cause_name(rows[0].cause), "marker");
+	assert_string_equal(rows[0].site->function, "release_often");
+	assert_int_equal(rows[0].times, stats->waits_marker);
+	assert_int_equal(rows[0].ps, stats->wait_marker_ps);
+	nvw_begin_measurement(rig.machine);
+	emu_waited(rig.machine, &count);
+	assert_int_equal(count, 0);
+	rig_end(&rig);
+}
+
+/* An action that forgets to say who wakes its request. */
+static emu_time put_off_for_ever(const struct coh_request *r, emu_time t)
+{
+	return coh_put_off(r, EMU_CAUSE_marker, t) ? COH_NOT_YET : t;
+}
+
+static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
+{
+	static const struct coh_row row = {.steps = {put_off_for_ever}};
+	struct words w;
+	struct rig rig;
+	char line[64];
+	unsigned offset;
+	emu_line_id id = 0;
+
+	begin(&rig, "skeleton", &w);
+	(void)emu_locate(rig.machine, (uint64_t)(uintptr_t)w.a, 8, &id, &offset);
+	for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
+		rig.machine->rows[COH_STORE][COH_RELAXED][scope][COH_PLACE_L2] = &row;
+	}
+	assert_int_equal(nvw_launch(rig.machine, "store", store_on_cu_0, &w, 2, 1), NVW_E_DEADLOCK);
+	snprintf(line, sizeof line, "of line %#x (dram offset %#llx) was put off at", id,
+		(unsigned long long)emu_line_off(rig.machine, id));
+	assert_non_null(strstr(nvw_error_message(), line));
+	assert_non_null(strstr(nvw_error_message(), "1 work-items of work-group 0, the first is 0, wait at"));
+	assert_non_null(strstr(nvw_error_message(), "an action without a name"));
+	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
+	rig_end(&rig);
+}
+
 /* A kernel's beginning is no instruction that could wait. */
 static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **state)
 {
@@ -273,13 +335,6 @@ static void a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_
 static void load_once(const void *args)
 {
 	(void)nvw_load(((const struct words *)args)->a);
-}
-
-static void store_on_cu_0(const void *args)
-{
-	if (nvw_group_id() == 0) {
-		nvw_store(((const struct words *)args)->a, 9);
-	}
 }
 
 static void load_then_store_on_cu_0(const void *args)
@@ -403,6 +458,8 @@ int main(void)
 		cmocka_unit_test(a_release_waits_until_its_marker_has_gone_through_the_s_fifos),
 		cmocka_unit_test(an_instruction_that_was_put_off_is_carried_out_once),
 		cmocka_unit_test(requests_that_wait_for_another_l1_say_so),
+		cmocka_unit_test(waiting_is_counted_by_place_and_cause),
+		cmocka_unit_test(what_nobody_wakes_is_named_with_line_action_and_waker),
 		cmocka_unit_test(an_action_that_waits_where_no_instruction_is_ends_the_run),
 		cmocka_unit_test(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner),
 		cmocka_unit_test(a_store_leaves_no_copy_elsewhere),

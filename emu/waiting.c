@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where wavefronts waited, and why: counted by cause in the statistics, and by cause and source place. */
+#include <stdlib.h>
+
+#include "machine.h"
+
+static void count_cause(struct emu_stats *s, enum emu_cause cause, emu_time waited)
+{
+	const struct {
+		uint64_t *times, *ps;
+	} counters[] = {
+#define X(name, waker) {&s->waits_##name, &s->wait_##name##_ps},
+		EMU_CAUSES(X)
+#undef X
+	};
+
+	++*counters[cause].times;
+	*counters[cause].ps += waited;
+}
+
+static struct emu_waited *find(
+	const struct emu_waited_table *t, const struct nvw_site *site, enum emu_cause cause)
+{
+	for (unsigned i = 0; i < t->count; i++) {
+		if (t->rows[i].site == site && t->rows[i].cause == cause) {
+			return &t->rows[i];
+		}
+	}
+	return NULL;
+}
+
+static struct emu_waited *add(struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause)
+{
+	struct emu_waited_table *const t = &m->waited;
+
+	if (t->count == t->capacity) {
+		const unsigned capacity = t->capacity ? 2 * t->capacity : 16;
+		struct emu_waited *const grown = realloc(t->rows, capacity * sizeof *grown);
+
+		if (!grown) {
+			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u places of waiting", capacity);
+			return NULL;
+		}
+		t->rows = grown;
+		t->capacity = capacity;
+	}
+	t->rows[t->count] = (struct emu_waited){.site = site, .cause = cause};
+	return &t->rows[t->count++];
+}
+
+void emu_count_wait(struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited)
+{
+	struct emu_waited *row = find(&m->waited, site, cause);
+
+	count_cause(&m->stats, cause, waited);
+	row = row ? row : add(m, site, cause);
+	if (row) {
+		row->times++;
+		row->ps += waited;
+	}
+}
+
+void emu_forget_waits(struct nvw_machine *m)
+{
+	free(m->waited.rows);
+	m->waited = (struct emu_waited_table){0};
+}
+
+static const struct {
+	const char *name, *waker;
+} causes[] = {
+#define X(name, waker) {#name, waker},
+	EMU_CAUSES(X)
+#undef X
+};
+
+const char *emu_cause_name(enum emu_cause cause)
+{
+	return causes[cause].name;
+}
+
+const char *emu_cause_waker(enum emu_cause cause)
+{
+	return causes[cause].waker;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct emu_waited *const x = a, *const y = b;
+
+	return x->ps != y->ps ? (x->ps < y->ps) - (x->ps > y->ps) :
+				(x->times < y->times) - (x->times > y->times);
+}
+
+const struct emu_waited *emu_waited(struct nvw_machine *m, unsigned *ret_count)
+{
+	if (m->waited.count) {
+		qsort(m->waited.rows, m->waited.count, sizeof *m->waited.rows, longest_first);
+	}
+	*ret_count = m->waited.count;
+	return m->waited.rows;
+}
