@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a check is given and what it leaves behind: the acknowledgements of a run and the violations found
- * in a pool (nvw/workload.h has the workload's side of both).
+ * The input and output of a check: the acknowledgements of a run, and the violations found in a pool
+ * (nvw/workload.h has the workload's side of both).
  */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
@@ -9,8 +9,8 @@
 #include <nvw/workload.h>
 
 /*
- * Acknowledged operations: one bit an operation, grown as numbers come. Adding is O(1) an operation, so a
- * pass over a log carries them along. Zero-initialise.
+ * Acknowledged operations: one bit per operation, in a bitmap that grows with the numbers. Adding is O(1) per
+ * operation, so a pass over a log can keep the set up to date. Initialise to zero.
  */
 struct nvw_acks {
 	uint64_t *bits;
@@ -19,23 +19,24 @@ struct nvw_acks {
 	uint64_t hash;  /* of the set */
 };
 
-enum { NVW__ACKS_MAX = 1 << 30 }; /* operation numbers are below it */
+enum { NVW__ACKS_MAX = 1 << 30 }; /* operation numbers are below this */
 
-/* Operations first to first + count - 1 have been acknowledged; twice is fine. NVW_E_KERNEL for a number
- * that no run of this size has, NVW_E_MEMORY; then nothing was added. */
+/* Operations first to first + count - 1 have been acknowledged; repetition is allowed. NVW_E_KERNEL for a
+ * number beyond NVW__ACKS_MAX, NVW_E_MEMORY; on an error nothing was added. */
 NVW_CHECKED int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count);
-/* Operations that were added are not acknowledged any more; and are again. */
+/* Removes operations that were added; and adds them again. */
 void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count);
 void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count);
-/* No operation is acknowledged any more; keeps the memory. */
+/* Removes all operations; keeps the memory. */
 void nvw__acks_clear(struct nvw_acks *acks);
 void nvw__acks_free(struct nvw_acks *acks);
 
-/* Violations of one check. The first NVW__FINDINGS_MAX are kept, all are counted. Zero-initialise. */
+/* Violations found by one check. The first NVW__FINDINGS_MAX are kept, all are counted. Initialise to
+ * zero. */
 enum { NVW__FINDINGS_MAX = 16, NVW__FINDING_TEXT = 240 };
 
 struct nvw__finding {
-	nvw_off off; /* 0: no place */
+	nvw_off off; /* 0: none */
 	char text[NVW__FINDING_TEXT];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Violations that a check reports. See check.h. */
+/* The violations reported by a check. See check.h. */
 #include <stdio.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list behind struct nvw_description (nvw/recovery.h): who makes one prints it. Not thread-safe. */
+/* The list behind struct nvw_description (nvw/recovery.h); its creator prints it. Not thread-safe. */
 #ifndef NVW_CORE_DESCRIBE_H
 #define NVW_CORE_DESCRIBE_H
 

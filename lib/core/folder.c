@@ -24,7 +24,8 @@ static struct {
 	volatile bool taken;
 } mine[FOLDERS_MAX];
 
-/* ---- Removing, with system calls alone ---------------------------------------------------------------------- */
+/* ---- Removal, with system calls only
+ * ------------------------------------------------------------------------ */
 
 struct entry {
 	uint64_t inode;
@@ -53,7 +54,7 @@ static void empty(int fd, unsigned depth)
 	}
 }
 
-/* Somebody who is about to die may still make files in it: so more than once. */
+/* A dying process may still create files in it, so removal is repeated. */
 static void remove_at(int parent, const char *name, unsigned depth)
 {
 	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) {
@@ -82,9 +83,10 @@ void nvw__folders_remove_all(void)
 	}
 }
 
-/* ---- Whose they are ------------------------------------------------------------------------------------------- */
+/* ---- Ownership
+ * ---------------------------------------------------------------------------------------------- */
 
-/* The time at which a process began, in ticks since the machine did; 0 if there is no such process. */
+/* The time at which a process began, in clock ticks since boot; 0 if there is no such process. */
 static unsigned long long start_of(pid_t pid)
 {
 	unsigned long long start = 0;
@@ -99,7 +101,8 @@ static unsigned long long start_of(pid_t pid)
 	text[fread(text, 1, sizeof text - 1, f)] = '\0';
 	fclose(f);
 
-	/* The name may contain anything; the fields after it begin with the third, the start is the 22nd. */
+	/* The name may contain any character; the fields after it begin with the third, and the start time is
+	 * the 22nd. */
 	char *at = strrchr(text, ')');
 
 	for (unsigned i = 2; at != NULL && i < 22; i++) {
@@ -116,7 +119,7 @@ static int open_lock(const char *folder, int flags)
 	return open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 }
 
-/* Our user's, with a name of ours, of a process that is no more. */
+/* A folder of this user and program whose process no longer exists. */
 static bool is_of_the_dead(const char *path, const char *name)
 {
 	unsigned long long start;
@@ -128,7 +131,7 @@ static bool is_of_the_dead(const char *path, const char *name)
 	       s.st_uid == geteuid();
 }
 
-/* A process that is not seen from here, in another container, holds its lock. */
+/* A process that is invisible from here (in another container) still holds its lock. */
 static bool take_lock(const char *path, int *ret_lock)
 {
 	struct stat s;
@@ -162,7 +165,7 @@ static void sweep(const char *where)
 	}
 }
 
-/* Once a process for each place. */
+/* Once per process and place. */
 static void sweep_once(const char *where)
 {
 	static char swept[2][NVW__FOLDER_PATH];
@@ -177,14 +180,16 @@ static void sweep_once(const char *where)
 	}
 }
 
-/* ---- Making ----------------------------------------------------------------------------------------------------- */
+/* ---- Creation
+ * ----------------------------------------------------------------------------------------------- */
 
 static void nothing(int number)
 {
 	(void)number;
 }
 
-/* Whoever has a folder to remove does not die of a pipe's end or a limit to a file's size; programs that it executes do. */
+/* A process with folders to remove must not die of a closed pipe or a file size limit; programs that it
+ * executes may. */
 static void outlive_errors(void)
 {
 	static const int numbers[] = {SIGPIPE, SIGXFSZ};
@@ -232,7 +237,7 @@ static bool remember(const char *path)
 	return false;
 }
 
-/* True if it was this process's. */
+/* True if the folder was this process's. */
 static bool forget(const char *path)
 {
 	for (unsigned i = 0; i < FOLDERS_MAX; i++) {

@@ -36,7 +36,7 @@ static int check_kind(const char *path, mode_t mode, bool pipes_too)
 			       pipes_too ? "file" : "regular file", kind_name(mode));
 }
 
-/* Looked at before it is opened: to open a device may already do something. */
+/* Examined before it is opened, because opening a device may have an effect. */
 static int open_checked(const char *path, int flags, bool pipes_too, int *ret_fd, struct stat *s)
 {
 	int fd, error = stat(path, s) ? cannot(path, errno) : check_kind(path, s->st_mode, pipes_too);
@@ -64,7 +64,8 @@ int nvw_input_open(const char *path, int access, int *ret_fd)
 	return open_checked(path, access, false, ret_fd, &s);
 }
 
-/* A pipe's writer may be there and have written nothing yet. tee() tells it from none, and takes nothing. */
+/* A pipe may have a writer that has not written yet. tee() distinguishes this from no writer, and consumes
+ * nothing. */
 static bool has_writer(int fd, int spare)
 {
 	return tee(fd, spare, 1, SPLICE_F_NONBLOCK) > 0 || errno == EAGAIN;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Invariants of this program, in two levels. A condition that does not hold is a mistake in nvwave, never
- * bad input: the process says where and ends by SIGABRT.
+ * Invariants of this program, in two levels. A violated condition is a bug in nvwave, never bad input: the
+ * process prints the place and ends by SIGABRT.
  *
- *	NVW_INVARIANT(condition)       checked in every build; it costs a few instructions, and is not for the engine's hot path
+ *	NVW_INVARIANT(condition)       checked in every build; costs a few instructions; not for the engine's hot
+ *         path
  *	NVW_DEEP_INVARIANT(condition)  checked with buildtype=debug; it may walk a whole structure
  *
  * Neither condition may have side effects.

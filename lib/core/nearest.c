@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* "Did you mean": Levenshtein distance, the plain way; words here are short. Case does not matter. */
+/* "Did you mean": Levenshtein distance, computed in the plain way because the words are short. Case is
+ * ignored. */
 #include "units.h"
 
 #include <ctype.h>
@@ -46,10 +47,11 @@ static size_t distance(const char *a, const char *b)
 const char *nvw_nearest(const char *word, const char *const *names)
 {
 	const char *best = NULL;
-	size_t best_distance = (strlen(word) + 2) / 3; /* more wrong letters than a third are another word */
+	size_t best_distance = (strlen(word) + 2) / 3; /* a word with more than a third of its letters
+	                                                * wrong does not match */
 
 	for (; *names; names++) {
-		/* A beginning is as good as one wrong letter. */
+		/* A correct prefix counts as one wrong letter. */
 		const bool begins = strlen(word) > 1 && !strncasecmp(word, *names, strlen(word));
 		const size_t far = distance(word, *names), d = begins ? least(far, 1) : far;
 

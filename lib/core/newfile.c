@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that are whole or not there. See newfile.h. */
+/* Files that are complete or absent. See newfile.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static int give_name(const struct nvw_new_file *f)
 	if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, how) == 0) {
 		return 0;
 	}
-	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* a file system without it */
+	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* unsupported here */
 		return 0;
 	}
 	return errno == EEXIST ? nvw_fail(-EEXIST, "%s already exists", f->path) : cannot(f->path);
@@ -89,7 +89,7 @@ int nvw_new_file_end(struct nvw_new_file *f, int error)
 	}
 	if (f->temporary != NULL) {
 		error = error ? error : give_name(f);
-		unlink(f->temporary); /* of no effect after a renaming */
+		unlink(f->temporary); /* no effect after a rename */
 	}
 	release(f);
 	return error;

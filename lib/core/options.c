@@ -177,7 +177,7 @@ bool nvw__options_given(
 	return false;
 }
 
-/* Asking for an option that is not in the table, or for another type, is a mistake in the workload. */
+/* Asking for an option that is not in the table, or for another type, is a bug in the workload. */
 static const struct value *value_of(const struct nvw_options *options, const char *name, unsigned types)
 {
 	for (unsigned i = 0; i < options->count; i++) {

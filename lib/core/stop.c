@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Being told to stop. See stop.h. */
+/* Stopping on a signal. See stop.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ enum { CAUGHT = sizeof caught / sizeof *caught };
 volatile int nvw__stop_signal;
 
 static volatile int signals;
-static volatile pid_t owner; /* the process that is to stop */
+static volatile pid_t owner; /* the process that stops */
 static struct timespec since;
 
 /* ---- The end, which is safe in a handler ------------------------------------------------------------------- */
@@ -41,11 +41,11 @@ static const char *name_of(int signal)
 static void say(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
-		return; /* nobody is there to be told */
+		return; /* standard error is closed */
 	}
 }
 
-/* What they have started dies with them. */
+/* Their own children die with them. */
 static void kill_children(void)
 {
 	const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);

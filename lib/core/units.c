@@ -222,7 +222,7 @@ const char *nvw_format_bytes(uint64_t bytes, char buffer[NVW_UNIT_TEXT])
 
 const char *nvw_format_time(uint64_t ps, char buffer[NVW_UNIT_TEXT])
 {
-	/* Nanoseconds are what people compare: no coarser unit. */
+	/* Times are compared in nanoseconds: no coarser unit. */
 	return format(ps, time_units + 3, 2, buffer);
 }
 

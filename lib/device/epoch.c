@@ -11,8 +11,8 @@ static uint64_t *est_word(const struct nvw_pmem *pmem, uint32_t stream)
 
 struct nvw_epoch nvw_epoch_begin(const struct nvw_pmem *pmem, uint32_t stream)
 {
-	/* From the L2, where the persist barrier after the last completion has brought the word: this CU's L1
-	 * may hold an older one. */
+	/* Loaded from the L2, where the persist barrier after the last completion has written the word: this
+	 * CU's L1 may hold an older copy. */
 	const uint64_t word = nvw_atomic_load(est_word(pmem, stream), NVW_RELAXED, NVW_SCOPE_AGENT);
 
 	return (struct nvw_epoch){.pmem = pmem, .stream = stream, .number = nvw__est_epoch(word) + 1};

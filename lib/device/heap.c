@@ -21,7 +21,7 @@ static void store_block_word(const struct nvw_pmem *pmem, nvw_off block, unsigne
 	nvw_off word;
 
 	if (!nvw__block_locate(&pmem->geometry, block, class, &chunk, &index)) {
-		/* Not a block of this size: the run ends here, as at any other wild store. */
+		/* Not a block of this size: end the run as any other wild store does. */
 		nvw_store((uint64_t *)NULL, block);
 		return;
 	}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of the heap, between kernels: which blocks kernels may take next, and large extents.
+ * The host's side of the heap, between kernels: selecting the blocks that kernels may take next, and large
+ * extents.
  *
- * Everything is read as the program sees it (nvw_read), after nvw_persist() has made the two the same: so a
- * block whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a DRAM-only machine,
- * where nothing becomes durable, works in the same way. By then whoever replaced a freed block has been acknowledged, so
- * that readers on the host cannot find it any more; those that found it before are waited for.
+ * The heap is read in its visible state (nvw_read), after nvw_persist() has made the visible and the durable
+ * state equal. So a block whose free is not durable yet is never handed out (nvw/heap.h, guarantee 4), and a
+ * DRAM-only machine, where nothing becomes durable, works in the same way. By then the operation that
+ * replaced a freed block has been acknowledged, so readers on the host can no longer find the block; readers
+ * that found it before are waited for.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +37,7 @@ static int damaged_word(const struct nvw_machine *machine, nvw_off off, const ch
 	return nvw_fail(NVW_E_DAMAGED, "offset 0x%" PRIx64 ": %s is damaged", off, what);
 }
 
-/* Makes a range of the pool zero; what is zero already (all of a fresh pool) is not written again. */
+/* Zeroes a range of the pool; words that are already zero (all of a fresh pool) are not written. */
 static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t bytes)
 {
 	static const char zeros[4096];
@@ -67,7 +69,7 @@ int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
 	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine);
 	pmem.geometry = *nvw_pool_geometry(pool);
 	pmem.log_used = nvw_alloc(machine, pmem.geometry.streams * sizeof *pmem.log_used);
-	/* A line each: they are counted up by everybody. */
+	/* One line each, because all work-items increment them. */
 	next = nvw_alloc(machine, NVW_HEAP_CLASSES * NVW__LINE_BYTES);
 	if (!pmem.log_used || !next) {
 		return NVW_E_MEMORY;
@@ -81,7 +83,7 @@ int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* What is read once for a whole pass over the heap. */
+/* State of one pass over the heap; read only once. */
 struct pass {
 	struct nvw_machine *machine;
 	const struct nvw_pmem *pmem;
@@ -132,7 +134,7 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 	return r;
 }
 
-/* The chunk after this one in the table: extents are stepped over. */
+/* The next chunk in the table; extents are skipped as a whole. */
 static uint64_t after(uint64_t chunk, uint64_t payload)
 {
 	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT && nvw__chunk_value(payload) ?
@@ -151,7 +153,7 @@ static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 
 static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 {
-	/* The table first: whoever finds the chunk finds its blocks free. */
+	/* The block words first: when the chunk is found, its blocks must be free. */
 	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
 		nvw__class_table_bytes(class));
 
@@ -160,7 +162,7 @@ static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 			       nvw__chunk_payload(NVW__CHUNK_CLASS, class));
 }
 
-/* Free blocks of the class's chunks, then of fresh chunks. */
+/* Collects free blocks of the class's chunks, then of fresh chunks. */
 static int collect_all(struct pass *p, unsigned class)
 {
 	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
@@ -215,7 +217,7 @@ static void pass_end(struct pass *p)
 	free(p->found);
 }
 
-/* Hands what was found to kernels; an earlier list is used again if it is long enough. */
+/* Hands the free blocks to kernels; an earlier list is reused if it is long enough. */
 static int publish(struct pass *p, struct nvw_heap_class *heap)
 {
 	static const uint64_t first = 0;
@@ -261,7 +263,7 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 
 /* ---- Extents ------------------------------------------------------------------------------- */
 
-/* The first run of so many free chunks; chunk_count if there is none. */
+/* The first run of length free chunks; chunk_count if there is none. */
 static int find_run(const struct pass *p, uint64_t length, uint64_t *ret_chunk)
 {
 	const uint64_t count = p->pmem->geometry.chunk_count;

@@ -5,9 +5,9 @@
  *	header | block | block | ... | trailer
  *
  * Guarantees
- *   (1) Every byte of the file is covered by a checksum: a change of any of them is noticed.
- *   (2) A file without its trailer is noticed, so is anything that follows the trailer.
- *   (3) Blocks decode independently of each other, but for the strings of the sites.
+ *   (1) Every byte of the file is covered by a checksum: any change is detected.
+ *   (2) A missing trailer is detected, and so are bytes after it.
+ *   (3) Blocks decode independently of each other, except for the strings of the sites.
  *   (4) The same records give the same bytes.
  */
 #ifndef LOG_FORMAT_H
@@ -23,14 +23,15 @@ enum {
 	LOG_MAGIC_BYTES = 8,
 	LOG_HEADER_FIXED_BYTES = 8 + 4 + 4 + 8 + 8 + 4, /* magic, version, length, seed, pool, atomicity */
 	LOG_STRINGS = 6,
-	LOG_STRING_MAX = 4095, /* longer ones are cut */
+	LOG_STRING_MAX = 4095, /* longer strings are cut */
 	LOG_HEADER_MAX = LOG_HEADER_FIXED_BYTES + LOG_STRINGS * (2 + LOG_STRING_MAX) + 8,
 	LOG_BLOCK_HEADER_BYTES = 8 + 4 + 4 + 4 + 4 + 8, /* checksum, stored, raw, records, kind, time */
 	LOG_RAW_MAX = 1 << 18,                          /* uncompressed bytes of a block */
 	LOG_RECORD_MAX = 3 * 4200, /* bytes of the longest record: a site with two long strings */
 };
 
-/* \r\n and \0 find out a transfer that mangles binary files. */
+/* \\r\
+ *  and \\0 reveal a transfer that mangles binary files. */
 #define LOG_MAGIC "NVWLOG\r\n"
 
 enum log_block_kind {
@@ -38,22 +39,22 @@ enum log_block_kind {
 	LOG_BLOCK_TRAILER = 0x4c494154 /* "TAIL" */
 };
 
-/* Checksum seed of block number i: a block that strayed to another place is noticed. */
+/* Checksum seed of block number i, so that a block at the wrong position is detected. */
 static inline uint64_t log_block_seed(uint64_t i)
 {
 	return 0x6e7677616c6f6700u + i;
 }
 
 /*
- * A record starts with a tag byte: its kind in the low four bits, flags above. Every record but those
- * with LOG_SAME_TIME goes on with the time since the record before, as a varint.
+ * A record starts with a tag byte: its kind in the low four bits, flags above. The time since the previous
+ * record follows as a varint, unless LOG_SAME_TIME is set.
  */
 enum {
 	LOG_KIND_MASK = 0x0f,
 	LOG_SAME_TIME = 0x10,
 	/* ISSUE */
-	LOG_WHOLE_WORDS = 0x20, /* the mask is one bit a word, in one byte */
-	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last issue */
+	LOG_WHOLE_WORDS = 0x20, /* the mask has one bit per word, in one byte */
+	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last ISSUE */
 	/* FLUSH */
 	LOG_ORDERED = 0x20,
 	/* STORE: a second byte follows the tag */
@@ -62,11 +63,12 @@ enum {
 	LOG_SAME_EPOCHS = 0x80,
 	/* STORE, second byte: bytes - 1 in the low three bits */
 	LOG_STORE_BYTES = 0x07,
-	LOG_NEXT_ITEM = 0x08,   /* work-item one above the last store's */
-	LOG_SAME_STRIDE = 0x10, /* offset as far from the last store's as that from the one before */
+	LOG_NEXT_ITEM = 0x08,   /* work-item one above that of the last store */
+	LOG_SAME_STRIDE = 0x10, /* the offset's distance from the last store equals that store's distance
+	                         * from the one before */
 };
 
-/* What differences are taken against; all zero at the start of a block but for the time. */
+/* The values that differences refer to; except for the time, all zero at the start of a block. */
 struct log_context {
 	uint64_t time_ps;
 	uint64_t store_off, store_stride;
@@ -117,7 +119,7 @@ static inline uint64_t log_get64(const uint8_t *p)
 	return log_get32(p) | (uint64_t)log_get32(p + 4) << 32;
 }
 
-/* Spreads a word mask (bit i: word i) to a byte mask, and tells whether the reverse is possible. */
+/* Expands a word mask (bit i: word i) to a byte mask, and tells whether the reverse is possible. */
 static inline uint64_t log_words_to_bytes(uint8_t words)
 {
 	uint64_t mask = 0;

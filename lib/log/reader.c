@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The persist log's reader: one block at a time, checked before it is decoded. Everything that is read is
- * treated as hostile: a wrong length or reference is damage that is reported with its place, even when the
- * checksum fits.
+ * The persist log's reader: one block at a time, checked before it is decoded. All input is treated as
+ * hostile: a wrong length or reference is reported as damage with its offset, even if the checksum matches.
  *
- * The file is read by position (pread), so that a forked process may go on reading with its own copy.
+ * The file is read by position (pread), so that a forked process can continue to read with its own copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +31,10 @@ struct nvw_log_reader {
 
 	uint64_t block_off, next_off; /* in the file: of this block and of the one after it */
 	uint64_t blocks, records;
-	uint32_t block_records; /* left in this block */
+	uint32_t block_records; /* remaining in this block */
 	bool ended;             /* the trailer has been read */
 	struct log_context context;
-	const uint8_t *p, *end; /* what is left of raw */
+	const uint8_t *p, *end; /* unread part of raw */
 
 	struct site *sites; /* number i at i - 1 */
 	uint32_t site_count, site_capacity;
@@ -52,7 +51,7 @@ static int damaged(const struct nvw_log_reader *r, uint64_t off, const char *wha
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: %s", r->path, (unsigned long long)off, what);
 }
 
-/* Reads up to n bytes; *ret_got is less at the end of the file only. */
+/* Reads up to n bytes; *ret_got is less only at the end of the file. */
 static int read_at(const struct nvw_log_reader *r, uint64_t off, void *to, size_t n, size_t *ret_got)
 {
 	size_t got = 0;
@@ -97,7 +96,7 @@ static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8
 	return 0;
 }
 
-/* Order matters: a foreign file is not "damaged", and another version may have another checksum. */
+/* The order matters: a foreign file is not "damaged", and another version may use another checksum. */
 static int read_header(struct nvw_log_reader *r)
 {
 	uint8_t *h = r->stored;
@@ -185,7 +184,7 @@ static int inflate_block(struct nvw_log_reader *r, size_t stored, size_t raw)
 	return 0;
 }
 
-/* Makes the next block the current one, or notes the end. */
+/* Makes the next block current, or records the end. */
 static int read_block(struct nvw_log_reader *r)
 {
 	uint8_t *h = r->stored;
@@ -224,7 +223,8 @@ static int read_block(struct nvw_log_reader *r)
 	return inflate_block(r, stored, raw);
 }
 
-/* ---- Records: the parsers return false if the record does not fit the block or the pool --------------- */
+/* ---- Records: the parsers return false if the record does not fit in the block or the pool
+ * --------------- */
 
 static inline bool get_varint(struct nvw_log_reader *r, uint64_t *ret)
 {
@@ -345,7 +345,7 @@ static bool get_finish(struct nvw_log_reader *r, unsigned tag, struct nvw_log_re
 	return get_u32(r, &ret->finish.kernel);
 }
 
-/* What put_store() left out is as in the store before. */
+/* Fields omitted by put_store() are as in the preceding store. */
 static bool get_store_context(struct nvw_log_reader *r, unsigned tag, unsigned how)
 {
 	struct log_context *c = &r->context;

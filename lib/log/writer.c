@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The persist log's writer: records are packed into a buffer of one block; a full block is compressed,
- * sealed and written. Memory is two blocks, however long the log gets.
+ * The persist log's writer: records are packed into a buffer of one block; a full block is compressed, sealed
+ * and written. It needs the memory of two blocks, whatever the length of the log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "format.h"
 
-/* Negative levels trade size for speed: most of the time of a logged run must go to the run. */
+/* Negative levels trade size for speed: most of the time of a logged run must be spent on the run. */
 enum { COMPRESSION_LEVEL = -3 };
 
 struct nvw_log_writer {
@@ -61,7 +61,7 @@ static int write_all(struct nvw_log_writer *w, const uint8_t *from, size_t n)
 
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
-/* Completes the block header in front of n stored bytes and writes both. */
+/* Completes the block header before n stored bytes and writes both. */
 static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t n, size_t raw,
 	uint32_t records, uint64_t time_ps)
 {
@@ -141,7 +141,7 @@ static void put_string(struct nvw_log_writer *w, const char *s)
 	}
 }
 
-/* Tag, and the time unless it has stood still. */
+/* The tag, and the time if it has changed. */
 static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record *r, unsigned flags)
 {
 	const bool same = r->time_ps == w->context.time_ps;
@@ -177,7 +177,7 @@ static void put_finish(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	put_varint(w, r->finish.kernel);
 }
 
-/* The lanes of a wavefront store one after the other: most of what a record says is as in the last one. */
+/* The lanes of a wavefront store in sequence, so most fields of a record are as in the preceding one. */
 static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	struct log_context *c = &w->context;
@@ -474,7 +474,7 @@ int nvw_log_close(struct nvw_log_writer *w, uint64_t time_ps)
 		return 0;
 	}
 	const struct nvw_log_record end = {.kind = NVW_LOG_END, .time_ps = time_ps};
-	const int error = nvw_log_append(w, &end); /* is kept in the writer, too */
+	const int error = nvw_log_append(w, &end); /* the writer keeps the error too */
 	const int at_end = finish(w);
 
 	return error ? error : at_end;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A checker in a shared object, for nvwave crash --check-lib=FILE.so: judges the file that a crash left, many
- * thousand times a second, in a process that it may not harm (a checker that dies or hangs is a finding).
+ * A checker in a shared object, for nvwave crash --check-lib=FILE.so: judges the file left by a crash. It is
+ * called many thousand times per second in one process and must not harm that process (a checker that dies or
+ * hangs is a finding).
  *
  * The object exports
  *
@@ -17,17 +18,19 @@ struct nvw_check {
 	const void *image; /* the file's bytes; read-only: a store to them ends the process */
 	uint64_t bytes;
 	/*
-	 * Writes n bytes at an offset of the image, for a checker that recovers first. Seen through image at once,
-	 * taken back before the next state. 0, or negative outside the image.
+	 * Writes n bytes at an offset of the image, for a checker that recovers first. The write is visible
+	 * through image at once and undone before the next state. Returns 0, or a negative number if the
+	 * range is outside the image.
 	 */
 	int (*write)(void *context, uint64_t off, const void *from, size_t n);
 	void *context;
-	/* What is wrong, in the structure's own words; findings with equal texts, numbers aside, are one. */
+	/* The violation, in the structure's own words; findings whose texts differ only in numbers are
+	 * merged. */
 	char *message;
 	size_t message_bytes;
 };
 
-/* 0 if the image is consistent. Must depend on the image alone. */
+/* Returns 0 if the image is consistent. The result must depend only on the image. */
 int nvw_check(struct nvw_check *check);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Errors: every function that can fail returns 0 or a negative number, and leaves a sentence for the
- * user behind (nvw_error_message).
+ * Errors: every function that can fail returns 0 or a negative number, and sets a message for the user
+ * (nvw_error_message).
  *
- * Three different things stay different (see ARCHITECTURE.md, "Errors"):
- *   - a mistake in this program is an assertion;
- *   - bad input, a full disk, a damaged file is a negative return value from the list below;
- *   - what recovery finds on a medium is a verdict (nvw/recovery.h), not an error.
+ * Three things are kept apart (see ARCHITECTURE.md, "Errors"):
+ *   - a bug in this program fails an assertion;
+ *   - bad input, a full disk or a damaged file gives a negative return value from the list below;
+ *   - the state that recovery finds on a medium gives a verdict (nvw/recovery.h), not an error.
  *
- * The message names the file, the key or the offset, what was found there and what was expected. It is
- * kept per thread; functions that succeed leave it alone.
+ * The message names the file, the key or the offset, what was found there and what was expected. It is kept
+ * per thread; functions that succeed leave it alone.
  */
 #ifndef NVW_ERRORS_H
 #define NVW_ERRORS_H
 
 #include <stdarg.h>
 
-/* X(name, number, meaning): the numbers lie where no -errno reaches. */
+/* X(name, number, meaning). The numbers are outside the range of -errno. */
 #define NVW_ERRORS(X)                                                                        \
 	X(USAGE, -10001, "the command line or an option is not understood")                  \
 	X(CONFIG, -10002, "a machine file or a machine key is wrong")                        \
@@ -53,10 +53,11 @@ const char *nvw_error_message(void);
  */
 __attribute__((format(printf, 2, 3))) int nvw_fail(int error, const char *format, ...);
 
-/* As nvw_fail(NVW_E_SYSTEM, ...), with ": " and the text of errno appended. */
+/* Like nvw_fail(NVW_E_SYSTEM, ...), with ": " and the text of errno appended. */
 __attribute__((format(printf, 1, 2))) int nvw_fail_errno(const char *format, ...);
 
-/* Lets the compiler know that a failure is negative: what is not set after one is not used. */
+/* Tells the compiler that errors are negative, so that it does not warn of variables that are unset after a
+ * failure. */
 static inline int nvw__failure(int error)
 {
 	if (error >= 0) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host API: what the CPU side of a workload may do with an emulated machine.
+ * The host API: the CPU side of a workload controls an emulated machine through it.
  *
- * A machine has two contiguous ranges of device memory (gope18 3): DRAM, from which nvw_alloc() serves, and
- * NVRAM, which is the pool. Device addresses are pointers that nobody can dereference: nothing is mapped there for plain
- * code, which faults and is told its source line. nvw_read() and nvw_write() see what the program sees.
+ * A machine has two contiguous ranges of device memory (gope18 3): DRAM, from which nvw_alloc() allocates,
+ * and NVRAM, which is the pool. Device addresses are pointers that must not be dereferenced: no memory is
+ * accessible there, so plain code faults, and the error names its source line. nvw_read() and nvw_write()
+ * access the visible state.
  *
  * Visible and durable: nvw_read() returns the *visible* state; nvw/pool.h reads the *durable* one.
  *
- * Not thread-safe; one machine at a time exists in a process. Host threads that read beside it: nvw/readers.h.
+ * Not thread-safe; a process has one machine at a time. For host threads that read during a run see
+ * nvw/readers.h.
  */
 #ifndef NVW_HOST_H
 #define NVW_HOST_H
@@ -21,7 +23,7 @@ struct nvw_machine;
 typedef void (*nvw_kernel)(const void *args);
 
 /* Zeroed device memory in DRAM, 64-byte aligned; NULL if the machine's DRAM (dram.size) is used up. It is
- * freed with the machine; nvw_release() gives back everything allocated after mark was taken. */
+ * freed with the machine; nvw_release() frees everything allocated after mark was taken. */
 void *nvw_alloc(struct nvw_machine *machine, uint64_t bytes);
 uint64_t nvw_mark(const struct nvw_machine *machine);
 void nvw_release(struct nvw_machine *machine, uint64_t mark);
@@ -32,23 +34,23 @@ struct nvw_pool *nvw_machine_pool(struct nvw_machine *machine);
 /* Device address of the pool's offset 0. */
 const char *nvw_nvram_base(const struct nvw_machine *machine);
 
-/* Fills pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */
+/* Fills in pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */
 NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem);
 
 /*
- * Copies between host memory and device memory, n bytes, takes no simulated time. Reads see every store
- * that a completed kernel made. A write to NVRAM is durable when nvw_write() returns, word after word in
- * ascending order. Outside device memory: NVW_E_USAGE.
+ * Copies n bytes between host memory and device memory, in no simulated time. Reads see every store of
+ * completed kernels. A write to NVRAM is durable when nvw_write() returns; its words become durable in
+ * ascending order. NVW_E_USAGE if the range is outside device memory.
  */
 NVW_CHECKED int nvw_read(struct nvw_machine *machine, void *to, const void *device, uint64_t n);
 NVW_CHECKED int nvw_write(struct nvw_machine *machine, void *device, const void *from, uint64_t n);
 
 /*
- * Runs kernel once for each of work_items work-items in groups of group_size (the last group is filled
- * up: work_items is rounded up to a multiple, kernels test nvw_global_id()) and returns when all have
- * returned. The kernel begins with an acquire and ends with a release of agent scope on every CU.
- * name appears in reports and in the persist log. args must stay constant until it returns.
- * NVW_E_KERNEL, NVW_E_DEADLOCK, NVW_E_MODEL with a message; then the machine can only be destroyed.
+ * Runs kernel once per work-item, for work_items work-items in groups of group_size, and returns when all
+ * have returned. The last group is filled up: work_items is rounded up to a multiple of group_size, so
+ * kernels test nvw_global_id(). The kernel begins with an acquire and ends with a release of agent scope on
+ * every CU. name appears in reports and in the persist log. args must stay constant until nvw_launch()
+ * returns. On NVW_E_KERNEL, NVW_E_DEADLOCK or NVW_E_MODEL (with a message) the machine can only be destroyed.
  */
 NVW_CHECKED int nvw_launch(struct nvw_machine *machine, const char *name, nvw_kernel kernel, const void *args,
 	uint64_t work_items, unsigned group_size);
@@ -59,16 +61,16 @@ NVW_CHECKED int nvw_persist(struct nvw_machine *machine);
 /* Tells the crash tester that operations first to first + count - 1 are durable. */
 NVW_CHECKED int nvw_acknowledge(struct nvw_machine *machine, uint64_t first, uint64_t count);
 
-/* Makes the machine a DRAM-only system: there is DRAM behind the pool's range too, persist barriers return at
- * once, nothing becomes durable (the baseline of gope18 7.1). Before the first launch only. */
+/* Makes the machine a DRAM-only system: the pool's range is DRAM too, persist barriers return at once, and
+ * nothing becomes durable (the baseline of gope18 7.1). Call it only before the first launch. */
 void nvw_machine_set_volatile(struct nvw_machine *machine);
 
 bool nvw_machine_is_volatile(const struct nvw_machine *machine);
 
-/* Simulated time since the machine was created, and what it offers. */
+/* Simulated time since the machine was created; the machine's resources. */
 uint64_t nvw_time_ps(const struct nvw_machine *machine);
 unsigned nvw_wavefront_width(const struct nvw_machine *machine);
-uint64_t nvw_resident_work_items(const struct nvw_machine *machine); /* how many run at a time at most */
+uint64_t nvw_resident_work_items(const struct nvw_machine *machine); /* the most that can run at a time */
 unsigned nvw_compute_units(const struct nvw_machine *machine);
 
 /* Marks the end of the workload's set-up: simulated time and statistics count from here. */

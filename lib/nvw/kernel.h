@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel API: what code that runs on the emulated GPU may do.
+ * The kernel API: the operations of code that runs on the emulated GPU.
  *
  * A kernel is a C function that runs once per work-item, OpenCL-style. Its local variables are the
- * work-item's registers. Everything else lives in device memory, which is read and written through the
- * macros below and never by dereferencing: nothing can be read or written at a device address, so a plain
+ * work-item's registers. Everything else lives in device memory, which is read and written through the macros
+ * below and never by dereferencing: nothing can be read or written at a device address, so a plain
  * dereference ends the run with its source line (NVW_E_KERNEL).
  *
  *	static void scale(const void *args)
@@ -17,14 +17,13 @@
  *	}
  *
  * Caveats
- *   - A work-item's stack is small (machine key host.stack, 8 KiB by default): no large arrays, no
- *     recursion of unknown depth, no stdio. An overflow is noticed at the next memory operation and
- *     ends the run.
- *   - args is the host's memory and constant while the kernel runs; all work-items share it.
- *   - Everything here may be called from a kernel only; nothing here is thread-safe or needs to be: an
- *     emulation runs on one host thread, and one emulation at a time runs in a process.
- *   - An access outside device memory, or one that crosses a 64-byte line, ends the run with the source
- *     place of the access.
+ *   - A work-item's stack is small (machine key host.stack, 8 KiB by default): no large arrays, no recursion
+ *     of unknown depth, no stdio. An overflow is detected at the next memory operation and ends the run.
+ *   - args points to host memory and is constant while the kernel runs; all work-items share it.
+ *   - Everything here may be called only from a kernel. Nothing here is thread-safe, or needs to be: an
+ *     emulation runs on one host thread, and a process runs one emulation at a time.
+ *   - An access outside device memory, or one that crosses a 64-byte line, ends the run; the error names the
+ *     source line of the access.
  */
 #ifndef NVW_KERNEL_H
 #define NVW_KERNEL_H
@@ -37,12 +36,14 @@
 enum nvw_order { NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL, NVW_SEQ_CST };
 
 /*
- * Synchronization scope of an atomic: who is to see what it orders (HRF scopes, gope18 2.3 and 3).
+ * Synchronization scope of an atomic: the set of work-items for which it orders memory accesses (HRF scopes,
+ * gope18 2.3 and 3).
  *
- * The remote scopes are those of remote-scope promotion (alsop16 II.D): a remote acquire also synchronizes with
- * releases of work-group scope, and a remote release with acquires of it, of whatever work-group. A thief takes a
- * task so from a queue whose owner synchronizes with work-group scope. A protocol without scopes has no need
- * of them, and one with scopes alone (vi, gh) takes them for the scope without "remote", which promises less.
+ * The remote scopes are those of remote-scope promotion (alsop16 II.D): a remote acquire also synchronizes
+ * with releases of work-group scope by any work-group, and a remote release with such acquires. A thief thus
+ * takes a task from a queue whose owner synchronizes with work-group scope. A protocol without scopes does
+ * not need them; a protocol with scopes but without promotion (vi, gh) treats them as the same scope without
+ * "remote", which promises less.
  */
 enum nvw_scope {
 	NVW_SCOPE_WORKITEM,
@@ -54,34 +55,34 @@ enum nvw_scope {
 };
 
 /*
- * What a program asks of the scopes of the protocol that it runs under. Under a protocol that synchronizes all CUs
- * whatever the scope (none, or as advice) every program is right.
+ * What a program requires of the scopes of its protocol. Under a protocol that synchronizes all CUs whatever
+ * the scope (no scopes, or scopes as hints), every program is correct.
  */
 enum nvw_scopes_asked {
-	NVW_ASKS_NOTHING, /* who synchronizes with work-group scope is one work-group */
+	NVW_ASKS_NOTHING, /* only work-items of one work-group synchronize with work-group scope */
 	NVW_ASKS_CU, /* all work-groups of a CU synchronize with work-group scope (sinclair15's local scope) */
-	NVW_ASKS_REMOTE, /* remote scopes reach what other CUs synchronize with work-group scope (alsop16 II.D) */
-	NVW_ASKS_ALL, /* agent scope does, too: scopes are no more than advice (alsop16 V.C) */
+	NVW_ASKS_REMOTE, /* remote scopes synchronize with work-group scope on other CUs (alsop16 II.D) */
+	NVW_ASKS_ALL,    /* agent scope does so too: scopes are only hints (alsop16 V.C) */
 };
 
 /* Execution group, the scope of a barrier and of a persist barrier (gope18 5). */
 enum nvw_group { NVW_WORKITEM, NVW_WORKGROUP, NVW_KERNEL };
 
-/* ---- Who am I ------------------------------------------------------------------------------------ */
+/* ---- Identity ----------------------------------------------------------------------------------- */
 
-uint64_t nvw_global_id(void);   /* of this work-item in the kernel, from 0 */
-unsigned nvw_local_id(void);    /* of this work-item in its work-group, from 0 */
-uint64_t nvw_group_id(void);    /* of its work-group in the kernel, from 0 */
+uint64_t nvw_global_id(void);   /* index of this work-item in the kernel, from 0 */
+unsigned nvw_local_id(void);    /* index of this work-item in its work-group, from 0 */
+uint64_t nvw_group_id(void);    /* index of this work-group in the kernel, from 0 */
 unsigned nvw_group_size(void);  /* work-items in a work-group */
 uint64_t nvw_group_count(void); /* work-groups in the kernel */
-unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from beginning to end, from 0 */
+unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group from beginning to end, from 0 */
 
 /* ---- Loads and stores ---------------------------------------------------------------------------- */
 
 /*
- * nvw_load(p) reads *p and nvw_store(p, v) writes v to *p, where p points at an object of 1, 2, 4 or 8
- * bytes in device memory. They are visible and ordered as the machine's coherence protocol says; a load
- * under a protocol with stale copies may return a stale value, as on the hardware.
+ * nvw_load(p) reads *p, and nvw_store(p, v) writes v to *p; p points to an object of 1, 2, 4 or 8 bytes in
+ * device memory. The machine's coherence protocol determines visibility and order; under a protocol with
+ * stale copies a load may return a stale value, as on the hardware.
  */
 #define nvw_load(p)                                                                                 \
 	({                                                                                          \
@@ -94,8 +95,9 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
 	})
 
 /*
- * A load of data that nobody writes while the kernel runs (the read-only region of sinclair15 3). A protocol may
- * keep such data across acquires; others treat it as nvw_load(). Reading so what some work-item writes is a race.
+ * A load of data that is not written while the kernel runs (the read-only region of sinclair15 3). A protocol
+ * may keep such data across acquires; others treat this as nvw_load(). Loading data in this way that a
+ * work-item writes is a race.
  */
 #define nvw_load_read_only(p)                                                                             \
 	({                                                                                                \
@@ -109,15 +111,15 @@ unsigned nvw_cu_id(void);       /* of the CU that runs its work-group from begin
 	})
 
 /*
- * A load that is issued now and used later: the work-item goes on at once, and waits where it uses the value, if the load
- * is still under way then.
+ * A load that is issued now and used later: the work-item continues at once, and waits at the use only if the
+ * load has not completed by then.
  *
  *	const struct nvw_issued a = nvw_load_issue(x), b = nvw_load_issue(y);
  *
  *	nvw_store(z, nvw_load_use(a, uint64_t) + nvw_load_use(b, uint64_t));
  *
- * The value is the one that nvw_load() would have returned at the issue; type is that of the object. A value may be used
- * more than once, or never. There is no bound on loads under way.
+ * The value is the one that nvw_load() would have returned at the issue; type is the type of the object. A
+ * value may be used any number of times, including none. The number of outstanding loads is not bounded.
  */
 struct nvw_issued {
 	uint64_t nvw__raw, nvw__ready;
@@ -149,11 +151,10 @@ struct nvw_issued {
 
 /* ---- Atomics -------------------------------------------------------------------------------------
  *
- * On integers of 1, 2, 4 or 8 bytes. The read-modify-writes return the value before. min and max compare
- * as unsigned. order and scope need not be constants. A release at a scope makes the work-item's earlier
- * stores visible to that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel
- * in the one total order in which the emulator carries out its transactions.
- */
+ * Atomics operate on integers of 1, 2, 4 or 8 bytes. Read-modify-writes return the previous value. min and
+ * max compare unsigned. order and scope need not be constants. A release at a scope makes the work-item's
+ * earlier stores visible to that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel
+ * in the single total order of the emulator's transactions. */
 #define nvw_atomic_load(p, order, scope)        NVW__ATOMIC(ATOMIC_LOAD, p, 0, 0, order, scope)
 #define nvw_atomic_store(p, v, order, scope)    ((void)NVW__ATOMIC(ATOMIC_STORE, p, v, 0, order, scope))
 #define nvw_atomic_exchange(p, v, order, scope) NVW__ATOMIC(EXCHANGE, p, v, 0, order, scope)
@@ -164,16 +165,17 @@ struct nvw_issued {
 #define nvw_atomic_min(p, v, order, scope)      NVW__ATOMIC(MIN, p, v, 0, order, scope)
 #define nvw_atomic_max(p, v, order, scope)      NVW__ATOMIC(MAX, p, v, 0, order, scope)
 
-/* Stores desired if *p equals expected; returns what *p was, so success is "result == expected". */
+/* Stores desired if *p equals expected. Returns the previous value of *p, so the exchange succeeded if
+ * "result == expected". */
 #define nvw_atomic_compare_exchange(p, expected, desired, order, scope) \
 	NVW__ATOMIC(COMPARE_EXCHANGE, p, desired, expected, order, scope)
 
 /* ---- Barriers ------------------------------------------------------------------------------------ */
 
 /*
- * Waits until every work-item of the group (NVW_WORKGROUP, or NVW_KERNEL: by preemption, gope18
- * footnote 4) has reached a barrier of that group, and makes what they stored visible to each other.
- * A group of which a work-item has returned never completes a barrier: the run ends with a report.
+ * Waits until every work-item of the group (NVW_WORKGROUP, or NVW_KERNEL: by preemption, gope18 footnote 4)
+ * has reached a barrier of that group, and makes their stores visible to each other. If a work-item of the
+ * group has returned, the barrier never completes: the run ends with a report.
  */
 #define nvw_barrier(group)                                                    \
 	({                                                                    \
@@ -183,12 +185,12 @@ struct nvw_issued {
 
 /*
  * Persist barrier of a scope (gope18 5, equations 1 to 3): the group's stores to NVRAM before it persist
- * before the group's stores after it. Under epoch persistency the group waits here for each other and
- * until its earlier stores are durable; under buffered epoch persistency it only orders and waits for
- * nothing, so kernels that also need the group to meet say nvw_barrier() as well (gope18 6.1).
+ * before the group's stores after it. Under epoch persistency the work-items of the group wait for each other
+ * and until the group's earlier stores are durable. Under buffered epoch persistency the barrier only orders
+ * stores and does not wait, so kernels that also need the group to meet call nvw_barrier() too (gope18 6.1).
  *
- * A persist barrier makes nothing visible that a release would not (gope18 6.2).
- * A crash at any point leaves no store after the barrier durable with a store before it lost.
+ * A persist barrier does not make stores visible; that takes a release (gope18 6.2). No crash leaves a store
+ * after the barrier durable and a store before it lost.
  */
 #define nvw_p_barrier(group)                                                    \
 	({                                                                      \
@@ -200,9 +202,10 @@ struct nvw_issued {
 #define nvw_p_barrier_kr() nvw_p_barrier(NVW_KERNEL)
 
 /*
- * Tells the host that operation number op is durable from now on: the crash tester holds the structure to
- * it. Say it after the persist barrier that made it so. Under buffered epoch persistency, where a barrier
- * promises no durability, the machine passes it on when the stores before it are durable.
+ * Tells the host that operation number op is durable from now on; the crash tester checks the structure
+ * against it. Call it after the persist barrier that makes the operation durable. Under buffered epoch
+ * persistency, where a barrier does not promise durability, the machine passes the acknowledgement on once
+ * the preceding stores are durable.
  */
 #define nvw_ack(op)                                                    \
 	({                                                             \
@@ -212,7 +215,7 @@ struct nvw_issued {
 
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 
-/* A source place, one static record for each use of a macro above. */
+/* A source location: one static record per use of a macro above. */
 struct nvw_site {
 	const char *file;
 	const char *function;
@@ -246,18 +249,17 @@ enum nvw__kind {
 		NVW__KIND_COUNT
 };
 
-/* What a work-item waits for: the request that it leaves to the machine and the value it gets back. */
+/* An operation of a work-item: its request to the machine, and the value that comes back. */
 struct nvw__request {
 	uint64_t address; /* the kernel's pointer */
 	uint64_t value;   /* operand; result when the work-item resumes */
-	uint64_t
-		compare; /* compare-exchange: the expected value; of a load: 1 if it is only issued, then when it is done */
+	uint64_t compare; /* compare-exchange: the expected value; issued load: 1, then its completion time */
 	const struct nvw_site *site;
 	uint32_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
 };
 
-extern struct nvw__request *nvw__self; /* of the work-item that runs now */
-void nvw__issue(void);                 /* hands nvw__self to the machine; returns when it is done */
+extern struct nvw__request *nvw__self; /* of the running work-item */
+void nvw__issue(void);                 /* passes nvw__self to the machine; returns at completion */
 
 #define NVW__LOG2_SIZE(object) \
 	(sizeof(object) == 8 ? 3u : sizeof(object) == 4 ? 2u : sizeof(object) == 2 ? 1u : 0u)

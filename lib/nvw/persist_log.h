@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The persist log: what happened to NVRAM during a run, in virtual time. It is the one interface between
+ * The persist log: all events of the NVRAM during a run, in simulated time. It is the only interface between
  * emulation and crash testing. The file format is described byte by byte in docs/persist-log.md.
  *
- * Records come in the order in which they happened; times never decrease. Offsets are pool offsets. The
- * same run (binary, machine, workload, seed) writes the same file, byte for byte.
+ * Records are in order of occurrence; times never decrease. Offsets are pool offsets. The same run (binary,
+ * machine, workload, seed) writes the same file, byte for byte.
  */
 #ifndef NVW_PERSIST_LOG_H
 #define NVW_PERSIST_LOG_H
@@ -15,26 +15,26 @@
 enum { NVW_LOG_VERSION = 3, NVW_LOG_LINE_BYTES = 64 };
 
 enum nvw_log_kind {
-	NVW_LOG_SITE = 1, /* a source place gets its number; comes before the first record that uses it */
-	NVW_LOG_LAUNCH,   /* a kernel begins */
-	NVW_LOG_FINISH,   /* a kernel has ended and released its stores */
-	NVW_LOG_STORE,    /* a store or atomic changed NVRAM as the program sees it */
-	NVW_LOG_ISSUE,    /* a write-back has been sent to the NVRAM: from now on it may be durable in part */
-	NVW_LOG_DONE,     /* the NVRAM has completed it: it is durable */
-	NVW_LOG_BARRIER,  /* a group has arrived at a persist barrier */
+	NVW_LOG_SITE = 1,  /* a source location gets its number; precedes the first record that uses it */
+	NVW_LOG_LAUNCH,    /* a kernel begins */
+	NVW_LOG_FINISH,    /* a kernel has ended and released its stores */
+	NVW_LOG_STORE,     /* a store or atomic changed NVRAM in the visible state */
+	NVW_LOG_ISSUE,     /* a write-back was sent to the NVRAM: from now on it may be partly durable */
+	NVW_LOG_DONE,      /* the NVRAM completed the write-back: it is durable */
+	NVW_LOG_BARRIER,   /* a group has arrived at a persist barrier */
 	NVW_LOG_PERSISTED, /* that barrier has completed: its epoch is durable (epoch persistency) */
 	NVW_LOG_ACK,       /* operations were acknowledged to the host as durable */
-	NVW_LOG_HOST,      /* the host wrote NVRAM: durable at once */
-	NVW_LOG_DRAINED,   /* the host has waited until everything stored so far was durable */
-	NVW_LOG_FLUSH,     /* a host thread has flushed lines (clwb, clflushopt, non-temporal store) */
-	NVW_LOG_FENCE,     /* a host thread's fence has completed: what it had flushed is durable */
-	NVW_LOG_END,       /* the run ended in order; the last record */
+	NVW_LOG_HOST,      /* the host wrote to NVRAM: durable at once */
+	NVW_LOG_DRAINED,   /* the host waited until all earlier stores were durable */
+	NVW_LOG_FLUSH,     /* a host thread flushed lines (clwb, clflushopt, non-temporal store) */
+	NVW_LOG_FENCE,     /* a host thread's fence completed: its flushed lines are durable */
+	NVW_LOG_END,       /* the run ended normally; the last record */
 	NVW_LOG_THREADS,   /* the number of host threads that may have stored */
 };
 enum { NVW_LOG_KINDS = NVW_LOG_THREADS + 1 };
 
-/* One record; only the member that its kind names is meaningful. data points into the writer's caller's or
- * the reader's buffer (valid until the next call). */
+/* One record; only the member for its kind is valid. data points into the buffer of the writer's caller or of
+ * the reader (valid until the next call). */
 struct nvw_log_record {
 	enum nvw_log_kind kind;
 	uint64_t time_ps;
@@ -59,15 +59,15 @@ struct nvw_log_record {
 			uint32_t kernel;
 			uint64_t work_item; /* global id */
 			uint64_t group;
-			/* How many persist barriers that order this store came before it in its
-			 * program order, by scope: epochs of equations 1 to 3. wi counts barriers of
-			 * every scope, wg those of work-group and kernel scope, kr those of kernel scope. */
+			/* Number of persist barriers that order this store and precede it in program order,
+			 * by scope: the epochs of equations 1 to 3. wi counts barriers of every scope, wg
+			 * those of work-group and kernel scope, kr those of kernel scope. */
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
 			uint32_t bytes; /* 1 to 8, within one 8-byte word */
 			nvw_off off;
 			uint64_t value; /* little-endian, the low bytes */
-		} store; /* by a program on the host: kernel 0, work_item is the thread, group the number of the
-			  * instruction, which may be wider than a word and then has several records */
+		} store; /* by a host program: kernel is 0, work_item is the thread, group the number of
+		          * the instruction; an instruction wider than a word has several records */
 		struct {
 			uint64_t write;      /* number of the write-back, from 1 */
 			nvw_off off;         /* 64-byte aligned */
@@ -83,15 +83,15 @@ struct nvw_log_record {
 			enum nvw_group scope;
 			uint64_t work_item; /* of the first work-item (wi, wg), 0 for the kernel */
 			uint64_t group;
-			uint32_t work_items; /* that arrived together */
-			uint32_t epoch;      /* the number of the epoch that the barrier ends, in its scope */
-			uint64_t lanes; /* wi: bit i: work_item + i is one of them; 0 for wg and kr: all */
-		} barrier;              /* also PERSISTED */
+			uint32_t work_items; /* the work-items that arrived together */
+			uint32_t epoch;      /* number of the epoch that the barrier ends, in its scope */
+			uint64_t lanes;      /* wi: bit i: work_item + i is included; 0 for wg, kr: all */
+		} barrier;                   /* also for PERSISTED */
 		struct {
 			uint64_t first, count;
-			/* Who acknowledged, and in which of its epochs (as store). Kernel 0: the host. */
+			/* The acknowledging work-item, and its epochs (as in store). Kernel 0: the host. */
 			uint32_t kernel;
-			uint32_t site; /* of the acknowledgement; 0: unknown, always so for the host's */
+			uint32_t site; /* source of the acknowledgement; 0: unknown, or the host */
 			uint64_t work_item, group;
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
 		} ack;
@@ -117,12 +117,12 @@ struct nvw_log_record {
 	};
 };
 
-/* What the log is about; repeated in every report. Strings are copied. */
+/* The subject of the log; repeated in every report. Strings are copied. */
 struct nvw_log_info {
 	const char *workload, *options, *machine, *protocol, *model, *domain;
 	uint64_t seed;
 	uint64_t pool_bytes;
-	uint32_t atomicity; /* bytes that the NVRAM writes at once: 8 or 64 */
+	uint32_t atomicity; /* bytes that the NVRAM writes atomically: 8 or 64 */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
@@ -131,16 +131,17 @@ struct nvw_log_writer;
 /* Creates path (an existing file is replaced). */
 NVW_CHECKED int nvw_log_create(
 	const char *path, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer);
-/* The same into a file that is open for writing, at its current position; fd is closed with the writer, also
- * when this fails. name appears in messages. */
+/* Creates the log in a file that is open for writing, at its current position. fd is closed with the writer,
+ * also when this fails. name appears in messages. */
 NVW_CHECKED int nvw_log_create_fd(
 	int fd, const char *name, const struct nvw_log_info *info, struct nvw_log_writer **ret_writer);
-/* Buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close; nothing is written
- * after it. */
+/* Appends a record, buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close;
+ * nothing is written after it. */
 NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);
-/* Writes NVW_LOG_END at time_ps and the trailer, closes, frees. NULL is fine. */
+/* Writes NVW_LOG_END at time_ps and the trailer, closes and frees the writer. NULL is allowed. */
 NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);
-/* Closes without an END record: the log of a run that failed, readable as far as it went. NULL is fine. */
+/* Closes without an END record: the log of a failed run, readable up to its last complete block. NULL is
+ * allowed. */
 void nvw_log_abandon(struct nvw_log_writer *writer);
 /* Records appended so far. */
 uint64_t nvw_log_records(const struct nvw_log_writer *writer);
@@ -149,12 +150,14 @@ uint64_t nvw_log_records(const struct nvw_log_writer *writer);
 
 struct nvw_log_reader;
 NVW_CHECKED int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader);
-/* The same on a regular file that is open for reading; fd is closed with the reader, also when this fails. */
+/* Opens a log in a regular file that is open for reading. fd is closed with the reader, also when this
+ * fails. */
 NVW_CHECKED int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader);
 const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *reader);
-/* 1 and the next record, 0 after the last, or an error that names file and offset (NVW_E_DAMAGED). */
+/* Returns 1 and the next record, 0 after the last one, or an error that names file and offset
+ * (NVW_E_DAMAGED). */
 NVW_CHECKED int nvw_log_next(struct nvw_log_reader *reader, struct nvw_log_record *ret_record);
-/* Back to the first record. */
+/* Returns to the first record. */
 NVW_CHECKED int nvw_log_rewind(struct nvw_log_reader *reader);
 void nvw_log_reader_close(struct nvw_log_reader *reader);
 

@@ -2,20 +2,21 @@
 /*
  * The pool: a file that is the emulated NVRAM, byte for byte.
  *
- * While a machine runs, the file changes only when the emulated NVRAM completes a write; so the file
- * always is what a power cut would leave. This header is the host's door to those durable bytes, for
- * recovery, checkers and tools; it needs no emulator. What a running program sees (caches included) is in
+ * While a machine runs, the file changes only when the emulated NVRAM completes a write, so the file always
+ * has the content that a power cut would leave. Recovery, checkers and tools access these durable bytes
+ * through this header; it needs no emulator. For the visible state of a running program (with caches) see
  * nvw/host.h.
  *
- * References that are stored in a pool are offsets from its start (nvw_off), never addresses: a pool may
- * be mapped elsewhere next time. Offset 0 is the header and means "none" in a reference.
+ * References stored in a pool are offsets from its start (nvw_off), never addresses: a pool may be mapped at
+ * another address next time. Offset 0 is the header; as a reference it means "none".
  *
  *	pool header | header copy | root words | epoch status table | undo log | chunk table | chunks ...
  *
  * Caveats
- *   - A pool is open once at a time; a second open is refused with NVW_E_BUSY.
- *   - Numbers are little-endian; a pool does not move to a big-endian host.
- *   - Not thread-safe: one thread uses a pool handle at a time. Other threads may read mapped bytes as nvw/readers.h says.
+ *   - Only one writer may have a pool open; a conflicting open is refused with NVW_E_BUSY.
+ *   - Numbers are little-endian; a pool cannot be used on a big-endian host.
+ *   - Not thread-safe: one thread uses a pool handle at a time. Other threads may read mapped bytes as
+ *     nvw/readers.h says.
  */
 #ifndef NVW_POOL_H
 #define NVW_POOL_H
@@ -33,24 +34,24 @@ typedef uint64_t nvw_off; /* bytes from the start of the pool; 0 is "none" */
 struct nvw_pool;
 
 enum {
-	NVW_POOL_ROOTS = 8,           /* root words in a pool */
+	NVW_POOL_ROOTS = 8,           /* root words per pool */
 	NVW_POOL_LAYOUT_BYTES = 32,   /* with the terminating 0 */
 	NVW_POOL_CHUNK_BYTES = 65536, /* the heap's unit; see nvw/heap.h */
 };
 
-/* What a new pool is to hold. Zeroes choose the defaults in brackets. */
+/* Content of a new pool. A zero chooses the default in brackets. */
 struct nvw_pool_params {
-	uint64_t bytes;       /* of the file, a multiple of 4096 [as small as the rest allows] */
+	uint64_t bytes;       /* file size, a multiple of 4096 [the smallest that fits the rest] */
 	uint64_t heap_bytes;  /* used when bytes is 0: the heap's size, rounded up to chunks [1 chunk] */
 	uint32_t streams;     /* epoch streams (nvw/epoch.h) [1] */
-	uint32_t log_entries; /* undo log entries a stream [64] */
-	char layout[NVW_POOL_LAYOUT_BYTES]; /* whose data this is: the workload's name */
+	uint32_t log_entries; /* undo log entries per stream [64] */
+	char layout[NVW_POOL_LAYOUT_BYTES]; /* owner of the data: the workload's name */
 };
 
-/* Geometry, as stored in the header; all in bytes from the start of the pool. Constant. */
+/* Geometry, as stored in the header; in bytes from the start of the pool. Constant. */
 struct nvw_pool_geometry {
 	uint64_t bytes;
-	nvw_off roots;       /* NVW_POOL_ROOTS words of 8 bytes, plain values of the structure's choice */
+	nvw_off roots;       /* NVW_POOL_ROOTS words of 8 bytes with values of the structure's choice */
 	nvw_off est;         /* epoch status table: streams sealed words */
 	nvw_off log;         /* undo log: streams * log_entries entries of 32 bytes */
 	nvw_off chunk_table; /* chunks sealed words */
@@ -62,76 +63,76 @@ struct nvw_pool_geometry {
 };
 
 /*
- * Creates path as a pool and opens it. Fails with -EEXIST if path exists, NVW_E_FULL if the disk cannot
- * hold it (nothing is left behind), NVW_E_USAGE for impossible parameters. The file is durable as an empty
- * pool when this returns. *ret_pool is closed by nvw_pool_close().
+ * Creates a pool at path and opens it. -EEXIST if path exists, NVW_E_FULL if the disk has no room (no file is
+ * left behind), NVW_E_USAGE for impossible parameters. The empty pool is durable when this returns. *ret_pool
+ * is closed by nvw_pool_close().
  */
 NVW_CHECKED int nvw_pool_create(
 	const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool);
 
 enum nvw_pool_mode {
-	NVW_POOL_READ,    /* durable bytes, unchanged; shared with other readers */
+	NVW_POOL_READ,    /* durable bytes, read-only; other readers may have the pool open too */
 	NVW_POOL_WRITE,   /* for a machine or for recovery */
-	NVW_POOL_PRIVATE, /* writes stay in this process: recover --dry-run */
+	NVW_POOL_PRIVATE, /* private: writes stay in this process (recover --dry-run) */
 };
 
 /*
- * Opens a pool. Its header must be whole (the copy stands in for a damaged first one in every mode but is
- * repaired only by recovery). Fails without touching the file: -ENOENT, NVW_E_NOT_A_POOL, NVW_E_VERSION,
+ * Opens a pool. Its header must be intact (in every mode the copy replaces a damaged header, but only
+ * recovery repairs it). On failure the file is untouched: -ENOENT, NVW_E_NOT_A_POOL, NVW_E_VERSION,
  * NVW_E_DAMAGED, NVW_E_BUSY.
  */
 NVW_CHECKED int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool);
 
 /*
- * A pool handle over an image in memory, as crash tests use it: readable at image, every write through
- * nvw_pool_write() is handed to write() as pieces that lie within one 8-byte word each, in order.
- * write() returns 0, or an error that ends the caller's operation (a crash during recovery). The header in
- * the image is checked as by nvw_pool_open().
+ * A pool handle for an image in memory, as crash tests use it. It reads from image and passes every write of
+ * nvw_pool_write() to write(), in order, in pieces that each lie within one 8-byte word. write() returns 0,
+ * or an error that ends the caller's operation (a crash during recovery). The header in the image is checked
+ * as by nvw_pool_open().
  */
 struct nvw_pool_image {
 	const void *image;
 	uint64_t bytes;
 	int (*write)(void *context, nvw_off off, const void *from, size_t n);
 	void *context;
-	/* Optional: notes the words that are looked at, which is what nvw_pool_at() and nvw_pool_word() return, and
-	 * everything once nvw_pool_base() was asked for. */
+	/* Optional: records the words that are read: those returned by nvw_pool_at() and nvw_pool_word(), and
+	 * all words once nvw_pool_base() has been called. */
 	struct nvw_pool_reads {
-		uint64_t *words; /* a bit for every 8-byte word of the image, bit i of element i / 64 */
-		/* The elements of words that are not 0, in the order in which they were first looked at, and for each
-		 * element its place in that order. Both have room for as many as there are elements. */
+		uint64_t *words; /* one bit per 8-byte word of the image, bit i of element i / 64 */
+		/* The non-zero elements of words, in order of first access, and for each element its rank in
+		 * that order. Both have room for all elements. */
 		uint32_t *order, *rank;
 		uint32_t count;
 	} * reads;
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
 
-/* Makes everything written durable, unmaps, unlocks, frees. NULL is fine. */
+/* Makes all writes durable, unmaps, unlocks and frees the pool. NULL is allowed. */
 void nvw_pool_close(struct nvw_pool *pool);
 
 const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool);
-const char *nvw_pool_path(const struct nvw_pool *pool); /* "(image)" for one in memory */
+const char *nvw_pool_path(const struct nvw_pool *pool); /* "(image)" for an image */
 
-/* The mapped durable bytes. Writable only by the emulated NVRAM (emu/); everybody else uses
+/* The mapped durable bytes. Only the emulated NVRAM (emu/) may write to them; other code uses
  * nvw_pool_write(). */
 const void *nvw_pool_base(const struct nvw_pool *pool);
 void *nvw_pool_medium(struct nvw_pool *pool); /* NULL unless opened with NVW_POOL_WRITE */
 
-/* n durable bytes at off, or NULL if they do not all lie in the pool. */
+/* n durable bytes at off, or NULL if any of them lies outside the pool. */
 const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 
 /* The aligned 8-byte word at off; 0 if it lies outside the pool. */
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off);
 
 /*
- * Writes n bytes at off; the file has them when it returns (see nvw_pool_sync()). A crash leaves each aligned 8-byte word
- * whole, old or new, and words in ascending order of address. NVW_E_DAMAGED if the range is not in the
- * pool (an offset on the medium was wrong), or what an image's write() returned.
+ * Writes n bytes at off; the file has them when this returns (but see nvw_pool_sync()). A crash leaves each
+ * aligned 8-byte word either old or new, and words change in ascending order of address. NVW_E_DAMAGED if the
+ * range is outside the pool (an offset on the medium was wrong), or the error of an image's write().
  */
 NVW_CHECKED int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_t n);
 NVW_CHECKED int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value);
 
-/* What has been written survives a power cut of the host when this returns (on persistent memory it does at once;
- * otherwise this is an msync). A kill of the process never loses anything. */
+/* When this returns, all writes survive a power cut of the host (on persistent memory they always do;
+ * elsewhere this is an msync). Killing the process never loses a write. */
 NVW_CHECKED int nvw_pool_sync(struct nvw_pool *pool);
 
 /* Words written by nvw_pool_write() since the pool was opened. */
@@ -145,14 +146,13 @@ static inline nvw_off nvw_pool_root_off(const struct nvw_pool_geometry *g, unsig
 
 /* ---- Sealed words --------------------------------------------------------------------------------
  *
- * Metadata that changes during a run lives in words of 8 bytes, each atomic on the medium and each
- * guarded by itself: 48 bits of payload below 16 bits of CRC over the payload and the word's offset.
- * Any change of one byte, and a word that strayed from another place, is noticed. The all-zero word is
- * valid and means "never written".
- */
+ * Metadata that changes during a run is stored in words of 8 bytes, each atomic on the medium and each with
+ * its own checksum: 48 bits of payload below 16 bits of CRC over the payload and the word's offset. Any
+ * change of one byte is detected, and so is a word from another offset. The all-zero word is valid and means
+ * "never written". */
 #define NVW_SEAL_PAYLOAD_BITS 48
 uint64_t nvw_seal(nvw_off off, uint64_t payload);
-/* True and the payload if word is sealed for off, or zero. */
+/* Returns true and the payload if word is zero or sealed for off. */
 bool nvw_unseal(nvw_off off, uint64_t word, uint64_t *ret_payload);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one pseudo-random generator of the project: splitmix64. Small, seedable, the same everywhere; not
- * for secrets.
+ * The only pseudo-random generator of the project: splitmix64. It is small, seedable, the same on every host,
+ * and not for secrets.
  */
 #ifndef NVW_RANDOM_H
 #define NVW_RANDOM_H

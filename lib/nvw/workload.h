@@ -2,16 +2,16 @@
 /*
  * A workload: a persistent structure (or any kernel) that nvwave can run, crash, recover and check.
  *
- * Shipped workloads are listed in workloads/workloads.def. One built outside the tree is a shared object
- * that exports "const struct nvw_workload nvw_workload" and is named by its path on the command line; it
- * has the same powers. docs/tutorial.md writes one from scratch.
+ * Shipped workloads are listed in workloads/workloads.def. A workload built outside the tree is a shared
+ * object that exports "const struct nvw_workload nvw_workload"; the command line names it by its path, and it
+ * can do everything that a shipped one can. docs/tutorial.md writes one from scratch.
  *
  * The life of one run:
  *
  *	prepare -> pool is created as pool() says -> setup -> run -> [finish] -> check -> dispose
  *
  * The life of a crash test: prepare once, then for each crash state: recover (generic, then the workload's
- * recover) on the durable bytes -> check against what had been acknowledged.
+ * recover) on the durable bytes -> check against the acknowledged operations.
  */
 #ifndef NVW_WORKLOAD_H
 #define NVW_WORKLOAD_H
@@ -26,7 +26,7 @@
 /* ---- Options -------------------------------------------------------------------------------------- */
 
 enum nvw_option_type {
-	NVW_OPTION_COUNT,  /* a number; k, M, G are 1000s, hexadecimal is fine */
+	NVW_OPTION_COUNT,  /* a number; k, M, G mean powers of 1000; hexadecimal is allowed */
 	NVW_OPTION_BYTES,  /* a size with a unit: 64B, 16KiB, 1MiB */
 	NVW_OPTION_REAL,   /* a number with a fraction */
 	NVW_OPTION_BOOL,   /* on, off, yes, no, true, false, 1, 0 */
@@ -45,27 +45,28 @@ struct nvw_option {
 
 struct nvw_options; /* the values of a workload's options, checked */
 
-/* The value of an option of the workload. Asking for a name that is not in its table, or for another type,
- * is a programming error. A string that was not given is "". */
+/* The value of an option of the workload. Asking for a name that is not in its table, or for another type, is
+ * a programming error. A string option that was not given is "". */
 uint64_t nvw_option_u64(const struct nvw_options *options, const char *name); /* COUNT and BYTES */
 double nvw_option_real(const struct nvw_options *options, const char *name);
 bool nvw_option_bool(const struct nvw_options *options, const char *name);
 unsigned nvw_option_choice(const struct nvw_options *options, const char *name); /* index in choices */
 const char *nvw_option_string(const struct nvw_options *options, const char *name);
 bool nvw_option_given(const struct nvw_options *options, const char *name); /* by the user */
-/* Whether the value is another than the default. An option that has no effect may be refused then, but not otherwise. */
+/* Whether the value differs from the default. Only then may an option that has no effect be refused. */
 bool nvw_option_changed(const struct nvw_options *options, const char *name);
 
 /* ---- Acknowledgements and findings ---------------------------------------------------------------- */
 
-/* Which operations had been acknowledged as durable when the power went. */
+/* The operations that had been acknowledged as durable before the crash. */
 struct nvw_acks;
 bool nvw_acked(const struct nvw_acks *acks, uint64_t op);
 uint64_t nvw_acked_count(const struct nvw_acks *acks);
 
 /*
- * Reports that the structure breaks an invariant, in its own words; off is the place in the pool, 0 if
- * there is none. check() may report several; each is recorded up to a bound; findings NULL records none. Returns NVW_E_INCONSISTENT.
+ * Reports that the structure violates an invariant, in its own words; off is the offset in the pool, 0 if
+ * there is none. check() may report several; each is recorded up to a limit; with findings NULL none is
+ * recorded. Returns NVW_E_INCONSISTENT.
  */
 struct nvw_findings;
 __attribute__((format(printf, 3, 4))) int nvw_violation(
@@ -74,44 +75,46 @@ __attribute__((format(printf, 3, 4))) int nvw_violation(
 /* ---- Scopes and protocols ----------------------------------------------------------------------------- */
 
 /*
- * What a workload's options ask of the coherence protocol. The command line chooses the protocol by it when none is named,
- * and refuses one that cannot keep it (docs/protocols.md, "Which programs are right under it").
+ * What a workload's options require of the coherence protocol. If no protocol is named, the command line
+ * chooses one by it; a named protocol that does not satisfy it is refused (docs/protocols.md, "Which programs
+ * are right under it").
  */
 struct nvw_asked {
 	enum nvw_scopes_asked scopes;
-	const char *option;   /* that asks, as a user types it: "--scenario=rsp" */
+	const char *option;   /* the option that requires it, as a user types it: "--scenario=rsp" */
 	const char *protocol; /* what it was made for, which it implies; NULL: the machine's */
-	const char *fallback; /* implied where the machine's protocol cannot keep it; NULL: protocol */
+	const char *fallback; /* implied if the machine's protocol does not satisfy it; NULL: protocol */
 };
 
 /* ---- The workload ---------------------------------------------------------------------------------- */
 
-/* A seeded bug: what the crash tester must find when it is switched on with --mutate=NAME. */
+/* A seeded bug: switched on with --mutate=NAME, it must be found by the crash tester. */
 struct nvw_mutation {
 	const char *name;
-	const char *breaks; /* what it does wrong, one line */
-	/* What finds it: "kill", "observed", or of the permitted states those of "strict", "epoch", "buffered-epoch". */
+	const char *breaks; /* the fault, in one line */
+	/* How it is found: "kill", "observed", or the permitted states of "strict", "epoch" or
+	 * "buffered-epoch". */
 	const char *found_by;
-	const char *options; /* "name=value ..." of a run in which it shows; NULL: the workload's trial */
+	const char *options; /* "name=value ..." of a run that shows it; NULL: the workload's trial */
 };
 
 struct nvw_workload {
-	const char *name; /* also the layout of its pools */
+	const char *name; /* also the layout name of its pools */
 	const char *summary;
 
 	const struct nvw_option *options;     /* ends with a row whose name is NULL; may be NULL */
 	const struct nvw_mutation *mutations; /* likewise */
-	/* "name=value ..." of small runs in which everything happens that a crash could break, separated by ";": what
-	 * nvwave crash --self-test runs. NULL: the defaults. */
+	/* "name=value ..." of small runs, separated by ";", that together exercise every operation that a
+	 * crash could break; run by nvwave crash --self-test. NULL: the defaults. */
 	const char *trial;
 
-	/* What these options ask of the protocol. Optional: nothing. */
+	/* What these options require of the protocol. Optional: nothing. */
 	struct nvw_asked (*asks)(const struct nvw_options *options);
 
 	/*
-	 * Turns options, seed and mutation into a plan: what will be done, on the host alone, the same on
-	 * every call. mutation is an index into mutations, or -1. The plan is the first argument of the
-	 * hooks below and is freed by dispose(). A pool-less tool passes no plan to recover() and inspect().
+	 * Turns options, seed and mutation into a plan of the run, on the host only, the same on every call.
+	 * mutation is an index into mutations, or -1. The plan is the first argument of the hooks below and
+	 * is freed by dispose(). Tools that have no plan pass NULL to check().
 	 */
 	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 	void (*dispose)(void *plan);
@@ -119,32 +122,33 @@ struct nvw_workload {
 	/* The pool that the plan needs. NULL for a workload without NVRAM. */
 	int (*pool)(const void *plan, struct nvw_pool_params *ret_params);
 
-	/* Builds the structure in a new pool, preloads it. Optional. */
+	/* Builds the structure in a new pool and preloads it. Optional. */
 	int (*setup)(void *plan, struct nvw_machine *machine);
 
-	/* The measured part: launches kernels, acknowledges operations. NVW_E_INCONSISTENT and a message: its result is wrong. */
+	/* The measured part: launches kernels and acknowledges operations. NVW_E_INCONSISTENT with a message:
+	 * the result is wrong. */
 	int (*run)(void *plan, struct nvw_machine *machine);
 
 	/*
-	 * Compares what an orderly run has left in device memory with a result that the host computes by itself, one
-	 * step after the other. Called after run() by nvwave run, for workloads without NVRAM too. Returns 0, or
-	 * NVW_E_INCONSISTENT after at least one nvw_violation() (off 0). Optional.
+	 * Compares the content of device memory after an uninterrupted run with a result that the host
+	 * computes sequentially. Called after run() by nvwave run, also for workloads without NVRAM. Returns
+	 * 0, or NVW_E_INCONSISTENT after at least one nvw_violation() (off 0). Optional.
 	 */
 	int (*verify)(void *plan, struct nvw_machine *machine, struct nvw_findings *findings);
 
 	/*
-	 * The structure's own recovery, after the generic one (nvw/recovery.h): on durable bytes alone, by
-	 * nvw_pool_write(). Must be idempotent and may be interrupted at any write. Optional.
+	 * The structure's own recovery, after the generic one (nvw/recovery.h). It sees only durable bytes
+	 * and writes with nvw_pool_write(). It must be idempotent and may be interrupted at any write.
+	 * Optional.
 	 */
 	int (*recover)(struct nvw_pool *pool, struct nvw_recovery *report);
 
 	/*
-	 * Checks a recovered pool: every invariant of the structure, that acknowledged operations are there,
-	 * that others are whole or absent, that nothing leaks. Reads only, and only what it asks nvw_pool_at() or
-	 * nvw_pool_word() for: the crash tester prunes by what they return. Returns 0, or
-	 * NVW_E_INCONSISTENT after at least one nvw_violation().
-	 * acks is NULL when a tool checks a pool whose plan is unknown (plan is NULL too then): structure
-	 * invariants only.
+	 * Checks a recovered pool: every invariant of the structure holds, acknowledged operations are
+	 * present, others are complete or absent, and nothing leaks. Reads only, and only through
+	 * nvw_pool_at() or nvw_pool_word(): the crash tester prunes by the words that they return. Returns 0,
+	 * or NVW_E_INCONSISTENT after at least one nvw_violation(). acks and plan are NULL when a tool checks
+	 * a pool whose plan is unknown: then only the structure's invariants are checked.
 	 */
 	int (*check)(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks,
 		struct nvw_findings *findings);
@@ -155,7 +159,7 @@ struct nvw_workload {
 	/* Adds the workload's own figures to the statistics of a run, after run(). Optional. */
 	int (*report)(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 
-	/* Look-ups and scans by host threads beside run() (nvw/readers.h). Optional. */
+	/* Look-ups and scans by host threads during run() (nvw/readers.h). Optional. */
 	const struct nvw_serving *serving;
 };
 

@@ -81,9 +81,9 @@ uint64_t nvw_pool_words_written(const struct nvw_pool *pool)
 
 /*
  * One aligned word is one store instruction, so a process killed at any point leaves it old or new. On real
- * persistent memory each word is made durable before the next is stored. Otherwise the page cache
- * keeps the order among processes and nvw_pool_sync() is what a power cut of the host needs; an msync a
- * word would cost a disk write each.
+ * persistent memory each word is made durable before the next is stored. Elsewhere the page cache keeps the
+ * order among processes, and nvw_pool_sync() protects against a power cut of the host; an msync per word
+ * would cost one disk write each.
  */
 static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
 {

@@ -2,11 +2,11 @@
 /*
  * The pool's header: two pages with the same bytes, written once, at creation.
  *
- *	(1) Every byte of both pages is accounted for: 256 by a checksum, the others must be 0. A page with
- *	    any changed byte is not whole.
- *	(2) One whole page is enough to open the pool; recovery writes the other anew from it.
- *	(3) All offsets follow from size, streams and log entries, and are compared with what follows, so a
- *	    header cannot send a reader outside the file.
+ *	(1) Every byte of both pages is accounted for: 256 by a checksum, the others must be 0. A page with any
+ *	    changed byte is not intact.
+ *	(2) One intact page is enough to open the pool; recovery rewrites the other from it.
+ *	(3) All offsets follow from size, streams and log entries, and are compared with the results, so a header
+ *	    cannot send a reader outside the file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Offsets up to the chunk table, whose length depends on how many chunks there are. */
+/* Offsets up to the chunk table, whose length depends on the number of chunks. */
 static nvw_off place_tables(uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *g)
 {
 	g->roots = NVW__ROOTS_OFF;
@@ -84,7 +84,8 @@ int nvw__geometry(
 		return error;
 	}
 	place_tables(streams, log_entries, &g);
-	/* Each chunk costs its bytes and a word of the table; the table is padded, so try and step back. */
+	/* Each chunk costs its bytes and one word of the table; the table is padded, so estimate and step
+	 * back. */
 	count = (bytes - g.chunk_table) / (NVW_POOL_CHUNK_BYTES + 8) + 1;
 	while (chunks_off(g.chunk_table, count) + count * NVW_POOL_CHUNK_BYTES > bytes) {
 		count--;
@@ -137,7 +138,7 @@ static bool magic_matches(const struct nvw__header *h)
 	return memcmp(h->magic, NVW__MAGIC, sizeof h->magic) == 0;
 }
 
-/* Guarantee (1). A page that says another version is not whole here; see diagnose(). */
+/* Guarantee (1). A page with another version is not intact here; see diagnose(). */
 static bool page_is_whole(const char *page)
 {
 	const struct nvw__header *h = (const void *)page;
@@ -177,7 +178,7 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 	return 0;
 }
 
-/* Neither page is whole: says why, in the order in which a user would ask. */
+/* Neither page is intact: reports the reason, the most likely one first. */
 static int diagnose(const char *path, const struct nvw__header *h, const struct nvw__header *copy)
 {
 	if (!magic_matches(h) && !magic_matches(copy)) {

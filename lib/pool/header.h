@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For recovery: which of the two header pages are whole, and the repair of the one that is not. */
+/* For recovery: which of the two header pages is damaged, and its repair. */
 #ifndef NVW_POOL_HEADER_H
 #define NVW_POOL_HEADER_H
 
 #include <nvw/pool.h>
 
 /*
- * The page that must be written anew from the other one: 0 if both are whole, otherwise its offset's page
- * number + 1 (1: the header, 2: the copy). The pool is open, so one of them is whole.
+ * The page that must be rewritten from the other: 0 if both are intact, otherwise its page number + 1 (1: the
+ * header, 2: the copy). The pool is open, so at least one page is intact.
  */
 unsigned nvw__header_damaged(const struct nvw_pool *pool);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/pool share: the handle, and the header's reading and writing. */
+/* Shared by the files of lib/pool: the handle, and reading and writing the header. */
 #ifndef NVW_POOL_INTERNAL_H
 #define NVW_POOL_INTERNAL_H
 
@@ -19,22 +19,22 @@ struct nvw_pool {
 	uint64_t unsynced_begin, unsynced_end; /* written but not yet msynced */
 };
 
-/* All offsets that follow from the parameters; NVW_E_USAGE with what is wrong. bytes must not be 0. */
+/* All offsets that follow from the parameters; NVW_E_USAGE names the impossible one. bytes must not be 0. */
 NVW_CHECKED int nvw__geometry(
 	uint64_t bytes, uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *ret_geometry);
 
-/* Bytes that a pool with so many chunks needs. */
+/* Bytes of a pool with chunk_count chunks. */
 uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_count);
 
-/* Marks n bytes as looked at, if the pool is an image that wants to know. */
+/* Records n bytes as read, if the pool is an image that records reads. */
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 
 /* The header of a new pool with this geometry. Fails only if the system has no random numbers. */
 NVW_CHECKED int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_header);
 
 /*
- * Judges both header pages of a file of bytes bytes at base (which may be short). 0 and the geometry if at
- * least one is whole; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION, NVW_E_DAMAGED with a message.
+ * Checks both header pages of a file of bytes bytes at base (which may be short). 0 and the geometry if at
+ * least one is intact; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION or NVW_E_DAMAGED with a message.
  */
 NVW_CHECKED int nvw__header_check(
 	const char *path, const char *base, uint64_t bytes, struct nvw_pool_geometry *ret_geometry);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of a pool: every structure, every offset, every bit field. docs/pool-format.md says the same in
- * prose. Shared by the pool, the kernel-side heap and log, and recovery; not a public header.
+ * The bytes of a pool: every structure, every offset, every bit field. docs/pool-format.md describes the same
+ * in prose. Shared by the pool, the kernel-side heap and log, and recovery; not a public header.
  *
- * Guarantees that the layout is built for
- *	(1) Whatever changes after creation is an aligned 8-byte word, so one store changes it atomically.
- *	(2) Each such word of metadata is sealed (nvw/pool.h): any one changed byte is noticed.
- *	(3) The words of an undo log entry carry the whole epoch number each, so words of different epochs
- *	    are never taken for one entry, however rarely a slot of the log is used.
+ * Guarantees of the layout
+ *	(1) After creation only aligned 8-byte words change, each atomically by one store.
+ *	(2) Each such word of metadata is sealed (nvw/pool.h): any single changed byte is detected.
+ *	(3) Each word of an undo log entry carries the whole epoch number, so words of different epochs are
+ *	    never taken for one entry, however rarely a slot of the log is used.
  */
 #ifndef NVW_POOL_LAYOUT_H
 #define NVW_POOL_LAYOUT_H
@@ -27,10 +27,10 @@ enum {
 	NVW__HEADER_OFF = 0,
 	NVW__COPY_OFF = NVW__PAGE_BYTES,
 	NVW__ROOTS_OFF = 2 * NVW__PAGE_BYTES,
-	NVW__LINE_BYTES = 64, /* roots, EST, log and chunk table begin on a line each */
+	NVW__LINE_BYTES = 64, /* roots, EST, log and chunk table each begin on a line */
 };
 
-/* At NVW__HEADER_OFF and, the same bytes, at NVW__COPY_OFF. The rest of both pages is zero. */
+/* Stored at NVW__HEADER_OFF and again at NVW__COPY_OFF. The rest of both pages is zero. */
 struct nvw__header {
 	char magic[8];
 	uint32_t version;
@@ -142,9 +142,9 @@ static inline uint64_t nvw__entry_epoch(uint64_t word)
 /* ---- Chunk table: payload = value << 4 | kind ------------------------------------------------------- */
 
 enum nvw__chunk_kind {
-	NVW__CHUNK_FREE,   /* value 0; also every chunk of an extent but the first */
+	NVW__CHUNK_FREE,   /* value 0; also all chunks of an extent but the first */
 	NVW__CHUNK_CLASS,  /* value: the size class */
-	NVW__CHUNK_EXTENT, /* value: how many chunks, this one the first */
+	NVW__CHUNK_EXTENT, /* first chunk of an extent; value: the number of chunks */
 	NVW__CHUNK_KINDS
 };
 
@@ -193,7 +193,7 @@ static inline unsigned nvw__class_of(uint64_t bytes)
 	return class;
 }
 
-/* Blocks in a chunk, for each class: the most for which the words, padded to a line, and the blocks fit. */
+/* Blocks per chunk, for each class: the largest number whose padded words and blocks fit. */
 static const uint16_t nvw__class_blocks[NVW_HEAP_CLASSES] = {910, 481, 248, 126, 63, 31, 15};
 
 static inline uint32_t nvw__class_table_bytes(unsigned class)
@@ -232,7 +232,7 @@ static inline uint64_t nvw__block_epoch(uint64_t payload)
 	return nvw__field(payload, 0, NVW__EPOCH_BITS);
 }
 
-/* What became of an epoch, as its stream's EST payload tells. */
+/* Outcome of an epoch according to its stream's EST payload. */
 enum nvw__outcome { NVW__COMPLETED, NVW__ROLLED_BACK, NVW__OPEN, NVW__IMPOSSIBLE };
 
 static inline enum nvw__outcome nvw__outcome_of(uint64_t est_payload, uint64_t epoch)
@@ -243,7 +243,8 @@ static inline enum nvw__outcome nvw__outcome_of(uint64_t est_payload, uint64_t e
 		return NVW__ROLLED_BACK;
 	}
 	if (epoch <= settled) {
-		/* What a rolled back epoch left behind is rewritten before the stream's next epoch can begin. */
+		/* All blocks of a rolled back epoch are rewritten before the stream's next epoch can
+		 * begin. */
 		return NVW__COMPLETED;
 	}
 	return epoch == settled + 1 ? NVW__OPEN : NVW__IMPOSSIBLE;

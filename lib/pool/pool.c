@@ -3,8 +3,8 @@
  * Creating, opening and closing pools. The file is mapped with libpmem for writing, with plain mmap for
  * reading (the file may be read-only) and for private use (libpmem maps shared only).
  *
- * A lock (flock, which belongs to the open file and so ends with the process) keeps writers alone; readers
- * share. The lock is taken before the first byte is read.
+ * A lock (flock, which belongs to the open file and so ends with the process) makes writers exclusive;
+ * readers share it. The lock is taken before the first byte is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -236,7 +236,7 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 	return error;
 }
 
-/* Blocks of the disk for the whole file: the emulated NVRAM must not meet a full disk later. */
+/* Reserves disk blocks for the whole file: the emulated NVRAM must not meet a full disk later. */
 static int reserve(const struct nvw_pool *pool, uint64_t bytes)
 {
 	const int error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
@@ -252,7 +252,7 @@ static int reserve(const struct nvw_pool *pool, uint64_t bytes)
 	return 0;
 }
 
-/* The copy first and each durable before the next: a crash leaves no pool, or a whole one. */
+/* The copy first, each durable before the next: a crash leaves no pool or an intact one. */
 static int write_headers(struct nvw_pool *pool)
 {
 	struct nvw__header header;

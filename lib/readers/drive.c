@@ -14,10 +14,10 @@
 
 enum { SCAN_KEYS = 16, FAULT_TEXT = 200, STEPS = 32, BUCKETS = STEPS * 60 };
 
-/* ---- What was seen ---------------------------------------------------------------------------------- */
+/* ---- Observations ----------------------------------------------------------------------------------- */
 
-/* The last that one reader has seen of a key: a version that is 0 while the others are written, and one more than the
- * key's. The power may go at any time. */
+/* A reader's last observation of a key: the version plus one, or 0 while the other fields are being written,
+ * because the power may be cut at any time. */
 struct seen {
 	uint64_t version, state;
 };
@@ -32,7 +32,8 @@ struct nvw__sightings {
 	uint64_t bytes, keys;
 	unsigned readers;
 	struct reader_area reader[NVW__READERS_MAX];
-	/* What anybody has seen of each key so far, as code_of() has it; then a struct seen for each reader and key. */
+	/* The newest observation of each key by any reader, as code_of() encodes it; then a struct seen per
+	 * reader and key. */
 	uint64_t newest[];
 };
 
@@ -84,7 +85,7 @@ uint64_t nvw__sightings_reads(const struct nvw__sightings *s)
 	return reads;
 }
 
-/* The newest of what the readers have noted of a key; false if nothing. */
+/* The newest observation of a key by any reader; false if there is none. */
 static bool newest_seen(const struct nvw__sightings *s, uint64_t number, struct nvw_sighting *ret)
 {
 	bool any = false;
@@ -139,7 +140,7 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 
 /* ---- Latencies --------------------------------------------------------------------------------------- */
 
-/* 32 steps to a power of two: within 3 %. */
+/* 32 steps per power of two: within 3 %. */
 struct histogram {
 	uint64_t count, max;
 	uint64_t bucket[BUCKETS];
@@ -156,7 +157,7 @@ static unsigned bucket_of(uint64_t ns)
 	return STEPS * exponent + (unsigned)(ns >> exponent);
 }
 
-/* The largest time of a bucket. */
+/* The longest time in a bucket. */
 static uint64_t bucket_ns(unsigned bucket)
 {
 	const unsigned exponent = bucket < 2 * STEPS ? 0 : bucket / STEPS - 1;
@@ -180,7 +181,7 @@ static void histogram_merge(struct histogram *to, const struct histogram *from)
 	}
 }
 
-/* The time that so many of 1000 do not exceed. */
+/* The time that of_1000 of 1000 reads do not exceed. */
 static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
 {
 	const uint64_t rank = (h->count * of_1000 + 999) / 1000;
@@ -203,7 +204,7 @@ struct reader {
 	unsigned index;
 	struct nvw_random random;
 	struct histogram lookups, scans;
-	uint64_t pairs; /* that scans found */
+	uint64_t pairs; /* pairs found by scans */
 };
 
 struct nvw__drive {
@@ -211,7 +212,7 @@ struct nvw__drive {
 	void *plan;
 	struct nvw_readers *readers;
 	struct nvw__sightings *sightings;
-	unsigned scans; /* of 100 reads */
+	unsigned scans; /* percent of reads */
 	unsigned started;
 	unsigned ready; /* atomic: readers that have read something */
 	bool stop;      /* atomic */
@@ -227,7 +228,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Versions in order, a present key told from an absent one; 0: nothing was seen. */
+/* Versions in order, with present and absent keys distinguished; 0: no observation. */
 static uint64_t code_of(const struct nvw_sighting *s)
 {
 	return (s->version + 1) << 1 | s->present;
@@ -263,7 +264,7 @@ static void remember(const struct reader *r, const struct nvw_sighting *s)
 	}
 }
 
-/* (1), (2): at least what was known when the read began. */
+/* (1), (2): at least the version known when the read began. */
 static void judge(const struct reader *r, const struct nvw_sighting *s, uint64_t known, const char *what)
 {
 	if (code_of(s) < known) {
@@ -297,7 +298,7 @@ static bool look_up(struct reader *r, uint64_t number, struct nvw_sighting *ret)
 	return true;
 }
 
-/* A key that was there before the scan, and that the scan left out, must have changed since. */
+/* A key that was present before the scan and is missing from it must have changed since. */
 static void ask_again(struct reader *r, uint64_t number, uint64_t known)
 {
 	struct nvw_sighting s;
@@ -315,7 +316,7 @@ static void judge_scan(struct reader *r, uint64_t first, const struct nvw_sighti
 	const uint64_t *known)
 {
 	const uint64_t keys = r->drive->sightings->keys;
-	/* Beyond the last pair of a scan that found its fill it has not looked. */
+	/* A scan that reached its limit did not look beyond its last pair. */
 	const uint64_t last = count == SCAN_KEYS ? found[count - 1].number : keys - 1;
 	unsigned at = 0;
 

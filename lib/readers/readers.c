@@ -2,10 +2,10 @@
 /*
  * The index of nvw/readers.h on liburcu.
  *
- * Its functions are called, not inlined (no _LGPL_SOURCE). Records become visible through a release store of their key, which
- * match() loads with acquire: enough for the C memory model whatever liburcu does inside. The one thing that the
- * model cannot see is a grace period; thread sanitizer is told of it: what a reader did before leaving a section
- * happens before what follows a grace period.
+ * Its functions are called, not inlined (no _LGPL_SOURCE). Records become visible through a release store of
+ * their key, which match() loads with acquire: this satisfies the C memory model whatever liburcu does
+ * internally. The model does not cover grace periods, so they are annotated for thread sanitizer: a reader's
+ * accesses before it leaves a section happen before the code that follows a grace period.
  */
 #include <nvw/readers.h>
 
@@ -35,7 +35,7 @@ struct record {
 	struct cds_lfht_node link;
 	uint64_t key;
 	uint64_t words[NVW_READERS_WORDS];
-	struct record *older; /* of those that wait to be freed */
+	struct record *older; /* the next record waiting to be freed */
 };
 
 struct order {
@@ -47,11 +47,11 @@ struct order {
 struct nvw_readers {
 	struct cds_lfht *table;
 	struct order *order;
-	char grace; /* only its address, for thread sanitizer */
-	/* Of the emulation's thread alone. */
+	char grace; /* only its address is used, by thread sanitizer */
+	/* Used only by the emulation's thread. */
 	struct record *retired;
 	struct order *retired_orders;
-	uint64_t waiting; /* how many are retired */
+	uint64_t waiting; /* number of retired records */
 	struct nvw_readers_figures figures;
 };
 
@@ -69,7 +69,7 @@ int nvw_readers_create(uint64_t keys, struct nvw_readers **ret_readers)
 	struct nvw_readers *const readers = calloc(1, sizeof *readers);
 	unsigned long buckets = 64;
 
-	/* Of a fixed size: a table that resizes itself would need threads for it. */
+	/* A fixed size: a table that resizes itself would need its own threads. */
 	while (buckets < keys && buckets < BUCKETS_MAX) {
 		buckets *= 2;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames behind a signal, and their source lines. See frames.h. */
+/* Stack frames at a signal, and their source lines. See frames.h. */
 #include <execinfo.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ enum nvw__fault nvw__signal_fault(const void *context)
 unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capacity)
 {
 	void *frame[FRAMES_MAX];
-	const int count = backtrace(frame, FRAMES_MAX); /* begins with the handler's */
+	const int count = backtrace(frame, FRAMES_MAX); /* begins with the frames of the handler */
 	void *const fault = interrupted_at(context);
 	unsigned n = 0;
 	int i = 0;
@@ -67,7 +67,7 @@ unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capa
 		i++;
 	}
 	for (i++; i < count && n < capacity; i++) {
-		ret_address[n++] = (char *)frame[i] - 1; /* the call, not what comes after it */
+		ret_address[n++] = (char *)frame[i] - 1; /* the call, not the return address */
 	}
 	return n;
 }

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where code was when a signal came: its frames, and the source line of the innermost one that has one. */
+/* Where a signal interrupted the code: its stack frames, and the source line of the innermost frame that has
+ * one. */
 #ifndef LIB_SOURCE_FRAMES_H
 #define LIB_SOURCE_FRAMES_H
 
 #include <stddef.h>
 
-/* Loads what nvw__frames_take() needs, since a handler must not. */
+/* Loads the code that nvw__frames_take() needs, because a handler must not load it. */
 void nvw__frames_prepare(void);
 
 /*
- * In a handler with SA_SIGINFO, whose third argument is context: the addresses of the frames behind it, innermost first.
- * Returns how many were written, at least 1 and at most capacity.
+ * For a handler with SA_SIGINFO, whose third argument is context: the addresses of the interrupted frames,
+ * innermost first. Returns their number, at least 1 and at most capacity.
  */
 unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capacity);
 
-/* The interrupted code's stack pointer; NULL where it is not known. */
+/* The interrupted code's stack pointer; NULL if unknown. */
 const void *nvw__signal_stack(const void *context);
 
-/* How a SIGSEGV came about. */
+/* The cause of a SIGSEGV. */
 enum nvw__fault { NVW__FAULT_UNKNOWN, NVW__FAULT_READ, NVW__FAULT_WRITE };
 enum nvw__fault nvw__signal_fault(const void *context);
 
 /*
- * The innermost frame that has a source line, as "file:line (function)"; "" if there is none. The C library and the
- * sanitizers do not count: whoever called them is meant. The addresses are of this process, or of one that it was
- * forked from or has forked.
+ * The innermost frame with a source line, as "file:line (function)"; "" if there is none. Frames of the C
+ * library and the sanitizers are skipped: their caller is reported. The addresses must belong to this
+ * process, or to one related to it by fork.
  */
 void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n);
 

@@ -2,8 +2,8 @@
 /*
  * Source lines of addresses. See place.h.
  *
- * libdw finds the unit of an address in an index (.debug_aranges), which clang does not write: units are gone through
- * for an address that the index lacks.
+ * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write.
+ * For an address that is not in the index, all units are searched.
  */
 #include <dwarf.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *r
 	return NULL;
 }
 
-/* The unit of an address, also without an index. */
+/* The compilation unit of an address, with or without an index. */
 static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *ret_bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, address, ret_bias);
@@ -49,7 +49,7 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *r
 	return unit;
 }
 
-/* The compiler's headers of instructions, such as emmintrin.h: nobody's own code. */
+/* The compiler's own headers, such as emmintrin.h. */
 static bool is_intrinsic(const char *file)
 {
 	const size_t n = strlen(file);
@@ -57,7 +57,7 @@ static bool is_intrinsic(const char *file)
 	return n > 8 && strcmp(file + n - 8, "intrin.h") == 0;
 }
 
-/* The place where the outermost function of such a header was called. */
+/* Replaces a place in such a header by the place where its outermost function was called. */
 static void leave_intrinsics(Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *p)
 {
 	Dwarf_Addr bias;
@@ -91,7 +91,7 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 	if (p.file != NULL) {
 		leave_intrinsics(module, address, &p);
 	}
-	while (p.file != NULL && strncmp(p.file, "../", 3) == 0) { /* as seen from a build folder */
+	while (p.file != NULL && strncmp(p.file, "../", 3) == 0) { /* relative to the build folder */
 		p.file += 3;
 	}
 	return p;

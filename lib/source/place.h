@@ -5,16 +5,17 @@
 
 #include <elfutils/libdwfl.h>
 
-/* The texts are the module's, and last as long. */
+/* The strings belong to the module and live as long as it. */
 struct nvw__place {
-	/* as seen from the top of the tree that was built; NULL: no debug information has it */
+	/* relative to the top of the source tree; NULL: not in the debug information */
 	const char *file;
 	int line;
-	const char *function; /* NULL: no symbol has it */
-	int function_length;  /* without what a compiler adds: check.lto_priv.0 */
+	const char *function; /* NULL: not in the symbol tables */
+	int function_length;  /* without a compiler's suffix, as in check.lto_priv.0 */
 };
 
-/* Where an address of a module was compiled from. A return address is that of the next instruction: ask for one less. */
+/* The source line of an address of a module. For a return address, which is that of the next instruction,
+ * pass the address minus one. */
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address);
 
 #endif
