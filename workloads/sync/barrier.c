@@ -15,9 +15,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "place.h"
+#include "steps.h"
 
-enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_BARRIER };
 enum exchange { EXCHANGE_OFF, EXCHANGE_LOCAL };
 
 static const char *const exchanges[] = {"off", "local", NULL};
@@ -30,16 +29,6 @@ static const struct nvw_option options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load", "verify",
-		"accesses=1"},
-	/* What the CU has stored must fit its store buffer: what overflows arrives without a release. */
-	[RELAXED_RELEASE] = {"relaxed-release", "work-groups join the global barrier by a relaxed atomic",
-		"verify", "accesses=2"},
-	[NO_BARRIER] = {"no-barrier", "CUs do not wait for each other", "verify", NULL},
-	{NULL, NULL, NULL, NULL},
-};
-
 /* The barriers of a CU: each word on a line of its own, counting up. */
 struct cu_barrier {
 	uint32_t met[SYNC_LINE_WORDS];      /* work-groups at the exchange within the CU */
@@ -49,9 +38,8 @@ struct cu_barrier {
 
 struct args {
 	struct sync_places places;
-	struct sync_orders global; /* orders of the global barrier */
+	const struct barrier_steps *replaced;
 	enum nvw_scope local;
-	enum mutation mutation;
 	enum exchange exchange;
 	struct cu_barrier *barriers;
 	uint32_t *arrived; /* CUs at the global barrier, all iterations together */
@@ -111,10 +99,20 @@ static struct member become_member(const struct args *a)
 	return me;
 }
 
-static void wait_for(uint32_t *word, uint32_t count, enum nvw_order order, enum nvw_scope scope)
+static void wait_for(uint32_t *word, uint32_t count, enum nvw_scope scope)
 {
-	while (nvw_atomic_load(word, order, scope) < count) {
+	while (nvw_atomic_load(word, NVW_ACQUIRE, scope) < count) {
 	}
+}
+
+static void arrive(uint32_t *arrived)
+{
+	nvw_atomic_add(arrived, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+}
+
+static void await(uint32_t *arrived, uint32_t count)
+{
+	wait_for(arrived, count, NVW_SCOPE_AGENT);
 }
 
 static void join_local(const struct args *a, const struct member *me, uint32_t round)
@@ -122,17 +120,15 @@ static void join_local(const struct args *a, const struct member *me, uint32_t r
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
 		nvw_atomic_add(me->barrier->met, 1, NVW_RELEASE, a->local);
-		wait_for(me->barrier->met, round * me->place.neighbours, NVW_ACQUIRE, a->local);
+		wait_for(me->barrier->met, round * me->place.neighbours, a->local);
 	}
 	nvw_barrier(NVW_WORKGROUP);
 }
 
 static void join_global(const struct args *a, const struct member *me, uint32_t round)
 {
-	nvw_atomic_add(a->arrived, 1, a->global.release, NVW_SCOPE_AGENT);
-	if (a->mutation != NO_BARRIER) {
-		wait_for(a->arrived, round * me->cus, a->global.acquire, NVW_SCOPE_AGENT);
-	}
+	STEP(a->replaced, arrive, a->arrived);
+	STEP(a->replaced, await, a->arrived, round * me->cus);
 }
 
 /* The last of a CU has acquired what the others released to it, and its release passes that on
@@ -147,7 +143,7 @@ static void join_tree(const struct args *a, const struct member *me, uint32_t ro
 			join_global(a, me, round);
 			nvw_atomic_store(me->barrier->released, round, NVW_RELEASE, a->local);
 		} else {
-			wait_for(me->barrier->released, round, NVW_ACQUIRE, a->local);
+			wait_for(me->barrier->released, round, a->local);
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
@@ -203,9 +199,8 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		return error;
 	}
 	p->args = (struct args){
-		.global = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
+		.replaced = barrier_replaced((enum barrier_mutation)mutation),
 		.local = p->shape.local,
-		.mutation = (enum mutation)mutation,
 		.exchange = (enum exchange)nvw_option_choice(given, "exchange"),
 		.block_words = (uint64_t)p->shape.accesses * p->shape.group_size,
 		.iterations = (uint32_t)p->shape.iterations,
@@ -346,7 +341,7 @@ const struct nvw_workload nvw_workload_tree_barrier = {
 	.name = "tree-barrier",
 	.summary = "sinclair15's tree barriers (TB_LG, TBEX_LG): local ones and a global one, data exchanged",
 	.options = options,
-	.mutations = mutations,
+	.mutations = barrier_mutations,
 	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mutexes of sinclair15 (lock.h). */
-#include "lock.h"
+/* The mutexes of sinclair15 (lock.h). STEP() marks what a seeded bug may replace (mutations.c). */
+#include "steps.h"
 
 const char *const lock_kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff", NULL};
 
@@ -19,41 +19,63 @@ static uint32_t *place_of(const struct lock *lock, uint32_t ticket)
 	return lock->words + SYNC_LINE_WORDS * (1 + ticket % lock->places);
 }
 
-/* What a work-item that wants the lock remembers from poll to poll. */
-struct attempt {
-	const struct lock *lock;
-	uint64_t patience;
-	uint32_t ticket;
-	bool has_ticket;
-};
+/* ---- Steps ------------------------------------------------------------------------------------------- */
 
-static bool try_queue(struct attempt *at)
+static uint32_t draw(uint32_t *next, enum nvw_scope scope)
+{
+	return nvw_atomic_add(next, 1, NVW_ACQUIRE, scope);
+}
+
+static uint32_t look(uint32_t *place, enum nvw_scope scope)
+{
+	return nvw_atomic_load(place, NVW_ACQUIRE, scope);
+}
+
+static uint32_t set(uint32_t *word, enum nvw_scope scope)
+{
+	return nvw_atomic_exchange(word, 1, NVW_ACQUIRE, scope);
+}
+
+static void release(uint32_t *word, uint32_t value, enum nvw_scope scope)
+{
+	nvw_atomic_store(word, value, NVW_RELEASE, scope);
+}
+
+/* ---- The lock ---------------------------------------------------------------------------------------- */
+
+static bool ask_queue(struct lock_attempt *at)
 {
 	const struct lock *const lock = at->lock;
 
 	if (!at->has_ticket) {
-		at->ticket = nvw_atomic_add(lock->words, 1, lock->orders.acquire, lock->scope);
+		at->ticket = STEP(lock->replaced, draw, lock->words, lock->scope);
 		at->has_ticket = true;
 	}
-	return at->patience-- == 0 ||
-	       nvw_atomic_load(place_of(lock, at->ticket), lock->orders.acquire, lock->scope) == at->ticket;
+	return STEP(lock->replaced, look, place_of(lock, at->ticket), lock->scope) == at->ticket;
+}
+
+static bool ask(struct lock_attempt *at)
+{
+	const struct lock *const lock = at->lock;
+
+	return lock->places != 0 ? ask_queue(at) : STEP(lock->replaced, set, lock->words, lock->scope) == 0;
+}
+
+bool lock_ask(struct lock_attempt *at)
+{
+	return ask(at);
 }
 
 static bool try_lock(void *context)
 {
-	struct attempt *const at = context;
-	const struct lock *const lock = at->lock;
+	struct lock_attempt *const at = context;
 
-	if (lock->patience != 0 && lock->places != 0) {
-		return try_queue(at);
-	}
-	return at->patience-- == 0 ||
-	       nvw_atomic_exchange(lock->words, 1, lock->orders.acquire, lock->scope) == 0;
+	return STEP(at->lock->replaced, ask, at);
 }
 
 uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place)
 {
-	struct attempt at = {.lock = lock, .patience = lock->patience};
+	struct lock_attempt at = {.lock = lock};
 
 	sync_wait(&lock->polls, place, try_lock, &at);
 	return at.ticket;
@@ -61,7 +83,7 @@ uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place)
 
 uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle)
 {
-	struct attempt at = {.lock = lock, .patience = lock->patience};
+	struct lock_attempt at = {.lock = lock};
 
 	sync_wait_alone(&lock->polls, idle, try_lock, &at);
 	return at.ticket;
@@ -70,8 +92,8 @@ uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle)
 void lock_release(const struct lock *lock, uint32_t ticket)
 {
 	if (lock->places == 0) {
-		nvw_atomic_store(lock->words, 0, lock->orders.release, lock->scope);
+		STEP(lock->replaced, release, lock->words, 0, lock->scope);
 	} else {
-		nvw_atomic_store(place_of(lock, ticket + 1), ticket + 1, lock->orders.release, lock->scope);
+		STEP(lock->replaced, release, place_of(lock, ticket + 1), ticket + 1, lock->scope);
 	}
 }

@@ -29,10 +29,7 @@ struct lock {
 	enum nvw_scope scope;
 	uint32_t places; /* in the ring: at least as many as ever wait */
 	struct sync_polls polls;
-	struct sync_orders orders;
-	/* Times that a work-item asks before it goes on without the lock: UINT64_MAX, or less for a seeded
-	 * bug that could lose the lock, 0 for one that does not ask at all. */
-	uint64_t patience;
+	const struct lock_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
 /* Size of a lock at which so many work-groups meet. */

@@ -7,10 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lock.h"
 #include "rows.h"
-
-enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
+#include "steps.h"
 
 static const char *const sharings[] = {"global", "local", NULL};
 
@@ -22,14 +20,6 @@ static const struct nvw_option options[] = {
 	SYNC_PLACE_OPTIONS("32"),
 	SYNC_POLL_OPTIONS,
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "the lock is taken by relaxed atomics", "verify", NULL},
-	[RELAXED_RELEASE] = {"relaxed-release", "the lock is released by a relaxed store", "verify", NULL},
-	[NO_LOCK] = {"no-lock", "no work-group takes the lock", "verify", NULL},
-	[NARROW_SCOPE] = {"narrow-scope", "a lock of all CUs is taken at local scope", "verify", NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 struct args {
@@ -105,13 +95,7 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		return error;
 	}
 	a->is_local = nvw_option_choice(given, "sharing") == 1;
-	if (!a->is_local) {
-		p->shape.local = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
-	} else if (mutation != UNMUTATED && mutation != NO_LOCK) {
-		/* Within a CU, all see one L1, whatever they say. */
-		return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --sharing=global",
-			mutations[mutation].name);
-	}
+	p->shape.local = a->is_local ? p->shape.local : NVW_SCOPE_AGENT;
 	a->iterations = p->shape.iterations;
 	a->accesses = p->shape.accesses;
 	polls.backs_off = nvw_option_choice(given, "kind") == LOCK_SPIN_BACKOFF;
@@ -119,12 +103,9 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 		.kind = (enum lock_kind)nvw_option_choice(given, "kind"),
 		.scope = p->shape.local,
 		.polls = polls,
-		.orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE),
-		.patience = mutation == NO_LOCK      ? 0 :
-			    mutation == NARROW_SCOPE ? 10000 :
-						       UINT64_MAX,
+		.replaced = mutex_replaced((enum lock_mutation)mutation),
 	};
-	return 0;
+	return mutex_check_mutation((enum lock_mutation)mutation, a->is_local);
 }
 
 static void dispose(void *plan)
@@ -289,7 +270,7 @@ const struct nvw_workload nvw_workload_mutex = {
 	.name = "mutex",
 	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or per CU",
 	.options = options,
-	.mutations = mutations,
+	.mutations = mutex_mutations,
 	.asks = asks,
 	.prepare = prepare,
 	.dispose = dispose,

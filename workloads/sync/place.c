@@ -79,17 +79,6 @@ int sync_read_poll_options(const struct nvw_options *options, const struct sync_
 			       "--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
 }
 
-struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed)
-{
-	return (struct sync_orders){
-		.acquire = is_acquire_relaxed ? NVW_RELAXED : NVW_ACQUIRE,
-		.release = is_release_relaxed ? NVW_RELAXED : NVW_RELEASE,
-		.both = is_acquire_relaxed ? NVW_RELEASE :
-			is_release_relaxed ? NVW_ACQUIRE :
-					     NVW_ACQ_REL,
-	};
-}
-
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
 int sync_make_places(

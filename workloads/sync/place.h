@@ -74,13 +74,6 @@ struct sync_polls {
 NVW_CHECKED int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
 	struct sync_polls *ret_polls, enum sync_layout *ret_layout);
 
-/* Orders of synchronization: as the paper has them, or relaxed by a seeded bug. */
-struct sync_orders {
-	enum nvw_order acquire, release, both;
-};
-
-struct sync_orders sync_orders(bool is_acquire_relaxed, bool is_release_relaxed);
-
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
 /* What a CU's work-groups share, and what is a work-group's own: a line of device memory each. */

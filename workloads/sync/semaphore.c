@@ -12,10 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "place.h"
 #include "rows.h"
+#include "steps.h"
 
-enum mutation { UNMUTATED = -1, NO_LOCK, WRITER_TAKES_ONE };
 enum kind { SPIN, SPIN_BACKOFF };
 
 static const char *const kinds[] = {"spin", "spin-backoff", NULL};
@@ -28,16 +27,6 @@ static const struct nvw_option options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-static const struct nvw_mutation mutations[] = {
-	[NO_LOCK] = {"no-lock", "no work-group waits for the semaphore", "verify", NULL},
-	[WRITER_TAKES_ONE] = {"writer-takes-one", "the writer takes one unit of the semaphore, not all",
-		"verify", NULL},
-	{NULL, NULL, NULL, NULL},
-};
-
-/* The semaphore's word: free units, and the writer's turns above them. */
-enum { UNITS_BITS = 16, UNITS_MASK = (1 << UNITS_BITS) - 1 };
-
 /* What a reader's work-item saw: a hash over the turns of all iterations, and elements that were wrong. */
 struct seen {
 	uint32_t hash, wrong;
@@ -48,8 +37,7 @@ struct args {
 	enum nvw_scope scope;
 	struct sync_polls polls;
 	enum sync_layout layout;
-	bool is_free; /* nobody waits for the semaphore: a seeded bug */
-	uint32_t writer_units;
+	const struct semaphore_steps *replaced;
 	uint32_t *semaphores; /* each CU's, on a line of its own */
 	uint32_t *data;       /* [CU][part]; rows, or [access][work-item] */
 	struct seen *seen;    /* [work-item of the kernel] */
@@ -73,20 +61,24 @@ struct attempt {
 	uint32_t units, turns;
 };
 
+static bool take(uint32_t *semaphore, uint32_t units, enum nvw_scope scope, uint32_t *ret_turns)
+{
+	const uint32_t word = nvw_atomic_load(semaphore, NVW_ACQUIRE, scope);
+
+	*ret_turns = word >> UNITS_BITS;
+	return (word & UNITS_MASK) >= units &&
+	       nvw_atomic_compare_exchange(semaphore, word, word - units, NVW_ACQUIRE, scope) == word;
+}
+
 static bool try_take(void *context)
 {
 	struct attempt *const at = context;
-	const struct args *const a = at->a;
-	const uint32_t word = nvw_atomic_load(at->semaphore, NVW_ACQUIRE, a->scope);
 
-	at->turns = word >> UNITS_BITS;
-	return a->is_free ||
-	       ((word & UNITS_MASK) >= at->units && nvw_atomic_compare_exchange(at->semaphore, word,
-							    word - at->units, NVW_ACQUIRE, a->scope) == word);
+	return STEP(at->a->replaced, take, at->semaphore, at->units, at->a->scope, &at->turns);
 }
 
 /* By all of the work-group. Returns to its first work-item the writer's turns so far. */
-static uint32_t take(
+static uint32_t wait_and_take(
 	const struct args *a, uint32_t *semaphore, uint32_t units, const struct sync_place *place)
 {
 	struct attempt at = {.a = a, .semaphore = semaphore, .units = units};
@@ -95,9 +87,15 @@ static uint32_t take(
 	return at.turns;
 }
 
-static void give(const struct args *a, uint32_t *semaphore, uint32_t units, uint32_t turns)
+static void give(uint32_t *semaphore, uint32_t units, uint32_t turns, enum nvw_scope scope)
 {
-	nvw_atomic_add(semaphore, (a->is_free ? 0 : units) + (turns << UNITS_BITS), NVW_RELEASE, a->scope);
+	nvw_atomic_add(semaphore, units + (turns << UNITS_BITS), NVW_RELEASE, scope);
+}
+
+/* All of it: nobody reads meanwhile. */
+static uint32_t writer_units(uint32_t parts)
+{
+	return parts;
 }
 
 static void move_rows(const struct args *a, uint32_t *part, uint32_t turn)
@@ -135,9 +133,9 @@ static void move_flat(const struct args *a, uint32_t *part)
 static void write_turn(const struct args *a, const struct sync_place *place, uint32_t *semaphore,
 	uint32_t *data, uint32_t turn)
 {
-	const uint32_t units = a->writer_units;
+	const uint32_t units = STEP(a->replaced, writer_units, a->parts);
 
-	take(a, semaphore, units, place);
+	wait_and_take(a, semaphore, units, place);
 	for (uint32_t p = 0; p < a->parts; p++) {
 		if (a->layout == SYNC_ROWS) {
 			move_rows(a, data + p * a->part_words, turn);
@@ -147,7 +145,7 @@ static void write_turn(const struct args *a, const struct sync_place *place, uin
 	}
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
-		give(a, semaphore, units, 1);
+		STEP(a->replaced, give, semaphore, units, 1, a->scope);
 	}
 }
 
@@ -202,14 +200,14 @@ static uint32_t most_turns(const struct args *a)
 static void read_turn(const struct args *a, const struct sync_place *place, uint32_t *semaphore,
 	const uint32_t *part, struct seen *seen)
 {
-	const uint32_t most = most_turns(a), turns = take(a, semaphore, 1, place);
+	const uint32_t most = most_turns(a), turns = wait_and_take(a, semaphore, 1, place);
 	const uint32_t moved = a->layout == SYNC_ROWS ? read_rows(a, part, seen) : read_flat(a, part, seen);
 
 	seen->hash = 31 * seen->hash + moved;
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
 		seen->wrong += moved != (turns < most ? turns : most);
-		give(a, semaphore, 1, 0);
+		STEP(a->replaced, give, semaphore, 1, 0, a->scope);
 	}
 }
 
@@ -262,7 +260,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.scope = p->shape.local,
 		.polls = polls,
 		.layout = layout,
-		.is_free = mutation == NO_LOCK,
+		.replaced = semaphore_replaced((enum semaphore_mutation)mutation),
 		.part_words = layout == SYNC_ROWS ? sync_rows_words(p->shape.accesses, p->shape.group_size) :
 						    (uint64_t)p->shape.accesses * p->shape.group_size,
 		.iterations = p->shape.iterations,
@@ -270,7 +268,6 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.accesses = p->shape.accesses,
 		.group_size = p->shape.group_size,
 	};
-	p->args.writer_units = mutation == WRITER_TAKES_ONE ? 1 : p->args.parts;
 	*ret_plan = p;
 	return 0;
 }
@@ -433,7 +430,7 @@ const struct nvw_workload nvw_workload_semaphore = {
 	.name = "semaphore",
 	.summary = "sinclair15's semaphores (SS_L, SSBO_L): one writer work-group per CU, and readers",
 	.options = options,
-	.mutations = mutations,
+	.mutations = semaphore_mutations,
 	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,

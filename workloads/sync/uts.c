@@ -20,9 +20,8 @@
 
 #include <nvw/random.h>
 
-#include "lock.h"
+#include "steps.h"
 
-enum mutation { UNMUTATED = -1, NO_ACQUIRE, RELAXED_RELEASE, NO_LOCK, NARROW_SCOPE };
 enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 32, ROOTS_MAX = 1 << 20 };
 
 static const struct nvw_option options[] = {
@@ -30,17 +29,6 @@ static const struct nvw_option options[] = {
 	{"queue", NVW_OPTION_COUNT, "64", NULL, "capacity of a CU's queue, in nodes"},
 	SYNC_PLACE_OPTIONS("128"),
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-static const struct nvw_mutation mutations[] = {
-	[NO_ACQUIRE] = {"no-acquire", "the lock of the global queue is taken by relaxed atomics", "verify",
-		NULL},
-	[RELAXED_RELEASE] = {"relaxed-release", "the lock of the global queue is released by a relaxed store",
-		"verify", NULL},
-	[NO_LOCK] = {"no-lock", "no work-group takes the locks of the local queues", "verify", NULL},
-	[NARROW_SCOPE] = {"narrow-scope", "the lock of the global queue is taken at local scope", "verify",
-		NULL},
-	{NULL, NULL, NULL, NULL},
 };
 
 /* A queue's words on lines of their own. It is a stack, so that what was pushed last is still in the L1. */
@@ -74,9 +62,8 @@ struct result {
 
 struct args {
 	struct sync_places places;
-	struct sync_orders global_orders;
-	enum nvw_scope local, global;
-	uint64_t local_patience, global_patience; /* with the queues' locks: struct lock */
+	enum nvw_scope local;
+	const struct lock_steps *local_replaced, *global_replaced; /* of the queues' locks */
 	struct queue_words *local_words, *global_words;
 	uint64_t *local_nodes, *global_nodes;
 	uint32_t local_capacity, global_capacity;
@@ -124,9 +111,8 @@ static struct queue queue_of(
 			{
 				.words = words->lock,
 				.kind = LOCK_SPIN,
-				.scope = is_global ? a->global : a->local,
-				.orders = is_global ? a->global_orders : sync_orders(false, false),
-				.patience = is_global ? a->global_patience : a->local_patience,
+				.scope = is_global ? NVW_SCOPE_AGENT : a->local,
+				.replaced = is_global ? a->global_replaced : a->local_replaced,
 			},
 		.count = words->count,
 		.nodes = nodes,
@@ -371,11 +357,9 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		free(p);
 		return error;
 	}
-	p->args.global_orders = sync_orders(mutation == NO_ACQUIRE, mutation == RELAXED_RELEASE);
 	p->args.local = p->shape.local;
-	p->args.global = mutation == NARROW_SCOPE ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT;
-	p->args.global_patience = mutation == NARROW_SCOPE ? 10000 : UINT64_MAX;
-	p->args.local_patience = mutation == NO_LOCK ? 0 : p->args.global_patience;
+	p->args.local_replaced = uts_replaced((enum lock_mutation)mutation, false);
+	p->args.global_replaced = uts_replaced((enum lock_mutation)mutation, true);
 	p->args.global_capacity = (uint32_t)p->nodes;
 	p->args.patience = 4 * p->nodes;
 	*ret_plan = p;
@@ -471,7 +455,7 @@ const struct nvw_workload nvw_workload_uts = {
 	.name = "uts",
 	.summary = "unbalanced tree search (sinclair15, UTS): a local queue per CU and a global one",
 	.options = options,
-	.mutations = mutations,
+	.mutations = uts_mutations,
 	.asks = sync_asks,
 	.prepare = prepare,
 	.dispose = dispose,
