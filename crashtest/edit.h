@@ -9,14 +9,14 @@
  *
  *	barrier	A work-item arrives after the last of its consecutive stores at line a. It *passes* just before its next
  *		record: the real barrier has certainly completed by then, and not certainly before. With work-group or kernel
- *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it, what
- *		all members have stored by then before their own k-th arrival is durable. A real barrier would also make
- *		the others wait. That the log does not show: it may have a member pass before another has arrived, and
- *		what the latter stores after that is ordered before nothing that the former does. A member that never
- *		stores at a comes to the barrier before its stores at line b, if b is given. Members that come to neither
- *		are not covered and wait for nothing. Members that come unequally often: the edit is refused. Epochs
- *		of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its members that
- *		store at all are covered.
+ *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it,
+ *		and at each of its later records, what all members have stored by then before their own k-th arrival is
+ *		durable. A real barrier would also make the members wait for each other. That the log does not show: it may
+ *		have a member pass before another has arrived, and a crash in between is still permitted. A member that
+ *		never stores at a comes to the barrier before its stores at line b, if b is given. Members that come to
+ *		neither are not covered and wait for nothing. Members that come unequally often: the edit is refused.
+ *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its
+ *		members that store at all come to the barrier.
  *	widen	The same, where the arrivals are those at the barrier of line a that have a narrower scope.
  *	exchange	Of each work-item's consecutive stores at line a and the next ones at line b, those at b come first.
  *		Either moves to the other; nobody may have stored to its words in between, or the edit is refused. It

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barriers that come into a log, or become wider. See edit.h. One pass over the log, kernel by kernel: a work-item that
- * has arrived passes at its next record. Just before that come the barrier's records, for those members alone that have
- * not passed it: what the others have stored since is not covered.
+ * has arrived passes at its next record. Just before that, and before all that it does later, come the barrier's records,
+ * for those members alone that have not passed it: what the others have stored since is not covered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,18 @@
 struct member {
 	uint32_t passed, total; /* barriers; total: in the whole kernel */
 	uint32_t site;          /* of what it has arrived by, 0: it has not */
+	uint32_t last_site;     /* likewise at the barrier that it passed last */
 	uint32_t epoch;         /* work-item barriers that it has passed, with those that were added */
 	uint32_t more_wi, more_wg, more_kr; /* epochs that were added */
 	bool uncovered; /* has stored since it was last covered by a barrier of the edit */
 	bool after_b;   /* between its stores at b, nothing at a */
 	bool stores;
+};
+
+/* The members of one barrier that have come least far. */
+struct laggards {
+	uint32_t passed;
+	uint64_t count;
 };
 
 struct kernel {
@@ -27,8 +34,9 @@ struct kernel {
 	uint32_t number, group_size;
 	uint64_t items;
 	struct member *member;
-	bool counting; /* how often each member passes; nothing is added */
-	bool even;     /* all members of the kernel that store pass equally often */
+	struct laggards *behind; /* a scope each */
+	bool counting;           /* how often each member passes; nothing is added */
+	bool even;               /* all members of the kernel that store pass equally often */
 	uint64_t passes;
 	int error;
 };
@@ -98,6 +106,33 @@ static void cover(struct kernel *k, uint64_t place, uint64_t item, uint32_t n, u
 	}
 }
 
+/* ---- Who is behind ---------------------------------------------------------------------------------------------- */
+
+static struct laggards *laggards_of(const struct kernel *k, uint64_t item)
+{
+	return &k->behind[k->edit->scope == NVW_WORKITEM  ? item :
+			  k->edit->scope == NVW_WORKGROUP ? item / k->group_size :
+							    0];
+}
+
+static void count_laggards(const struct kernel *k, uint64_t item)
+{
+	struct laggards *const l = laggards_of(k, item);
+	uint64_t first, end;
+
+	*l = (struct laggards){.passed = UINT32_MAX};
+	scope_of(k, item, &first, &end);
+	for (uint64_t i = first; i < end; i++) {
+		const struct member *const m = member_at(k, i);
+
+		if (m->total > 0 && m->passed < l->passed) {
+			*l = (struct laggards){.passed = m->passed, .count = 1};
+		} else if (m->total > 0 && m->passed == l->passed) {
+			l->count++;
+		}
+	}
+}
+
 /* ---- Passing ---------------------------------------------------------------------------------------------------- */
 
 static void count_epochs(struct kernel *k, struct member *m)
@@ -123,15 +158,23 @@ static void pass(struct kernel *k, uint64_t place, uint64_t item)
 		return;
 	}
 	cover(k, place, item, m->passed + 1, site);
-	m->passed++;
+	if (m->passed++ == laggards_of(k, item)->passed && --laggards_of(k, item)->count == 0) {
+		count_laggards(k, item);
+	}
+	m->last_site = site;
 	k->passes++;
 	count_epochs(k, m);
 }
 
-static void leave(struct kernel *k, uint64_t place, uint64_t item)
+/* The item does something: it has passed what it had arrived at, and those who have not are covered again. */
+static void act(struct kernel *k, uint64_t place, uint64_t item, bool leaves)
 {
-	if (member_at(k, item)->site != 0) {
+	const struct member *const m = member_at(k, item);
+
+	if (leaves && m->site != 0) {
 		pass(k, place, item);
+	} else if (!k->counting && m->passed > laggards_of(k, item)->passed) {
+		cover(k, place, item, m->passed, m->last_site);
 	}
 }
 
@@ -142,15 +185,12 @@ static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r
 	const bool at_a = inserts && edit_log_is_at(k->log, r->store.site, &k->edit->a);
 	const bool at_b = inserts && !at_a && edit_log_is_at(k->log, r->store.site, &k->edit->b);
 
-	if (!at_a) {
-		const bool arrived = m->site != 0;
+	const bool arrived = m->site != 0;
 
-		leave(k, place, r->store.work_item);
-		if (at_b && !arrived && !m->after_b && k->edit->scope > NVW_WORKITEM) {
-			m->site =
-				r->store.site; /* it stores nothing at a, and comes to the barrier all the same */
-			pass(k, place, r->store.work_item);
-		}
+	act(k, place, r->store.work_item, !at_a);
+	if (at_b && !arrived && !m->after_b && k->edit->scope > NVW_WORKITEM) {
+		m->site = r->store.site; /* it stores nothing at a, and comes to the barrier all the same */
+		pass(k, place, r->store.work_item);
 	}
 	m->after_b = at_b;
 	m->stores = m->uncovered = true;
@@ -166,7 +206,7 @@ static void see_ack(struct kernel *k, uint64_t place, struct nvw_log_record *r)
 {
 	const struct member *const m = member_at(k, r->ack.work_item);
 
-	leave(k, place, r->ack.work_item);
+	act(k, place, r->ack.work_item, true);
 	if (!k->counting) {
 		r->ack.epoch_wi += m->more_wi;
 		r->ack.epoch_wg += m->more_wg;
@@ -179,7 +219,7 @@ static void see_member(struct kernel *k, uint64_t place, const struct nvw_log_re
 {
 	struct member *const m = member_at(k, item);
 
-	leave(k, place, item);
+	act(k, place, item, true);
 	if (k->edit->kind == CT_EDIT_WIDEN && r->barrier.scope < k->edit->scope &&
 		edit_log_is_at(k->log, r->barrier.site, &k->edit->a)) {
 		m->site = r->barrier.site;
@@ -253,7 +293,7 @@ static void see(struct kernel *k, uint64_t place)
 		break;
 	case NVW_LOG_FINISH:
 		for (uint64_t i = 0; i < k->items; i++) {
-			leave(k, place, i);
+			act(k, place, i, true);
 		}
 		break;
 	default:
@@ -316,6 +356,10 @@ static void begin_again(struct kernel *k)
 	for (uint64_t i = 0; i < k->items; i++) {
 		*member_at(k, i) = (struct member){.total = member_at(k, i)->total};
 	}
+	for (uint64_t i = 0, first, end; i < k->items; i = end) {
+		scope_of(k, i, &first, &end);
+		count_laggards(k, i);
+	}
 	k->counting = false;
 }
 
@@ -334,7 +378,10 @@ static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_
 		return 0;
 	}
 	k.member = calloc(k.items, sizeof *k.member);
-	if (k.member == NULL) {
+	k.behind = calloc(k.items, sizeof *k.behind);
+	if (k.member == NULL || k.behind == NULL) {
+		free(k.member);
+		free(k.behind);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the work-items of a kernel");
 	}
 	for (uint64_t i = place; i < end; i++) {
@@ -347,6 +394,7 @@ static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_
 	}
 	*passes += k.passes;
 	free(k.member);
+	free(k.behind);
 	return k.error;
 }
 

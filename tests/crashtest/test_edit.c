@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Edited logs of small random runs, against a second definition of what an edit means: a pair of a store and a later
+ * event is ordered if a barrier of the edit lies between the two, which is counted out here pair by pair. What an edited
+ * log permits must be exactly what the run's own order and those pairs permit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+#include <crashtest/crash.h>
+#include <crashtest/edit.h>
+#include <crashtest/image.h>
+#include <nvw/random.h>
+
+enum {
+	POOL_BYTES = 4096,
+	WORDS = 6,
+	ITEMS = 4,
+	GROUP = 2,
+	EVENTS_MAX = 96,
+	STORES_MAX = 12,
+	ACKS_MAX = 8,
+	STATES_MAX = 1 << 15,
+	RUNS = 120,
+	ARRIVALS = 2,
+	LINE_A = 10,
+	LINE_B = 11,
+	LINE_OTHER = 12,
+	LINE_BARRIER = 20,
+	LINE_GROUP = 21,
+};
+
+/* The words that are stored to; two of them share a line. */
+static nvw_off place(unsigned word)
+{
+	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+struct event {
+	enum nvw_log_kind kind;
+	unsigned item; /* of a group's barrier its first */
+	bool of_group;
+	unsigned line, word, number; /* number: of a store, an acknowledgement */
+	unsigned wi, wg;             /* epochs */
+	uint32_t covers;             /* PERSISTED */
+};
+
+struct history {
+	bool host;
+	unsigned events, stores, acks;
+	struct event event[EVENTS_MAX];
+	unsigned store_at[STORES_MAX], ack_at[ACKS_MAX];
+};
+
+struct maker {
+	struct history *h;
+	struct nvw_random r;
+	/* Of each item: what it still does, last first: lines of stores and barriers, 0: an acknowledgement. */
+	unsigned program[ITEMS][16], left[ITEMS];
+	unsigned wi[ITEMS], wg[ITEMS];
+	unsigned come[ITEMS]; /* how often to the line of the edit */
+};
+
+static unsigned below(struct maker *m, unsigned n)
+{
+	return (unsigned)nvw_random_below(&m->r, n);
+}
+
+static struct event *add_event(struct maker *m, enum nvw_log_kind kind, unsigned item)
+{
+	struct event *const e = &m->h->event[m->h->events++];
+
+	assert_true(m->h->events < EVENTS_MAX);
+	*e = (struct event){.kind = kind, .item = item, .wi = m->wi[item], .wg = m->wg[item]};
+	return e;
+}
+
+static bool is_member(const struct event *e, unsigned item)
+{
+	return e->of_group ? e->item / GROUP == item / GROUP : e->item == item;
+}
+
+static void complete(struct maker *m, const struct event *barrier)
+{
+	struct event *const e = add_event(m, NVW_LOG_PERSISTED, barrier->item);
+
+	e->of_group = barrier->of_group;
+	e->line = barrier->line;
+	for (unsigned s = 0; s < m->h->stores; s++) {
+		e->covers |= (uint32_t)is_member(e, m->h->event[m->h->store_at[s]].item) << s;
+	}
+}
+
+static void meet(struct maker *m, unsigned item, unsigned line)
+{
+	struct event *const e = add_event(m, NVW_LOG_BARRIER, item);
+
+	e->line = line;
+	e->of_group = line == LINE_GROUP;
+	for (unsigned i = 0; i < ITEMS; i++) {
+		m->wi[i] += is_member(e, i);
+		m->wg[i] += e->of_group && is_member(e, i);
+	}
+	complete(m, e);
+}
+
+static void step(struct maker *m, unsigned item)
+{
+	const unsigned line = m->program[item][--m->left[item]];
+
+	if (line == 0 && m->h->acks < ACKS_MAX) {
+		m->h->ack_at[m->h->acks] = m->h->events;
+		add_event(m, NVW_LOG_ACK, item)->number = m->h->acks++;
+	} else if (line == LINE_BARRIER) {
+		meet(m, item, line);
+	} else if (line != 0 && m->h->stores < STORES_MAX) {
+		struct event *const e = add_event(m, NVW_LOG_STORE, item);
+
+		e->line = line;
+		e->word = below(m, WORDS);
+		e->number = m->h->stores;
+		m->h->store_at[m->h->stores++] = m->h->events - 1;
+	}
+}
+
+/* Every item comes to line so often, with one or two stores if it is LINE_A, and does other things before and between. */
+static void make_programs(struct maker *m, unsigned line)
+{
+	static const unsigned others[] = {LINE_OTHER, LINE_B, 0};
+
+	for (unsigned i = 0; i < ITEMS; i++) {
+		for (unsigned k = 0; k < ARRIVALS; k++) {
+			if (below(m, 4) == 0) {
+				m->program[i][m->left[i]++] = others[below(m, 3)];
+			}
+			if (k > 0 && line == LINE_A) {
+				m->program[i][m->left[i]++] =
+					below(m, 2) ? LINE_B : 0; /* or the two runs were one */
+			}
+			m->program[i][m->left[i]++] = line;
+			if (line == LINE_A && below(m, 4) == 0) {
+				m->program[i][m->left[i]++] = line;
+			}
+		}
+		if (below(m, 2)) {
+			m->program[i][m->left[i]++] = line == LINE_A ? LINE_BARRIER : LINE_A;
+		}
+	}
+}
+
+/* The item's next and last stores may be consecutive ones. */
+static bool is_storing(const struct maker *m, unsigned item)
+{
+	unsigned line = 0;
+
+	for (unsigned i = 0; i < m->h->events; i++) {
+		const struct event *const e = &m->h->event[i];
+
+		line = e->kind != NVW_LOG_PERSISTED && e->item / GROUP == item / GROUP &&
+				       (e->of_group || e->item == item) ?
+			       e->line :
+			       line;
+	}
+	return line == LINE_A;
+}
+
+/* A real barrier would make the item wait: others of its scope have not come as often. */
+static bool waits(const struct maker *m, unsigned item, enum nvw_group scope)
+{
+	bool waits = false;
+
+	for (unsigned i = 0; i < ITEMS; i++) {
+		waits = waits ||
+			((scope == NVW_KERNEL || i / GROUP == item / GROUP) && m->come[i] < m->come[item]);
+	}
+	return waits;
+}
+
+/* waiting: wider than a work-item's to have only runs that a real barrier at the line, of that scope, could leave. */
+static void make_run(uint64_t seed, unsigned line, enum nvw_group waiting, struct history *h)
+{
+	struct maker m = {.h = h, .r = {seed}};
+	unsigned left = 0;
+
+	*h = (struct history){.host = false};
+	make_programs(&m, line);
+	for (unsigned i = 0; i < ITEMS; i++) {
+		left += m.left[i];
+	}
+	while (left > 0) {
+		const unsigned item = below(&m, ITEMS);
+
+		if (waiting != NVW_WORKITEM && waits(&m, item, waiting)) {
+			continue;
+		}
+		if (below(&m, 12) == 0 && !is_storing(&m, item) && !is_storing(&m, item ^ 1) &&
+			m.come[item] == m.come[item ^ 1]) {
+			meet(&m, item / GROUP * GROUP, LINE_GROUP);
+		} else if (m.left[item] > 0) {
+			step(&m, item);
+			left--;
+			m.come[item] += m.program[item][m.left[item]] == line &&
+					(line != LINE_A || m.left[item] == 0 ||
+						m.program[item][m.left[item] - 1] != line);
+		}
+	}
+	add_event(&m, NVW_LOG_FINISH, 0);
+}
+
+/* ---- Logs -------------------------------------------------------------------------------------------------------- */
+
+static struct nvw_log_record record_of(const struct history *h, const struct event *e)
+{
+	struct nvw_log_record r = {.kind = e->kind};
+	const uint32_t kernel = h->host ? 0 : 1, group = h->host ? e->number : e->item / GROUP;
+
+	switch (e->kind) {
+	case NVW_LOG_STORE:
+		r.store.site = e->line;
+		r.store.kernel = kernel;
+		r.store.work_item = e->item;
+		r.store.group = group;
+		r.store.epoch_wi = e->wi;
+		r.store.epoch_wg = e->wg;
+		r.store.bytes = 8;
+		r.store.off = place(e->word);
+		r.store.value = 100 + e->number;
+		break;
+	case NVW_LOG_ACK:
+		r.ack.first = e->number;
+		r.ack.count = 1;
+		r.ack.kernel = kernel;
+		r.ack.work_item = e->item;
+		r.ack.group = group;
+		r.ack.epoch_wi = e->wi;
+		r.ack.epoch_wg = e->wg;
+		break;
+	case NVW_LOG_FLUSH:
+		r.flush.site = e->line;
+		r.flush.thread = e->item;
+		r.flush.off = place(e->word) & ~(nvw_off)63;
+		r.flush.bytes = 64;
+		break;
+	case NVW_LOG_FENCE:
+		r.fence.site = e->line;
+		r.fence.thread = e->item;
+		break;
+	case NVW_LOG_FINISH:
+		r.finish.kernel = 1;
+		break;
+	default:
+		r.barrier.site = e->line;
+		r.barrier.kernel = 1;
+		r.barrier.scope = e->of_group ? NVW_WORKGROUP : NVW_WORKITEM;
+		r.barrier.work_item = e->item;
+		r.barrier.group = e->item / GROUP;
+		r.barrier.lanes = !e->of_group;
+	}
+	return r;
+}
+
+/* The site's number is its line. */
+static int write_log(const struct history *h)
+{
+	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_writer *w;
+	struct nvw_log_record r = {.kind = NVW_LOG_SITE};
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	for (unsigned line = 1; line <= LINE_GROUP; line++) {
+		r.site.id = r.site.line = line;
+		r.site.file = "src/r.c";
+		r.site.function = "f";
+		assert_int_equal(nvw_log_append(w, &r), 0);
+	}
+	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+		.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}};
+	if (!h->host) {
+		assert_int_equal(nvw_log_append(w, &r), 0);
+	}
+	for (unsigned i = 0; i < h->events; i++) {
+		r = record_of(h, &h->event[i]);
+		r.time_ps = 1000 * (i + 1);
+		assert_int_equal(nvw_log_append(w, &r), 0);
+	}
+	assert_int_equal(nvw_log_close(w, 1000 * (h->events + 1)), 0);
+	return fd;
+}
+
+/* ---- Sets of states ----------------------------------------------------------------------------------------------- */
+
+struct state {
+	uint64_t word[WORDS];
+	uint32_t acks;
+};
+
+struct set {
+	unsigned count;
+	struct state state[STATES_MAX];
+};
+
+static struct set permitted;
+static struct set *explored; /* filled by the explorer's process */
+
+static void add(struct set *set, const struct state *s)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
+			return;
+		}
+	}
+	assert_true(set->count < STATES_MAX);
+	set->state[set->count++] = *s;
+}
+
+static bool has(const struct set *set, const struct state *s, bool at_least)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 &&
+			(at_least ? (set->state[i].acks & s->acks) == s->acks :
+				    set->state[i].acks == s->acks)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct state s = {0};
+
+	(void)context;
+	(void)findings;
+	*phase = CT_PHASE_CHECK;
+	for (unsigned w = 0; w < WORDS; w++) {
+		s.word[w] = ct_image_word(image, place(w));
+	}
+	for (unsigned k = 0; k < ACKS_MAX; k++) {
+		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
+	}
+	explored->state[explored->count++] = s;
+	return 0;
+}
+
+static void explore(const struct ct_edited *edited, enum ct_model model)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static struct ct_result result;
+	const struct ct_exploration e = {
+		.rules = {.model = model, .unit_bytes = 8},
+		.log_fd = edited->log_fd,
+		.first_record = edited->first_record,
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = note,
+		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
+	};
+
+	explored->count = 0;
+	if (ct_explore(&e, NULL, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	assert_int_equal(result.instants, result.instants_exhausted);
+	ct_result_free(&result);
+}
+
+/* ---- Barriers, pair by pair ---------------------------------------------------------------------------------------- */
+
+struct cure {
+	struct ct_edit edit;
+	bool none;
+};
+
+static bool is_of(const struct event *e, unsigned item)
+{
+	return e->kind == NVW_LOG_FINISH || (e->kind != NVW_LOG_PERSISTED && is_member(e, item));
+}
+
+/* The item arrives at the edit's barrier with event i: the last of consecutive stores at line a, or a barrier. */
+static bool arrives(const struct history *h, const struct cure *c, unsigned item, unsigned i)
+{
+	const struct event *const e = &h->event[i];
+	unsigned next = i + 1;
+
+	if (!is_of(e, item) || c->none) {
+		return false;
+	}
+	if (c->edit.kind == CT_EDIT_WIDEN) {
+		return e->kind == NVW_LOG_BARRIER && e->line == LINE_BARRIER;
+	}
+	while (next < h->events && !is_of(&h->event[next], item)) {
+		next++;
+	}
+	return e->kind == NVW_LOG_STORE && e->line == LINE_A && next < h->events &&
+	       !(h->event[next].kind == NVW_LOG_STORE && h->event[next].line == LINE_A);
+}
+
+/* How often the item has arrived before event i. It has passed as often when it does something at i. */
+static unsigned arrivals(const struct history *h, const struct cure *c, unsigned item, unsigned i)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < i; k++) {
+		n += arrives(h, c, item, k);
+	}
+	return n;
+}
+
+static bool in_scope(const struct cure *c, unsigned a, unsigned b)
+{
+	return c->edit.scope == NVW_KERNEL || a == b ||
+	       (c->edit.scope == NVW_WORKGROUP && a / GROUP == b / GROUP);
+}
+
+/* A barrier of the edit lies between a store and a later event of an item. */
+static bool lies_between(
+	const struct history *h, const struct cure *c, unsigned store, unsigned event, unsigned item)
+{
+	const unsigned by = h->event[store].item;
+
+	return store < event && in_scope(c, by, item) && is_of(&h->event[event], item) &&
+	       arrivals(h, c, by, store) < arrivals(h, c, item, event);
+}
+
+/* Stores that are durable for certain after p events: what the run's own barriers cover, and the edit's. */
+static uint32_t floor_at(const struct history *h, const struct cure *c, unsigned p)
+{
+	uint32_t floor = 0;
+
+	for (unsigned q = 0; q < p; q++) {
+		floor |= h->event[q].covers;
+		for (unsigned s = 0; s < h->stores; s++) {
+			for (unsigned item = 0; item < ITEMS; item++) {
+				floor |= (uint32_t)lies_between(h, c, h->store_at[s], q, item) << s;
+			}
+		}
+	}
+	return floor;
+}
+
+static const struct event *store_of(const struct history *h, unsigned s)
+{
+	return &h->event[h->store_at[s]];
+}
+
+static bool is_word_closed(const struct history *h, uint32_t set)
+{
+	for (unsigned b = 0; b < h->stores; b++) {
+		for (unsigned a = 0; a < b && set >> b & 1; a++) {
+			if (store_of(h, a)->word == store_of(h, b)->word && !(set >> a & 1)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static uint32_t close_words(const struct history *h, uint32_t set)
+{
+	for (unsigned b = h->stores; b-- > 0;) {
+		for (unsigned a = 0; a < b && set >> b & 1; a++) {
+			set |= (uint32_t)(store_of(h, a)->word == store_of(h, b)->word) << a;
+		}
+	}
+	return set;
+}
+
+static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
+{
+	struct state s = {.acks = acks};
+
+	for (unsigned i = 0; i < h->stores; i++) {
+		if (durable >> i & 1) {
+			s.word[store_of(h, i)->word] = 100 + i;
+		}
+	}
+	add(&permitted, &s);
+}
+
+static void visible_at(const struct history *h, unsigned p, uint32_t *ret_stores, uint32_t *ret_acks)
+{
+	*ret_stores = *ret_acks = 0;
+	for (unsigned i = 0; i < p; i++) {
+		*ret_stores |= (uint32_t)(h->event[i].kind == NVW_LOG_STORE) << h->event[i].number;
+		*ret_acks |= (uint32_t)(h->event[i].kind == NVW_LOG_ACK) << h->event[i].number;
+	}
+}
+
+static void permit_epoch(const struct history *h, const struct cure *c)
+{
+	for (unsigned p = 0; p <= h->events; p++) {
+		const uint32_t floor = close_words(h, floor_at(h, c, p));
+		uint32_t stores, acks;
+
+		visible_at(h, p, &stores, &acks);
+		for (uint32_t set = 0; set < 1u << h->stores; set++) {
+			if ((set & ~stores) == 0 && (floor & ~set) == 0 && is_word_closed(h, set)) {
+				add_state(h, set, acks);
+			}
+		}
+	}
+}
+
+static bool is_ordered(const struct history *h, const struct cure *c, unsigned a, unsigned b)
+{
+	const struct event *const x = &h->event[a], *const y = &h->event[b];
+
+	return (x->item == y->item && x->wi < y->wi) ||
+	       (x->item / GROUP == y->item / GROUP && x->wg < y->wg) || lies_between(h, c, a, b, y->item);
+}
+
+static void permit_buffered(const struct history *h, const struct cure *c)
+{
+	for (uint32_t set = 0; set < 1u << h->stores; set++) {
+		bool closed = is_word_closed(h, set);
+		uint32_t acks = 0;
+
+		for (unsigned b = 0; b < h->stores && closed; b++) {
+			for (unsigned a = 0; a < b && closed; a++) {
+				closed = !(set >> b & 1) || (set >> a & 1) ||
+					 !is_ordered(h, c, h->store_at[a], h->store_at[b]);
+			}
+		}
+		for (unsigned k = 0; k < h->acks && closed; k++) {
+			bool told = true;
+
+			for (unsigned a = 0; a < h->stores; a++) {
+				told = told && ((set >> a & 1) || h->store_at[a] > h->ack_at[k] ||
+						       !is_ordered(h, c, h->store_at[a], h->ack_at[k]));
+			}
+			acks |= (uint32_t)told << k;
+		}
+		if (closed) {
+			add_state(h, set, acks);
+		}
+	}
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+
+static struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_group scope)
+{
+	return (struct ct_edit){.kind = kind,
+		.scope = scope,
+		.a = {.file = "r.c", .line = a},
+		.b = {.file = "r.c", .line = b}};
+}
+
+static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
+{
+	for (unsigned i = 0; i < explored->count; i++) {
+		if (!has(&permitted, &explored->state[i], model == CT_MODEL_BUFFERED)) {
+			fail_msg("%s, %s, seed %llu: a state was explored that the edit forbids",
+				ct_model_info(model)->name, what, (unsigned long long)seed);
+		}
+	}
+	for (unsigned i = 0; i < permitted.count; i++) {
+		if (!has(explored, &permitted.state[i], true)) {
+			fail_msg("%s, %s, seed %llu: a state that the edit permits was not explored",
+				ct_model_info(model)->name, what, (unsigned long long)seed);
+		}
+	}
+}
+
+static bool all_come_equally_often(const struct history *h, const struct cure *c)
+{
+	for (unsigned i = 1; i < ITEMS; i++) {
+		if (arrivals(h, c, i, h->events) != arrivals(h, c, 0, h->events)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void compare(enum ct_model model, enum ct_edit_kind kind, enum nvw_group scope, enum nvw_group waiting,
+	void (*permit)(const struct history *h, const struct cure *c))
+{
+	unsigned runs = 0;
+
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		static struct history h;
+		const struct cure c = {
+			.edit = edit_of(kind, kind == CT_EDIT_WIDEN ? LINE_BARRIER : LINE_A, 0, scope)};
+		struct ct_edited edited;
+		char text[200];
+
+		make_run(seed, kind == CT_EDIT_WIDEN ? LINE_BARRIER : LINE_A, waiting, &h);
+		if (!all_come_equally_often(&h, &c)) {
+			continue; /* a store was left out, since they were too many */
+		}
+		runs++;
+		const int fd = write_log(&h);
+
+		if (ct_edit_log(fd, 0, &c.edit, 1, &edited)) {
+			fail_msg("%s", nvw_error_message());
+		}
+		permitted.count = 0;
+		permit(&h, &c);
+		explore(&edited, model);
+		ct_edit_text(&c.edit, text, sizeof text);
+		compare_sets(model, text, seed);
+		ct_edited_free(&edited);
+		close(fd);
+	}
+	assert_true(runs > RUNS / 4);
+}
+
+static void a_work_item_barrier_orders_what_equation_1_says(void **state)
+{
+	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_epoch);
+	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_buffered);
+}
+
+static void a_work_group_barrier_orders_what_equation_2_says(void **state)
+{
+	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_WORKGROUP, NVW_WORKITEM, permit_epoch);
+	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_WORKGROUP, NVW_WORKGROUP, permit_buffered);
+}
+
+static void a_kernel_barrier_orders_what_equation_3_says(void **state)
+{
+	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_KERNEL, NVW_WORKITEM, permit_epoch);
+	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_KERNEL, NVW_KERNEL, permit_buffered);
+}
+
+static void a_widened_barrier_orders_what_its_new_scope_says(void **state)
+{
+	compare(CT_MODEL_EPOCH, CT_EDIT_WIDEN, NVW_WORKGROUP, NVW_WORKITEM, permit_epoch);
+	compare(CT_MODEL_BUFFERED, CT_EDIT_WIDEN, NVW_WORKGROUP, NVW_WORKGROUP, permit_buffered);
+	compare(CT_MODEL_EPOCH, CT_EDIT_WIDEN, NVW_KERNEL, NVW_WORKITEM, permit_epoch);
+	compare(CT_MODEL_BUFFERED, CT_EDIT_WIDEN, NVW_KERNEL, NVW_KERNEL, permit_buffered);
+}
+
+/* ---- Order of stores ------------------------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return explored == MAP_FAILED;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_work_item_barrier_orders_what_equation_1_says),
+		cmocka_unit_test(a_work_group_barrier_orders_what_equation_2_says),
+		cmocka_unit_test(a_kernel_barrier_orders_what_equation_3_says),
+		cmocka_unit_test(a_widened_barrier_orders_what_its_new_scope_says),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
