@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What recovery makes of an undo log entry: a table of predicates, of which exactly one row fits (the tests try
- * all combinations).
+ * The classification of undo log entries: a decision table in which exactly one row matches each entry (the
+ * tests try all combinations).
  *
  *	sealed		each of the four words is sealed for its place, or was never written
  *	one_epoch	the four words name the same epoch (0: never written)
  *	relation	that epoch compared with the last settled one of the stream
- *	place		the offset that the entry restores is one that an epoch may change
+ *	place		the entry restores an offset that an epoch may change
  */
 #ifndef RECOVERY_CASES_H
 #define RECOVERY_CASES_H
@@ -16,7 +16,7 @@
 enum rec_relation {
 	REC_UNUSED,  /* epoch 0 */
 	REC_SETTLED, /* an epoch that completed or was rolled back */
-	REC_OPEN,    /* the one after: it did not complete */
+	REC_OPEN,    /* the next one: it did not complete */
 	REC_FUTURE,  /* later ones cannot have begun */
 	REC_RELATIONS
 };
@@ -28,17 +28,17 @@ struct rec_entry_facts {
 };
 
 enum rec_verdict {
-	REC_IGNORE,  /* nothing to do with an incomplete epoch */
-	REC_TORN,    /* the crash came while it was written: what it protects was not changed yet */
-	REC_RESTORE, /* put the old value back */
-	REC_DAMAGE,  /* no crash leaves this */
+	REC_IGNORE,  /* unrelated to an incomplete epoch */
+	REC_TORN,    /* torn by the crash: the word that it protects has not changed yet */
+	REC_RESTORE, /* restore the old value */
+	REC_DAMAGE,  /* not the result of any crash */
 };
 
 enum { REC_NO, REC_YES, REC_ANY };
 
 struct rec_entry_case {
 	int sealed, one_epoch; /* REC_NO, REC_YES, REC_ANY */
-	unsigned relations;    /* bit set */
+	unsigned relations;    /* set of bits */
 	int place;
 	enum rec_verdict verdict;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at the heap of a recovered pool, and handing back what nobody reaches. See nvw/recovery.h. */
+/* Visiting the heap of a recovered pool, and freeing unreachable blocks. See nvw/recovery.h. */
 #include "view.h"
 
 struct walk {

@@ -2,11 +2,12 @@
 /*
  * The generic recovery (gope18 8.3). See nvw/recovery.h.
  *
- * Everything is judged before anything is written, so damage leaves the pool untouched. Old values come first:
- * until the table says that the epoch was rolled back, its log entries ask for them again. Then the table is
- * marked; from then on its word alone says what became of the epoch, and blocks are settled by it. Block words
- * come last because they may be the only trace of an open epoch: settled before the mark, an interruption would
- * lose it. So a second run after any interruption writes the rest.
+ * All metadata is checked before anything is written, so damage leaves the pool untouched. Old values are
+ * restored first: until the table marks the epoch as rolled back, its log entries require the restoration
+ * again. Then the table is marked; from then on only its word tells the outcome of the epoch, and blocks are
+ * settled by it. Block words come last because they may be the only trace of an open epoch: if they were
+ * settled before the mark, an interruption would lose it. So a second run after any interruption writes the
+ * rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 
 /* ---- The log ------------------------------------------------------------------------------- */
 
-/* An epoch may change root words and what lies in chunks. */
+/* An epoch may change root words and the content of chunks. */
 static bool may_change(const struct nvw_pool_geometry *g, nvw_off off)
 {
 	return off % 8 == 0 && ((off >= g->roots && off < g->roots + 8 * NVW_POOL_ROOTS) ||
@@ -38,7 +39,7 @@ static enum rec_relation relation(uint64_t epoch, uint64_t settled)
 
 struct entry {
 	enum rec_verdict verdict;
-	bool of_open_epoch; /* some word of it is */
+	bool of_open_epoch; /* at least one of its words is */
 	struct nvw__undo undo;
 };
 
@@ -64,7 +65,7 @@ static struct entry judge(const struct nvw_pool *pool, const uint64_t *words, nv
 	return entry;
 }
 
-/* All four words name one settled epoch, or none: whatever else one damaged byte makes of it is harmless. */
+/* All four words name one settled epoch, or none: a damaged byte in such an entry is harmless. */
 static bool is_settled(const uint64_t *words, uint64_t settled)
 {
 	const uint64_t epoch = nvw__entry_epoch(words[0]);
@@ -74,7 +75,8 @@ static bool is_settled(const uint64_t *words, uint64_t settled)
 	       (epoch || !(words[0] | words[1] | words[2] | words[3]));
 }
 
-/* The entries of one stream, newest first. Restores if restore is set, otherwise only judges and counts. */
+/* The entries of one stream, newest first. Restores old values if restore is set, otherwise only classifies
+ * and counts. */
 static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, bool restore, bool *ret_open,
 	struct nvw_recovery *report)
 {
@@ -88,7 +90,7 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 		const nvw_off off = nvw__entry_off(g, stream, i);
 		struct entry entry;
 
-		/* Most have never been written. */
+		/* Most entries have never been written. */
 		if (!(words[0] | words[1] | words[2] | words[3]) || is_settled(words, settled)) {
 			continue;
 		}
@@ -116,7 +118,7 @@ struct blocks {
 	struct nvw_recovery *report;
 	uint8_t *open; /* by stream */
 	bool settle;
-	bool unsettled; /* some block word names an epoch that did not complete */
+	bool unsettled; /* some block word names an incomplete epoch */
 };
 
 static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
@@ -143,8 +145,8 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-/* Judges the whole of the metadata; open says which streams have an incomplete epoch, *ret_unsettled whether
- * blocks wait for a decision. */
+/* Checks all metadata; sets open for the streams with an incomplete epoch, and *ret_unsettled if any block
+ * word is undecided. */
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
@@ -163,7 +165,7 @@ static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 	return r;
 }
 
-/* The old values of every open epoch. */
+/* Restores the old values of every open epoch. */
 static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
 {
 	int r = 0;
@@ -180,7 +182,7 @@ static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const
 	return r;
 }
 
-/* Block words of epochs that the table calls rolled back. */
+/* Settles the block words of rolled back epochs. */
 static int settle_blocks(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
@@ -210,7 +212,7 @@ static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_
 	return r;
 }
 
-/* What recovery leaves: no open epoch, no block word to settle. A second run writes nothing. */
+/* The postcondition of recovery: no open epoch and no unsettled block word. A second run writes nothing. */
 __attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
 {
 	const uint32_t streams = nvw_pool_geometry(pool)->streams;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a pool's metadata, checked: what the files of recovery/ share. */
+/* Checked reading of a pool's metadata, shared by the files of recovery/. */
 #ifndef RECOVERY_VIEW_H
 #define RECOVERY_VIEW_H
 
@@ -7,27 +7,27 @@
 
 #include "pool/layout.h"
 
-/* NVW_E_DAMAGED: what lies at off is none of what was expected there. */
+/* NVW_E_DAMAGED: the content at off is not what was expected there. */
 int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, const char *expected);
 
-/* The EST payload of a stream; damage if the word is not sealed or says what none may say. */
+/* The EST payload of a stream; damage if the word is not sealed or its value is impossible. */
 NVW_CHECKED int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload);
 
-/* The chunk's payload; damage likewise. */
+/* The payload of a chunk; damage likewise. */
 NVW_CHECKED int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload);
 
-/* The chunk after this one that can be the first of something. */
+/* The next chunk that can be the first of a class or extent. */
 static inline uint64_t rec_chunk_after(uint64_t chunk, uint64_t payload)
 {
 	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT ? nvw__chunk_value(payload) : 1);
 }
 
-/* A block word's payload, and what became of the epoch that it names (NVW__COMPLETED if it names none);
- * damage likewise. */
+/* The payload of a block word, and the outcome of its epoch (NVW__COMPLETED if it names none); damage
+ * likewise. */
 NVW_CHECKED int rec_block(
 	const struct nvw_pool *pool, nvw_off word_off, uint64_t *ret_payload, enum nvw__outcome *ret_outcome);
 
-/* Whether a block word says that its block is allocated. */
+/* Whether the block is allocated according to its block word. */
 static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
 {
 	switch (nvw__block_kind(payload)) {
@@ -42,8 +42,8 @@ static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
 	}
 }
 
-/* Calls visit for every block word of every class chunk that is not zero; ends with the first that is not 0.
- */
+/* Calls visit for every non-zero block word of every class chunk; ends at the first visit that does not
+ * return 0. */
 NVW_CHECKED int rec_each_block(const struct nvw_pool *pool,
 	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
 		nvw_off block, uint32_t bytes),

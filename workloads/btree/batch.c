@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The other kernels: update, delete, look up, scan; and nodes for the bulk load. */
+/* The other kernels: update, delete, lookup, scan; and the allocation of nodes for the bulk load. */
 #include "search.h"
 #include "steps.h"
 
@@ -22,7 +22,7 @@ static void persist_change(const struct btree_args *a)
 	}
 }
 
-/* One 8-byte store per key; keys are distinct, so work-items need not know of each other. */
+/* One 8-byte store per key; keys are distinct, so work-items are independent. */
 void btree_update_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
@@ -46,8 +46,8 @@ void btree_update_kernel(const void *args)
 	nvw_ack(nvw_load(&a->ops[k]));
 }
 
-/* The first of a run of keys of one leaf deletes all of them: one store of the order word. Leaves may become
- * empty; they stay. */
+/* The work-item of the first key in a run of keys of one leaf deletes all of them: one store of the order
+ * word. Leaves may become empty; they are kept. */
 void btree_delete_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
@@ -106,7 +106,7 @@ void btree_lookup_kernel(const void *args)
 	nvw_ack(nvw_load(&a->ops[k]));
 }
 
-/* Up to scan_length pairs from the key on, along the leaves; the result is the sum of their values. */
+/* Reads up to scan_length pairs from the key on, along the leaves; the result is the sum of their values. */
 void btree_scan_kernel(const void *args)
 {
 	const struct btree_args *const a = args;

@@ -27,7 +27,7 @@ const struct nvw_option btree_options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-/* How many levels of the writes to show: down from the leaves. */
+/* Number of levels whose writes are reported, from the leaves upwards. */
 static int report_levels(const struct btree_plan *p, struct nvw_description *d)
 {
 	int r = 0;

@@ -2,13 +2,13 @@
 /*
  * The oracle of the B+tree. Structure: walked level by level along next, leaves last.
  *
- *	every node is an allocated block, with the magic, its level and a sound order word
+ *	every node is an allocated block with the magic, its level and a valid order word
  *	keys ascend within a node, lie above the left neighbour's high key and up to the node's own
  *	the children of a level, in order, are nodes of the level below, in its chain's order (a node whose
- *split has not reached its parent is in the chain alone) a level ends with the highest key nothing else is
- *allocated
+ * split has not reached its parent is only in the chain) a level ends with the highest key nothing else is
+ * allocated
  *
- * Contents: a key holds what the last acknowledged operation on it left, or what a later one did.
+ * Contents: a key holds the result of the last acknowledged operation on it, or of a later one.
  */
 #include <inttypes.h>
 
@@ -19,9 +19,9 @@ struct walk {
 	const struct nvw_pool *pool;
 	const struct nvw_acks *acks;
 	struct nvw_findings *findings;
-	unsigned slots; /* of all nodes, as the root states */
+	unsigned slots; /* slots per node, as stated by the root */
 	uint64_t nodes;
-	uint64_t op, loaded; /* positions in by_key and loaded: everything below has been judged */
+	uint64_t op, loaded; /* positions in by_key and loaded: everything below them has been checked */
 	uint64_t keys, unparented;
 	int error;
 };
@@ -65,8 +65,7 @@ static bool was_loaded(struct walk *w, uint64_t key)
 	return w->loaded < p->loaded_count && p->loaded[w->loaded] == key;
 }
 
-/* The operations on key, by_key[first] to by_key[end - 1], and what is in the tree. Every value that may be:
- */
+/* Checks key against its operations, by_key[first] to by_key[end - 1]. Possible values: */
 static void judge_key(
 	struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
 {
@@ -78,7 +77,7 @@ static void judge_key(
 		from--;
 	}
 	if (!changes || from == first) {
-		/* Nothing is acknowledged: as it was loaded is fine. */
+		/* Nothing is acknowledged: the loaded state is valid too. */
 		if (present ? loaded && value == btree_value_of_load(key) : !loaded) {
 			return;
 		}
@@ -106,7 +105,7 @@ static void judge_key(
 	}
 }
 
-/* Judges all planned and loaded keys below limit (and limit itself, if it is present with value). */
+/* Checks all planned and loaded keys below limit (and limit itself, if it is present with value). */
 static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last, uint64_t value, nvw_off off)
 {
 	const struct btree_plan *const p = w->plan;
@@ -151,7 +150,7 @@ static void judge_leaf(struct walk *w, nvw_off off, const struct btree_node *nod
 
 /* ---- Structure ----------------------------------------------------------------------------- */
 
-/* Position in the level above: the next child that some parent names. */
+/* Position in the level above: the next child that a parent names. */
 struct cursor {
 	nvw_off off;
 	const struct btree_node *node;
@@ -168,7 +167,7 @@ static bool cursor_child(const struct walk *w, const struct cursor *c, uint64_t 
 	return true;
 }
 
-/* Empty nodes of the level above do not occur: children are never taken away. */
+/* The level above has no empty nodes: children are never removed. */
 static void cursor_step(struct walk *w, struct cursor *c, unsigned level)
 {
 	if (++c->i < btree_count(c->node->order)) {
@@ -201,7 +200,7 @@ static void check_keys(struct walk *w, nvw_off off, const struct btree_node *nod
 	}
 }
 
-/* One level along its chain, from first; above is the level over it, NULL for the root's. */
+/* Checks one level along its chain, from first; above is the level above it, NULL for the root's. */
 static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off first_above)
 {
 	struct cursor parent = {.off = first_above};
@@ -327,7 +326,7 @@ int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	struct walk w = {.pool = pool};
 	int r;
 
-	/* A tree that is broken is described by its check. */
+	/* For a broken tree, the check gives the details. */
 	if (btree_check(NULL, pool, NULL, NULL) != 0) {
 		return nvw_describe_text(d, "btree.state", "broken", "see the findings");
 	}

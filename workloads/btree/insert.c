@@ -2,31 +2,31 @@
 /*
  * Batched parallel insertion: Algorithms 1 and 2 of gope18 5.1.
  *
- * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: it alone changes it.
- * Level by level from the leaves,
+ * Keys are sorted. The first of a run of keys that lead to one node *owns* the node: only it changes the
+ * node. Level by level from the leaves,
  *
- *	fill	owners write new keys into free slots and make new nodes, which nothing refers to yet, and log
- *		what a split will change in place
+ *	fill	owners write new keys into free slots and create new nodes, still unreferenced, and log
+ *		the words that a split will change in place
  *	-- persist barrier --
- *	publish	owners store the order word: the new keys are there, all or none; a split node's next and
- *		high are changed too
+ *	publish	owners store the order word, which publishes all new keys or none; a split node's next and
+ *		high change too
  *	-- persist barrier --
- *	settle	if there were splits, each work-group's first work-item notes the completion of its epoch
+ *	settle	after splits, each work-group's first work-item records the completion of its epoch
  *	-- persist barrier --
  *
- * and what splits have made goes up to the parents. Barriers are the work-group's on the levels that belong
- * to it (Algorithm 2), the kernel's above and everywhere in Algorithm 1.
+ * and new nodes are inserted into the parents. Barriers have work-group scope on the levels that belong to a
+ * work-group (Algorithm 2), and kernel scope above them and everywhere in Algorithm 1.
  *
- * STEP() marks what a seeded bug may replace (mutations.c).
+ * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
 #include "insert.h"
 
-/* ---- What comes from below: a sorted sequence of (key, value) ------------------------------ */
+/* ---- Input from the level below: a sorted sequence of (key, value) ------------------------- */
 
 struct input {
 	const struct btree_item *it;
-	uint64_t run, end; /* the child run that is being read, the end of this node's run */
-	uint64_t i, left;  /* in that run */
+	uint64_t run, end; /* the current child run; the end of this node's run */
+	uint64_t i, left;  /* position and rest of that run */
 	uint64_t key, value;
 	bool more;
 };
@@ -72,7 +72,7 @@ static struct input input_begin(const struct btree_item *it, uint64_t k, uint64_
 	return in;
 }
 
-/* ---- A node as its owner sees it ----------------------------------------------------------- */
+/* ---- A node as seen by its owner ----------------------------------------------------------- */
 
 static void view_load(struct btree_view *v, const struct btree_item *it, nvw_off off)
 {
@@ -85,7 +85,7 @@ static void view_load(struct btree_view *v, const struct btree_item *it, nvw_off
 	}
 }
 
-/* How many inputs are not in the node yet. */
+/* Number of inputs that are not in the node yet. */
 static uint64_t count_new(const struct btree_view *v, const struct btree_item *it, uint64_t k, uint64_t end)
 {
 	uint64_t new = 0;
@@ -108,8 +108,8 @@ static void fail(const struct btree_item *it)
 }
 
 /*
- * New inputs, below limit if there is one, go into free slots; returns the order word that publishes them.
- * order's first stay keys are v's; inputs that are among them are left for publish().
+ * Writes new inputs (below limit, if there is one) into free slots; returns the order word that publishes
+ * them. The first stay keys of order are v's; inputs equal to one of them are left for publish().
  */
 static uint64_t add_keys(const struct btree_item *it, const struct btree_view *v, uint64_t order,
 	unsigned stay, struct input *in, const uint64_t *limit)
@@ -156,7 +156,7 @@ static uint64_t merge_key(const struct merge *m)
 	return merge_is_old(m) ? m->v->keys[m->i] : m->in.key;
 }
 
-/* The next pair: an input replaces an equal key. */
+/* Takes the next pair: an input replaces an equal key. */
 static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
 {
 	*ret_key = merge_key(m);
@@ -169,8 +169,8 @@ static void merge_take(struct merge *m, uint64_t *ret_key, uint64_t *ret_value)
 	input_next(&m->in);
 }
 
-/* Where the left node ends: about its share of total, but its new keys must fit into slots that are free now,
- * since a roll back brings the moved keys' slots back. Moves m there. */
+/* Size of the left node: about its share of total, but its new keys must fit into currently free slots, since
+ * a rollback restores the slots of moved keys. Advances m to that point. */
 static unsigned split_point(struct merge *m, uint64_t share)
 {
 	unsigned free_slots = m->slots - m->v->count, stay = 0;
@@ -215,7 +215,7 @@ static nvw_off allocate(const struct btree_item *it)
 	return nvw_pmalloc(it->a->pmem, btree_node_bytes(it->a->slots), it->a->undo ? &it->epoch : NULL);
 }
 
-/* A whole new node of count pairs of m. */
+/* Writes a whole new node with count pairs of m. */
 static void write_node(const struct btree_item *it, nvw_off off, struct merge *m, uint64_t count,
 	nvw_off next, uint64_t high_if_last)
 {
@@ -234,8 +234,9 @@ static void write_node(const struct btree_item *it, nvw_off off, struct merge *m
 	PUT(it, &node->order, btree_order(it->a->slots, (unsigned)count));
 }
 
-/* The right part of a split: rest pairs of m in new nodes; their lowest keys go up. Each key of the run has
- * room for two: one new key before all others of a full node makes two nodes. False if the heap is full. */
+/* Writes the right part of a split: rest pairs of m into new nodes, whose lowest keys go to the parent. Each
+ * key of the run has room for two nodes, because one new key before all others of a full node makes two.
+ * False if the heap is full. */
 static bool make_nodes(
 	const struct btree_item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
 {
@@ -276,8 +277,7 @@ static uint64_t pairs_left(struct merge m)
 	return count;
 }
 
-/* The first stay keys stay; the slots that were free come next, those of the keys that are moved away last.
- */
+/* The first stay keys stay; then come the free slots, and last the slots of moved keys. */
 static uint64_t order_after_split(const struct btree_view *v, unsigned slots, unsigned stay)
 {
 	uint64_t order = stay;
@@ -295,7 +295,7 @@ static uint64_t order_after_split(const struct btree_view *v, unsigned slots, un
 	return order;
 }
 
-/* In the order word of what will be published: the node was split. */
+/* Flag in an order word to be published: the node was split. */
 #define SPLIT (UINT64_C(1) << 63)
 
 static void note_split(const struct btree_item *it)
@@ -306,7 +306,7 @@ static void note_split(const struct btree_item *it)
 	it->a->plan->splits++;
 }
 
-/* The root has been split: levels above it until one node is enough. The i-th of a level's pairs: */
+/* After a split of the root: adds levels above it until one node is enough. Pair i of a level: */
 static void pair_of(const struct btree_item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key,
 	uint64_t *ret_child)
 {
@@ -375,7 +375,7 @@ static void grow(const struct btree_item *it, nvw_off root)
 	nvw_store(it->a->root, root);
 }
 
-/* What publish() will store of a split node. */
+/* Stages the stores that publish() makes to a split node. */
 INLINE_STEP void stage_split(
 	const struct btree_item *it, uint64_t k, uint64_t order, nvw_off next, uint64_t high)
 {
@@ -407,7 +407,7 @@ static void fill_split(
 	}
 }
 
-/* The run of keys that lead through the node of k. */
+/* Length of the run of keys that lead through the node of k. */
 static uint64_t measure(const struct btree_item *it, uint64_t k, nvw_off off)
 {
 	const struct btree_args *const a = it->a;
@@ -422,7 +422,7 @@ static uint64_t measure(const struct btree_item *it, uint64_t k, nvw_off off)
 	return end;
 }
 
-/* What publish() will store of a node that was not split. */
+/* Stages the stores that publish() makes to a node that was not split. */
 INLINE_STEP void stage_slots(const struct btree_item *it, uint64_t k, uint64_t order)
 {
 	nvw_store(&it->a->order[k], order);
@@ -455,7 +455,7 @@ static void fill(const struct btree_item *it, uint64_t k, uint64_t end, nvw_off 
 
 /* ---- Publish ------------------------------------------------------------------------------- */
 
-/* Keys that are in a leaf already: their values, one store each. */
+/* Updates the values of keys that are already in a leaf, one store each. */
 static void update_values(const struct btree_item *it, uint64_t k, uint64_t end, nvw_off off, unsigned stay)
 {
 	struct btree_view v;
@@ -476,7 +476,7 @@ static void update_values(const struct btree_item *it, uint64_t k, uint64_t end,
 	}
 }
 
-/* In one store: all new keys are there, or none. */
+/* One store publishes all new keys or none. */
 static void publish_order(const struct btree_item *it, nvw_off off, uint64_t order)
 {
 	PUT(it, &btree_node_at(it->a->pmem, off)->order, order);
@@ -532,7 +532,8 @@ static void find_paths(const struct btree_item *it)
 	}
 }
 
-/* Whether k is where a node's run begins. Then it is so on the levels below too, and was measured there. */
+/* Whether a node's run begins at k. If so, it also begins there on the levels below, where it was
+ * measured. */
 static bool owns(const struct btree_item *it, uint64_t k, nvw_off *ret_off)
 {
 	const struct btree_args *const a = it->a;
@@ -542,8 +543,8 @@ static bool owns(const struct btree_item *it, uint64_t k, nvw_off *ret_off)
 		return false;
 	}
 	*ret_off = nvw_load(&path[k]);
-	/* Another work-group's keys lead elsewhere as long as levels are its own; its arrays are not visible
-	 * yet. */
+	/* On its own levels a work-group's first key begins a run: keys of other work-groups lead to other
+	 * nodes, and their arrays are not visible yet. */
 	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) || nvw_load(&path[k - 1]) != *ret_off;
 }
 
@@ -618,19 +619,19 @@ static void complete(struct btree_item *it)
 	}
 }
 
-/* New nodes, new keys and log entries are durable before an update refers to them. */
+/* Makes new nodes, new keys and log entries durable before an update refers to them. */
 static void order_data(const struct btree_item *it)
 {
 	PERSIST(it);
 }
 
-/* The updates are durable before their epoch is complete and before they are acknowledged. */
+/* Makes the updates durable before their epoch completes and before they are acknowledged. */
 static void order_updates(const struct btree_item *it)
 {
 	PERSIST(it);
 }
 
-/* The completion is durable before the next level's entries are logged. */
+/* Makes the completion durable before entries of the next level are logged. */
 static void settle(struct btree_item *it)
 {
 	STEP(it->replaced, complete, it);

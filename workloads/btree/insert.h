@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What insertion (insert.c) and its seeded bugs (mutations.c) share. */
+/* Shared by insertion (insert.c) and its seeded bugs (mutations.c). */
 #ifndef WORKLOADS_BTREE_INSERT_H
 #define WORKLOADS_BTREE_INSERT_H
 
 #include "search.h"
 #include "steps.h"
 
-/* One work-item on its way up through the levels. */
+/* One work-item during its way up the levels. */
 struct btree_item {
 	const struct btree_args *a;
 	const struct btree_steps *replaced;
@@ -16,7 +16,7 @@ struct btree_item {
 	enum nvw_group scope;
 };
 
-/* A node as its owner sees it. */
+/* A node as seen by its owner. */
 struct btree_view {
 	struct btree_node *node;
 	nvw_off off;
@@ -33,8 +33,8 @@ static inline void btree_meet(const struct btree_item *it)
 	nvw_barrier(it->scope);
 }
 
-/* The scope's work-items meet, and the stores of all of them are ordered before what follows. A macro, so that each
- * barrier has a source place of its own in reports. */
+/* A barrier at which the scope's work-items meet and which orders all their earlier stores before later ones.
+ * It is a macro so that each barrier has its own source line in reports. */
 #define PERSIST(it) PERSIST_WITHIN(it, (it)->scope)
 #define PERSIST_WITHIN(it, group)             \
 	do {                                  \
@@ -44,7 +44,7 @@ static inline void btree_meet(const struct btree_item *it)
 		}                             \
 	} while (0)
 
-/* Whether the level has had splits: the work-group's own, or the kernel's. */
+/* Whether the level had splits: in the work-group, or in the kernel. */
 bool btree_has_splits(const struct btree_item *it);
 
 #endif

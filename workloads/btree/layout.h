@@ -2,11 +2,11 @@
 /*
  * The bytes of a B+tree in a pool.
  *
- * Root word 0 is the offset of the root node. All nodes of a tree have the same number of slots, 4 to 14, which
- * each node states (info). An *order word* says how many slots are used and in which order their keys ascend (as
- * Masstree's permutation): one 8-byte store of it publishes any number of new slots. Nodes of a level are a chain
- * (next), and a node states the highest key that may be in it: a search for a higher key goes right (a B-link tree).
- * So a split is complete before its parent is changed.
+ * Root word 0 is the offset of the root node. All nodes of a tree have the same number of slots, 4 to 14,
+ * which each node states (info). An *order word* gives the number of used slots and the order of their keys
+ * (like Masstree's permutation): one 8-byte store of it publishes any number of new slots. The nodes of a
+ * level form a chain (next), and a node states the highest key that it may hold: a search for a higher key
+ * moves right (a B-link tree). So a split is complete before its parent is changed.
  *
  * In an inner node a slot is (lowest key of the child, offset of the child). The first child's lowest key is
  * the lowest key of the node; on the left edge it is 0.
@@ -24,10 +24,10 @@ struct btree_node {
 	/* bits 0-3: used slots; bits 4 + 4 i: the slot of the i-th key, then the free slots */
 	uint64_t order;
 	uint64_t next; /* the right neighbour, 0 for the last of its level */
-	uint64_t high; /* the highest key that may be here or below */
+	uint64_t high; /* the highest key allowed here and below */
 	uint64_t info; /* btree_info() */
-	/* The keys of all slots, then their values: of a leaf what is stored, of an inner node its children. A node of few
-	 * slots ends early: btree_node_bytes(). */
+	/* The keys of all slots, then their values: in a leaf the stored values, in an inner node the
+	 * children. A node with few slots ends early: btree_node_bytes(). */
 	uint64_t words[2 * BTREE_SLOTS_MAX];
 };
 _Static_assert(sizeof(struct btree_node) == 256, "a node is at most four lines");
@@ -39,7 +39,7 @@ static inline uint64_t btree_info(unsigned slots, unsigned level)
 	return BTREE_MAGIC | slots << 8 | level;
 }
 
-/* The level of a node, 0 for a leaf, and how many slots it has. */
+/* The level of a node (0 for a leaf), and its number of slots. */
 static inline unsigned btree_level(uint64_t info)
 {
 	return info & 0xff;
@@ -67,13 +67,13 @@ static inline unsigned btree_node_bytes(unsigned slots)
 	return 64u << btree_node_class(slots);
 }
 
-/* How many slots a new node has used at most, so that it is not split at once: five sevenths. */
+/* Most slots used in a new node, so that it does not split at once: five sevenths. */
 static inline unsigned btree_fill(unsigned slots)
 {
 	return (5 * slots + 6) / 7;
 }
 
-/* How many nodes so many pairs need. */
+/* Number of nodes for this many pairs. */
 static inline uint64_t btree_nodes_for(unsigned slots, uint64_t pairs)
 {
 	return pairs ? (pairs + btree_fill(slots) - 1) / btree_fill(slots) : 1;
@@ -83,7 +83,7 @@ static inline uint64_t btree_nodes_for(unsigned slots, uint64_t pairs)
 #define BTREE_KEY(node, slot)          (&(node)->words[slot])
 #define BTREE_VALUE(node, slots, slot) (&(node)->words[(slots) + (slot)])
 
-/* Of so many slots, 0 to count - 1 are used, in this order. */
+/* Slots 0 to count - 1 are used, in this order. */
 static inline uint64_t btree_order(unsigned slots, unsigned count)
 {
 	return (UINT64_C(0xdcba9876543210) & ((UINT64_C(1) << 4 * slots) - 1)) << 4 | count;
@@ -100,7 +100,7 @@ static inline unsigned btree_slot(uint64_t order, unsigned i)
 	return order >> (4 + 4 * i) & 15;
 }
 
-/* The first free slot becomes the i-th key's. */
+/* Gives the first free slot to the i-th key. */
 static inline uint64_t btree_order_insert(uint64_t order, unsigned i)
 {
 	const unsigned count = btree_count(order), low = 4 + 4 * i, high = 4 + 4 * count;
@@ -112,7 +112,7 @@ static inline uint64_t btree_order_insert(uint64_t order, unsigned i)
 	return (above | moved << 4 | slot << low | below) + 1;
 }
 
-/* The i-th key's slot becomes free. */
+/* Frees the i-th key's slot. */
 static inline uint64_t btree_order_remove(uint64_t order, unsigned i)
 {
 	const unsigned count = btree_count(order), low = 4 + 4 * i, high = 4 + 4 * (count - 1);
@@ -124,7 +124,7 @@ static inline uint64_t btree_order_remove(uint64_t order, unsigned i)
 	return (above | slot << high | moved | below) - 1;
 }
 
-/* The first count keys stay, the other slots become free. */
+/* Keeps the first count keys and frees the other slots. */
 static inline uint64_t btree_order_truncate(uint64_t order, unsigned count)
 {
 	return (order & ~UINT64_C(15)) | count;

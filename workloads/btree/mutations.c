@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of the B+tree: what each one does in place of a step. */
+/* The seeded bugs of the B+tree: for each, the steps that it replaces. */
 #include "insert.h"
 
 /* ---- Fill ---------------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static nvw_off allocate_unlogged(const struct btree_item *it)
 	return nvw_pmalloc(it->a->pmem, btree_node_bytes(it->a->slots), NULL);
 }
 
-/* The last of the new nodes, which are chained, was linked to the node's right neighbour. */
+/* The last of the chained new nodes was linked to the node's right neighbour. */
 static void unlink_neighbour(
 	const struct btree_item *it, uint64_t k, uint64_t order, nvw_off next, uint64_t high)
 {
@@ -61,7 +61,7 @@ static void publish_new_keys(const struct btree_item *it, uint64_t k, uint64_t o
 
 /* ---- Publish ------------------------------------------------------------------------------- */
 
-/* In two stores, of which each has some of the slots. */
+/* Publishes in two stores, each with some of the slots. */
 static void publish_in_halves(const struct btree_item *it, nvw_off off, uint64_t order)
 {
 	const struct nvw_pmem *const pmem = it->a->pmem;
@@ -88,7 +88,7 @@ static void publish_and_acknowledge(struct btree_item *it)
 	btree_steps.acknowledge(it);
 }
 
-/* A barrier that orders a work-item's own stores only. */
+/* A barrier that orders only the work-item's own stores. */
 static void order_own(const struct btree_item *it)
 {
 	PERSIST_WITHIN(it, NVW_WORKITEM);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options into a plan. See plan.h. */
+/* Making a plan from the options. See plan.h. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 	return 0;
 }
 
-/* New keys of an insertion lie among the loaded ones; other operations want keys that are there. */
+/* Inserted keys lie among the loaded ones; other operations use existing keys. */
 static int make_keys(const struct nvw_options *options, uint64_t seed, struct btree_plan *p)
 {
 	const char *const source = nvw_option_string(options, "keys");
@@ -85,8 +85,8 @@ static int sort_operations(struct btree_plan *p)
 }
 
 /*
- * A split makes at most two nodes more than its new keys fill. Of all nodes, n keys can split those on their ways; and
- * each new node is a new key of a parent.
+ * A split makes at most two more nodes than its new keys fill. n keys can split only the nodes on their
+ * paths, and each new node is a new key of a parent.
  */
 uint64_t btree_nodes_at_most(const struct btree_plan *p, uint64_t nodes, uint64_t height, uint64_t n)
 {
@@ -100,7 +100,7 @@ static void size_pool(struct btree_plan *p)
 {
 	const uint64_t batch = p->batch < p->count ? p->batch : p->count;
 	const uint64_t keys = p->preload + (p->op == BTREE_INSERT ? p->count : 0);
-	const uint64_t nodes = keys / (p->slots / 2 - 1) + 64; /* all half full, on all levels */
+	const uint64_t nodes = keys / (p->slots / 2 - 1) + 64; /* all levels half full */
 
 	p->streams = batch / p->group_size + 1;
 	p->log_entries = 6 * (uint64_t)p->group_size + 8;
@@ -185,7 +185,7 @@ int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
 		return nvw_fail(NVW_E_USAGE, "btree: the undo log of a batch of %llu operations is too large",
 			(unsigned long long)p->batch);
 	}
-	/* A block costs its bytes and a word. */
+	/* A block costs its bytes and one word. */
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = p->nodes * (btree_node_bytes(p->slots) + 9) + NVW_POOL_CHUNK_BYTES,
 		.streams = (uint32_t)p->streams,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a btree run: the operations, and what a crash state may hold of each key. */
+/* The plan of a btree run: the operations, and the values that each key may have in a crash state. */
 #ifndef WORKLOADS_BTREE_PLAN_H
 #define WORKLOADS_BTREE_PLAN_H
 
@@ -23,10 +23,10 @@ struct btree_plan {
 	uint64_t loaded_count;
 	uint64_t *keys;                       /* of operation i */
 	uint64_t *by_key;                     /* operations in order of key, then of number */
-	uint64_t streams, log_entries, nodes; /* that the pool needs */
+	uint64_t streams, log_entries, nodes; /* needs of the pool */
 
-	struct btree_run *run;         /* run.c: from set-up on */
-	struct btree_serving *serving; /* serve.c: NULL if host readers are not served */
+	struct btree_run *run;         /* run.c: from setup() on */
+	struct btree_serving *serving; /* serve.c: NULL without host readers */
 
 	/* Figures of the run, for report(). */
 	uint64_t height, node_count, splits, found, absent, scanned, groups;
@@ -34,7 +34,7 @@ struct btree_plan {
 	uint64_t steps[BTREE_LEVELS_MAX];  /* executions of a level by a group, or by the kernel */
 };
 
-/* Values tell who wrote them. */
+/* A value identifies the operation that wrote it. */
 static inline uint64_t btree_value_of_op(uint64_t op)
 {
 	return op + 1;
@@ -51,7 +51,7 @@ int btree_compare_u64(const void *a, const void *b);
 extern const struct nvw_option btree_options[];
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 
-/* How many nodes n new keys can make at most in a tree of so many nodes and levels. */
+/* Largest number of nodes that n new keys can make in a tree with this many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);
 
 /* Frees a plan whose run has ended and whose host readers are gone. */
@@ -60,7 +60,8 @@ void btree_free_plan(struct btree_plan *plan);
 /* Frees plan->run. */
 void btree_end_run(struct btree_plan *plan);
 
-/* Host readers (serve.c). note() is for kernels: these operations change the leaf; between() is called before a launch. */
+/* Host readers (serve.c). Kernels call note(): these operations change the leaf. between() is called before a
+ * launch. */
 void btree_serve_note(struct btree_plan *plan, const uint64_t *ops, uint64_t count, nvw_off leaf);
 int btree_serve_between(struct btree_plan *plan);
 struct nvw_readers *btree_serve_readers(const struct btree_plan *plan);

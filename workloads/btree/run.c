@@ -5,7 +5,7 @@
 
 #include "steps.h"
 
-/* A run: device arrays that last for all batches, and the batch at hand. */
+/* A run: device arrays that last for all batches, and the current batch. */
 struct btree_run {
 	struct btree_plan *p;
 	struct nvw_machine *machine;
@@ -13,9 +13,9 @@ struct btree_run {
 	struct btree_args args;
 	struct btree_range *ranges;    /* device */
 	uint64_t *keys, *values, *ops; /* device */
-	/* host: what is left of the batch, ascending */
+	/* host: the rest of the batch, ascending */
 	uint64_t left, *left_keys, *left_values, *left_ops;
-	/* host: of one launch */
+	/* host: one launch */
 	struct btree_range *parts;
 	uint64_t *now_keys, *now_values, *now_ops;
 };
@@ -53,7 +53,7 @@ static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 	return error;
 }
 
-/* One level from sorted pairs; afterwards pairs are (lowest key, node) of the level's nodes. */
+/* Loads one level from sorted pairs; afterwards the pairs are (lowest key, node) of the level's nodes. */
 static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys, uint64_t *values,
 	uint64_t pairs, const nvw_off *nodes, uint64_t count)
 {
@@ -156,8 +156,8 @@ static uint64_t slices(struct btree_run *r)
 	return groups;
 }
 
-/* findReqdDepth: the lowest keys of the inner nodes of the first level from the top that has wanted of them
- * (or of the level above the leaves). *ret_level is that level. */
+/* findReqdDepth: the lowest keys of the inner nodes on the first level from the top that has wanted of them
+ * (or on the level above the leaves). *ret_level is that level. */
 static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **ret_lows, uint64_t *ret_count,
 	unsigned *ret_level)
 {
@@ -194,8 +194,8 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	return error == NVW_E_MEMORY ? nvw_fail(error, "no memory to distribute the keys") : error;
 }
 
-/* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; what is left waits
- * for the next launch. The parts name positions in left_*, in order. */
+/* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; the remaining keys
+ * wait for the next launch. The parts give positions in left_*, in order. */
 static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own_levels)
 {
 	const uint64_t cap = 2 * (uint64_t)r->p->group_size,
@@ -213,7 +213,8 @@ static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own
 		if (at == begin) {
 			continue;
 		}
-		/* More subtrees than streams: neighbours share a work-group as long as they fit. */
+		/* With more subtrees than streams, neighbouring subtrees share a work-group as long as they
+		 * fit. */
 		if (groups &&
 			(groups == r->p->streams || at - r->parts[groups - 1].begin <= r->p->group_size)) {
 			if (at - r->parts[groups - 1].begin > cap && groups == r->p->streams) {
@@ -441,7 +442,7 @@ static int simple_launch(struct btree_run *r)
 			       r->args.n, r->p->group_size);
 }
 
-/* Lookups say what they found: it must be what was loaded. */
+/* A lookup must find the loaded value. */
 static int check_lookups(struct btree_run *r)
 {
 	int error = 0;
@@ -481,7 +482,7 @@ static int compare_ops(const void *a, const void *b)
 	return keys[x] != keys[y] ? (keys[x] < keys[y] ? -1 : 1) : x < y ? -1 : x > y;
 }
 
-/* The batch's keys ascending, of equal ones the last operation's. Scans and lookups keep all. */
+/* The batch's keys in ascending order; of equal keys only the last operation. Scans and lookups keep all. */
 static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
 	const struct btree_plan *const p = r->p;
@@ -514,7 +515,7 @@ static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 		error = r->p->op == BTREE_INSERT ? insert_launch(r) : simple_launch(r);
 		error = error ? error : check_lookups(r);
 	}
-	/* Operations that a later one of the batch replaced are settled with it. */
+	/* An operation replaced by a later one of its batch is acknowledged with it. */
 	error = error ? error : nvw_persist(r->machine);
 	return error ? error : nvw_acknowledge(r->machine, first, count);
 }

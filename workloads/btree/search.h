@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way down, for all kernels. Orders are loaded once; keys by binary search over the order word. */
+/* The descent from the root, for all kernels. Order words are loaded once; keys are found by binary search
+ * over the order word. */
 #ifndef WORKLOADS_BTREE_SEARCH_H
 #define WORKLOADS_BTREE_SEARCH_H
 
@@ -10,7 +11,7 @@ static inline struct btree_node *btree_node_at(const struct nvw_pmem *pmem, nvw_
 	return nvw_at(pmem, struct btree_node, off);
 }
 
-/* How many keys of the node are below key, or (upper) not above it. */
+/* The number of keys in the node that are below key, or (upper) not above it. */
 static inline unsigned btree_rank(const struct btree_node *node, uint64_t order, uint64_t key, bool upper)
 {
 	unsigned low = 0, high = btree_count(order);
@@ -28,7 +29,7 @@ static inline unsigned btree_rank(const struct btree_node *node, uint64_t order,
 	return low;
 }
 
-/* The node of this level that covers key, from one of the level that is not right of it. */
+/* The node of this level that covers key, starting from one that is not right of it. */
 static inline nvw_off btree_move_right(const struct nvw_pmem *pmem, nvw_off off, uint64_t key)
 {
 	while (key > nvw_load(&btree_node_at(pmem, off)->high)) {
@@ -37,7 +38,7 @@ static inline nvw_off btree_move_right(const struct nvw_pmem *pmem, nvw_off off,
 	return off;
 }
 
-/* The child of an inner node that covers key, or a left neighbour of it. */
+/* The child of an inner node that covers key, or one left of it. */
 static inline nvw_off btree_child(const struct nvw_pmem *pmem, unsigned slots, nvw_off off, uint64_t key)
 {
 	const struct btree_node *const node = btree_node_at(pmem, off);

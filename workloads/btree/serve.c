@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The B+tree for host readers: their index has a record for each leaf, which is a copy of the words that say what is in the leaf:
- * order, next and high. Keys and values are read from the leaf's durable bytes.
+ * The B+tree for host readers. Their index has one record per leaf, a copy of the words that determine the
+ * leaf's content: order, next and high. Keys and values are read from the leaf's durable bytes.
  *
- * The tree on the medium cannot be searched as it is: a split changes three words one by one, and until its epoch is
- * complete, recovery puts the old ones back. When an operation is acknowledged, all that happened to its leaf is over, on the
- * medium, and kept. Then the records of the leaves that it was split into are published, and last that of the leaf itself: this
- * one replacement moves the upper keys and shows the new ones. So the records are a B-link list as the leaves are, and who comes
- * to one whose high is too low goes right.
+ * The tree on the medium cannot be searched directly: a split changes three words one by one, and recovery
+ * restores the old ones until its epoch is complete. When an operation is acknowledged, all changes to its
+ * leaf are complete, durable and permanent. Then the records of the leaves that it was split into are
+ * published, and last the record of the leaf itself: this single replacement moves the upper keys and shows
+ * the new ones. So the records form a B-link list like the leaves, and a reader whose leaf has too low a high
+ * moves right.
  *
- * Slots that a record's order names stay as they are until the next launch fills the ones that a split or a delete has freed;
- * nvw_heap_provision() has waited for a grace period by then. A value changes in place, by one store, which is durable by
- * itself. Leaves are never freed.
+ * Slots named by a record's order do not change until the next launch fills the slots that a split or a
+ * delete has freed; nvw_heap_provision() has waited for a grace period by then. A value changes in place, by
+ * one store, which is durable independently. Leaves are never freed.
  *
- * Where a key's leaf is, readers learn from a sorted array of the leaves' lowest keys, made anew between kernels when there
- * are new leaves. It may lag behind: then they go right.
+ * Readers find a key's leaf in a sorted array of the leaves' lowest keys, which is rebuilt between kernels
+ * when there are new leaves. It may be stale: then readers move right.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "kernel.h"
 
-/* A record's words. */
+/* The words of a record. */
 enum { ORDER, NEXT, HIGH };
 
 struct btree_serving {
 	struct nvw_readers *readers;
 	const char *medium;
 	uint64_t *keys, key_count; /* distinct, ascending: by number */
-	nvw_off *leaves;           /* of operation i: its leaf; 0: none yet */
+	nvw_off *leaves;           /* leaf of operation i; 0: none yet */
 	bool has_new_leaves;
 };
 
@@ -96,8 +97,8 @@ static bool was_loaded(const struct btree_plan *p, uint64_t key)
 	return bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64);
 }
 
-/* The changes of a key have an order that its value tells: loaded, then by the numbers of the operations. Where keys are
- * deleted they are not inserted, so that absence comes last. */
+/* The changes of a key have an order that its value reveals: the load, then the operations by number. If keys
+ * are deleted, they are not inserted, so absence comes last. */
 static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t value, bool present)
 {
 	if (present) {
@@ -117,7 +118,7 @@ static struct nvw_sighting sighting_of(
 
 /* ---- The emulation's thread -------------------------------------------------------------------------- */
 
-/* Nobody else replaces records: one outlives the section. */
+/* Only this thread replaces records, so a record outlives the section. */
 static const uint64_t *find_record(const struct btree_serving *s, nvw_off leaf)
 {
 	const uint64_t *record;
@@ -137,7 +138,8 @@ static int publish_leaf(struct btree_serving *s, nvw_off leaf)
 	return nvw_readers_publish(s->readers, leaf, words);
 }
 
-/* The leaf as it is now, and first those that it has been split into: up to the next one that readers know. */
+/* Publishes the leaf in its present state, preceded by the leaves that it was split into, up to the next one
+ * that readers know. */
 static int refresh(struct btree_serving *s, nvw_off leaf)
 {
 	const struct btree_node *const node = leaf_at(s, leaf);
@@ -165,7 +167,7 @@ static nvw_off first_leaf(const struct btree_serving *s, unsigned slots, const s
 	return off;
 }
 
-/* The sorted array, from the records: between kernels, when everything is acknowledged. */
+/* Publishes the sorted array, made from the records: between kernels, when everything is acknowledged. */
 static int publish_order(struct btree_serving *s, nvw_off first)
 {
 	uint64_t *lows, *leaves, count = 0, at = 0, low = 0;
@@ -203,7 +205,7 @@ int btree_serve_between(struct btree_plan *p)
 		return 0;
 	}
 	nvw_reader_enter(s->readers);
-	nvw_reader_floor(s->readers, 0, &leaf); /* the first leaf is always the same */
+	nvw_reader_floor(s->readers, 0, &leaf); /* the first leaf never changes */
 	nvw_reader_leave(s->readers);
 	return publish_order(s, leaf);
 }
@@ -238,7 +240,7 @@ void btree_serve_end(void *plan)
 	s->readers = NULL;
 }
 
-/* From kernels: host memory, which costs no simulated time. */
+/* Called by kernels: host memory, which costs no simulated time. */
 void btree_serve_note(struct btree_plan *p, const uint64_t *ops, uint64_t count, nvw_off leaf)
 {
 	for (uint64_t i = 0; p->serving && p->serving->leaves && i < count; i++) {
@@ -259,7 +261,7 @@ int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 
 /* ---- Readers ------------------------------------------------------------------------------------------ */
 
-/* The record of the leaf that covers key, and its place. */
+/* The record of the leaf that covers key, and the leaf's offset. */
 static const uint64_t *find_leaf(const struct btree_serving *s, uint64_t key, nvw_off *ret_leaf)
 {
 	const uint64_t *record;
@@ -361,7 +363,8 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 
 /* ---- After a crash ------------------------------------------------------------------------------------ */
 
-/* By the tree itself, of which recovery has made a sound one, or check() says so: a bounded walk along the leaves. */
+/* Searches the tree itself, which recovery has made sound (or check() reports it): a bounded walk along the
+ * leaves. */
 static bool recovered_value(const struct nvw_pool *pool, uint64_t key, uint64_t *ret_value)
 {
 	const nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));

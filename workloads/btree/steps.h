@@ -8,7 +8,7 @@
 
 struct btree_item;
 
-/* The steps of an insertion (insert.c) in their order. k: the node of the run of keys that begins at k. */
+/* The steps of an insertion (insert.c), in order. k: the node whose run of keys begins at k. */
 struct btree_steps {
 	bool (*log_split)(const struct btree_item *it, nvw_off off);
 	nvw_off (*allocate)(const struct btree_item *it);
@@ -27,10 +27,10 @@ struct btree_steps {
 	void (*persist_change)(const struct btree_args *a);
 };
 
-/* As they should be: those that a bug takes as well, before or after something else. */
+/* The correct steps, for bugs that also perform them before or after something else. */
 extern const struct btree_steps btree_steps;
 
-/* Those that a seeded bug replaces; none for -1. */
+/* The steps that a seeded bug replaces; none for -1. */
 const struct btree_steps *btree_replaced(int mutation);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranges of a workload's numeric options, a row per option. */
+/* The ranges of a workload's numeric options, one row per option. */
 #ifndef WORKLOADS_COMMON_BOUNDS_H
 #define WORKLOADS_COMMON_BOUNDS_H
 
@@ -10,7 +10,7 @@ struct bounds {
 	uint64_t least, most;
 };
 
-/* NVW_E_USAGE, and a message that names workload and option, if a value is outside its bounds. */
+/* NVW_E_USAGE with a message that names workload and option, if a value is out of range. */
 NVW_CHECKED int bounds_check(
 	const char *workload, const struct nvw_options *options, const struct bounds *rows, unsigned count);
 

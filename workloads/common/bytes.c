@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole files (bytes.h). Decompression is libarchive's: every filter, and the file as one raw entry. */
+/* Whole files (bytes.h). libarchive decompresses: all filters, with the file as one raw entry. */
 #include "bytes.h"
 
 #include <archive.h>
@@ -14,7 +14,7 @@
 
 enum { BLOCK_BYTES = 64 * 1024 };
 
-/* What a small file may unpack to. */
+/* Limit for the size of a decompressed file. */
 static const uint64_t bytes_max = UINT64_C(1) << 32;
 
 struct content {
@@ -70,7 +70,7 @@ struct source {
 	char block[BLOCK_BYTES];
 };
 
-/* libarchive's own reader of files names no cause. */
+/* libarchive's own file reader does not report the cause of an error. */
 static la_ssize_t read_block(struct archive *a, void *context, const void **ret_block)
 {
 	struct source *const s = context;

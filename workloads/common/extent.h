@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Structures that lie in extents of the heap, which root words name: what recovery and checks ask before they look. */
+/* Structures in extents of the heap that root words name: what recovery and checks test before they read
+ * them. */
 #ifndef WORKLOADS_COMMON_EXTENT_H
 #define WORKLOADS_COMMON_EXTENT_H
 
@@ -11,7 +12,7 @@
 /* Root word i of the pool. */
 uint64_t extent_root(const struct nvw_pool *pool, unsigned i);
 
-/* Is so much of the pool, from an offset that may be anything, one allocated block? */
+/* Whether bytes bytes of the pool, at an offset that may be anything, are one allocated block. */
 bool extent_is_allocated(const struct nvw_pool *pool, nvw_off off, uint64_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counted figures of a run or of a pool, a row per figure. */
+/* Counted figures of a run or a pool, one row per figure. */
 #ifndef WORKLOADS_COMMON_FIGURES_H
 #define WORKLOADS_COMMON_FIGURES_H
 
@@ -11,7 +11,7 @@ struct figure {
 	const char *unit, *meaning;
 };
 
-/* Adds the rows in their order; the first error ends it. */
+/* Adds the rows in order; stops at the first error. */
 NVW_CHECKED int figures_describe(
 	struct nvw_description *description, const struct figure *rows, unsigned count);
 

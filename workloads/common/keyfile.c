@@ -68,7 +68,7 @@ static int digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
 }
 
-/* A whole field as a number; false if it is none, or needs more than 64 bits. */
+/* A whole field as a number; false if it is not a number, or needs more than 64 bits. */
 static bool parse_key(const char *at, const char *end, uint64_t *ret_key)
 {
 	unsigned base = 10;
@@ -199,8 +199,8 @@ int keyfile_read(const char *path, unsigned column, uint64_t **ret_keys, uint64_
 		return error;
 	}
 
-	/* Enough for both formats: a text key takes two bytes, a binary one eight, and one to spare for
-	 * the line that holds none. */
+	/* Enough for both formats: a text key takes at least two bytes, a binary one eight; one more for a
+	 * last line without a key. */
 	uint64_t *const keys = malloc((bytes / 2 + 2) * sizeof(*keys));
 
 	if (keys == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key sources (keys.h): a table of generators, everything else is a file. */
+/* Key sources (keys.h): a table of generators; any other name is a file. */
 #include "keys.h"
 
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static int make_generated(const struct generator *g, const struct keys_source *s
 	return 0;
 }
 
-/* A misspelt generator is the likely cause if there is no such file. */
+/* If there is no such file, it is probably a misspelt generator. */
 static bool is_plain_word(const char *source)
 {
 	return strchr(source, '/') == NULL && strchr(source, ':') == NULL && access(source, F_OK) != 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Key sources: which keys a workload uses, as --keys=SOURCE says.
+ * Key sources: the keys that a workload uses, chosen by --keys=SOURCE.
  *
- *	uniform      every record with the same chance; without records, any 64-bit number
+ *	uniform      every record with equal probability; without records, any 64-bit number
  *	sequential   0, 1, 2, ...
  *	zipfian      few records get most requests: YCSB's scrambled zipfian, theta 0.99
  *	FILE         the keys of a file, in its order (keyfile.h)
  *
- * Of the generated sources all but "sequential" give record r the key keys_of_record(r): keys are
- * scattered over the 64-bit range and distinct for distinct records. Same source, seed and count: the same
- * keys, everywhere. 0 is a key like any other.
+ * All generated sources except "sequential" give record r the key keys_of_record(r): keys are scattered over
+ * the 64-bit range and distinct for distinct records. The same source, seed and count give the same keys on
+ * every host. 0 is a valid key.
  */
 #ifndef WORKLOADS_COMMON_KEYS_H
 #define WORKLOADS_COMMON_KEYS_H
@@ -24,19 +24,18 @@
 struct keys_source {
 	const char *source; /* as above */
 	uint64_t seed;
-	uint64_t records; /* how many distinct records requests fall on; 0: uniform takes any number, */
-			  /* zipfian as many records as keys are asked for */
-	unsigned column;  /* of a text file with more than the key in a line, 0 if there is none */
+	uint64_t records; /* number of distinct records requested; 0: uniform takes any number, */
+			  /* zipfian takes count records */
+	unsigned column;  /* key column of a text file with several fields per line, 0 if there is one */
 };
 
 /* True if the source is a file: then count 0 means "all of it". */
 bool keys_is_file(const char *source);
 
 /*
- * count keys from the source; *ret_keys is the caller's to free(). *ret_count is count, or the number of
- * keys in the file if count was 0. NVW_E_USAGE for count 0 with a generator; NVW_E_INPUT for
- * a bad file, a name that is neither a generator nor a file, or a file with fewer keys than count;
- * NVW_E_MEMORY.
+ * Makes count keys from the source; the caller frees *ret_keys. *ret_count is count, or the number of keys in
+ * the file if count was 0. NVW_E_USAGE for count 0 with a generator; NVW_E_INPUT for a bad file, a name that
+ * is neither a generator nor a file, or a file with fewer than count keys; NVW_E_MEMORY.
  */
 NVW_CHECKED int keys_make(
 	const struct keys_source *source, uint64_t count, uint64_t **ret_keys, uint64_t *ret_count);

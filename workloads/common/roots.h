@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pool's root words as the host writes and reads them, word i at place i. */
+/* Writing and reading the pool's root words on the host; element i is root word i. */
 #ifndef WORKLOADS_COMMON_ROOTS_H
 #define WORKLOADS_COMMON_ROOTS_H
 

@@ -139,7 +139,7 @@ static char *trim(char *text)
 	return text + strspn(text, " \t\f");
 }
 
-/* One line, which is taken apart in place. */
+/* Parses one line in place. */
 static int parse_line(char *line, struct ycsb *y, const struct place *place)
 {
 	char *const name = trim(line);
@@ -191,7 +191,7 @@ static int parse_lines(const char *path, char *content, struct ycsb *y)
 	return 0;
 }
 
-/* Shares become fractions; what would make a run impossible is refused. */
+/* Turns shares into fractions; refuses values that make a run impossible. */
 static int normalise(const char *path, struct ycsb *y)
 {
 	double sum = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * YCSB core workloads (Cooper, Silberstein, Tam, Ramakrishnan, Sears, "Benchmarking Cloud Serving Systems
- * with YCSB", SoCC 2010): the six mixes by name and any mix from a property file of YCSB's.
+ * with YCSB", SoCC 2010): the six mixes by name and any mix from a YCSB property file.
  *
- * Properties that are used (others are ignored, as YCSB does):
+ * Properties used (others are ignored, as in YCSB):
  *   readproportion updateproportion insertproportion scanproportion readmodifywriteproportion
  *                           shares of the operations; their sum is scaled to 1
  *   requestdistribution     zipfian, uniform or latest
  *   recordcount operationcount fieldcount fieldlength
  *   minscanlength maxscanlength scanlengthdistribution (uniform or zipfian)
- * What a file does not say is as in YCSB: reads 0.95, updates 0.05, requests uniform, 10 fields of 100
- * bytes, scans of 1 to 1000 records. A line is "name=value" or "name: value"; lines that begin with # or !
- * are comments. Lines that end in a backslash (Java's continuation) are refused.
+ * Defaults are those of YCSB: reads 0.95, updates 0.05, requests uniform, 10 fields of 100 bytes, scans of 1
+ * to 1000 records. A line is "name=value" or "name: value"; lines that begin with # or ! are comments. Lines
+ * that end in a backslash (Java's continuation) are refused.
  *
  * Records are numbered from 0; a structure maps them to keys (keys_of_record).
  */
@@ -37,18 +37,18 @@ struct ycsb {
 };
 
 /*
- * A mix by name ("a" to "f") or from a property file. NVW_E_INPUT with file and line for a value that is no
- * number, a share below 0, no share above 0, an unknown distribution; NVW_E_MEMORY.
+ * A mix by name ("a" to "f") or from a property file. NVW_E_INPUT with file and line for a value that is not
+ * a number, a share below 0, no share above 0, an unknown distribution; NVW_E_MEMORY.
  */
 NVW_CHECKED int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb);
 
-/* The requests of a mix, one after the other. */
+/* A generator of the requests of a mix. */
 struct ycsb_requests {
 	struct ycsb mix;
 	struct nvw_random random;
 	struct zipf zipf, scan_zipf;
-	uint64_t records;  /* present now: the loaded ones and the inserts so far */
-	uint64_t expected; /* records that the zipfian distribution is spread over */
+	uint64_t records;  /* currently present: the loaded ones and the inserts so far */
+	uint64_t expected; /* records over which the zipfian distribution is spread */
 };
 
 struct ycsb_request {
@@ -57,7 +57,8 @@ struct ycsb_request {
 	uint64_t scan_length; /* records, 0 unless op is YCSB_SCAN */
 };
 
-/* records > 0 are loaded and operations requests are expected (they may differ from the mix's own). */
+/* records > 0 records are loaded and operations requests are expected (they may differ from the mix's
+ * own). */
 void ycsb_requests_init(struct ycsb_requests *r, const struct ycsb *mix, uint64_t records,
 	uint64_t operations, uint64_t seed);
 struct ycsb_request ycsb_requests_next(struct ycsb_requests *r);

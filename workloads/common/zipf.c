@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Zipfian ranks (zipf.h). Names of variables as in Gray et al., figure 3. */
+/* Zipfian ranks (zipf.h). The names of variables are those of Gray et al., figure 3. */
 #include "zipf.h"
 
 #include <math.h>

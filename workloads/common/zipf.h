@@ -13,8 +13,8 @@
 
 #define ZIPF_YCSB_THETA 0.99
 
-/* The number of ranks that YCSB's scrambled generator draws from, whatever the number of records: so the
- * popularity of a record stays the same while records are added. */
+/* The number of ranks of YCSB's scrambled generator, whatever the number of records, so that a record's
+ * popularity does not change when records are added. */
 #define ZIPF_YCSB_ITEMS 10000000000u
 
 struct zipf {
@@ -26,7 +26,7 @@ struct zipf {
 /* items > 0 and 0 < theta < 1. */
 void zipf_init(struct zipf *z, uint64_t items, double theta);
 
-/* More items, cheaply: only the new terms of zeta are added. items never shrinks. */
+/* Adds items cheaply: only the new terms of zeta are computed. items never shrinks. */
 void zipf_grow(struct zipf *z, uint64_t items);
 
 /* The next rank, 0 to items - 1. */
@@ -38,10 +38,10 @@ uint64_t zipf_next(const struct zipf *z, struct nvw_random *random);
  */
 double zipf_zeta(uint64_t n, double theta);
 
-/* YCSB's "zipfian": the popular records lie scattered. z has ZIPF_YCSB_ITEMS items. 0 to records - 1. */
+/* YCSB's "zipfian": popular records are scattered. z has ZIPF_YCSB_ITEMS items. Returns 0 to records - 1. */
 uint64_t zipf_scrambled(const struct zipf *z, uint64_t records, struct nvw_random *random);
 
-/* YCSB's "latest": of z->items records, the one added last is the most popular. */
+/* YCSB's "latest": of z->items records, the most recently added is the most popular. */
 uint64_t zipf_latest(const struct zipf *z, struct nvw_random *random);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * backprop: one training step of a perceptron with one hidden layer and one output. The first launch sums
- * the weighted inputs in parts; the host finishes the sums, computes the output, its error and that of the
- * hidden units; the second launch adjusts the weights between input and hidden layer.
+ * backprop: one training step of a perceptron with one hidden layer and one output. The first launch computes
+ * partial sums of the weighted inputs; the host completes the sums and computes the output, its error and the
+ * errors of the hidden units; the second launch adjusts the weights between input and hidden layer.
  */
 #include "dense.h"
 
@@ -11,7 +11,7 @@
 
 enum { INPUTS };
 enum { UNITS, WEIGHTS, MOMENTA, PARTS, OUTPUT, ERRORS };
-enum { HIDDEN = 16, PART = 16 }; /* hidden units; input units of a part of a sum */
+enum { HIDDEN = 16, PART = 16 }; /* hidden units; input units per partial sum */
 
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "8192", NULL, "units of the input layer"},
@@ -41,7 +41,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, ERRORS, "errors", DENSE_FLOAT, DENSE_WRITTEN, HIDDEN);
 }
 
-/* Weights that keep the sums of any number of inputs where the sigmoid is not flat. */
+/* Weights that keep the sums of any number of inputs where the sigmoid is steep. */
 static void fill(struct dense_plan *p)
 {
 	const double most = 1 / sqrt((double)unit_count(p));
@@ -52,7 +52,7 @@ static void fill(struct dense_plan *p)
 	dense_fill_real(p, OUTPUT, -1, 1);
 }
 
-/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+/* ---- Arithmetic shared by GPU and host ------------------------------------------------------------ */
 
 struct weight {
 	float weight, momentum;
@@ -71,7 +71,7 @@ static float sigmoid(float x)
 	return 1 / (1 + expf(-x));
 }
 
-/* The host's part: from parts of sums to the errors of hidden units; trains the output's weights too. */
+/* The host's step: from partial sums to the errors of hidden units; also trains the output's weights. */
 static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1], float errors[HIDDEN])
 {
 	const float target = 0.1f, rate = 0.3f;

@@ -216,7 +216,7 @@ static const char *element_text(const struct dense_array *a, const char *element
 	return text;
 }
 
-/* Bit by bit: the order of every computation is the same on both sides (dense.h). */
+/* Bitwise: every computation has the same order on both sides (dense.h). */
 static int compare(const struct dense_array *a, const char *found, struct nvw_findings *findings)
 {
 	const size_t bytes = element_bytes(a->type);
@@ -239,7 +239,7 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
-/* Compares every array; what no launch may write is to be as it was. */
+/* Compares every array; read-only arrays must be unchanged. */
 static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	int verdict = 0;

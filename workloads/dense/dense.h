@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernels without synchronization (sinclair15 5.4.1, Table 4) have in common: dense arrays that
- * are filled on the host, copied to device memory, changed by a few launches in a row, and compared with
- * what the host computes one element after the other. A kernel's file holds its sizes, its arrays and the
- * computation.
+ * Common code of the kernels without synchronization (sinclair15 5.4.1, Table 4): dense arrays that the host
+ * fills, copies to device memory, lets a few successive launches change, and compares with its own sequential
+ * result. A kernel's file has its sizes, its arrays and the computation.
  *
- * Within a launch no work-item reads what another one writes; launches alone order. Every element is
- * computed by one work-item in the order of the sequential version, so results are compared bit by bit,
- * floats too.
+ * Within a launch no work-item reads an element that another one writes; only launches order accesses. Every
+ * element is computed by one work-item in the order of the sequential version, so results, including floats,
+ * are compared bit by bit.
  */
 #ifndef WORKLOADS_DENSE_DENSE_H
 #define WORKLOADS_DENSE_DENSE_H
@@ -21,7 +20,7 @@ enum { DENSE_SIZES = 4, DENSE_ARRAYS = 6, DENSE_SIZE_MAX = 1 << 20 };
 
 enum dense_type { DENSE_INT32, DENSE_FLOAT, DENSE_DOUBLE };
 
-/* Read-only: no launch and no copy of the host changes it once the first launch has begun. */
+/* Read-only: neither a launch nor the host changes it after the first launch has begun. */
 enum dense_use { DENSE_READ_ONLY, DENSE_WRITTEN };
 
 struct dense_array {
@@ -30,7 +29,7 @@ struct dense_array {
 	enum dense_use use;
 	uint64_t count; /* elements */
 	void *device;
-	void *input;    /* host memory: before the first launch; zeroed, then fill() */
+	void *input;    /* host memory: the content before the first launch; zeroed, then fill() */
 	void *expected; /* host memory during expect(): the same, to become what the launches leave */
 };
 
@@ -40,21 +39,21 @@ struct dense_plan {
 	struct nvw_machine *machine; /* during run() and report() */
 	struct nvw_random random;
 	unsigned group_size;
-	uint64_t size[DENSE_SIZES]; /* the values of the kernel's options, in their order */
+	uint64_t size[DENSE_SIZES]; /* the values of the kernel's options, in order */
 	struct dense_array array[DENSE_ARRAYS];
-	unsigned arrays; /* of them in use, from 0 */
+	unsigned arrays; /* number of arrays in use, from 0 */
 	uint64_t launches;
 };
 
 struct dense_kernel {
 	const char *name;
 	const struct nvw_option *options;     /* sizes of 1 to DENSE_SIZE_MAX, then DENSE_OPTIONS_END */
-	uint64_t least[DENSE_SIZES];          /* a size's least value, where it is not 1, */
-	uint64_t most[DENSE_SIZES];           /* and its greatest, where it is not DENSE_SIZE_MAX */
+	uint64_t least[DENSE_SIZES];          /* smallest value of a size, if not 1 */
+	uint64_t most[DENSE_SIZES];           /* largest value of a size, if not DENSE_SIZE_MAX */
 	void (*shape)(struct dense_plan *p);  /* dense_array() for each array */
 	void (*fill)(struct dense_plan *p);   /* the inputs, from p->random */
 	int (*run)(struct dense_plan *p);     /* the launches */
-	void (*expect)(struct dense_plan *p); /* the same on .expected, sequentially */
+	void (*expect)(struct dense_plan *p); /* the same computation on .expected, sequentially */
 	int (*report)(struct dense_plan *p, struct nvw_description *description); /* optional */
 };
 
@@ -64,7 +63,7 @@ struct dense_kernel {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
-/* Defines the workload nvw_workload_NAME of the file's "static const struct dense_kernel kernel". */
+/* Defines the workload nvw_workload_NAME from the file's "static const struct dense_kernel kernel". */
 #define DENSE_WORKLOAD(NAME, SUMMARY)                                                            \
 	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
 	{                                                                                        \
@@ -90,7 +89,7 @@ void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
 
-/* run(): launches function once for each of work_items. */
+/* run(): launches function once per work-item. */
 #define dense_launch(p, function, args, work_items) \
 	dense_launch_named(p, #function, function, args, work_items)
 NVW_CHECKED int dense_launch_named(

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hotspot: temperatures of a chip from the power that its parts take, a grid that steps in time. The
- * temperature of a cell follows its power, its four neighbours (at the rim: itself) and the air above it.
+ * hotspot: temperatures of a chip computed from the power of its parts, on a grid, in time steps. The
+ * temperature of a cell depends on its power, its four neighbours (at the edge: itself) and the air above it.
  */
 #include "dense.h"
 
 enum { ROWS, COLUMNS, ITERATIONS };
-/* Temperatures before even steps and before odd ones: a step reads one and writes the other. */
+/* Temperatures before even and before odd steps: a step reads one array and writes the other. */
 enum { POWER, EVEN, ODD };
 
 static const struct nvw_option options[] = {

@@ -10,7 +10,8 @@
 enum { BOXES, PARTICLES };
 enum { PLACES, CHARGES, FORCES };
 
-/* A place: x, y, z and half the sum of their squares; a force: x, y, z and the potential. Box after box. */
+/* A position: x, y, z and half the sum of their squares; a force: x, y, z and the potential. Stored box by
+ * box. */
 enum { X, Y, Z, W, VECTOR };
 
 static const struct nvw_option options[] = {
@@ -42,7 +43,7 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-/* Adds to force what a charge there does here. The potential falls off as a Gaussian of the distance. */
+/* Adds to force the effect of a charge at "there". The potential decreases as a Gaussian of the distance. */
 static inline void interact(
 	double force[VECTOR], const double here[VECTOR], const double there[VECTOR], double charge)
 {

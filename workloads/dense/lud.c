@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lud: decomposition of a matrix in place, A = L x U without pivoting, in blocks. Three launches a step:
+ * lud: decomposition of a matrix in place, A = L x U without pivoting, in blocks. Three launches per step:
  * the block on the diagonal, the blocks to its right and below it, and all blocks right of and below those.
  *
- * Every element is reduced by its products one by one, from the first to the last, in whatever launch: so
- * the result is that of the elimination column by column, bit by bit.
+ * Every element is reduced by its products one by one, in order, over all launches. So the result is bitwise
+ * that of the elimination column by column.
  */
 #include "dense.h"
 
 enum { SIZE };
 enum { MATRIX };
-enum { BLOCK = 16 }; /* elements, in rows and columns */
+enum { BLOCK = 16 }; /* rows and columns of a block */
 
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "256", NULL, "rows and columns of the matrix"},
@@ -34,7 +34,7 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-/* Steps begin at row and column "first" and take "width" of them; "rest" come after those. */
+/* A step covers "width" rows and columns from "first" on; "rest" come after those. */
 struct args {
 	float *matrix;
 	uint64_t size, first, width, rest;
@@ -45,7 +45,7 @@ static inline float *at(const struct args *a, uint64_t row, uint64_t column)
 	return a->matrix + row * a->size + column;
 }
 
-/* One work-item takes the whole block into its registers. */
+/* One work-item loads the whole block into its registers. */
 static void lud_diagonal(const void *args)
 {
 	const struct args *const a = args;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nn: nearest neighbour. The GPU computes the distance of every record, a place on a map, from one place;
- * the host then looks for the least.
+ * nn: nearest neighbour. The GPU computes the distance of every record, a position on a map, from one
+ * position; the host then finds the smallest.
  */
 #include "dense.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { RECORDS };
-enum { PLACES, DISTANCES }; /* of a record: latitude and longitude in degrees, distance in degrees */
+enum { PLACES, DISTANCES }; /* per record: latitude and longitude in degrees; distance in degrees */
 
 static const float here_latitude = 30, here_longitude = 90;
 

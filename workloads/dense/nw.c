@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nw: Needleman and Wunsch's alignment of two sequences. The score of a pair of prefixes is the best of:
- * both go on, which earns the similarity of their next letters, or one does and pays for a gap. Scores of a
- * diagonal depend on the two diagonals before it: a launch per diagonal.
+ * nw: Needleman-Wunsch alignment of two sequences. The score of a pair of prefixes is the best of: both
+ * advance, which adds the similarity of their next letters, or one advances and pays for a gap. Scores of a
+ * diagonal depend on the two previous diagonals: one launch per diagonal.
  */
 #include "dense.h"
 
 enum { SIZE };
-/* size x size; (size + 1) x (size + 1), row and column 0 are those of the empty prefixes. */
+/* size x size; (size + 1) x (size + 1), where row and column 0 belong to the empty prefixes. */
 enum { SIMILARITY, SCORES };
 enum { LETTERS = 24, GAP = 10 };
 
@@ -24,7 +24,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, SCORES, "scores", DENSE_INT32, DENSE_WRITTEN, (n + 1) * (n + 1));
 }
 
-/* Similarities of letters, symmetric: of different ones -4 to 3, of equal ones 4 to 11. */
+/* Similarities of letters, symmetric: -4 to 3 for different ones, 4 to 11 for equal ones. */
 static void draw_alphabet(struct nvw_random *random, int32_t alphabet[LETTERS][LETTERS])
 {
 	for (unsigned i = 0; i < LETTERS; i++) {
@@ -35,7 +35,7 @@ static void draw_alphabet(struct nvw_random *random, int32_t alphabet[LETTERS][L
 	}
 }
 
-/* The letter of a place follows from sequence and place alone. */
+/* The letter at a position is a function of sequence and position only. */
 static unsigned letter(uint64_t sequence, uint64_t place)
 {
 	return (unsigned)(nvw_mix64(sequence + place) % LETTERS);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pathfinder: the cheapest way down a grid of weights that goes one row down and at most one column aside
- * at a step. Row by row: a cell costs its weight and the least of the three cells above it.
+ * pathfinder: the cheapest path down a grid of weights; each step goes one row down and at most one column
+ * aside. Row by row: the cost of a cell is its weight plus the smallest cost of the three cells above it.
  */
 #include "dense.h"
 
 enum { ROWS, COLUMNS };
-enum { WEIGHTS, EVEN, ODD }; /* costs of the even rows and of the odd ones, a row at a time */
+enum { WEIGHTS, EVEN, ODD }; /* costs of even and of odd rows, one row at a time */
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "10", NULL, "of the grid; each row after the first is a launch"},
@@ -38,7 +38,7 @@ static inline int32_t least(int32_t a, int32_t b)
 }
 
 struct args {
-	const int32_t *weights, *above; /* of the row; costs of the one before */
+	const int32_t *weights, *above; /* weights of the row; costs of the previous row */
 	int32_t *costs;
 	uint64_t columns;
 };

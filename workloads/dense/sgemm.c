@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sgemm: product = left x right, matrices of floats. A work-item computes TILE x TILE elements in
- * registers, so that what it loads serves TILE times: rows below each other, and columns far apart, so that
- * neighbours among the work-items load neighbouring elements.
+ * sgemm: product = left x right, matrices of floats. A work-item computes TILE x TILE elements in registers,
+ * so that each loaded element is used TILE times: adjacent rows, and distant columns, so that neighbouring
+ * work-items load neighbouring elements.
  */
 #include "dense.h"
 
@@ -35,7 +35,7 @@ struct args {
 	const float *left, *right;
 	float *product;
 	uint64_t rows, columns, inner;
-	uint64_t tile_rows, tile_columns; /* ceilings of rows / TILE and columns / TILE */
+	uint64_t tile_rows, tile_columns; /* rows / TILE and columns / TILE, rounded up */
 };
 
 static inline uint64_t least(uint64_t a, uint64_t b)
@@ -43,7 +43,8 @@ static inline uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Row and column i of a work-item's tile. Past the matrix its last ones are loaded, and nothing is stored. */
+/* Row and column i of a work-item's tile. Beyond the edge, the last row or column is loaded and nothing is
+ * stored. */
 static inline uint64_t row_of(const struct args *a, uint64_t id, unsigned i)
 {
 	return id / a->tile_columns * TILE + i;
@@ -114,7 +115,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
 }
 
-/* Term by term over a whole row of the product: every sum still has its terms in order. */
+/* Term by term over a whole row of the product; every sum keeps the order of its terms. */
 static void expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];

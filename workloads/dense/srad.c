@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srad: speckle reducing anisotropic diffusion of an image (Yu and Acton), two launches an iteration. The
- * first computes the differences of every pixel to its neighbours and a diffusion coefficient, small where
- * they say that there is an edge; the second moves the pixel by them. Between iterations the host measures
- * the speckle of a part of the image that is taken to be homogeneous, its upper left quarter.
+ * srad: speckle reducing anisotropic diffusion of an image (Yu and Acton), two launches per iteration. The
+ * first computes the differences of every pixel to its neighbours and a diffusion coefficient, which is small
+ * where they indicate an edge; the second changes the pixel accordingly. Between iterations the host measures
+ * the speckle of a part of the image assumed to be homogeneous, its upper left quarter.
  */
 #include "dense.h"
 
@@ -29,7 +29,7 @@ static void shape(struct dense_plan *p)
 	}
 }
 
-/* An image whose brightness was a logarithm. */
+/* An image whose brightness was logarithmic. */
 static void fill(struct dense_plan *p)
 {
 	float *const image = p->array[IMAGE].input;
@@ -40,13 +40,13 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+/* ---- Arithmetic shared by GPU and host ------------------------------------------------------------ */
 
 struct differences {
 	float north, south, west, east;
 };
 
-/* The diffusion coefficient; speckle is the squared coefficient of variation where nothing but noise is. */
+/* The diffusion coefficient; speckle is the squared coefficient of variation of a region with only noise. */
 static inline float coefficient(float pixel, struct differences d, float speckle)
 {
 	const float squares = d.north * d.north + d.south * d.south + d.west * d.west + d.east * d.east;
@@ -230,7 +230,7 @@ static void expect(struct dense_plan *p)
 static const struct dense_kernel kernel = {
 	.name = "srad",
 	.options = options,
-	.least = {[ROWS] = 3, [COLUMNS] = 3}, /* the quarter has a variance */
+	.least = {[ROWS] = 3, [COLUMNS] = 3}, /* so that the quarter has a variance */
 	.shape = shape,
 	.fill = fill,
 	.run = run,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stencil: heat on a grid of three dimensions, seven points: a point becomes a weighted sum of itself and
- * of its six neighbours. Points at the rim keep their value.
+ * stencil: heat on a three-dimensional grid, seven points: a point becomes a weighted sum of itself and its
+ * six neighbours. Points at the edge keep their value.
  */
 #include "dense.h"
 
 enum { ROWS, COLUMNS, DEPTH, ITERATIONS };
-/* The grid before even steps and before odd ones: plane after plane, row after row. */
+/* The grid before even and before odd steps: plane by plane, row by row. */
 enum { EVEN, ODD };
 
 static const struct nvw_option options[] = {
@@ -25,7 +25,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, points);
 }
 
-/* Both grids start alike, so that either has the rim. */
+/* Both grids have the same initial content, so that both have the edge. */
 static void fill(struct dense_plan *p)
 {
 	const float *const even = p->array[EVEN].input;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edges into rows (graph.h), in time linear in their number. */
+/* From edges to rows (graph.h), in time linear in the number of edges. */
 #include "graph.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ int graph_add_edge(struct graph_edges *edges, uint32_t u, uint32_t v)
 	return 0;
 }
 
-/* Counts into places: row[v] becomes where the row of v begins. */
+/* Turns counts into positions: row[v] becomes the beginning of the row of v. */
 static void sum_up(uint32_t *row, uint32_t nodes)
 {
 	uint32_t sum = 0;
@@ -40,7 +40,7 @@ static void sum_up(uint32_t *row, uint32_t nodes)
 	}
 }
 
-/* Fills rows that have been given their places; afterwards row[v] is where the row of v ends. */
+/* Fills rows whose positions are set; afterwards row[v] is the end of the row of v. */
 static void place_arcs(const struct graph_edges *edges, uint32_t *row, uint32_t *column)
 {
 	for (uint64_t i = 0; i < edges->count; i++) {
@@ -51,8 +51,8 @@ static void place_arcs(const struct graph_edges *edges, uint32_t *row, uint32_t 
 	}
 }
 
-/* Appends every node, in ascending order, to the rows of its neighbours: rows as long as before, but sorted,
- * since arcs come in both directions. end[v] is where the old row of v ends. */
+/* Appends every node, in ascending order, to the rows of its neighbours: rows keep their length and become
+ * sorted, since arcs come in both directions. end[v] is the end of the old row of v. */
 static void transpose(
 	uint32_t nodes, const uint32_t *end, const uint32_t *old, uint32_t *row, uint32_t *column)
 {
@@ -63,7 +63,7 @@ static void transpose(
 	}
 }
 
-/* Closes the gaps that repeated neighbours leave. end[v] is where the sorted row of v ends. */
+/* Removes repeated neighbours and closes the gaps. end[v] is the end of the sorted row of v. */
 static void drop_repeated(struct graph *g, const uint32_t *end)
 {
 	uint32_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graphs from files (graph.h). Every reader walks over lines and fields of the whole content in memory. Nothing
- * is allocated because a header claims so, except rows for its nodes, which are bounded.
+ * Graphs from files (graph.h). Every reader scans lines and fields of the whole content in memory. No memory
+ * is allocated on the word of a header, except rows for its nodes, which are bounded.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,10 +21,10 @@ enum { SHOWN_CHARS = 40, EXPECTED_CHARS = 160 };
 
 struct scanner {
 	const char *path;
-	const char *next, *end;           /* the lines to come */
-	const char *line, *at, *line_end; /* this line, and the cursor in it */
+	const char *next, *end;           /* the lines still to be read */
+	const char *line, *at, *line_end; /* the current line, and the cursor in it */
 	uint64_t number;                  /* of this line, from 1 */
-	uint64_t header;                  /* line that said how many nodes and edges there are */
+	uint64_t header;                  /* line with the number of nodes and edges */
 };
 
 static bool next_line(struct scanner *s)
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == ',';
 }
 
-/* Length of the field at the cursor after blanks, 0 at the end of the line. */
+/* Length of the next field after blanks, 0 at the end of the line. */
 static size_t peek_field(struct scanner *s)
 {
 	const char *end;
@@ -92,7 +92,7 @@ static bool take_number(struct scanner *s, uint64_t *ret_number)
 	return n > 0;
 }
 
-/* A weight or value, which nobody looks at: a number with sign, fraction and exponent. */
+/* A weight or value, which is not used: a number with sign, fraction and exponent. */
 static bool take_value(struct scanner *s)
 {
 	const size_t n = peek_field(s);
@@ -109,7 +109,7 @@ static bool take_value(struct scanner *s)
 	return true;
 }
 
-/* The line as it can be shown: cut, without control characters. */
+/* The line as shown in messages: shortened, without control characters. */
 __attribute__((format(printf, 2, 3))) static int malformed(const struct scanner *s, const char *format, ...)
 {
 	const size_t length = (size_t)(s->line_end - s->line);
@@ -128,7 +128,7 @@ __attribute__((format(printf, 2, 3))) static int malformed(const struct scanner 
 		expected, found, n < length ? "..." : "");
 }
 
-/* The file ended and what its header announced is not what was there. */
+/* At the end of the file, its content does not match its header. */
 static int miscounted(const struct scanner *s, const char *what, uint64_t expected, uint64_t found)
 {
 	return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " %s, as line %" PRIu64 " says, found %" PRIu64,
@@ -141,7 +141,7 @@ static int check_nodes(const struct scanner *s, uint64_t nodes)
 	return nodes >= 1 && nodes <= GRAPH_NODES_MAX ? 0 : malformed(s, "1 to %d nodes", GRAPH_NODES_MAX);
 }
 
-/* A node of 1 to nodes, returned from 0. */
+/* A node from 1 to nodes, returned counted from 0. */
 static bool take_node(struct scanner *s, uint64_t nodes, uint32_t *ret_node)
 {
 	uint64_t number;
@@ -176,7 +176,7 @@ static int read_dimacs_header(struct scanner *s, uint64_t *ret_nodes, uint64_t *
 	if (!take_word(s, "p") || at_line_end(s)) {
 		return malformed(s, "\"p WORD NODES EDGES\"");
 	}
-	s->at += peek_field(s); /* tw, sp, edge, col: what the graph is for */
+	s->at += peek_field(s); /* tw, sp, edge, col: the graph's purpose */
 	if (!take_number(s, ret_nodes) || !take_number(s, ret_lines) || !at_line_end(s)) {
 		return malformed(s, "\"p WORD NODES EDGES\"");
 	}
@@ -207,7 +207,7 @@ static int read_dimacs(struct scanner *s, struct graph_edges *edges, uint64_t *r
 
 /* ---- METIS ----------------------------------------------------------------------------------------- */
 
-/* What stands in a line beside neighbours: node size and weights before them, a weight after each. */
+/* Fields of a line besides neighbours: node size and weights before them, a weight after each. */
 struct metis_layout {
 	uint64_t nodes, edges;
 	uint64_t before;
@@ -224,7 +224,7 @@ static bool next_metis_line(struct scanner *s)
 	return false;
 }
 
-/* fmt is three binary digits, leading ones left out: sizes, weights of nodes, weights of edges. */
+/* fmt is three binary digits, without leading zeroes: sizes, weights of nodes, weights of edges. */
 static bool take_metis_format(struct scanner *s, struct metis_layout *layout)
 {
 	uint64_t format = 0, constraints = 1;
@@ -387,7 +387,7 @@ static int read_matrix(struct scanner *s, struct graph_edges *edges, uint64_t *r
 
 /* ---- Edge lists ------------------------------------------------------------------------------------ */
 
-/* From the numbers in the file to nodes: open addressing, at most half full. */
+/* Map from the numbers in the file to nodes: open addressing, at most half full. */
 struct renumbering {
 	struct {
 		uint64_t id;
@@ -480,7 +480,7 @@ static int read_edge_list(struct scanner *s, struct graph_edges *edges, uint64_t
 		       error;
 }
 
-/* ---- Which of them --------------------------------------------------------------------------------- */
+/* ---- Choice of the reader ------------------------------------------------------------------------------ */
 
 typedef int (*reader)(struct scanner *s, struct graph_edges *edges, uint64_t *ret_nodes);
 
@@ -489,7 +489,7 @@ static bool begins_with_p(struct scanner s)
 	return next_dimacs_line(&s) && take_word(&s, "p");
 }
 
-/* path ends in ending, or in ending and that of a compressor. */
+/* Whether path ends in ending, optionally followed by the suffix of a compressor. */
 static bool has_ending(const char *path, const char *ending)
 {
 	static const char *const compressed[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs from generators (graph.h): a table of them, everything else is a file. */
+/* Graphs from generators (graph.h): a table of them; any other name is a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct made {
 	uint64_t seed;
 };
 
-/* A decimal number at *at that is least to most; moves *at behind it. */
+/* Parses a decimal number from least to most at *at; advances *at past it. */
 static bool parse_number(const char **at, uint64_t least, uint64_t most, uint64_t *ret_number)
 {
 	char *end;
@@ -57,7 +57,8 @@ static int make_grid(const char *at, struct made *m)
 
 enum { RMAT_SCALE_MAX = 25, RMAT_FACTOR = 16, RMAT_FACTOR_MAX = 1024 };
 
-/* An edge falls into one of four quadrants of the matrix, then into one of that one's, and so on. */
+/* An edge falls into one of four quadrants of the matrix, then into a quadrant of that quadrant, and so
+ * on. */
 static int add_rmat_edge(struct made *m, struct nvw_random *random, uint64_t scale)
 {
 	const double a = .57, b = .19, c = .19;
@@ -94,10 +95,10 @@ static int make_rmat(const char *at, struct made *m)
 /* ---- road ------------------------------------------------------------------------------------------ */
 
 /*
- * Crossings are a third of the nodes and lie on a grid. Each is joined to the one on its left or the one above,
- * by chance, which makes a tree; of the other neighbouring pairs seven in ten are joined too. The remaining
- * nodes lie on these roads: all ways to share them out are as likely, so that the lengths of chains are nearly
- * geometric. That is a mean degree of 2 + 2 * 0.7 / 3 = 2.47; USA-road-d.BAY has 2.47.
+ * Crossings are a third of the nodes and lie on a grid. Each is joined to the one on its left or the one
+ * above, by chance, which makes a tree; of the other neighbouring pairs seven in ten are joined too. The
+ * remaining nodes lie on these roads: all distributions are equally likely, so that the lengths of chains are
+ * nearly geometric. The mean degree is 2 + 2 * 0.7 / 3 = 2.47; USA-road-d.BAY has 2.47.
  */
 enum { ROAD_LEAST = 12, ROAD_LEFT = 1, ROAD_UP = 2 };
 
@@ -106,11 +107,11 @@ struct road {
 	struct nvw_random random;
 	uint64_t seed;
 	uint64_t width, crossings;
-	uint64_t roads, between; /* to build, and nodes to lay on them */
-	uint32_t *node;          /* of each crossing of the last row */
+	uint64_t roads, between; /* roads still to be built, and nodes still to be placed on them */
+	uint32_t *node;          /* per crossing of the last row */
 };
 
-/* To which of its neighbours crossing c is joined. */
+/* The neighbours that crossing c is joined to. */
 static unsigned road_joins(const struct road *r, uint64_t c)
 {
 	const uint64_t chance = nvw_mix64(r->seed + c);
@@ -121,7 +122,7 @@ static unsigned road_joins(const struct road *r, uint64_t c)
 	return both & ((has_left ? ROAD_LEFT : 0) | (has_up ? ROAD_UP : 0));
 }
 
-/* How many nodes the next road has between its ends: a walk over what is left, nodes and ends of roads. */
+/* Number of nodes between the ends of the next road: a walk over the remaining nodes and ends of roads. */
 static uint64_t draw_between(struct road *r)
 {
 	uint64_t n = 0;
@@ -195,7 +196,7 @@ static int make_road(const char *at, struct made *m)
 	return error;
 }
 
-/* ---- Which of them --------------------------------------------------------------------------------- */
+/* ---- Choice of the generator --------------------------------------------------------------------------- */
 
 static const struct generator {
 	const char *prefix;

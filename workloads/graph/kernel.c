@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graph kernels on task queues with stealing (alsop16 IV.A): one launch goes over all nodes. An iteration is two launches as
- * in Pannotia, the first of which gathers from the neighbours and the second of which applies what it finds at the own
- * node; or one that does both.
+ * Graph kernels on task queues with stealing (alsop16 IV.A): one launch visits all nodes. An iteration is two
+ * launches as in Pannotia, where the first gathers values from the neighbours and the second applies the
+ * result to the node; or one launch that does both.
  *
- * Who shares what
- *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scope that
- *     the scenario says; a thief's first look is an acquire. A stale look does no harm, for head only grows:
- *     the compare-exchange fails and tells.
- *   - task, within the group: two words in turns, a work-group barrier between store and loads. A word is
- *     written again two turns later, when all have passed the barrier in between.
- *   - next, and now of the second launch: a node belongs to one task, a task is taken once; whoever reads it does so in
- *     the next launch.
+ * Shared data
+ *   - head, between owner and thieves: every change is a compare-exchange, acquire-release, at the scenario's
+ *     scope; a thief's first load is an acquire. A stale value does no harm because head only grows: the
+ *     compare-exchange fails and returns the current value.
+ *   - task, within the group: two words used alternately, with a work-group barrier between store and loads.
+ *     A word is written again two turns later, when all have passed the barrier in between.
+ *   - next, and now of the second launch: a node belongs to one task, a task is taken once; readers read it
+ *     in the next launch.
  *   - row, column, weight, priority and tail are not written while a kernel runs.
  */
 #include "kernel.h"
@@ -20,10 +20,10 @@
 
 /* Registers of a group's first work-item. */
 struct taker {
-	uint64_t own;            /* queue of the group */
-	uint64_t away;           /* the queue that it takes from now: so many after its own */
+	uint64_t own;            /* the group's own queue */
+	uint64_t away;           /* distance of the current queue from its own */
 	uint64_t head, tail;     /* of that queue, as last seen */
-	uint64_t held, held_end; /* tasks of that queue that are taken already */
+	uint64_t held, held_end; /* tasks of that queue already taken */
 	struct graph_counts counts;
 };
 
@@ -42,7 +42,7 @@ static uint64_t task_word(const struct graph_args *a, uint64_t q, uint64_t i)
 	return first << 32 | (end - first < a->chunk ? end : first + a->chunk);
 }
 
-/* Turns to a queue. The own one still is as the host left it, or a compare-exchange will tell. */
+/* Switches to a queue. The group's own queue is still as the host left it, or a compare-exchange fails. */
 static void turn_to(const struct graph_args *a, struct taker *t)
 {
 	const uint64_t q = queue_number(a, t);
@@ -52,8 +52,8 @@ static void turn_to(const struct graph_args *a, struct taker *t)
 			    t->tail - graph_tasks(a->nodes, a->queue_count, a->chunk, q);
 }
 
-/* The next task of the queue that t has turned to, 0 if there is none left. Lock-free: a compare-exchange fails
- * because another one has not. */
+/* The next task of t's current queue, 0 if there is none. Lock-free: a compare-exchange fails only because
+ * another one succeeded. */
 static uint64_t take(const struct graph_args *a, struct taker *t)
 {
 	const uint64_t q = queue_number(a, t);
@@ -77,7 +77,8 @@ static uint64_t take(const struct graph_args *a, struct taker *t)
 	return 0;
 }
 
-/* From the own queue, then from the others in turn. Nothing is added to a queue: an empty one is done with. */
+/* From the own queue, then from the others in turn. No task is added during a launch, so an empty queue stays
+ * empty. */
 static uint64_t next_task(const struct graph_args *a, struct taker *t)
 {
 	while (t->away < a->reach) {
@@ -99,7 +100,7 @@ static uint64_t next_task(const struct graph_args *a, struct taker *t)
 
 /* ---- An iteration ---------------------------------------------------------------------------------- */
 
-/* Says that there is more to do, if one of the group found so: at most one atomic a group. */
+/* Reports that there is more to do, if a work-item of the group found so: at most one atomic per group. */
 static void tell(const struct graph_args *a, const struct taker *t, bool is_left)
 {
 	uint8_t *const left = a->left + nvw_group_id() * a->left_stride;
@@ -124,7 +125,8 @@ static void tell(const struct graph_args *a, const struct taker *t, bool is_left
 	nvw_store(&counts->attempts, t->counts.attempts);
 }
 
-/* Task after task; visit() makes the next value of a node, and says whether there is more to do. */
+/* Processes task after task; visit() computes the next value of a node, and returns whether there is more to
+ * do. */
 static inline __attribute__((always_inline)) void iterate(
 	const struct graph_args *a, bool (*visit)(const struct graph_args *a, uint64_t v))
 {
@@ -157,7 +159,7 @@ static inline __attribute__((always_inline)) void iterate(
 
 /* ---- Nodes ----------------------------------------------------------------------------------------- */
 
-/* The shortest distance over a neighbour, or the node's own. */
+/* The shortest distance through a neighbour, or the node's own. */
 static inline uint32_t shortest(const struct graph_args *a, uint64_t v, uint32_t was)
 {
 	const uint32_t *const now = a->now;
@@ -199,7 +201,7 @@ static inline bool apply_sssp(const struct graph_args *a, uint64_t v)
 	return best != was;
 }
 
-/* Is v before its neighbour number i, or has that one a colour? */
+/* Whether v comes before its neighbour number i, or the neighbour has a colour. */
 static inline bool is_before(const struct graph_args *a, uint64_t v, uint32_t own, uint32_t i)
 {
 	const uint32_t u = nvw_load_read_only(&a->column[i]);
@@ -208,7 +210,7 @@ static inline bool is_before(const struct graph_args *a, uint64_t v, uint32_t ow
 	       !graph_goes_first(nvw_load_read_only(&a->priority[u]), u, own, (uint32_t)v);
 }
 
-/* Is v before all of its neighbours that have no colour? */
+/* Whether v comes before all of its uncoloured neighbours. */
 static inline bool is_first(const struct graph_args *a, uint64_t v)
 {
 	const uint32_t end = nvw_load_read_only(&a->row[v + 1]), own = nvw_load_read_only(&a->priority[v]);
@@ -232,7 +234,8 @@ static inline bool visit_color(const struct graph_args *a, uint64_t v)
 	return color == 0;
 }
 
-/* As Pannotia, which looks at all neighbours of an uncoloured node: next says whether it is the first of them. */
+/* As in Pannotia, which examines all neighbours of an uncoloured node: next tells whether it is the first of
+ * them. */
 static inline bool gather_color(const struct graph_args *a, uint64_t v)
 {
 	uint32_t end, own, first = 1;
@@ -271,7 +274,7 @@ static inline uint64_t sum_of_shares(const struct graph_args *a, uint32_t begin,
 	return sum;
 }
 
-/* The node's new rank, and what it gives to each neighbour; has it moved? */
+/* Computes the node's new rank and its share for each neighbour; returns whether the rank changed. */
 static inline bool set_rank(
 	const struct graph_args *a, uint64_t v, uint64_t sum, uint32_t degree, uint64_t *shares)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a graph run, and what sssp, color and pagerank are: an array of values, one per node, from which
- * each iteration makes the next array (Jacobi). No launch reads what another work-item writes in it, so the values
- * depend neither on the order of tasks nor on who carried them out, and the host can compute them exactly.
+ * The plan of a graph run. sssp, color and pagerank are an array of values, one per node, from which each
+ * iteration computes the next array (Jacobi). No launch reads a value that another work-item writes in it, so
+ * the values depend neither on the order of tasks nor on the work-group that executed them, and the host can
+ * compute them exactly.
  */
 #ifndef WORKLOADS_GRAPH_PLAN_H
 #define WORKLOADS_GRAPH_PLAN_H
@@ -18,7 +19,7 @@ enum graph_algorithm { GRAPH_SSSP, GRAPH_COLOR, GRAPH_PAGERANK };
 struct graph_scenario {
 	const char *name;
 	bool steals;
-	enum nvw_scope own, steal; /* of pops from the own queue, and of steals from another */
+	enum nvw_scope own, steal; /* of pops from the own queue; of steals from another */
 	struct nvw_asked asked;
 };
 
@@ -27,26 +28,26 @@ struct graph_plan {
 	struct graph graph;
 	const struct graph_scenario *scenario;
 	uint64_t seed;           /* of the priorities of color */
-	uint64_t queues;         /* as many work-groups */
+	uint64_t queues;         /* also the number of work-groups */
 	unsigned group_size;     /* work-items */
-	uint64_t chunk;          /* nodes a task */
-	uint64_t victims;        /* other queues that a thief looks into before it gives up */
-	bool steals_half;        /* a thief takes half of what is left, not one task */
+	uint64_t chunk;          /* nodes per task */
+	uint64_t victims;        /* other queues that a thief tries before it gives up */
+	bool steals_half;        /* a thief takes half of the remaining tasks instead of one */
 	uint64_t max_iterations; /* 0: until done */
-	uint64_t kernels;        /* launches an iteration: 1 or 2 */
-	uint64_t epsilon;        /* pagerank: a rank that moves by no more is done */
+	uint64_t kernels;        /* launches per iteration: 1 or 2 */
+	uint64_t epsilon;        /* pagerank: a rank that changes by no more has converged */
 	uint32_t source;         /* sssp */
 
 	/* State of the run, for verify() and report(). */
-	uint64_t iterations, tasks; /* and tasks that their launches should have carried out */
+	uint64_t iterations, tasks; /* tasks that their launches should have executed */
 	uint64_t popped, stolen, attempts;
-	bool is_done;       /* the last iteration left nothing to do */
+	bool is_done;       /* the last iteration left no work */
 	const void *result; /* device memory: uint32_t distances or colours, uint64_t ranks; one per node */
 };
 
 /* ---- Values ---------------------------------------------------------------------------------------- */
 
-/* sssp: distances; no path has more than GRAPH_NODES_MAX edges, so none comes near this. */
+/* sssp: distances; a path has fewer than GRAPH_NODES_MAX edges, so no distance comes near this. */
 #define GRAPH_FAR UINT32_MAX
 
 enum { GRAPH_WEIGHT_MAX = 100 };
@@ -60,7 +61,8 @@ static inline uint32_t graph_weight(uint32_t u, uint32_t v)
 	return 1 + (uint32_t)(nvw_mix64(low << 32 | high) % GRAPH_WEIGHT_MAX);
 }
 
-/* color: 0 is none yet. Of two neighbours the larger priority goes first, and the larger number of equal ones. */
+/* color: 0 means none yet. Of two neighbours, the one with the larger priority goes first; of equal
+ * priorities, the larger number. */
 static inline uint32_t graph_priority(uint64_t seed, uint32_t v)
 {
 	return (uint32_t)nvw_mix64(nvw_mix64(seed) + v);
@@ -73,8 +75,8 @@ static inline bool graph_goes_first(uint32_t priority_u, uint32_t u, uint32_t pr
 
 /*
  * pagerank: multiples of 2^-32, scaled so that the mean rank is 1; the sum of all is below 2^57, and 17 times
- * it fits. Integers, because a sum of floating-point numbers depends on its order. Damping is 17/20, rounded down.
- * What isolated nodes hold flows nowhere.
+ * it fits. Integers, because a sum of floating-point numbers depends on its order. Damping is 17/20, rounded
+ * down. The rank of isolated nodes is not passed on.
  */
 #define GRAPH_RANK_ONE (UINT64_C(1) << 32)
 
@@ -83,7 +85,7 @@ static inline uint64_t graph_rank(uint64_t sum_of_shares)
 	return 3 * GRAPH_RANK_ONE / 20 + 17 * sum_of_shares / 20;
 }
 
-/* What a node gives to each of its neighbours. */
+/* The share of a node's rank that each of its neighbours gets. */
 static inline uint64_t graph_share(uint64_t rank, uint32_t degree)
 {
 	return degree ? rank / degree : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a graph run: arrays to the device, then iterations, each one launch. */
+/* The host side of a graph run: copying arrays to the device, then iterations of one or two launches. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@ struct run {
 	struct graph_plan *plan;
 	struct nvw_machine *machine;
 	struct graph_args args;
-	uint64_t *tails; /* of the queues, as the host has put them forward */
+	uint64_t *tails; /* tails of the queues, as advanced by the host */
 };
 
 /* ---- Arrays ---------------------------------------------------------------------------------------- */
 
-/* Device memory for n elements of element bytes, filled from the host's array if there is one. NULL if *error
- * is set, before or now. */
+/* Device memory for n elements of element bytes, initialised from the host's array if there is one. NULL if
+ * *error is set, before or now. */
 static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t element, int *error)
 {
 	void *const device = *error == 0 ? nvw_alloc(r->machine, n * element + 1) : NULL;
@@ -34,7 +34,7 @@ static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t ele
 	return device;
 }
 
-/* The same for an array that make() fills; element is the size of what it writes. */
+/* The same for an array that make() fills; element is the size of its elements. */
 static void *make_array(struct run *r, uint64_t n, uint64_t element,
 	void (*make)(const struct graph_plan *p, void *array), int *error)
 {
@@ -156,7 +156,7 @@ static int start(struct run *r)
 
 /* ---- Iterations ------------------------------------------------------------------------------------ */
 
-/* All nodes are tasks in every iteration. */
+/* Makes all nodes tasks of the next iteration. */
 static int push_tasks(struct run *r)
 {
 	struct graph_plan *const p = r->plan;
@@ -200,7 +200,7 @@ static int launch(struct run *r, const char *name, nvw_kernel kernel)
 	return error ? error : add_counts(r);
 }
 
-/* One launch makes next of now; the second of two has put the values back into now. */
+/* With one launch, next becomes now; with two, the second has stored the values in now. */
 static int launch_iteration(struct run *r)
 {
 	static const struct {

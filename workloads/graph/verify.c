@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The judge of a graph run: every task taken once, and every value exactly what the host computes by the same
- * iterations, one node after the other. What those must end in is asked in another way where there is one:
- * distances by Dijkstra's algorithm, colours by a look at each edge.
+ * The check of a graph run: every task was taken once, and every value is exactly what the host computes by
+ * the same iterations, sequentially. The final result is checked independently where possible: distances by
+ * Dijkstra's algorithm, colours by comparing the ends of each edge.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { SHOWN = 4 };
 
-/* Arrays of one value a node, wide enough for all algorithms. */
+/* Arrays of one value per node, wide enough for all algorithms. */
 struct reference {
 	const struct graph_plan *plan;
 	uint64_t iteration;
@@ -77,7 +77,7 @@ static bool rank(struct reference *r, uint32_t v)
 	return graph_distance(r->rank[v], was) > r->plan->epsilon;
 }
 
-/* True if the last iteration left nothing to do. */
+/* True if the last iteration left no work. */
 static bool compute(struct reference *r)
 {
 	static bool (*const visits[])(struct reference * r, uint32_t v) = {
@@ -106,9 +106,9 @@ static bool compute(struct reference *r)
 	return !is_left;
 }
 
-/* ---- Another way ----------------------------------------------------------------------------------- */
+/* ---- The independent check ----------------------------------------------------------------------------- */
 
-/* A binary heap of distance << 32 | node; each arc adds one entry at most. */
+/* A binary heap of distance << 32 | node; each arc adds at most one entry. */
 struct heap {
 	uint64_t *entries, count;
 };
@@ -163,7 +163,7 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 	}
 }
 
-/* ---- Judgement ------------------------------------------------------------------------------------- */
+/* ---- Checks -------------------------------------------------------------------------------------------- */
 
 static int compare(const struct graph_plan *p, const char *what, const char *computed, const uint64_t *found,
 	const uint64_t *expected, struct nvw_findings *findings)

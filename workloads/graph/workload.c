@@ -12,7 +12,7 @@ enum { QUEUES_MAX = 1 << 16, GROUP_MAX = 1024 };
 
 enum { SCENARIOS = 7 };
 
-/* alsop16 IV.B and V.C. The last four are made for the protocol of their name. */
+/* alsop16 IV.B and V.C. The last four are made for the protocols of the same names. */
 #define MADE_FOR(protocol, scopes)                             \
 	{                                                      \
 		scopes, "--scenario=" protocol, protocol, NULL \
@@ -70,7 +70,7 @@ const struct nvw_option graph_pagerank_options[] = {
 	OPTIONS_END,
 };
 
-/* A count option that has to lie between least and most. */
+/* A count option from least to most. */
 static int take_count(const struct nvw_options *options, const char *name, uint64_t least, uint64_t most,
 	uint64_t *ret_value)
 {
@@ -110,7 +110,7 @@ static int take_source(const struct nvw_options *options, struct graph_plan *p)
 	return error;
 }
 
-/* Rounding may move ranks for ever, so there is no "until done" without a bound. */
+/* Rounding may change ranks forever, so "until done" needs a limit. */
 static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 {
 	const double epsilon = nvw_option_real(options, "epsilon");

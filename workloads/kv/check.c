@@ -2,9 +2,9 @@
 /*
  * The oracle of kv: guarantees (1) to (6) of layout.h, on a recovered pool.
  *
- * One pass over the slots judges every entry by itself and, with a plan, what its key may hold; one pass over
- * the plan's keys finds those that are missing; one over the heap finds leaks. Nothing is allocated: the
- * crash tester calls this for many thousand states a second.
+ * One pass over the slots checks every entry and, with a plan, the value of its key; one pass over the plan's
+ * keys finds missing keys; one over the heap finds leaks. No memory is allocated: the crash tester calls this
+ * for many thousand states per second.
  */
 #include <inttypes.h>
 
@@ -14,7 +14,7 @@
 struct check {
 	struct kv_view view;
 	struct kv_plan *plan;        /* NULL: structure only */
-	const struct nvw_acks *acks; /* NULL with it */
+	const struct nvw_acks *acks; /* NULL if plan is NULL */
 	struct nvw_findings *findings;
 	uint64_t entries; /* slots with an entry */
 	int error;
@@ -24,7 +24,7 @@ struct check {
 
 /* ---- What a key may hold -------------------------------------------------------------------------- */
 
-/* The last batch of which a change of the key is acknowledged; -1 if none is. */
+/* The last batch with an acknowledged change of the key; -1 if there is none. */
 static int64_t last_acked_batch(const struct check *c, const struct kv_key *k)
 {
 	for (uint32_t i = k->count; i > 0; i--) {
@@ -49,8 +49,8 @@ static uint64_t last_acked(const struct check *c, const struct kv_key *k)
 }
 
 /*
- * (6): a change holds unless one of a later batch is acknowledged. Changes of one batch are concurrent, so
- * each of them may have been the last, acknowledged or not. ret_op is the change found.
+ * (6): a change may hold unless one of a later batch is acknowledged. Changes of one batch are concurrent, so
+ * any of them may have been the last, acknowledged or not. ret_op is the change found.
  */
 static bool may_hold(const struct check *c, const struct kv_key *k, uint64_t header)
 {
@@ -90,7 +90,7 @@ static bool may_be_absent(const struct check *c, const struct kv_key *k)
 
 /* ---- One slot ------------------------------------------------------------------------------------- */
 
-/* One finding is enough for a key whose entry is broken: it is not reported as lost too. */
+/* Suppresses a second finding for a key whose entry is broken: it is not reported as lost too. */
 static void mark_seen(struct check *c, uint64_t key)
 {
 	const uint32_t id = c->plan == NULL ? UINT32_MAX : kv_key_id(c->plan, key);
@@ -100,7 +100,7 @@ static void mark_seen(struct check *c, uint64_t key)
 	}
 }
 
-/* (1): allocated, of a sound length, and whole. The entry's words, or NULL after a violation. */
+/* (1): allocated, of a valid length, and complete. Returns the entry's words, or NULL after a violation. */
 static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 {
 	const nvw_off off = kv_slot_entry(word);
@@ -138,7 +138,7 @@ static const uint64_t *check_entry(struct check *c, nvw_off slot, uint64_t word)
 	return entry;
 }
 
-/* (2) and (3): probing for the key from its home ends here. */
+/* (2) and (3): probing for the key from its home ends at this slot. */
 static void check_path(struct check *c, uint64_t index, uint64_t key)
 {
 	const struct kv_view *const v = &c->view;
@@ -237,7 +237,8 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 	return 0;
 }
 
-/* (5): by (1) and (2) slots refer to different allocated blocks, so equal numbers leave none over. */
+/* (5): by (1) and (2), slots refer to different allocated blocks, so equal numbers mean that no block
+ * leaked. */
 static int check_leaks(struct check *c)
 {
 	const uint64_t expected = c->entries + (c->view.words != NULL);

@@ -10,10 +10,10 @@
  *	free the entry that (c) replaced              (f)  keeps (1): no slot points to a free block
  *
  * A key owns its slot from its first put until the table is rebuilt: a delete only sets the slot's deleted
- * bit. So all that ever happens to a key are atomics on one word, whose stores persist in the order in
- * which they became visible, and no barrier is needed between work-items.
+ * bit. So all changes of a key are atomics on one word, whose stores persist in the order in which they
+ * became visible, and no barrier is needed between work-items.
  *
- * STEP() marks what a seeded bug may replace (mutations.c).
+ * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
 #include "steps.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- Finding a key -------------------------------------------------------------------------------- */
 
-/* Where a probe ended. */
+/* The result of a probe. */
 struct place {
 	uint64_t index;
 	uint64_t word; /* 0: an empty slot */
@@ -39,8 +39,9 @@ static uint64_t *entry_word(const struct nvw_pmem *pmem, nvw_off entry, uint64_t
 }
 
 /*
- * Probes from slot i on. Whoever sees a fingerprint that fits looks again with acquire: what the entry's
- * writer released with the slot is then visible. The second look may see a newer entry, of the same key.
+ * Probes from slot i on. After a fingerprint match, the slot is loaded again with acquire, so that all stores
+ * that the entry's writer released with the slot are visible. The second load may return a newer entry of the
+ * same key.
  */
 static struct place probe(const struct nvw_pmem *pmem, struct kv_table t, uint64_t key, uint64_t i)
 {
@@ -70,7 +71,7 @@ static struct place find(const struct kv_batch_args *a, uint64_t key)
 
 /* ---- Get ------------------------------------------------------------------------------------------ */
 
-/* Reads a whole entry; its header, or KV_RESULT_TORN. */
+/* Reads a whole entry; returns its header, or KV_RESULT_TORN. */
 static uint64_t read_entry(const struct kv_batch_args *a, uint64_t key, nvw_off entry)
 {
 	const uint64_t header = nvw_load(entry_word(&a->pmem, entry, 1));
@@ -88,7 +89,7 @@ static uint64_t read_entry(const struct kv_batch_args *a, uint64_t key, nvw_off 
 	return kv_check_end(check, bytes) == header ? header : KV_RESULT_TORN;
 }
 
-/* The entry of a present key, else 0. */
+/* The entry of a present key, otherwise 0. */
 INLINE_STEP nvw_off entry_of(const struct kv_batch_args *a, uint64_t key)
 {
 	const struct place at = find(a, key);
@@ -120,7 +121,7 @@ static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t rec
 
 /* ---- Put and delete ------------------------------------------------------------------------------- */
 
-/* Tells host readers what became of a slot, for when it is durable. */
+/* Records a slot's change for host readers, who see it once it is durable. */
 static void note(const struct kv_batch_args *a, const struct kv_change *c, uint64_t index, uint64_t before,
 	uint64_t after)
 {
@@ -154,7 +155,7 @@ static void allocate(const struct kv_batch_args *a, struct kv_change *c)
 	}
 }
 
-/* Word i of the entry that operation op puts. */
+/* Word i of the entry written by operation op. */
 static uint64_t make_word(const struct kv_batch_args *a, uint64_t key, uint64_t base, uint64_t i)
 {
 	if (i == 0) {
@@ -185,7 +186,7 @@ static uint64_t take_slot(uint64_t *slot, uint64_t word)
 	return nvw_atomic_compare_exchange(slot, 0, word, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
-/* Claims an empty slot; the slot's word before, 0 if it is ours now. */
+/* Claims an empty slot; returns the slot's previous word, 0 if the claim succeeded. */
 static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t word)
 {
 	const uint64_t seen = STEP(a->replaced, take_slot, slot_at(&a->pmem, a->table, index), word);
@@ -198,9 +199,9 @@ static uint64_t claim(const struct kv_batch_args *a, uint64_t index, uint64_t wo
 }
 
 /*
- * (c): an empty slot is claimed by compare-exchange; if another work-item was faster, the slot is
- * examined again, for it may now be the key's own. The key's own slot takes the new entry by exchange,
- * which cannot fail: slots do not change hands while kernels of this kind run.
+ * (c): an empty slot is claimed by compare-exchange; if another work-item was faster, the slot is examined
+ * again, since it may now be the key's own. The key's own slot takes the new entry by exchange, which cannot
+ * fail: slots keep their key while kernels of this kind run.
  */
 static void publish(const struct kv_batch_args *a, struct kv_change *c)
 {
@@ -261,7 +262,7 @@ static void free_old(const struct kv_batch_args *a, struct kv_change *c)
 	}
 }
 
-/* What happens between the two persist barriers, the same for both variants: (c). */
+/* The step between the two persist barriers, (c), the same in both variants. */
 static void apply(const struct kv_batch_args *a, struct kv_change *c)
 {
 	if ((c->kind & KV_GET) != 0) {
@@ -290,7 +291,7 @@ static void settle(const struct kv_batch_args *a, struct kv_change *c, uint64_t 
 	}
 }
 
-/* (b): who publishes an entry is the one who wrote it, or another work-item of its group. */
+/* (b): the publisher of an entry is its writer, or another work-item of its group. */
 static void order_entry(enum nvw_group scope)
 {
 	nvw_p_barrier(scope);
@@ -330,9 +331,9 @@ void kv_batch_workitem(const void *args)
 }
 
 /*
- * The group's entries, word by word over all its work-items: neighbours write neighbouring words, so that
- * a wavefront's stores fall on few lines. This is why the barrier after it must be of work-group
- * scope: who publishes an entry is not who wrote it.
+ * Writes the group's entries word by word with all its work-items: neighbours write neighbouring words, so a
+ * wavefront's stores fall on few lines. The barrier after it must therefore be of work-group scope: an
+ * entry's publisher is not its writer.
  */
 static void write_together(const struct kv_batch_args *a)
 {
@@ -364,9 +365,9 @@ void kv_batch_workgroup(const void *args)
 	if (id < a->count) {
 		nvw_store(&a->blocks[id], c.entry);
 	}
-	nvw_barrier(NVW_WORKGROUP); /* the group knows its blocks */
+	nvw_barrier(NVW_WORKGROUP); /* all work-items see the blocks */
 	write_together(a);
-	nvw_barrier(NVW_WORKGROUP); /* all entries are written, and visible to their publishers */
+	nvw_barrier(NVW_WORKGROUP); /* all entries are written and visible to their publishers */
 	STEP(a->replaced, order_entry, NVW_WORKGROUP); /* (b) */
 	apply(a, &c);
 	STEP(a->replaced, order_change, a, &c, NVW_WORKGROUP); /* (d) */
@@ -382,7 +383,7 @@ static void move_slot(const struct kv_rebuild_args *a, uint64_t word)
 	const uint64_t key = nvw_load(entry_word(&a->pmem, kv_slot_entry(word), 0));
 	uint64_t i = kv_home(a->to, kv_hash(key));
 
-	/* Every key comes once: an occupied slot is another key's. */
+	/* Every key occurs once, so an occupied slot belongs to another key. */
 	while (nvw_atomic_compare_exchange(
 		       slot_at(&a->pmem, a->to, i), 0, word, NVW_ACQ_REL, NVW_SCOPE_AGENT) != 0) {
 		i = kv_next_slot(a->to, i);
@@ -397,7 +398,7 @@ static void free_deleted(const struct kv_rebuild_args *a, uint64_t word)
 	nvw_pfree(&a->pmem, entry, kv_entry_bytes(kv_header_value_bytes(header)), NULL);
 }
 
-/* All moves durable before the switch. */
+/* Makes all moves durable before the switch. */
 static void order_table(enum nvw_group scope)
 {
 	nvw_p_barrier(scope);
@@ -422,7 +423,8 @@ void kv_rebuild(const void *args)
 		nvw_store(nvw_at(&a->pmem, uint64_t, nvw_pool_root_off(&a->pmem.geometry, KV_ROOT)),
 			kv_root_word(a->to));
 	}
-	/* The old table refers to deleted keys' entries: the switch must be durable before they go. */
+	/* The old table refers to the entries of deleted keys: the switch must be durable before they are
+	 * freed. */
 	nvw_barrier(NVW_KERNEL);
 	nvw_p_barrier_kr();
 	for (uint64_t i = id; i < slots; i += a->work_items) {

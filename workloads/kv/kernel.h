@@ -7,18 +7,18 @@
 
 #include "plan.h"
 
-/* DRAM: counted by the kernels, read by the host between them. */
+/* In DRAM: counted by the kernels, read by the host between them. */
 struct kv_counters {
-	uint64_t used; /* slots taken */
+	uint64_t used; /* slots in use */
 	uint64_t live; /* keys present */
 };
 
-/* Results of one operation; a get's is the entry's header, which is none of these. */
+/* Results of one operation. A get returns the entry's header, which differs from all of these. */
 enum kv_result {
 	KV_RESULT_NONE = 0,          /* a get: absent; a change: done */
-	KV_RESULT_NO_BLOCK = 0xfff0, /* the heap had no block, which provisioning should prevent */
+	KV_RESULT_NO_BLOCK = 0xfff0, /* the heap had no block; provisioning should prevent this */
 	KV_RESULT_NO_SLOT,
-	KV_RESULT_TORN,             /* an entry whose check does not fit its content */
+	KV_RESULT_TORN,             /* an entry whose header does not match its content */
 	KV_RESULT_SCANNED = 0xffff, /* | records found << 16 */
 };
 
@@ -31,29 +31,29 @@ struct kv_batch_args {
 	const uint64_t *keys;  /* DRAM, of the batch's operations */
 	const uint32_t *kinds; /* DRAM */
 	uint64_t *results;     /* DRAM */
-	nvw_off *blocks;       /* DRAM, work-group variant: the entry that each operation is to publish */
-	/* host memory, which costs no simulated time: for host readers; NULL: there are none */
+	nvw_off *blocks;       /* DRAM, work-group variant: the entry that each operation publishes */
+	/* host memory, which costs no simulated time: for host readers; NULL: none */
 	struct kv_note *notes;
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
 	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
-/* One work-item an operation; barriers of work-item scope. */
+/* One work-item per operation; barriers of work-item scope. */
 void kv_batch_workitem(const void *args);
 
-/* The work-group writes the entries of its operations together; barriers of work-group scope. Every
- * work-item of the group takes part, with an operation or without. */
+/* The work-group writes the entries of its operations together; barriers of work-group scope. Every work-item
+ * of the group takes part, even without an operation. */
 void kv_batch_workgroup(const void *args);
 
 struct kv_rebuild_args {
 	struct nvw_pmem pmem;
 	struct kv_table from, to;        /* to: zeroed */
-	uint64_t work_items;             /* launched; each takes every work_items-th slot */
+	uint64_t work_items;             /* launched; each handles every work_items-th slot */
 	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
-/* Moves every present key to the new table, switches the root word, frees the entries of deleted keys. */
+/* Moves every present key to the new table, switches the root word and frees the entries of deleted keys. */
 void kv_rebuild(const void *args);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hash table as it lies in the pool. docs/kv.md tells why it is right.
+ * The layout of the hash table in the pool. docs/kv.md explains why it is correct.
  *
  *	root word 0:  offset of the slots | log2 of their number (low 6 bits); 0: no table yet
  *	slots:        one extent of 8-byte words, open addressing, linear probing from the key's home
@@ -16,14 +16,14 @@
  *	entry header  63                       16 15        0
  *	              check over key and value   | value bytes
  *
- * Guarantees, for every state that recovery leaves
+ * Guarantees, for every recovered state
  *   (1) whole: the entry of a slot is an allocated block, and its header checks its key and value;
- *   (2) one slot a key: no two slots have entries of one key;
+ *   (2) one slot per key: no two slots have entries of the same key;
  *   (3) reachable: no empty slot lies between a key's home and its slot;
  *   (4) fingerprint: a slot's fingerprint is that of its entry's key;
  *   (5) no leak: every allocated block is the entry of a slot, the one extent is the table;
- *   (6) durable: an acknowledged put or delete holds, unless a put or delete of the same key that is not
- *       known to come before it replaced it; others hold whole or not at all.
+ *   (6) durable: an acknowledged put or delete holds, unless it was replaced by a put or delete of the same
+ *       key that is not known to precede it; others hold completely or not at all.
  */
 #ifndef WORKLOADS_KV_LAYOUT_H
 #define WORKLOADS_KV_LAYOUT_H
@@ -71,7 +71,7 @@ static inline uint64_t kv_hash(uint64_t key)
 	return nvw_mix64(key ^ 0x6a09e667f3bcc909u);
 }
 
-/* The low bits of the hash say where probing begins, the high ones are the fingerprint. */
+/* The low bits of the hash give the home slot, the high bits are the fingerprint. */
 static inline uint64_t kv_home(struct kv_table t, uint64_t hash)
 {
 	return hash & (kv_slot_count(t) - 1);
@@ -114,7 +114,7 @@ static inline uint64_t kv_header_value_bytes(uint64_t header)
 	return header & 0xffff;
 }
 
-/* The check of a header is made from all words in order: begin, add each, end. */
+/* The checksum of a header is computed over all words in order: begin, add each, end. */
 static inline uint64_t kv_check_begin(uint64_t key, uint64_t value_bytes)
 {
 	return nvw_mix64(key ^ (value_bytes * 0x9e3779b97f4a7c15u));
@@ -132,8 +132,8 @@ static inline uint64_t kv_check_end(uint64_t check, uint64_t value_bytes)
 }
 
 /*
- * Values of this workload: every word follows from (seed, key, number of the operation, place), so that a
- * word of another value or of another place is recognised. The last word is filled up with zeroes.
+ * Values of this workload: every word is a function of (seed, key, number of the operation, position), so
+ * that words of another value or position are recognised. The last word is padded with zeroes.
  */
 static inline uint64_t kv_value_base(uint64_t seed, uint64_t key, uint64_t op)
 {

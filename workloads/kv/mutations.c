@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of kv: what each one does in place of a step. "free-table-first" is the host's (run.c). */
+/* The seeded bugs of kv: for each, the steps that it replaces. "free-table-first" is in the host code
+ * (run.c). */
 #include "steps.h"
 
 /* ---- Entries -------------------------------------------------------------------------------------- */
 
-/* In place, where the key is present, besides the new entry. */
+/* Overwrites the present entry in place, in addition to writing the new one. */
 static void overwrite_and_write(const struct kv_batch_args *a, const struct kv_change *c, nvw_off entry)
 {
 	const nvw_off present = kv_steps.entry_of(a, c->key);
@@ -28,7 +29,7 @@ static void order_own_words(enum nvw_group scope)
 
 /* ---- Slots ---------------------------------------------------------------------------------------- */
 
-/* The offset first, the fingerprint in a store of its own. */
+/* The offset first, the fingerprint in a second store. */
 static uint64_t take_slot_in_two(uint64_t *slot, uint64_t word)
 {
 	const uint64_t seen =
@@ -40,7 +41,7 @@ static uint64_t take_slot_in_two(uint64_t *slot, uint64_t word)
 	return seen;
 }
 
-/* The slot forgets its key, which may come back in another slot while this store is not durable yet. */
+/* Removes the key from the slot, so that it may return in another slot before this store is durable. */
 static uint64_t forget_key(uint64_t *slot, struct kv_change *c)
 {
 	const uint64_t old = nvw_atomic_exchange(slot, KV_FILLER, NVW_ACQ_REL, NVW_SCOPE_AGENT);

@@ -139,7 +139,7 @@ static void preload_records(struct kv_plan *p, bool is_sequential)
 	}
 }
 
-/* Requests of a YCSB mix. Records of scans stay numbers: the kernel makes their keys. */
+/* Requests of a YCSB mix. Scans keep the record number: the kernel makes the keys. */
 static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 {
 	static const uint32_t kinds[YCSB_OPS] = {KV_GET, KV_PUT, KV_PUT, KV_SCAN, KV_GET | KV_PUT};
@@ -180,7 +180,7 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	return 0;
 }
 
-/* Keys from a file: the first ones are preloaded, the next ones operated on. */
+/* Keys from a file: the first are preloaded, the operations use the next. */
 static int plan_file_keys(const struct nvw_options *options, struct kv_plan *p, struct keys_source source)
 {
 	const bool is_counted = nvw_option_given(options, "count");
@@ -198,7 +198,7 @@ static int plan_file_keys(const struct nvw_options *options, struct kv_plan *p, 
 	return 0;
 }
 
-/* Keys from a generator; without records of their own, requests fall on what is preloaded. */
+/* Keys from a generator; without --records, requests select from the preloaded ones. */
 static int plan_generated_keys(struct kv_plan *p, struct keys_source source, bool is_put_only)
 {
 	const bool is_sequential = strcmp(source.source, "sequential") == 0;
@@ -229,7 +229,7 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 	return error;
 }
 
-/* "tombstone-delete" shows only where keys are deleted and come back. */
+/* "tombstone-delete" has an effect only if keys are deleted and return. */
 static const char *mix_of(const struct nvw_options *options, const struct kv_plan *p)
 {
 	return p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix") ?
@@ -263,7 +263,7 @@ static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
 	return error;
 }
 
-/* ---- Which operations touch which key ------------------------------------------------------------- */
+/* ---- Keys and the operations on them ---------------------------------------------------------------- */
 
 static uint64_t index_place(const struct kv_plan *p, uint64_t key)
 {
@@ -296,7 +296,7 @@ static bool is_change(uint32_t kind)
 	return (kind & (KV_PUT | KV_DELETE)) != 0;
 }
 
-/* Groups the changes by key: a counting sort, which keeps them ascending. */
+/* Groups the changes by key: a counting sort, which keeps them in ascending order. */
 static void group_changes(struct kv_plan *p)
 {
 	uint32_t next = 0;
@@ -359,7 +359,7 @@ uint64_t kv_header_of(struct kv_plan *p, uint64_t op)
 	return p->headers[op];
 }
 
-/* ---- How large the pool must be ------------------------------------------------------------------- */
+/* ---- Size of the pool -------------------------------------------------------------------------------- */
 
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts)
 {
@@ -374,7 +374,7 @@ unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64
 	return log2_slots;
 }
 
-/* What the run may need at most, batch by batch: every key counted as present from its first put on. */
+/* The most that the run may need, batch by batch, with every key counted as present from its first put on. */
 struct need {
 	uint64_t keys, blocks;
 	unsigned log2_slots;
@@ -415,8 +415,8 @@ static uint64_t chunks_of(uint64_t bytes)
 }
 
 /*
- * Blocks with their block words and a little for each chunk's table; the tables of a growing sequence make
- * less than twice the last one, and one more of that size for a rebuild in place.
+ * Blocks with their block words, and some space for each chunk's table; the tables of a growing sequence need
+ * less than twice the last one, plus one more of that size for a rebuild in place.
  */
 static void size_heap(struct kv_plan *p)
 {
@@ -458,7 +458,8 @@ static int check_options(const struct kv_plan *p, uint64_t slots)
 	return 0;
 }
 
-/* Some seeded bugs can only show in some runs; the others would be called clean by mistake. */
+/* Some seeded bugs have an effect only in some runs; other runs are refused, so that they are not mistaken
+ * for clean ones. */
 static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 {
 	const bool is_resize = p->mutation == KV_ROOT_BEFORE_TABLE || p->mutation == KV_NARROW_RESIZE ||

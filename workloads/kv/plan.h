@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a kv run: every operation in advance, the batches they are launched in, and which operations
- * touch which key, so that a get and a crash state can be judged.
+ * The plan of a kv run: all operations in advance, the batches in which they are launched, and the operations
+ * on each key, so that gets and crash states can be checked.
  *
  * Operations are numbered from 0: first the preload (puts), then the measured ones. A batch is one kernel
- * launch; operations of one batch run at once, batch after batch in order.
+ * launch; operations of one batch run concurrently, and batches run in order.
  */
 #ifndef WORKLOADS_KV_PLAN_H
 #define WORKLOADS_KV_PLAN_H
@@ -13,7 +13,7 @@
 
 #include "layout.h"
 
-/* Kinds are bits, so that read-modify-write is both. */
+/* Kinds are bits, so that a read-modify-write is both a get and a put. */
 enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
 
 enum kv_scope { KV_SCOPE_WORKITEM, KV_SCOPE_WORKGROUP };
@@ -33,20 +33,20 @@ enum kv_mutation {
 	KV_FREE_TABLE_FIRST,
 };
 
-/* What the operations of one key are. */
+/* The operations of one key. */
 struct kv_key {
 	uint64_t key;
 	uint32_t first, count; /* its changes: positions in kv_plan.changes, ascending by operation */
 };
 
-/* What an operation did to a slot, noted by its work-item in host memory for host readers. */
+/* A change of a slot by an operation, recorded by its work-item in host memory for host readers. */
 struct kv_note {
-	nvw_off slot; /* 0: nothing */
+	nvw_off slot; /* 0: none */
 	uint64_t before, after;
 };
 
 struct kv_plan {
-	/* As the options say. */
+	/* The options. */
 	uint64_t seed;
 	uint64_t preload, count;
 	uint64_t value_bytes;
@@ -57,50 +57,50 @@ struct kv_plan {
 	enum kv_mutation mutation;
 
 	/* Operation i, 0 to preload + count - 1. */
-	uint64_t *keys;    /* of a scan: the number of its first record */
+	uint64_t *keys;    /* scan: the number of its first record */
 	uint32_t *kinds;   /* enum kv_kind | records of a scan << 8 */
-	uint32_t *key_ids; /* its key's place in by_key; UINT32_MAX for scans */
-	uint64_t *headers; /* entry header of a put, 0 until asked for */
+	uint32_t *key_ids; /* index of its key in by_key; UINT32_MAX for scans */
+	uint64_t *headers; /* entry header of a put, 0 until computed */
 
-	/* Distinct keys, and a hash index over them: place in by_key + 1, 0 for none. */
+	/* Distinct keys, and a hash index of them: index in by_key + 1, 0 for none. */
 	struct kv_key *by_key;
 	uint64_t key_count;
 	uint32_t *index;
 	uint64_t index_mask;
-	uint32_t *changes;   /* operations that put or delete, grouped by key */
-	uint64_t heap_bytes; /* that the pool needs */
+	uint32_t *changes;   /* puts and deletes, grouped by key */
+	uint64_t heap_bytes; /* needs of the pool */
 
 	/* State of the run, for report(). */
 	struct kv_table table;
-	uint64_t used, live; /* slots taken (fillers and deleted keys too), keys present */
+	uint64_t used, live; /* used slots (with fillers and deleted keys); keys present */
 	uint64_t growths, gets_found, gets_absent, scanned;
 
-	/* Scratch of check(), so that it allocates nothing: the check that saw the key last. */
+	/* Scratch memory of check(), so that it allocates none: the last check that saw the key. */
 	uint64_t *seen;
 	uint64_t checks;
 
-	/* While host readers are served (serve.c), NULL otherwise. */
+	/* With host readers (serve.c), NULL otherwise. */
 	struct nvw_readers *readers;
 	const char *medium;    /* the pool's mapped bytes */
-	struct kv_note *notes; /* of each operation */
+	struct kv_note *notes; /* per operation */
 };
 
 int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void kv_dispose(void *plan);
 int kv_pool(const void *plan, struct nvw_pool_params *ret_params);
 
-/* The batch that an operation belongs to, from 0, preload first. */
+/* The batch of an operation, counted from 0; the preload comes first. */
 uint64_t kv_batch_of(const struct kv_plan *p, uint64_t op);
 
-/* The key's place in by_key, UINT32_MAX if the plan never touches it. */
+/* The index of the key in by_key, UINT32_MAX if the plan never uses it. */
 uint32_t kv_key_id(const struct kv_plan *p, uint64_t key);
 
-/* The header of the entry that put number op writes. */
+/* The header of the entry written by put number op. */
 uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
 
 /*
- * The next table's log2 size if used slots, live keys and up to puts more call for a rebuild now, else 0.
- * A table is rebuilt when it could become more than 7/10 full, to at most half full.
+ * The log2 size of the next table if used slots, live keys and up to puts further puts require a rebuild now,
+ * else 0. A table is rebuilt, to at most half full, when it could become more than 7/10 full.
  */
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery of kv, after the generic one. Two things can be left to do:
+ * Recovery of kv, after the generic one. It has up to two tasks:
  *
  * Holes. Work-items that insert different keys probe over each other's slots; no barrier orders their stores,
- * nor need it: a crash may keep the later slot of a probe path and lose an earlier one, which then reads as
- * empty and would end the probe too early. Every empty slot between a key's home and its slot becomes a
- * filler, one word each: keeps guarantee (3).
+ * and none is needed. So a crash may keep the later slot of a probe path and lose an earlier one, which then
+ * reads as empty and would end the probe too early. Every empty slot between a key's home and its slot
+ * becomes a filler, one word each. This keeps guarantee (3).
  *
  * Leaks. Entries written but not published, entries replaced but not freed, a new table that the root word
- * did not get to, an old one that it left: the sweep frees what no slot refers to: keeps (5). Holes are filled
- * first, so that the sweep finds a key by probing.
+ * does not name yet, an old one that it no longer names: the sweep frees all blocks that no slot refers to.
+ * This keeps (5). Holes are filled first, so that the sweep finds a key by probing.
  *
- * Both are idempotent and may stop after any word. A slot that no crash of a right program leaves is not
+ * Both are idempotent and may stop after any word. A slot that no crash of a correct program can leave is not
  * touched; check() reports it.
  */
 #include "plan.h"
@@ -56,9 +56,9 @@ static int fill_holes(const struct kv_view *v, struct nvw_recovery *report)
 }
 
 /*
- * Is block the entry of a slot? Asked the key that the block holds, the table answers with one probe. A
- * block that was never written to its end holds whatever was there before; then no slot refers to it,
- * and whichever key it seems to hold has another entry or none.
+ * Whether block is the entry of a slot. A single probe for the key in the block answers it. A block that was
+ * not completely written may have any content; no slot refers to it, so the table has another entry or none
+ * for the key that it seems to hold.
  */
 static bool is_entry(const struct kv_view *v, nvw_off block)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host side of a kv run: batch after batch, a rebuild before one that could overfill the table.
+ * The host side of a kv run: one batch after another, with a rebuild before any batch that could overfill the
+ * table.
  *
- * A rebuild is crash-consistent by its order: the new extent is allocated (swept by recovery if nothing
- * refers to it), filled, made durable, named by the root word in one store, that store made durable;
- * only then the old extent is given back.
+ * A rebuild is crash-consistent by its order: the new extent is allocated (recovery sweeps it if nothing
+ * refers to it), filled, made durable, named by the root word in one store, and that store is made durable;
+ * only then is the old extent freed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "common/figures.h"
 #include "steps.h"
 
-/* What a run keeps on the host and on the device. */
+/* State of a run on the host and on the device. */
 struct run {
 	struct kv_plan *plan;
 	struct nvw_machine *machine;
@@ -69,7 +70,8 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 	const uint64_t resident = nvw_resident_work_items(r->machine);
 	const uint64_t group = r->plan->group_size;
 	const uint64_t wanted = slots < resident ? slots : resident;
-	/* No more than fit at a time: nobody is switched out at the kernel-wide barriers. */
+	/* At most as many work-groups as are resident at once, so that none is switched out at the
+	 * kernel-wide barriers. */
 	const uint64_t groups = wanted / group == 0 ? 1 : wanted / group;
 	const struct kv_rebuild_args args = {
 		.pmem = r->pmem,
@@ -95,8 +97,8 @@ static int rebuild(struct run *r, unsigned log2_slots)
 	if (error == 0) {
 		error = launch_rebuild(r, to);
 	}
-	/* The switch durable before the old table goes, and before any operation on the new one is
-	 * acknowledged. */
+	/* The switch must be durable before the old table is freed, and before any operation on the new one
+	 * is acknowledged. */
 	if (error == 0) {
 		error = nvw_persist(r->machine);
 	}
@@ -115,12 +117,11 @@ static int rebuild(struct run *r, unsigned log2_slots)
 	return nvw_write(r->machine, r->counters, &counters, sizeof(counters));
 }
 
-/* ---- Judging results ------------------------------------------------------------------------------ */
+/* ---- Checking results ------------------------------------------------------------------------------- */
 
 /*
- * May a get in this batch have seen result? The changes of the last earlier batch that touched the key are
- * concurrent with each other, so any of them may have been the last; those of the get's own batch
- * may come before it.
+ * Whether a get in this batch may have returned result. The changes of the last earlier batch that touched
+ * the key are concurrent, so any of them may have been the last; those of the get's own batch may precede it.
  */
 static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 {
@@ -165,7 +166,7 @@ static int judge(struct kv_plan *p, uint64_t op, uint64_t result)
 		p->gets_found += result != KV_RESULT_NONE;
 		p->gets_absent += result == KV_RESULT_NONE;
 	}
-	/* A seeded bug may show to gets as well; what counts there is what the crash leaves. */
+	/* A seeded bug may also show in gets; only the crash states count. */
 	if (p->mutation != KV_UNMUTATED) {
 		return 0;
 	}
@@ -203,7 +204,7 @@ static uint64_t count_puts(const struct kv_plan *p, uint64_t first, uint64_t cou
 	return puts;
 }
 
-/* Room for the batch: in the table, and blocks for its puts. */
+/* Provides room for the batch: in the table, and blocks for its puts. */
 static int make_room(struct run *r, uint64_t puts)
 {
 	struct kv_plan *const p = r->plan;
@@ -296,7 +297,7 @@ static int run_operations(struct run *r, uint64_t first, uint64_t end)
 
 /* ---- Hooks ---------------------------------------------------------------------------------------- */
 
-/* The first table: an extent of empty slots, then the root word. */
+/* Creates the first table: an extent of empty slots, then the root word. */
 static int create_table(struct run *r)
 {
 	struct kv_table *const t = &r->plan->table;

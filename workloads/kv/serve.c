@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kv for host readers: their index leads from a key to its entry, which is immutable until its block is used again.
+ * kv for host readers: their index leads from a key to its entry, which is immutable until its block is
+ * reused.
  *
- * A kernel's work-item notes, in host memory, which slot it changed, from what to what. When the operation is
- * acknowledged, that change is durable, or one that came after it is: the changes of a key are atomics on one word, and
- * persist in the order in which they became visible. So the medium is asked which was the last. Only if it still shows
- * what the change replaced it lags behind an acknowledgement; the acknowledgement is believed then, and readers see what a
- * kernel acknowledges too early.
+ * A kernel's work-item records every change of a slot (old word, new word) in host memory. When the operation
+ * is acknowledged, that change or a later one is durable: the changes of a key are atomics on one word, and
+ * persist in the order in which they became visible. So the last change is read from the medium. If the
+ * medium still has the old word, it lags behind the acknowledgement; then the acknowledgement is believed, so
+ * that readers see operations that a kernel acknowledges too early.
  *
- * A deleted key keeps its record, as it keeps its slot, so that its versions go on counting.
+ * A deleted key keeps its record, as it keeps its slot, so that its versions continue.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,10 +17,10 @@
 #include "plan.h"
 #include "view.h"
 
-/* A record's words. */
+/* The words of a record. */
 enum { ENTRY, STATE, VERSION }; /* entry 0: deleted */
 
-/* The state of a deleted key names the delete; a value's header never ends in 0. */
+/* The state of a deleted key identifies the delete; a value's header never ends in 0. */
 static uint64_t state_of_delete(uint64_t op)
 {
 	return (op + 1) << 16;
@@ -43,14 +44,14 @@ int kv_serve_keys(void *plan, uint64_t *ret_keys)
 	return 0;
 }
 
-/* The key's slot durably holds word; op changed it. */
+/* Publishes that the key's slot durably has this word, as changed by op. */
 static int publish(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t op)
 {
 	const bool is_deleted = (word & KV_DELETED) != 0 || kv_slot_entry(word) == 0;
 	const nvw_off entry = is_deleted ? 0 : kv_slot_entry(word);
 	const uint64_t *now;
 
-	/* Nobody else replaces records: it outlives the section. */
+	/* Only this thread replaces records, so the record outlives the section. */
 	nvw_reader_enter(p->readers);
 	now = nvw_reader_find(p->readers, key);
 	nvw_reader_leave(p->readers);
@@ -125,7 +126,7 @@ int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 
 /* ---- Readers ---------------------------------------------------------------------------------------- */
 
-/* The durable bytes must be the whole entry that the record promises. */
+/* Checks that the durable bytes are the whole entry that the record promises. */
 static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *record)
 {
 	const uint64_t *const entry = words_at(p, record[ENTRY]);
@@ -164,7 +165,7 @@ int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_
 	return ret_sighting->present ? check_entry(p, key, record) : 0;
 }
 
-/* A hash table has no order: the keys that come next in the plan's. */
+/* A hash table has no order: a scan returns the next keys of the plan. */
 int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
 	unsigned *ret_count)
 {
@@ -198,7 +199,7 @@ static uint64_t recovered_state(const struct kv_view *v, uint64_t key)
 	return 0;
 }
 
-/* The batch whose change left this state; -1: none, the key was never there. */
+/* The batch whose change made this state; -1: none, the key was never present. */
 static int64_t batch_of_state(struct kv_plan *p, const struct kv_key *k, uint64_t state)
 {
 	if (!is_value(state)) {
@@ -214,7 +215,7 @@ static int64_t batch_of_state(struct kv_plan *p, const struct kv_key *k, uint64_
 	return -1;
 }
 
-/* Can the key have become absent in this batch or later? */
+/* Whether the key may have been deleted in this batch or later. */
 static bool is_deleted_since(const struct kv_plan *p, const struct kv_key *k, int64_t batch)
 {
 	for (uint32_t i = k->count; i > 0; i--) {
@@ -230,8 +231,8 @@ static bool is_deleted_since(const struct kv_plan *p, const struct kv_key *k, in
 	return false;
 }
 
-/* What recovery has left must be what was seen, or of a change that may have come after it: those of one batch may come in
- * any order. */
+/* The recovered state must be the observed one, or that of a change that may have followed it: changes of one
+ * batch are unordered. */
 int kv_serve_judge(
 	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
 {

@@ -6,15 +6,15 @@
 #include "common/step.h"
 #include "kernel.h"
 
-/* One operation on its way through the phases of a kernel. */
+/* One operation during the phases of a kernel. */
 struct kv_change {
 	uint64_t op, key, result;
 	uint32_t kind;
-	nvw_off entry; /* to publish, 0: none */
-	nvw_off old;   /* replaced, to free, 0: none */
+	nvw_off entry; /* to be published, 0: none */
+	nvw_off old;   /* replaced, to be freed, 0: none */
 };
 
-/* The steps of the kernels (kernel.c) in their order. */
+/* The steps of the kernels (kernel.c), in order. */
 struct kv_steps {
 	nvw_off (*entry_of)(const struct kv_batch_args *a, uint64_t key);
 	void (*write_entry)(const struct kv_batch_args *a, const struct kv_change *c, nvw_off entry);
@@ -26,10 +26,10 @@ struct kv_steps {
 	void (*order_table)(enum nvw_group scope);
 };
 
-/* As they should be: those that a bug takes as well, at another time. */
+/* The correct steps, for bugs that perform them at another time. */
 extern const struct kv_steps kv_steps;
 
-/* Those that a seeded bug replaces; none for KV_UNMUTATED. */
+/* The steps that a seeded bug replaces; none for KV_UNMUTATED. */
 const struct kv_steps *kv_replaced(enum kv_mutation mutation);
 
 #endif

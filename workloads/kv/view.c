@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The durable table (view.h), and what nvwave inspect says about it. */
+/* The durable table (view.h), and its description for nvwave inspect. */
 #include "view.h"
 
 #include <inttypes.h>

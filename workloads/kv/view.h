@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The durable table, as recovery, check and inspection read it: never trusts an offset on the medium. */
+/* The durable table, as read by recovery, check and inspection: offsets on the medium are never trusted. */
 #ifndef WORKLOADS_KV_VIEW_H
 #define WORKLOADS_KV_VIEW_H
 
@@ -13,8 +13,8 @@ struct kv_view {
 	const uint64_t *words; /* the slots; NULL if the pool has no table yet */
 };
 
-/* Looks up the table of a pool. NVW_E_DAMAGED if the root word names something else than an allocated
- * extent that holds the slots it promises. */
+/* Looks up the table of a pool. NVW_E_DAMAGED if the root word does not name an allocated extent of the
+ * stated number of slots. */
 NVW_CHECKED int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view);
 
 /* The key of an entry; false if the offset is not in the pool. */

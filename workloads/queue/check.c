@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. First every ledger record
- * by itself, then every slot with all the tickets that ever fell on it.
+ * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. It checks every ledger
+ * record first, then every slot with all tickets that used it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct check {
 	struct queue_view v;
 	const struct queue_plan *plan; /* NULL: structure only */
-	const struct nvw_acks *acks;   /* NULL with it */
+	const struct nvw_acks *acks;   /* NULL if plan is NULL */
 	struct nvw_findings *findings;
 	bool *is_done; /* message t has an effect */
 	int error;
@@ -21,7 +21,7 @@ struct check {
 
 /* ---- Effects -------------------------------------------------------------------------------------- */
 
-/* (3), and (5): the slot says that message t is consumed, by its state or by a later ticket. */
+/* (3), and (5): the slot shows that message t is consumed, by its state or by a later ticket. */
 static void check_effect(
 	struct check *c, nvw_off off, uint64_t consumer, uint64_t ticket, const uint64_t *words)
 {
@@ -83,7 +83,7 @@ static bool is_whole(const struct check *c, nvw_off slot, uint64_t ticket)
 	return words[1 + c->v.payload] == digest && (c->plan == NULL || c->plan->digests[ticket] == digest);
 }
 
-/* (2), (3), (6): the message that the slot is about. */
+/* (2), (3), (6): the message named by the slot's state. */
 static void check_state(struct check *c, nvw_off slot, struct queue_state s)
 {
 	if (s.phase == QUEUE_FULL && !is_whole(c, slot, s.ticket)) {
@@ -100,7 +100,7 @@ static void check_state(struct check *c, nvw_off slot, struct queue_state s)
 	}
 }
 
-/* (1) and (4): every ticket of the slot, before, at and after the one that its state names. */
+/* (1) and (4): every ticket of the slot, before, at and after the one named by its state. */
 static void check_acknowledged(struct check *c, nvw_off slot, uint64_t first, struct queue_state s)
 {
 	for (uint64_t t = first; t < c->v.records; t += c->v.capacity) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Producers and consumers, a work-group each, in one kernel. *Turns* in DRAM say who may use which part of the
- * ring (visibility: release and acquire of agent scope); state words in NVRAM say what survives a crash
- * (durability: persist barriers). Neither stands for the other (gope18 6.2). A message:
+ * Producers and consumers, each a work-group, in one kernel. *Turns* in DRAM determine which work-group may
+ * use which part of the ring (visibility: release and acquire of agent scope); state words in NVRAM determine
+ * the messages that survive a crash (durability: persist barriers). Neither implies the other (gope18 6.2). A
+ * message:
  *
  *	producer	state := WRITING(t)			(a)
  *			persist barrier				(b)
  *			payload, digest				(c)
- *			persist barrier				(d)  keeps (2): whole before it is FULL
+ *			persist barrier				(d)  keeps (2): complete before it is FULL
  *			state := FULL(t)			(e)
  *			persist barrier, work-item		(f)
  *			acknowledge the production		(g)  keeps (1)
@@ -15,18 +16,18 @@
  *	consumer	acquire the turn, read			(i)
  *			state := CLAIMED(t)			(j)
  *			the effect: a ledger record		(k)
- *			persist barrier				(l)  keeps (3): an effect is whole
+ *			persist barrier				(l)  keeps (3): an effect is complete
  *			the record's head, its commitment	(m)
  *			persist barrier, work-item		(n)
  *			acknowledge the effect			(o)  keeps (4)
  *			state := DONE(t)			(p)  keeps (3): by (n) not before the effect
  *			release the turn			(q)
  *
- * (b), (d) and (l) have the scope in which messages and records are written (--scope); what (f) and (n) order is a
- * work-item's own.
+ * (b), (d) and (l) have the scope in which messages and records are written (--scope); (f) and (n) order
+ * stores of one work-item.
  *
- * Two orders go from one work-group to another, where no barrier reaches (equations 1 and 2 order the stores
- * of one work-item or work-group). Both go through the state word, whose stores persist in the order of
+ * Two orders lead from one work-group to another, beyond the reach of barriers (equations 1 and 2 order the
+ * stores of one work-item or work-group). Both use the state word, whose stores persist in the order of
  * visibility:
  *
  *	(e) before (m), keeps (5)		(e), then (j) on the same word, (l), (m): the consumer's own
@@ -34,11 +35,11 @@
  *	(m) before (c) of the next lap,		(m), (n), (p), then (a) on the same word, (b), (c): a message
  *	keeps (1)				is not overwritten before its effect is durable
  *
- * Where barriers wait (epoch persistency) and the turn is released after (f), (e) is durable when it can be
- * seen, (n) is complete before (q), and neither (a) nor (j) would be needed. Where barriers only order
- * (buffered epoch persistency), and (j) with --release=visible, they are what makes the queue right.
+ * If barriers wait (epoch persistency) and the turn is released after (f), then (e) is durable when it
+ * becomes visible, (n) completes before (q), and neither (a) nor (j) is needed. If barriers only order
+ * (buffered epoch persistency), both are needed; (j) is also needed with --release=visible.
  *
- * STEP() marks what a seeded bug may replace (mutations.c).
+ * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
 #include "steps.h"
 
@@ -58,7 +59,7 @@ static void acquire(uint64_t *turn, uint64_t wanted)
 	(void)nvw_atomic_load(turn, NVW_ACQUIRE, NVW_SCOPE_AGENT);
 }
 
-/* Waits for the batch's turn. The looks are relaxed: only the last one needs to drop stale copies. */
+/* Waits for the batch's turn. The polls are relaxed: only the last one needs to drop stale copies. */
 static bool await(const struct queue_args *a, uint64_t *turn, uint64_t wanted)
 {
 	uint64_t polls = 0;
@@ -72,8 +73,8 @@ static bool await(const struct queue_args *a, uint64_t *turn, uint64_t wanted)
 }
 
 /*
- * The work-group's next batch, when its part of the ring is to be filled (from the tail) or emptied (from the
- * head). The first work-item draws and waits, the others meet it. False when there is none left.
+ * Waits until the work-group's next part of the ring may be filled (at the tail) or emptied (at the head).
+ * The first work-item draws the batch and waits; the others meet it. False if no batch is left.
  */
 static bool take_batch(
 	const struct queue_args *a, uint64_t *next, unsigned emptied, struct queue_message *ret_message)
@@ -100,7 +101,7 @@ static bool take_batch(
 	return m.batch < a->batches;
 }
 
-/* The part of the ring is somebody else's: what the work-group has stored is visible to whom it will be. */
+/* Passes the part of the ring on, and makes the work-group's stores visible to its next user. */
 static void give_batch(const struct queue_args *a, const struct queue_message *m, uint64_t turn)
 {
 	nvw_barrier(NVW_WORKGROUP);
@@ -109,7 +110,7 @@ static void give_batch(const struct queue_args *a, const struct queue_message *m
 	}
 }
 
-/* ---- What both do --------------------------------------------------------------------------------- */
+/* ---- Shared by producers and consumers --------------------------------------------------------------- */
 
 static void store_state(uint64_t *state, uint64_t word)
 {
@@ -127,8 +128,9 @@ void queue_set_state(const struct queue_args *a, const struct queue_message *m, 
 	STEP(a->replaced, store_state, state, word);
 }
 
-/* Work is shared out over the work-group, word by word, so that neighbours write neighbouring words: then who
- * publishes a message or a record is not who wrote it. Or a work-item writes its own. */
+/* Whether the work is distributed over the work-group word by word, so that neighbours write neighbouring
+ * words; then the publisher of a message or record is not its writer. Otherwise each work-item writes its
+ * own. */
 static bool is_shared(const struct queue_args *a)
 {
 	return a->plan->scope == QUEUE_SCOPE_WORKGROUP;
@@ -208,7 +210,7 @@ static void produce(const struct queue_args *a)
 
 /* ---- Consumers ------------------------------------------------------------------------------------ */
 
-/* (i): the digest of what is in the slot. */
+/* (i): reads the message in the slot; returns its digest. */
 static uint64_t read_message(const struct queue_args *a, const struct queue_message *m)
 {
 	uint64_t *const words = nvw_at(&a->pmem, uint64_t, m->slot);
@@ -230,7 +232,7 @@ static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uin
 	return nvw_at(&a->pmem, uint64_t, queue_record(a->ledgers, a->plan->count, consumer, i));
 }
 
-/* (k): the records of the batch, from the ledger's record first on. */
+/* (k): the records of the batch, from record first of the ledger on. */
 static void write_records(const struct queue_args *a, const struct queue_message *m, uint64_t consumer,
 	uint64_t first, uint64_t digest)
 {
@@ -239,7 +241,7 @@ static void write_records(const struct queue_args *a, const struct queue_message
 
 	if (is_shared(a)) {
 		nvw_store(&digests[me], digest);
-		nvw_barrier(NVW_WORKGROUP); /* the work-group knows its digests */
+		nvw_barrier(NVW_WORKGROUP); /* all digests are visible to the work-group */
 	}
 	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
 		const unsigned w = is_shared(a) ? i * nvw_group_size() + me : me * QUEUE_RESULTS + i;
@@ -314,8 +316,9 @@ static void consume(const struct queue_args *a, uint64_t consumer)
 /* ---- The kernel ----------------------------------------------------------------------------------- */
 
 /*
- * Work-groups go to the CUs in turn. Apart, producers and consumers alternate, so that on a machine with an
- * even number of CUs no L1 serves both; together, producers come first, so that every CU gets both kinds.
+ * Work-groups are assigned to the CUs in turn. Apart: producers and consumers alternate, so that on a machine
+ * with an even number of CUs no L1 serves both. Together: producers come first, so that every CU gets both
+ * kinds.
  */
 void queue_kernel(const void *args)
 {

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of a queue in a pool: a ring of messages, and for each consumer a ledger of what it has done.
+ * The bytes of a queue in a pool: a ring of messages, and a ledger per consumer of its effects.
  *
  *	root word 0  offset of the ring, 0: the pool is not set up
  *	root word 1  offset of the ledgers
  *	root word 2  slots of the ring | words of payload << 32
  *	root word 3  records of a ledger | consumers << 32
  *
- * Message t, its *ticket*, lies in slot t mod slots: a state word, the payload, a digest of both ticket and
- * payload. Ledger record i of a consumer is a head, ticket + 1 of the message that it is the effect of, and
- * three words that follow from the message.
+ * Message t (its *ticket*) is stored in slot t mod slots: a state word, the payload, a digest of both ticket
+ * and payload. Ledger record i of a consumer has a head, ticket + 1 of the consumed message, and three words
+ * computed from the message.
  *
- * A message is consumed when its record's head is durable, and at no other time: recovery looks into the
- * ledgers.
+ * A message is consumed exactly if its record's head is durable: recovery reads the ledgers.
  *
- * Everything that ever happens to a slot is told in its state word, and persists in the order in which it
- * became visible, because it is one word:
+ * The state word records every change of a slot. Being one word, its stores persist in the order in which
+ * they became visible:
  *
- *	WRITING(t)     the slot is message t's; what lies in it is neither the old message nor yet the new one
- *	FULL(t)        the message is whole
+ *	WRITING(t)     the slot belongs to message t; its content is neither the old message nor the complete new
+ *	one
+ *	FULL(t)        the message is complete
  *	CLAIMED(t)     a consumer has it
  *	DONE(t)        the effect is durable: the slot is free for ticket t + slots
  *
  * Guarantees after a crash at any point, once recovery has run
- *   (1) a message that was acknowledged as produced is there, or its effect is;
- *   (2) a message that is there is whole;
- *   (3) a message has at most one effect, in all ledgers together, and an effect is whole;
- *   (4) an effect that was acknowledged is there;
- *   (5) no effect without its message: who produces again what is not there does not have it twice;
- *   (6) no slot is CLAIMED, and none FULL whose message has its effect.
+ *   (1) a message acknowledged as produced is present, or its effect is;
+ *   (2) a present message is complete;
+ *   (3) a message has at most one effect, in all ledgers together, and an effect is complete;
+ *   (4) an acknowledged effect is present;
+ *   (5) no effect without its message: a message that is absent can be produced again without a second
+ *       effect;
+ *   (6) no slot is CLAIMED, and no slot is FULL if its message has an effect.
  */
 #ifndef WORKLOADS_QUEUE_LAYOUT_H
 #define WORKLOADS_QUEUE_LAYOUT_H
@@ -94,7 +95,7 @@ static inline uint64_t queue_message_word(uint64_t seed, uint64_t ticket, uint64
 
 /* ---- Ledgers -------------------------------------------------------------------------------------- */
 
-/* Word i of what a consumer makes of a message: the first is the digest, the others follow from it. */
+/* Word i of a message's effect: the first is the digest, the others are computed from it. */
 static inline uint64_t queue_result(uint64_t digest, unsigned i)
 {
 	return i == 0 ? digest : nvw_mix64(digest + i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of the queue: what each one does in place of a step. */
+/* The seeded bugs of the queue: for each, the steps that it replaces. */
 #include "steps.h"
 
 /* ---- Turns and states ----------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static void store_state_in_halves(uint64_t *state, uint64_t word)
 	nvw_store((uint32_t *)state, (uint32_t)word);
 }
 
-/* ---- What is left out ----------------------------------------------------------------------------- */
+/* ---- Omitted steps ------------------------------------------------------------------------------------ */
 
 static void do_nothing(const struct queue_args *a, const struct queue_message *m)
 {
@@ -47,7 +47,7 @@ static void order_own_words(const struct queue_args *a)
 	ORDER_WITHIN(a, NVW_WORKITEM);
 }
 
-/* ---- What comes too early ------------------------------------------------------------------------- */
+/* ---- Early steps -------------------------------------------------------------------------------------- */
 
 static void acknowledge_production_first(const struct queue_args *a, const struct queue_message *m)
 {

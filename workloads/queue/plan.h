@@ -31,7 +31,7 @@ enum queue_mutation {
 };
 
 struct queue_plan {
-	/* As the options say. */
+	/* The options. */
 	uint64_t seed, count, capacity, payload;
 	uint64_t producers, consumers;
 	unsigned group_size;
@@ -42,8 +42,8 @@ struct queue_plan {
 
 	uint64_t *digests; /* of message t */
 
-	/* Figures of the run, which kernels count on the host's side. */
-	uint64_t polls; /* looks at a part of the ring whose turn it was not */
+	/* Figures of the run, counted by kernels in host memory. */
+	uint64_t polls; /* polls of a part of the ring before its turn */
 	uint64_t torn;  /* torn messages that consumers read */
 	uint64_t stuck; /* work-groups that gave up waiting */
 	uint64_t consumed[QUEUE_CONSUMERS_MAX];
@@ -51,7 +51,7 @@ struct queue_plan {
 
 struct queue_steps;
 
-/* What a kernel is given. A *batch* is group_size messages, and the part of the ring that they lie in. */
+/* The arguments of a kernel. A *batch* is group_size messages and the part of the ring that holds them. */
 struct queue_args {
 	struct nvw_pmem pmem;
 	struct queue_plan *plan;
@@ -61,20 +61,20 @@ struct queue_args {
 	/* In DRAM: */
 	uint64_t *tail, *head; /* the next batch to produce, to consume */
 	uint64_t *turns;       /* of a part of the ring: 2 x lap to fill it, 2 x lap + 1 to empty it */
-	uint64_t *drawn;       /* a line per work-group: the batch that its first work-item drew */
-	uint64_t *digests;     /* a word per work-item: for its work-group */
+	uint64_t *drawn;       /* one line per work-group: the batch drawn by its first work-item */
+	uint64_t *digests;     /* one word per work-item, for its work-group */
 };
 
-/* Producers and consumers at once (kernel.c). */
+/* Runs producers and consumers concurrently (kernel.c). */
 void queue_kernel(const void *args);
 
-/* The durable queue, as recovery, check and inspection read it. */
+/* The durable queue, as read by recovery, check and inspection. */
 struct queue_view {
 	struct nvw_pool *pool;
 	nvw_off ring, ledgers; /* ring 0: not set up */
 	uint64_t capacity, payload, records, consumers;
 };
-/* NVW_E_DAMAGED if the root words do not name allocated extents of the shapes that they promise. */
+/* NVW_E_DAMAGED if the root words do not name allocated extents of the stated sizes. */
 NVW_CHECKED int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view);
 
 static inline nvw_off queue_slot(nvw_off ring, uint64_t payload, uint64_t slot)

@@ -29,7 +29,7 @@ int queue_setup(void *plan, struct nvw_machine *machine)
 
 /* ---- The run -------------------------------------------------------------------------------------- */
 
-/* A work-group that is not on the machine would never take its turn. */
+/* A work-group that is not resident would never take its turn. */
 static int check_room(const struct queue_plan *p, struct nvw_machine *machine, uint64_t groups)
 {
 	const uint64_t width = nvw_wavefront_width(machine), resident = nvw_resident_work_items(machine);
@@ -57,7 +57,7 @@ static int allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t 
 			       a->plan->capacity);
 }
 
-/* A seeded bug may show to consumers as well; what counts there is what the crash leaves. */
+/* A seeded bug may also show to consumers; only the crash states count. */
 static int judge(const struct queue_plan *p)
 {
 	if (p->stuck != 0) {

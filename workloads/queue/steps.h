@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of the queue's kernel that seeded bugs replace (mutations.c), and what both need. */
+/* The steps of the queue's kernel that seeded bugs replace (mutations.c), and helpers of both. */
 #ifndef WORKLOADS_QUEUE_STEPS_H
 #define WORKLOADS_QUEUE_STEPS_H
 
 #include "common/step.h"
 #include "plan.h"
 
-/* One message in the hands of its work-item. */
+/* One message and its work-item. */
 struct queue_message {
 	uint64_t batch, ticket, lap;
 	bool exists; /* the last batch may not be full */
 	nvw_off slot;
 };
 
-/* In their order; the letters are those of kernel.c. */
+/* In order; the letters are those of kernel.c. */
 struct queue_steps {
 	uint64_t (*draw)(const struct queue_args *a, uint64_t *next);
 	void (*acquire)(uint64_t *turn, uint64_t wanted);
@@ -27,7 +27,7 @@ struct queue_steps {
 	void (*mark_done)(const struct queue_args *a, const struct queue_message *m);           /* (p) */
 };
 
-/* Those that a seeded bug replaces; none for QUEUE_UNMUTATED. */
+/* The steps that a seeded bug replaces; none for QUEUE_UNMUTATED. */
 const struct queue_steps *queue_replaced(enum queue_mutation mutation);
 
 void queue_set_state(const struct queue_args *a, const struct queue_message *m, enum queue_phase phase);
@@ -40,9 +40,9 @@ static inline void queue_acknowledge(const struct queue_message *m, uint64_t op)
 }
 
 /*
- * The persist barrier of the chosen scope; a macro, so that findings name the place where it stands. The work-group
- * also meets, for a persist barrier may not wait: neighbours write into one line, and who is ahead must not store
- * there what is to persist after what others have not stored yet.
+ * The persist barrier of the chosen scope; a macro, so that findings name its place of use. The work-group
+ * also meets, because a persist barrier may not wait: neighbours write to one line, and a fast work-item must
+ * not store there what has to persist after stores that the others have not made yet.
  */
 #define ORDER(a) ORDER_WITHIN(a, NVW_WORKGROUP)
 #define ORDER_WITHIN(a, group)                                   \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The durable queue: found, recovered, inspected.
+ * The durable queue: finding it, recovery, inspection.
  *
- * Recovery goes through the ledgers: a message that has its effect is DONE, if its slot does not say so
- * already. Then through the slots: what is still CLAIMED has none, and is FULL again. One word per slot, so it
- * may stop after any. Slots that a producer was WRITING stay as they are: their messages were never
- * acknowledged.
+ * Recovery first reads the ledgers: a message that has its effect becomes DONE, unless its slot is DONE
+ * already. Then the slots: a message that is still CLAIMED has no effect, and becomes FULL again. Each step
+ * changes one word, so recovery may stop after any. Slots in state WRITING are unchanged: their messages were
+ * never acknowledged.
  */
 #include <inttypes.h>
 
@@ -47,7 +47,7 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 
 /* ---- Recovery ------------------------------------------------------------------------------------- */
 
-/* From one of two phases to another, if message ticket is in its slot in one of them. */
+/* Changes a slot from one of two phases to another, if it holds message ticket in one of them. */
 static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase from,
 	enum queue_phase or_from, enum queue_phase to, struct nvw_recovery *report)
 {

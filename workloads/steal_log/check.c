@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. First every record by
- * itself, then every task with what the records say of it.
+ * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. It checks every record
+ * first, then every task against the records.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct check {
 	struct steal_view v;
 	const struct steal_plan *plan; /* NULL: structure only */
-	const struct nvw_acks *acks;   /* NULL with it */
+	const struct nvw_acks *acks;   /* NULL if plan is NULL */
 	struct nvw_findings *findings;
 	nvw_off *record; /* of task t, 0: none */
 	int error;
@@ -41,7 +41,7 @@ static uint64_t state_of(const struct check *c, uint64_t task)
 
 /* ---- Records -------------------------------------------------------------------------------------- */
 
-/* (2): it follows from the task's input, as planned, or else as it is there. */
+/* (2): the result matches the task's planned input, or without a plan the input in the pool. */
 static bool is_result(const struct check *c, const uint64_t *record, uint64_t task)
 {
 	const uint64_t *const input =
@@ -104,7 +104,8 @@ static void check_log(struct check *c, uint64_t group)
 
 /* ---- Tasks ---------------------------------------------------------------------------------------- */
 
-/* (3), as far as it can be told: a root's input by the plan alone, a child's by its parent's result as well. */
+/* (3), as far as it can be checked: a root's input only with the plan, a child's also by its parent's
+ * result. */
 static bool is_whole(const struct check *c, uint64_t task)
 {
 	const uint64_t *const words = words_at(c, off_of(c, task)) + 1;

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A work-group takes a task, from its own deque or from another's, and carries it out together:
+ * A work-group takes a task, from its own deque or from another's, and executes it together:
  *
  *	stolen?  its state := CLAIMED		(a)  by one work-item
- *	result -> the next record of the log	(b)  by all of the work-group
+ *	result -> the next record of the log	(b)  by the whole work-group
  *	a child? its input			(c)  by all
  *	persist barrier of the work-group	(d)  (a), (b), (c) before (e) and (g): keeps (2), (3), (4)
- *	a child? its state := PRESENT		(e)  by one work-item, like all that follows
+ *	a child? its state := PRESENT		(e)  by one work-item, as all later steps
  *	a child? persist barrier, work-item	(f)  keeps (5)
  *	the record's head			(g)
  *	persist barrier, work-item		(h)  keeps (1)
  *	acknowledge				(i)
  *	push the child				(j)
  *
- * Two scopes that have nothing to do with each other.
+ * The two kinds of scope are independent.
  *
- * Coherence. The deque is its owner's nearly always; so the owner synchronizes with work-group scope, and it is
- * the thief that reaches out, with a remote scope (alsop16 II.D), or both do with agent scope.
+ * Coherence. Nearly always the owner uses the deque. So the owner synchronizes with work-group scope and the
+ * thief with a remote scope (alsop16 II.D), or both with agent scope.
  *
- * Persistence. What one work-group makes durable it orders itself, with work-group scope where many stored and
- * work-item scope where one did. But a stolen task was written by another work-group, and no scope below the
- * kernel's orders its stores before the thief's. (a) does: it follows the owner's (e) on the same word, so it
- * persists after (e), and so after (c); and by (d) before the thief's (g). That a thief sees the task, by
- * whatever scope, says only that it is visible (gope18 6.2).
+ * Persistence. A work-group orders its own stores, with work-group scope if many work-items stored and
+ * work-item scope if one did. But a stolen task was written by another work-group, and no scope below the
+ * kernel's orders those stores before the thief's. (a) does: it follows the owner's (e) on the same word, so
+ * it persists after (e), and so after (c); and by (d) before the thief's (g). That a thief sees the task, at
+ * whatever scope, only means that it is visible (gope18 6.2).
  *
- * A work-group never waits for another to begin: what one that is not on the machine yet has in its deque can
+ * A work-group never waits for another to begin: tasks in the deque of a work-group that has not started can
  * be stolen.
  *
- * STEP() marks what a seeded bug may replace (mutations.c).
+ * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
 #include "steps.h"
 
@@ -43,7 +43,7 @@ static struct steal_deque *deque_of(const struct steal_args *a, uint64_t group)
 	return (struct steal_deque *)(void *)(a->deques + group * steal_deque_bytes(a->plan->tree.roots));
 }
 
-/* Who holds the lock is on the machine and waits for nothing, so this ends; a seeded bug may lose an unlock. */
+/* The holder of the lock is running and waits for nothing, so this ends; a seeded bug may lose an unlock. */
 static void lock(const struct steal_args *a, struct steal_deque *d, enum nvw_scope scope)
 {
 	for (uint64_t tries = 0; tries < TRIES_MAX; tries++) {
@@ -84,7 +84,7 @@ static void push(const struct steal_args *a, uint64_t task)
 
 	lock(a, d, a->owner);
 	bottom = nvw_load(&d->bottom);
-	if (bottom <= a->plan->tree.roots) { /* always, but for a seeded bug */
+	if (bottom <= a->plan->tree.roots) { /* always, except with a seeded bug */
 		nvw_store(&d->tasks[bottom], task);
 		nvw_store(&d->bottom, bottom + 1);
 	}
@@ -117,7 +117,7 @@ static uint64_t steal(const struct steal_args *a, uint64_t victim)
 	return task;
 }
 
-/* A round: some of the others, the next ones in the next round. */
+/* One round: tries some of the other deques; the next round tries the next ones. */
 static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
 {
 	const uint64_t others = nvw_group_count() - 1, tries = others < VICTIMS_MAX ? others : VICTIMS_MAX;
@@ -133,8 +133,8 @@ static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
 
 /* ---- Taking a task -------------------------------------------------------------------------------- */
 
-/* Looks whether anything is left, more often from one vain round to the next: an attempt to steal disturbs
- * its victim, and with a remote scope every CU (alsop16 II.D). */
+/* Checks whether any task is left, more often with each unsuccessful round: an attempt to steal disturbs its
+ * victim, and with a remote scope every CU (alsop16 II.D). */
 static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
 {
 	const uint64_t looks = UINT64_C(1) << (rounds < LOG2_LOOKS_MAX ? rounds : LOG2_LOOKS_MAX);
@@ -146,7 +146,7 @@ static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
 	return is_left;
 }
 
-/* Gives up when for long no work-group has completed a task: a seeded bug, or a protocol without remote
+/* Gives up if no work-group has completed a task for a long time: a seeded bug, or a protocol without remote
  * scopes, may have lost one. */
 static uint64_t find_task(const struct steal_args *a)
 {
@@ -167,7 +167,8 @@ static uint64_t find_task(const struct steal_args *a)
 	return task;
 }
 
-/* By the first work-item for all of them. The barrier before says that all have read what it found last. */
+/* The first work-item takes the task for all. After the barrier before it, all have read the previous
+ * task. */
 static uint64_t take_task(const struct steal_args *a)
 {
 	uint64_t *const drawn = a->drawn + 8 * nvw_group_id();
@@ -180,7 +181,7 @@ static uint64_t take_task(const struct steal_args *a)
 	return nvw_load(drawn);
 }
 
-/* ---- Carrying it out ------------------------------------------------------------------------------ */
+/* ---- Execution ----------------------------------------------------------------------------------------- */
 
 static struct steal_work begin(const struct steal_args *a, uint64_t task, uint64_t record)
 {
@@ -240,7 +241,7 @@ static void acknowledge(const struct steal_work *w)
 	nvw_ack(w->task);   /* (i) */
 }
 
-/* By one work-item. */
+/* Called by one work-item. */
 static void complete(const struct steal_args *a, const struct steal_work *w)
 {
 	if (w->has_child) {
@@ -251,7 +252,7 @@ static void complete(const struct steal_args *a, const struct steal_work *w)
 	STEP(a->replaced, acknowledge, w); /* (h), (i) */
 }
 
-/* (j), and the books. A child takes its parent's place among those that are left. */
+/* (j), and the counters. A child replaces its parent among the remaining tasks. */
 static void hand_on(const struct steal_args *a, const struct steal_work *w)
 {
 	if (w->has_child) {
@@ -276,7 +277,7 @@ static void execute(const struct steal_args *a, const struct steal_work *w)
 	STEP(a->replaced, write_result, a, w); /* (b) */
 	STEP(a->replaced, write_child, a, w);  /* (c) */
 	STEP(a->replaced, order_work, a, w);   /* (d) */
-	/* Where (d) does not wait: all has been written, for who takes the child. */
+	/* Needed if (d) does not wait: all stores are complete before another work-group takes the child. */
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
 		complete(a, w);
