@@ -9,6 +9,7 @@
 #include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
+#include "store_buffer.h"
 
 enum { SLOTS = 128 };
 
@@ -143,9 +144,11 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);
-			const emu_time at = coh_execute(&r, t);
+			uint64_t late = r.lanes;
+			const emu_time at =
+				m->store_buffers ? emu_store_buffer_access(&r, t, &late) : coh_execute(&r, t);
 
-			queued |= at == COH_NOT_YET ? r.lanes : 0;
+			queued |= at == COH_NOT_YET ? late : 0;
 			done = at == COH_NOT_YET ? done : emu_later(done, at);
 		}
 	}

@@ -32,6 +32,16 @@ static const char *const domains[] = {
 	EMU_DOMAINS(X)
 #undef X
 		NULL};
+static const char *const stores[] = {
+#define X(name, text) text,
+	EMU_STORES(X)
+#undef X
+		NULL};
+static const char *const loads[] = {
+#define X(name, text) text,
+	EMU_LOADS(X)
+#undef X
+		NULL};
 static const char *const parts[] = {
 #define X(name, text) text,
 	EMU_PARTS(X)
@@ -61,7 +71,7 @@ static const char *const models[] = {
 		NULL};
 static const char *const switches[] = {"off", "on", "auto", NULL};
 
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_part, ENUM_model };
+enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_part, ENUM_stores, ENUM_loads, ENUM_model };
 
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
@@ -79,7 +89,7 @@ static const struct key keys[] = {
 };
 
 enum { KEYS = sizeof keys / sizeof *keys };
-_Static_assert(KEYS <= 64, "emu_config.in_cycles has a bit for each key");
+_Static_assert(KEYS <= 128, "emu_config.in_cycles has a bit for each key");
 
 static const char *const *words_of(enum type type)
 {
@@ -90,6 +100,8 @@ static const char *const *words_of(enum type type)
 		[ENUM_unit] = units,
 		[ENUM_domain] = domains,
 		[ENUM_part] = parts,
+		[ENUM_stores] = stores,
+		[ENUM_loads] = loads,
 		[ENUM_model] = models};
 
 	return words[type];
@@ -126,9 +138,23 @@ static int parse_word(const char *text, const char *const *words, uint64_t *ret)
 	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
 }
 
+static bool is_in_cycles(const struct emu_config *c, const struct key *key)
+{
+	const size_t i = (size_t)(key - keys);
+
+	return c->in_cycles[i / 64] >> i % 64 & 1;
+}
+
+static void set_in_cycles(struct emu_config *c, const struct key *key, bool cycles)
+{
+	const size_t i = (size_t)(key - keys);
+	const uint64_t bit = UINT64_C(1) << i % 64;
+
+	c->in_cycles[i / 64] = cycles ? c->in_cycles[i / 64] | bit : c->in_cycles[i / 64] & ~bit;
+}
+
 static int set_time(struct emu_config *c, const struct key *key, const char *text)
 {
-	const uint64_t bit = UINT64_C(1) << (key - keys);
 	uint64_t value;
 	bool cycles;
 	const int r = nvw_parse_time(text, &value, &cycles);
@@ -140,7 +166,7 @@ static int set_time(struct emu_config *c, const struct key *key, const char *tex
 		return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
 	}
 	*field(c, key) = cycles ? value * cycle_ps(c->clock) : value;
-	c->in_cycles = cycles ? c->in_cycles | bit : c->in_cycles & ~bit;
+	set_in_cycles(c, key, cycles);
 	return 0;
 }
 
@@ -156,7 +182,7 @@ static int set_clock(struct emu_config *c, const char *text)
 		return nvw_fail(NVW_E_USAGE, "\"%s\" is not between 1Hz and 1000GHz", text);
 	}
 	for (unsigned i = 0; i < KEYS; i++) {
-		if (c->in_cycles >> i & 1) {
+		if (is_in_cycles(c, &keys[i])) {
 			*field(c, &keys[i]) = *field(c, &keys[i]) / cycle_ps(c->clock) * cycle_ps(clock);
 		}
 	}
@@ -197,6 +223,8 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 	case ENUM_unit:
 	case ENUM_domain:
 	case ENUM_part:
+	case ENUM_stores:
+	case ENUM_loads:
 	case ENUM_model:
 		break;
 	}
@@ -414,7 +442,7 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 	case BYTES:
 		return nvw_format_bytes(value, buffer);
 	case TIME:
-		if (c->in_cycles >> (key - keys) & 1) {
+		if (is_in_cycles(c, key)) {
 			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "cycles", value / cycle_ps(c->clock));
 			return buffer;
 		}
@@ -432,6 +460,8 @@ static const char *value_text(const struct emu_config *c, const struct key *key,
 	case ENUM_unit:
 	case ENUM_domain:
 	case ENUM_part:
+	case ENUM_stores:
+	case ENUM_loads:
 	case ENUM_model:
 		break;
 	}
@@ -548,6 +578,11 @@ int emu_config_check(const struct emu_config *c)
 			"l2.ways: %s persistency needs at least %" PRIu64
 			": an eviction may need a second way",
 			emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
+	}
+	r = r ? r : check_range("store_buffer.entries", c->store_buffer.entries, 0, 4096);
+	if (r == 0 && c->store_buffer.entries && c->model == EMU_MODEL_strict) {
+		r = nvw_fail(NVW_E_CONFIG,
+			"store_buffer.entries: strict persistency has each store durable before the next one, so its stores cannot wait in a buffer");
 	}
 	if (r == 0 && c->stack % 64) {
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);

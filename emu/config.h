@@ -19,7 +19,9 @@
 #define EMU_UNITS(X)        X(lines, "lines") X(words, "words")
 #define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
 
-#define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
+#define EMU_STORES(X) X(fifo, "fifo") X(unordered, "unordered")
+#define EMU_LOADS(X)  X(forward, "forward") X(pass, "pass") X(wait, "wait")
+#define EMU_PARTS(X)  X(none, "none") X(heap, "heap") X(half, "half")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -32,6 +34,12 @@ enum emu_replacement { EMU_REPLACEMENTS(X) };
 #undef X
 #define X(name, text) EMU_UNIT_##name,
 enum emu_unit { EMU_UNITS(X) };
+#undef X
+#define X(name, text) EMU_STORES_##name,
+enum emu_stores { EMU_STORES(X) };
+#undef X
+#define X(name, text) EMU_LOADS_##name,
+enum emu_loads { EMU_LOADS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
@@ -81,6 +89,9 @@ struct emu_config {
 	uint64_t seed;
 
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt;
+	struct emu_store_buffer_config {
+		uint64_t entries, order, loads;
+	} store_buffer;
 	struct emu_cache_config l1, l2;
 	uint64_t l2_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;
@@ -92,7 +103,7 @@ struct emu_config {
 	uint64_t buffer;
 	uint64_t persist_check;
 	uint64_t stack;
-	uint64_t in_cycles; /* bit i: key i of config.def is a time in cycles of gpu.clock */
+	uint64_t in_cycles[2]; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };
 
 /* The defaults of config.def, which are the machine "gope18". */

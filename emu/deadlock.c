@@ -4,6 +4,7 @@
 
 #include "machine.h"
 #include "protocol/protocol.h"
+#include "store_buffer.h"
 
 enum { REPORT_PLACES = 8, REPORT_REQUESTS = 3 };
 
@@ -50,7 +51,8 @@ static void describe(const struct coh_wait *w, char *text, size_t room)
 {
 	const struct coh_request *const r = &w->request;
 	const unsigned lane = (unsigned)__builtin_ctzll(r->lanes);
-	const struct nvw_site *const site = r->wf->requests[lane].site;
+	const struct nvw_site *const site =
+		r->stored ? emu_stored_site(r->stored, lane) : r->wf->requests[lane].site;
 
 	snprintf(text, room,
 		"%d work-items of work-group %llu, the first is %llu, wait at %s:%u (%s): \"%s\" of line %#x (%s offset %#llx) was put off "

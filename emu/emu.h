@@ -139,9 +139,12 @@ const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 /* ---- Waiting --------------------------------------------------------------------------------------- */
 
 /* Why a wavefront's request is put off, and who wakes it. Statistics wait.NAME and wait.NAME_time count them. */
-#define EMU_CAUSES(X)                                    \
-	X(owner, "the L1 that has registered its bytes") \
-	X(marker, "the acknowledgement of its marker, which goes through the S-FIFOs")
+#define EMU_CAUSES(X)                                                                  \
+	X(owner, "the L1 that has registered its bytes")                               \
+	X(marker, "the acknowledgement of its marker, which goes through the S-FIFOs") \
+	X(room, "a store that leaves its store buffer")                                \
+	X(overlap, "the stores to the same bytes in its store buffer")                 \
+	X(drain, "the last store in its store buffer")
 
 #define X(name, waker) EMU_CAUSE_##name,
 enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };

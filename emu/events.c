@@ -74,9 +74,17 @@ static struct emu_event event_take(struct emu_exec *x, uint32_t i)
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
 {
 	/* The memory system's own events come before the wavefronts of the same instant, in order. */
-	event_push(
-		m, (struct emu_event){
-			   .time = t, .order = m->exec.ages++ & (UINT64_MAX >> 1), .act = act, .what = what});
+	event_push(m, (struct emu_event){.time = t, .order = m->exec.ages++, .act = act, .what = what});
+}
+
+/* Behind what is owed at this instant, and before the wavefronts. */
+static const uint64_t is_open = UINT64_C(1) << 62;
+
+void emu_schedule_open(
+	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
+{
+	event_push(m,
+		(struct emu_event){.time = t, .order = m->exec.ages++ | is_open, .act = act, .what = what});
 }
 
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
@@ -120,7 +128,7 @@ static struct emu_event event_choose(struct nvw_machine *m)
 	uint32_t chosen = 0, owed = 0, i = 0;
 
 	for (uint32_t k = 0; k < x->event_count; k++) {
-		owed += !x->events[k].wavefront;
+		owed += !x->events[k].wavefront && !(x->events[k].order & is_open);
 	}
 	if (!owed && x->event_count > 1) {
 		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);

@@ -14,6 +14,7 @@
 #include "core/stop.h"
 #include "machine.h"
 #include "persist/persist.h"
+#include "store_buffer.h"
 
 enum { PASSED_OVER_MAX = 64 };
 
@@ -215,6 +216,12 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 }
 
+/* Memory instructions know for themselves. On a DRAM-only machine a persist barrier does nothing. */
+static bool needs_empty_buffer(const struct nvw_machine *m, unsigned kind)
+{
+	return kind == NVW__BARRIER || kind == NVW__RETURN || (kind == NVW__P_BARRIER && !m->is_volatile);
+}
+
 static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 {
 	uint64_t lanes;
@@ -229,6 +236,9 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	lanes = pick_lanes(m, wf);
 	wf->posted &= ~lanes;
 	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
+	if (m->store_buffers && needs_empty_buffer(m, kind) && emu_store_buffer_holds(m, wf, lanes, t)) {
+		return;
+	}
 	if (kind <= NVW__COMPARE_EXCHANGE) {
 		issue_memory(m, wf, lanes, t);
 	} else if (kind == NVW__RETURN) {

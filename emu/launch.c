@@ -9,6 +9,7 @@
 #include "protocol/protocol.h"
 #include "races/races.h"
 #include "record.h"
+#include "store_buffer.h"
 
 /* ---- Launch -------------------------------------------------------------------------------- */
 
@@ -79,6 +80,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 	emu_groups_forget(m);
 	coh_queue_forget(m);
 	coh_waits_forget(m);
+	emu_store_buffers_forget(m);
 	emu_events_forget(m);
 }
 

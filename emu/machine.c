@@ -8,6 +8,7 @@
 #include "protocol/protocol.h"
 #include "races/races.h"
 #include "record.h"
+#include "store_buffer.h"
 
 static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)
 {
@@ -107,6 +108,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : record_init(m, log);
 	r = r ? r : emu_events_init(m);
 	r = r ? r : emu_wavefronts_init(m);
+	r = r ? r : emu_store_buffers_init(m);
 	r = r ? r : emu_faults_catch(m);
 	r = r ? r : persist_init(m);
 	if (r < 0) {
@@ -125,6 +127,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_forget_kernel(m);
 	emu_forget_waits(m);
 	persist_finish(m);
+	emu_store_buffers_finish(m);
 	emu_wavefronts_finish(m);
 	emu_events_finish(m);
 	races_finish(m);

@@ -322,11 +322,12 @@ struct nvw_machine {
 	struct emu_network network;
 	struct emu_nvram nvram;
 	struct emu_exec exec;
-	struct emu_races *races;             /* NULL: nobody looks for races */
-	struct emu_record *record;           /* persist log and checker: NULL when neither is on */
-	const struct persist_model *persist; /* persist/ */
-	void *persist_data;                  /* of the model */
-	bool recalling;                      /* an L1 empties itself for a recall */
+	struct emu_races *races;                /* NULL: nobody looks for races */
+	struct emu_record *record;              /* persist log and checker: NULL when neither is on */
+	const struct persist_model *persist;    /* persist/ */
+	void *persist_data;                     /* of the model */
+	bool recalling;                         /* an L1 empties itself for a recall */
+	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits; /* protocol/wait.c: requests that are put off, the youngest first */
 	struct emu_waited_table waited;
 	struct coh_queue *queues; /* protocol/queue.c: of lines that several CUs wait for */
@@ -508,6 +509,9 @@ int emu_events_init(struct nvw_machine *m);
 void emu_events_finish(struct nvw_machine *m);
 /* At t, act(machine, what). what is malloced; act frees it, or emu_events_forget() if the run ends before. */
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
+/* The same of what a scheduler may put off (emu_set_scheduler): a choice as a wavefront is. */
+void emu_schedule_open(
+	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
 /* At t, the wavefront has its turn. */
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 /* Takes out what goes next: the earliest event, or the one that the scheduler chooses. There is one. */

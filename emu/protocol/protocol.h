@@ -82,6 +82,8 @@ struct coh_request {
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
 	bool again; /* this step has answered COH_NOT_YET before */
+	struct emu_stored
+		*stored; /* a store that leaves a store buffer; NULL: of the instruction under way */
 	/* Carries it on at t, after it has been put off for so long: from the step that was not ready, or from the beginning. */
 	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
 };

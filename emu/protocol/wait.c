@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "../store_buffer.h"
 #include "protocol.h"
 
 static void enlist(struct nvw_machine *m, struct coh_wait *w)
@@ -47,7 +48,7 @@ struct coh_wait *coh_put_off(const struct coh_request *r, enum emu_cause cause, 
 	}
 	*w = (struct coh_wait){.request = *r, .cause = cause, .since = t};
 	enlist(m, w);
-	r->wf->queued++;
+	r->wf->queued += !r->stored;
 	return w;
 }
 
@@ -63,12 +64,20 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
 	const emu_time waited = m->now > w->since ? m->now - w->since : 0;
 	emu_time done;
 
+	if (r.stored) {
+		emu_stored_swap(r.stored);
+	}
 	emu_count_wait(m, r.wf->requests[__builtin_ctzll(r.lanes)].site, w->cause, waited);
 	coh_wait_forget(w);
 	r.again = true;
 	done = r.resume(&r, waited, m->now);
+	if (r.stored) {
+		emu_stored_swap(r.stored);
+	}
 	if (done == COH_NOT_YET) {
-		r.wf->queued--; /* it has been put off once more */
+		r.wf->queued -= !r.stored; /* it has been put off once more */
+	} else if (r.stored) {
+		emu_stored_done(m, r.stored, done);
 	} else {
 		emu_access_served(m, r.wf, r.lanes, done);
 	}

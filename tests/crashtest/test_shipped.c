@@ -161,6 +161,22 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 	}
 }
 
+/* What waits in a store buffer is no more durable than what is in a cache: persist barriers wait for both. */
+static void shipped_structures_survive_with_store_buffers(void **state)
+{
+	static const char *const entries[] = {"store_buffer.entries=1", "store_buffer.entries=8"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		expect(&kv_resize, CT_OBSERVED, 1000, -1, entries[i], true);
+		expect(&btree, CT_OBSERVED, 500, -1, entries[i], true);
+		expect(&queue, CT_OBSERVED, 1000, -1, entries[i], true);
+		expect(&queue_visible, CT_OBSERVED, 500, -1, entries[i], true);
+		expect(&steal, CT_OBSERVED, 500, -1, entries[i], true);
+	}
+	expect(&kv, CT_KILL, 10, -1, entries[1], true);
+	expect(&queue, CT_KILL, 10, -1, entries[1], true);
+}
+
 static int mutation_called(const struct nvw_workload *w, const char *name)
 {
 	int i = 0;
@@ -379,6 +395,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_every_observed_state),
 		cmocka_unit_test(shipped_structures_survive_kills),
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
+		cmocka_unit_test(shipped_structures_survive_with_store_buffers),
 		cmocka_unit_test(strict_hardware_orders_stores_whose_barrier_is_missing),
 		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See store_buffer.h. Everything here happens only on machines with store_buffer.entries > 0. */
+#include "store_buffer.h"
+
+#include <stdlib.h>
+
+#include "protocol/protocol.h"
+
+static struct emu_store_buffer *buffer_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
+{
+	return &m->store_buffers[wf - m->exec.wavefronts];
+}
+
+/* ---- Stores leave -------------------------------------------------------------------------- */
+
+static void leave(struct nvw_machine *m, void *what)
+{
+	struct emu_stored *const e = what;
+	struct coh_request r = {.m = m,
+		.cu = emu_cu_of(e->buffer->wf),
+		.wf = e->buffer->wf,
+		.lanes = e->lanes,
+		.bytes = e->bytes,
+		.line = e->line,
+		.kind = NVW__STORE,
+		.size = e->size,
+		.stored = e};
+	emu_time done;
+
+	e->is_of_event = false;
+	emu_stored_swap(e);
+	done = coh_execute(&r, m->now);
+	emu_stored_swap(e);
+	if (done != COH_NOT_YET && !m->error) {
+		emu_stored_done(m, e, done);
+	}
+}
+
+static bool may_leave(const struct nvw_machine *m, const struct emu_stored *e)
+{
+	for (const struct emu_stored *older = e->buffer->oldest; older != e; older = older->younger) {
+		if (m->config.store_buffer.order == EMU_STORES_fifo || older->line == e->line) {
+			return false;
+		}
+	}
+	return !e->is_leaving;
+}
+
+static void let_leave(struct nvw_machine *m, struct emu_stored *e, emu_time t)
+{
+	if (may_leave(m, e)) {
+		e->is_leaving = e->is_of_event = true;
+		emu_schedule_open(m, t, leave, e);
+	}
+}
+
+static void take_out(struct emu_store_buffer *b, const struct emu_stored *e)
+{
+	struct emu_stored **place = &b->oldest;
+
+	while (*place != e) {
+		place = &(*place)->younger;
+	}
+	*place = e->younger;
+	b->end = *place ? b->end : place;
+	b->count--;
+}
+
+/* ---- Loads of what is in the buffer -------------------------------------------------------- */
+
+struct look_up {
+	bool is_found; /* the youngest store has all bytes: */
+	uint64_t value;
+	bool overlaps; /* some store has some of them, and no younger one has all */
+};
+
+static void look_at(struct look_up *found, const struct nvw__request *store, unsigned store_size,
+	uint64_t address, unsigned size)
+{
+	if (address >= store->address && address + size <= store->address + store_size) {
+		const uint64_t value = store->value >> 8 * (address - store->address);
+
+		*found = (struct look_up){.is_found = true,
+			.value = size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1)};
+	} else if (address < store->address + store_size && store->address < address + size) {
+		*found = (struct look_up){.overlaps = true};
+	}
+}
+
+/* The lane's own stores to bytes at the address, the oldest first. */
+static struct look_up look_up(const struct emu_store_buffer *b, const struct coh_request *r, unsigned lane)
+{
+	struct look_up found = {0};
+
+	for (const struct emu_stored *e = b->oldest; e; e = e->younger) {
+		if (e->line == r->line && e->lanes >> lane & 1) {
+			look_at(&found, &e->lane[lane].request, e->size, r->wf->requests[lane].address,
+				r->size);
+		}
+	}
+	return found;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+static emu_time put_off(const struct coh_request *r, enum emu_cause cause, emu_time t,
+	emu_time (*resume)(struct coh_request *, emu_time, emu_time))
+{
+	struct emu_store_buffer *const b = buffer_of(r->m, r->wf);
+	struct coh_wait **end = &b->waiting;
+	struct coh_request late = *r;
+	struct coh_wait *w;
+
+	late.steps = NULL;
+	late.resume = resume;
+	w = coh_put_off(&late, cause, t);
+	if (!w) {
+		return t;
+	}
+	while (*end) {
+		end = &(*end)->next;
+	}
+	*end = w;
+	return COH_NOT_YET;
+}
+
+/* What waited is carried out as if it had just been issued. */
+static emu_time begin(struct coh_request *r, emu_time waited, emu_time t)
+{
+	(void)waited;
+	return coh_execute(r, t);
+}
+
+/* Does a load of the lanes have to wait for a store in the buffer? */
+static bool is_held_up(const struct emu_store_buffer *b, const struct coh_request *r)
+{
+	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
+		const struct look_up found = look_up(b, r, (unsigned)__builtin_ctzll(rest));
+
+		if (found.overlaps || (found.is_found && r->m->config.store_buffer.loads == EMU_LOADS_pass)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Is a store of the lanes to these bytes in the buffer? */
+static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_request *r)
+{
+	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
+		const struct look_up found = look_up(b, r, (unsigned)__builtin_ctzll(rest));
+
+		if (found.overlaps || found.is_found) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_ready(const struct nvw_machine *m, const struct emu_store_buffer *b, const struct coh_wait *w)
+{
+	return w->cause == EMU_CAUSE_room    ? b->count < m->config.store_buffer.entries :
+	       w->cause == EMU_CAUSE_overlap ? !has_stores_of(b, &w->request) :
+					       !b->count;
+}
+
+static void wake_ready(struct nvw_machine *m, struct emu_store_buffer *b)
+{
+	for (struct coh_wait **place = &b->waiting; *place;) {
+		struct coh_wait *const w = *place;
+
+		if (!is_ready(m, b, w)) {
+			place = &w->next;
+			continue;
+		}
+		*place = w->next;
+		b->count += w->cause == EMU_CAUSE_room;
+		coh_wake(m, w, m->now);
+	}
+	if (b->stalls && !b->count) {
+		emu_count_wait(m, b->stalls, EMU_CAUSE_drain, m->now - b->since);
+		b->stalls = NULL;
+		emu_wake(m, b->wf, m->now);
+	}
+}
+
+/* A store is done. */
+static void left(struct nvw_machine *m, void *what)
+{
+	struct emu_stored *const e = what;
+	struct emu_store_buffer *const b = e->buffer;
+
+	take_out(b, e);
+	free(e);
+	for (struct emu_stored *next = b->oldest; next; next = next->younger) {
+		let_leave(m, next, m->now);
+	}
+	wake_ready(m, b);
+}
+
+bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	struct emu_store_buffer *const b = buffer_of(m, wf);
+
+	if (!b->count) {
+		return false;
+	}
+	wf->posted |= lanes;
+	b->stalls = wf->requests[__builtin_ctzll(lanes)].site;
+	b->since = t;
+	return true;
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+/* The store gets a place that is counted already. */
+static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct emu_store_buffer *const b = buffer_of(m, r->wf);
+	struct emu_stored *const e = calloc(1, sizeof *e + m->config.wavefront_width * sizeof *e->lane);
+
+	(void)waited;
+	if (!e) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a store buffer");
+		return t;
+	}
+	e->buffer = b;
+	e->line = r->line;
+	e->lanes = r->lanes;
+	e->bytes = r->bytes;
+	e->size = r->size;
+	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		e->lane[lane].request = r->wf->requests[lane];
+		e->lane[lane].epoch_wi = r->wf->epoch_wi[lane];
+		e->lane[lane].epoch_wg = r->wf->epoch_wg[lane];
+		e->lane[lane].epoch_kr = r->wf->epoch_kr[lane];
+	}
+	*b->end = e;
+	b->end = &e->younger;
+	m->stats.buffered_stores++;
+	let_leave(m, e, t);
+	return t;
+}
+
+static emu_time store(const struct coh_request *r, emu_time t)
+{
+	struct emu_store_buffer *const b = buffer_of(r->m, r->wf);
+	struct coh_request request = *r;
+
+	if (b->count == r->m->config.store_buffer.entries) {
+		return put_off(r, EMU_CAUSE_room, t, enter);
+	}
+	b->count++;
+	return enter(&request, 0, t);
+}
+
+/* Gives the lanes what their own stores have; returns the others. */
+static uint64_t forward(const struct emu_store_buffer *b, const struct coh_request *r)
+{
+	uint64_t others = 0;
+
+	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const struct look_up found = look_up(b, r, lane);
+
+		if (found.is_found) {
+			r->wf->requests[lane].value = found.value;
+			r->m->stats.buffer_forwards++;
+		} else {
+			others |= UINT64_C(1) << lane;
+		}
+	}
+	return others;
+}
+
+static emu_time load(const struct coh_request *r, emu_time t, uint64_t *late)
+{
+	const struct emu_store_buffer *const b = buffer_of(r->m, r->wf);
+	struct coh_request others = *r;
+
+	if (b->count && r->m->config.store_buffer.loads == EMU_LOADS_wait) {
+		return put_off(r, EMU_CAUSE_drain, t, begin);
+	}
+	if (is_held_up(b, r)) {
+		return put_off(r, EMU_CAUSE_overlap, t, begin);
+	}
+	others.lanes = *late = forward(b, r);
+	return others.lanes ? coh_execute(&others, t) : t;
+}
+
+emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64_t *late)
+{
+	struct coh_request request = *r;
+
+	*late = r->lanes;
+	if (r->kind == NVW__STORE) {
+		return store(r, t);
+	}
+	if (!buffer_of(r->m, r->wf)->count) {
+		return coh_execute(&request, t);
+	}
+	return coh_is_atomic(r) ? put_off(r, EMU_CAUSE_drain, t, begin) : load(r, t, late);
+}
+
+/* ---- A machine's life ---------------------------------------------------------------------- */
+
+int emu_store_buffers_init(struct nvw_machine *m)
+{
+	if (!m->config.store_buffer.entries) {
+		return 0;
+	}
+	m->store_buffers = calloc(m->exec.wavefront_count, sizeof *m->store_buffers);
+	if (!m->store_buffers) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %u store buffers", m->exec.wavefront_count);
+	}
+	for (uint32_t i = 0; i < m->exec.wavefront_count; i++) {
+		struct emu_store_buffer *const b = &m->store_buffers[i];
+
+		b->wf = &m->exec.wavefronts[i];
+		b->end = &b->oldest;
+		b->left = left;
+	}
+	return 0;
+}
+
+static void forget(struct emu_store_buffer *b)
+{
+	while (b->oldest) {
+		struct emu_stored *const e = b->oldest;
+
+		b->oldest = e->younger;
+		if (!e->is_of_event) {
+			free(e);
+		}
+	}
+	b->end = &b->oldest;
+	b->count = 0;
+	b->waiting = NULL;
+	b->stalls = NULL;
+}
+
+void emu_store_buffers_forget(struct nvw_machine *m)
+{
+	for (uint32_t i = 0; m->store_buffers && i < m->exec.wavefront_count; i++) {
+		forget(&m->store_buffers[i]);
+	}
+}
+
+void emu_store_buffers_finish(struct nvw_machine *m)
+{
+	free(m->store_buffers);
+}

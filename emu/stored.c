@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A store that is carried out later than its wavefront has issued it: with its own requests and epochs. */
+#include "store_buffer.h"
+
+static void swap_words(uint32_t *a, uint32_t *b)
+{
+	const uint32_t word = *a;
+
+	*a = *b;
+	*b = word;
+}
+
+void emu_stored_swap(struct emu_stored *e)
+{
+	struct emu_wavefront *const wf = e->buffer->wf;
+
+	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const struct nvw__request request = wf->requests[lane];
+
+		wf->requests[lane] = e->lane[lane].request;
+		e->lane[lane].request = request;
+		swap_words(&wf->epoch_wi[lane], &e->lane[lane].epoch_wi);
+		swap_words(&wf->epoch_wg[lane], &e->lane[lane].epoch_wg);
+		swap_words(&wf->epoch_kr[lane], &e->lane[lane].epoch_kr);
+	}
+}
+
+void emu_stored_done(struct nvw_machine *m, struct emu_stored *e, emu_time t)
+{
+	e->is_of_event = true;
+	emu_schedule(m, t, e->buffer->left, e);
+}
+
+const struct nvw_site *emu_stored_site(const struct emu_stored *e, unsigned lane)
+{
+	return e->lane[lane].request.site;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Store buffers: what others see late, in which order, and who has to wait. Most kernels race on purpose, under the protocol of
+ * docs/protocols/directory.c, which is sequentially consistent without store buffers.
+ */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "protocol/protocol.h"
+
+enum { SETTINGS = 6 };
+
+struct shared {
+	struct rig *rig;
+	uint64_t *x, *y, *own; /* each word of x, y on a line of its own; own: a line of each work-item */
+	bool atomic;
+	uint64_t got[64];
+};
+
+static void begin(struct rig *rig, struct shared *s, const char *protocol, const char *const *more)
+{
+	char setting[32];
+	const char *settings[SETTINGS + 2] = {setting};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	for (unsigned i = 0; more && more[i]; i++) {
+		settings[i + 1] = more[i];
+	}
+	rig_begin(rig, 0, settings);
+	*s = (struct shared){.rig = rig};
+	s->x = nvw_alloc(rig->machine, 64);
+	s->y = nvw_alloc(rig->machine, 64);
+	s->own = nvw_alloc(rig->machine, 64 * 64);
+}
+
+/* ---- Visibility ---------------------------------------------------------------------------- */
+
+/* The first store takes long; what comes behind it waits, and the load does not. */
+static void store_to_one_load_the_other(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+	const uint64_t me = nvw_group_id();
+	uint64_t *const mine = me ? s->y : s->x, *const others = me ? s->x : s->y;
+
+	nvw_store(&s->own[8 * me], 1);
+	nvw_store(mine, 1);
+	s->got[me] = s->atomic ? nvw_atomic_load(others, NVW_RELAXED, NVW_SCOPE_AGENT) : nvw_load(others);
+}
+
+/* Whether neither of two work-items, each on its CU, sees the other's store. */
+static bool neither_is_seen(const char *const *settings, bool atomic)
+{
+	struct shared s, *const args = &s;
+	struct rig rig;
+
+	begin(&rig, &s, "directory", settings);
+	s.atomic = atomic;
+	rig_ok(nvw_launch(rig.machine, "store_buffering", store_to_one_load_the_other, &args, 2, 1));
+	assert_int_equal(rig_visible(&rig, s.x), 1);
+	assert_int_equal(rig_visible(&rig, s.y), 1);
+	rig_end(&rig);
+	return !s.got[0] && !s.got[1];
+}
+
+static void loads_pass_stores_that_wait_and_atomics_do_not(void **state)
+{
+	static const char *const fifo[] = {"store_buffer.entries=4", NULL};
+	static const char *const pass[] = {"store_buffer.entries=4", "store_buffer.loads=pass", NULL};
+	static const char *const wait[] = {"store_buffer.entries=4", "store_buffer.loads=wait", NULL};
+
+	assert_false(neither_is_seen(NULL, false));
+	assert_true(neither_is_seen(fifo, false));
+	assert_true(neither_is_seen(pass, false));
+	assert_false(neither_is_seen(wait, false));
+	assert_false(neither_is_seen(fifo, true));
+}
+
+/* The second store to x waits for the first one; the flag's store waits for it in a FIFO only. The other work-item looks at both
+ * a few cycles later. */
+static void store_twice_then_tell(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+
+	if (nvw_group_id() == 0) {
+		nvw_store(s->x, 1);
+		nvw_store(s->x, 2);
+		nvw_store(s->y, 1);
+		return;
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		nvw_store(&s->own[8 * i], 1);
+	}
+
+	const struct nvw_issued flag = nvw_load_issue(s->y), message = nvw_load_issue(s->x);
+
+	s->got[0] = nvw_load_use(flag, uint64_t);
+	s->got[1] = nvw_load_use(message, uint64_t);
+}
+
+/* 10 * the flag + the message. */
+static uint64_t seen_of_the_message(const char *order)
+{
+	const char *const settings[] = {"store_buffer.entries=16", order, NULL};
+	struct shared s, *const args = &s;
+	struct rig rig;
+
+	begin(&rig, &s, "directory", settings);
+	rig_ok(nvw_launch(rig.machine, "message", store_twice_then_tell, &args, 2, 1));
+	rig_end(&rig);
+	return 10 * s.got[0] + s.got[1];
+}
+
+static void stores_leave_in_program_order_or_by_address(void **state)
+{
+	assert_int_equal(seen_of_the_message("store_buffer.order=fifo"), 1);
+	assert_int_equal(seen_of_the_message("store_buffer.order=unordered"), 11);
+}
+
+/* Lane 0 stores, lane 1 of the same wavefront looks. */
+static void look_at_the_neighbour_s_store(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+	const uint64_t me = nvw_global_id();
+
+	nvw_store(&s->own[8 * me], 1);
+	nvw_store(me ? s->y : s->x, 7);
+	s->got[me] = nvw_load(s->x);
+}
+
+static void a_store_that_waits_is_seen_by_its_own_work_item_alone(void **state)
+{
+	static const char *const settings[] = {"store_buffer.entries=4", NULL};
+	struct shared s, *const args = &s;
+	struct rig rig;
+
+	begin(&rig, &s, "directory", settings);
+	rig_ok(nvw_launch(rig.machine, "neighbours", look_at_the_neighbour_s_store, &args, 2, 2));
+	assert_int_equal(s.got[0], 7);
+	assert_int_equal(s.got[1], 0);
+	assert_int_equal(emu_statistics(rig.machine)->buffer_forwards, 1);
+	rig_end(&rig);
+}
+
+/* ---- A work-item's own stores -------------------------------------------------------------- */
+
+/* Random stores and loads of every size in a word of the work-item's own. Its line goes from CU to CU, so that stores wait. */
+static void store_and_load_at_random(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+	const uint64_t me = nvw_global_id();
+	uint8_t *const line = (uint8_t *)&s->own[me], image[8] = {0};
+	struct nvw_random random = {nvw_mix64(me + 1)};
+
+	for (unsigned i = 0; i < 200; i++) {
+		const unsigned size = 1u << nvw_random_below(&random, 4);
+		const unsigned at = (unsigned)nvw_random_below(&random, 8 / size) * size;
+		const uint64_t value = nvw_random_u64(&random);
+		uint64_t got = 0, expected = 0;
+
+		memcpy(&expected, image + at, size);
+		if (value & 1) {
+			memcpy(image + at, &value, size);
+			if (size == 8) {
+				nvw_store((uint64_t *)(void *)(line + at), value);
+			} else if (size == 4) {
+				nvw_store((uint32_t *)(void *)(line + at), (uint32_t)value);
+			} else if (size == 2) {
+				nvw_store((uint16_t *)(void *)(line + at), (uint16_t)value);
+			} else {
+				nvw_store(line + at, (uint8_t)value);
+			}
+			continue;
+		}
+		got = size == 8 ? nvw_load((uint64_t *)(void *)(line + at)) :
+		      size == 4 ? nvw_load((uint32_t *)(void *)(line + at)) :
+		      size == 2 ? nvw_load((uint16_t *)(void *)(line + at)) :
+				  nvw_load(line + at);
+		s->got[me] += got != expected;
+	}
+}
+
+static void a_work_item_sees_its_own_stores(void **state)
+{
+	static const char *const orders[] = {"store_buffer.order=fifo", "store_buffer.order=unordered"};
+	static const char *const loads[] = {
+		"store_buffer.loads=forward", "store_buffer.loads=pass", "store_buffer.loads=wait"};
+
+	for (unsigned i = 0; i < 6; i++) {
+		const char *const settings[] = {"store_buffer.entries=3", orders[i / 3], loads[i % 3], NULL};
+		struct shared s, *const args = &s;
+		const struct emu_stats *stats;
+		struct rig rig;
+
+		begin(&rig, &s, "directory", settings);
+		rig_ok(nvw_launch(rig.machine, "random", store_and_load_at_random, &args, 8, 2));
+		for (unsigned n = 0; n < 8; n++) {
+			assert_int_equal(s.got[n], 0);
+		}
+		stats = emu_statistics(rig.machine);
+		assert_int_equal(stats->buffer_forwards > 0, i % 3 == 0);
+		assert_int_equal(stats->waits_overlap > 0, i % 3 != 2);
+		assert_true(stats->waits_drain > 0); /* at the return */
+		assert_true(stats->buffered_stores > 0);
+		rig_end(&rig);
+	}
+}
+
+/* ---- Room ---------------------------------------------------------------------------------- */
+
+static void store_to_many_lines(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+
+	for (unsigned i = 0; i < 8; i++) {
+		nvw_store(&s->own[8 * i], i);
+	}
+	s->got[0] = nvw_time_ps(s->rig->machine);
+}
+
+static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
+{
+	const char *const settings[] = {entries, NULL};
+	struct shared s, *const args = &s;
+	struct rig rig;
+
+	begin(&rig, &s, "directory", settings);
+	rig_ok(nvw_launch(rig.machine, "many", store_to_many_lines, &args, 1, 1));
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
+	}
+	*ret_waits = emu_statistics(rig.machine)->waits_room;
+	rig_end(&rig);
+	return s.got[0];
+}
+
+static void a_full_buffer_holds_its_wavefront_up(void **state)
+{
+	uint64_t none, few, many;
+	const uint64_t without = stored_within("store_buffer.entries=0", &none),
+		       with_two = stored_within("store_buffer.entries=2", &few),
+		       with_eight = stored_within("store_buffer.entries=8", &many);
+
+	assert_int_equal(none, 0);
+	assert_int_equal(few, 6);
+	assert_int_equal(many, 0);
+	assert_true(with_eight < with_two && with_two < without);
+}
+
+/* ---- Persistence --------------------------------------------------------------------------- */
+
+struct durable {
+	struct rig *rig;
+	uint64_t *a;
+	enum nvw_group group;
+	unsigned lost; /* stores that are not durable after their barrier */
+};
+
+static void store_and_persist(const void *args)
+{
+	struct durable *const d = *(struct durable *const *)args;
+	const uint64_t me = nvw_global_id();
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		nvw_store(&d->a[64 * me + 8 * i], i);
+		nvw_store(&d->a[64 * me], i);
+		nvw_p_barrier(d->group);
+		d->lost += rig_durable(d->rig, &d->a[64 * me + 8 * i]) != i;
+		d->lost += rig_durable(d->rig, &d->a[64 * me]) != i;
+	}
+}
+
+static void a_persist_barrier_waits_for_the_buffer(void **state)
+{
+	static const char *const protocols[] = {"vi", "rsp", "dd", "hlrc"};
+	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
+
+	for (unsigned i = 0; i < 4 * 3 * 3; i++) {
+		const char *const settings[] = {
+			"store_buffer.entries=4", domains[i / 4 % 3], "store_buffer.order=unordered", NULL};
+		struct shared s;
+		struct rig rig;
+		struct durable d = {.rig = &rig, .group = (enum nvw_group)(i / 12)}, *const args = &d;
+
+		begin(&rig, &s, protocols[i % 4], settings);
+		d.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+		assert_int_equal(d.lost, 0);
+		assert_true(emu_statistics(rig.machine)->waits_drain > 0);
+		rig_end(&rig);
+	}
+}
+
+/* Buffered epochs promise order, which the durability checker of the rig looks at. */
+static void buffered_epochs_keep_the_epochs_of_stores_that_wait(void **state)
+{
+	static const char *const settings[] = {
+		"store_buffer.entries=4", "persist.model=buffered-epoch", NULL};
+	struct shared s;
+	struct rig rig;
+	struct durable d = {.rig = &rig, .group = NVW_WORKITEM}, *const args = &d;
+
+	begin(&rig, &s, "vi", settings);
+	d.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+	rig_ok(nvw_persist(rig.machine));
+	for (unsigned me = 0; me < 8; me++) {
+		assert_int_equal(rig_durable(&rig, &d.a[64 * me]), 4);
+	}
+	assert_true(emu_statistics(rig.machine)->checked_stores > 0);
+	rig_end(&rig);
+}
+
+static void strict_persistency_has_no_store_buffer(void **state)
+{
+	struct emu_config config;
+	struct nvw_machine *m;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_set(&config, "store_buffer.entries=1"));
+	rig_ok(emu_config_set(&config, "persist.model=strict"));
+	assert_int_equal(emu_create(&config, NULL, NULL, &m), NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "store_buffer.entries"));
+}
+
+/* ---- Races --------------------------------------------------------------------------------- */
+
+/* A message, by release and acquire or without. */
+static void tell_and_read(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+
+	if (nvw_group_id() == 0) {
+		nvw_store(s->x, 5);
+		if (s->atomic) {
+			nvw_atomic_store(s->y, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		}
+		return;
+	}
+	while (s->atomic && !nvw_atomic_load(s->y, NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+	}
+	s->got[1] = nvw_load(s->x);
+}
+
+static uint64_t races_of(bool atomic)
+{
+	static const char *const settings[] = {"store_buffer.entries=1", NULL};
+	struct shared s, *const args = &s;
+	struct rig rig;
+	uint64_t races;
+
+	begin(&rig, &s, "vi", settings);
+	s.atomic = atomic;
+	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
+	rig_ok(nvw_launch(rig.machine, "tell", tell_and_read, &args, 2, 1));
+	assert_true(!atomic || s.got[1] == 5);
+	races = emu_races(rig.machine)->races;
+	rig_end(&rig);
+	return races;
+}
+
+static void races_are_those_of_the_program(void **state)
+{
+	assert_int_equal(races_of(true), 0);
+	assert_int_equal(races_of(false), 1);
+}
+
+/* ---- Orders that a scheduler chooses ------------------------------------------------------- */
+
+struct schedule {
+	unsigned choice[64], count[64], length, at;
+};
+
+static unsigned choose(void *context, unsigned count)
+{
+	struct schedule *const c = context;
+
+	assert_true(c->at < 64);
+	if (c->at == c->length) {
+		c->choice[c->length++] = 0;
+	}
+	c->count[c->at] = count;
+	return c->choice[c->at++];
+}
+
+static bool next_schedule(struct schedule *c)
+{
+	while (c->length && c->choice[c->length - 1] + 1 == c->count[c->length - 1]) {
+		c->length--;
+	}
+	c->at = 0;
+	return c->length && ++c->choice[c->length - 1];
+}
+
+static void store_then_load(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+	const uint64_t me = nvw_group_id();
+
+	nvw_store(me ? s->y : s->x, 1);
+	s->got[me] = nvw_load(me ? s->x : s->y);
+}
+
+/* Bit 2a + b: work-item 0 has got a, work-item 1 b, in some order of all that could be next. */
+static unsigned outcomes(const char *entries)
+{
+	const char *const settings[] = {entries, NULL};
+	struct schedule schedule = {0};
+	unsigned seen = 0;
+
+	do {
+		struct shared s, *const args = &s;
+		struct rig rig;
+
+		begin(&rig, &s, "directory", settings);
+		emu_set_scheduler(rig.machine, choose, &schedule);
+		rig_ok(nvw_launch(rig.machine, "store_then_load", store_then_load, &args, 2, 1));
+		seen |= 1u << (2 * s.got[0] + s.got[1]);
+		rig_end(&rig);
+	} while (next_schedule(&schedule));
+	return seen;
+}
+
+static void when_a_store_leaves_is_a_choice_of_the_scheduler(void **state)
+{
+	assert_int_equal(outcomes("store_buffer.entries=0"), 0xe);
+	assert_int_equal(outcomes("store_buffer.entries=1"), 0xf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loads_pass_stores_that_wait_and_atomics_do_not),
+		cmocka_unit_test(stores_leave_in_program_order_or_by_address),
+		cmocka_unit_test(a_store_that_waits_is_seen_by_its_own_work_item_alone),
+		cmocka_unit_test(a_work_item_sees_its_own_stores),
+		cmocka_unit_test(a_full_buffer_holds_its_wavefront_up),
+		cmocka_unit_test(a_persist_barrier_waits_for_the_buffer),
+		cmocka_unit_test(buffered_epochs_keep_the_epochs_of_stores_that_wait),
+		cmocka_unit_test(strict_persistency_has_no_store_buffer),
+		cmocka_unit_test(races_are_those_of_the_program),
+		cmocka_unit_test(when_a_store_leaves_is_a_choice_of_the_scheduler),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
