@@ -140,18 +140,16 @@ static void backprop_adjust(const void *args)
 
 static int middle_on_device(struct dense_plan *p)
 {
-	const uint64_t bytes = part_count(p) * HIDDEN * sizeof(float);
-	float *const parts = malloc(bytes);
 	float output[HIDDEN + 1], errors[HIDDEN];
-	int r = parts ? nvw_read(p->machine, parts, p->array[PARTS].device, bytes) :
-			nvw_fail(NVW_E_MEMORY, "backprop: no memory for the sums");
+	void *parts = NULL;
+	int r = dense_copy(p, PARTS, &parts);
 
-	r = r ? r : nvw_read(p->machine, output, p->array[OUTPUT].device, sizeof(output));
+	r = r ? r : dense_get(p, OUTPUT, 0, HIDDEN + 1, output);
 	if (r == 0) {
 		middle(parts, part_count(p), output, errors);
-		r = nvw_write(p->machine, p->array[OUTPUT].device, output, sizeof(output));
+		r = dense_put(p, OUTPUT, 0, HIDDEN + 1, output);
 	}
-	r = r ? r : nvw_write(p->machine, p->array[ERRORS].device, errors, sizeof(errors));
+	r = r ? r : dense_put(p, ERRORS, 0, HIDDEN, errors);
 	free(parts);
 	return r;
 }

@@ -15,6 +15,7 @@ static size_t element_bytes(enum dense_type type)
 {
 	static const size_t bytes[] = {
 		[DENSE_INT32] = sizeof(int32_t),
+		[DENSE_UINT32] = sizeof(uint32_t),
 		[DENSE_FLOAT] = sizeof(float),
 		[DENSE_DOUBLE] = sizeof(double),
 	};
@@ -29,20 +30,43 @@ static uint64_t array_bytes(const struct dense_array *a)
 
 /* ---- The plan -------------------------------------------------------------------------------------- */
 
-static int read_sizes(struct dense_plan *p, const struct nvw_options *options)
+static int read_size(struct dense_plan *p, unsigned i, const char *name, uint64_t size)
 {
-	const struct nvw_option *row = p->kernel->options;
+	const uint64_t least = p->kernel->least[i] == 0 ? 1 : p->kernel->least[i];
+	const uint64_t most = p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i];
+
+	p->size[i] = size;
+	return size >= least && size <= most ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+			       p->kernel->name, name, least, most, size);
+}
+
+static int read_graph(struct dense_plan *p, const char *name, const char *source, uint64_t seed)
+{
+	const uint64_t most = p->kernel->nodes_most;
+	const int r = graph_make(source, seed, &p->graph);
+
+	if (r == 0 && most != 0 && p->graph.nodes > most) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: --%s: expected a graph of at most %" PRIu64 " nodes, found %" PRIu32,
+			p->kernel->name, name, most, p->graph.nodes);
+	}
+	return r;
+}
+
+static int read_options(struct dense_plan *p, const struct nvw_options *options, uint64_t seed)
+{
 	const uint64_t group_size = nvw_option_u64(options, "group-size");
+	unsigned sizes = 0;
 
-	for (unsigned i = 0; strcmp(row->name, "group-size") != 0; i++, row++) {
-		const uint64_t least = p->kernel->least[i] == 0 ? 1 : p->kernel->least[i];
-		const uint64_t most = p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i];
+	for (const struct nvw_option *row = p->kernel->options; strcmp(row->name, "group-size") != 0; row++) {
+		const int r = row->type == NVW_OPTION_STRING ?
+				      read_graph(p, row->name, nvw_option_string(options, row->name), seed) :
+				      read_size(p, sizes++, row->name, nvw_option_u64(options, row->name));
 
-		p->size[i] = nvw_option_u64(options, row->name);
-		if (p->size[i] < least || p->size[i] > most) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-				p->kernel->name, row->name, least, most, p->size[i]);
+		if (r != 0) {
+			return r;
 		}
 	}
 	if (group_size == 0 || group_size > GROUP_SIZE_MAX) {
@@ -60,6 +84,17 @@ void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_
 	p->arrays = i + 1 > p->arrays ? i + 1 : p->arrays;
 }
 
+/* A graph without edges has one column, which no row refers to. */
+void dense_array_graph(struct dense_plan *p, unsigned i)
+{
+	const struct graph *const g = &p->graph;
+
+	dense_array(p, i, "rows", DENSE_UINT32, DENSE_READ_ONLY, (uint64_t)g->nodes + 1);
+	dense_array(p, i + 1, "columns", DENSE_UINT32, DENSE_READ_ONLY, g->arcs ? g->arcs : 1);
+	p->array[i].graph = g->row;
+	p->array[i + 1].graph = g->column;
+}
+
 static int allocate_inputs(struct dense_plan *p)
 {
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
@@ -72,6 +107,9 @@ static int allocate_inputs(struct dense_plan *p)
 		if (!a->input) {
 			return nvw_fail(NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
 				p->kernel->name, a->name, a->count);
+		}
+		if (a->graph && p->graph.arcs) {
+			memcpy(a->input, a->graph, array_bytes(a));
 		}
 	}
 	return 0;
@@ -88,7 +126,7 @@ int dense_prepare(
 	}
 	p->kernel = kernel;
 	p->random.state = seed;
-	r = read_sizes(p, options);
+	r = read_options(p, options, seed);
 	if (r == 0) {
 		kernel->shape(p);
 		r = allocate_inputs(p);
@@ -109,6 +147,7 @@ void dense_dispose(void *plan)
 	for (unsigned i = 0; p && i < p->arrays; i++) {
 		free(p->array[i].input);
 	}
+	graph_free(&p->graph);
 	free(p);
 }
 
@@ -178,10 +217,54 @@ int dense_launch_named(
 	return nvw_launch(p->machine, name, function, args, work_items, p->group_size);
 }
 
+int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to)
+{
+	const size_t bytes = element_bytes(p->array[i].type);
+
+	return nvw_read(p->machine, to, (char *)p->array[i].device + first * bytes, count * bytes);
+}
+
+int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, const void *from)
+{
+	const size_t bytes = element_bytes(p->array[i].type);
+
+	return nvw_write(p->machine, (char *)p->array[i].device + first * bytes, from, count * bytes);
+}
+
+int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
+{
+	const struct dense_array *const a = &p->array[i];
+	void *const copy = malloc(array_bytes(a));
+	const int r =
+		copy ? dense_get(p, i, 0, a->count, copy) :
+		       nvw_fail(NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
+
+	if (r != 0) {
+		free(copy);
+		return r;
+	}
+	*ret_copy = copy;
+	return 0;
+}
+
+int dense_clear_flag(struct dense_plan *p, unsigned i)
+{
+	return dense_put(p, i, 0, 1, &(int32_t){0});
+}
+
+int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_set)
+{
+	int32_t flag = 0;
+	const int r = dense_get(p, i, 0, 1, &flag);
+
+	*ret_is_set = flag != 0;
+	return r;
+}
+
 int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	struct dense_plan *const p = plan;
-	uint64_t bytes[2] = {0};
+	uint64_t bytes[3] = {0};
 	int r;
 
 	for (const struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
@@ -192,8 +275,8 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
 			"of arrays that no launch writes");
 	r = r ? r :
-		nvw_describe_u64(
-			description, "written_bytes", bytes[DENSE_WRITTEN], "B", "of the other arrays");
+		nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN] + bytes[DENSE_SCRATCH],
+			"B", "of the other arrays");
 	return r || !p->kernel->report ? r : p->kernel->report(p, description);
 }
 
@@ -203,6 +286,7 @@ static const char *element_text(const struct dense_array *a, const char *element
 {
 	union {
 		int32_t i;
+		uint32_t u;
 		float f;
 		double d;
 	} u;
@@ -210,6 +294,8 @@ static const char *element_text(const struct dense_array *a, const char *element
 	memcpy(&u, element, element_bytes(a->type));
 	if (a->type == DENSE_INT32) {
 		snprintf(text, ELEMENT_TEXT, "%" PRId32, u.i);
+	} else if (a->type == DENSE_UINT32) {
+		snprintf(text, ELEMENT_TEXT, "%" PRIu32, u.u);
 	} else {
 		snprintf(text, ELEMENT_TEXT, "%.17g", a->type == DENSE_FLOAT ? (double)u.f : u.d);
 	}
@@ -239,12 +325,16 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
-/* Compares every array; read-only arrays must be unchanged. */
+/* Compares every array but scratch; read-only arrays must be unchanged. */
 static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	int verdict = 0;
 
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+		if (a->use == DENSE_SCRATCH) {
+			continue;
+		}
+
 		char *const found = malloc(array_bytes(a));
 		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
 				nvw_fail(

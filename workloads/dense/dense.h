@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Common code of the kernels without synchronization (sinclair15 5.4.1, Table 4): dense arrays that the host
- * fills, copies to device memory, lets a few successive launches change, and compares with its own sequential
- * result. A kernel's file has its sizes, its arrays and the computation.
+ * Small kernels: arrays that the host fills, copies to device memory, lets a few successive launches change, and compares
+ * with its own sequential result. A kernel's file has its sizes, its arrays and the computation (sinclair15 5.4.1,
+ * hechtman14 3.4.2 and 4.4.2, stc 6).
  *
- * Within a launch no work-item reads an element that another one writes; only launches order accesses. Every
- * element is computed by one work-item in the order of the sequential version, so results, including floats,
- * are compared bit by bit.
+ * Results, including floats, are compared bit by bit: every compared element comes from the operations of the
+ * sequential version in the same order, whatever order the work-items run in. In most kernels only launches order
+ * accesses: within one, no work-item reads an element that another one writes. A kernel that shares data within a launch uses
+ * atomics or barriers, and its header says why the result is the same in every order: integers are added, there is
+ * one fixed point, or all work-items store the same value. DENSE_SCRATCH arrays have the data that do depend on the order, for
+ * example intermediate values.
  */
 #ifndef WORKLOADS_DENSE_DENSE_H
 #define WORKLOADS_DENSE_DENSE_H
@@ -15,19 +18,25 @@
 #include <nvw/random.h>
 #include <nvw/workload.h>
 
+#include "graph/graph.h"
+
 /* Products of three sizes, in bytes, fit into 64 bits. */
-enum { DENSE_SIZES = 4, DENSE_ARRAYS = 6, DENSE_SIZE_MAX = 1 << 20 };
+enum { DENSE_SIZES = 4, DENSE_ARRAYS = 10, DENSE_SIZE_MAX = 1 << 20 };
 
-enum dense_type { DENSE_INT32, DENSE_FLOAT, DENSE_DOUBLE };
+enum dense_type { DENSE_INT32, DENSE_UINT32, DENSE_FLOAT, DENSE_DOUBLE };
 
-/* Read-only: neither a launch nor the host changes it after the first launch has begun. */
-enum dense_use { DENSE_READ_ONLY, DENSE_WRITTEN };
+/*
+ * READ_ONLY: neither a launch nor the host changes it once the first launch has begun. SCRATCH: launches write it, but its
+ * contents are not compared.
+ */
+enum dense_use { DENSE_READ_ONLY, DENSE_WRITTEN, DENSE_SCRATCH };
 
 struct dense_array {
 	const char *name;
 	enum dense_type type;
 	enum dense_use use;
-	uint64_t count; /* elements */
+	uint64_t count;        /* elements */
+	const uint32_t *graph; /* its content, if it is a part of the graph; else NULL */
 	void *device;
 	void *input;    /* host memory: the content before the first launch; zeroed, then fill() */
 	void *expected; /* host memory during expect(): the same, to become what the launches leave */
@@ -39,7 +48,8 @@ struct dense_plan {
 	struct nvw_machine *machine; /* during run() and report() */
 	struct nvw_random random;
 	unsigned group_size;
-	uint64_t size[DENSE_SIZES]; /* the values of the kernel's options, in order */
+	uint64_t size[DENSE_SIZES]; /* the values of the kernel's sizes, in order */
+	struct graph graph;         /* if the kernel has DENSE_GRAPH_OPTION */
 	struct dense_array array[DENSE_ARRAYS];
 	unsigned arrays; /* number of arrays in use, from 0 */
 	uint64_t launches;
@@ -47,9 +57,11 @@ struct dense_plan {
 
 struct dense_kernel {
 	const char *name;
-	const struct nvw_option *options;     /* sizes of 1 to DENSE_SIZE_MAX, then DENSE_OPTIONS_END */
-	uint64_t least[DENSE_SIZES];          /* smallest value of a size, if not 1 */
-	uint64_t most[DENSE_SIZES];           /* largest value of a size, if not DENSE_SIZE_MAX */
+	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, then DENSE_OPTIONS_END. */
+	const struct nvw_option *options;
+	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
+	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
+	uint64_t nodes_most;         /* largest number of nodes of the graph, if not GRAPH_NODES_MAX */
 	void (*shape)(struct dense_plan *p);  /* dense_array() for each array */
 	void (*fill)(struct dense_plan *p);   /* the inputs, from p->random */
 	int (*run)(struct dense_plan *p);     /* the launches */
@@ -58,20 +70,26 @@ struct dense_kernel {
 };
 
 /* clang-format off */
+#define DENSE_GRAPH_OPTION(source) {"graph", NVW_OPTION_STRING, source, NULL, GRAPH_HELP}
+
 #define DENSE_OPTIONS_END                                                                          \
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},                  \
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
-/* Defines the workload nvw_workload_NAME from the file's "static const struct dense_kernel kernel". */
-#define DENSE_WORKLOAD(NAME, SUMMARY)                                                            \
+/*
+ * Defines the workload nvw_workload_NAME from the file's "static const struct dense_kernel kernel". DENSE_WORKLOAD_AS: for a
+ * name that is not an identifier, for example "vec-cpy".
+ */
+#define DENSE_WORKLOAD(NAME, SUMMARY) DENSE_WORKLOAD_AS(NAME, #NAME, SUMMARY)
+#define DENSE_WORKLOAD_AS(SYMBOL, NAME, SUMMARY)                                                 \
 	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
 	{                                                                                        \
 		return dense_prepare(&kernel, o, seed, ret);                                     \
 	}                                                                                        \
-	extern const struct nvw_workload nvw_workload_##NAME;                                    \
-	const struct nvw_workload nvw_workload_##NAME = {                                        \
-		.name = #NAME,                                                                   \
+	extern const struct nvw_workload nvw_workload_##SYMBOL;                                  \
+	const struct nvw_workload nvw_workload_##SYMBOL = {                                      \
+		.name = NAME,                                                                    \
 		.summary = SUMMARY,                                                              \
 		.options = options,                                                              \
 		.prepare = prepare,                                                              \
@@ -81,9 +99,12 @@ struct dense_kernel {
 		.report = dense_report,                                                          \
 	}
 
-/* shape(): array number i has count elements. */
+/* shape(): array number i has count elements, at least 1. */
 void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
 	uint64_t count);
+
+/* shape(): arrays i and i + 1 are the rows and the columns of the plan's graph, as in graph/graph.h. They need no fill(). */
+void dense_array_graph(struct dense_plan *p, unsigned i);
 
 /* fill(): elements that are uniform in [low, high); integers. */
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
@@ -94,6 +115,26 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 	dense_launch_named(p, #function, function, args, work_items)
 NVW_CHECKED int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
+
+/*
+ * run() and report(): the host reads or writes count elements of array i from number first on, between launches; or it reads
+ * all of them into a copy, which the caller frees.
+ */
+NVW_CHECKED int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to);
+NVW_CHECKED int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, const void *from);
+NVW_CHECKED int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy);
+
+/*
+ * run(): a flag, element 0 of array i of integers. The host clears it before a launch and reads it afterwards; work-items
+ * set it by dense_tell() if there is more to do.
+ */
+NVW_CHECKED int dense_clear_flag(struct dense_plan *p, unsigned i);
+NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_set);
+
+static inline void dense_tell(int32_t *flag)
+{
+	nvw_atomic_store(flag, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
 
 /* The hooks. */
 int dense_prepare(

@@ -75,17 +75,20 @@ static void expect(struct dense_plan *p)
 
 static int report(struct dense_plan *p, struct nvw_description *description)
 {
-	const uint64_t records = p->size[RECORDS];
-	float *const distances = calloc(records, sizeof(*distances));
 	uint64_t nearest = 0;
-	int r = distances ? nvw_read(p->machine, distances, p->array[DISTANCES].device,
-				    records * sizeof(*distances)) :
-			    nvw_fail(NVW_E_MEMORY, "nn: no memory for the distances");
+	void *copy;
+	int r = dense_copy(p, DISTANCES, &copy);
 
-	for (uint64_t i = 1; r == 0 && i < records; i++) {
+	if (r != 0) {
+		return r;
+	}
+
+	float *const distances = copy;
+
+	for (uint64_t i = 1; i < p->size[RECORDS]; i++) {
 		nearest = distances[i] < distances[nearest] ? i : nearest;
 	}
-	r = r ? r : nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
+	r = nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
 	r = r ? r :
 		nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
 			"of the nearest record");

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * apsp: shortest paths between all pairs of nodes, as hechtman14 4.4.2 describes it: from every node a search for the shortest
+ * paths of a single source, until all have converged. Loads of distances are load-acquires and stores are
+ * store-releases, so that a work-item sees what others have found in the same launch; the host launches until nobody finds
+ * anything shorter. The thesis says no more; here work-item (s, v) looks at the neighbours of v once a launch.
+ *
+ * A distance is written by one work-item alone, only ever falls, and is the length of some path. So the launches end at
+ * the lengths of the shortest paths, whoever saw what when. How many launches it takes depends on that, and on the protocol.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, WEIGHTS, DISTANCES, MORE };
+enum { NODES_MAX = 4096, WEIGHT_MAX = 100, FAR = INT32_MAX };
+
+static const struct nvw_option options[] = {
+	DENSE_GRAPH_OPTION("road:128"),
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t nodes = p->graph.nodes;
+
+	dense_array_graph(p, ROWS);
+	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->array[COLUMNS].count);
+	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, nodes * nodes); /* source x node */
+	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+	int32_t *const distances = p->array[DISTANCES].input;
+	const uint64_t nodes = p->graph.nodes;
+
+	dense_fill_int(p, WEIGHTS, 1, WEIGHT_MAX + 1);
+	for (uint64_t i = 0; i < nodes * nodes; i++) {
+		distances[i] = i / nodes == i % nodes ? 0 : FAR;
+	}
+}
+
+/* The distance over an edge from a node that is so far away. */
+static inline int32_t over(int32_t distance, int32_t weight)
+{
+	return distance == FAR ? FAR : distance + weight;
+}
+
+struct args {
+	const uint32_t *rows, *columns;
+	const int32_t *weights;
+	int32_t *distances, *more;
+	uint64_t nodes;
+};
+
+static void apsp_relax(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), source = id / a->nodes, v = id % a->nodes;
+	int32_t *const distances = a->distances + source * a->nodes;
+
+	if (source >= a->nodes) {
+		return;
+	}
+
+	const int32_t before = nvw_load(&distances[v]);
+	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
+	int32_t least = before;
+
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+		const int32_t distance = nvw_atomic_load(&distances[u], NVW_ACQUIRE, NVW_SCOPE_AGENT);
+		const int32_t here = over(distance, nvw_load_read_only(&a->weights[i]));
+
+		least = here < least ? here : least;
+	}
+	if (least < before) {
+		nvw_atomic_store(&distances[v], least, NVW_RELEASE, NVW_SCOPE_AGENT);
+		dense_tell(a->more);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.rows = p->array[ROWS].device,
+		.columns = p->array[COLUMNS].device,
+		.weights = p->array[WEIGHTS].device,
+		.distances = p->array[DISTANCES].device,
+		.more = p->array[MORE].device,
+		.nodes = p->graph.nodes};
+	bool is_more = true;
+	int r = 0;
+
+	while (r == 0 && is_more) {
+		r = dense_clear_flag(p, MORE);
+		r = r ? r : dense_launch(p, apsp_relax, &args, args.nodes * args.nodes);
+		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	}
+	return r;
+}
+
+/* One pass over the nodes for one source; whether a distance has fallen. */
+static bool relax_all(const struct graph *g, const int32_t *weights, int32_t *distances)
+{
+	bool is_shorter = false;
+
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			const int32_t here = over(distances[g->column[i]], weights[i]);
+
+			if (here < distances[v]) {
+				distances[v] = here;
+				is_shorter = true;
+			}
+		}
+	}
+	return is_shorter;
+}
+
+static void expect(struct dense_plan *p)
+{
+	int32_t *const distances = p->array[DISTANCES].expected;
+
+	for (uint64_t s = 0; s < p->graph.nodes; s++) {
+		while (relax_all(&p->graph, p->array[WEIGHTS].expected, distances + s * p->graph.nodes)) {
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "apsp",
+	.options = options,
+	.nodes_most = NODES_MAX,
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(apsp, "shortest paths between all pairs of nodes by load-acquire and store-release");

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bfs: breadth-first search as in Rodinia, level by level, two launches a level. The first visits the nodes of the
+ * frontier and gives their new neighbours the next level; the second makes those the frontier and tells the host, which
+ * goes on until nobody does.
+ *
+ * Several nodes of a frontier may find the same neighbour. All store the same level and the same mark; the original does so by
+ * racing plain stores, this one by relaxed atomics.
+ */
+#include "dense.h"
+
+enum { SOURCE };
+enum { ROWS, COLUMNS, LEVELS, FRONTIER, FOUND, VISITED, MORE };
+
+static const struct nvw_option options[] = {
+	DENSE_GRAPH_OPTION("rmat:13:8"),
+	{"source", NVW_OPTION_COUNT, "1", NULL,
+		"node that the search begins at, counted from 1; modulo the nodes"},
+	DENSE_OPTIONS_END,
+};
+
+static uint32_t source(const struct dense_plan *p)
+{
+	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
+}
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t nodes = p->graph.nodes;
+
+	dense_array_graph(p, ROWS);
+	dense_array(p, LEVELS, "levels", DENSE_INT32, DENSE_WRITTEN, nodes); /* -1: not reached */
+	dense_array(p, FRONTIER, "frontier", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, FOUND, "found", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, VISITED, "visited", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+	int32_t *const levels = p->array[LEVELS].input;
+
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		levels[v] = -1;
+	}
+	levels[source(p)] = 0;
+	((int32_t *)p->array[FRONTIER].input)[source(p)] = 1;
+	((int32_t *)p->array[VISITED].input)[source(p)] = 1;
+}
+
+struct args {
+	const uint32_t *rows, *columns;
+	int32_t *levels, *frontier, *found, *visited, *more;
+	uint64_t nodes;
+};
+
+static void bfs_visit(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v >= a->nodes || !nvw_load(&a->frontier[v])) {
+		return;
+	}
+
+	const int32_t next = nvw_load(&a->levels[v]) + 1;
+	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
+
+	nvw_store(&a->frontier[v], 0);
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+
+		if (!nvw_load(&a->visited[u])) {
+			nvw_atomic_store(&a->levels[u], next, NVW_RELAXED, NVW_SCOPE_AGENT);
+			nvw_atomic_store(&a->found[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		}
+	}
+}
+
+static void bfs_advance(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v < a->nodes && nvw_load(&a->found[v])) {
+		nvw_store(&a->frontier[v], 1);
+		nvw_store(&a->visited[v], 1);
+		nvw_store(&a->found[v], 0);
+		dense_tell(a->more);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.rows = p->array[ROWS].device,
+		.columns = p->array[COLUMNS].device,
+		.levels = p->array[LEVELS].device,
+		.frontier = p->array[FRONTIER].device,
+		.found = p->array[FOUND].device,
+		.visited = p->array[VISITED].device,
+		.more = p->array[MORE].device,
+		.nodes = p->graph.nodes};
+	bool is_more = true;
+	int r = 0;
+
+	while (r == 0 && is_more) {
+		r = dense_clear_flag(p, MORE);
+		r = r ? r : dense_launch(p, bfs_visit, &args, args.nodes);
+		r = r ? r : dense_launch(p, bfs_advance, &args, args.nodes);
+		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	}
+	return r;
+}
+
+/* With a queue: in place of the frontier's array, which is empty in the end. */
+static void expect(struct dense_plan *p)
+{
+	const struct graph *const g = &p->graph;
+	int32_t *const levels = p->array[LEVELS].expected, *const visited = p->array[VISITED].expected;
+	int32_t *const queue = p->array[FRONTIER].expected;
+	uint32_t head = 0, tail = 1;
+
+	queue[0] = (int32_t)source(p);
+	while (head < tail) {
+		const uint32_t v = (uint32_t)queue[head];
+
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			const uint32_t u = g->column[i];
+
+			if (!visited[u]) {
+				visited[u] = 1;
+				levels[u] = levels[v] + 1;
+				queue[tail++] = (int32_t)u;
+			}
+		}
+		queue[head++] = 0;
+	}
+	queue[source(p)] = 0;
+}
+
+static const struct dense_kernel kernel = {
+	.name = "bfs", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(bfs, "breadth-first search of a graph, level by level");

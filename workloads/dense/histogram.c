@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * histogram: how often each of 256 values occurs, as in the AMD APP SDK: every work-group counts in bins of its own,
+ * and the host adds those up. The data come in batches, one launch each: the thesis (hechtman14 4.5.1) says that the kernel
+ * is launched often and that host and device share data frequently, and no more.
+ *
+ * Without a scratchpad the groups' bins are in device memory; a group's work-items add to them by relaxed atomics of
+ * work-group scope. Additions of integers commute.
+ */
+#include "dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE, BATCHES };
+enum { VALUES, GROUP_BINS, BINS };
+enum { BIN_COUNT = 256, PER_ITEM = 8 }; /* values that a work-item counts in a launch, at most */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "64k", NULL, "values"},
+	{"batches", NVW_OPTION_COUNT, "8", NULL, "parts of them, one launch each"},
+	DENSE_OPTIONS_END,
+};
+
+static uint64_t batch_size(const struct dense_plan *p)
+{
+	return (p->size[SIZE] + p->size[BATCHES] - 1) / p->size[BATCHES];
+}
+
+static uint64_t group_count(const struct dense_plan *p)
+{
+	const uint64_t per_group = (uint64_t)p->group_size * PER_ITEM;
+
+	return (batch_size(p) + per_group - 1) / per_group;
+}
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, VALUES, "values", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
+	dense_array(p, GROUP_BINS, "group bins", DENSE_UINT32, DENSE_WRITTEN, group_count(p) * BIN_COUNT);
+	dense_array(p, BINS, "bins", DENSE_UINT32, DENSE_WRITTEN, BIN_COUNT);
+}
+
+/* Darker values are more frequent, as in a photograph. */
+static void fill(struct dense_plan *p)
+{
+	uint32_t *const values = p->array[VALUES].input;
+
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		const double x = nvw_random_real(&p->random);
+
+		values[i] = (uint32_t)(BIN_COUNT * x * x);
+	}
+}
+
+struct args {
+	const uint32_t *values;
+	uint32_t *group_bins;
+	uint64_t first, end; /* of the batch */
+};
+
+/* A group's values lie together; in turns a work-item takes those that its neighbours take the ones beside. */
+static void histogram_count(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t group = nvw_group_id(), width = nvw_group_size();
+	uint32_t *const bins = a->group_bins + group * BIN_COUNT;
+
+	for (uint64_t k = 0; k < PER_ITEM; k++) {
+		const uint64_t i = a->first + (group * PER_ITEM + k) * width + nvw_local_id();
+
+		if (i < a->end) {
+			uint32_t *const bin = &bins[nvw_load_read_only(&a->values[i])];
+
+			(void)nvw_atomic_add(bin, 1, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+		}
+	}
+}
+
+/* The host's part: the groups' bins are added to the histogram and emptied. */
+static int collect(struct dense_plan *p)
+{
+	uint32_t bins[BIN_COUNT], *group_bins;
+	void *copy = NULL;
+	int r = dense_copy(p, GROUP_BINS, &copy);
+
+	r = r ? r : dense_get(p, BINS, 0, BIN_COUNT, bins);
+	if (r != 0) {
+		free(copy);
+		return r;
+	}
+	group_bins = copy;
+	for (uint64_t i = 0; i < p->array[GROUP_BINS].count; i++) {
+		bins[i % BIN_COUNT] += group_bins[i];
+		group_bins[i] = 0;
+	}
+	r = dense_put(p, GROUP_BINS, 0, p->array[GROUP_BINS].count, group_bins);
+	free(copy);
+	return r ? r : dense_put(p, BINS, 0, BIN_COUNT, bins);
+}
+
+static int run(struct dense_plan *p)
+{
+	const uint64_t batch = batch_size(p);
+	struct args args = {.values = p->array[VALUES].device, .group_bins = p->array[GROUP_BINS].device};
+	int r = 0;
+
+	for (uint64_t first = 0; r == 0 && first < p->size[SIZE]; first += batch) {
+		args.first = first;
+		args.end = p->size[SIZE] - first < batch ? p->size[SIZE] : first + batch;
+		r = dense_launch(p, histogram_count, &args, group_count(p) * p->group_size);
+		r = r ? r : collect(p);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint32_t *const values = p->array[VALUES].expected;
+	uint32_t *const bins = p->array[BINS].expected;
+
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		bins[values[i]]++;
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "histogram", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(histogram, "how often 256 values occur, counted by work-groups and added up by the host");

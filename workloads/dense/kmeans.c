@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kmeans: clusters of points as in Rodinia. The first launch turns the points' features around, so that neighbours among
+ * the work-items load neighbouring features; each further one finds the nearest centre of every point. In between
+ * the host moves each centre to the mean of its points, and stops when no point has changed its cluster.
+ */
+#include "dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS, FEATURES, CLUSTERS, ITERATIONS };
+enum { GIVEN, TURNED, CENTRES, MEMBERSHIP }; /* point x feature, feature x point, cluster x feature, point */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "4096", NULL, "points"},
+	{"features", NVW_OPTION_COUNT, "8", NULL, "coordinates of a point"},
+	{"clusters", NVW_OPTION_COUNT, "5", NULL, "of points, with a centre each"},
+	{"iterations", NVW_OPTION_COUNT, "20", NULL, "launches at most that find the nearest centres"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t values = p->size[POINTS] * p->size[FEATURES];
+
+	dense_array(p, GIVEN, "given", DENSE_FLOAT, DENSE_READ_ONLY, values);
+	dense_array(p, TURNED, "turned", DENSE_FLOAT, DENSE_WRITTEN, values);
+	dense_array(p, CENTRES, "centres", DENSE_FLOAT, DENSE_WRITTEN, p->size[CLUSTERS] * p->size[FEATURES]);
+	dense_array(p, MEMBERSHIP, "membership", DENSE_INT32, DENSE_WRITTEN, p->size[POINTS]);
+}
+
+/* The first points are the first centres. Of more clusters than points the last ones begin at 0. */
+static void fill(struct dense_plan *p)
+{
+	const uint64_t clusters = p->size[CLUSTERS] < p->size[POINTS] ? p->size[CLUSTERS] : p->size[POINTS];
+
+	dense_fill_real(p, GIVEN, 0, 1);
+	memcpy(p->array[CENTRES].input, p->array[GIVEN].input, clusters * p->size[FEATURES] * sizeof(float));
+	for (uint64_t i = 0; i < p->size[POINTS]; i++) {
+		((int32_t *)p->array[MEMBERSHIP].input)[i] = -1;
+	}
+}
+
+/* ---- The host's part of an iteration ----------------------------------------------------------------- */
+
+/* Whether a point is in another cluster than before; moves the centres, but leaves one without points where it is. */
+static bool move_centres(const struct dense_plan *p, const float *given, const int32_t *before,
+	const int32_t *now, float *centres)
+{
+	const uint64_t points = p->size[POINTS], features = p->size[FEATURES];
+
+	for (uint64_t c = 0; c < p->size[CLUSTERS]; c++) {
+		uint64_t members = 0;
+
+		for (uint64_t i = 0; i < points; i++) {
+			members += (uint64_t)now[i] == c;
+		}
+		for (uint64_t f = 0; members && f < features; f++) {
+			float sum = 0;
+
+			for (uint64_t i = 0; i < points; i++) {
+				sum += (uint64_t)now[i] == c ? given[i * features + f] : 0;
+			}
+			centres[c * features + f] = sum / (float)members;
+		}
+	}
+	return memcmp(before, now, points * sizeof *now) != 0;
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const float *given, *centres;
+	float *turned;
+	int32_t *membership;
+	uint64_t points, features, clusters;
+};
+
+static void kmeans_turn(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t i = nvw_global_id();
+
+	for (uint64_t f = 0; i < a->points && f < a->features; f++) {
+		nvw_store(&a->turned[f * a->points + i], nvw_load_read_only(&a->given[i * a->features + f]));
+	}
+}
+
+static void kmeans_assign(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t i = nvw_global_id();
+	float least = 0;
+	int32_t nearest = -1;
+
+	if (i >= a->points) {
+		return;
+	}
+	for (uint64_t c = 0; c < a->clusters; c++) {
+		float distance = 0;
+
+		for (uint64_t f = 0; f < a->features; f++) {
+			const float away = nvw_load(&a->turned[f * a->points + i]) -
+					   nvw_load(&a->centres[c * a->features + f]);
+
+			distance += away * away;
+		}
+		if (nearest < 0 || distance < least) {
+			least = distance;
+			nearest = (int32_t)c;
+		}
+	}
+	nvw_store(&a->membership[i], nearest);
+}
+
+/* memberships: of this iteration, allocated here, in place of those of the one before. */
+static int iterate(struct dense_plan *p, const struct args *args, int32_t **memberships, bool *ret_changed)
+{
+	void *now = NULL, *centres = NULL;
+	int r = dense_launch(p, kmeans_assign, args, args->points);
+
+	r = r ? r : dense_copy(p, MEMBERSHIP, &now);
+	r = r ? r : dense_copy(p, CENTRES, &centres);
+	if (r == 0) {
+		*ret_changed = move_centres(p, p->array[GIVEN].input, *memberships, now, centres);
+		r = dense_put(p, CENTRES, 0, p->array[CENTRES].count, centres);
+	}
+	free(centres);
+	free(*memberships);
+	*memberships = now;
+	return r;
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.given = p->array[GIVEN].device,
+		.centres = p->array[CENTRES].device,
+		.turned = p->array[TURNED].device,
+		.membership = p->array[MEMBERSHIP].device,
+		.points = p->size[POINTS],
+		.features = p->size[FEATURES],
+		.clusters = p->size[CLUSTERS]};
+	void *copy = NULL;
+	int32_t *memberships;
+	bool is_changed = true;
+	int r = dense_launch(p, kmeans_turn, &args, args.points);
+
+	r = r ? r : dense_copy(p, MEMBERSHIP, &copy);
+	memberships = copy;
+	for (uint64_t i = 0; r == 0 && is_changed && i < p->size[ITERATIONS]; i++) {
+		r = iterate(p, &args, &memberships, &is_changed);
+	}
+	free(memberships);
+	return r;
+}
+
+/* ---- The sequential version ------------------------------------------------------------------------ */
+
+static int32_t nearest_centre(const struct dense_plan *p, const float *point, const float *centres)
+{
+	float least = 0;
+	int32_t nearest = -1;
+
+	for (uint64_t c = 0; c < p->size[CLUSTERS]; c++) {
+		float distance = 0;
+
+		for (uint64_t f = 0; f < p->size[FEATURES]; f++) {
+			const float away = point[f] - centres[c * p->size[FEATURES] + f];
+
+			distance += away * away;
+		}
+		if (nearest < 0 || distance < least) {
+			least = distance;
+			nearest = (int32_t)c;
+		}
+	}
+	return nearest;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t points = p->size[POINTS], features = p->size[FEATURES];
+	const float *const given = p->array[GIVEN].expected;
+	float *const turned = p->array[TURNED].expected, *const centres = p->array[CENTRES].expected;
+	int32_t *const membership = p->array[MEMBERSHIP].expected;
+	bool is_changed = true;
+
+	for (uint64_t i = 0; i < points * features; i++) {
+		turned[i % features * points + i / features] = given[i];
+	}
+	for (uint64_t n = 0; is_changed && n < p->size[ITERATIONS]; n++) {
+		is_changed = false;
+		for (uint64_t i = 0; i < points; i++) {
+			const int32_t nearest = nearest_centre(p, &given[i * features], centres);
+
+			is_changed |= nearest != membership[i];
+			membership[i] = nearest;
+		}
+		(void)move_centres(p, given, membership, membership, centres);
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "kmeans", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(kmeans, "clusters of points, whose centres the host moves after each launch");

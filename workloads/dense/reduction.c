@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reduction: the sum of an array, as in the AMD APP SDK: a work-group adds up a part in a tree, with a barrier
+ * between steps, and leaves one sum; the next launch does so with those, until one is left. Integers, modulo 2^32.
+ *
+ * Without a scratchpad the tree is in device memory. A work-item adds the upper half's elements to the lower half's; the barrier
+ * orders a step's loads after the stores of the one before.
+ */
+#include "dense.h"
+
+enum { SIZE };
+enum { VALUES, TREE, EVEN, ODD }; /* the last two: sums of groups after even launches and after odd ones */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "128k", NULL, "values"},
+	DENSE_OPTIONS_END,
+};
+
+/* Work-groups of a launch over count values; one work-item has nothing to add, so groups of one take two. */
+static uint64_t groups_of(uint64_t count, unsigned group_size)
+{
+	return (count + 2 * (uint64_t)group_size - 1) / (2 * (uint64_t)group_size);
+}
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t groups = groups_of(p->size[SIZE], p->group_size);
+
+	dense_array(p, VALUES, "values", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
+	dense_array(p, TREE, "tree", DENSE_UINT32, DENSE_SCRATCH, groups * p->group_size);
+	dense_array(p, EVEN, "even", DENSE_UINT32, DENSE_WRITTEN, groups);
+	dense_array(p, ODD, "odd", DENSE_UINT32, DENSE_WRITTEN, groups);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, VALUES, 0, INT32_MAX);
+}
+
+struct args {
+	const uint32_t *from;
+	uint32_t *tree, *to;
+	uint64_t count;
+};
+
+/* A work-item begins with the sum of two values that lie a group's width apart. */
+static void reduction_sum(const void *args)
+{
+	const struct args *const a = args;
+	const unsigned local = nvw_local_id(), size = nvw_group_size();
+	const uint64_t first = 2 * nvw_group_id() * size + local;
+	uint32_t *const tree = a->tree + nvw_group_id() * size;
+	uint32_t sum = first < a->count ? nvw_load(&a->from[first]) : 0;
+
+	sum += first + size < a->count ? nvw_load(&a->from[first + size]) : 0;
+	nvw_store(&tree[local], sum);
+	for (unsigned width = size; width > 1; width = (width + 1) / 2) {
+		const unsigned half = (width + 1) / 2;
+
+		nvw_barrier(NVW_WORKGROUP);
+		if (local + half < width) {
+			sum += nvw_load(&tree[local + half]);
+			nvw_store(&tree[local], sum);
+		}
+	}
+	if (local == 0) {
+		nvw_store(&a->to[nvw_group_id()], sum);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	struct args args = {
+		.from = p->array[VALUES].device, .tree = p->array[TREE].device, .count = p->size[SIZE]};
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && (i == 0 || args.count > 1); i++) {
+		const uint64_t groups = groups_of(args.count, p->group_size);
+
+		args.to = p->array[i % 2 ? ODD : EVEN].device;
+		r = dense_launch(p, reduction_sum, &args, groups * p->group_size);
+		args.from = args.to;
+		args.count = groups;
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint32_t *from = p->array[VALUES].expected;
+	uint64_t count = p->size[SIZE];
+
+	for (unsigned i = 0; i == 0 || count > 1; i++) {
+		const uint64_t width = 2 * (uint64_t)p->group_size;
+		uint32_t *const to = p->array[i % 2 ? ODD : EVEN].expected;
+
+		for (uint64_t k = 0; k < count; k++) {
+			to[k / width] = (k % width ? to[k / width] : 0) + from[k];
+		}
+		from = to;
+		count = groups_of(count, p->group_size);
+	}
+}
+
+static int report(struct dense_plan *p, struct nvw_description *description)
+{
+	uint32_t sum = 0;
+	const int r = dense_get(p, p->launches % 2 ? EVEN : ODD, 0, 1, &sum);
+
+	return r ? r : nvw_describe_u64(description, "sum", sum, "", "of all values, modulo 2^32");
+}
+
+static const struct dense_kernel kernel = {.name = "reduction",
+	.options = options,
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+	.report = report};
+
+DENSE_WORKLOAD(reduction, "the sum of an array, in trees of work-groups");

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sort: radix sort of 4-byte keys, byte by byte from the lowest on, as hechtman14 4.4.2 describes it. A pass counts how many keys
+ * have each value of its byte; finds, for every place, the key that belongs there, by going through the keys from the
+ * first on; moves the keys to their places; and swaps input and output.
+ *
+ * The counts are added up by relaxed atomics; additions of integers commute. Finding takes time quadratic in the number of keys,
+ * as the thesis has it.
+ */
+#include "dense.h"
+
+enum { SIZE };
+enum { KEYS, OTHERS, COUNTS, FROM }; /* FROM: for each place, the number of the key that belongs there */
+enum { PASSES = 4, VALUES = 256 };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "2048", NULL, "keys"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, KEYS, "keys", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_array(p, OTHERS, "others", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_array(p, COUNTS, "counts", DENSE_UINT32, DENSE_WRITTEN, PASSES * VALUES);
+	dense_array(p, FROM, "from", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	uint32_t *const keys = p->array[KEYS].input;
+
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		keys[i] = (uint32_t)nvw_random_u64(&p->random);
+	}
+}
+
+/* The byte that a pass looks at. */
+static inline uint32_t byte_of(uint32_t key, unsigned pass)
+{
+	return key >> (8 * pass) & 0xff;
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const uint32_t *keys;
+	uint32_t *others, *counts, *from; /* counts of this pass */
+	uint64_t size;
+	unsigned pass;
+};
+
+static void sort_count(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < a->size) {
+		const uint32_t byte = byte_of(nvw_load(&a->keys[id]), a->pass);
+
+		(void)nvw_atomic_add(&a->counts[byte], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+/* Place id has a key of the value whose counts reach beyond it, after as many as are left of id then. */
+static void sort_find(const void *args)
+{
+	const struct args *const a = args;
+	uint64_t before = nvw_global_id(), i = 0;
+	uint32_t byte = 0;
+
+	if (before >= a->size) {
+		return;
+	}
+	for (uint32_t count; before >= (count = nvw_load(&a->counts[byte])); byte++) {
+		before -= count;
+	}
+	while (byte_of(nvw_load(&a->keys[i]), a->pass) != byte || before-- > 0) {
+		i++;
+	}
+	nvw_store(&a->from[nvw_global_id()], (uint32_t)i);
+}
+
+static void sort_move(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < a->size) {
+		nvw_store(&a->others[id], nvw_load(&a->keys[nvw_load(&a->from[id])]));
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	uint32_t *const arrays[] = {p->array[KEYS].device, p->array[OTHERS].device};
+	int r = 0;
+
+	for (unsigned pass = 0; r == 0 && pass < PASSES; pass++) {
+		const struct args args = {.keys = arrays[pass % 2],
+			.others = arrays[1 - pass % 2],
+			.counts = (uint32_t *)p->array[COUNTS].device + pass * VALUES,
+			.from = p->array[FROM].device,
+			.size = p->size[SIZE],
+			.pass = pass};
+
+		r = dense_launch(p, sort_count, &args, args.size);
+		r = r ? r : dense_launch(p, sort_find, &args, args.size);
+		r = r ? r : dense_launch(p, sort_move, &args, args.size);
+	}
+	return r;
+}
+
+/* ---- The sequential version ------------------------------------------------------------------------ */
+
+/* Each key goes to the next free place of its byte's value. */
+static void expect_pass(struct dense_plan *p, unsigned pass)
+{
+	const uint32_t *const keys = p->array[pass % 2 ? OTHERS : KEYS].expected;
+	uint32_t *const others = p->array[pass % 2 ? KEYS : OTHERS].expected;
+	uint32_t *const counts = (uint32_t *)p->array[COUNTS].expected + pass * VALUES;
+	uint32_t *const from = p->array[FROM].expected, next[VALUES] = {0};
+
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		counts[byte_of(keys[i], pass)]++;
+	}
+	for (unsigned b = 1; b < VALUES; b++) {
+		next[b] = next[b - 1] + counts[b - 1];
+	}
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		const uint32_t place = next[byte_of(keys[i], pass)]++;
+
+		from[place] = (uint32_t)i;
+		others[place] = keys[i];
+	}
+}
+
+static void expect(struct dense_plan *p)
+{
+	for (unsigned pass = 0; pass < PASSES; pass++) {
+		expect_pass(p, pass);
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "sort",
+	.options = options,
+	.most = {[SIZE] = 1 << 16},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(sort, "radix sort of 4-byte keys in four passes");

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spmv: product of a sparse matrix and a vector, as in OpenDwarfs: compressed sparse rows, one work-item per row. The graph
+ * says where the matrix has elements (a matrix in a Matrix Market file becomes symmetric, and its diagonal goes);
+ * their values follow from the seed.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, VALUES, VECTOR, PRODUCT };
+
+static const struct nvw_option options[] = {
+	DENSE_GRAPH_OPTION("rmat:13:8"),
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array_graph(p, ROWS);
+	dense_array(p, VALUES, "values", DENSE_FLOAT, DENSE_READ_ONLY, p->array[COLUMNS].count);
+	dense_array(p, VECTOR, "vector", DENSE_FLOAT, DENSE_READ_ONLY, p->graph.nodes);
+	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->graph.nodes);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, VALUES, -1, 1);
+	dense_fill_real(p, VECTOR, -1, 1);
+}
+
+struct args {
+	const uint32_t *rows, *columns;
+	const float *values, *vector;
+	float *product;
+	uint64_t row_count;
+};
+
+static void spmv_row(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t row = nvw_global_id();
+	float sum = 0;
+
+	if (row >= a->row_count) {
+		return;
+	}
+
+	const uint32_t end = nvw_load_read_only(&a->rows[row + 1]);
+
+	for (uint32_t i = nvw_load_read_only(&a->rows[row]); i < end; i++) {
+		const uint32_t column = nvw_load_read_only(&a->columns[i]);
+
+		sum += nvw_load_read_only(&a->values[i]) * nvw_load_read_only(&a->vector[column]);
+	}
+	nvw_store(&a->product[row], sum);
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.rows = p->array[ROWS].device,
+		.columns = p->array[COLUMNS].device,
+		.values = p->array[VALUES].device,
+		.vector = p->array[VECTOR].device,
+		.product = p->array[PRODUCT].device,
+		.row_count = p->graph.nodes};
+
+	return dense_launch(p, spmv_row, &args, args.row_count);
+}
+
+static void expect(struct dense_plan *p)
+{
+	const struct graph *const g = &p->graph;
+	const float *const values = p->array[VALUES].expected, *const vector = p->array[VECTOR].expected;
+	float *const product = p->array[PRODUCT].expected;
+
+	for (uint32_t row = 0; row < g->nodes; row++) {
+		for (uint32_t i = g->row[row]; i < g->row[row + 1]; i++) {
+			product[row] += values[i] * vector[g->column[i]];
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "spmv", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(spmv, "product of a sparse matrix and a vector");
