@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The known memory models, and which protocol claims which, with reasons. A test of a model that the protocol does not
- * claim runs for information only.
+ * The known memory models and the protocols that claim them, with reasons. A test of a model that the
+ * protocol does not claim is run for information only.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "litmus.h"
 
-/* Protocols by what they make of scopes. */
+/* Protocols by their treatment of scopes. */
 #define WIDENED  (1u << EMU_SCOPES_WIDENED)
 #define KEPT     (1u << EMU_SCOPES_KEPT)
 #define PROMOTED (1u << EMU_SCOPES_PROMOTED)
@@ -48,7 +48,7 @@ static const struct claim {
 
 enum { CLAIMS = sizeof claims / sizeof *claims };
 
-/* What follows a model's name says which edition is meant: "2 (Batty et al.)", "6.0", "; ...". */
+/* The text after a model's name may give the edition: "2 (Batty et al.)", "6.0", "; ...". */
 static bool is_edition(const char *text)
 {
 	const char *const at = text + strspn(text, " ");
@@ -73,7 +73,7 @@ static size_t common_prefix(const char *a, const char *b)
 	return n;
 }
 
-/* The one that is spelled nearly so, else the one that begins alike: names are long, and people shorten them. */
+/* The most similar name, else one with the same beginning: names are long, and people shorten them. */
 static const char *nearest(const char *text, const char *const *names)
 {
 	const char *best = nvw_nearest(text, names);

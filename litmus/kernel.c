@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel that carries out a test: each thread is a work-item, and a wavefront of its own.
+ * The kernel that executes a test: each thread is a work-item in a wavefront of its own.
  *
- * A work-item follows a script, in which other loads and stores stand between the operations of its thread where the
- * situation asks for them. What only its own work-item can notice is not worth an order of its own: such a step is
- * taken as soon as it can be, and the search goes over the orders of the operations alone.
+ * A work-item follows a script with the operations of its thread and, in some situations, other loads and
+ * stores between them. The order of steps without an effect on other work-items does not matter: such a step
+ * is executed as early as possible, and the search covers only the orders of the operations.
  *
  * Mapping
- *   (1) A fence is an acq_rel read-modify-write of its scope on one variable that all threads share (alsop16 III.C.3).
- *   (2) A work-item without a thread fills up its work-group; it meets the barriers of the group's first thread.
- *   (3) PFLUSH does nothing and PBARRIER(sys) is a persist barrier of work-item scope: what gope18 has that is nearest.
+ *   (1) A fence is an acq_rel read-modify-write of its scope on one variable that all threads share (alsop16
+ *       III.C.3).
+ *   (2) A work-item without a thread completes its work-group; it takes part in the barriers of the group's
+ *       first thread.
+ *   (3) PFLUSH does nothing, and PBARRIER(sys) is a persist barrier of work-item scope, the nearest
+ *       equivalent in gope18.
  */
 #include <string.h>
 
@@ -33,7 +36,7 @@ static void warm_up(struct litmus_execution *x, unsigned item)
 	}
 }
 
-/* Up to two accesses to lines of its own, so that others have to leave. */
+/* Accesses up to two lines of its own, so that others are evicted. */
 static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 {
 	uint64_t h = nvw_mix64(x->situation.evicting + 64 * item + where);
@@ -47,7 +50,7 @@ static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 	}
 }
 
-/* One line more in the store buffer, so that what was stored before leaves it. */
+/* Fills one more line of the store buffer, so that earlier stores leave it. */
 static void push_out(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
 	if (x->situation.drains && op->kind >= LITMUS_STORE && op->kind <= LITMUS_COMPARE_EXCHANGE) {
@@ -84,7 +87,7 @@ static void write_script(struct litmus_execution *x, unsigned item)
 	}
 }
 
-/* What the work-item does from step i on. */
+/* The work-item's next action, from step i on. */
 static enum litmus_next next_from(const struct litmus_execution *x, unsigned item, unsigned i)
 {
 	for (; i < x->script[item].count; i++) {
@@ -111,7 +114,7 @@ static void go_on(struct litmus_execution *x, unsigned first, unsigned count)
 	}
 }
 
-/* The work-item is about to wait for others; the last to come waits for nobody. */
+/* The work-item is about to wait for others; the last to arrive does not wait. */
 static void arrive(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
 	const unsigned size = x->geometry.group_size, group = item / size, items = x->geometry.groups * size;
@@ -255,7 +258,7 @@ static unsigned choose(void *context, unsigned count)
 			ready[n++] = i;
 		}
 	}
-	if (n != count) { /* a barrier opened otherwise than was thought: nothing is known of who is who */
+	if (n != count) { /* a barrier opened unexpectedly: the identity of the wavefronts is unknown */
 		return litmus_search_choose(x->search, count);
 	}
 	for (unsigned i = 0; i < n; i++) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Litmus tests: small programs with one outcome each, of which a memory model says whether it may be seen.
+ * Litmus tests: small programs, each with one outcome that a memory model allows or forbids.
  *
  *	parse.c load.c     text -> struct litmus_test (docs/litmus.md has the grammar)
- *	expression.c       does a final state satisfy the outcome
+ *	expression.c       whether a final state satisfies the outcome
  *	kernel.c           the kernel that interprets a thread's operations
- *	search.c           the schedules, one after the other
- *	situation.c        where the lines are beforehand, which CUs the work-groups have
+ *	search.c           the schedules, in sequence
+ *	situation.c        initial place of lines, CUs of the work-groups
  *	visibility.c       outcomes over registers and memory: runs the test under a protocol
  *	persist.c          outcomes over NVRAM after a crash: hands the test to the crash tester
- *	claims.c           which protocol claims which model
+ *	claims.c           the models that each protocol claims
  *
  * Guarantees
- *   (1) "exhaustive" is said only if every order in which the threads' operations can be issued was run, in every
- *       situation; otherwise the report says "sampled".
+ *   (1) the report says "exhaustive" only if every issue order of the threads' operations was run in every
+ *       situation; otherwise it says "sampled".
  *   (2) Deterministic: the same test, protocol, budget and seed give the same report.
  */
 #ifndef LITMUS_LITMUS_H
@@ -27,11 +27,11 @@
 
 enum {
 	LITMUS_THREADS = 8,
-	LITMUS_OPS = 32, /* of a thread */
+	LITMUS_OPS = 32, /* per thread */
 	LITMUS_VARIABLES = 16,
-	LITMUS_REGISTERS = 16, /* of a thread */
-	LITMUS_CONDITIONS = 4, /* of a guard */
-	LITMUS_TERMS = 64,     /* of an outcome, operators and operands */
+	LITMUS_REGISTERS = 16, /* per thread */
+	LITMUS_CONDITIONS = 4, /* per guard */
+	LITMUS_TERMS = 64,     /* per outcome: operators and operands */
 	LITMUS_WORD = 32,      /* bytes of a register's or variable's name */
 	LITMUS_TEXT = 160,
 };
@@ -58,10 +58,10 @@ enum litmus_op_kind {
 	LITMUS_COMPARE_EXCHANGE,
 	LITMUS_FENCE,
 	LITMUS_BARRIER,         /* execution barrier of the work-group */
-	LITMUS_PERSIST_BARRIER, /* gope18 5, of a scope */
-	LITMUS_SET,             /* registers alone: to = a + b */
+	LITMUS_PERSIST_BARRIER, /* gope18 5, with a scope */
+	LITMUS_SET,             /* registers only: to = a + b */
 	LITMUS_FLUSH,           /* PFLUSH: start the write-back of a line (no instruction of gope18) */
-	LITMUS_DRAIN,           /* PBARRIER(sys): wait until what was flushed is durable (likewise) */
+	LITMUS_DRAIN,           /* PBARRIER(sys): wait until all flushed lines are durable (likewise) */
 };
 
 struct litmus_op {
@@ -69,11 +69,11 @@ struct litmus_op {
 	bool is_plain;
 	enum nvw_order order;
 	enum nvw_scope scope;
-	enum nvw_group group; /* of a persist barrier */
+	enum nvw_group group; /* scope of a persist barrier */
 	unsigned variable;
 	int to;                   /* register for the result; -1: none */
 	struct litmus_value a, b; /* operand or summands; of a compare-exchange: expected and desired */
-	unsigned condition_count; /* the operation is carried out if all conditions hold; 0: always */
+	unsigned condition_count; /* the operation is executed if all conditions hold; 0: always */
 	struct {
 		int register_number;
 		enum litmus_relation relation;
@@ -110,7 +110,7 @@ struct litmus_term {
 	int64_t number;
 };
 
-/* What the model says of the outcome; of a persist test, for each persistency model. */
+/* The model's verdict on the outcome; in a persist test, one per persistency model. */
 enum litmus_verdict { LITMUS_UNSAID, LITMUS_FORBIDDEN, LITMUS_ALLOWED };
 /* The models that machines have. */
 enum litmus_persistency {
@@ -126,8 +126,8 @@ const char *litmus_persistency_name(enum litmus_persistency persistency);
 struct litmus_test {
 	char name[LITMUS_TEXT], model[LITMUS_TEXT], outcome_text[2 * LITMUS_TEXT];
 	char file[LITMUS_TEXT];
-	unsigned line; /* where it begins */
-	bool is_racy;  /* the source says that it has a data race */
+	unsigned line; /* line in the file */
+	bool is_racy;  /* the test is declared racy */
 	unsigned thread_count, variable_count, term_count;
 	struct litmus_thread thread[LITMUS_THREADS];
 	struct litmus_variable variable[LITMUS_VARIABLES];
@@ -136,7 +136,7 @@ struct litmus_test {
 	enum litmus_verdict under[LITMUS_PERSISTENCY_COUNT];
 };
 
-/* Its outcome is over NVRAM. */
+/* Whether the outcome is over NVRAM. */
 bool litmus_is_persist(const struct litmus_test *test);
 bool litmus_has_op(const struct litmus_test *test, enum litmus_op_kind kind);
 
@@ -147,18 +147,18 @@ struct litmus_list {
 };
 
 /*
- * Reads tests: a .litmus file, a table with a header line (.tsv), or a folder and all such files below it, in the order
- * of their names. Appends to *list. NVW_E_INPUT with file:line, what was found and what was expected; a folder without
- * tests is an error too.
+ * Reads tests: a .litmus file, a table with a header line (.tsv), or a folder with all such files below it,
+ * in order of their names. Appends to *list. NVW_E_INPUT with file:line, the text found and the text
+ * expected; a folder without tests is an error too.
  */
 NVW_CHECKED int litmus_load(const char *path, struct litmus_list *list);
-/* The text of a .litmus file; name stands in messages. */
+/* Parses the text of a .litmus file; name appears in messages. */
 NVW_CHECKED int litmus_parse(const char *name, const char *text, struct litmus_list *list);
 void litmus_list_free(struct litmus_list *list);
 
 /* ---- Outcomes ------------------------------------------------------------------------------------------------ */
 
-/* What an execution leaves. */
+/* The final state of an execution. */
 struct litmus_state {
 	int64_t registers[LITMUS_THREADS][LITMUS_REGISTERS];
 	int64_t memory[LITMUS_VARIABLES]; /* or NVRAM, after a crash */
@@ -166,21 +166,22 @@ struct litmus_state {
 
 bool litmus_holds(const struct litmus_test *test, const struct litmus_state *state);
 bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b);
-/* "0:r0=1 x=2": every register, and the variables that the outcome names. */
+/* "0:r0=1 x=2": every register, and the variables named by the outcome. */
 void litmus_state_text(
 	const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room);
 
 /* ---- Claims ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Whether the text names a memory model of claims.c, perhaps with its edition ("PTX 6.0", "OpenCL 2 (Batty et al.)");
- * "none" stands for a test without a model. Otherwise *ret_nearest is the nearest name, or NULL. Letters' case counts.
+ * Whether the text names a memory model of claims.c, optionally with its edition ("PTX 6.0", "OpenCL 2 (Batty
+ * et al.)"); "none" stands for a test without a model. Otherwise *ret_nearest is the nearest name, or NULL.
+ * Case matters.
  */
 bool litmus_model_is_known(const char *text, const char **ret_nearest);
 
 /*
- * Whether the protocol claims the test's model, so that a forbidden outcome would be a mistake; *ret_why says why. The
- * model is a known one.
+ * Whether the protocol claims the test's model, so that a forbidden outcome is an error; *ret_why gives the
+ * reason. The model must be a known one.
  */
 bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why);
 
@@ -188,11 +189,11 @@ bool litmus_claimed(const struct litmus_test *test, const char *protocol, const 
 
 struct litmus_options {
 	const char *protocol;
-	uint64_t schedules; /* budget of a situation; 0 chooses 10000, of a persist test 60 */
+	uint64_t schedules; /* budget per situation; 0 chooses 10000, or 60 for a persist test */
 	uint64_t seed;
-	const char *fault;   /* planted (emu_plant_fault); NULL: none */
-	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by so many steps */
-	bool stop_when_seen; /* the outcome is all that is asked for: counts are then those of a part */
+	const char *fault;   /* planted fault (emu_plant_fault); NULL: none */
+	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by this many steps */
+	bool stop_when_seen; /* stop at the first sight of the outcome: counts are then partial */
 };
 
 enum { LITMUS_OUTCOMES = 64 };
@@ -203,30 +204,29 @@ struct litmus_outcome {
 	uint64_t count;
 };
 
-/* A test under a protocol, a persist test also under a persistency model. */
+/* The report of a test under a protocol, for a persist test also under a persistency model. */
 struct litmus_report {
 	const struct litmus_test *test;
 	char protocol[32];
 	int persistency; /* enum litmus_persistency, or -1 */
 	enum litmus_verdict said;
 	bool is_claimed;
-	const char *why; /* it is, or is not */
-	uint64_t seen;   /* executions in which the outcome holds; of a persist test, crash states */
-	uint64_t schedules, unfinished; /* executions; those of them that ended in a deadlock */
+	const char *why; /* the reason why it is claimed or not */
+	uint64_t seen;   /* executions in which the outcome holds; in a persist test, crash states */
+	uint64_t schedules, unfinished; /* executions; number of them that ended in a deadlock */
 	uint64_t states;                /* crash states of a persist test */
 	unsigned situations;
 	bool is_exhaustive;
 	unsigned outcome_count; /* sorted by text */
 	struct litmus_outcome outcome[LITMUS_OUTCOMES];
-	char witness[2 *
-		     LITMUS_TEXT]; /* situation and schedule in which the outcome was first seen, "" if it was not */
+	char witness[2 * LITMUS_TEXT]; /* situation and schedule of the first sight of the outcome, or "" */
 };
 
-/* The verdict in words; litmus_has_failed: a forbidden outcome was seen where the model is claimed. */
+/* The verdict in words. litmus_has_failed: a forbidden outcome was seen under a claimed model. */
 const char *litmus_report_verdict(const struct litmus_report *report);
 bool litmus_has_failed(const struct litmus_report *report);
 
-/* Runs a test with an outcome over registers and memory. NVW_E_USAGE for a test that cannot be run so. */
+/* Runs a test with an outcome over registers and memory. NVW_E_USAGE for other tests. */
 NVW_CHECKED int litmus_run_visibility(const struct litmus_test *test, const struct litmus_options *options,
 	struct litmus_report *ret_report);
 

@@ -39,10 +39,10 @@ static const char *const columns[] = {"name", "model", "threads", "init", "outco
 struct table {
 	const char *path;
 	unsigned line;
-	int column[COLUMNS]; /* where it is; -1: the table has none */
+	int column[COLUMNS]; /* position; -1: not in the table */
 };
 
-/* Cuts the line at its tabs. */
+/* Splits the line at its tabs. */
 static unsigned cut(char *line, char *cells[COLUMNS_MAX])
 {
 	unsigned n = 0;
@@ -71,7 +71,7 @@ static int read_header(struct table *t, char *line)
 	return 0;
 }
 
-/* Reads a column with take(); nothing may be left of it. "-" is an empty one. */
+/* Reads a column with take(), which must use it up. "-" is an empty column. */
 static int read_column(const struct table *t, struct litmus_test *test, const char *text, enum column column,
 	int (*take)(struct litmus_reader *))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The text form of litmus tests, read by recursive descent (docs/litmus.md has the grammar). The columns of a table are
- * read by the same functions.
+ * The text form of litmus tests, parsed by recursive descent (docs/litmus.md has the grammar). Table columns
+ * are read by the same functions.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* A word: letters, digits, "_"; not a digit first. */
+/* A word: letters, digits, "_"; does not begin with a digit. */
 static int take_word(struct litmus_reader *r, char word[LITMUS_WORD], const char *what)
 {
 	size_t n = 0;
@@ -108,7 +108,7 @@ static int take_number(struct litmus_reader *r, int64_t *ret)
 	return 0;
 }
 
-/* A number from 0 to 255: of a thread, work-group, device, barrier. */
+/* A number from 0 to 255: a thread, work-group, device or barrier. */
 static int take_small(struct litmus_reader *r, unsigned *ret)
 {
 	int64_t number = 0;
@@ -125,7 +125,7 @@ static int take_small(struct litmus_reader *r, unsigned *ret)
 	return 0;
 }
 
-/* Which of the names comes next; -1 and a message if none does. */
+/* The next of the names; -1 and a message if there is none. */
 static int take_choice(struct litmus_reader *r, const char *const *names, const char *what)
 {
 	litmus_skip(r);
@@ -152,7 +152,7 @@ static int find_variable(const struct litmus_test *t, const char *name)
 	return -1;
 }
 
-/* The variable of that name, a new one if there is none. */
+/* The variable with that name; created if needed. */
 static int take_variable(struct litmus_reader *r, unsigned *ret)
 {
 	char name[LITMUS_WORD];
@@ -185,7 +185,7 @@ static int find_register(const struct litmus_thread *t, const char *name)
 	return -1;
 }
 
-/* The register of that name, a new one if there is none; "_" is none at all. */
+/* The register with that name, created if needed; "_" stands for none. */
 static int take_register(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
 	char name[LITMUS_WORD];
@@ -207,7 +207,7 @@ static int take_register(struct litmus_reader *r, struct litmus_thread *t, const
 	return 0;
 }
 
-/* A register that something could have been put into, for reading. */
+/* A register that has been assigned, for reading. */
 static int take_source(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
 	const int error = take_register(r, t, what, ret);
@@ -260,7 +260,7 @@ static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
 	return 0;
 }
 
-/* "(plain)" or "(order.scope)", then "+av" and "+vis", which say what a release or an acquire of the machine does anyway. */
+/* "(plain)" or "(order.scope)", then "+av" and "+vis", which the machine's releases and acquires imply. */
 static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool may_be_plain)
 {
 	static const char *const orders[] = {"rlx", "acq", "rel", "ar", "sc", "plain", NULL};
@@ -346,8 +346,8 @@ static int take_fence(struct litmus_reader *r, struct litmus_thread *t, struct l
 }
 
 /*
- * "(wg)", or "(order.scope)": the execution barrier of the work-group, with memory ordered at the scope. The machine's
- * barrier orders the work-group's memory by itself; a wider scope needs fences around it (add_op).
+ * "(wg)", or "(order.scope)": the execution barrier of the work-group, with memory ordered at the scope. The
+ * machine's barrier orders only the work-group's memory; a wider scope needs fences around it (add_op).
  */
 static int take_barrier(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
@@ -438,7 +438,7 @@ static int append_op(struct litmus_reader *r, struct litmus_thread *t, const str
 	return 0;
 }
 
-/* A barrier whose memory is ordered beyond its work-group: a release before it, an acquire after it. */
+/* A barrier that orders memory beyond its work-group: a release before it, an acquire after it. */
 static int add_op(struct litmus_reader *r, struct litmus_thread *t, const struct litmus_op *op)
 {
 	const bool is_wide = op->kind == LITMUS_BARRIER && op->scope >= NVW_SCOPE_AGENT;
@@ -658,7 +658,7 @@ int litmus_take_outcome(struct litmus_reader *r)
 
 /* ---- Other parts -------------------------------------------------------------------------------------------------------- */
 
-/* x=1 y=2, with commas or without */
+/* x=1 y=2, optionally with commas */
 int litmus_take_init(struct litmus_reader *r)
 {
 	do {
@@ -675,7 +675,7 @@ int litmus_take_init(struct litmus_reader *r)
 	return 0;
 }
 
-/* forbidden, allowed; then, for a persist test, the persistency models of which that is true */
+/* forbidden, allowed; in a persist test followed by the persistency models that it applies to */
 int litmus_take_verdict(struct litmus_reader *r)
 {
 	static const char *const verdicts[] = {"forbidden", "allowed", NULL};
@@ -724,7 +724,7 @@ int litmus_check_model(const struct litmus_reader *r)
 		near ? "?" : "");
 }
 
-/* What is missing, or does not fit together. */
+/* Checks for missing or inconsistent parts. */
 int litmus_complete(struct litmus_reader *r)
 {
 	struct litmus_test *const t = r->test;
@@ -837,7 +837,7 @@ static int take_part(struct litmus_reader *r)
 	return takes[i](r);
 }
 
-/* "test NAME" and its parts up to the next one. */
+/* "test NAME" and its parts, up to the next test. */
 static int take_test(struct litmus_reader *r)
 {
 	static const char *const begin[] = {"test", NULL};

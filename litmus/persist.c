@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist tests: the crash tester runs the test as a workload whose check asks whether the outcome holds on what a crash
- * leaves. A finding is the outcome seen.
+ * Persist tests: the crash tester runs the test as a workload whose check tests the outcome in a crash state.
+ * A finding means that the outcome was seen.
  *
- * Every schedule is logged and explored under the model (permitted mode) and, for the models that the machine has, with
- * the machine's own timing in situations in which lines leave the caches early (observed mode). Runs are processes of
- * their own; the search and the report lie in memory that is shared with them.
+ * Every schedule is logged and explored under the model (permitted mode) and, for the models that the machine
+ * has, with the machine's own timing in situations that evict lines from the caches early (observed mode).
+ * Runs are separate processes; the search and the report are in memory shared with them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 enum { SCHEDULES = 60, STATES = 2000 };
 
-/* What a hook of the workload is given: one test at a time, as one emulation at a time. */
+/* State for the hooks of the workload; only one test, like one emulation, runs at a time. */
 static struct bench {
 	struct litmus_execution execution;
 	struct litmus_search search; /* shared */
@@ -110,8 +110,9 @@ static int crash(struct bench *b, const struct emu_config *config, enum ct_mode 
 
 	error = !error && result->interrupted ? nvw_stop_error() : error;
 	b->report.schedules++;
-	/* Of the buffered machine, also work-items that race across a barrier without meeting (persist/buffered.c): it orders
-	 * lines, and those of one line may contradict each other. */
+	/* With the buffered machine, also if work-items race across a barrier without meeting
+	 * (persist/buffered.c): it orders lines, and the orders of stores to one line may contradict each
+	 * other. */
 	if (error == NVW_E_DEADLOCK || (error == NVW_E_KERNEL && !emu_model_info(config->model)->meets)) {
 		b->report.unfinished++;
 		error = 0;
@@ -153,7 +154,7 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 	return error;
 }
 
-/* The model alone, then the machine that has it. */
+/* First only the model, then the machine that implements it. */
 static int go_through_situations(struct bench *b)
 {
 	static const struct {

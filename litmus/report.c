@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was seen of a test: final states with counts, a verdict, a witness. */
+/* The observations of a test: final states with counts, a verdict, a witness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void litmus_report_count(struct litmus_report *report, const struct litmus_state
 	while (i < report->outcome_count && strcmp(report->outcome[i].text, text)) {
 		i++;
 	}
-	if (i == LITMUS_OUTCOMES) { /* the last place is for all others */
+	if (i == LITMUS_OUTCOMES) { /* the last entry stands for all others */
 		i--;
 		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "(others)");
 	} else if (i == report->outcome_count) {

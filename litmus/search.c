@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedules, depth first and without stored states: an execution is a sequence of choices; the next one repeats the
- * sequence up to the last choice that has an alternative left, and takes that. An execution makes the same choices
- * available after the same beginning, since it starts from a new machine.
+ * Schedules, depth first and without stored states: an execution is a sequence of choices; the next execution
+ * repeats the sequence up to the last choice with an untried alternative, and takes that. After the same
+ * beginning an execution offers the same choices, because it starts on a new machine.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ unsigned litmus_search_choose(struct litmus_search *s, unsigned count)
 {
 	const unsigned i = s->at;
 
-	if (i == LITMUS_STEPS) { /* longer than any test is: the rest of it is not searched */
+	if (i == LITMUS_STEPS) { /* longer than any test: its rest is not searched */
 		return 0;
 	}
 	s->at++;
@@ -43,7 +43,7 @@ unsigned litmus_search_choose(struct litmus_search *s, unsigned count)
 	return s->choice[i];
 }
 
-/* If half of the budget does not suffice, the other half goes to schedules at random. */
+/* If half of the budget is not enough, the other half is used for random schedules. */
 bool litmus_search_next(struct litmus_search *s)
 {
 	s->done++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Situations: what a test's outcome depends on besides the order of operations. Lines that are absent or already in the
- * L1s, one alone of them there; work-groups on CUs of their own or on one; two variables on a line; store buffers that
- * hold nothing back; caches of few lines in which other lines come in between.
+ * Situations: conditions besides the order of operations that affect a test's outcome. Lines absent from the
+ * L1s or already there, or only one of them there; work-groups on their own CUs or on one; two variables per
+ * line; store buffers that hold nothing back; small caches with accesses to other lines in between.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static uint32_t every_variable(const struct litmus_test *test)
 	return (UINT32_C(1) << test->variable_count) - 1;
 }
 
-/* Caches of few lines: which lines are there beforehand, and all else, follows from the seed. */
+/* Small caches: the lines that they hold initially, and all else, come from the seed. */
 static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *s)
 {
 	s->evicting = nvw_mix64(seed * EVICTING_SITUATIONS + i + 1) | 1;
@@ -25,7 +25,7 @@ static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, 
 	snprintf(s->name, sizeof s->name, "evictions %u", i + 1);
 }
 
-/* What is in the L1s beforehand: nothing, everything, one variable. */
+/* Initial content of the L1s: nothing, everything, or one variable. */
 static void set_warm(const struct litmus_test *test, unsigned i, struct litmus_situation *s)
 {
 	if (i < 2) {
@@ -80,7 +80,7 @@ void litmus_machine(const struct litmus_test *test, const struct litmus_situatio
 	snprintf(ret->protocol, sizeof ret->protocol, "%s", protocol);
 	ret->seed = 0; /* work-group g is on CU g */
 	ret->cus = s->is_one_cu ? 1 : g.groups;
-	ret->wavefront_width = 1; /* every thread is scheduled by itself */
+	ret->wavefront_width = 1; /* every thread is scheduled separately */
 	ret->wavefronts_per_cu = s->is_one_cu ? g.groups * g.group_size : g.group_size;
 	ret->l1.size = s->evicting ? 2 * 64 : 32 * 64;
 	ret->l1.ways = s->evicting ? 2 : 32;
@@ -93,7 +93,7 @@ void litmus_machine(const struct litmus_test *test, const struct litmus_situatio
 	ret->dram_size = 64 << 10;
 }
 
-/* Work-groups are numbered as they first appear. */
+/* Work-groups are numbered in order of appearance. */
 void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret)
 {
 	unsigned group_of[LITMUS_THREADS], members[LITMUS_THREADS] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many programs, one after the other, in a process that may die; shrinking. See torture.h. */
+/* Runs many programs in a process that may die; shrinks a failing one. See torture.h. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 
 enum { HEAP_BYTES = 64 << 10, HANGS_AFTER_SECONDS = 20, SHRINK_TRIALS = 400 };
 
-/* What a process tells its parent, also when it dies. */
+/* A process's report to its parent, readable also after its death. */
 struct progress {
 	uint64_t programs, operations;
-	uint64_t seed; /* under way */
-	int outcome;   /* of torture_run_program(), or an error */
+	uint64_t seed; /* of the running program */
+	int outcome;   /* result of torture_run_program(), or an error */
 	char text[TORTURE_TEXT];
 };
 
@@ -55,7 +55,7 @@ static void begin_process(bool quiet)
 	}
 }
 
-/* Runs one program that is there already. */
+/* Runs one program that has been generated. */
 static void run_one(const struct torture_program *program, const char *fault, struct nvw_pool *pool,
 	struct progress *progress)
 {
@@ -109,7 +109,7 @@ static void describe_death(int status, struct progress *progress)
 	}
 }
 
-/* Runs program, or (NULL) many, in a process of its own. What it prints as it dies is kept back if quiet. */
+/* Runs program, or (NULL) many, in a process of its own. If quiet, its dying output is suppressed. */
 static int in_process(const struct torture_options *o, const struct torture_program *program, bool quiet,
 	struct progress *progress)
 {
@@ -156,14 +156,14 @@ static unsigned steps_of(const struct torture_program *p)
 	return count;
 }
 
-/* Barriers and launches keep races out; everything else can go. */
+/* Barriers and launches prevent races; all other steps can be removed. */
 static bool can_go(const struct torture_step *step)
 {
 	return step->kind == TORTURE_ACCESS || step->kind == TORTURE_HOST ||
 	       (step->kind == TORTURE_MEET && step->persist);
 }
 
-/* Leaves out count steps from first on, if the program then still fails. */
+/* Removes count steps from first on, if the program then still fails. */
 static int try_without(const struct torture_options *o, struct torture_program *p, unsigned first,
 	unsigned count, struct progress *progress)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generation: machine, variables, steps. See torture_program.h for why the programs have no races. */
+/* Generation: machine, variables, steps. See torture_program.h for why the programs are race-free. */
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct generator {
 	struct torture_program *p;
 	struct nvw_random random;
-	uint64_t used[TORTURE_LINES_MAX]; /* bytes of each line that a variable has */
+	uint64_t used[TORTURE_LINES_MAX]; /* bytes of each line used by variables */
 	bool apart;                       /* synchronization variables have lines of their own */
 	unsigned sync_lines;
 	unsigned first_set, sets;    /* of this phase */
@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, 
 	return emu_config_set(&p->config, setting);
 }
 
-/* Small caches and FIFOs: what is rare on a real machine has to happen often. */
+/* Small caches and FIFOs, so that rare events happen often. */
 static int draw_machine(struct generator *g)
 {
 	static const char *const domains[] = {"device", "device", "adr", "eadr"};
@@ -85,7 +85,7 @@ static int draw_machine(struct generator *g)
 	return r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
 }
 
-/* Once the L2 is known: buffered epochs need two ways of it. */
+/* Called when the L2 is known: buffered epochs need two ways of it. */
 static int draw_model(struct generator *g)
 {
 	static const char *const models[] = {"epoch", "buffered-epoch"};
@@ -107,7 +107,7 @@ static int apply(struct torture_program *p, const char *const *settings)
 	return r;
 }
 
-/* How many work-groups, and whether all of them are resident. */
+/* Number of work-groups, and whether all of them are resident. */
 static int draw_groups(struct generator *g)
 {
 	struct torture_program *const p = g->p;
@@ -126,7 +126,7 @@ static int draw_groups(struct generator *g)
 
 /* ---- Variables ----------------------------------------------------------------------------- */
 
-/* Lines far apart fall into the same sets of the caches. */
+/* Distant lines map to the same sets of the caches. */
 static void draw_lines(struct generator *g)
 {
 	static const unsigned strides[] = {1, 1, 4, 16, 64};
@@ -141,7 +141,7 @@ static void draw_lines(struct generator *g)
 	}
 }
 
-/* A place for a variable in a line from..to-1, from a random one on; false if there is none. */
+/* Finds a place for a variable in a line from..to-1, starting at a random one; false if there is none. */
 static bool place(struct generator *g, unsigned from, unsigned to, unsigned size)
 {
 	struct torture_program *const p = g->p;
@@ -200,7 +200,7 @@ static void draw_variables(struct generator *g)
 
 /* ---- Orders and scopes --------------------------------------------------------------------- */
 
-/* A scope that is at least as wide. Where scopes mean nothing, any. */
+/* A scope that is at least as wide; any scope, if scopes have no meaning. */
 static uint8_t scope_of(struct generator *g, enum nvw_scope least)
 {
 	static const uint8_t wider[] = {NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM,
@@ -255,7 +255,8 @@ static void add_op(struct generator *g, struct torture_step *step, unsigned kind
 	step->op_count++;
 }
 
-/* Sets by random styles, and the data dealt to them. A kernel's read-only data stay so in all of its phases. */
+/* Sets with random styles, and the data dealt to them. A kernel's read-only data stay read-only in all of its
+ * phases. */
 static void deal(struct generator *g, bool *read_only, bool new_kernel)
 {
 	struct torture_program *const p = g->p;
@@ -309,7 +310,8 @@ static unsigned draw_kind(struct generator *g)
 			NVW__ATOMIC_LOAD + below(g, 10);
 }
 
-/* PHASED: may the work-item do this to the variable? Then it is its own, or the readers', until the barrier. */
+/* PHASED: whether the work-item may do this to the variable, which then belongs to it, or to the readers,
+ * until the barrier. */
 static bool claim(struct generator *g, unsigned variable, unsigned work_item, unsigned kind)
 {
 	int *const owner = &g->owner[variable];
@@ -320,7 +322,7 @@ static bool claim(struct generator *g, unsigned variable, unsigned work_item, un
 	if (is_store(kind) ? *owner != FREE : *owner >= 0) {
 		return false;
 	}
-	/* An atomic load may register what it reads, but it stores nothing. */
+	/* An atomic load may register its variable, but stores nothing. */
 	*owner = is_store(kind) ? (int)work_item : READERS;
 	return true;
 }
@@ -341,7 +343,7 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 	}
 }
 
-/* How the lock of a set is taken and given back by a group. */
+/* Draws how a group acquires and releases the lock of a set. */
 static void draw_lock(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
 	const bool is_owner = s->group == (int)group_of(g->p, step->work_item);
@@ -359,7 +361,7 @@ static void draw_lock(struct generator *g, struct torture_step *step, const stru
 		.scope = scope_of(g, least)};
 }
 
-/* A work-item works on a set of this phase that is open to it. */
+/* Adds a work-item's access to a set of this phase that is open to it. */
 static void add_access(struct generator *g)
 {
 	struct torture_program *const p = g->p;
@@ -373,7 +375,7 @@ static void add_access(struct generator *g)
 		return;
 	}
 	if (s->style == TORTURE_TICKET && s->tickets_before == s->count) {
-		return; /* all are given out; tickets_before counts them until torture_link() */
+		return; /* all are used; tickets_before counts them until torture_link() */
 	}
 	step = add_step(g, TORTURE_ACCESS);
 	step->set = (int)set;
@@ -387,7 +389,7 @@ static void add_access(struct generator *g)
 	if (s->style == TORTURE_LOCK || s->style == TORTURE_STEAL) {
 		draw_lock(g, step, s);
 	} else if (s->style == TORTURE_TURN || s->style == TORTURE_TICKET) {
-		/* Variables, tags and least scopes follow in torture_link(). */
+		/* Variables, tags and least scopes are set by torture_link(). */
 		step->acquire = (struct torture_sync){.variable = TORTURE_NONE,
 			.how = (uint8_t)below(g, 3),
 			.order = order_of(g, NVW_ACQUIRE),
@@ -406,7 +408,7 @@ static void add_meeting(struct generator *g)
 
 	step->persist = chance(g, 50);
 	step->group = step->persist && chance(g, 25) ? TORTURE_NONE : (int)below(g, p->groups);
-	/* A persist barrier orders what persists; it makes nothing visible. */
+	/* A persist barrier orders persists; it makes nothing visible. */
 	for (unsigned set = g->first_set; !step->persist && set < p->set_count; set++) {
 		const struct torture_set *const s = &p->sets[set];
 
@@ -460,7 +462,8 @@ static uint8_t at_least(const struct torture_program *p, uint8_t scope, enum nvw
 	return p->promises.scopes && scope < least ? (uint8_t)least : scope;
 }
 
-/* b comes after a in a set whose steps take turns: the first of the next work-item waits for a word of the last. */
+/* b follows a in a set whose steps take turns: the first step of the next work-item waits for a word written
+ * by the last. */
 static void link_turn(struct torture_program *p, struct torture_step *a, struct torture_step *b)
 {
 	const unsigned slot = p->sets[b->set].slot, group = group_of(p, a->work_item);
@@ -486,7 +489,7 @@ void torture_link(struct torture_program *p)
 		struct torture_step *const step = &p->steps[i];
 		struct torture_set *const s = step->set < 0 ? NULL : &p->sets[step->set];
 
-		/* Sets come in the order of their phases. */
+		/* Sets are in the order of their phases. */
 		for (; s && (int)set <= step->set; set++) {
 			p->sets[set].tickets_before = tickets[p->sets[set].slot];
 		}

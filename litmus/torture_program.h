@@ -2,21 +2,25 @@
 /*
  * Random programs without data races.
  *
- * A program is one sequence of steps, each of one work-item (or of a whole group that meets); a work-item carries out
- * its own in their order. Whoever waits, waits for an earlier step of the sequence: so no program deadlocks. The data
- * variables are dealt to sets, anew in each phase (phases end with a kernel-wide barrier or with the kernel), and the
- * style of a set keeps races out:
+ * A program is one sequence of steps, each of one work-item (or of a whole group that meets); a work-item
+ * executes its own steps in order. A step only waits for earlier steps of the sequence, so no program
+ * deadlocks. The data variables are dealt to sets anew in each phase (phases end with a kernel-wide barrier
+ * or with the kernel), and the style of a set prevents races:
  *
- *	LOCK       a step holds the set's lock, of work-group scope if the set belongs to a work-group, else of agent scope
- *	STEAL      the lock is taken with work-group scope by its owner's work-items and with remote scope by all others
+ *	LOCK       a step holds the set's lock, of work-group scope if the set belongs to a work-group, else of
+ *	agent scope
+ *	STEAL      the lock is taken with work-group scope by its owner's work-items and with remote scope by all
+ *	others
  *	           (alsop16 II.D)
- *	TURN       the steps of the set follow each other: release to acquire, of work-group scope within a work-group, so that
- *	           others learn through a chain of scopes what was stored (HRF-indirect)
+ *	TURN       the steps of the set follow each other: release to acquire, of work-group scope within a
+ *	work-group, so that
+ *	           the stores become visible to others through a chain of scopes (HRF-indirect)
  *	TICKET     fetch-and-add gives each step a variable of its own
- *	PHASED     a variable belongs to one work-item, or to readers, until the group's barrier or the end of the phase
- *	READ_ONLY  nobody stores; the host did between kernels
+ *	PHASED     a variable belongs to one work-item, or to readers, until the group's barrier or the end of the
+ *	phase
+ *	READ_ONLY  not stored to; the host wrote it between kernels
  *
- * Because of this every load has exactly one right value, and the order of the steps that take locks does not matter.
+ * So every load has exactly one correct value, and the order of the steps that take locks does not matter.
  */
 #ifndef LITMUS_TORTURE_PROGRAM_H
 #define LITMUS_TORTURE_PROGRAM_H
@@ -26,7 +30,7 @@
 enum {
 	TORTURE_GROUPS_MAX = 8,
 	TORTURE_GROUP_SIZE_MAX = 6,
-	TORTURE_SLOTS = 4, /* sets at a time; each has synchronization variables of its own */
+	TORTURE_SLOTS = 4, /* concurrent sets; each has synchronization variables of its own */
 	TORTURE_LINES_MAX = 14,
 	TORTURE_DATA_MAX = 40,
 	TORTURE_VARIABLES_MAX = TORTURE_DATA_MAX + TORTURE_SLOTS * (3 + TORTURE_GROUPS_MAX),
@@ -56,7 +60,7 @@ struct torture_line {
 struct torture_set {
 	enum torture_style style;
 	unsigned slot;
-	int group; /* that it belongs to, TORTURE_NONE: to all */
+	int group; /* its owner; TORTURE_NONE: all */
 	unsigned count;
 	uint8_t variables[TORTURE_DATA_MAX];
 	uint32_t tickets_before; /* value of its ticket variable when the phase begins */
@@ -70,14 +74,14 @@ struct torture_op {
 
 enum torture_step_kind {
 	TORTURE_ACCESS, /* a work-item works on a set */
-	TORTURE_MEET,   /* a barrier, or persist barrier, of a group or (TORTURE_NONE) of the kernel */
+	TORTURE_MEET,   /* a barrier or persist barrier of a group or (TORTURE_NONE) of the kernel */
 	TORTURE_HOST,   /* between kernels: the host stores */
 	TORTURE_LAUNCH  /* a new kernel begins */
 };
 
-/* How one end of a synchronization is done: which instruction (see torture_run.c), order and scope. */
+/* One end of a synchronization: instruction (see torture_run.c), order and scope. */
 struct torture_sync {
-	int16_t variable; /* TORTURE_NONE: not at all */
+	int16_t variable; /* TORTURE_NONE: none */
 	uint16_t tag;
 	uint8_t how, order, scope;
 };
@@ -93,9 +97,9 @@ struct torture_step {
 	struct torture_sync acquire, release;
 };
 
-/* What a protocol promises, and so which programs are without races under it. */
+/* The promises of a protocol, which determine the programs that are race-free under it. */
 struct torture_promises {
-	bool scopes; /* work-group scope synchronizes a work-group alone */
+	bool scopes; /* work-group scope synchronizes only a work-group */
 	bool remote; /* remote scopes synchronize with work-group scope */
 };
 
@@ -103,8 +107,8 @@ struct torture_program {
 	uint64_t seed;
 	struct torture_promises promises;
 	struct emu_config config;
-	char machine[1024]; /* what was drawn of it, as settings */
-	unsigned schedule;  /* 0: by time, 1: any wavefront next, 2: rather the same again */
+	char machine[1024]; /* the drawn machine, as settings */
+	unsigned schedule;  /* 0: by time, 1: any wavefront next, 2: preferably the same again */
 	bool crowded;       /* not all work-groups are resident */
 	unsigned groups, group_size;
 	unsigned line_count, variable_count, data_count, set_count, step_count, op_count;
@@ -117,27 +121,27 @@ struct torture_program {
 	struct torture_op ops[TORTURE_OPS_MAX];
 };
 
-/* What the protocol's paper promises. */
+/* The promises of the protocol's paper. */
 struct torture_promises torture_promises_of(const char *protocol);
 
 /*
- * The program of a seed, on a machine of that seed with protocol and settings ("section.key=value", NULL ends) applied.
- * NVW_E_CONFIG, NVW_E_USAGE for settings.
+ * The program of a seed, on a machine drawn from that seed, with protocol and settings ("section.key=value",
+ * NULL ends the list) applied. NVW_E_CONFIG or NVW_E_USAGE for the settings.
  */
 NVW_CHECKED int torture_generate(
 	struct torture_program *program, const char *protocol, uint64_t seed, const char *const *settings);
 
-/* Who waits for whom, and which tickets are whose, among the steps that are not removed: to be called again after some
- * have been. */
+/* Links waiting steps and tickets among the steps that are not removed; call it again after removing
+ * steps. */
 void torture_link(struct torture_program *program);
 
-/* The steps that are not removed, one a line. */
+/* Prints the steps that are not removed, one per line. */
 void torture_print(const struct torture_program *program, FILE *to);
 
 /*
- * Runs the program on a machine of its own with the pool as its NVRAM. 0: every load was right, and so is memory at the
- * end of every kernel; 1: not, and what happened is in text; or an error of the set-up. *ret_operations counts memory
- * operations. fault: the action that is left out, NULL for none.
+ * Runs the program on a machine of its own with the pool as its NVRAM. Returns 0 if every load, and memory at
+ * the end of every kernel, was correct; 1 with a description in text if not; or an error of the set-up.
+ * *ret_operations counts memory operations. fault is the action to leave out, NULL for none.
  */
 NVW_CHECKED int torture_run_program(const struct torture_program *program, struct nvw_pool *pool,
 	const char *fault, char *text, size_t text_bytes, uint64_t *ret_operations);

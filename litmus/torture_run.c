@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program on a machine, beside the oracle.
+ * Runs a program on a machine and compares it with an oracle.
  *
- * The oracle is an array in the host's memory: what each variable has to hold. A work-item changes it where it may
- * change the variable, between acquire and release; the emulator runs on one thread of the host, so that nothing
- * of it can be stale. Every load, every result of an atomic, and after each kernel every byte of the program's lines
- * (also those of no variable, which stay zero) is compared with it; and the durable bytes after nvw_persist().
+ * The oracle is an array in host memory with the expected value of each variable. A work-item updates it
+ * where it may change the variable, between acquire and release; the emulator runs on one host thread, so the
+ * array is never stale. Every load, every result of an atomic, and after each kernel every byte of the
+ * program's lines (including unused ones, which stay zero) is compared with it; so are the durable bytes
+ * after nvw_persist().
  *
- * The kernel ends early after the first difference, and when it has done more than any program does.
+ * The kernel ends early after the first difference, or when it exceeds the operations of any program.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -25,8 +26,8 @@ struct run {
 	struct nvw_pool *pool;
 	char *at[TORTURE_LINES_MAX]; /* device addresses */
 	uint64_t expected[TORTURE_VARIABLES_MAX];
-	int holder[TORTURE_SLOTS];     /* of each lock */
-	unsigned first_step, end_step; /* of the kernel that runs */
+	int holder[TORTURE_SLOTS];     /* per lock */
+	unsigned first_step, end_step; /* of the running kernel */
 	unsigned kernel;
 	struct nvw_random random; /* the scheduler's */
 	unsigned chosen;
@@ -104,7 +105,7 @@ static uint64_t truncated(const struct run *run, unsigned variable, uint64_t val
 	return size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1);
 }
 
-/* A memory operation is about to happen; false if the run is over. */
+/* Before each memory operation; false if the run is over. */
 static bool go_on(struct run *run)
 {
 	if (++run->operations > OPERATIONS_MAX) {
@@ -127,7 +128,7 @@ static uint64_t atomic(struct run *run, unsigned kind, unsigned variable, uint64
 #undef USE
 }
 
-/* What an atomic leaves behind. */
+/* The value after an atomic. */
 static uint64_t result_of(unsigned kind, uint64_t before, uint64_t v)
 {
 	switch (kind) {
@@ -193,7 +194,7 @@ static void store(struct run *run, const struct torture_op *op, unsigned variabl
 static void atomic_on_data(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
 {
 	const uint64_t before = run->expected[variable], v = truncated(run, variable, op->value);
-	/* Every second compare-exchange fails, unless the value happens to be there. */
+	/* Every second compare-exchange fails, unless the expected value happens to be there. */
 	const uint64_t wanted = op->kind == NVW__COMPARE_EXCHANGE && op->value & 1 ? v : before;
 	const uint64_t after = wanted == before ? result_of(op->kind, before, v) : before;
 
@@ -228,7 +229,7 @@ static void take_lock(struct run *run, unsigned step, const struct torture_sync 
 	uint64_t got;
 
 	do {
-		/* Look first, the fourth way. */
+		/* The fourth way polls first. */
 		while (sync->how == 3 &&
 			atomic(run, NVW__ATOMIC_LOAD, lock, 0, 0, NVW_RELAXED, sync->scope) && !run->failed) {
 		}
@@ -275,7 +276,7 @@ static void pass_turn(struct run *run, const struct torture_sync *sync)
 		sync->order, sync->scope);
 }
 
-/* The variable that a fetch-and-add gives the step. */
+/* The variable given to the step by a fetch-and-add. */
 static unsigned take_ticket(
 	struct run *run, unsigned step, const struct torture_set *s, const struct torture_sync *sync)
 {
@@ -319,8 +320,8 @@ static void access_set(struct run *run, unsigned number)
 	}
 }
 
-/* Under buffered epoch persistency a persist barrier is no meeting: those who have passed it must not store before the
- * others have come to it (nvw_p_barrier). */
+/* Under buffered epoch persistency, work-items do not meet at a persist barrier; one that has passed it must
+ * not store before the others have reached it (nvw_p_barrier). */
 static void meet(const struct run *run, const struct torture_step *step)
 {
 	const enum nvw_group group = step->group < 0 ? NVW_KERNEL : NVW_WORKGROUP;
@@ -355,7 +356,7 @@ static void work_item(const void *args)
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
-/* What a line has to hold. */
+/* The expected content of a line. */
 static void image_of(const struct run *run, unsigned line, uint8_t image[64])
 {
 	memset(image, 0, 64);
@@ -441,7 +442,7 @@ static int host_stores(struct run *run, const struct torture_step *step)
 	return r;
 }
 
-/* The steps up to the next launch or the host's next stores; returns the first that is left. */
+/* The steps up to the next launch or host store; returns the first step after them. */
 static unsigned kernel_end(const struct torture_program *p, unsigned first)
 {
 	while (first < p->step_count && p->steps[first].kind != TORTURE_LAUNCH &&
@@ -462,10 +463,10 @@ static int launch(struct run *run, unsigned first, unsigned end)
 	r = nvw_launch(
 		run->machine, "torture", work_item, args, (uint64_t)p->groups * p->group_size, p->group_size);
 	if (run->failed) {
-		return 0; /* others may have waited for the work-items that gave up */
+		return 0; /* others may have waited for work-items that gave up */
 	}
 	r = r ? r : compare_visible(run);
-	/* Not after every kernel: it writes all back. */
+	/* Not after every kernel, because it writes everything back. */
 	return r == 0 && (end == p->step_count || run->kernel % 2) ? compare_durable(run) : r;
 }
 
@@ -489,7 +490,7 @@ static int execute(struct run *run)
 	return r;
 }
 
-/* The same wavefront again, three times of four, or any. */
+/* The same wavefront again in three of four cases, otherwise any. */
 static unsigned choose(void *context, unsigned count)
 {
 	struct run *const run = context;

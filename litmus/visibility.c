@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Visibility tests: every schedule in every situation, each on a new machine, so that nothing is left of the one before.
+ * Visibility tests: every schedule in every situation, each on a new machine, so that they are independent.
  */
 #include <stdlib.h>
 

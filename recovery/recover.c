@@ -239,7 +239,7 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
 	}
 	r = judge_all(pool, report, open, &unsettled);
-	NVW_INVARIANT(nvw_pool_words_written(pool) == words_before); /* judged before anything is written */
+	NVW_INVARIANT(nvw_pool_words_written(pool) == words_before); /* all is checked before any write */
 	if (r == 0 && damaged) {
 		report->header_repaired = 1;
 		r = nvw__header_repair(pool, damaged);

@@ -39,7 +39,7 @@ struct dense_array {
 	const uint32_t *graph; /* its content, if it is a part of the graph; else NULL */
 	void *device;
 	void *input;    /* host memory: the content before the first launch; zeroed, then fill() */
-	void *expected; /* host memory during expect(): the same, to become what the launches leave */
+	void *expected; /* host memory in expect(): a copy of input, becomes the expected result */
 };
 
 /* The plan of a run. */

@@ -285,7 +285,7 @@ static void execute(const struct steal_args *a, const struct steal_work *w)
 	}
 }
 
-/* A task's record is never used again. */
+/* A task's record is never reused. */
 static uint64_t records_used(const struct steal_work *w)
 {
 	(void)w;

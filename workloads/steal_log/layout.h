@@ -7,21 +7,22 @@
  *	root word 2  roots | depth << 32 | spawn << 48
  *	root word 3  records of a log | words << 32 | work-groups << 48
  *
- * Tasks 0 to roots - 1 are there from the beginning. Task t has at most one child, t + roots: whether it has
- * one follows from its result. A task is a state word and its input; record i of a log is a head, which names
- * the task and the record's own place, and the task's result. Input and result have as many words.
+ * Tasks 0 to roots - 1 exist from the beginning. Task t has at most one child, t + roots; its result
+ * determines whether it has one. A task is a state word and its input; record i of a log is a head, which
+ * names the task and the record's own place, and the task's result. Input and result have the same number of
+ * words.
  *
- * A task's state says that it is PRESENT, and then, if another work-group than the one that made it took it,
- * who CLAIMED it and where in its log the result will be. *A task is complete when its record's head is
- * durable*, and at no other time.
+ * A task's state is PRESENT; if a work-group other than its creator took the task, the state is CLAIMED, with
+ * the thief and the place of the result in its log. *A task is complete exactly if its record's head is
+ * durable.*
  *
  * Guarantees after a crash at any point, once recovery has run
  *   (1) a task whose completion was acknowledged has its result in a log;
- *   (2) no task has two results, and every result is whole;
- *   (3) a task that is there is whole;
- *   (4) a task that is complete is there: its parent, carried out again, finds it and does not make another;
- *   (5) the child of a task that is complete is there;
- *   (6) a task is CLAIMED only if it is complete: whoever goes on carries out what is there and has no result.
+ *   (2) no task has two results, and every result is complete;
+ *   (3) a present task has its whole input;
+ *   (4) a complete task exists: its parent, executed again, finds it and does not create another;
+ *   (5) the child of a complete task exists;
+ *   (6) a task is CLAIMED only if it is complete: a continued run executes the tasks without a result.
  */
 #ifndef WORKLOADS_STEAL_LOG_LAYOUT_H
 #define WORKLOADS_STEAL_LOG_LAYOUT_H
@@ -52,13 +53,13 @@ static inline uint64_t steal_claim_record(uint64_t state)
 	return state >> 16;
 }
 
-/* Of a task and of a record: a word, then words more. Both begin a line. */
+/* Size of a task or record: one word, then words more. Both begin on a line. */
 static inline uint64_t steal_item_bytes(uint64_t words)
 {
 	return (8 * (1 + words) + 63) & ~UINT64_C(63);
 }
 
-/* Word i of the input of a task that nobody made. */
+/* Word i of the input of a root task. */
 static inline uint64_t steal_root_input(uint64_t seed, uint64_t task, uint64_t i)
 {
 	return nvw_mix64(seed + task * 0x9e3779b97f4a7c15u + i * 0xbf58476d1ce4e5b9u);
@@ -74,7 +75,7 @@ static inline uint64_t steal_child_input(uint64_t result)
 	return nvw_mix64(result + 1);
 }
 
-/* How tasks follow from each other. */
+/* The shape of the task tree. */
 struct steal_tree {
 	uint64_t roots, depth, spawn; /* spawn: percent of the tasks that have a child */
 };
@@ -87,7 +88,7 @@ static inline bool steal_has_child(struct steal_tree t, uint64_t task, uint64_t 
 
 /* ---- Logs ----------------------------------------------------------------------------------------- */
 
-/* Names the task and the record, so that neither a half nor a stray head is taken for one. */
+/* Names the task and the record, so that neither a half-written nor a stray word passes for a head. */
 static inline uint64_t steal_head(uint64_t task, uint64_t record)
 {
 	return (task + 1) << 32 | (record + 1);

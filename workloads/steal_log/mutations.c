@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of work stealing: what each one does in place of a step. */
+/* The seeded bugs of work stealing: for each, the steps that it replaces. */
 #include "steps.h"
 
 /* ---- Deques --------------------------------------------------------------------------------------- */

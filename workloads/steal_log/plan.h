@@ -7,7 +7,7 @@
 
 #include "layout.h"
 
-/* Who synchronizes how on a deque: alsop16 IV.B, "scope-only", "steal-only" and "RSP". */
+/* Scopes of the synchronization on deques: alsop16 IV.B, "scope-only", "steal-only" and "RSP". */
 enum steal_scenario { STEAL_SCOPED, STEAL_AGENT, STEAL_REMOTE };
 
 /* Seeded bugs, in the order of the table in mutations.c. */
@@ -28,28 +28,28 @@ enum steal_mutation {
 };
 
 struct steal_plan {
-	/* As the options say. */
+	/* The options. */
 	uint64_t seed, words, groups, skew;
 	struct steal_tree tree;
 	unsigned group_size;
 	enum steal_scenario scenario;
 	enum steal_mutation mutation;
 
-	uint64_t count;   /* tasks that there will be */
-	uint64_t *inputs; /* of task t from t * words on; of those that there will not be, undefined */
+	uint64_t count;   /* tasks of the whole run */
+	uint64_t *inputs; /* input of task t from t * words on; undefined for tasks that never exist */
 	bool *exists;     /* task t of roots * depth */
 
-	/* Figures of the run, which kernels count on the host's side. */
+	/* Figures of the run, counted by kernels in host memory. */
 	uint64_t executed, stolen, attempts;
 	uint64_t stuck; /* work-groups that gave up */
-	uint64_t most;  /* tasks of the work-group that had the most */
+	uint64_t most;  /* largest number of tasks executed by one work-group */
 };
 
 /*
  * A work-group's tasks, in DRAM, under a lock: the owner takes the newest (bottom), thieves the oldest (top).
- * The lock has a line of its own. With nothing between top and bottom both go back to 0, so an owner that
- * pushes what it has just taken, or one child of a stolen task, never needs more room than it had at the
- * beginning, and one.
+ * The lock has its own line. When the deque becomes empty, top and bottom return to 0, so an owner that
+ * pushes a task that it has just taken, or one child of a stolen task, needs at most one entry more than at
+ * the beginning.
  */
 struct steal_deque {
 	uint64_t lock, unused[7];
@@ -68,25 +68,25 @@ struct steal_args {
 	struct nvw_pmem pmem;
 	struct steal_plan *plan;
 	const struct steal_steps *replaced; /* by a seeded bug (steps.h) */
-	enum nvw_scope owner, thief;        /* in which they synchronize on a deque */
-	uint64_t patience; /* vain rounds after which a work-group gives up, while no task is completed */
+	enum nvw_scope owner, thief;        /* of synchronization on a deque */
+	uint64_t patience; /* unsuccessful rounds without progress after which a work-group gives up */
 	nvw_off tasks, logs;
 	/* In DRAM: */
 	char *deques;
-	uint64_t *left;  /* tasks that are not complete, of those that are known */
-	uint64_t *drawn; /* a line per work-group: what its first work-item took */
+	uint64_t *left;  /* incomplete tasks among the known ones */
+	uint64_t *drawn; /* one line per work-group: the task taken by its first work-item */
 };
 
 void steal_kernel(const void *args);
 
-/* The durable tasks and logs, as recovery, check and inspection read them. */
+/* The durable tasks and logs, as read by recovery, check and inspection. */
 struct steal_view {
 	struct nvw_pool *pool;
 	nvw_off tasks, logs; /* tasks 0: not set up */
 	struct steal_tree tree;
 	uint64_t words, groups, records;
 };
-/* NVW_E_DAMAGED if the root words do not name allocated extents of the shapes that they promise. */
+/* NVW_E_DAMAGED if the root words do not name allocated extents of the stated sizes. */
 NVW_CHECKED int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view);
 
 static inline nvw_off steal_task(nvw_off tasks, uint64_t words, uint64_t task)

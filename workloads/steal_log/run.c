@@ -50,8 +50,8 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 
 /* ---- The run -------------------------------------------------------------------------------------- */
 
-/* The work-group that has root t to begin with: the first has skew percent of them, all have the rest in
- * turn. */
+/* The work-group that owns root t at the beginning: the first has skew percent of them, the rest are dealt to
+ * all in turn. */
 static uint64_t owner_of(const struct steal_plan *p, uint64_t t)
 {
 	const uint64_t skewed = p->tree.roots * p->skew / 100;
@@ -93,7 +93,7 @@ static int allocate(struct steal_args *a, struct nvw_machine *machine)
 			       p->groups, p->tree.roots);
 }
 
-/* A seeded bug may lose tasks or do them twice; what counts there is what the crash leaves. */
+/* A seeded bug may lose tasks or execute them twice; only the crash states count. */
 static int judge(const struct steal_plan *p)
 {
 	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {

@@ -53,7 +53,7 @@ static int check_bounds(const struct nvw_options *options)
 	return 0;
 }
 
-/* Parents have lower numbers than their children, so one pass finds who there will be, and with what input. */
+/* Parents have lower numbers than their children, so one pass determines all tasks and their inputs. */
 static void grow_tree(struct steal_plan *p)
 {
 	const uint64_t roots = p->tree.roots, words = p->words;

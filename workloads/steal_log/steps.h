@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of the kernel that seeded bugs replace (mutations.c), and what both need. */
+/* The steps of the kernel that seeded bugs replace (mutations.c), and helpers of both. */
 #ifndef WORKLOADS_STEAL_LOG_STEPS_H
 #define WORKLOADS_STEAL_LOG_STEPS_H
 
 #include "common/step.h"
 #include "plan.h"
 
-/* What a work-group has in its hands: uniform over its work-items. */
+/* A work-group's current task: uniform over its work-items. */
 struct steal_work {
 	uint64_t task, record;
 	bool is_stolen, has_child;
-	uint64_t *from, *to, *child; /* the task, the record, the child: a word, then words more */
+	uint64_t *from, *to, *child; /* the task, the record, the child: one word, then words more */
 };
 
-/* In their order; the letters are those of kernel.c. */
+/* In order; the letters are those of kernel.c. */
 struct steal_steps {
 	void (*choose_scopes)(struct steal_args *a); /* by the host */
 	void (*lock_victim)(const struct steal_args *a, struct steal_deque *d);
@@ -28,10 +28,10 @@ struct steal_steps {
 	uint64_t (*records_used)(const struct steal_work *w);
 };
 
-/* As they should be: those that a bug takes as well, at another time. */
+/* The correct steps, for bugs that perform them at another time. */
 extern const struct steal_steps steal_steps;
 
-/* Those that a seeded bug replaces; none for STEAL_UNMUTATED. */
+/* The steps that a seeded bug replaces; none for STEAL_UNMUTATED. */
 const struct steal_steps *steal_replaced(enum steal_mutation mutation);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The durable tasks and logs: found, recovered, inspected.
+ * The durable tasks and logs: finding them, recovery, inspection.
  *
- * Recovery withdraws every claim whose record is not there: the task is PRESENT again, and its thief's result
- * was never complete. One word a task, so it may stop after any. All other tasks tell by themselves and the
- * logs what is left to do.
+ * Recovery withdraws every claim without a record: the task becomes PRESENT again, and its thief's result was
+ * never complete. It changes one word per task, so it may stop after any. For all other tasks, state and logs
+ * show the remaining work.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tree-barrier: TB_LG and TBEX_LG of sinclair15 Table 4. In an iteration each work-group loads and stores
- * data that no other one has then. The work-groups of a CU join a local barrier, the last of them joins the
+ * data that no other one uses. The work-groups of a CU join a local barrier, and the last of them joins the
  * global one for all.
  *
- * Data are exchanged by turns, not by copying: the blocks of data go round, and after the global barrier each
- * work-group goes on with the block that one of the next CU had. With --exchange=local each iteration has a
- * second half, of as many accesses: the work-groups of a CU join a local barrier and go on with each other's
- * blocks before they join the tree.
+ * Data are exchanged by rotation, not by copying: after the global barrier each work-group continues with the
+ * block of a work-group of the next CU. With --exchange=local each iteration has a second half with as many
+ * accesses: the work-groups of a CU join a local barrier and continue with each other's blocks before they
+ * join the tree.
  *
- * A datum x becomes 31 x + position + iteration, so that what is left tells who changed it, when, and in
- * which order.
+ * A datum x becomes 31 x + position + iteration, so that the final value shows by which work-groups, when,
+ * and in which order it was changed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,11 +29,11 @@ static const struct nvw_option options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-/* The barriers of a CU: each word on a line of its own, counting up. */
+/* The barriers of a CU: each word on its own line, counting up. */
 struct cu_barrier {
 	uint32_t met[SYNC_LINE_WORDS];      /* work-groups at the exchange within the CU */
-	uint32_t arrived[SYNC_LINE_WORDS];  /* at the tree */
-	uint32_t released[SYNC_LINE_WORDS]; /* times that the tree has let the CU go on */
+	uint32_t arrived[SYNC_LINE_WORDS];  /* work-groups at the tree */
+	uint32_t released[SYNC_LINE_WORDS]; /* number of times that the tree released the CU */
 };
 
 struct args {
@@ -58,8 +58,8 @@ struct plan {
 /* ---- Positions -------------------------------------------------------------------------------------- */
 
 /*
- * Work-groups stand in a ring: first the first of each CU, then the second of each, and so on, so that the
- * next one is mostly on another CU. How many of CU other are before number n of CU cu:
+ * Work-groups form a ring: first the first of each CU, then the second of each, and so on, so that the next
+ * one is mostly on another CU. This is the number of CU other's work-groups before number n of CU cu:
  */
 static uint32_t before(unsigned other, uint32_t groups_there, unsigned cu, uint32_t n)
 {
@@ -75,12 +75,12 @@ static uint32_t changed(uint32_t datum, uint32_t position, uint32_t iteration)
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
-/* What a work-group knows of itself. */
+/* A work-group's view of itself. */
 struct member {
 	struct sync_place place;
 	struct cu_barrier *barrier;
-	uint32_t position, next_position; /* in the ring; of the next work-group on the CU */
-	uint32_t cus;                     /* that run a work-group */
+	uint32_t position, next_position; /* in the ring; that of the next work-group on the CU */
+	uint32_t cus;                     /* CUs that run a work-group */
 };
 
 static struct member become_member(const struct args *a)
@@ -131,7 +131,7 @@ static void join_global(const struct args *a, const struct member *me, uint32_t 
 	STEP(a->replaced, await, a->arrived, round * me->cus);
 }
 
-/* The last of a CU has acquired what the others released to it, and its release passes that on
+/* The last work-group of a CU has acquired the releases of the others, and its own release passes them on
  * (HRF-Indirect). */
 static void join_tree(const struct args *a, const struct member *me, uint32_t round)
 {
@@ -149,7 +149,7 @@ static void join_tree(const struct args *a, const struct member *me, uint32_t ro
 	nvw_barrier(NVW_WORKGROUP);
 }
 
-/* Works on the block that stands at a position in this iteration. */
+/* Works on the block at a position in this iteration. */
 static void work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
 {
 	uint32_t *const block =
@@ -238,7 +238,7 @@ static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned 
 	return at;
 }
 
-/* What one work-group does in an iteration's half, to the one datum that stands for its block. */
+/* Applies one work-group's work in half an iteration to the single datum that represents its block. */
 static void expect_work(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
 	uint32_t iteration, unsigned cu, uint32_t n, uint32_t *blocks)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. In a critical section each work-item loads and
- * stores --accesses of the data: makes a row of the one before (rows.h), or adds one to each (flat). All
- * work-groups have one lock and its data (global), or those of their CU (local).
+ * mutex: FAM, SLM, SPM and SPMBO, _G and _L, of sinclair15 Table 4. In a critical section each work-item
+ * loads and stores --accesses data: it computes a row from the one before (rows.h), or adds one to each datum
+ * (flat). There is one lock with its data for all work-groups (global), or one per CU (local).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct args {
 	uint64_t lock_words;
 	uint32_t *data; /* [domain]; rows, or [access][work-item] */
 	enum sync_layout layout;
-	struct sync_history *history; /* host: of rows */
+	struct sync_history *history; /* host: for rows */
 	uint64_t data_words, iterations;
 	unsigned accesses;
 	bool is_local;
@@ -167,7 +167,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	return sync_launch(machine, &p->shape, &a->places, "mutex", mutex_kernel, a, &p->ps);
 }
 
-/* Critical sections that a domain should have had. */
+/* The expected number of critical sections of a domain. */
 static int expect(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint64_t *ret_sections)
 {
 	uint32_t groups = (uint32_t)a->places.group_count;
@@ -196,7 +196,7 @@ static int verify_counts(const struct args *a, uint64_t domain, const uint32_t *
 			       domain, wrong, a->data_words, first, data[first], expected);
 }
 
-/* The rows name the last sections, and these all that were before. */
+/* The rows name the last sections, and those name all earlier ones. */
 static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *data, uint64_t expected,
 	struct nvw_findings *findings)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Common options, and work-groups that find out where they are (place.h). */
+/* Common options, and work-groups that determine their CU (place.h). */
 #include "place.h"
 
 #include <inttypes.h>
@@ -170,7 +170,7 @@ int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, con
 
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
 
-/* Passes so many cycles, about: a work-item cannot sleep, so it stores to its own word in the L1. */
+/* Waits for about this many cycles: a work-item cannot sleep, so it stores to its own word in the L1. */
 static void idle_for(uint32_t *idle, uint32_t cycles)
 {
 	for (uint32_t i = 0; i < cycles; i++) {
@@ -178,9 +178,9 @@ static void idle_for(uint32_t *idle, uint32_t cycles)
 	}
 }
 
-/* Of a waiting work-item. */
+/* State of a waiting work-item. */
 struct patience {
-	uint32_t failures, cycles; /* since the back-off began anew; the next wait */
+	uint32_t failures, cycles; /* since the back-off restarted; the next wait */
 };
 
 enum { LINEAR_FIRST = 10, LINEAR_MORE = 5, LINEAR_ANEW = 1, LINEAR_FAILURES = 25 };

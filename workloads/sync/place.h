@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the synchronization benchmarks (sinclair15 5.4.2) share: their common options, and which work-group
- * runs where.
+ * Shared by the synchronization benchmarks (sinclair15 5.4.2): common options, and the placement of
+ * work-groups.
  *
- * "Local" is the paper's local scope, one L1: data, locks and queues that are local belong to a CU and are
- * shared by all its work-groups. That is what the machines do for NVW_SCOPE_WORKGROUP: they synchronize in
- * the L1 of the CU. So a work-group asks at its start which CU it runs on, and takes a number there; nothing
- * depends on how many work-groups a CU got.
+ * "Local" is the paper's local scope, one L1: local data, locks and queues belong to a CU and are shared by
+ * all its work-groups. This is how the machines implement NVW_SCOPE_WORKGROUP: they synchronize in the L1 of
+ * the CU. So a work-group asks at its start for its CU, and takes a number there; nothing depends on the
+ * number of work-groups per CU.
  *
  * One work-item of a work-group synchronizes for all: it takes the lock, the group meets, works, meets again,
  * and the same work-item releases. The group's stores are in the CU's L1 when it has met, and a release
@@ -46,70 +46,72 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in cycles"}
 /* clang-format on */
 
-/* What these options say; iterations and accesses are 0 for a table without them. */
+/* Values of these options; iterations and accesses are 0 for a table without them. */
 struct sync_shape {
 	uint64_t groups_per_cu, iterations;
 	unsigned accesses, group_size;
-	enum nvw_scope local; /* for synchronization within a CU */
+	enum nvw_scope local; /* scope of synchronization within a CU */
 };
 
-/* --scope=local asks that the work-groups of a CU share work-group scope. */
+/* --scope=local requires that the work-groups of a CU share work-group scope. */
 struct nvw_asked sync_asks(const struct nvw_options *options);
 
 NVW_CHECKED int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape);
 NVW_CHECKED int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape);
 
-/* NVW_E_USAGE with a message if an option's value is not within. */
+/* NVW_E_USAGE with a message if an option's value is out of range. */
 NVW_CHECKED int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most);
 
-/* How work-groups wait. */
+/* The way in which work-groups wait. */
 struct sync_polls {
-	bool together;  /* all of the group meet before and after each poll */
+	bool together;  /* all work-items of the group meet before and after each poll */
 	bool backs_off; /* after a poll that failed; set by the workload */
 	enum sync_backoff backoff;
 	uint32_t gap, backoff_max; /* cycles */
 };
 
-/* The options of SYNC_POLL_OPTIONS; rows need two accesses or more, for their order to be verified. */
+/* Reads the options of SYNC_POLL_OPTIONS; rows need at least two accesses, so that their order can be
+ * verified. */
 NVW_CHECKED int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
 	struct sync_polls *ret_polls, enum sync_layout *ret_layout);
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
 
-/* What a CU's work-groups share, and what is a work-group's own: a line of device memory each. */
+/* Data shared by a CU's work-groups, and data of a single work-group: one line of device memory each. */
 struct sync_cu {
-	uint32_t groups; /* that run here */
+	uint32_t groups; /* work-groups on this CU */
 	uint32_t unused[SYNC_LINE_WORDS - 1];
 };
 struct sync_group {
-	uint32_t place; /* its CU << 16 | its number there */
-	uint32_t idle;  /* what it writes to while it backs off */
+	uint32_t place; /* the work-group's CU << 16 | its number there */
+	uint32_t idle;  /* the word that it writes while backing off */
 	uint32_t unused[SYNC_LINE_WORDS - 2];
 };
 
-/* Device memory, and host memory where it says so. */
+/* Device memory, except where host memory is stated. */
 struct sync_places {
 	struct sync_cu *cus;
 	struct sync_group *groups;
-	bool *has; /* host: of each work-group, has it what it polls for? In place of a scratchpad, and as quick */
+	bool *has; /* host: per work-group, whether its poll succeeded; stands for a scratchpad */
 	unsigned cu_count;
 	uint64_t group_count;
 };
 
-/* Where a work-group is. */
+/* The place of a work-group. */
 struct sync_place {
-	unsigned cu, number; /* of the CU, of the work-group on it */
-	unsigned neighbours; /* work-groups on the CU, this one included */
+	unsigned cu, number; /* number of the CU, and of the work-group on it */
+	unsigned neighbours; /* work-groups on the CU, including this one */
 	uint32_t *idle;
 	bool *has;
 };
 
-/* Room for every work-group of the kernel, in place of the last run's. They wait for each other: NVW_E_USAGE if they do not all fit. */
+/* Makes room for every work-group of the kernel, replacing that of the last run. Work-groups wait for each
+ * other, so NVW_E_USAGE if they do not all fit. */
 NVW_CHECKED int sync_make_places(
 	struct nvw_machine *machine, const struct sync_shape *shape, struct sync_places *ret_places);
 void sync_free_places(struct sync_places *places);
 
-/* The first thing that a kernel does: every work-item knows the work-group's place when all have theirs. */
+/* The first action of a kernel; it returns in every work-item when all work-groups have their places. */
 struct sync_place sync_take_place(const struct sync_places *places);
 
 /* On the host, after the kernel. */
@@ -118,24 +120,24 @@ NVW_CHECKED int sync_groups_on(
 NVW_CHECKED int sync_place_of(struct nvw_machine *machine, const struct sync_places *places, uint64_t group,
 	struct sync_place *ret_place);
 
-/* Launches a kernel on the places, and says in *ret_ps how long it took. */
+/* Launches a kernel on the places; *ret_ps is its duration. */
 NVW_CHECKED int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape,
 	const struct sync_places *places, const char *name, nvw_kernel kernel, const void *args,
 	uint64_t *ret_ps);
 
 /*
- * Called by all of a work-group: its first work-item polls until try() says that it has what it wants, and the group meets.
- * try() returns whether it is to be tried no longer.
+ * Called by all of a work-group: its first work-item polls until try() returns true, and then the group
+ * meets. try() returns whether polling is over.
  */
 void sync_wait(const struct sync_polls *polls, const struct sync_place *place, bool (*try)(void *context),
 	void *context);
 
-/* The same by one work-item, for which nobody waits. */
+/* The same for a single work-item, for which no other waits. */
 void sync_wait_alone(
 	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context);
 
-/* How many critical sections the work-groups have passed through in this simulated time, and the time of each; whose
- * tells which they are. */
+/* Reports the number of critical sections in this simulated time, and the time per section; whose describes
+ * the sections. */
 int sync_report_sections(struct nvw_description *description, const struct sync_places *places,
 	uint64_t iterations, uint64_t ps, const char *whose);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data in rows, and what critical sections saw of each other (rows.h). */
+/* Data in rows, and the order of critical sections as they observed it (rows.h). */
 #include "rows.h"
 
 #include <inttypes.h>

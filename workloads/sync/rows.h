@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data in rows, as the benchmark suite of sinclair15's authors (HeteroSync) has them: a row is made from the one before,
- * from the last to the first, so the values move on by a row. Nobody writes row 0. Sixteen work-items have a line of
- * each row, and their rows stand one after the other.
+ * Data in rows, as in HeteroSync, the benchmark suite of sinclair15's authors: each row is computed from the
+ * one before, from the last to the first, so values move on by a row. Row 0 is never written. Sixteen
+ * work-items share a line of each row, and their rows are adjacent.
  */
 #ifndef WORKLOADS_SYNC_ROWS_H
 #define WORKLOADS_SYNC_ROWS_H
 
 #include "place.h"
 
-/* Of so many rows of a work-group, and row 0. */
+/* Words of this many rows of a work-group, plus row 0. */
 static inline uint64_t sync_rows_words(unsigned rows, unsigned group_size)
 {
 	return (uint64_t)((group_size + SYNC_LINE_WORDS - 1) / SYNC_LINE_WORDS) * (rows + 1) *
 	       SYNC_LINE_WORDS;
 }
 
-/* The datum of a work-item in a row; 0 to rows. */
+/* Index of a work-item's datum in a row, 0 to rows. */
 static inline uint64_t sync_row_word(unsigned rows, unsigned row, unsigned item)
 {
 	return ((uint64_t)item / SYNC_LINE_WORDS * (rows + 1) + row) * SYNC_LINE_WORDS +
@@ -24,14 +24,14 @@ static inline uint64_t sync_row_word(unsigned rows, unsigned row, unsigned item)
 }
 
 /*
- * What critical sections saw of each other, in host memory, where it costs no simulated time. Sections have numbers
- * from 1 on, and each leaves its number in row 1. So the rows name the sections before, the last one first.
+ * The order of critical sections as they observed it, in host memory, which costs no simulated time. Sections
+ * are numbered from 1, and each stores its number in row 1. So the rows name the preceding sections, the last
+ * one first.
  */
 struct sync_history {
-	uint32_t
-		*before; /* [section]: which was the one before; SYNC_UNSEEN until its work-items have said */
+	uint32_t *before; /* [section]: the preceding section; SYNC_UNSEEN until reported by its work-items */
 	uint32_t sections;
-	uint64_t wrong; /* loads that did not find what the sections before had left */
+	uint64_t wrong; /* loads that did not find the data of the preceding sections */
 };
 
 #define SYNC_UNSEEN UINT32_MAX
@@ -39,10 +39,10 @@ struct sync_history {
 NVW_CHECKED int sync_history_make(struct sync_history *history, uint64_t sections);
 void sync_history_free(struct sync_history *history);
 
-/* In the kernel: a critical section on its group's rows. */
+/* In the kernel: one critical section on its group's rows. */
 void sync_move_rows(struct sync_history *history, uint32_t *data, unsigned rows, uint32_t section);
 
-/* On the host: how many sections follow each other up to the last one; SYNC_UNSEEN if they go round. */
+/* On the host: length of the chain of sections up to the last one; SYNC_UNSEEN if it is a cycle. */
 uint32_t sync_history_length(const struct sync_history *history, uint32_t last);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * semaphore: SS_L and SSBO_L of sinclair15 Table 4, a reader-writer format. The first work-group of a CU
- * writes, the others read a part each of the CU's data: with two readers, half of it. A reader takes one of
- * the semaphore, the writer all of it, and moves each part to the right by one: it stores all elements but
- * the first of a part.
+ * writes; each of the others reads a part of the CU's data: with two readers, half of it. A reader takes one
+ * unit of the semaphore. The writer takes all units and moves each part to the right by one: it stores all
+ * elements but the first of a part.
  *
- * Elements are rows (rows.h) or single data (flat). Turn v of the writer, from 1, puts v into row 1; flat, element j of
- * a part is j at first, so after v turns it must be max(0, j - v). The semaphore's upper half counts the writer's turns:
- * whoever takes it learns which data it must see, at no further access.
+ * Elements are rows (rows.h) or single data (flat). Turn v of the writer, from 1, puts v into row 1; flat,
+ * element j of a part is j at first, so after v turns it must be max(0, j - v). The semaphore's upper half
+ * counts the writer's turns: an acquirer thus knows the expected data without another access.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static const struct nvw_option options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-/* What a reader's work-item saw: a hash over the turns of all iterations, and elements that were wrong. */
+/* Observations of a reader's work-item: a hash over the turns of all iterations, and the number of wrong
+ * elements. */
 struct seen {
 	uint32_t hash, wrong;
 };
@@ -38,11 +39,11 @@ struct args {
 	struct sync_polls polls;
 	enum sync_layout layout;
 	const struct semaphore_steps *replaced;
-	uint32_t *semaphores; /* each CU's, on a line of its own */
+	uint32_t *semaphores; /* one per CU, on a line of its own */
 	uint32_t *data;       /* [CU][part]; rows, or [access][work-item] */
 	struct seen *seen;    /* [work-item of the kernel] */
 	uint64_t part_words, iterations;
-	uint32_t parts; /* also the units of a free semaphore */
+	uint32_t parts; /* also the number of units of a free semaphore */
 	unsigned accesses, group_size;
 };
 
@@ -54,7 +55,7 @@ struct plan {
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
-/* What a work-item wants of a semaphore, and the writer's turns so far when it has it. */
+/* A work-item's request to a semaphore, and the writer's turns so far when it is granted. */
 struct attempt {
 	const struct args *a;
 	uint32_t *semaphore;
@@ -77,7 +78,7 @@ static bool try_take(void *context)
 	return STEP(at->a->replaced, take, at->semaphore, at->units, at->a->scope, &at->turns);
 }
 
-/* By all of the work-group. Returns to its first work-item the writer's turns so far. */
+/* Called by all of the work-group. Returns the writer's turns so far to its first work-item. */
 static uint32_t wait_and_take(
 	const struct args *a, uint32_t *semaphore, uint32_t units, const struct sync_place *place)
 {
@@ -110,7 +111,7 @@ static void move_rows(const struct args *a, uint32_t *part, uint32_t turn)
 	}
 }
 
-/* All of the group have loaded before any of them stores. */
+/* All work-items of the group load before any of them stores. */
 static void move_flat(const struct args *a, uint32_t *part)
 {
 	uint32_t left[SYNC_ACCESSES_MAX];
@@ -150,8 +151,9 @@ static void write_turn(const struct args *a, const struct sync_place *place, uin
 }
 
 /*
- * How far the part has moved, by the work-item's elements; they must agree. Counted up to the first element
- * of the last access, so that all work-items can tell: theirs in that access is further right.
+ * How far the part has moved, according to the work-item's elements, which must agree. Counted up to the
+ * first element of the last access, so that every work-item can tell: its element in that access is further
+ * right.
  */
 static uint32_t read_flat(const struct args *a, const uint32_t *part, struct seen *seen)
 {
@@ -169,13 +171,13 @@ static uint32_t read_flat(const struct args *a, const uint32_t *part, struct see
 	return moved < most ? moved : most;
 }
 
-/* What a row must be after so many turns: the turn that made it. */
+/* The expected content of a row after this many turns: the turn that made it. */
 static uint32_t row_after(uint32_t turns, unsigned row)
 {
 	return row == 0 || turns < row ? 0 : turns - row + 1;
 }
 
-/* Likewise: row 1 tells how many turns there were. A reader loads all rows but the last. */
+/* Likewise: row 1 gives the number of turns. A reader loads all rows but the last. */
 static uint32_t read_rows(const struct args *a, const uint32_t *part, struct seen *seen)
 {
 	const uint32_t *const column = part + sync_row_word(a->accesses, 0, nvw_local_id());
@@ -191,7 +193,7 @@ static uint32_t read_rows(const struct args *a, const uint32_t *part, struct see
 	return rows[1];
 }
 
-/* The turns that the data show at most. */
+/* The largest number of turns that the data can show. */
 static uint32_t most_turns(const struct args *a)
 {
 	return a->layout == SYNC_ROWS ? UINT32_MAX : (a->accesses - 1) * a->group_size;
@@ -272,7 +274,7 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	return 0;
 }
 
-/* Word j of a part after so many turns; where no work-item has a column, rows stay empty. */
+/* Word j of a part after this many turns; where no work-item has a column, rows stay empty. */
 static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 {
 	const uint64_t line = j / SYNC_LINE_WORDS, rows = a->accesses + 1;
@@ -284,7 +286,7 @@ static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 	return item < a->group_size ? row_after((uint32_t)turns, (unsigned)(line % rows)) : 0;
 }
 
-/* A CU's data after so many turns of the writer. */
+/* A CU's data after this many turns of the writer. */
 static void fill(const struct args *a, uint64_t turns, uint32_t *data)
 {
 	for (uint64_t i = 0; i < a->parts * a->part_words; i++) {
@@ -331,7 +333,7 @@ static int run(void *plan, struct nvw_machine *machine)
 		       sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
 }
 
-/* What the writer of a CU left. */
+/* Checks the data left by the writer of a CU. */
 static int verify_data(
 	const struct args *a, struct nvw_machine *machine, unsigned cu, struct nvw_findings *findings)
 {
@@ -367,7 +369,7 @@ static int verify_data(
 	return error;
 }
 
-/* What the work-items of a reader saw: no wrong element, and all the same. */
+/* Checks the observations of a reader's work-items: no wrong element, and all equal. */
 static int verify_reader(
 	const struct plan *p, struct nvw_machine *machine, uint64_t group, struct nvw_findings *findings)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * uts: unbalanced tree search (sinclair15 5.4.2). Work-groups visit the nodes of a tree that nobody has seen
- * before: a node is a hash, its children follow from it. Each CU has a queue with local synchronization; a
- * work-group whose queue is empty pulls from the global one, and pushes there what the local one has no room
- * for.
+ * uts: unbalanced tree search (sinclair15 5.4.2). Work-groups visit the nodes of a tree that is unknown at
+ * the start: a node is a hash, from which its children are computed. Each CU has a queue with local
+ * synchronization; a work-group whose queue is empty pulls from the global one, and pushes nodes there when
+ * the local one is full.
  *
  * The tree is binomial: the root has nodes / 64 children, every other node 4 with a probability of 63/256 (a
- * table of 256 numbers of children, read-only data), else none. On average such a tree has the nodes asked
- * for, but the sizes of subtrees differ by orders of magnitude; the host tries roots until one has the nodes
- * asked for, give or take 1/32.
+ * table of 256 numbers of children, read-only data), else none. On average such a tree has the requested
+ * number of nodes, but the sizes of subtrees differ by orders of magnitude; the host tries roots until one
+ * has the requested number within 1/32.
  *
- * A queue's count is an atomic, because work-groups without work look at it without the lock. A work-group
- * that has found both queues empty counts itself as idle, and as busy again before it takes what has come
- * meanwhile. Whoever is busy may push, but becomes idle only after it has seen both queues empty, so when all
- * are idle nothing is left.
+ * A queue's count is an atomic, because idle work-groups read it without the lock. A work-group that finds
+ * both queues empty counts itself as idle, and as busy again before it takes a new node. A busy work-group
+ * may push, and becomes idle only after it has seen both queues empty, so when all are idle, no node is left.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static const struct nvw_option options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-/* A queue's words on lines of their own. It is a stack, so that what was pushed last is still in the L1. */
+/* A queue's words, each on its own line. It is a stack, so that the last pushed nodes are still in the L1. */
 struct queue_words {
 	uint32_t lock[SYNC_LINE_WORDS];
 	uint32_t count[SYNC_LINE_WORDS];
@@ -42,22 +41,22 @@ struct queue {
 	uint32_t *count;
 	uint64_t *nodes;
 	uint32_t capacity;
-	uint32_t sharers; /* work-groups that want a share of it */
+	uint32_t sharers; /* work-groups that share it */
 };
 
-/* How the work-items of a work-group tell each other: a line for each. */
+/* Communication between the work-items of a work-group: one line each. */
 struct mailbox {
-	uint32_t children;     /* that the group is about to push, counted by atomics */
-	uint32_t first, count; /* the nodes in the queue that are taken, or room for the children */
+	uint32_t children;     /* that the group is about to push; counted by atomics */
+	uint32_t first, count; /* position in the queue of the nodes taken, or of room for the children */
 	uint32_t is_global;
 	uint32_t unused[SYNC_LINE_WORDS - 4];
 };
 
-/* What a work-item did. */
+/* Results of a work-item. */
 struct result {
 	uint64_t sum; /* of the nodes' hashes */
 	uint64_t visited;
-	uint64_t pushed[2]; /* nodes, to the local and to the global queue, by the group's first work-item */
+	uint64_t pushed[2]; /* nodes pushed to the local and global queue, by the first work-item */
 };
 
 struct args {
@@ -67,18 +66,18 @@ struct args {
 	struct queue_words *local_words, *global_words;
 	uint64_t *local_nodes, *global_nodes;
 	uint32_t local_capacity, global_capacity;
-	uint32_t *idle;  /* work-groups that have found no work */
-	uint32_t *table; /* children of a node, by its upper 8 bits */
+	uint32_t *idle;  /* number of work-groups without work */
+	uint32_t *table; /* children per node, indexed by its upper 8 bits */
 	struct mailbox *mailboxes;
 	struct result *results;
 	uint64_t root;
 	uint32_t root_children;
-	uint64_t patience; /* times after which a work-group gives up: seeded bugs lose and multiply nodes */
+	uint64_t patience; /* attempts until a work-group gives up: seeded bugs lose and add nodes */
 };
 
 struct plan {
 	struct sync_shape shape;
-	uint64_t nodes, sum; /* as the host counts them */
+	uint64_t nodes, sum; /* as counted by the host */
 	uint32_t table[TABLE];
 	struct args args;
 	uint64_t ps;
@@ -99,8 +98,8 @@ struct worker {
 	struct mailbox *mail;
 	struct result result;
 	uint64_t node;  /* of this work-item */
-	uint64_t taken; /* times that the group took nodes */
-	uint64_t polls; /* by the first work-item, for nodes to come */
+	uint64_t taken; /* number of times that the group took nodes */
+	uint64_t polls; /* by the first work-item, waiting for nodes */
 };
 
 static struct queue queue_of(
@@ -121,7 +120,7 @@ static struct queue queue_of(
 	};
 }
 
-/* Takes up to a node for each work-item and leaves others their share; returns how many. */
+/* Takes up to one node per work-item and leaves others their share; returns the number of nodes. */
 static uint32_t take(struct worker *w, const struct queue *q)
 {
 	const unsigned id = nvw_local_id();
@@ -150,7 +149,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 	return count;
 }
 
-/* With room for the children the queue stays locked. */
+/* If there is room for the children, the queue stays locked. */
 static bool make_room(struct worker *w, const struct queue *q, uint32_t children, bool is_global)
 {
 	lock_acquire_alone(&q->lock, w->place.idle);
@@ -187,7 +186,7 @@ static void push(struct worker *w, uint32_t children)
 	if (nvw_local_id() == 0) {
 		nvw_atomic_store(counter, 0, NVW_RELAXED, w->args->local);
 		if (!make_room(w, &w->local, total, false) && !make_room(w, &w->global, total, true)) {
-			nvw_store(&w->mail->count, 0); /* more nodes than there are */
+			nvw_store(&w->mail->count, 0); /* more nodes than exist */
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
@@ -219,7 +218,7 @@ static void visit(struct worker *w, uint32_t count)
 	push(w, children);
 }
 
-/* Waits until a queue has nodes, or nobody is left who could push any: false. */
+/* Waits until a queue has nodes; false when no work-group is left that could push any. */
 static bool await(struct worker *w)
 {
 	const struct args *const a = w->args;
@@ -277,7 +276,7 @@ static void uts_kernel(const void *args)
 
 /* ---- The tree on the host --------------------------------------------------------------------------- */
 
-/* Counts the nodes below a root and adds their hashes, one after the other; stops above most. */
+/* Counts the nodes below a root and adds their hashes, sequentially; stops above most. */
 static uint64_t traverse(
 	const struct plan *p, uint64_t root, uint64_t most, uint64_t *stack, uint64_t *ret_sum)
 {
@@ -301,7 +300,7 @@ static uint64_t traverse(
 static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
 {
 	const uint64_t most = wanted + wanted / TOLERANCE, least = wanted - wanted / TOLERANCE;
-	/* A node that is visited leaves at most its children behind. */
+	/* A visited node leaves at most its children. */
 	uint64_t *const stack = calloc(BRANCHES * (most + 1) + p->args.root_children, sizeof(*stack));
 	struct nvw_random random = {seed};
 
