@@ -42,9 +42,7 @@ static unsigned collect(
 
 static const char *action_of(const struct coh_request *r)
 {
-	const char *const name = r->steps ? coh_action_name(r->steps[r->step]) : NULL;
-
-	return name ? name : r->steps ? "an action without a name" : "the instruction";
+	return r->steps ? r->steps[r->step]->name : "the instruction";
 }
 
 static void describe(const struct coh_wait *w, char *text, size_t room)

@@ -121,6 +121,7 @@ struct emu_l2 {
 
 struct coh_request;
 struct coh_wait;
+struct coh_action_info;
 struct coh_event;
 struct persist_model;
 
@@ -348,10 +349,9 @@ struct nvw_machine {
 		void *context;
 	} scheduler;
 	struct {
-		emu_time (*action)(
-			const struct coh_request *request, emu_time t); /* a coh_action; NULL: none */
-		void (*line)(struct coh_event *event);                  /* a coh_line_action */
-	} fault;                                                        /* left out */
+		const struct coh_action_info *action;  /* NULL: none */
+		void (*line)(struct coh_event *event); /* a coh_line_action */
+	} fault;                                       /* left out */
 
 	struct emu_stats stats;
 	emu_time measured_from;

@@ -64,7 +64,7 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 	return line;
 }
 
-emu_time coh_ld_l1(const struct coh_request *r, emu_time t)
+static emu_time ld_l1(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
@@ -77,7 +77,7 @@ emu_time coh_ld_l1(const struct coh_request *r, emu_time t)
 	return t;
 }
 
-emu_time coh_st_l1(const struct coh_request *r, emu_time t)
+static emu_time st_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
@@ -97,7 +97,7 @@ emu_time coh_st_l1(const struct coh_request *r, emu_time t)
 	return t;
 }
 
-emu_time coh_rmw_l1(const struct coh_request *r, emu_time t)
+static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
@@ -154,7 +154,7 @@ static uint32_t touched(const struct coh_request *r)
 	return (uint32_t)__builtin_popcountll(r->bytes);
 }
 
-emu_time coh_ld_l2(const struct coh_request *r, emu_time t)
+static emu_time ld_l2(const struct coh_request *r, emu_time t)
 {
 	t = to_l2(r, 0, r->m->config.l2.occupancy, t);
 	coh_lanes_load(r, coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t));
@@ -175,7 +175,7 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 	return t;
 }
 
-emu_time coh_st_l2(const struct coh_request *r, emu_time t)
+static emu_time st_l2(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
@@ -186,7 +186,7 @@ emu_time coh_st_l2(const struct coh_request *r, emu_time t)
 	return from_l2(r, 0, t);
 }
 
-emu_time coh_rmw_l2(const struct coh_request *r, emu_time t)
+static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
@@ -204,7 +204,7 @@ static uint64_t *flush_cause(const struct coh_request *r)
 	return coh_is_of_kernel(r) ? &r->m->stats.flushes_kernel : &r->m->stats.flushes_release;
 }
 
-emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
+static emu_time flush_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	const emu_time taken = coh_flush_whole_l1(m, r->cu, flush_cause(r), t);
@@ -216,22 +216,7 @@ emu_time coh_flush_l1(const struct coh_request *r, emu_time t)
 		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
-static bool is_registered_here(const struct coh_request *r)
-{
-	return !coh_is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
-}
-
-/* A registration is its own acknowledgement: nothing more to wait for. What it replaces in the L2 may be what the
- * instruction itself works on: the L1 gets that back before it is used. */
-emu_time coh_register_stores(const struct coh_request *r, emu_time t)
-{
-	const bool was_here = is_registered_here(r);
-
-	t = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
-	return was_here && !is_registered_here(r) ? coh_register_l1(r, t) : t;
-}
-
-emu_time coh_flush_l2(const struct coh_request *r, emu_time t)
+static emu_time flush_l2(const struct coh_request *r, emu_time t)
 {
 	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
 }
@@ -250,7 +235,7 @@ static void mark_l2_sfifo(struct nvw_machine *m, void *what)
 
 /* As the markers of persist barriers in the NVW-FIFOs (gope18 6.1): what is ahead of the marker leaves the L1, then the L2.
  * Other instructions go on meanwhile. */
-emu_time coh_mark_sfifos(const struct coh_request *r, emu_time t)
+static emu_time mark_sfifos(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct coh_wait *w;
@@ -289,18 +274,18 @@ static uint64_t *invalidation_cause(const struct coh_request *r)
 	return p->count_invalidation ? p->count_invalidation(s) : &s->invalidations_acquire;
 }
 
-emu_time coh_invalidate_l1(const struct coh_request *r, emu_time t)
+static emu_time invalidate_l1(const struct coh_request *r, emu_time t)
 {
 	invalidate(r->cu, invalidation_cause(r));
 	return l1_port(r, t) + r->m->config.l1.occupancy;
 }
 
-emu_time coh_invalidate_unregistered(const struct coh_request *r, emu_time t)
+static emu_time invalidate_unregistered(const struct coh_request *r, emu_time t)
 {
-	return coh_invalidate_l1(r, t);
+	return invalidate_l1(r, t);
 }
 
-emu_time coh_forget_read_only(const struct coh_request *r, emu_time t)
+static emu_time forget_read_only(const struct coh_request *r, emu_time t)
 {
 	struct emu_cache *const l1 = &r->cu->l1;
 
@@ -358,24 +343,24 @@ static emu_time unlock_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 	return t;
 }
 
-emu_time coh_flush_all_l1s(const struct coh_request *r, emu_time t)
+static emu_time flush_all_l1s(const struct coh_request *r, emu_time t)
 {
 	return broadcast(r, flush_one, t);
 }
 
-emu_time coh_invalidate_all_l1s(const struct coh_request *r, emu_time t)
+static emu_time invalidate_all_l1s(const struct coh_request *r, emu_time t)
 {
 	return broadcast(r, invalidate_one, t);
 }
 
 /* The transaction is carried out whole: nothing can come between lock and unlock. What the lock costs others is that
  * their read-modify-writes begin after the unlock has reached them. */
-emu_time coh_lock_rmws(const struct coh_request *r, emu_time t)
+static emu_time lock_rmws(const struct coh_request *r, emu_time t)
 {
 	return broadcast(r, lock_one, t);
 }
 
-emu_time coh_unlock_rmws(const struct coh_request *r, emu_time t)
+static emu_time unlock_rmws(const struct coh_request *r, emu_time t)
 {
 	broadcast(r, unlock_one, t);
 	return t;
@@ -383,7 +368,7 @@ emu_time coh_unlock_rmws(const struct coh_request *r, emu_time t)
 
 /* ---- Registration (registry.c) --------------------------------------------------------------- */
 
-emu_time coh_register_l1(const struct coh_request *r, emu_time t)
+static emu_time register_l1(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
@@ -392,3 +377,24 @@ emu_time coh_register_l1(const struct coh_request *r, emu_time t)
 	line = coh_l1_obtain(r->m, r->cu, r->line, &t);
 	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
 }
+
+static bool is_registered_here(const struct coh_request *r)
+{
+	return !coh_is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
+}
+
+/* A registration is its own acknowledgement: nothing more to wait for. What it replaces in the L2 may be what the
+ * instruction itself works on: the L1 gets that back before it is used. */
+static emu_time register_stores(const struct coh_request *r, emu_time t)
+{
+	const bool was_here = is_registered_here(r);
+
+	t = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
+	return was_here && !is_registered_here(r) ? register_l1(r, t) : t;
+}
+
+/* ---- What the tables name ---------------------------------------------------------------------- */
+
+#define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
+COH_ACTIONS(X)
+#undef X

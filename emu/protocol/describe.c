@@ -112,7 +112,7 @@ static void spell(char *to, size_t room, const char *const *names, uint32_t bits
 static void spell_steps(struct emu_protocol_row *row, const coh_action *steps)
 {
 	for (unsigned i = 0; i < COH_STEPS_MAX && steps[i]; i++) {
-		row->actions[i] = coh_action_name(steps[i]);
+		row->actions[i] = steps[i]->name;
 	}
 }
 

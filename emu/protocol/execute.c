@@ -27,7 +27,7 @@ static emu_time take_step(struct coh_request *r, emu_time t)
 	const coh_action action = r->steps[r->step];
 
 	if (action != r->m->fault.action) {
-		t = action(r, t);
+		t = action->carry_out(r, t);
 	}
 	if (t != COH_NOT_YET) {
 		r->again = false;
@@ -60,13 +60,14 @@ static uint64_t *synchronization_time(const struct coh_request *r, coh_action ac
 	if (!coh_is_of_kernel(r) && r->m->protocol->synchronizes_within_access) {
 		return NULL;
 	}
-	if (action == coh_invalidate_l1 || action == coh_invalidate_unregistered ||
-		action == coh_forget_read_only || action == coh_flush_all_l1s) {
+	switch (action->part) {
+	case COH_PART_ACQUIRE:
 		return coh_is_of_kernel(r) ? &s->kernel_begin_ps : &s->acquire_ps;
-	}
-	if (action == coh_flush_l1 || action == coh_flush_l2 || action == coh_register_stores ||
-		action == coh_invalidate_all_l1s || action == coh_mark_sfifos) {
+	case COH_PART_RELEASE:
 		return coh_is_of_kernel(r) ? &s->kernel_end_ps : &s->release_ps;
+	case COH_PART_L1:
+	case COH_PART_ACCESS:
+		break;
 	}
 	return NULL;
 }
@@ -122,7 +123,7 @@ static void count_synchronization(const struct coh_request *r, enum coh_place pl
 {
 	struct nvw_machine *const m = r->m;
 	const coh_action *const steps = m->rows[instruction_of(r->kind)][COH_RELAXED][r->scope][place]->steps;
-	const bool at_l1 = steps[0] == coh_ld_l1 || steps[0] == coh_st_l1 || steps[0] == coh_rmw_l1;
+	const bool at_l1 = steps[0]->part == COH_PART_L1;
 
 	m->stats.sync_ops++;
 	++*(at_l1                         ? &m->stats.sync_l1 :

@@ -21,27 +21,15 @@
 
 #include "tables.h"
 
-enum { I, V, D, R, STATES };
+enum { COH_LAZY_STATES = 4 };
 
-static const char *const states[] = {"I", "V", "D", "R"};
+extern const char *const coh_lazy_states[];
+extern const struct coh_cell coh_lazy_l1[][COH_L1_EVENT_COUNT], coh_lazy_l2[][COH_L2_EVENT_COUNT];
+const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id id);
+/* It is the registration of an atomic that invalidates. */
+uint64_t *coh_lazy_count_invalidation(struct emu_stats *stats);
 
 /* clang-format off */
-static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT					RECALL					STORE_OWN	REGISTER				REVOKE */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),				NEVER,					NEVER,		GO(R, take),				NEVER},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),				NEVER,					NEVER,		GO(R, drop_clean, take),		NEVER},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),		NEVER,					NEVER,		GO(R, write_back, drop_clean, take),	NEVER},
-	[R] = {GO(R),		GO(R, take),	GO(R, take),		GO(R),			GO(R, write_through),	GO(R),			GO(I, flush_cache, write_back, drop),	GO(I, flush_cache, yield, drop),	GO(R),		GO(R, take),				GO(I, flush_cache, yield)},
-};
-
-static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT				REGISTER	RETURN */
-	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(I),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
-	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(V),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
-	[D] = {GO(D),		GO(D, fetch),	GO(I, write_back, drop),	GO(D),			GO(V, write_back),	GO(I, write_back, drop),	GO(R),		GO(D)},
-	[R] = {GO(R),		GO(R, fetch),	GO(R, write_back),		GO(R, note_dirty),	GO(R, write_back),	GO(I, recall, write_back, drop), GO(R),		GO(D, note_dirty)},
-};
-
 #define LAZY_DATA \
 	{ON_ANY_LOAD,		ANY_ORDER,				BESIDE,		{ld_l2}},			\
 	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
@@ -61,37 +49,12 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	{ON(RMW),		ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, rmw_l1, invalidate_l1}}
 /* clang-format on */
 
-/* A line in R holds registered bytes alone, and no other line holds any; data wait in D. */
-static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
-{
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
-
-		if (!line) {
-			continue;
-		}
-		if (line->registered ? line->state != R || (line->valid & ~line->registered) :
-				       line->state == R && line->valid) {
-			return "a line in R holds other bytes than registered ones, or registered ones are not in R";
-		}
-		if ((line->dirty & ~line->registered) && line->state != D) {
-			return "stored bytes do not wait in state D";
-		}
-	}
-	return coh_broken_registration(m, id);
-}
-
-/* It is the registration of an atomic that invalidates. */
-static uint64_t *count_invalidation(struct emu_stats *stats)
-{
-	return &stats->invalidations_atomic_in;
-}
-
-#define LAZY_PROTOCOL                                                                                      \
-	.l1_states = states, .l2_states = states, .l1_state_count = STATES, .l2_state_count = STATES,      \
-	.l1 = &l1[0][0], .l2 = &l2[0][0], .registration = &coh_registers_atomics, .registered_last = true, \
-	.rows = rows, .kernel_begin = {invalidate_l1}, .kernel_end = {flush_l1},                           \
-	.count_invalidation = count_invalidation, .synchronizes_within_access = true,                      \
-	.broken_invariant = broken_invariant
+#define LAZY_PROTOCOL                                                                                  \
+	.l1_states = coh_lazy_states, .l2_states = coh_lazy_states, .l1_state_count = COH_LAZY_STATES, \
+	.l2_state_count = COH_LAZY_STATES, .l1 = coh_lazy_l1[0], .l2 = coh_lazy_l2[0],                 \
+	.registration = &coh_registers_atomics, .registered_last = true, .rows = rows,                 \
+	.kernel_begin = {invalidate_l1}, .kernel_end = {flush_l1},                                     \
+	.count_invalidation = coh_lazy_count_invalidation, .synchronizes_within_access = true,         \
+	.broken_invariant = coh_lazy_broken_invariant
 
 #endif

@@ -39,31 +39,41 @@ enum coh_instruction {
 
 enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 6 };
 
-/* Actions on behalf of an instruction, named as in the papers. */
-#define COH_ACTIONS(X)                                                     \
-	X(ld_l1, "LD x at L1")                                             \
-	X(st_l1, "ST x at L1")                                             \
-	X(rmw_l1, "RMW x at L1")                                           \
-	X(ld_l2, "LD x at L2")                                             \
-	X(st_l2, "ST x at L2")                                             \
-	X(rmw_l2, "RMW x at L2")                                           \
-	X(flush_l1, "flush local L1")                                      \
-	X(invalidate_l1, "invalidate local L1")                            \
-	X(flush_l2, "flush L2")                                            \
-	X(flush_all_l1s, "flush all L1s (broadcast)")                      \
-	X(invalidate_all_l1s, "invalidate all L1s (broadcast)")            \
-	X(lock_rmws, "lock all RMWs")                                      \
-	X(unlock_rmws, "unlock all RMWs")                                  \
-	X(register_stores, "register all dirty stores of the local L1")    \
-	X(register_l1, "registration and data to the requesting L1")       \
-	X(invalidate_unregistered, "invalidate local L1 (non-registered)") \
-	X(forget_read_only, "forget what is read-only")                    \
-	X(mark_sfifos, "marker through the S-FIFOs")
+/*
+ * Actions on behalf of an instruction, named as in the papers, and what part of the instruction each is: the access, in the
+ * local L1 or elsewhere; or what its acquire or its release does. Statistics count the time of the parts.
+ */
+#define COH_ACTIONS(X)                                                              \
+	X(ld_l1, "LD x at L1", L1)                                                  \
+	X(st_l1, "ST x at L1", L1)                                                  \
+	X(rmw_l1, "RMW x at L1", L1)                                                \
+	X(ld_l2, "LD x at L2", ACCESS)                                              \
+	X(st_l2, "ST x at L2", ACCESS)                                              \
+	X(rmw_l2, "RMW x at L2", ACCESS)                                            \
+	X(flush_l1, "flush local L1", RELEASE)                                      \
+	X(invalidate_l1, "invalidate local L1", ACQUIRE)                            \
+	X(flush_l2, "flush L2", RELEASE)                                            \
+	X(flush_all_l1s, "flush all L1s (broadcast)", ACQUIRE)                      \
+	X(invalidate_all_l1s, "invalidate all L1s (broadcast)", RELEASE)            \
+	X(lock_rmws, "lock all RMWs", ACCESS)                                       \
+	X(unlock_rmws, "unlock all RMWs", ACCESS)                                   \
+	X(register_stores, "register all dirty stores of the local L1", RELEASE)    \
+	X(register_l1, "registration and data to the requesting L1", ACCESS)        \
+	X(invalidate_unregistered, "invalidate local L1 (non-registered)", ACQUIRE) \
+	X(forget_read_only, "forget what is read-only", ACQUIRE)                    \
+	X(mark_sfifos, "marker through the S-FIFOs", RELEASE)
 
 struct coh_request;
 
-/* Carries the action out from t on; returns when what follows it may begin, or COH_NOT_YET (wait.c). */
-typedef emu_time (*coh_action)(const struct coh_request *request, emu_time t);
+enum coh_part { COH_PART_L1, COH_PART_ACCESS, COH_PART_ACQUIRE, COH_PART_RELEASE };
+
+struct coh_action_info {
+	/* From t on; returns when what follows it may begin, or COH_NOT_YET (wait.c). */
+	emu_time (*carry_out)(const struct coh_request *request, emu_time t);
+	const char *name;
+	enum coh_part part;
+};
+typedef const struct coh_action_info *coh_action;
 #define COH_NOT_YET UINT64_MAX
 
 /* One instruction of a wavefront on one line. */
@@ -99,11 +109,9 @@ static inline bool coh_is_of_kernel(const struct coh_request *r)
 	return !r->wf;
 }
 
-#define X(name, text) emu_time coh_##name(const struct coh_request *request, emu_time t);
+#define X(name, text, part) extern const struct coh_action_info coh_##name;
 COH_ACTIONS(X)
 #undef X
-/* The name of an action in the papers. */
-const char *coh_action_name(coh_action action);
 
 enum { COH_STEPS_MAX = 8 };
 

@@ -72,24 +72,11 @@ bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
 
 /* ---- Names of actions ---------------------------------------------------------------------- */
 
-static const struct {
-	coh_action action;
-	const char *name;
-} actions[] = {
-#define X(name, text) {coh_##name, text},
+static const coh_action actions[] = {
+#define X(name, text, part) &coh_##name,
 	COH_ACTIONS(X)
 #undef X
 };
-
-const char *coh_action_name(coh_action action)
-{
-	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		if (actions[i].action == action) {
-			return actions[i].name;
-		}
-	}
-	return NULL;
-}
 
 static const struct {
 	coh_line_action action;
@@ -137,8 +124,8 @@ const char *emu_protocol_action(const char *protocol, unsigned wanted)
 	const struct coh_protocol *const p = coh_protocol_find(protocol);
 
 	for (unsigned i = 0; p && i < sizeof actions / sizeof *actions; i++) {
-		if (rows_name(p, actions[i].action) && wanted-- == 0) {
-			return actions[i].name;
+		if (rows_name(p, actions[i]) && wanted-- == 0) {
+			return actions[i]->name;
 		}
 	}
 	for (unsigned i = 0; p && i < sizeof line_actions / sizeof *line_actions; i++) {
@@ -157,7 +144,7 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 	m->fault.action = NULL;
 	m->fault.line = NULL;
 	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		m->fault.action = strcmp(actions[i].name, action) ? m->fault.action : actions[i].action;
+		m->fault.action = strcmp(actions[i]->name, action) ? m->fault.action : actions[i];
 	}
 	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
 		m->fault.line = strcmp(line_actions[i].name, action) ? m->fault.line : line_actions[i].action;

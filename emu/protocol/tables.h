@@ -46,25 +46,25 @@
 #define AT_REMOTE    PLACE(REMOTE)
 #define ELSEWHERE    (BESIDE | AT_L2 | AT_REMOTE)
 
-#define ld_l1         coh_ld_l1
-#define st_l1         coh_st_l1
-#define rmw_l1        coh_rmw_l1
-#define ld_l2         coh_ld_l2
-#define st_l2         coh_st_l2
-#define rmw_l2        coh_rmw_l2
-#define flush_l1      coh_flush_l1
-#define flush_l2      coh_flush_l2
-#define invalidate_l1 coh_invalidate_l1
+#define ld_l1         (&coh_ld_l1)
+#define st_l1         (&coh_st_l1)
+#define rmw_l1        (&coh_rmw_l1)
+#define ld_l2         (&coh_ld_l2)
+#define st_l2         (&coh_st_l2)
+#define rmw_l2        (&coh_rmw_l2)
+#define flush_l1      (&coh_flush_l1)
+#define flush_l2      (&coh_flush_l2)
+#define invalidate_l1 (&coh_invalidate_l1)
 
-#define flush_all_l1s      coh_flush_all_l1s
-#define invalidate_all_l1s coh_invalidate_all_l1s
-#define lock_rmws          coh_lock_rmws
-#define unlock_rmws        coh_unlock_rmws
+#define flush_all_l1s      (&coh_flush_all_l1s)
+#define invalidate_all_l1s (&coh_invalidate_all_l1s)
+#define lock_rmws          (&coh_lock_rmws)
+#define unlock_rmws        (&coh_unlock_rmws)
 
-#define register_stores         coh_register_stores
-#define register_l1             coh_register_l1
-#define invalidate_unregistered coh_invalidate_unregistered
-#define forget_read_only        coh_forget_read_only
-#define mark_sfifos             coh_mark_sfifos
+#define register_stores         (&coh_register_stores)
+#define register_l1             (&coh_register_l1)
+#define invalidate_unregistered (&coh_invalidate_unregistered)
+#define forget_read_only        (&coh_forget_read_only)
+#define mark_sfifos             (&coh_mark_sfifos)
 
 #endif

@@ -46,7 +46,7 @@ static void actions_carry_the_names_of_the_papers(void **state)
 
 		for (const struct coh_row *row = p->rows; row->instructions; row++) {
 			for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
-				assert_non_null(coh_action_name(row->steps[s]));
+				assert_non_null(row->steps[s]->name);
 			}
 		}
 		for (unsigned n = 0; n < p->l1_state_count * COH_L1_EVENT_COUNT; n++) {
@@ -85,8 +85,8 @@ static const char *steps_at(const char *protocol, enum coh_instruction instructi
 			"flush remote L1; " :
 			"");
 	for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
-		snprintf(text + strlen(text), room - strlen(text), "%s%s", s ? "; " : "",
-			coh_action_name(row->steps[s]));
+		snprintf(
+			text + strlen(text), room - strlen(text), "%s%s", s ? "; " : "", row->steps[s]->name);
 	}
 	return text;
 }

@@ -216,7 +216,8 @@ static emu_time put_off_for_ever(const struct coh_request *r, emu_time t)
 
 static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
 {
-	static const struct coh_row row = {.steps = {put_off_for_ever}};
+	static const struct coh_action_info action = {put_off_for_ever, "wait for nobody", COH_PART_ACCESS};
+	static const struct coh_row row = {.steps = {&action}};
 	struct words w;
 	struct rig rig;
 	char line[64];
@@ -233,7 +234,7 @@ static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
 		(unsigned long long)emu_line_off(rig.machine, id));
 	assert_non_null(strstr(nvw_error_message(), line));
 	assert_non_null(strstr(nvw_error_message(), "1 work-items of work-group 0, the first is 0, wait at"));
-	assert_non_null(strstr(nvw_error_message(), "an action without a name"));
+	assert_non_null(strstr(nvw_error_message(), ": \"wait for nobody\" of line"));
 	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
 	rig_end(&rig);
 }
@@ -241,7 +242,7 @@ static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
 /* A kernel's beginning is no instruction that could wait. */
 static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **state)
 {
-	const coh_action steps[COH_STEPS_MAX] = {coh_mark_sfifos};
+	const coh_action steps[COH_STEPS_MAX] = {&coh_mark_sfifos};
 	struct words w;
 	struct rig rig;
 
