@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Task parallelism by epochs: the task vector machine (TVM) and TREES, its runtime on a GPU (hechtman14 chapter 5).
+ *
+ * A program is a set of task functions, and begins with one task. A task may fork tasks, and end in one of three ways: join a
+ * function that continues in its place when all that it forked has ended, emit a value, or just return. Tasks that can run
+ * at the same time form an *epoch*; whatever is forked in an epoch runs in the next one, and what is joined runs after that
+ * (hechtman14 5.4.2). Which tasks there are does not depend on the machine, the protocol or the schedule; which
+ * entries of the task vector they get does.
+ *
+ *	static void fib(struct nvw_task *t)
+ *	{
+ *		const uint32_t n = nvw_task_word(t, 0);
+ *
+ *		if (n < 2) {
+ *			nvw_emit(t, n);
+ *		} else {
+ *			const uint32_t a = nvw_fork(t, fib, n - 1), b = nvw_fork(t, fib, n - 2);
+ *
+ *			nvw_join(t, sum, a, b);
+ *		}
+ *	}
+ *
+ *	static void sum(struct nvw_task *t)
+ *	{
+ *		nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
+ *	}
+ *
+ * Arguments and emitted values are 4-byte words. A task reads and writes other memory as a kernel does (nvw/kernel.h). Within
+ * an epoch tasks run side by side in any order; what they store is visible in later epochs.
+ *
+ * nvw_trees_run() runs a program by kernel launches, an epoch each. nvw_tvm_run() is the formal machine: a task vector and
+ * a stack of masks on the host, one task after the other. Both give equal results, and the same epochs.
+ *
+ * A mistake of a task (a fork after its join, a function that is not registered, a full task vector ...) ends the run with
+ * NVW_E_KERNEL or NVW_E_FULL and a message that names the task and the line. Not thread-safe.
+ */
+#ifndef NVW_TASKS_H
+#define NVW_TASKS_H
+
+#include <nvw/host.h>
+
+enum {
+	NVW_TASK_WORDS_MAX = 16,
+	NVW_TASK_FUNCTIONS_MAX = 32,
+	NVW_TASK_ENTRIES_MAX = 1 << 28,
+	NVW_TASK_DEPTH_MAX = 1 << 16, /* of the stack of epochs */
+};
+
+struct nvw_task;
+typedef void (*nvw_task_run)(struct nvw_task *task);
+
+/* A function of a program. A map function is run by a work-group for each map: see nvw_map(). */
+struct nvw_task_function {
+	const char *name;
+	nvw_task_run run;
+	bool map;
+};
+
+struct nvw_task_program {
+	const char *name;
+	const struct nvw_task_function *functions; /* ends with a NULL run */
+	unsigned words; /* of arguments or emitted values that an entry of the task vector has room for */
+};
+
+/* ---- In a task ------------------------------------------------------------------------------------ */
+
+/* The data that the run was given (shared by all tasks, constant), the task's entry, and word i of its arguments. */
+const void *nvw_task_data(const struct nvw_task *task);
+uint32_t nvw_task_entry(const struct nvw_task *task);
+uint32_t nvw_task_word(struct nvw_task *task, unsigned i);
+
+/* Word i of what the task in an entry has emitted; entry comes from nvw_fork(), by way of the arguments of a join. */
+uint32_t nvw_emitted(struct nvw_task *task, uint32_t entry, unsigned i);
+
+/* A new task, which runs in the next epoch: function(words ...). Returns its entry in the task vector. */
+#define nvw_fork(task, function, ...) NVW__TASK_CALL(nvw__task_fork, task, function, __VA_ARGS__)
+
+/* The task goes on as function(words ...) when all tasks forked in this epoch, and all that follows from them, have ended. Ends the task:
+ * the function should return. */
+#define nvw_join(task, function, ...) ((void)NVW__TASK_CALL(nvw__task_join, task, function, __VA_ARGS__))
+
+/* Leaves values in the task's entry. Ends the task. */
+#define nvw_emit(task, ...) ((void)NVW__TASK_CALL(nvw__task_emit, task, NULL, __VA_ARGS__))
+
+/*
+ * A data-parallel operation: before the next epoch a work-group runs function(words ...), a map function. It shares the
+ * work out by nvw_local_id() and nvw_group_size(), which it must not expect to be of a certain size, and may use
+ * barriers of work-group scope. It must not fork, join, emit or map.
+ */
+#define nvw_map(task, function, ...) ((void)NVW__TASK_CALL(nvw__task_map, task, function, __VA_ARGS__))
+
+/* ---- Running a program ---------------------------------------------------------------------------- */
+
+/* What an epoch did, after it: a row of hechtman14 Table 5.1. */
+struct nvw_task_epoch {
+	uint32_t number;         /* of the epoch: its depth in the tree of tasks */
+	uint32_t first, end;     /* the entries that it ran over */
+	uint32_t next, next_now; /* the next free entry before and after it */
+	bool joins, maps;        /* scheduled in it */
+	uint64_t tasks;          /* that ran */
+	/* Per function of the program, in the order of the table: how many ran. */
+	uint64_t ran[NVW_TASK_FUNCTIONS_MAX];
+	unsigned depth;          /* epochs that wait, */
+	const uint32_t *waiting; /* their numbers, the next one first */
+	/* The task vector up to the next free entry that the epoch left: function + number * functions, 0: none. */
+	const uint32_t *entry;
+};
+
+struct nvw_task_options {
+	uint32_t entries;    /* of the task vector; 0 chooses 1 Mi */
+	unsigned group_size; /* work-items per work-group; 0 chooses 256 (hechtman14 5.5.1) */
+	const void *data;    /* for nvw_task_data() */
+	/* Called after each epoch, if not NULL; the task vector is read back for it. */
+	void (*on_epoch)(void *context, const struct nvw_task_epoch *epoch);
+	void *context;
+};
+
+/* What a run came to. */
+struct nvw_task_totals {
+	uint64_t tasks;  /* T1: tasks that ran, continuations included */
+	uint64_t epochs; /* Tinf */
+	uint64_t forks, joins, emits, maps;
+	uint32_t entries_most;               /* entries in use at a time, at most */
+	uint32_t depth_most;                 /* epochs on the stack, at most */
+	uint32_t result[NVW_TASK_WORDS_MAX]; /* what the first task has emitted */
+};
+
+/*
+ * Runs program from the task function(words[0 .. n - 1]) to its end. The task vector is allocated in the machine's DRAM and
+ * released. NVW_E_USAGE for a program or options out of range, NVW_E_MEMORY, errors of launches.
+ */
+NVW_CHECKED int nvw_trees_run(struct nvw_machine *machine, const struct nvw_task_program *program,
+	const struct nvw_task_options *options, nvw_task_run function, const uint32_t *words, unsigned n,
+	struct nvw_task_totals *ret_totals);
+
+/* The same on the formal machine; options.group_size does not matter. Its own state takes no device memory and no simulated time. */
+NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_program *program,
+	const struct nvw_task_options *options, nvw_task_run function, const uint32_t *words, unsigned n,
+	struct nvw_task_totals *ret_totals);
+
+/* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
+
+/* clang-format off */
+#define NVW__TASK_CALL(how, task, function, ...)                                                 \
+	({                                                                                       \
+		NVW__SITE(nvw__task_site);                                                       \
+		const uint32_t nvw__words[] = {__VA_ARGS__};                                     \
+		how(task, &nvw__task_site, function, nvw__words, sizeof nvw__words / 4);         \
+	})
+/* clang-format on */
+
+uint32_t nvw__task_fork(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,
+	const uint32_t *words, unsigned n);
+uint32_t nvw__task_join(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,
+	const uint32_t *words, unsigned n);
+uint32_t nvw__task_emit(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,
+	const uint32_t *words, unsigned n);
+uint32_t nvw__task_map(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,
+	const uint32_t *words, unsigned n);
+
+#endif
