@@ -61,15 +61,8 @@ uint32_t nvw_task_entry(const struct nvw_task *t)
 	return t->entry;
 }
 
-uint32_t nvw_task_word(struct nvw_task *t, unsigned i)
+uint32_t nvw__task_read(struct nvw_task *t, const struct nvw_site *site, uint32_t entry, unsigned i)
 {
-	return nvw_emitted(t, t->entry, i);
-}
-
-uint32_t nvw_emitted(struct nvw_task *t, uint32_t entry, unsigned i)
-{
-	static const struct nvw_site here = {"nvw_emitted", "", 0};
-
 	if (t->run->error != 0) {
 		return 0;
 	}
@@ -77,7 +70,7 @@ uint32_t nvw_emitted(struct nvw_task *t, uint32_t entry, unsigned i)
 		char what[120];
 
 		snprintf(what, sizeof what, "word %u of entry %u is not in the task vector", i, entry);
-		mistake(t, &here, NVW_E_KERNEL, what);
+		mistake(t, site, NVW_E_KERNEL, what);
 		return 0;
 	}
 	return t->run->does->word(t->run, entry, i);

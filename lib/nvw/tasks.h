@@ -68,10 +68,10 @@ struct nvw_task_program {
 /* The data that the run was given (shared by all tasks, constant), the task's entry, and word i of its arguments. */
 const void *nvw_task_data(const struct nvw_task *task);
 uint32_t nvw_task_entry(const struct nvw_task *task);
-uint32_t nvw_task_word(struct nvw_task *task, unsigned i);
+#define nvw_task_word(task, i) NVW__TASK_READ(task, nvw_task_entry(task), i)
 
 /* Word i of what the task in an entry has emitted; entry comes from nvw_fork(), by way of the arguments of a join. */
-uint32_t nvw_emitted(struct nvw_task *task, uint32_t entry, unsigned i);
+#define nvw_emitted(task, entry, i) NVW__TASK_READ(task, entry, i)
 
 /* A new task, which runs in the next epoch: function(words ...). Returns its entry in the task vector. */
 #define nvw_fork(task, function, ...) NVW__TASK_CALL(nvw__task_fork, task, function, __VA_ARGS__)
@@ -148,8 +148,14 @@ NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_p
 		const uint32_t nvw__words[] = {__VA_ARGS__};                                     \
 		how(task, &nvw__task_site, function, nvw__words, sizeof nvw__words / 4);         \
 	})
+#define NVW__TASK_READ(task, entry, i)                                                           \
+	({                                                                                       \
+		NVW__SITE(nvw__task_site);                                                       \
+		nvw__task_read(task, &nvw__task_site, entry, i);                                 \
+	})
 /* clang-format on */
 
+uint32_t nvw__task_read(struct nvw_task *task, const struct nvw_site *site, uint32_t entry, unsigned i);
 uint32_t nvw__task_fork(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,
 	const uint32_t *words, unsigned n);
 uint32_t nvw__task_join(struct nvw_task *task, const struct nvw_site *site, nvw_task_run function,

@@ -147,7 +147,10 @@ void dense_dispose(void *plan)
 	for (unsigned i = 0; p && i < p->arrays; i++) {
 		free(p->array[i].input);
 	}
-	graph_free(&p->graph);
+	if (p != NULL) {
+		graph_free(&p->graph);
+		free(p->more);
+	}
 	free(p);
 }
 

@@ -53,6 +53,7 @@ struct dense_plan {
 	struct dense_array array[DENSE_ARRAYS];
 	unsigned arrays; /* number of arrays in use, from 0 */
 	uint64_t launches;
+	void *more; /* of the kernel's family; freed with the plan */
 };
 
 struct dense_kernel {

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Task programs (workloads/trees) on the emulated machine: they compute what the host computes under every protocol, at any size of
+ * work-groups, and by the same tasks and epochs as on the formal machine.
+ */
+#include "dense_test.h"
+
+#include "workloads/trees/trees.h"
+
+/* Each with sizes that are multiples of nothing, and with its smallest ones. */
+#define PROGRAMS(X)                                            \
+	X(trees_fib, "n=11 group-size=48", "n=1")              \
+	X(trees_nqueens, "n=6", "n=1")                         \
+	X(trees_msort, "size=301", "size=1")                   \
+	X(trees_msort_map, "size=113 group-size=24", "size=1") \
+	X(trees_fft, "log2=6", "log2=1")                       \
+	X(trees_matmul, "size=13", "size=1")                   \
+	X(trees_tsp, "cities=6", "cities=1")
+
+#define X(name, sizes, smallest) extern const struct nvw_workload nvw_workload_##name;
+PROGRAMS(X)
+#undef X
+
+static const struct {
+	const struct nvw_workload *workload;
+	const char *sizes, *smallest;
+} programs[] = {
+#define X(name, sizes, smallest) {&nvw_workload_##name, sizes, smallest},
+	PROGRAMS(X)
+#undef X
+};
+
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static struct nvw_task_totals run_with(
+	const struct nvw_workload *w, const char *sizes, const char *more, const char *protocol)
+{
+	char text[128];
+	struct nvw_task_totals totals;
+	struct test t;
+
+	snprintf(text, sizeof text, "%s%s", sizes, more);
+	t = begin(w, text, protocol);
+	run_and_verify(&t);
+	totals = *trees_totals(t.plan);
+	memset(totals.result, 0,
+		sizeof totals.result); /* where nothing is emitted: an argument, or an entry */
+	end(&t);
+	return totals;
+}
+
+static void programs_compute_under_every_protocol_what_the_host_computes(void **state)
+{
+	const char *protocol, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+		for (unsigned k = 0; k < PROGRAMS; k++) {
+			run_with(programs[k].workload, programs[k].sizes, "", protocol);
+		}
+	}
+}
+
+static void results_depend_neither_on_work_groups_nor_on_room(void **state)
+{
+	for (unsigned k = 0; k < PROGRAMS; k++) {
+		run_with(programs[k].workload, programs[k].sizes, " group-size=1", "gd");
+		run_with(programs[k].workload, programs[k].sizes, " group-size=7 entries=1777", "gd");
+		run_with(programs[k].workload, programs[k].sizes, " group-size=1024", "gd");
+		run_with(programs[k].workload, programs[k].smallest, "", "gd");
+	}
+}
+
+/* Which tasks there are, and in which epochs, depends on nothing but the program. (tsp reads its bound in passing.) */
+static void programs_run_the_same_epochs_on_the_formal_machine(void **state)
+{
+	for (unsigned k = 0; k < PROGRAMS; k++) {
+		const struct nvw_workload *const w = programs[k].workload;
+		const struct nvw_task_totals trees = run_with(w, programs[k].sizes, "", "vi"),
+					     tvm = run_with(w, programs[k].sizes, " runtime=tvm", "vi");
+
+		if (strcmp(w->name, "trees-tsp") != 0) {
+			assert_memory_equal(&trees, &tvm, sizeof trees);
+		}
+		assert_true(trees.tasks > 50 && trees.epochs > 4);
+	}
+}
+
+/* hechtman14 5.4.2: with joins every task has its entry; without, those of two epochs are enough. */
+static void space_is_bounded_by_the_work_and_without_joins_by_the_parallelism(void **state)
+{
+	const struct nvw_task_totals fib = run_with(&nvw_workload_trees_fib, "n=14", "", "vi"),
+				     nqueens = run_with(
+					     &nvw_workload_trees_nqueens, "n=8", " entries=1600", "vi");
+
+	assert_true(fib.entries_most <= fib.tasks);
+	assert_int_equal(nqueens.joins, 0);
+	assert_true(nqueens.tasks > 1600);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_compute_under_every_protocol_what_the_host_computes),
+		cmocka_unit_test(results_depend_neither_on_work_groups_nor_on_room),
+		cmocka_unit_test(programs_run_the_same_epochs_on_the_formal_machine),
+		cmocka_unit_test(space_is_bounded_by_the_work_and_without_joins_by_the_parallelism),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

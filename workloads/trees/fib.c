@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trees-fib: the n-th Fibonacci number by its definition (hechtman14 5.6.3): a task does next to nothing, so that forks and joins are
+ * what it measures. Results are modulo 2^32. */
+#include "trees.h"
+
+enum { N };
+enum { RESULT };
+
+static const struct nvw_option options[] = {
+	{"n", NVW_OPTION_COUNT, "18", NULL, "which Fibonacci number"},
+	TREES_OPTIONS_END,
+};
+
+static void sum(struct nvw_task *t)
+{
+	nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
+}
+
+static void fib(struct nvw_task *t)
+{
+	const uint32_t n = nvw_task_word(t, 0);
+
+	if (n < 2) {
+		nvw_emit(t, n);
+	} else {
+		const uint32_t a = nvw_fork(t, fib, n - 1), b = nvw_fork(t, fib, n - 2);
+
+		nvw_join(t, sum, a, b);
+	}
+}
+
+static const struct nvw_task_program program = {
+	.name = "fib",
+	.functions = (const struct nvw_task_function[]){{"fib", fib, false}, {"sum", sum, false},
+		{NULL, NULL, false}},
+	.words = 2,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, RESULT, "result", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+	(void)p;
+}
+
+static int run(struct dense_plan *p)
+{
+	int error = trees_run(p, &program, NULL, fib, (uint32_t)p->size[N]);
+	const uint32_t result = trees_totals(p)->result[0];
+
+	return error ? error : nvw_write(p->machine, p->array[RESULT].device, &result, sizeof result);
+}
+
+static void expect(struct dense_plan *p)
+{
+	uint32_t a = 0, b = 1;
+
+	for (uint64_t i = 0; i < p->size[N]; i++) {
+		const uint32_t next = a + b;
+
+		a = b;
+		b = next;
+	}
+	((uint32_t *)p->array[RESULT].expected)[0] = a;
+}
+
+static const struct dense_kernel kernel = {
+	.name = "trees-fib",
+	.options = options,
+	.most = {[N] = 40},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+	.report = trees_report,
+};
+
+TREES_WORKLOAD(trees_fib, "trees-fib", kernel, "tasks: the n-th Fibonacci number by its definition");

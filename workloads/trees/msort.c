@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trees-msort and trees-msort-map: merge sort (hechtman14 5.6.5). A task sorts a range: it forks the halves, and its
+ * continuation merges them from one array into the other, by itself or by a map operation. At an even depth the result goes to
+ * the first array, at an odd depth to the second.
+ */
+#include "trees.h"
+
+#include <stdlib.h>
+
+enum { SIZE };
+enum { KEYS, OTHER };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "2k", NULL, "keys"},
+	TREES_OPTIONS_END,
+};
+
+struct data {
+	int32_t *array[2];
+	nvw_task_run merge;
+};
+
+static uint32_t middle(uint32_t first, uint32_t end)
+{
+	return first + (end - first) / 2;
+}
+
+/* Words: first, end, depth. */
+static void sort(struct nvw_task *t)
+{
+	const struct data *const d = nvw_task_data(t);
+	const uint32_t first = nvw_task_word(t, 0), end = nvw_task_word(t, 1), depth = nvw_task_word(t, 2);
+
+	if (end - first == 1) {
+		if (depth % 2 == 1) {
+			nvw_store(&d->array[1][first], nvw_load(&d->array[0][first]));
+		}
+		return;
+	}
+	nvw_fork(t, sort, first, middle(first, end), depth + 1);
+	nvw_fork(t, sort, middle(first, end), end, depth + 1);
+	nvw_join(t, d->merge, first, end, depth);
+}
+
+static void merge(struct nvw_task *t)
+{
+	const struct data *const d = nvw_task_data(t);
+	const uint32_t end = nvw_task_word(t, 1), depth = nvw_task_word(t, 2);
+	const int32_t *const from = d->array[(depth + 1) % 2];
+	uint32_t a = nvw_task_word(t, 0), to = a, b = middle(a, end);
+	const uint32_t a_end = b;
+	int32_t x = nvw_load(&from[a]), y = nvw_load(&from[b]);
+
+	for (; to < end; to++) {
+		if (b == end || (a < a_end && x <= y)) {
+			nvw_store(&d->array[depth % 2][to], x);
+			x = ++a < a_end ? nvw_load(&from[a]) : 0;
+		} else {
+			nvw_store(&d->array[depth % 2][to], y);
+			y = ++b < end ? nvw_load(&from[b]) : 0;
+		}
+	}
+}
+
+/* How many keys of a sorted range are less than one, or equal to it. */
+static uint32_t rank_of(int32_t key, const int32_t *from, uint32_t first, uint32_t end, bool or_equal)
+{
+	const uint32_t begin = first;
+
+	while (first < end) {
+		const uint32_t at = middle(first, end);
+		const int32_t other = nvw_load(&from[at]);
+
+		if (other < key || (or_equal && other == key)) {
+			first = at + 1;
+		} else {
+			end = at;
+		}
+	}
+	return first - begin;
+}
+
+/* Each key's place: its own rank in its half, and its rank in the other one. */
+static void merge_together(struct nvw_task *t)
+{
+	const struct data *const d = nvw_task_data(t);
+	const uint32_t first = nvw_task_word(t, 0), end = nvw_task_word(t, 1), depth = nvw_task_word(t, 2),
+		       half = middle(first, end);
+	const int32_t *const from = d->array[(depth + 1) % 2];
+
+	for (uint32_t i = first + nvw_local_id(); i < end; i += nvw_group_size()) {
+		const int32_t key = nvw_load(&from[i]);
+		const uint32_t to = i < half ? i + rank_of(key, from, half, end, false) :
+					       i - half + first + rank_of(key, from, first, half, true);
+
+		nvw_store(&d->array[depth % 2][to], key);
+	}
+}
+
+static void merge_by_map(struct nvw_task *t)
+{
+	nvw_map(t, merge_together, nvw_task_word(t, 0), nvw_task_word(t, 1), nvw_task_word(t, 2));
+}
+
+static const struct nvw_task_program program = {
+	.name = "msort",
+	.functions = (const struct nvw_task_function[]){{"sort", sort, false}, {"merge", merge, false},
+		{"merge_by_map", merge_by_map, false}, {"merge_together", merge_together, true},
+		{NULL, NULL, false}},
+	.words = 3,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, KEYS, "keys", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_array(p, OTHER, "other", DENSE_INT32, DENSE_SCRATCH, p->size[SIZE]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, KEYS, -1000000, 1000000);
+}
+
+static int sort_by(struct dense_plan *p, nvw_task_run how)
+{
+	const struct data data = {{p->array[KEYS].device, p->array[OTHER].device}, how};
+
+	return trees_run(p, &program, &data, sort, 0, (uint32_t)p->size[SIZE], 0);
+}
+
+static int run_merge(struct dense_plan *p)
+{
+	return sort_by(p, merge);
+}
+
+static int run_map(struct dense_plan *p)
+{
+	return sort_by(p, merge_by_map);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void expect(struct dense_plan *p)
+{
+	qsort(p->array[KEYS].expected, p->size[SIZE], sizeof(int32_t), ascending);
+}
+
+static const struct dense_kernel by_merge = {
+	.name = "trees-msort",
+	.options = options,
+	.shape = shape,
+	.fill = fill,
+	.run = run_merge,
+	.expect = expect,
+	.report = trees_report,
+};
+static const struct dense_kernel by_map = {
+	.name = "trees-msort-map",
+	.options = options,
+	.shape = shape,
+	.fill = fill,
+	.run = run_map,
+	.expect = expect,
+	.report = trees_report,
+};
+
+TREES_WORKLOAD(trees_msort, "trees-msort", by_merge, "tasks: merge sort, each merge by one task");
+TREES_WORKLOAD(
+	trees_msort_map, "trees-msort-map", by_map, "tasks: merge sort, each merge by a map operation");

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trees-tsp: the shortest round trip through cities of a map, by branch and bound. A task is a path from city 0; it forks one
+ * longer path per city that is not on it, unless the path is as long as the shortest round trip known. That bound begins with the round trip
+ * to the nearest city each time, and is read while others lower it: which paths are cut depends on the schedule, the result does not.
+ */
+#include "trees.h"
+
+#include <stdlib.h>
+
+enum { CITIES };
+enum { DISTANCES, SHORTEST };
+enum { CITIES_MAX = 12, SIDE = 1000, NONE = 1 << 30 };
+
+static const struct nvw_option options[] = {
+	{"cities", NVW_OPTION_COUNT, "7", NULL, "cities"},
+	TREES_OPTIONS_END,
+};
+
+struct data {
+	const int32_t *distances; /* from a city to another */
+	int32_t *shortest;
+	uint32_t cities;
+};
+
+/* Words: the cities on the path, a bit each; the last of them; the length. */
+static void extend(struct nvw_task *t)
+{
+	const struct data *const d = nvw_task_data(t);
+	const uint32_t path = nvw_task_word(t, 0), last = nvw_task_word(t, 1);
+	const int32_t length = (int32_t)nvw_task_word(t, 2);
+
+	if (path == (UINT32_C(1) << d->cities) - 1) {
+		(void)nvw_atomic_min(d->shortest,
+			length + nvw_load_read_only(&d->distances[last * d->cities]), NVW_RELAXED,
+			NVW_SCOPE_AGENT);
+		return;
+	}
+	if (length >= nvw_atomic_load(d->shortest, NVW_RELAXED, NVW_SCOPE_AGENT)) {
+		return;
+	}
+	for (uint32_t city = 1; city < d->cities; city++) {
+		if ((path >> city & 1) == 0) {
+			nvw_fork(t, extend, path | UINT32_C(1) << city, city,
+				(uint32_t)(length +
+					   nvw_load_read_only(&d->distances[last * d->cities + city])));
+		}
+	}
+}
+
+static const struct nvw_task_program program = {
+	.name = "tsp",
+	.functions = (const struct nvw_task_function[]){{"extend", extend, false}, {NULL, NULL, false}},
+	.words = 3,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(
+		p, DISTANCES, "distances", DENSE_INT32, DENSE_READ_ONLY, p->size[CITIES] * p->size[CITIES]);
+	dense_array(p, SHORTEST, "shortest", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+/* The round trip that always goes on to the nearest city: a bound to begin with. */
+static int32_t nearest_first(const int32_t *distances, uint64_t n)
+{
+	uint64_t last = 0, path = 1;
+	int32_t length = 0;
+
+	for (uint64_t i = 1; i < n; i++) {
+		uint64_t nearest = n;
+
+		for (uint64_t city = 1; city < n; city++) {
+			if ((path >> city & 1) == 0 &&
+				(nearest == n ||
+					distances[last * n + city] < distances[last * n + nearest])) {
+				nearest = city;
+			}
+		}
+		length += distances[last * n + nearest];
+		path |= UINT64_C(1) << nearest;
+		last = nearest;
+	}
+	return length + distances[last * n];
+}
+
+static void fill(struct dense_plan *p)
+{
+	int32_t place[CITIES_MAX][2];
+	const uint64_t n = p->size[CITIES];
+
+	for (uint64_t i = 0; i < n; i++) {
+		place[i][0] = (int32_t)nvw_random_below(&p->random, SIDE);
+		place[i][1] = (int32_t)nvw_random_below(&p->random, SIDE);
+	}
+	for (uint64_t i = 0; i < n * n; i++) {
+		((int32_t *)p->array[DISTANCES].input)[i] =
+			abs(place[i / n][0] - place[i % n][0]) + abs(place[i / n][1] - place[i % n][1]);
+	}
+	((int32_t *)p->array[SHORTEST].input)[0] = nearest_first(p->array[DISTANCES].input, n);
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct data data = {
+		p->array[DISTANCES].device, p->array[SHORTEST].device, (uint32_t)p->size[CITIES]};
+
+	return trees_run(p, &program, &data, extend, 1, 0, 0);
+}
+
+/* By dynamic programming over sets of cities (Held and Karp): not the tasks' way. */
+static void expect(struct dense_plan *p)
+{
+	const uint32_t n = (uint32_t)p->size[CITIES], sets = UINT32_C(1) << n;
+	const int32_t *const distances = p->array[DISTANCES].expected;
+	int32_t *const best = malloc(sizeof *best * sets * n), *const shortest = p->array[SHORTEST].expected;
+
+	for (uint32_t i = 0; best != NULL && i < sets * n; i++) {
+		best[i] = i == n ? 0 : NONE; /* the path of city 0 */
+	}
+	for (uint32_t set = 1; best != NULL && set < sets; set += 2) {
+		for (uint32_t last = 0; last < n; last++) {
+			const int32_t length = best[set * n + last];
+
+			if (set == sets - 1 && length + distances[last * n] < *shortest) {
+				*shortest = length + distances[last * n];
+			}
+			for (uint32_t city = 1; city < n && length < NONE; city++) {
+				int32_t *const longer = &best[(set | UINT32_C(1) << city) * n + city];
+
+				if ((set >> city & 1) == 0 && length + distances[last * n + city] < *longer) {
+					*longer = length + distances[last * n + city];
+				}
+			}
+		}
+	}
+	free(best);
+}
+
+static const struct dense_kernel kernel = {
+	.name = "trees-tsp",
+	.options = options,
+	.most = {[CITIES] = CITIES_MAX},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+	.report = trees_report,
+};
+
+TREES_WORKLOAD(trees_tsp, "trees-tsp", kernel, "tasks: the shortest round trip, by branch and bound");
