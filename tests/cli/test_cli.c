@@ -598,7 +598,7 @@ static void the_html_page_has_verdict_findings_and_source_lines(void **state)
 	assert_null(strstr(page, "<script"));
 	assert_null(strstr(page, "src="));
 	remove_file("page.html");
-	expect("run btree --order=15", 2, "", "--order: 4 to 14 keys per node, not 15");
+	expect("run btree --order=15", 2, "", "--order: expected 4 to 14, found 15");
 	expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
 	assert_true(is_empty_dir());
 }

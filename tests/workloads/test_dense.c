@@ -150,7 +150,7 @@ static void sizes_out_of_range_are_refused_by_name(void **state)
 	} bad[] = {
 		{&nvw_workload_nn, "size=0", "nn: --size: expected 1 to 1048576, found 0"},
 		{&nvw_workload_nn, "size=2M", "nn: --size: expected 1 to 1048576, found 2000000"},
-		{&nvw_workload_nn, "group-size=0", "nn: --group-size: expected 1 to 1024 work-items"},
+		{&nvw_workload_nn, "group-size=0", "nn: --group-size: expected 1 to 1024, found 0"},
 		{&nvw_workload_stencil, "depth=2", "stencil: --depth: expected 3 to 1048576, found 2"},
 		{&nvw_workload_lavamd, "size=1025", "lavamd: --size: expected 1 to 1024, found 1025"},
 		{&nvw_workload_lavamd, "size=1024 particles=1M", "lavamd: expected arrays of at most 1 GiB"},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bounds.h"
 #include "common/keys.h"
 
 int btree_compare_u64(const void *a, const void *b)
@@ -108,15 +109,16 @@ static void size_pool(struct btree_plan *p)
 		nodes + (p->op == BTREE_INSERT ? btree_nodes_at_most(p, nodes, BTREE_LEVELS_MAX, batch) : 0);
 }
 
-static int read_order(const struct nvw_options *o, struct btree_plan *p)
+static int check_bounds(const struct nvw_options *o)
 {
-	const uint64_t slots = nvw_option_u64(o, "order");
+	static const struct bounds bounds[] = {
+		{"batch", 1, 1 << 26},
+		{"preload", 0, 1 << 30},
+		{"group-size", 1, 1024},
+		{"order", BTREE_SLOTS_MIN, BTREE_SLOTS_MAX},
+	};
 
-	p->slots = (unsigned)slots;
-	return slots >= BTREE_SLOTS_MIN && slots <= BTREE_SLOTS_MAX ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "btree: --order: %d to %d keys per node, not %llu",
-			       BTREE_SLOTS_MIN, BTREE_SLOTS_MAX, (unsigned long long)slots);
+	return BOUNDS_CHECK("btree", o, bounds);
 }
 
 static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
@@ -132,18 +134,15 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	p->scope = (enum btree_scope)nvw_option_choice(o, "scope");
 	p->persist = nvw_option_bool(o, "persist");
 	p->undo = nvw_option_bool(o, "undo");
-	if (!p->batch || p->batch > UINT64_C(1) << 26 || p->preload > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_USAGE,
-			"btree: --batch: 1 to 67108864 operations per launch, --preload: up to 1073741824");
-	}
-	if (!nvw_option_u64(o, "group-size") || nvw_option_u64(o, "group-size") > 1024) {
-		return nvw_fail(NVW_E_USAGE, "btree: --group-size: 1 to 1024 work-items");
+	p->slots = (unsigned)nvw_option_u64(o, "order");
+	error = check_bounds(o);
+	if (error) {
+		return error;
 	}
 	if (p->op != BTREE_INSERT && !p->preload) {
 		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
 	}
-	error = read_order(o, p);
-	error = error ? error : make_preload(nvw_option_string(o, "keys"), p);
+	error = make_preload(nvw_option_string(o, "keys"), p);
 	error = error ? error : make_keys(o, seed, p);
 	error = error ? error : sort_operations(p);
 	p->batch = p->batch < p->count ? p->batch : p->count;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bounds.h"
+
 enum { GROUP_SIZE_MAX = 1024, ELEMENT_TEXT = 32 };
 
 #define ARRAY_BYTES_MAX (UINT64_C(1) << 30)
@@ -30,16 +32,13 @@ static uint64_t array_bytes(const struct dense_array *a)
 
 /* ---- The plan -------------------------------------------------------------------------------------- */
 
-static int read_size(struct dense_plan *p, unsigned i, const char *name, uint64_t size)
+static int read_size(struct dense_plan *p, unsigned i, const struct nvw_options *options, const char *name)
 {
-	const uint64_t least = p->kernel->least[i] == 0 ? 1 : p->kernel->least[i];
-	const uint64_t most = p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i];
+	const struct bounds bounds = {name, p->kernel->least[i] == 0 ? 1 : p->kernel->least[i],
+		p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i]};
 
-	p->size[i] = size;
-	return size >= least && size <= most ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-			       p->kernel->name, name, least, most, size);
+	p->size[i] = nvw_option_u64(options, name);
+	return bounds_check(p->kernel->name, options, &bounds, 1);
 }
 
 static int read_graph(struct dense_plan *p, const char *name, const char *source, uint64_t seed)
@@ -57,24 +56,20 @@ static int read_graph(struct dense_plan *p, const char *name, const char *source
 
 static int read_options(struct dense_plan *p, const struct nvw_options *options, uint64_t seed)
 {
-	const uint64_t group_size = nvw_option_u64(options, "group-size");
+	static const struct bounds group_size[] = {{"group-size", 1, GROUP_SIZE_MAX}};
 	unsigned sizes = 0;
 
 	for (const struct nvw_option *row = p->kernel->options; strcmp(row->name, "group-size") != 0; row++) {
 		const int r = row->type == NVW_OPTION_STRING ?
 				      read_graph(p, row->name, nvw_option_string(options, row->name), seed) :
-				      read_size(p, sizes++, row->name, nvw_option_u64(options, row->name));
+				      read_size(p, sizes++, options, row->name);
 
 		if (r != 0) {
 			return r;
 		}
 	}
-	if (group_size == 0 || group_size > GROUP_SIZE_MAX) {
-		return nvw_fail(NVW_E_USAGE, "%s: --group-size: expected 1 to %d work-items, found %" PRIu64,
-			p->kernel->name, GROUP_SIZE_MAX, group_size);
-	}
-	p->group_size = (unsigned)group_size;
-	return 0;
+	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
+	return BOUNDS_CHECK(p->kernel->name, options, group_size);
 }
 
 void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,

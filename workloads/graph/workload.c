@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/bounds.h"
 #include "common/figures.h"
 #include "plan.h"
 
@@ -70,44 +71,38 @@ const struct nvw_option graph_pagerank_options[] = {
 	OPTIONS_END,
 };
 
-/* A count option from least to most. */
-static int take_count(const struct nvw_options *options, const char *name, uint64_t least, uint64_t most,
-	uint64_t *ret_value)
+static int take_common(const char *workload, const struct nvw_options *options, struct graph_plan *p)
 {
-	*ret_value = nvw_option_u64(options, name);
-	return *ret_value >= least && *ret_value <= most ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-			       name, least, most, *ret_value);
-}
+	static const struct bounds bounds[] = {
+		{"queues", 1, QUEUES_MAX},
+		{"group-size", 1, GROUP_MAX},
+		{"chunk", 0, GRAPH_NODES_MAX},
+		{"max-iterations", 0, UINT32_MAX},
+		{"kernels", 1, 2},
+	};
+	const int error = BOUNDS_CHECK(workload, options, bounds);
 
-static int take_common(const struct nvw_options *options, struct graph_plan *p)
-{
-	uint64_t group_size = 0;
-	int error = take_count(options, "queues", 1, QUEUES_MAX, &p->queues);
-
-	error = error ? error : take_count(options, "group-size", 1, GROUP_MAX, &group_size);
-	error = error ? error : take_count(options, "chunk", 0, GRAPH_NODES_MAX, &p->chunk);
-	error = error ? error : take_count(options, "max-iterations", 0, UINT32_MAX, &p->max_iterations);
-	error = error ? error : take_count(options, "kernels", 1, 2, &p->kernels);
+	p->queues = nvw_option_u64(options, "queues");
+	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
+	p->chunk = nvw_option_u64(options, "chunk");
+	p->max_iterations = nvw_option_u64(options, "max-iterations");
+	p->kernels = nvw_option_u64(options, "kernels");
 	p->victims = nvw_option_u64(options, "victims");
 	p->steals_half = nvw_option_choice(options, "steal") == 1;
 	if (p->victims == 0 || p->victims >= p->queues) {
 		p->victims = p->queues - 1;
 	}
-	p->group_size = (unsigned)group_size;
-	p->chunk = p->chunk ? p->chunk : group_size;
+	p->chunk = p->chunk ? p->chunk : p->group_size;
 	p->scenario = &scenarios[nvw_option_choice(options, "scenario")];
 	return error ? error : graph_make(nvw_option_string(options, "graph"), p->seed, &p->graph);
 }
 
-static int take_source(const struct nvw_options *options, struct graph_plan *p)
+static int take_source(const char *workload, const struct nvw_options *options, struct graph_plan *p)
 {
-	uint64_t source;
-	const int error = take_count(options, "source", 0, p->graph.nodes - 1, &source);
+	const struct bounds bounds[] = {{"source", 0, p->graph.nodes - 1}};
 
-	p->source = (uint32_t)source;
-	return error;
+	p->source = (uint32_t)nvw_option_u64(options, "source");
+	return BOUNDS_CHECK(workload, options, bounds);
 }
 
 /* Rounding may change ranks forever, so "until done" needs a limit. */
@@ -127,6 +122,8 @@ static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 static int prepare(
 	const struct nvw_options *options, uint64_t seed, enum graph_algorithm algorithm, void **ret_plan)
 {
+	static const char *const names[] = {
+		[GRAPH_SSSP] = "sssp", [GRAPH_COLOR] = "color", [GRAPH_PAGERANK] = "pagerank"};
 	struct graph_plan *const p = calloc(1, sizeof(*p));
 	int error;
 
@@ -135,9 +132,9 @@ static int prepare(
 	}
 	p->algorithm = algorithm;
 	p->seed = seed;
-	error = take_common(options, p);
+	error = take_common(names[algorithm], options, p);
 	if (error == 0 && algorithm == GRAPH_SSSP) {
-		error = take_source(options, p);
+		error = take_source(names[algorithm], options, p);
 	}
 	if (error == 0 && algorithm == GRAPH_PAGERANK) {
 		error = take_epsilon(options, p);

@@ -8,6 +8,7 @@
 
 #include <nvw/heap.h>
 
+#include "../common/bounds.h"
 #include "../common/keys.h"
 #include "../common/ycsb.h"
 
@@ -433,12 +434,8 @@ static void size_heap(struct kv_plan *p)
 
 /* ---- Prepare -------------------------------------------------------------------------------------- */
 
-static int check_options(const struct kv_plan *p, uint64_t slots)
+static int check_options(const struct kv_plan *p)
 {
-	if (p->value_bytes == 0 || p->value_bytes > KV_VALUE_MAX) {
-		return nvw_fail(NVW_E_USAGE, "--value-size: expected 1 to %d bytes, found %" PRIu64,
-			KV_VALUE_MAX, p->value_bytes);
-	}
 	if (nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes)) == 0) {
 		return nvw_fail(NVW_E_USAGE,
 			"--value-size: %" PRIu64
@@ -447,13 +444,6 @@ static int check_options(const struct kv_plan *p, uint64_t slots)
 	}
 	if (p->batch == 0) {
 		return nvw_fail(NVW_E_USAGE, "--batch: expected at least 1 operation per launch, found 0");
-	}
-	if (p->group_size == 0) {
-		return nvw_fail(NVW_E_USAGE, "--group-size: expected at least 1 work-item, found 0");
-	}
-	if (slots > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_USAGE, "--slots: expected at most %" PRIu64 ", found %" PRIu64,
-			UINT64_C(1) << 30, slots);
 	}
 	return 0;
 }
@@ -480,8 +470,14 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 	return 0;
 }
 
-static void read_options(const struct nvw_options *options, struct kv_plan *p)
+static int read_options(const struct nvw_options *options, struct kv_plan *p)
 {
+	static const struct bounds bounds[] = {
+		{"value-size", 1, KV_VALUE_MAX},
+		{"group-size", 1, 1 << 16},
+		{"slots", 0, 1 << 30},
+	};
+
 	p->preload = nvw_option_u64(options, "preload");
 	p->count = nvw_option_u64(options, "count");
 	p->value_bytes = nvw_option_u64(options, "value-size");
@@ -492,19 +488,21 @@ static void read_options(const struct nvw_options *options, struct kv_plan *p)
 	while (p->log2_slots < 30 && UINT64_C(1) << p->log2_slots < nvw_option_u64(options, "slots")) {
 		p->log2_slots++;
 	}
+	return BOUNDS_CHECK("kv", options, bounds);
 }
 
 static int prepare(const struct nvw_options *options, struct kv_plan *p)
 {
-	read_options(options, p);
+	int error = read_options(options, p);
 
-	int error = check_counts(p);
-
+	if (error == 0) {
+		error = check_counts(p);
+	}
 	if (error == 0) {
 		error = nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p);
 	}
 	if (error == 0) {
-		error = check_options(p, nvw_option_u64(options, "slots"));
+		error = check_options(p);
 	}
 	if (error != 0) {
 		return error;

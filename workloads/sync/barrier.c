@@ -192,8 +192,8 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	struct plan *const p = calloc(1, sizeof(*p));
 	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
-	error = error ? error : sync_read_place_options(given, &p->shape);
-	error = error ? error : sync_read_work_options(given, &p->shape);
+	error = error ? error : sync_read_place_options("tree-barrier", given, &p->shape);
+	error = error ? error : sync_read_work_options("tree-barrier", given, &p->shape);
 	if (error) {
 		free(p);
 		return error;

@@ -87,10 +87,10 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 {
 	struct args *const a = &p->args;
 	struct sync_polls polls;
-	int error = sync_read_place_options(given, &p->shape);
+	int error = sync_read_place_options("mutex", given, &p->shape);
 
-	error = error ? error : sync_read_work_options(given, &p->shape);
-	error = error ? error : sync_read_poll_options(given, &p->shape, &polls, &a->layout);
+	error = error ? error : sync_read_work_options("mutex", given, &p->shape);
+	error = error ? error : sync_read_poll_options("mutex", given, &p->shape, &polls, &a->layout);
 	if (error) {
 		return error;
 	}

@@ -5,19 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/bounds.h"
+
 const char *const sync_scopes[] = {"local", "global", NULL}, *const sync_layouts[] = {"rows", "flat", NULL},
 		  *const sync_poll_kinds[] = {"together", "alone", NULL},
 		  *const sync_backoffs[] = {"linear", "exponential", NULL};
 
 /* ---- Options --------------------------------------------------------------------------------------- */
-
-int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most)
-{
-	return value >= least && value <= most ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "--%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
-			       option, least, most, value);
-}
 
 struct nvw_asked sync_asks(const struct nvw_options *options)
 {
@@ -29,46 +23,42 @@ struct nvw_asked sync_asks(const struct nvw_options *options)
 		.fallback = "gh"};
 }
 
-int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape)
+int sync_read_place_options(
+	const char *workload, const struct nvw_options *options, struct sync_shape *ret_shape)
 {
-	const uint64_t group_size = nvw_option_u64(options, "group-size");
-	int error;
+	static const struct bounds bounds[] = {{"group-size", 1, 1024}, {"groups-per-cu", 1, 1024}};
 
 	*ret_shape = (struct sync_shape){
 		.groups_per_cu = nvw_option_u64(options, "groups-per-cu"),
-		.group_size = (unsigned)group_size,
+		.group_size = (unsigned)nvw_option_u64(options, "group-size"),
 		.local = nvw_option_choice(options, "scope") == 0 ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_AGENT,
 	};
-	error = sync_check_range("group-size", group_size, 1, 1024);
-	return error ? error : sync_check_range("groups-per-cu", ret_shape->groups_per_cu, 1, 1024);
+	return BOUNDS_CHECK(workload, options, bounds);
 }
 
-int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape)
+int sync_read_work_options(const char *workload, const struct nvw_options *options, struct sync_shape *shape)
 {
-	const uint64_t accesses = nvw_option_u64(options, "accesses");
-	int error;
+	static const struct bounds bounds[] = {
+		{"iterations", 1, UINT16_MAX}, {"accesses", 1, SYNC_ACCESSES_MAX}};
 
 	shape->iterations = nvw_option_u64(options, "iterations");
-	shape->accesses = (unsigned)accesses;
-	error = sync_check_range("iterations", shape->iterations, 1, UINT16_MAX);
-	return error ? error : sync_check_range("accesses", accesses, 1, SYNC_ACCESSES_MAX);
+	shape->accesses = (unsigned)nvw_option_u64(options, "accesses");
+	return BOUNDS_CHECK(workload, options, bounds);
 }
 
-int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
-	struct sync_polls *ret_polls, enum sync_layout *ret_layout)
+int sync_read_poll_options(const char *workload, const struct nvw_options *options,
+	const struct sync_shape *shape, struct sync_polls *ret_polls, enum sync_layout *ret_layout)
 {
-	const uint64_t most = nvw_option_u64(options, "backoff-max"),
-		       gap = nvw_option_u64(options, "poll-gap");
-	int error = sync_check_range("backoff-max", most, 1, 1 << 20);
+	static const struct bounds bounds[] = {{"backoff-max", 1, 1 << 20}, {"poll-gap", 0, 1 << 20}};
+	const int error = BOUNDS_CHECK(workload, options, bounds);
 
 	*ret_layout = (enum sync_layout)nvw_option_choice(options, "layout");
 	*ret_polls = (struct sync_polls){
 		.together = nvw_option_choice(options, "polls") == 0,
 		.backoff = (enum sync_backoff)nvw_option_choice(options, "backoff"),
-		.gap = (uint32_t)gap,
-		.backoff_max = (uint32_t)most,
+		.gap = (uint32_t)nvw_option_u64(options, "poll-gap"),
+		.backoff_max = (uint32_t)nvw_option_u64(options, "backoff-max"),
 	};
-	error = error ? error : sync_check_range("poll-gap", gap, 0, 1 << 20);
 	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
 		return nvw_fail(NVW_E_USAGE,
 			"--backoff-max needs --backoff=exponential; a linear back-off starts again after 25 polls");

@@ -56,11 +56,11 @@ struct sync_shape {
 /* --scope=local requires that the work-groups of a CU share work-group scope. */
 struct nvw_asked sync_asks(const struct nvw_options *options);
 
-NVW_CHECKED int sync_read_place_options(const struct nvw_options *options, struct sync_shape *ret_shape);
-NVW_CHECKED int sync_read_work_options(const struct nvw_options *options, struct sync_shape *shape);
-
-/* NVW_E_USAGE with a message if an option's value is out of range. */
-NVW_CHECKED int sync_check_range(const char *option, uint64_t value, uint64_t least, uint64_t most);
+/* NVW_E_USAGE, and a message that names workload and option, if a value is out of bounds. */
+NVW_CHECKED int sync_read_place_options(
+	const char *workload, const struct nvw_options *options, struct sync_shape *ret_shape);
+NVW_CHECKED int sync_read_work_options(
+	const char *workload, const struct nvw_options *options, struct sync_shape *shape);
 
 /* The way in which work-groups wait. */
 struct sync_polls {
@@ -72,8 +72,8 @@ struct sync_polls {
 
 /* Reads the options of SYNC_POLL_OPTIONS; rows need at least two accesses, so that their order can be
  * verified. */
-NVW_CHECKED int sync_read_poll_options(const struct nvw_options *options, const struct sync_shape *shape,
-	struct sync_polls *ret_polls, enum sync_layout *ret_layout);
+NVW_CHECKED int sync_read_poll_options(const char *workload, const struct nvw_options *options,
+	const struct sync_shape *shape, struct sync_polls *ret_polls, enum sync_layout *ret_layout);
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
 

@@ -250,9 +250,9 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	struct sync_polls polls;
 	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
-	error = error ? error : sync_read_place_options(given, &p->shape);
-	error = error ? error : sync_read_work_options(given, &p->shape);
-	error = error ? error : sync_read_poll_options(given, &p->shape, &polls, &layout);
+	error = error ? error : sync_read_place_options("semaphore", given, &p->shape);
+	error = error ? error : sync_read_work_options("semaphore", given, &p->shape);
+	error = error ? error : sync_read_poll_options("semaphore", given, &p->shape, &polls, &layout);
 	if (error) {
 		free(p);
 		return error;

@@ -19,6 +19,7 @@
 
 #include <nvw/random.h>
 
+#include "common/bounds.h"
 #include "steps.h"
 
 enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 32, ROOTS_MAX = 1 << 20 };
@@ -322,10 +323,10 @@ static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
 
 static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan *p)
 {
+	static const struct bounds bounds[] = {{"nodes", SUBTREE, 1 << 24}, {"queue", 1, 1 << 20}};
 	const uint64_t wanted = nvw_option_u64(given, "nodes"), queue = nvw_option_u64(given, "queue");
-	int error = sync_check_range("nodes", wanted, SUBTREE, 1 << 24);
+	const int error = BOUNDS_CHECK("uts", given, bounds);
 
-	error = error ? error : sync_check_range("queue", queue, 1, 1 << 20);
 	if (error) {
 		return error;
 	}
@@ -348,7 +349,7 @@ static void dispose(void *plan)
 static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct plan *const p = calloc(1, sizeof(*p));
-	int error = p ? sync_read_place_options(given, &p->shape) :
+	int error = p ? sync_read_place_options("uts", given, &p->shape) :
 			nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
 	error = error ? error : plan_tree(given, seed, p);
