@@ -25,7 +25,11 @@
 	X(dct, "rows=3 columns=5", "rows=1 columns=1")                                                 \
 	X(spmv, "graph=rmat:7:4", "graph=grid:1x1")                                                    \
 	X(sort, "size=97", "size=1")                                                                   \
-	X(apsp, "graph=road:23", "graph=grid:1x1")
+	X(apsp, "graph=road:23", "graph=grid:1x1")                                                     \
+	X(convolution, "rows=23 columns=31 width=4", "rows=1 columns=1 width=1")                       \
+	X(fft, "stages=7", "stages=1")                                                                 \
+	X(barnes_hut, "size=53 steps=3", "size=1 steps=1")                                             \
+	X(dijkstra, "size=37", "size=1")
 
 #define X(name, sizes, smallest) extern const struct nvw_workload nvw_workload_##name;
 KERNELS(X)

@@ -3,7 +3,8 @@
 #include "dense_test.h"
 
 extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_workload_histogram,
-	nvw_workload_reduction, nvw_workload_dct, nvw_workload_spmv, nvw_workload_sort, nvw_workload_apsp;
+	nvw_workload_reduction, nvw_workload_dct, nvw_workload_spmv, nvw_workload_sort, nvw_workload_apsp,
+	nvw_workload_convolution, nvw_workload_fft, nvw_workload_barnes_hut, nvw_workload_dijkstra;
 
 /* On a grid the level is the number of steps to the right and down. */
 static void bfs_levels_of_a_grid_are_distances(void **state)
@@ -176,6 +177,144 @@ static void apsp_walks_along_a_path(void **state)
 	end(&t);
 }
 
+/* A single bright pixel leaves the filter, turned around, about it. */
+static void convolution_of_a_point_is_the_filter(void **state)
+{
+	enum { ROWS = 9, COLUMNS = 12, WIDTH = 3, Y = 5, X = 7 };
+	struct test t = begin(&nvw_workload_convolution, "rows=9 columns=12 width=3", "gd");
+	float *const image = input(&t, "image"), *sums;
+	const float *const filter = input(&t, "filter");
+
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		image[i] = i == Y * COLUMNS + X;
+	}
+	run_and_verify(&t);
+	sums = result(&t, "result");
+	for (int y = 0; y < ROWS; y++) {
+		for (int x = 0; x < COLUMNS; x++) {
+			const int i = Y - y + 1, j = X - x + 1;
+			const bool is_inside = i >= 0 && i < WIDTH && j >= 0 && j < WIDTH;
+
+			assert_true(sums[y * COLUMNS + x] == (is_inside ? filter[i * WIDTH + j] : 0));
+		}
+	}
+	free(sums);
+	end(&t);
+}
+
+/* A wave of frequency 5 is one line of the spectrum. */
+static void fft_finds_the_frequency_of_a_wave(void **state)
+{
+	enum { N = 256, FREQUENCY = 5 };
+	struct test t = begin(&nvw_workload_fft, "stages=8", "gd");
+	float *const wave = input(&t, "even"), *spectrum;
+
+	for (unsigned i = 0; i < N; i++) {
+		wave[2 * i] = (float)cos(2 * M_PI * FREQUENCY * i / N);
+		wave[2 * i + 1] = (float)sin(2 * M_PI * FREQUENCY * i / N);
+	}
+	run_and_verify(&t);
+	spectrum = result(&t, "even");
+	for (unsigned i = 0; i < N; i++) {
+		assert_close(spectrum[2 * i], i == FREQUENCY ? N : 0, 1e-3);
+		assert_close(spectrum[2 * i + 1], 0, 1e-3);
+	}
+	free(spectrum);
+	end(&t);
+}
+
+/* Accelerations by all other bodies, in double. */
+static void barnes_hut_is_near_the_direct_sum(void **state)
+{
+	enum { N = 200 };
+	struct test t = begin(&nvw_workload_barnes_hut, "size=200 steps=1", "gd");
+	const float *const at = input(&t, "places"), *const masses = input(&t, "masses");
+	double error = 0, sum = 0;
+	float *accelerations;
+
+	run_and_verify(&t);
+	accelerations = result(&t, "accelerations");
+	for (unsigned i = 0; i < N; i++) {
+		double direct[3] = {0};
+
+		for (unsigned j = 0; j < N; j++) {
+			double away[3], square = 1e-4;
+
+			for (unsigned d = 0; d < 3; d++) {
+				away[d] = (double)at[3 * j + d] - (double)at[3 * i + d];
+				square += away[d] * away[d];
+			}
+			for (unsigned d = 0; d < 3; d++) {
+				direct[d] += 1e-4 * masses[j] * away[d] / (square * sqrt(square));
+			}
+		}
+		for (unsigned d = 0; d < 3; d++) {
+			error += pow(accelerations[3 * i + d] - direct[d], 2);
+			sum += direct[d] * direct[d];
+		}
+	}
+	assert_true(sqrt(error / sum) < 0.02);
+	assert_true(sqrt(error / sum) > 1e-4); /* cells did stand for bodies */
+	free(accelerations);
+	end(&t);
+}
+
+/* With a tiny theta no cell stands for bodies, and actions equal reactions: the momentum stays. */
+static void barnes_hut_without_cells_keeps_the_momentum(void **state)
+{
+	enum { N = 60 };
+	struct test t = begin(&nvw_workload_barnes_hut, "size=60 steps=2 theta=1", "gd");
+	const float *const before = input(&t, "velocities"), *const masses = input(&t, "masses");
+	float *after;
+
+	run_and_verify(&t);
+	after = result(&t, "velocities");
+	for (unsigned d = 0; d < 3; d++) {
+		double momentum[2] = {0}, change = 0;
+
+		for (unsigned i = 0; i < N; i++) {
+			momentum[0] += (double)masses[i] * before[3 * i + d];
+			momentum[1] += (double)masses[i] * after[3 * i + d];
+			change += masses[i] * fabs((double)after[3 * i + d] - before[3 * i + d]);
+		}
+		assert_true(change > 1e-3);
+		assert_close(momentum[1], momentum[0], 1e-4 * change);
+	}
+	free(after);
+	end(&t);
+}
+
+/* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
+static void dijkstra_finds_ways_that_no_edge_shortens(void **state)
+{
+	enum { N = 41, FAR = 1 << 29 };
+	struct test t = begin(&nvw_workload_dijkstra, "size=41", "gd");
+	const int32_t *const weights = input(&t, "weights");
+	unsigned ways = 0;
+	int32_t *distances;
+
+	run_and_verify(&t);
+	distances = result(&t, "distances");
+	for (unsigned s = 0; s < N; s++) {
+		assert_int_equal(distances[s * N + s], 0);
+		for (unsigned v = 0; v < N; v++) {
+			bool is_way = v == s || distances[v * N + s] == FAR;
+
+			for (unsigned u = 0; u < N; u++) {
+				const int32_t over = distances[u * N + s] + weights[u * N + v];
+
+				assert_true(distances[v * N + s] <= over);
+				is_way |= over == distances[v * N + s];
+			}
+			assert_true(is_way);
+			ways += distances[v * N + s] < FAR;
+		}
+	}
+	assert_true(ways > N * N / 2);
+	free(distances);
+	end(&t);
+}
+
 static void graphs_that_are_too_large_are_refused(void **state)
 {
 	void *plan;
@@ -197,6 +336,11 @@ int main(void)
 		cmocka_unit_test(spmv_of_ones_counts_neighbours),
 		cmocka_unit_test(sort_sorts),
 		cmocka_unit_test(apsp_walks_along_a_path),
+		cmocka_unit_test(convolution_of_a_point_is_the_filter),
+		cmocka_unit_test(fft_finds_the_frequency_of_a_wave),
+		cmocka_unit_test(barnes_hut_is_near_the_direct_sum),
+		cmocka_unit_test(barnes_hut_without_cells_keeps_the_momentum),
+		cmocka_unit_test(dijkstra_finds_ways_that_no_edge_shortens),
 		cmocka_unit_test(graphs_that_are_too_large_are_refused),
 	};
 

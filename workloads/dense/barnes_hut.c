@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * barnes-hut: bodies that attract each other (hechtman14 Table 3.2, a microbenchmark of the author). In each step the host
+ * builds a tree of cells from the bodies' places; a launch computes the acceleration of every body, in which a cell that is far
+ * away counts as one body; a second launch moves the bodies.
+ *
+ * The tree is an array of cells in depth-first order: behind a cell come its parts, and "skips" has the number of the cell
+ * behind those. A work-item walks through it forwards without a stack. The bodies are taken in the order of the tree, so that
+ * neighbours among the work-items are neighbours in space and take similar ways.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BODIES, STEPS, THETA };
+enum { MASSES, PLACES, VELOCITIES, ACCELERATIONS, ORDER, CELLS, SKIPS };
+enum { DEPTH = 20, CELL = 5 }; /* of the tree at most; values of a cell: centre of mass, mass, width */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "768", NULL, "bodies"},
+	{"steps", NVW_OPTION_COUNT, "2", NULL, "time steps, two launches per step"},
+	{"theta", NVW_OPTION_COUNT, "50", NULL,
+		"percent: a cell counts as one body if its width is below this part of its distance"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t n = p->size[BODIES];
+
+	dense_array(p, MASSES, "masses", DENSE_FLOAT, DENSE_READ_ONLY, n);
+	dense_array(p, PLACES, "places", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
+	dense_array(p, VELOCITIES, "velocities", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
+	dense_array(p, ACCELERATIONS, "accelerations", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
+	dense_array(p, ORDER, "order", DENSE_UINT32, DENSE_WRITTEN, n); /* the bodies, cell by cell */
+	/* Every cell but those of one body has two parts or more: there are fewer than twice as many as bodies. */
+	dense_array(p, CELLS, "cells", DENSE_FLOAT, DENSE_WRITTEN, 2 * n * CELL);
+	dense_array(p, SKIPS, "skips", DENSE_UINT32, DENSE_WRITTEN, 2 * n);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, MASSES, 0.5, 1.5);
+	dense_fill_real(p, PLACES, 0, 1);
+	dense_fill_real(p, VELOCITIES, -0.1, 0.1);
+}
+
+/* ---- The tree, which the host builds --------------------------------------------------------------- */
+
+struct tree {
+	const float *masses, *places;
+	float *cells;
+	uint32_t *order, *skips;
+	uint32_t count; /* cells */
+};
+
+struct cube {
+	float corner[3], width;
+};
+
+/* The eighth of the cube that a body is in, and that eighth. */
+static unsigned eighth_of(const float *place, const struct cube *cube)
+{
+	unsigned eighth = 0;
+
+	for (unsigned d = 0; d < 3; d++) {
+		eighth |= (unsigned)(place[d] >= cube->corner[d] + cube->width / 2) << d;
+	}
+	return eighth;
+}
+
+static struct cube eighth(const struct cube *cube, unsigned number)
+{
+	struct cube e = {.width = cube->width / 2};
+
+	for (unsigned d = 0; d < 3; d++) {
+		e.corner[d] = cube->corner[d] + (number >> d & 1 ? e.width : 0);
+	}
+	return e;
+}
+
+/* Sorts bodies first to end - 1 of the order by eighths; eighth i begins at starts[i]. */
+static void split(struct tree *t, uint32_t first, uint32_t end, const struct cube *cube, uint32_t starts[9])
+{
+	for (unsigned e = 0; e < 8; e++) {
+		starts[e] = first;
+		for (uint32_t i = first; i < end; i++) {
+			const uint32_t body = t->order[i];
+
+			if (eighth_of(&t->places[3 * body], cube) == e) {
+				t->order[i] = t->order[first];
+				t->order[first++] = body;
+			}
+		}
+	}
+	starts[8] = first;
+}
+
+/* The next cell: the bodies' centre of mass. */
+static uint32_t add_cell(struct tree *t, uint32_t first, uint32_t end, float width)
+{
+	float *const cell = t->cells + t->count * CELL;
+
+	for (unsigned i = 0; i < CELL; i++) {
+		cell[i] = 0;
+	}
+	for (uint32_t i = first; i < end; i++) {
+		const float mass = t->masses[t->order[i]];
+
+		for (unsigned d = 0; d < 3; d++) {
+			cell[d] += mass * t->places[3 * t->order[i] + d];
+		}
+		cell[3] += mass;
+	}
+	for (unsigned d = 0; d < 3; d++) {
+		cell[d] /= cell[3];
+	}
+	cell[4] = width;
+	return t->count++;
+}
+
+/* A cube whose bodies are all in one eighth is no cell of its own. Bodies that DEPTH does not tell apart are one. */
+static void build(struct tree *t, uint32_t first, uint32_t end, struct cube cube, unsigned depth)
+{
+	uint32_t starts[9], cell;
+	unsigned occupied = 0;
+
+	if (end - first == 1 || depth == DEPTH) {
+		cell = add_cell(t, first, end, 0);
+		t->skips[cell] = t->count;
+		return;
+	}
+	split(t, first, end, &cube, starts);
+	for (unsigned e = 0; e < 8; e++) {
+		occupied += starts[e] < starts[e + 1];
+	}
+	cell = occupied > 1 ? add_cell(t, first, end, cube.width) : UINT32_MAX;
+	for (unsigned e = 0; e < 8; e++) {
+		if (starts[e] < starts[e + 1]) {
+			build(t, starts[e], starts[e + 1], eighth(&cube, e), depth + 1);
+		}
+	}
+	if (cell != UINT32_MAX) {
+		t->skips[cell] = t->count;
+	}
+}
+
+/* The cube around all bodies, and its tree. Returns the number of cells. */
+static uint32_t build_all(struct tree t, uint32_t bodies)
+{
+	const float *const first = t.places;
+	struct cube cube = {{first[0], first[1], first[2]}, 0};
+	float most[3] = {first[0], first[1], first[2]};
+
+	for (uint32_t i = 0; i < 3 * bodies; i++) {
+		cube.corner[i % 3] = fminf(cube.corner[i % 3], t.places[i]);
+		most[i % 3] = fmaxf(most[i % 3], t.places[i]);
+		t.order[i / 3] = i / 3;
+	}
+	for (unsigned d = 0; d < 3; d++) {
+		cube.width = fmaxf(cube.width, most[d] - cube.corner[d]);
+	}
+	build(&t, 0, bodies, cube, 0);
+	return t.count;
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+struct vector {
+	float x, y, z;
+};
+
+static inline struct vector minus(struct vector a, struct vector b)
+{
+	return (struct vector){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static inline float square(struct vector v)
+{
+	return v.x * v.x + v.y * v.y + v.z * v.z;
+}
+
+/* A body itself and what is at its place do not count. */
+static inline bool counts_as_one(float width, struct vector away, float theta)
+{
+	return width * width < theta * theta * square(away);
+}
+
+/* The acceleration towards a mass; softened, so that bodies that meet do not fly apart. */
+static inline struct vector pull(struct vector acceleration, struct vector away, float mass)
+{
+	const float softened = square(away) + 1e-4f, g = 1e-4f;
+	const float strength = g * mass / (softened * sqrtf(softened));
+
+	return (struct vector){acceleration.x + strength * away.x, acceleration.y + strength * away.y,
+		acceleration.z + strength * away.z};
+}
+
+static const float time_step = 0.05f;
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const float *cells;
+	const uint32_t *order, *skips;
+	float *places, *velocities, *accelerations;
+	uint64_t bodies, cell_count;
+	float theta;
+};
+
+static void barnes_hut_accelerate(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+	struct vector sum = {0};
+
+	if (id >= a->bodies) {
+		return;
+	}
+
+	const uint32_t body = nvw_load(&a->order[id]);
+	const float *const at = a->places + 3 * body;
+	const struct vector here = {nvw_load(at), nvw_load(at + 1), nvw_load(at + 2)};
+
+	for (uint64_t i = 0; i < a->cell_count;) {
+		const float *const cell = a->cells + i * CELL;
+		const struct vector centre = {nvw_load(cell), nvw_load(cell + 1), nvw_load(cell + 2)};
+		const struct vector away = minus(centre, here);
+
+		if (counts_as_one(nvw_load(cell + 4), away, a->theta)) {
+			sum = pull(sum, away, nvw_load(cell + 3));
+			i = nvw_load(&a->skips[i]);
+		} else {
+			i++;
+		}
+	}
+	nvw_store(&a->accelerations[3 * body], sum.x);
+	nvw_store(&a->accelerations[3 * body + 1], sum.y);
+	nvw_store(&a->accelerations[3 * body + 2], sum.z);
+}
+
+/* One work-item per coordinate. */
+static void barnes_hut_move(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < 3 * a->bodies) {
+		const float speed =
+			nvw_load(&a->velocities[id]) + time_step * nvw_load(&a->accelerations[id]);
+
+		nvw_store(&a->velocities[id], speed);
+		nvw_store(&a->places[id], nvw_load(&a->places[id]) + time_step * speed);
+	}
+}
+
+/* The host's part of a step. */
+static int build_on_device(struct dense_plan *p, uint64_t *ret_cells)
+{
+	void *places = NULL, *order = NULL, *cells = NULL, *skips = NULL;
+	int r = dense_copy(p, PLACES, &places);
+
+	r = r ? r : dense_copy(p, ORDER, &order);
+	r = r ? r : dense_copy(p, CELLS, &cells);
+	r = r ? r : dense_copy(p, SKIPS, &skips);
+	if (r == 0) {
+		*ret_cells = build_all((struct tree){p->array[MASSES].input, places, cells, order, skips, 0},
+			(uint32_t)p->size[BODIES]);
+		r = dense_put(p, ORDER, 0, p->array[ORDER].count, order);
+	}
+	r = r ? r : dense_put(p, CELLS, 0, p->array[CELLS].count, cells);
+	r = r ? r : dense_put(p, SKIPS, 0, p->array[SKIPS].count, skips);
+	free(places);
+	free(order);
+	free(cells);
+	free(skips);
+	return r;
+}
+
+static float theta(const struct dense_plan *p)
+{
+	return (float)p->size[THETA] / 100;
+}
+
+static int run(struct dense_plan *p)
+{
+	struct args args = {.cells = p->array[CELLS].device,
+		.order = p->array[ORDER].device,
+		.skips = p->array[SKIPS].device,
+		.places = p->array[PLACES].device,
+		.velocities = p->array[VELOCITIES].device,
+		.accelerations = p->array[ACCELERATIONS].device,
+		.bodies = p->size[BODIES],
+		.theta = theta(p)};
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[STEPS]; i++) {
+		r = build_on_device(p, &args.cell_count);
+		r = r ? r : dense_launch(p, barnes_hut_accelerate, &args, args.bodies);
+		r = r ? r : dense_launch(p, barnes_hut_move, &args, 3 * args.bodies);
+	}
+	return r;
+}
+
+/* ---- The sequential version ------------------------------------------------------------------------ */
+
+static struct vector expect_acceleration(const struct dense_plan *p, struct vector here, uint32_t cells)
+{
+	const float *const cell = p->array[CELLS].expected;
+	const uint32_t *const skips = p->array[SKIPS].expected;
+	struct vector sum = {0};
+
+	for (uint32_t i = 0; i < cells;) {
+		const float *const c = cell + i * CELL;
+		const struct vector away = minus((struct vector){c[0], c[1], c[2]}, here);
+		const bool is_one = counts_as_one(c[4], away, theta(p));
+
+		sum = is_one ? pull(sum, away, c[3]) : sum;
+		i = is_one ? skips[i] : i + 1;
+	}
+	return sum;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint32_t n = (uint32_t)p->size[BODIES];
+	float *const places = p->array[PLACES].expected, *const velocities = p->array[VELOCITIES].expected;
+	struct vector *const accelerations = p->array[ACCELERATIONS].expected;
+	const struct tree tree = {p->array[MASSES].expected, places, p->array[CELLS].expected,
+		p->array[ORDER].expected, p->array[SKIPS].expected, 0};
+
+	for (uint64_t t = 0; t < p->size[STEPS]; t++) {
+		const uint32_t cells = build_all(tree, n);
+
+		for (uint32_t i = 0; i < n; i++) {
+			const float *const at = places + 3 * i;
+
+			accelerations[i] =
+				expect_acceleration(p, (struct vector){at[0], at[1], at[2]}, cells);
+		}
+		for (uint32_t i = 0; i < 3 * n; i++) {
+			velocities[i] += time_step * ((float *)accelerations)[i];
+			places[i] += time_step * velocities[i];
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "barnes-hut",
+	.options = options,
+	.most = {[THETA] = 100},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(barnes_hut, "barnes-hut", "bodies that attract each other, by a tree of cells");

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * convolution: 2D convolution of an image with a square filter (hechtman14 Table 3.2, a microbenchmark of the author). Pixels
+ * outside the image are 0.
+ *
+ * The loads for one row of the filter are issued together and used afterwards: they are independent, and a memory system
+ * that allows several loads under way per work-item can overlap them (3.4.3).
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, WIDTH };
+enum { IMAGE, FILTER, RESULT };
+enum { WIDTH_MAX = 15 };
+
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "192", NULL, "of the image"},
+	{"columns", NVW_OPTION_COUNT, "192", NULL, "of the image"},
+	{"width", NVW_OPTION_COUNT, "5", NULL, "rows and columns of the filter, at most 15"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t pixels = p->size[ROWS] * p->size[COLUMNS];
+
+	dense_array(p, IMAGE, "image", DENSE_FLOAT, DENSE_READ_ONLY, pixels);
+	dense_array(p, FILTER, "filter", DENSE_FLOAT, DENSE_READ_ONLY, p->size[WIDTH] * p->size[WIDTH]);
+	dense_array(p, RESULT, "result", DENSE_FLOAT, DENSE_WRITTEN, pixels);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, IMAGE, 0, 1);
+	dense_fill_real(p, FILTER, -1, 1);
+}
+
+struct args {
+	const float *image, *filter;
+	float *result;
+	uint64_t rows, columns, width;
+};
+
+/* Adds the products of row i of the filter; line is the image's row under it, and x its column under the filter's first. */
+static float add_row(const struct args *a, uint64_t i, const float *line, int64_t x, float sum)
+{
+	struct nvw_issued pixels[WIDTH_MAX], weights[WIDTH_MAX];
+	const int64_t columns = (int64_t)a->columns;
+	const unsigned first = x < 0 ? (unsigned)-x : 0;
+	const unsigned end = (unsigned)(columns - x < (int64_t)a->width ? columns - x : (int64_t)a->width);
+
+	for (unsigned j = first; j < end; j++) {
+		pixels[j] = nvw_load_issue(&line[x + j]);
+		weights[j] = nvw_load_issue(&a->filter[i * a->width + j]);
+	}
+	for (unsigned j = first; j < end; j++) {
+		sum += nvw_load_use(weights[j], float) * nvw_load_use(pixels[j], float);
+	}
+	return sum;
+}
+
+static void convolution_pixel(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), half = a->width / 2;
+	const int64_t row = (int64_t)(id / a->columns - half), column = (int64_t)(id % a->columns - half);
+	float sum = 0;
+
+	if (id >= a->rows * a->columns) {
+		return;
+	}
+	for (uint64_t i = 0; i < a->width; i++) {
+		const int64_t y = row + (int64_t)i;
+
+		if (y >= 0 && y < (int64_t)a->rows) {
+			sum = add_row(a, i, a->image + (uint64_t)y * a->columns, column, sum);
+		}
+	}
+	nvw_store(&a->result[id], sum);
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.image = p->array[IMAGE].device,
+		.filter = p->array[FILTER].device,
+		.result = p->array[RESULT].device,
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS],
+		.width = p->size[WIDTH]};
+
+	return dense_launch(p, convolution_pixel, &args, args.rows * args.columns);
+}
+
+/* Each element of the filter adds the shifted image: every sum still has its terms in order. */
+static void expect(struct dense_plan *p)
+{
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], width = p->size[WIDTH];
+	const float *const image = p->array[IMAGE].expected, *const filter = p->array[FILTER].expected;
+	float *const sums = p->array[RESULT].expected;
+
+	for (uint64_t i = 0; i < width * width; i++) {
+		const uint64_t down = i / width, right = i % width, half = width / 2;
+
+		for (uint64_t y = half > down ? half - down : 0; y < rows && y + down < rows + half; y++) {
+			const float *const line = image + (y + down - half) * columns;
+
+			for (uint64_t x = half > right ? half - right : 0;
+				x < columns && x + right < columns + half; x++) {
+				sums[y * columns + x] += filter[i] * line[x + right - half];
+			}
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "convolution",
+	.options = options,
+	.most = {[WIDTH] = WIDTH_MAX},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(convolution, "2D convolution of an image with a filter");

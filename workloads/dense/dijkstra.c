@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dijkstra: shortest paths between all pairs of nodes (hechtman14 Table 3.2, a microbenchmark of the author): one work-item
+ * per source runs Dijkstra's algorithm on a matrix of weights. Neighbours among the work-items have their distances side by side.
+ *
+ * Loads of several nodes are issued together and used afterwards: they are independent, and a memory system that allows
+ * several loads under way per work-item can overlap them (3.4.3).
+ */
+#include "dense.h"
+
+enum { NODES };
+enum { WEIGHTS, DISTANCES, DONE }; /* from x to; node x source for the others */
+enum {
+	ISSUED = 8,
+	WEIGHT_MAX = 100,
+	FAR = 1 << 29
+}; /* nodes whose loads are issued together; no way: twice that fits */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "80", NULL, "nodes"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t pairs = p->size[NODES] * p->size[NODES];
+
+	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, pairs);
+	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, pairs);
+	dense_array(p, DONE, "done", DENSE_INT32, DENSE_WRITTEN, pairs);
+}
+
+/* About one pair in eight has an edge. */
+static void fill(struct dense_plan *p)
+{
+	const uint64_t n = p->size[NODES];
+	int32_t *const weights = p->array[WEIGHTS].input, *const distances = p->array[DISTANCES].input;
+
+	dense_fill_int(p, WEIGHTS, 1, 8 * WEIGHT_MAX + 1);
+	for (uint64_t i = 0; i < n * n; i++) {
+		weights[i] = weights[i] > WEIGHT_MAX ? FAR : weights[i];
+		distances[i] = i / n == i % n ? 0 : FAR;
+	}
+}
+
+struct args {
+	const int32_t *weights;
+	int32_t *distances, *done;
+	uint64_t nodes;
+};
+
+/* The node that is nearest to the source and not done: the first of several. */
+static uint64_t nearest(const struct args *a, const int32_t *distances, const int32_t *done)
+{
+	const uint64_t n = a->nodes;
+	uint64_t nearest = n;
+	int32_t least = FAR;
+
+	for (uint64_t first = 0; first < n; first += ISSUED) {
+		const unsigned count = n - first < ISSUED ? (unsigned)(n - first) : ISSUED;
+		struct nvw_issued distance[ISSUED], is_done[ISSUED];
+
+		for (unsigned i = 0; i < count; i++) {
+			distance[i] = nvw_load_issue(&distances[(first + i) * n]);
+			is_done[i] = nvw_load_issue(&done[(first + i) * n]);
+		}
+		for (unsigned i = 0; i < count; i++) {
+			const int32_t here = nvw_load_use(distance[i], int32_t);
+
+			if (!nvw_load_use(is_done[i], int32_t) && (nearest == n || here < least)) {
+				nearest = first + i;
+				least = here;
+			}
+		}
+	}
+	return nearest;
+}
+
+/* Ways over node u, which is so far away. */
+static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t away)
+{
+	const uint64_t n = a->nodes;
+
+	for (uint64_t first = 0; first < n; first += ISSUED) {
+		const unsigned count = n - first < ISSUED ? (unsigned)(n - first) : ISSUED;
+		struct nvw_issued distance[ISSUED], weight[ISSUED];
+
+		for (unsigned i = 0; i < count; i++) {
+			distance[i] = nvw_load_issue(&distances[(first + i) * n]);
+			weight[i] = nvw_load_issue(&a->weights[u * n + first + i]);
+		}
+		for (unsigned i = 0; i < count; i++) {
+			const int32_t over = away + nvw_load_use(weight[i], int32_t);
+
+			if (over < nvw_load_use(distance[i], int32_t)) {
+				nvw_store(&distances[(first + i) * n], over);
+			}
+		}
+	}
+}
+
+static void dijkstra_source(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t source = nvw_global_id();
+
+	for (uint64_t step = 0; source < a->nodes && step < a->nodes; step++) {
+		const uint64_t u = nearest(a, a->distances + source, a->done + source);
+
+		nvw_store(&a->done[u * a->nodes + source], 1);
+		relax(a, a->distances + source, u, nvw_load(&a->distances[u * a->nodes + source]));
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.weights = p->array[WEIGHTS].device,
+		.distances = p->array[DISTANCES].device,
+		.done = p->array[DONE].device,
+		.nodes = p->size[NODES]};
+
+	return dense_launch(p, dijkstra_source, &args, args.nodes);
+}
+
+/* Another algorithm, Floyd and Warshall's: distances are unique, and in the end all nodes are done. */
+static void expect(struct dense_plan *p)
+{
+	const uint64_t n = p->size[NODES];
+	const int32_t *const weights = p->array[WEIGHTS].expected;
+	int32_t *const distances = p->array[DISTANCES].expected;
+
+	for (uint64_t i = 0; i < n * n; i++) {
+		const uint64_t from = i % n, to = i / n;
+
+		distances[i] = from == to ? 0 : weights[from * n + to];
+		((int32_t *)p->array[DONE].expected)[i] = 1;
+	}
+	for (uint64_t k = 0; k < n; k++) {
+		for (uint64_t i = 0; i < n * n; i++) {
+			const int32_t over = distances[k * n + i % n] + distances[i / n * n + k];
+
+			distances[i] = over < distances[i] ? over : distances[i];
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "dijkstra",
+	.options = options,
+	.most = {[NODES] = 2048},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(dijkstra, "shortest paths between all pairs of nodes by Dijkstra's algorithm");

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fft: fast Fourier transform of 2^stages complex numbers (hechtman14 Table 3.2; stc 6). Stockham's radix-2 algorithm: a
+ * launch per stage, which reads one array and writes the other; a work-item computes one butterfly. No
+ * reordering is necessary.
+ */
+#include "dense.h"
+
+#include <math.h>
+
+enum { STAGES };
+enum {
+	EVEN,
+	ODD,
+	ROOTS
+}; /* complex numbers before even stages and odd ones; of unity, the first half of them */
+
+static const struct nvw_option options[] = {
+	{"stages", NVW_OPTION_COUNT, "13", NULL, "logarithm of the number of points to the base 2"},
+	DENSE_OPTIONS_END,
+};
+
+/* Butterflies of a stage: half the number of points. */
+static uint64_t butterflies(const struct dense_plan *p)
+{
+	return UINT64_C(1) << (p->size[STAGES] - 1);
+}
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
+	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
+	dense_array(p, ROOTS, "roots", DENSE_FLOAT, DENSE_READ_ONLY, 2 * butterflies(p));
+}
+
+static void fill(struct dense_plan *p)
+{
+	float *const roots = p->array[ROOTS].input;
+
+	dense_fill_real(p, EVEN, -1, 1);
+	for (uint64_t i = 0; i < butterflies(p); i++) {
+		const double angle = -M_PI * (double)i / (double)butterflies(p);
+
+		roots[2 * i] = (float)cos(angle);
+		roots[2 * i + 1] = (float)sin(angle);
+	}
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+struct complex {
+	float re, im;
+};
+
+static inline struct complex add(struct complex a, struct complex b)
+{
+	return (struct complex){a.re + b.re, a.im + b.im};
+}
+
+static inline struct complex turned_difference(struct complex a, struct complex b, struct complex root)
+{
+	const float re = a.re - b.re, im = a.im - b.im;
+
+	return (struct complex){re * root.re - im * root.im, re * root.im + im * root.re};
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const float *from, *roots;
+	float *to;
+	uint64_t butterflies, width; /* points of a transform that is complete before this stage */
+};
+
+static inline void store_at(float *array, uint64_t i, struct complex x)
+{
+	nvw_store(&array[2 * i], x.re);
+	nvw_store(&array[2 * i + 1], x.im);
+}
+
+static void fft_stage(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), other = id + a->butterflies;
+	const uint64_t first = id / a->width * a->width, to = first + id;
+
+	if (id >= a->butterflies) {
+		return;
+	}
+
+	const struct complex x = {nvw_load(&a->from[2 * id]), nvw_load(&a->from[2 * id + 1])};
+	const struct complex y = {nvw_load(&a->from[2 * other]), nvw_load(&a->from[2 * other + 1])};
+	const struct complex root = {
+		nvw_load_read_only(&a->roots[2 * first]), nvw_load_read_only(&a->roots[2 * first + 1])};
+
+	store_at(a->to, to, add(x, y));
+	store_at(a->to, to + a->width, turned_difference(x, y, root));
+}
+
+static int run(struct dense_plan *p)
+{
+	int r = 0;
+
+	for (uint64_t s = 0; r == 0 && s < p->size[STAGES]; s++) {
+		const struct args args = {.from = p->array[s % 2 ? ODD : EVEN].device,
+			.to = p->array[s % 2 ? EVEN : ODD].device,
+			.roots = p->array[ROOTS].device,
+			.butterflies = butterflies(p),
+			.width = UINT64_C(1) << s};
+
+		r = dense_launch(p, fft_stage, &args, args.butterflies);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const struct complex *const roots = p->array[ROOTS].expected;
+	const uint64_t half = butterflies(p);
+
+	for (uint64_t s = 0; s < p->size[STAGES]; s++) {
+		const struct complex *const from = p->array[s % 2 ? ODD : EVEN].expected;
+		struct complex *const to = p->array[s % 2 ? EVEN : ODD].expected;
+		const uint64_t width = UINT64_C(1) << s;
+
+		for (uint64_t j = 0; j < half; j += width) {
+			for (uint64_t k = j; k < j + width; k++) {
+				to[j + k] = add(from[k], from[k + half]);
+				to[j + k + width] = turned_difference(from[k], from[k + half], roots[j]);
+			}
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "fft",
+	.options = options,
+	.most = {[STAGES] = 20},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(fft, "fast Fourier transform, one launch per stage");
