@@ -23,6 +23,7 @@
 
 #include <nvw/random.h>
 
+#include "core/rows.h"
 #include "emu.h"
 
 enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128 };
@@ -191,8 +192,7 @@ struct emu_nvram_write {
 
 /* The writes in flight to all NVRAM devices, with a queue for each channel of each device. */
 struct emu_nvram {
-	struct emu_nvram_write *writes; /* [0] unused */
-	uint32_t write_count, write_capacity, free_list;
+	struct nvw_rows writes;
 	uint32_t *head, *tail; /* by queue */
 	uint32_t queue_count;
 	emu_time next_done; /* of the earliest write in flight, UINT64_MAX if there is none */

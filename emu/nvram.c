@@ -18,11 +18,16 @@
 #include "persist/persist.h"
 #include "record.h"
 
-enum { HASH_BITS = 14, WRITES_MIN = 256 };
+enum { HASH_BITS = 14 };
 
 static uint32_t *bucket_of(const struct nvw_machine *m, emu_line_id id)
 {
 	return &m->nvram.by_line[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
+}
+
+static struct emu_nvram_write *write_at(const struct nvw_machine *m, uint32_t i)
+{
+	return nvw_row(&m->nvram.writes, i);
 }
 
 int emu_nvram_init(struct nvw_machine *m)
@@ -36,12 +41,10 @@ int emu_nvram_init(struct nvw_machine *m)
 	n->head = calloc(n->queue_count + 1, sizeof *n->head);
 	n->tail = calloc(n->queue_count + 1, sizeof *n->tail);
 	n->by_line = calloc(1u << HASH_BITS, sizeof *n->by_line);
-	n->writes = malloc(WRITES_MIN * sizeof *n->writes);
-	if (!n->head || !n->tail || !n->by_line || !n->writes) {
+	n->writes.row_bytes = sizeof(struct emu_nvram_write);
+	if (!n->head || !n->tail || !n->by_line) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the NVRAM's write queue");
 	}
-	n->write_capacity = WRITES_MIN;
-	n->write_count = 1;
 	n->next_done = UINT64_MAX;
 	return 0;
 }
@@ -51,33 +54,7 @@ void emu_nvram_finish(struct nvw_machine *m)
 	free(m->nvram.head);
 	free(m->nvram.tail);
 	free(m->nvram.by_line);
-	free(m->nvram.writes);
-}
-
-/* An unused record, 0 if the host is out of memory. */
-static uint32_t new_write(struct nvw_machine *m)
-{
-	struct emu_nvram *const n = &m->nvram;
-
-	if (n->free_list) {
-		const uint32_t i = n->free_list;
-
-		n->free_list = n->writes[i].next_in_queue;
-		return i;
-	}
-	if (n->write_count == n->write_capacity) {
-		const uint32_t capacity = 2 * n->write_capacity;
-		struct emu_nvram_write *const grown = realloc(n->writes, capacity * sizeof *grown);
-
-		if (!grown) {
-			m->error =
-				nvw_fail(NVW_E_MEMORY, "no memory for %u NVRAM writes in flight", capacity);
-			return 0;
-		}
-		n->writes = grown;
-		n->write_capacity = capacity;
-	}
-	return n->write_count++;
+	nvw_rows_finish(&m->nvram.writes);
 }
 
 emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
@@ -95,11 +72,13 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	if (d->domain == EMU_DOMAIN_eadr) {
 		return accepted; /* the bytes, or newer ones, are durable since they were stored */
 	}
-	i = new_write(m);
+	i = nvw_rows_take(&n->writes);
 	if (!i) {
+		m->error = nvw_fail(
+			NVW_E_MEMORY, "no memory for more than %u NVRAM writes in flight", n->writes.count);
 		return accepted;
 	}
-	w = &n->writes[i];
+	w = write_at(m, i);
 	if (d->domain == EMU_DOMAIN_adr) {
 		done = accepted;
 	}
@@ -113,7 +92,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	memcpy(w->data, data, EMU_LINE);
 	*bucket = i;
 	if (n->tail[queue]) {
-		n->writes[n->tail[queue]].next_in_queue = i;
+		write_at(m, n->tail[queue])->next_in_queue = i;
 	} else {
 		n->head[queue] = i;
 	}
@@ -129,14 +108,15 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	const struct emu_nvram_write *const writes = m->nvram.writes;
+	const struct emu_nvram_write *w;
 	uint64_t missing = UINT64_MAX;
 
 	/* The newest is first in its bucket. */
-	for (uint32_t i = *bucket_of(m, id); i; i = writes[i].next_of_line) {
-		if (writes[i].line == id) {
-			emu_copy_masked(to, writes[i].data, writes[i].mask & missing);
-			missing &= ~writes[i].mask;
+	for (uint32_t i = *bucket_of(m, id); i; i = w->next_of_line) {
+		w = write_at(m, i);
+		if (w->line == id) {
+			emu_copy_masked(to, w->data, w->mask & missing);
+			missing &= ~w->mask;
 		}
 	}
 }
@@ -163,19 +143,19 @@ void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data
 
 static void unlink_of_line(struct nvw_machine *m, uint32_t i)
 {
-	uint32_t *link = bucket_of(m, m->nvram.writes[i].line);
+	uint32_t *link = bucket_of(m, write_at(m, i)->line);
 
 	while (*link != i) {
-		link = &m->nvram.writes[*link].next_of_line;
+		link = &write_at(m, *link)->next_of_line;
 	}
-	*link = m->nvram.writes[i].next_of_line;
+	*link = write_at(m, i)->next_of_line;
 }
 
 static void complete_first(struct nvw_machine *m, uint32_t queue)
 {
 	struct emu_nvram *const n = &m->nvram;
 	const uint32_t i = n->head[queue];
-	struct emu_nvram_write *const w = &n->writes[i];
+	struct emu_nvram_write *const w = write_at(m, i);
 	const uint32_t tag = w->tag;
 
 	n->head[queue] = w->next_in_queue;
@@ -187,8 +167,7 @@ static void complete_first(struct nvw_machine *m, uint32_t queue)
 	m->now = emu_later(m->now, w->done);
 	emu_medium_write(m, w->line, w->data, w->mask);
 	record_done(m, w);
-	w->next_in_queue = n->free_list;
-	n->free_list = i;
+	nvw_rows_give(&n->writes, i);
 	if (tag) {
 		m->persist->done(m, tag); /* may send further writes */
 	}
@@ -201,9 +180,9 @@ static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_queu
 	const struct emu_nvram_write *best = NULL;
 
 	for (uint32_t q = 0; q < n->queue_count; q++) {
-		const struct emu_nvram_write *const w = &n->writes[n->head[q]];
+		const struct emu_nvram_write *const w = n->head[q] ? write_at(m, n->head[q]) : NULL;
 
-		if (n->head[q] && w->done <= t &&
+		if (w && w->done <= t &&
 			(!best || w->done < best->done ||
 				(w->done == best->done && w->number < best->number))) {
 			best = w;
@@ -225,8 +204,8 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 	for (uint32_t q = 0; q < n->queue_count; q++) {
 		const uint32_t i = n->head[q];
 
-		if (i && n->writes[i].done < n->next_done) {
-			n->next_done = n->writes[i].done;
+		if (i && write_at(m, i)->done < n->next_done) {
+			n->next_done = write_at(m, i)->done;
 		}
 	}
 }
@@ -265,8 +244,8 @@ void emu_nvram_tear(struct nvw_machine *m, uint64_t seed)
 	struct nvw_random random = {nvw_mix64(seed)};
 
 	for (uint32_t q = 0; q < n->queue_count; q++) {
-		for (uint32_t i = n->head[q]; i; i = n->writes[i].next_in_queue) {
-			tear(m, &n->writes[i], &random);
+		for (uint32_t i = n->head[q]; i; i = write_at(m, i)->next_in_queue) {
+			tear(m, write_at(m, i), &random);
 		}
 	}
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "core/rows.h"
+
 enum { SITES_MIN = 256, HOST_PIECE = 4096 };
 
 /* The stores of one epoch of one stream that are not durable yet. */
@@ -28,12 +30,6 @@ struct store {
 	const struct nvw_site *site;
 };
 
-/* Records of one kind with a free list through their first word; index 0 is none. */
-struct table {
-	char *rows;
-	uint32_t row_bytes, count, capacity, free_list;
-};
-
 struct site_number {
 	const struct nvw_site *site;
 	uint32_t id;
@@ -42,7 +38,7 @@ struct site_number {
 struct emu_record {
 	struct nvw_log_writer *log; /* NULL: no log */
 	bool check;
-	struct table buckets, streams, stores;
+	struct nvw_rows buckets, streams, stores;
 	uint64_t outstanding;      /* stores that are not durable yet */
 	struct site_number *sites; /* hash by address */
 	uint32_t site_count, site_mask;
@@ -50,53 +46,32 @@ struct emu_record {
 	uint32_t last_site_id;
 };
 
-/* ---- Tables -------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------- */
 
-static uint32_t table_take(struct nvw_machine *m, struct table *t)
+static uint32_t row_take(struct nvw_machine *m, struct nvw_rows *rows)
 {
-	uint32_t i = t->free_list;
+	const uint32_t i = nvw_rows_take(rows);
 
-	if (i) {
-		memcpy(&t->free_list, t->rows + (size_t)i * t->row_bytes, sizeof t->free_list);
-	} else {
-		if (t->count == t->capacity) {
-			const uint32_t capacity = t->capacity ? 2 * t->capacity : 1024;
-			char *const grown = realloc(t->rows, (size_t)capacity * t->row_bytes);
-
-			if (!grown) {
-				m->error = nvw_fail(NVW_E_MEMORY,
-					"no memory for %u records of the durability checker", capacity);
-				return 0;
-			}
-			t->rows = grown;
-			t->capacity = capacity;
-			t->count += !t->count;
-		}
-		i = t->count++;
+	if (!i && !m->error) {
+		m->error = nvw_fail(NVW_E_MEMORY,
+			"no memory for more than %u records of the durability checker", rows->count);
 	}
-	memset(t->rows + (size_t)i * t->row_bytes, 0, t->row_bytes);
 	return i;
-}
-
-static void table_give(struct table *t, uint32_t i)
-{
-	memcpy(t->rows + (size_t)i * t->row_bytes, &t->free_list, sizeof t->free_list);
-	t->free_list = i;
 }
 
 static struct bucket *bucket_at(const struct emu_record *r, uint32_t i)
 {
-	return (struct bucket *)(void *)r->buckets.rows + i;
+	return nvw_row(&r->buckets, i);
 }
 
 static struct stream *stream_at(const struct emu_record *r, uint32_t i)
 {
-	return (struct stream *)(void *)r->streams.rows + i;
+	return nvw_row(&r->streams, i);
 }
 
 static struct store *store_at(const struct emu_record *r, uint32_t i)
 {
-	return (struct store *)(void *)r->stores.rows + i;
+	return nvw_row(&r->stores, i);
 }
 
 /* ---- Streams and epochs -------------------------------------------------------------------- */
@@ -118,7 +93,7 @@ static uint32_t bucket_for(
 	uint32_t last, i;
 
 	if (!*stream) {
-		*stream = table_take(m, &r->streams);
+		*stream = row_take(m, &r->streams);
 	}
 	if (epoch + 1 < stream_at(r, *stream)->issued) {
 		model_violation(m, site, "comes after a store of a later epoch was sent to the NVRAM");
@@ -135,7 +110,7 @@ static uint32_t bucket_for(
 	if (i && bucket_at(r, i)->epoch == epoch) {
 		return i;
 	}
-	const uint32_t made = table_take(m, &r->buckets);
+	const uint32_t made = row_take(m, &r->buckets);
 
 	*bucket_at(r, made) = (struct bucket){.epoch = epoch, .next = i, .stream = *stream};
 	if (last) {
@@ -161,10 +136,10 @@ static void stream_trim(struct emu_record *r, uint32_t stream)
 		if (!s->first) {
 			s->last = 0;
 		}
-		table_give(&r->buckets, empty);
+		nvw_rows_give(&r->buckets, empty);
 	}
 	if (s->closed && !s->first) {
-		table_give(&r->streams, stream);
+		nvw_rows_give(&r->streams, stream);
 	}
 }
 
@@ -239,7 +214,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 	buckets[0] = bucket_for(m, &wf->stream[lane], wf->epoch_wi[lane], site);
 	buckets[1] = bucket_for(m, &wf->group->stream, wf->epoch_wg[lane], site);
 	buckets[2] = bucket_for(m, &m->exec.stream, wf->epoch_kr[lane], site);
-	i = table_take(m, &r->stores);
+	i = row_take(m, &r->stores);
 	if (m->error) {
 		return;
 	}
@@ -348,7 +323,7 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 				stream_trim(r, b->stream);
 			}
 		}
-		table_give(&r->stores, i);
+		nvw_rows_give(&r->stores, i);
 		r->outstanding--;
 	}
 }
@@ -566,9 +541,9 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 void record_finish(struct nvw_machine *m)
 {
 	if (m->record) {
-		free(m->record->buckets.rows);
-		free(m->record->streams.rows);
-		free(m->record->stores.rows);
+		nvw_rows_finish(&m->record->buckets);
+		nvw_rows_finish(&m->record->streams);
+		nvw_rows_finish(&m->record->stores);
 		free(m->record->sites);
 		free(m->record);
 	}

@@ -26,6 +26,8 @@
  */
 #include <stdlib.h>
 
+#include "core/rows.h"
+
 #include "../protocol/protocol.h"
 #include "../record.h"
 #include "persist.h"
@@ -51,14 +53,13 @@ struct tag {
 	uint32_t stream[STREAMS], epoch[STREAMS];
 	uint32_t carriers; /* dirty lines, entries and writes under way that carry it */
 	uint32_t users;    /* carriers, and a wavefront that may use it again */
-	uint32_t next;     /* free list */
 };
 
 /* A write-back that waits for its turn; with an empty mask, an acknowledgement. */
 struct entry {
 	emu_line_id line;
 	uint32_t tag, stores;
-	uint32_t next;  /* in the list that it waits in, or the free list */
+	uint32_t next;  /* in the list that it waits in */
 	uint32_t older; /* the next in its hash chain, which begins with the newest */
 	bool behind;    /* it waits for an older one of its line */
 	uint64_t mask;
@@ -66,14 +67,8 @@ struct entry {
 	uint8_t data[EMU_LINE];
 };
 
-struct vector {
-	char *rows;
-	uint32_t count, capacity;
-};
-
 struct buffer {
-	struct vector streams, tags, entries;
-	uint32_t free_tags, free_entries;
+	struct nvw_rows streams, tags, entries;
 	uint32_t held; /* write-backs in the buffer */
 	uint32_t kernel;
 	bool refused;       /* since the last instruction a write-back has found the buffer full */
@@ -98,42 +93,33 @@ static struct buffer *buffer_of(const struct nvw_machine *m)
 
 static struct stream *stream_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct stream *)(void *)buffer_of(m)->streams.rows + i;
+	return nvw_row(&buffer_of(m)->streams, i);
 }
 
 static struct tag *tag_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct tag *)(void *)buffer_of(m)->tags.rows + i;
+	return nvw_row(&buffer_of(m)->tags, i);
 }
 
 static struct entry *entry_at(const struct nvw_machine *m, uint32_t i)
 {
-	return (struct entry *)(void *)buffer_of(m)->entries.rows + i;
+	return nvw_row(&buffer_of(m)->entries, i);
 }
 
-/* A zeroed row at the vector's end; row 0 is none. */
-static uint32_t vector_add(struct nvw_machine *m, struct vector *v, size_t row_bytes)
+static uint32_t row_take(struct nvw_machine *m, struct nvw_rows *rows)
 {
-	if (v->count + 1 >= v->capacity) {
-		const uint32_t capacity = v->capacity ? 2 * v->capacity : 256;
-		char *const grown = realloc(v->rows, capacity * row_bytes);
+	const uint32_t i = nvw_rows_take(rows);
 
-		if (!grown) {
-			m->error =
-				nvw_fail(NVW_E_MEMORY, "no memory for %u rows of buffered epochs", capacity);
-			return 0;
-		}
-		v->rows = grown;
-		v->capacity = capacity;
+	if (!i) {
+		m->error = nvw_fail(
+			NVW_E_MEMORY, "no memory for more than %u rows of buffered epochs", rows->count);
 	}
-	v->count += !v->count;
-	memset(v->rows + v->count * row_bytes, 0, row_bytes);
-	return v->count++;
+	return i;
 }
 
 static uint32_t new_stream(struct nvw_machine *m, uint32_t members)
 {
-	const uint32_t i = vector_add(m, &buffer_of(m)->streams, sizeof(struct stream));
+	const uint32_t i = row_take(m, &buffer_of(m)->streams);
 	struct stream *const s = stream_at(m, i);
 
 	s->epochs = calloc(2, sizeof *s->epochs);
@@ -190,8 +176,7 @@ static uint32_t group_stream(struct nvw_machine *m, struct emu_group *group)
 static void unuse(struct nvw_machine *m, uint32_t tag)
 {
 	if (tag && --tag_at(m, tag)->users == 0) {
-		tag_at(m, tag)->next = buffer_of(m)->free_tags;
-		buffer_of(m)->free_tags = tag;
+		nvw_rows_give(&buffer_of(m)->tags, tag);
 	}
 }
 
@@ -210,12 +195,7 @@ static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned
 		return i;
 	}
 	unuse(m, wf->persist_tag);
-	i = b->free_tags;
-	if (i) {
-		b->free_tags = tag_at(m, i)->next;
-	} else {
-		i = vector_add(m, &b->tags, sizeof(struct tag));
-	}
+	i = row_take(m, &b->tags);
 	*tag_at(m, i) = want;
 	tag_at(m, i)->users = 1;
 	wf->persist_tag = i;
@@ -260,25 +240,6 @@ static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
 	return &buffer_of(m)->newest[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
 }
 
-static uint32_t new_entry(struct nvw_machine *m)
-{
-	struct buffer *const b = buffer_of(m);
-	const uint32_t i = b->free_entries;
-
-	if (i) {
-		b->free_entries = entry_at(m, i)->next;
-		memset(entry_at(m, i), 0, sizeof(struct entry));
-		return i;
-	}
-	return vector_add(m, &b->entries, sizeof(struct entry));
-}
-
-static void free_entry(struct nvw_machine *m, uint32_t i)
-{
-	entry_at(m, i)->next = buffer_of(m)->free_entries;
-	buffer_of(m)->free_entries = i;
-}
-
 /* The stream that the tag's owner still has to wait for, 0 if there is none: rule (2). */
 static uint32_t blocked_by(const struct nvw_machine *m, const struct tag *t)
 {
@@ -300,7 +261,7 @@ static void acknowledge(struct nvw_machine *m, uint32_t i)
 {
 	const struct entry e = *entry_at(m, i);
 
-	free_entry(m, i);
+	nvw_rows_give(&buffer_of(m)->entries, i);
 	unuse(m, e.tag);
 	persist_tell(m, &e.ack);
 }
@@ -351,7 +312,7 @@ static emu_time send(struct nvw_machine *m, uint32_t i, emu_time t)
 	uint32_t next;
 
 	unlink_entry(m, i);
-	free_entry(m, i);
+	nvw_rows_give(&buffer_of(m)->entries, i);
 	t = emu_nvram_write(m, e.line, e.data, e.mask, e.stores, e.tag, t);
 	buffer_of(m)->last_sent = emu_later(buffer_of(m)->last_sent, t);
 	while ((next = next_of_line(m, e.line))) {
@@ -407,7 +368,7 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 	uint32_t stores, emu_time t)
 {
-	const uint32_t i = new_entry(m);
+	const uint32_t i = row_take(m, &buffer_of(m)->entries);
 	struct entry *const e = entry_at(m, i);
 
 	if (m->error) {
@@ -730,7 +691,7 @@ static void returned(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t l
 static void acknowledge_in_turn(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack)
 {
-	const uint32_t tag = tag_of(m, wf, lane), i = new_entry(m);
+	const uint32_t tag = tag_of(m, wf, lane), i = row_take(m, &buffer_of(m)->entries);
 
 	if (m->error) {
 		return;
@@ -745,11 +706,12 @@ static void acknowledge_in_turn(
 
 static void forget(struct buffer *b)
 {
-	for (uint32_t i = 1; i < b->streams.count; i++) {
-		free(((struct stream *)(void *)b->streams.rows)[i].epochs);
+	for (uint32_t i = 1; i <= b->streams.count; i++) {
+		free(((struct stream *)nvw_row(&b->streams, i))->epochs);
 	}
-	b->streams.count = b->tags.count = b->entries.count = 0;
-	b->free_tags = b->free_entries = 0;
+	nvw_rows_reset(&b->streams);
+	nvw_rows_reset(&b->tags);
+	nvw_rows_reset(&b->entries);
 	b->stalled_first = b->stalled_last = 0;
 	b->refused = b->advanced = false;
 }
@@ -794,6 +756,9 @@ static int init(struct nvw_machine *m)
 
 	m->persist_data = b;
 	if (b) {
+		b->streams.row_bytes = sizeof(struct stream);
+		b->tags.row_bytes = sizeof(struct tag);
+		b->entries.row_bytes = sizeof(struct entry);
 		b->newest = calloc(1u << HASH_BITS, sizeof *b->newest);
 		b->stalled = calloc(m->exec.wavefront_count, sizeof *b->stalled);
 	}
@@ -806,9 +771,9 @@ static void finish(struct nvw_machine *m)
 
 	if (b) {
 		forget(b);
-		free(b->streams.rows);
-		free(b->tags.rows);
-		free(b->entries.rows);
+		nvw_rows_finish(&b->streams);
+		nvw_rows_finish(&b->tags);
+		nvw_rows_finish(&b->entries);
 		free(b->newest);
 		free(b->stalled);
 		free(b);

@@ -149,7 +149,7 @@ static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
 		}
 		*link = x->next;
 		x->cell = 0;
-		race_row_give(&r->accesses, i);
+		nvw_rows_give(&r->accesses, i);
 		c->count--;
 	}
 	return same;

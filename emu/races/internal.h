@@ -14,6 +14,7 @@
 #ifndef EMU_RACES_INTERNAL_H
 #define EMU_RACES_INTERNAL_H
 
+#include "core/rows.h"
 #include "races.h"
 #include "vclock.h"
 
@@ -88,12 +89,6 @@ struct miss {
 	uint32_t wavefront, lane, time;
 };
 
-/* Rows by number; 0 is none. The first word of a free row is the next free one's number. */
-struct rows {
-	char *rows;
-	uint32_t row_bytes, count, capacity, free;
-};
-
 struct emu_races {
 	bool scopes, remote, by_cu; /* HRF; with remote scopes; local scope is the CU's */
 	struct vclock_pool clocks;
@@ -101,7 +96,7 @@ struct emu_races {
 	uint64_t turns; /* releases, counted */
 	bool released;  /* by the instruction that is looked at */
 
-	struct rows accesses, syncs, domains, cells;
+	struct nvw_rows accesses, syncs, domains, cells;
 	/* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
 	uint32_t *recent;
 	uint32_t recent_mask;
@@ -137,29 +132,24 @@ struct event {
 	uint8_t mask;
 };
 
-static inline void *row(const struct rows *rows, uint32_t i)
-{
-	return rows->rows + (size_t)i * rows->row_bytes;
-}
-
 static inline struct access *access_at(const struct emu_races *r, uint32_t i)
 {
-	return row(&r->accesses, i);
+	return nvw_row(&r->accesses, i);
 }
 
 static inline struct sync *sync_at(const struct emu_races *r, uint32_t i)
 {
-	return row(&r->syncs, i);
+	return nvw_row(&r->syncs, i);
 }
 
 static inline struct domain *domain_at(const struct emu_races *r, uint32_t i)
 {
-	return row(&r->domains, i);
+	return nvw_row(&r->domains, i);
 }
 
 static inline struct cell *cell_at(const struct emu_races *r, uint32_t i)
 {
-	return row(&r->cells, i);
+	return nvw_row(&r->cells, i);
 }
 
 static inline uint32_t race_hash(uint64_t key)
@@ -186,8 +176,7 @@ static inline uint32_t *race_recent_of(const struct event *e, const struct cell 
 /* Ends the run, which stays as it is if it has ended already. */
 void race_out_of_memory(struct nvw_machine *m);
 /* A zeroed row; 0 without memory. */
-uint32_t race_row_take(struct nvw_machine *m, struct rows *rows);
-void race_row_give(struct rows *rows, uint32_t i);
+uint32_t race_row_take(struct nvw_machine *m, struct nvw_rows *rows);
 
 /* The cell of 8 aligned bytes (line << 3 | word), made if need be; NULL without memory. */
 struct cell *race_cell_for(struct nvw_machine *m, uint64_t key);

@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-enum { ROWS_MIN = 1024, CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
+enum { CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
 
 void race_out_of_memory(struct nvw_machine *m)
 {
@@ -18,39 +18,14 @@ void race_out_of_memory(struct nvw_machine *m)
 	}
 }
 
-static void reset_rows(struct rows *rows)
+uint32_t race_row_take(struct nvw_machine *m, struct nvw_rows *rows)
 {
-	rows->count = rows->free = 0;
-}
+	const uint32_t i = nvw_rows_take(rows);
 
-uint32_t race_row_take(struct nvw_machine *m, struct rows *rows)
-{
-	uint32_t i = rows->free;
-
-	if (i) {
-		memcpy(&rows->free, row(rows, i), sizeof rows->free);
-	} else {
-		if (rows->count + 1 >= rows->capacity) {
-			const uint32_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;
-			char *const grown = realloc(rows->rows, (size_t)capacity * rows->row_bytes);
-
-			if (!grown) {
-				race_out_of_memory(m);
-				return 0;
-			}
-			rows->rows = grown;
-			rows->capacity = capacity;
-		}
-		i = ++rows->count;
+	if (!i) {
+		race_out_of_memory(m);
 	}
-	memset(row(rows, i), 0, rows->row_bytes);
 	return i;
-}
-
-void race_row_give(struct rows *rows, uint32_t i)
-{
-	memcpy(row(rows, i), &rows->free, sizeof rows->free);
-	rows->free = i;
 }
 
 /* ---- Cells and their accesses -------------------------------------------------------------------------- */
@@ -174,9 +149,9 @@ void race_forget_order(struct emu_races *r)
 		r->parties[i] = NULL;
 	}
 	vclock_reset(&r->clocks, r->wavefronts);
-	reset_rows(&r->accesses);
-	reset_rows(&r->syncs);
-	reset_rows(&r->domains);
+	nvw_rows_reset(&r->accesses);
+	nvw_rows_reset(&r->syncs);
+	nvw_rows_reset(&r->domains);
 	memset(r->recent, 0, (r->recent_mask + 1) * sizeof *r->recent);
 	r->missed = 0;
 	r->time = FIRST_TIME;
@@ -189,7 +164,7 @@ void race_store_launch(struct nvw_machine *m)
 	struct emu_races *const r = m->races;
 
 	race_forget_order(r);
-	reset_rows(&r->cells);
+	nvw_rows_reset(&r->cells);
 	memset(r->table, 0, (r->table_mask + 1) * sizeof *r->table);
 	free(r->parties);
 	free(r->domain_of);
@@ -218,10 +193,10 @@ void race_store_free(struct emu_races *r)
 		free(r->parties[i]);
 	}
 	vclock_finish(&r->clocks);
-	free(r->accesses.rows);
-	free(r->syncs.rows);
-	free(r->domains.rows);
-	free(r->cells.rows);
+	nvw_rows_finish(&r->accesses);
+	nvw_rows_finish(&r->syncs);
+	nvw_rows_finish(&r->domains);
+	nvw_rows_finish(&r->cells);
 	free(r->table);
 	free(r->recent);
 	free(r->parties);

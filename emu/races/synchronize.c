@@ -26,7 +26,7 @@ static void forget_sync(struct emu_races *r, struct sync *s)
 
 		s->domains = domain_at(r, i)->next;
 		vclock_drop(&r->clocks, domain_at(r, i)->released);
-		race_row_give(&r->domains, i);
+		nvw_rows_give(&r->domains, i);
 	}
 	memset(s->turn, 0, sizeof s->turn);
 }
@@ -41,7 +41,7 @@ void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask)
 		if (s->mask & mask) {
 			forget_sync(r, s);
 			*link = s->next;
-			race_row_give(&r->syncs, i);
+			nvw_rows_give(&r->syncs, i);
 		} else {
 			link = &s->next;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers with units, nearest names, sealed words. */
+/* Numbers with units, nearest names, sealed words, invariants, rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,42 @@
 #include <nvw/random.h>
 
 #include "core/invariant.h"
+#include "core/rows.h"
 #include "core/units.h"
+
+enum { ROWS = 3000, ROUNDS = 20000 };
+
+/* Takes and gives rows at random; each holder writes its own number into all of its row. */
+static void no_two_holders_have_one_row_and_a_row_begins_as_zeros(void **state)
+{
+	static const uint64_t zeros[3];
+	static uint32_t held[ROWS];
+	struct nvw_rows rows = {.row_bytes = sizeof zeros};
+	struct nvw_random random = {1};
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		const uint64_t k = nvw_random_below(&random, ROWS);
+
+		if (held[k]) {
+			const uint64_t mine[] = {k, k, k};
+
+			assert_memory_equal(nvw_row(&rows, held[k]), mine, sizeof mine);
+			nvw_rows_give(&rows, held[k]);
+			held[k] = 0;
+		} else {
+			held[k] = nvw_rows_take(&rows);
+			assert_int_not_equal(held[k], 0);
+			assert_memory_equal(nvw_row(&rows, held[k]), zeros, sizeof zeros);
+			for (unsigned i = 0; i < 3; i++) {
+				((uint64_t *)nvw_row(&rows, held[k]))[i] = k;
+			}
+		}
+	}
+	assert_in_range(rows.count, 1, ROWS); /* rows that were given back have served */
+	nvw_rows_reset(&rows);
+	assert_int_equal(nvw_rows_take(&rows), 1);
+	nvw_rows_finish(&rows);
+}
 
 static void numbers_are_read_in_their_units(void **state)
 {
@@ -175,6 +210,7 @@ static void a_broken_deep_invariant_ends_debug_builds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_two_holders_have_one_row_and_a_row_begins_as_zeros),
 		cmocka_unit_test(numbers_are_read_in_their_units),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(what_is_formatted_is_read_back_the_same),

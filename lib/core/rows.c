@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See rows.h. */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "invariant.h"
+
+enum { ROWS_MIN = 256 };
+
+/* Row 0 has a place, too, which nobody uses. */
+static int grow(struct nvw_rows *rows)
+{
+	const uint32_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;
+	char *const grown =
+		capacity > rows->capacity ? realloc(rows->at, (size_t)capacity * rows->row_bytes) : NULL;
+
+	if (!grown) {
+		return -1;
+	}
+	rows->at = grown;
+	rows->capacity = capacity;
+	return 0;
+}
+
+uint32_t nvw_rows_take(struct nvw_rows *rows)
+{
+	uint32_t i = rows->free;
+
+	if (i) {
+		memcpy(&rows->free, nvw_row(rows, i), sizeof rows->free);
+		NVW_DEEP_INVARIANT(rows->free <= rows->count);
+	} else {
+		if (rows->count + 1 >= rows->capacity && grow(rows) < 0) {
+			return 0;
+		}
+		i = ++rows->count;
+	}
+	memset(nvw_row(rows, i), 0, rows->row_bytes);
+	return i;
+}
+
+void nvw_rows_give(struct nvw_rows *rows, uint32_t i)
+{
+	NVW_DEEP_INVARIANT(i && i <= rows->count && i != rows->free);
+	memcpy(nvw_row(rows, i), &rows->free, sizeof rows->free);
+	rows->free = i;
+}
+
+void nvw_rows_reset(struct nvw_rows *rows)
+{
+	rows->count = rows->free = 0;
+}
+
+void nvw_rows_finish(struct nvw_rows *rows)
+{
+	free(rows->at);
+	rows->at = NULL;
+	rows->capacity = 0;
+	nvw_rows_reset(rows);
+}
