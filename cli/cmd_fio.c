@@ -68,8 +68,9 @@ static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
 	const double latency = 1e-3 * (double)(write ? m->nvram.write : m->nvram.read);
 
-	return write && m->domain != EMU_DOMAIN_device ? 0 :
-							 latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+	return write && m->nvram.domain != EMU_DOMAIN_device ?
+		       0 :
+		       latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
 }
 
 /* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */

@@ -100,6 +100,20 @@ static void list_models(struct table *t)
 	}
 }
 
+/* They are printed for machines with more than two devices. */
+static void list_device_stats(struct table *t)
+{
+	unsigned count;
+	const struct emu_stat_info *const stats = emu_device_stat_table(&count);
+
+	for (unsigned i = 0; i < count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "device.NAME.%s", stats[i].name);
+		add(t, name, stats[i].unit, stats[i].meaning, NULL);
+	}
+}
+
 static void list_stats(struct table *t)
 {
 	unsigned count;
@@ -111,6 +125,7 @@ static void list_stats(struct table *t)
 	for (unsigned i = 0; i < count; i++) {
 		add(t, stats[i].name, stats[i].unit, stats[i].meaning, NULL);
 	}
+	list_device_stats(t);
 }
 
 static void list_options(struct table *t)

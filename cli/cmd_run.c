@@ -15,6 +15,7 @@
 #include "core/folder.h"
 #include "core/newfile.h"
 #include "core/options.h"
+#include "core/pools.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "output.h"
@@ -65,7 +66,8 @@ static int create_pool(struct run *run)
 {
 	const struct cli_session *const s = run->session;
 	const char *const kept = cli_text(&s->given, CLI_pool);
-	struct nvw_pool_params params = {0};
+	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
+	unsigned count;
 	int r;
 
 	if (!s->workload->pool) {
@@ -73,19 +75,18 @@ static int create_pool(struct run *run)
 				      s->workload->name) :
 			      0;
 	}
-	r = s->workload->pool(run->plan, &params);
+	r = nvw__workload_pools(s->workload, run->plan, params, &count);
 	if (r < 0) {
 		return r;
 	}
 	if (kept) {
-		r = nvw_pool_create(kept, &params, &run->pool);
+		r = nvw_pool_create_several(kept, params, count, &run->pool);
 		return r == -EEXIST ?
-			       nvw_fail(r,
-				       "%s already exists, and a run creates its pool: remove the file or name another",
-				       kept) :
+			       nvw_fail(r, "%s, and a run creates its pool: remove the file or name another",
+				       nvw_error_message()) :
 			       r;
 	}
-	return nvw__pool_create_unnamed("run", &params, &run->pool);
+	return nvw__pool_create_unnamed("run", params, count, &run->pool);
 }
 
 static int create_log(struct run *run)
@@ -98,7 +99,7 @@ static int create_log(struct run *run)
 		.model = cli_model_name(&s->config),
 		.domain = cli_domain_name(&s->config),
 		.seed = s->config.seed,
-		.pool_bytes = run->pool ? nvw_pool_geometry(run->pool)->bytes : 0,
+		.pool_bytes = run->pool ? nvw_pool_run_bytes(run->pool) : 0,
 		.atomicity = (uint32_t)s->config.atomicity};
 
 	const char *const path = cli_text(&s->given, CLI_log);
@@ -219,6 +220,7 @@ static int print(const struct run *run, const char *verdict)
 		.config = &s->config,
 		.made_by = cli_provenance(&s->config, NULL),
 		.stats = emu_statistics(run->machine),
+		.machine = run->machine,
 		.report = &run->report,
 		.races = emu_races(run->machine),
 		.host_seconds = run->seconds,

@@ -124,7 +124,7 @@ static int explore(struct verify *v, struct kill *k, uint64_t seed)
 	const struct ct_foreign foreign = {
 		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
 	const struct ct_options options = {
-		.model = v->request->machine->domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
+		.model = v->request->machine->nvram.domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
 		.states = v->request->states ? v->request->states : STATES,
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),

@@ -31,6 +31,33 @@ static uint64_t stat_value(const struct emu_stats *stats, const struct emu_stat_
 	return *(const uint64_t *)(const void *)((const char *)stats + info->offset);
 }
 
+/* Calls each() for every statistic of every device that the machine has; of a machine with one DRAM and one NVRAM device for
+ * none, since dram.* and nvram.* are the devices'. */
+static void each_device_stat(const struct cli_run_result *r,
+	void (*each)(void *context, const char *name, uint64_t value, const struct emu_stat_info *info),
+	void *context)
+{
+	unsigned count, devices = 0;
+	const struct emu_stat_info *const table = emu_device_stat_table(&count);
+	struct emu_device_stats stats;
+	const char *device;
+
+	for (unsigned i = 0; i < r->config->device_count; i++) {
+		devices += emu_config_has_device(r->config, i);
+	}
+	for (unsigned i = 0; devices > 2 && (device = emu_device_statistics(r->machine, i, &stats)) != NULL;
+		i++) {
+		for (unsigned k = 0; emu_config_has_device(r->config, i) && k < count; k++) {
+			char name[64];
+
+			snprintf(name, sizeof name, "device.%s.%s", device, table[k].name);
+			each(context, name,
+				*(const uint64_t *)(const void *)((const char *)&stats + table[k].offset),
+				&table[k]);
+		}
+	}
+}
+
 /* ---- Text ---------------------------------------------------------------------------------- */
 
 static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
@@ -56,6 +83,12 @@ static void print_waits(const struct cli_waits *w, FILE *to)
 	}
 }
 
+static void print_device_stat(
+	void *context, const char *name, uint64_t value, const struct emu_stat_info *info)
+{
+	line_u64(context, name, value, info->meaning, info->unit);
+}
+
 void cli_print_run(const struct cli_run_result *r, FILE *to)
 {
 	unsigned count;
@@ -70,6 +103,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	for (unsigned i = 0; i < count; i++) {
 		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
 	}
+	each_device_stat(r, print_device_stat, to);
 	for (unsigned i = 0; i < r->report->count; i++) {
 		const struct nvw__value *const v = &r->report->values[i];
 
@@ -95,6 +129,11 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
+static void add_device_stat(void *context, const char *name, uint64_t value, const struct emu_stat_info *info)
+{
+	json_object_set_new(context, name, json_integer((json_int_t)value));
+}
+
 static json_t *stats_json(const struct cli_run_result *r)
 {
 	json_t *const stats = json_object();
@@ -105,6 +144,7 @@ static json_t *stats_json(const struct cli_run_result *r)
 		json_object_set_new(
 			stats, table[i].name, json_integer((json_int_t)stat_value(r->stats, &table[i])));
 	}
+	each_device_stat(r, add_device_stat, stats);
 	for (unsigned i = 0; i < r->report->count; i++) {
 		const struct nvw__value *const v = &r->report->values[i];
 

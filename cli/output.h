@@ -14,6 +14,7 @@ struct cli_run_result {
 	const struct emu_config *config;
 	json_t *made_by; /* provenance.h */
 	const struct emu_stats *stats;
+	const struct nvw_machine *machine;    /* its devices' statistics */
 	const struct nvw_description *report; /* the workload's own figures */
 	const struct emu_race_report *races;  /* NULL: nobody looked */
 	struct cli_waits {                    /* rows by source line and cause */

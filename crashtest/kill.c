@@ -112,7 +112,10 @@ static int judge(const struct killing *k, struct slot *s)
 		v->phase = CT_PHASE_IDLE;
 		return 0;
 	}
-	v->hash = XXH64(nvw_pool_base(pool), k->bench->bytes, nvw_acked_count(&acks));
+	v->hash = nvw_acked_count(&acks);
+	for (unsigned i = 0; i < k->bench->pool_count; i++) {
+		v->hash = XXH64(nvw_pool_base(nvw_pool_number(pool, i)), k->bench->pool_bytes[i], v->hash);
+	}
 	ct_oracle_judge_pool(&oracle, pool, &acks, &v->findings, &v->phase);
 	v->phase = CT_PHASE_IDLE;
 	nvw_pool_close(pool);
@@ -272,6 +275,21 @@ static int run_trials(struct killing *k)
 
 /* ---- Explaining ---------------------------------------------------------------------------------------------- */
 
+static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *pool, struct ct_finding *f)
+{
+	uint8_t *const image = malloc(e->bytes);
+	int error;
+
+	if (image == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
+	}
+	nvw_pool_copy_run(pool, image);
+	error = ct_explain_image(e, image, f);
+	free(image);
+	return error;
+}
+
 /* Repeats the trial with a log; what is left of the pool tells which writes in flight were lost. */
 static int explain(const struct killing *k, struct ct_finding *f)
 {
@@ -294,7 +312,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 
 	ct_bench_pool_path(k->bench, 0, path, sizeof path);
 	if (!error && nvw_pool_open(path, NVW_POOL_PRIVATE, &pool) == 0) {
-		error = ct_explain_image(&e, nvw_pool_base(pool), f);
+		error = explain_pools(&e, pool, f);
 		nvw_pool_close(pool);
 	}
 	if (e.log_fd >= 0) {

@@ -29,11 +29,16 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 	if (error) {
 		return error;
 	}
-	const uint8_t *real = nvw_pool_base(pool);
 	uint64_t at = 0;
 
-	while (at < b->bytes && real[at] == replayed[at]) {
-		at++;
+	for (unsigned i = 0; i < b->pool_count; i++) {
+		const struct nvw_pool *const its = nvw_pool_number(pool, i);
+		const nvw_off begin = nvw_pool_begin(its), end = begin + b->pool_bytes[i];
+		const uint8_t *const real = nvw_pool_base(its);
+
+		while (at >= begin && at < end && real[at - begin] == replayed[at]) {
+			at++;
+		}
 	}
 	nvw_pool_close(pool);
 	return at == b->bytes ?

@@ -13,6 +13,7 @@
 #include <emu.h>
 
 #include "core/folder.h"
+#include "core/pools.h"
 #include "core/stop.h"
 
 #include "process.h"
@@ -39,33 +40,32 @@ int ct_log_file(void)
 	return fd;
 }
 
-/* Creates the pool once, keeps its bytes: every run begins with the very same ones. */
+/* Creates the pools once, keeps their bytes: every run begins with the very same ones. */
 static int make_initial(struct ct_bench *b)
 {
-	struct nvw_pool_params params = {0};
+	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
 	struct nvw_pool *pool;
 	char path[512];
-	int error =
-		b->subject->workload->pool ?
-			b->subject->workload->pool(b->plan, &params) :
-			nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check",
-				b->subject->workload->name);
+	int error = nvw__workload_pools(b->subject->workload, b->plan, params, &b->pool_count);
 
 	if (error) {
 		return error;
 	}
 	ct_bench_pool_path(b, 0, path, sizeof path);
-	error = nvw_pool_create(path, &params, &pool);
+	error = nvw_pool_create_several(path, params, b->pool_count, &pool);
 	if (error) {
 		return error;
 	}
-	b->bytes = nvw_pool_geometry(pool)->bytes;
+	b->bytes = nvw_pool_run_bytes(pool);
+	for (unsigned i = 0; i < b->pool_count; i++) {
+		b->pool_bytes[i] = nvw_pool_geometry(nvw_pool_number(pool, i))->bytes;
+	}
 	b->initial = malloc(b->bytes);
 	if (b->initial == NULL) {
 		error = nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
 	} else {
-		memcpy(b->initial, nvw_pool_base(pool), b->bytes);
+		nvw_pool_copy_run(pool, b->initial);
 	}
 	nvw_pool_close(pool);
 	return error;
@@ -108,7 +108,7 @@ void ct_bench_destroy(struct ct_bench *b)
 	*b = (struct ct_bench){0};
 }
 
-static int write_initial(const struct ct_bench *b, const char *path)
+static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	uint64_t at = 0;
@@ -116,8 +116,8 @@ static int write_initial(const struct ct_bench *b, const char *path)
 	if (fd < 0) {
 		return nvw_fail_errno("%s", path);
 	}
-	while (at < b->bytes) {
-		const ssize_t n = write(fd, b->initial + at, b->bytes - at);
+	while (at < bytes) {
+		const ssize_t n = write(fd, content + at, bytes - at);
 
 		if (n <= 0) {
 			const int error = errno == ENOSPC ?
@@ -130,6 +130,22 @@ static int write_initial(const struct ct_bench *b, const char *path)
 		at += (uint64_t)n;
 	}
 	return close(fd) ? nvw_fail_errno("%s", path) : 0;
+}
+
+static int write_initial(const struct ct_bench *b, const char *path)
+{
+	const uint8_t *content = b->initial;
+	int error = 0;
+
+	for (unsigned i = 0; i < b->pool_count && !error; i++) {
+		char *const its = nvw__pool_path(path, i);
+
+		error = its ? write_file(its, content, b->pool_bytes[i]) :
+			      nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
+		free(its);
+		content += b->pool_bytes[i];
+	}
+	return error;
 }
 
 /* ---- Memory shared with the run ----------------------------------------------------------------------------- */

@@ -16,8 +16,10 @@ struct ct_bench {
 	const struct ct_subject *subject;
 	void *plan;
 	struct nvw_folder folder; /* of the pools */
-	uint8_t *initial;         /* the bytes of the new pool */
+	uint8_t *initial;         /* the bytes of the new pools, one behind the other */
 	uint64_t bytes;
+	unsigned pool_count;
+	uint64_t pool_bytes[NVW_POOLS_MAX]; /* of each */
 };
 
 /* Written by the run, read by its parent. */
@@ -48,7 +50,7 @@ int ct_log_file(void);
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
 
-/* Path of the pool of a slot (one a process that runs at a time). */
+/* Path of the first pool of a slot (one a process that runs at a time); nvw_pool_open() finds the others. */
 void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n);
 
 /*

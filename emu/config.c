@@ -16,70 +16,17 @@
 
 #include <nvw/input.h>
 
-#include "core/units.h"
+#include "config_devices.h"
 #include "machines.h"
 
 enum { MACHINE_BYTES_MAX = 1 << 20 };
 
-/* clang-format off */
-static const char *const topologies[] = {
-#define X(name, text) text,
-	EMU_TOPOLOGIES(X)
-#undef X
-		NULL};
-static const char *const domains[] = {
-#define X(name, text) text,
-	EMU_DOMAINS(X)
-#undef X
-		NULL};
-static const char *const stores[] = {
-#define X(name, text) text,
-	EMU_STORES(X)
-#undef X
-		NULL};
-static const char *const loads[] = {
-#define X(name, text) text,
-	EMU_LOADS(X)
-#undef X
-		NULL};
-static const char *const parts[] = {
-#define X(name, text) text,
-	EMU_PARTS(X)
-#undef X
-		NULL};
-static const char *const banks[] = {
-#define X(name, text) text,
-	EMU_BANKS(X)
-#undef X
-		NULL};
-static const char *const replacements[] = {
-#define X(name, text) text,
-	EMU_REPLACEMENTS(X)
-#undef X
-		NULL};
-static const char *const units[] = {
-#define X(name, text) text,
-	EMU_UNITS(X)
-#undef X
-		NULL};
-static const char *const models[] = {
-#define MACHINE_MODEL(id, symbol, name) name,
-#define STATE_MODEL(id, symbol, name)
-#include "persist/models.def"
-#undef MACHINE_MODEL
-#undef STATE_MODEL
-		NULL};
-static const char *const switches[] = {"off", "on", "auto", NULL};
-
-enum type { COUNT, BYTES, TIME, FREQ, RATE, BOOL, NAME, ENUM_topology, ENUM_banks, ENUM_replacement, ENUM_unit, ENUM_domain, ENUM_part, ENUM_stores, ENUM_loads, ENUM_model };
-
 struct key {
 	const char *section, *name, *full; /* full: "section.name" */
-	enum type type;
+	enum config_type type;
 	size_t offset;
 	const char *value; /* the default */
 };
-/* clang-format on */
 
 static const struct key keys[] = {
 #define KEY(section, key, type, field, value, meaning) \
@@ -88,87 +35,20 @@ static const struct key keys[] = {
 #undef KEY
 };
 
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { KEYS = sizeof keys / sizeof *keys, NAMES_MAX = KEYS + CONFIG_DEVICE_NAMES_MAX };
 _Static_assert(KEYS <= 128, "emu_config.in_cycles has a bit for each key");
 
-static const char *const *words_of(enum type type)
+static struct config_place place_of(struct emu_config *c, const struct key *key)
 {
-	static const char *const *const words[] = {[BOOL] = switches,
-		[ENUM_topology] = topologies,
-		[ENUM_banks] = banks,
-		[ENUM_replacement] = replacements,
-		[ENUM_unit] = units,
-		[ENUM_domain] = domains,
-		[ENUM_part] = parts,
-		[ENUM_stores] = stores,
-		[ENUM_loads] = loads,
-		[ENUM_model] = models};
+	const size_t i = (size_t)(key - keys);
 
-	return words[type];
-}
-
-static uint64_t *field(struct emu_config *c, const struct key *key)
-{
-	return (uint64_t *)(void *)((char *)c + key->offset);
-}
-
-static uint64_t field_value(const struct emu_config *c, const struct key *key)
-{
-	return *(const uint64_t *)(const void *)((const char *)c + key->offset);
-}
-
-static uint64_t cycle_ps(uint64_t clock)
-{
-	return clock ? (uint64_t)(1e12 / (double)clock + 0.5) : 1;
+	return (struct config_place){.field = (uint64_t *)(void *)((char *)c + key->offset),
+		.in_cycles = &c->in_cycles[i / 64],
+		.bit = UINT64_C(1) << i % 64,
+		.clock = c->clock};
 }
 
 /* ---- One key ------------------------------------------------------------------------------- */
-
-static int parse_word(const char *text, const char *const *words, uint64_t *ret)
-{
-	char list[128] = "";
-
-	for (unsigned i = 0; words[i]; i++) {
-		if (!strcmp(words[i], text)) {
-			*ret = i;
-			return 0;
-		}
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
-	}
-	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
-}
-
-static bool is_in_cycles(const struct emu_config *c, const struct key *key)
-{
-	const size_t i = (size_t)(key - keys);
-
-	return c->in_cycles[i / 64] >> i % 64 & 1;
-}
-
-static void set_in_cycles(struct emu_config *c, const struct key *key, bool cycles)
-{
-	const size_t i = (size_t)(key - keys);
-	const uint64_t bit = UINT64_C(1) << i % 64;
-
-	c->in_cycles[i / 64] = cycles ? c->in_cycles[i / 64] | bit : c->in_cycles[i / 64] & ~bit;
-}
-
-static int set_time(struct emu_config *c, const struct key *key, const char *text)
-{
-	uint64_t value;
-	bool cycles;
-	const int r = nvw_parse_time(text, &value, &cycles);
-
-	if (r < 0) {
-		return r;
-	}
-	if (cycles && value > UINT64_MAX / 2 / cycle_ps(c->clock)) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
-	}
-	*field(c, key) = cycles ? value * cycle_ps(c->clock) : value;
-	set_in_cycles(c, key, cycles);
-	return 0;
-}
 
 static int set_clock(struct emu_config *c, const char *text)
 {
@@ -182,10 +62,11 @@ static int set_clock(struct emu_config *c, const char *text)
 		return nvw_fail(NVW_E_USAGE, "\"%s\" is not between 1Hz and 1000GHz", text);
 	}
 	for (unsigned i = 0; i < KEYS; i++) {
-		if (is_in_cycles(c, &keys[i])) {
-			*field(c, &keys[i]) = *field(c, &keys[i]) / cycle_ps(c->clock) * cycle_ps(clock);
-		}
+		const struct config_place place = place_of(c, &keys[i]);
+
+		config_value_scale(&place, clock);
 	}
+	config_devices_scale(c, clock);
 	c->clock = clock;
 	return 0;
 }
@@ -203,32 +84,11 @@ static int set_name(struct emu_config *c, const char *text)
 
 static int set(struct emu_config *c, const struct key *key, const char *text)
 {
-	switch (key->type) {
-	case COUNT:
-		return nvw_parse_count(text, field(c, key));
-	case BYTES:
-		return nvw_parse_bytes(text, field(c, key));
-	case TIME:
-		return set_time(c, key, text);
-	case FREQ:
-		return set_clock(c, text);
-	case RATE:
-		return nvw_parse_rate(text, field(c, key));
-	case NAME:
-		return set_name(c, text);
-	case BOOL:
-	case ENUM_topology:
-	case ENUM_banks:
-	case ENUM_replacement:
-	case ENUM_unit:
-	case ENUM_domain:
-	case ENUM_part:
-	case ENUM_stores:
-	case ENUM_loads:
-	case ENUM_model:
-		break;
-	}
-	return parse_word(text, words_of(key->type), field(c, key));
+	const struct config_place place = place_of(c, key);
+
+	return key->type == FREQ ? set_clock(c, text) :
+	       key->type == NAME ? set_name(c, text) :
+				   config_value_set(&place, key->type, text);
 }
 
 static const struct key *find(const char *full)
@@ -241,28 +101,52 @@ static const struct key *find(const char *full)
 	return NULL;
 }
 
-static int set_by_name(struct emu_config *c, const char *full, const char *text)
+static bool is_section(const char *name)
 {
-	const struct key *const key = find(full);
-	const char *names[KEYS + 1], *near;
-
-	if (key) {
-		const int r = set(c, key, text);
-
-		return r < 0 ? nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message()) : 0;
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (!strcmp(keys[i].section, name)) {
+			return true;
+		}
 	}
+	return false;
+}
+
+static int unknown_key(const struct emu_config *c, const char *full)
+{
+	char of_devices[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES];
+	const char *names[NAMES_MAX + 1], *near;
+	const unsigned n = config_devices_names(c, of_devices);
+
+	/* Of equally near names the first is taken. */
 	for (unsigned i = 0; i < KEYS; i++) {
 		names[i] = keys[i].full;
 	}
-	names[KEYS] = NULL;
+	for (unsigned i = 0; i < n; i++) {
+		names[KEYS + i] = of_devices[i];
+	}
+	names[KEYS + n] = NULL;
 	near = nvw_nearest(full, names);
 	return near ? nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near) :
 		      nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine", full);
 }
 
+static int set_by_name(struct emu_config *c, const char *full, const char *text)
+{
+	const struct key *const key = find(full);
+	bool found = true;
+	int r;
+
+	r = key ? set(c, key, text) : config_devices_set(c, full, text, is_section, &found);
+	if (!found) {
+		return unknown_key(c, full);
+	}
+	return r < 0 ? nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message()) : 0;
+}
+
 void emu_config_default(struct emu_config *c)
 {
 	*c = (struct emu_config){.name = "gope18", .protocol = "vi", .clock = 1000000000};
+	config_devices_default(c);
 	for (unsigned i = 0; i < KEYS; i++) {
 		if (set(c, &keys[i], keys[i].value) < 0) {
 			fprintf(stderr, "emu/config.def: %s: %s\n", keys[i].full, nvw_error_message());
@@ -295,10 +179,11 @@ int emu_config_set(struct emu_config *c, const char *assignment)
 struct reading {
 	struct emu_config config;
 	char error[512];
-	const char *next; /* of the text, what is left */
-	int line;         /* of what has been handed on last */
-	int too_long;     /* the line that is longer than libinih takes, or 0 */
-	int room;         /* for such a line */
+	const char *next;           /* of the text, what is left */
+	int line;                   /* of what has been handed on last */
+	int too_long;               /* the line that is longer than libinih takes, or 0 */
+	int room;                   /* for such a line */
+	int began[EMU_DEVICES_MAX]; /* the section of each device of this file, or 0 */
 };
 
 /* Called by libinih for each key; 0 is a mistake in the line. */
@@ -308,7 +193,12 @@ static int on_key(void *user, const char *section, const char *name, const char 
 	char full[128];
 
 	snprintf(full, sizeof full, "%s.%s", section, name);
+	const unsigned devices = r->config.device_count;
+
 	if (set_by_name(&r->config, full, value) == 0) {
+		if (r->config.device_count > devices) {
+			r->began[devices] = r->line;
+		}
 		return 1;
 	}
 	if (!r->error[0]) {
@@ -389,6 +279,18 @@ static int not_found(const char *name, int error)
 			      name);
 }
 
+/* The line of the first device that lacks a key, 0 if none does. */
+static int incomplete_device(struct reading *r)
+{
+	for (unsigned i = 0; i < r->config.device_count; i++) {
+		if (r->began[i] && config_device_complete(&r->config, i) < 0) {
+			snprintf(r->error, sizeof r->error, "%s", nvw_error_message());
+			return r->began[i];
+		}
+	}
+	return 0;
+}
+
 /* 0, or the first line with a mistake. */
 static int parse(struct reading *r)
 {
@@ -397,7 +299,7 @@ static int parse(struct reading *r)
 	if (!line && r->too_long) {
 		snprintf(r->error, sizeof r->error, "a line has at most %d bytes", r->room);
 	}
-	return line ? line : r->too_long;
+	return line ? line : r->too_long ? r->too_long : incomplete_device(r);
 }
 
 static void take_name(struct emu_config *c, const char *path)
@@ -431,66 +333,27 @@ int emu_config_load(struct emu_config *config, const char *name_or_path)
 	return 0;
 }
 
-static const char *value_text(const struct emu_config *c, const struct key *key, char buffer[NVW_UNIT_TEXT])
-{
-	const uint64_t value = key->type == NAME ? 0 : field_value(c, key);
-
-	switch (key->type) {
-	case COUNT:
-		snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64, value);
-		return buffer;
-	case BYTES:
-		return nvw_format_bytes(value, buffer);
-	case TIME:
-		if (is_in_cycles(c, key)) {
-			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "cycles", value / cycle_ps(c->clock));
-			return buffer;
-		}
-		return nvw_format_time(value, buffer);
-	case FREQ:
-		return nvw_format_frequency(value, buffer);
-	case RATE:
-		return nvw_format_rate(value, buffer);
-	case NAME:
-		return c->protocol;
-	case BOOL:
-	case ENUM_topology:
-	case ENUM_banks:
-	case ENUM_replacement:
-	case ENUM_unit:
-	case ENUM_domain:
-	case ENUM_part:
-	case ENUM_stores:
-	case ENUM_loads:
-	case ENUM_model:
-		break;
-	}
-	return words_of(key->type)[value];
-}
-
 int emu_config_dump(const struct emu_config *config, FILE *to)
 {
+	struct emu_config copy = *config;
 	const char *section = "";
 
 	fprintf(to, "; machine %s\n", config->name);
 	for (unsigned i = 0; i < KEYS; i++) {
+		const struct config_place place = place_of(&copy, &keys[i]);
 		char buffer[NVW_UNIT_TEXT];
 
 		if (strcmp(section, keys[i].section)) {
+			config_devices_dump_section(config, section, to);
 			section = keys[i].section;
 			fprintf(to, "\n[%s]\n", section);
 		}
-		fprintf(to, "%s = %s\n", keys[i].name, value_text(config, &keys[i], buffer));
+		fprintf(to, "%s = %s\n", keys[i].name,
+			keys[i].type == NAME ? config->protocol :
+					       config_value_text(&place, keys[i].type, buffer));
 	}
+	config_devices_dump(config, to);
 	return ferror(to) ? nvw_fail_errno("cannot write the machine file") : 0;
-}
-
-const char *emu_domain_name(const struct emu_config *c)
-{
-	if (c->nvram2_holds == EMU_PART_none || c->nvram2_domain == c->domain) {
-		return domains[c->domain];
-	}
-	return c->domain == EMU_DOMAIN_adr ? "adr, nvram2 device" : "device, nvram2 adr";
 }
 
 const char *const *emu_machine_names(void)
@@ -524,26 +387,6 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 	return 0;
 }
 
-static int check_memory(const char *name, const struct emu_memory_config *c)
-{
-	if (!c->channels || c->channels > 1024) {
-		return nvw_fail(
-			NVW_E_CONFIG, "%s.channels: expected 1 to 1024, found %" PRIu64, name, c->channels);
-	}
-	return c->bandwidth ? 0 : nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", name);
-}
-
-/* Flushing the caches when the power fails is up to the processor, not to a device. */
-static int check_domains(const struct emu_config *c)
-{
-	return c->nvram2_holds != EMU_PART_none &&
-			       (c->domain == EMU_DOMAIN_eadr) != (c->nvram2_domain == EMU_DOMAIN_eadr) ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "nvram2.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for both devices or for neither",
-			       domains[c->nvram2_domain], domains[c->domain]) :
-		       0;
-}
-
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
 	return value < least || value > most ?
@@ -563,13 +406,9 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_range("network.flit (bytes)", c->flit, 1, 4096);
 	r = r ? r : check_range("persist.buffer", c->buffer, 1, 1u << 20);
 	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
-	r = r ? r : check_range("dram.size (bytes)", c->dram_size, 4096, UINT64_C(64) << 30);
 	r = r ? r : check_cache("l1", &c->l1);
 	r = r ? r : check_cache("l2", &c->l2);
-	r = r ? r : check_memory("dram", &c->dram);
-	r = r ? r : check_memory("nvram", &c->nvram);
-	r = r ? r : check_memory("nvram2", &c->nvram2);
-	r = r ? r : check_domains(c);
+	r = r ? r : config_devices_check(c);
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
 	}
@@ -586,9 +425,6 @@ int emu_config_check(const struct emu_config *c)
 	}
 	if (r == 0 && c->stack % 64) {
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
-	}
-	if (r == 0 && c->dram_size % 64) {
-		r = nvw_fail(NVW_E_CONFIG, "dram.size: a multiple of 64B, not %" PRIu64 "B", c->dram_size);
 	}
 	return r;
 }

@@ -22,6 +22,7 @@
 #define EMU_STORES(X) X(fifo, "fifo") X(unordered, "unordered")
 #define EMU_LOADS(X)  X(forward, "forward") X(pass, "pass") X(wait, "wait")
 #define EMU_PARTS(X)  X(none, "none") X(heap, "heap") X(half, "half")
+#define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -43,6 +44,9 @@ enum emu_loads { EMU_LOADS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
+#undef X
+#define X(name, text) EMU_KIND_##name,
+enum emu_kind { EMU_KINDS(X) };
 #undef X
 /* What of the pool lies on the second NVRAM device: nothing, the heap (from its first chunk on), the second half. */
 #define X(name, text) EMU_PART_##name,
@@ -78,9 +82,21 @@ struct emu_cache_config {
 	uint64_t sfifo_unit; /* of an L1's */
 };
 
-struct emu_memory_config {
+/* The devices of a machine: three of every machine, then those of sections [device NAME]. */
+enum { EMU_DRAM, EMU_NVRAM, EMU_NVRAM2, EMU_DEVICES_NAMED, EMU_DEVICES_MAX = 8 };
+
+/* A memory device. Times in ps, energies in fJ. */
+struct emu_device_config {
+	char name[NVW_DEVICE_NAME_BYTES];
+	uint64_t kind; /* enum emu_kind */
+	uint64_t size; /* of DRAM; NVRAM has the size of its pool */
 	uint64_t read, write;
 	uint64_t channels, bandwidth, queue;
+	uint64_t domain; /* of NVRAM: enum emu_domain */
+	uint64_t hops;   /* between the L2 and its controller */
+	uint64_t read_energy, write_energy;
+	uint64_t given;     /* bit i: key i of device.def was given */
+	uint64_t in_cycles; /* bit i: it is a time in cycles of gpu.clock */
 };
 
 struct emu_config {
@@ -95,11 +111,15 @@ struct emu_config {
 	struct emu_cache_config l1, l2;
 	uint64_t l2_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;
-	uint64_t dram_size;
-	struct emu_memory_config dram, nvram, nvram2;
-	uint64_t atomicity, domain, model;
-	uint64_t nvram2_holds; /* enum emu_part; none: there is no second NVRAM device */
-	uint64_t nvram2_domain;
+	union {
+		struct emu_device_config device[EMU_DEVICES_MAX];
+		struct {
+			struct emu_device_config dram, nvram, nvram2;
+		};
+	};
+	unsigned device_count; /* at least EMU_DEVICES_NAMED */
+	uint64_t nvram2_holds; /* enum emu_part; none: nvram2 does not exist */
+	uint64_t atomicity, model;
 	uint64_t buffer;
 	uint64_t persist_check;
 	uint64_t stack;
@@ -116,15 +136,21 @@ void emu_config_default(struct emu_config *config);
  */
 NVW_CHECKED int emu_config_load(struct emu_config *config, const char *name_or_path);
 
-/* One override, "section.key=value", as --set takes it. */
+/* One override, "section.key=value", as --set takes it. A device NAME of the machine file is the section NAME. */
 NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment);
 
 /* Checks the whole for contradictions (ways that do not divide the size, zero CUs ...). Called by
  * emu_create(). */
 NVW_CHECKED int emu_config_check(const struct emu_config *config);
 
-/* The persistence domain in words; of both NVRAM devices where they differ: "adr, nvram2 device". Constant. */
+/* The persistence domain in words, and of the other NVRAM devices where they differ: "adr, nvram2 device". Valid until
+ * the next call. */
 const char *emu_domain_name(const struct emu_config *config);
+
+/* Whether the machine has the device at this index. */
+bool emu_config_has_device(const struct emu_config *config, unsigned device);
+/* The index of the machine's device of that name, "" is nvram; -1 with a message that names the nearest (NVW_E_CONFIG). */
+int emu_config_device(const struct emu_config *config, const char *name);
 
 /* Writes the effective machine as a machine file that emu_config_load() reads back to the same. */
 NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);

@@ -12,13 +12,14 @@
 
 /* ---- The list of devices ------------------------------------------------------------------- */
 
-static int channels_init(struct emu_channels *c, const struct emu_memory_config *config)
+static int channels_init(struct emu_channels *c, const struct emu_device_config *config, emu_time hop)
 {
 	c->count = (uint32_t)config->channels;
 	c->read_ps = config->read;
 	c->write_ps = config->write;
 	c->line_ps = (emu_time)(EMU_LINE * 1e12 / (double)config->bandwidth + 0.5);
 	c->queue_ps = config->queue * c->line_ps;
+	c->link_ps = config->hops * hop;
 	c->read = calloc(c->count, sizeof *c->read);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
 	return c->read && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
@@ -45,56 +46,68 @@ static void unmap(char *base, uint64_t bytes)
 }
 
 /* The device gets as many windows of line numbers as its bytes need, from the next on. */
-static int give_windows(struct nvw_machine *m, unsigned index, unsigned next, unsigned *ret_next)
+static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 {
 	struct emu_device *const d = &m->device[index];
 	const uint64_t window_bytes = (UINT64_C(1) << EMU_WINDOW_BITS) * EMU_LINE;
 	const uint64_t windows = (d->bytes + window_bytes - 1) / window_bytes;
+	const unsigned end = *next + (unsigned)windows;
 
-	if (windows > EMU_WINDOWS - next) {
+	if (windows > EMU_WINDOWS - *next) {
 		return nvw_fail(NVW_E_CONFIG, "%s: %llu bytes need more line numbers than the machine has",
 			d->name, (unsigned long long)d->bytes);
 	}
-	d->first = (emu_line_id)next << EMU_WINDOW_BITS;
-	*ret_next = next + (unsigned)windows;
-	for (unsigned w = next; w < *ret_next; w++) {
-		m->window[w] = (uint8_t)index;
-		m->persistent |= (uint8_t)((d->pool != NULL) << w);
+	d->first = (emu_line_id)*next << EMU_WINDOW_BITS;
+	for (; *next < end; ++*next) {
+		m->window[*next] = (uint8_t)index;
+		m->persistent |= (uint16_t)((d->pool != NULL) << *next);
 	}
 	return 0;
 }
 
-static int dram_init(struct nvw_machine *m)
+/* A device that is in the machine's description; it has no bytes yet, so that no address leads to it. */
+static int device_init(struct nvw_machine *m, unsigned i)
 {
-	struct emu_device *const d = &m->device[EMU_DRAM];
-	unsigned next;
-	int r;
+	const struct emu_device_config *const config = &m->config.device[i];
+	struct emu_device *const d = &m->device[i];
 
-	*d = (struct emu_device){.name = "dram", .bytes = m->config.dram_size};
-	m->device_count = 1;
-	m->dram_used = EMU_LINE; /* address 0 of the range stays unused */
-	r = map(d->bytes, PROT_READ | PROT_WRITE, "DRAM", &d->behind);
-	r = r ? r : map(d->bytes, PROT_NONE, "DRAM", &d->base);
-	r = r ? r : give_windows(m, EMU_DRAM, 0, &next);
-	return r ? r : channels_init(&d->channels, &m->config.dram);
+	*d = (struct emu_device){.name = config->name,
+		.is_dram = config->kind == EMU_KIND_dram,
+		.domain = config->domain,
+		.read_energy = config->read_energy,
+		.write_energy = config->write_energy,
+		.hops = config->hops};
+	return emu_config_has_device(&m->config, i) ? channels_init(&d->channels, config, m->config.hop) : 0;
 }
 
-/* The bytes [from, to) of the pool, at base + from. */
-static int nvram_init(struct nvw_machine *m, const struct emu_device *what, nvw_off from, nvw_off to,
-	const struct emu_memory_config *config, unsigned *next)
+static int dram_init(struct nvw_machine *m, unsigned i, unsigned *next)
 {
-	struct emu_device *const d = &m->device[m->device_count];
+	struct emu_device *const d = &m->device[i];
+	int r;
 
-	*d = *what;
-	d->base += from;
-	d->behind += from;
-	d->off = from;
+	d->bytes = m->config.device[i].size;
+	d->used = EMU_LINE; /* address 0 of the range stays unused */
+	r = map(d->bytes, PROT_READ | PROT_WRITE, d->name, &d->behind);
+	r = r ? r : map(d->bytes, PROT_NONE, d->name, &d->base);
+	return r ? r : give_windows(m, i, next);
+}
+
+/* The device has the bytes [from, to) of the pool, whose run's range is at base. */
+static int nvram_init(struct nvw_machine *m, unsigned i, struct nvw_pool *pool, char *base, nvw_off from,
+	nvw_off to, unsigned *next)
+{
+	struct emu_device *const d = &m->device[i];
+
+	if (d->pool) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: the device %s has a pool already", nvw_pool_path(pool), d->name);
+	}
+	d->pool = pool;
+	d->off = nvw_pool_begin(pool) + from;
+	d->base = base + d->off;
+	d->behind = (char *)nvw_pool_medium(pool) + from;
 	d->bytes = to - from;
-	m->device_count++;
-
-	const int r = give_windows(m, m->device_count - 1, *next, next);
-
-	return r ? r : channels_init(&d->channels, config);
+	return give_windows(m, i, next);
 }
 
 /* How much of the pool lies on the first NVRAM device. */
@@ -107,39 +120,68 @@ static nvw_off first_part(const struct emu_config *config, const struct nvw_pool
 						       pool->bytes;
 }
 
-/* The pool is one range of addresses, so that what refers to it by offset does not ask which device has the bytes. */
-static int pool_init(struct nvw_machine *m, struct nvw_pool *pool)
+/* A pool on the device that it names. The pool of nvram may go on on nvram2. */
+static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, unsigned *next)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	const nvw_off split = first_part(&m->config, g);
-	struct emu_device nvram = {
-		.name = "nvram", .pool = pool, .behind = nvw_pool_medium(pool), .domain = m->config.domain};
-	struct emu_device nvram2 = nvram;
-	unsigned next = EMU_WINDOWS / 2; /* the DRAM has the lower half */
+	const int device = emu_config_device(&m->config, nvw_pool_device(pool));
+	nvw_off split = g->bytes;
 	int r;
 
-	assert(split > 0 && split <= g->bytes);
-	if (!nvram.behind) {
+	if (device < 0) {
+		return nvw_fail(NVW_E_CONFIG, "%s: %s", nvw_pool_path(pool), nvw_error_message());
+	}
+	if (m->device[device].is_dram || device == EMU_NVRAM2) {
+		return nvw_fail(NVW_E_USAGE, "%s: the device %s %s: expected an NVRAM device",
+			nvw_pool_path(pool), m->device[device].name,
+			device == EMU_NVRAM2 ? "has a part of nvram's pool (nvram2.holds)" : "is DRAM");
+	}
+	if (!nvw_pool_medium(pool)) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s: the pool is open for reading only, and a machine writes to its pool",
 			nvw_pool_path(pool));
 	}
-	r = map(g->bytes, PROT_NONE, "NVRAM", &nvram.base);
+	if (device == EMU_NVRAM) {
+		split = first_part(&m->config, g);
+		assert(split > 0 && split <= g->bytes);
+	}
+	r = nvram_init(m, (unsigned)device, pool, base, 0, split, next);
+	return r || split == g->bytes ? r : nvram_init(m, EMU_NVRAM2, pool, base, split, g->bytes, next);
+}
+
+/* The pools are one range of addresses, so that what refers to their bytes by offset does not ask which device has them. */
+static int pools_init(struct nvw_machine *m, struct nvw_pool *first)
+{
+	unsigned next = EMU_WINDOWS / 2; /* the DRAM has the lower half */
+	char *base;
+	int r = map(nvw_pool_run_bytes(first), PROT_NONE, "NVRAM", &base);
+
 	if (r < 0) {
 		return r;
 	}
-	nvram2.name = "nvram2";
-	nvram2.base = nvram.base;
-	nvram2.domain = m->config.nvram2_domain;
-	r = nvram_init(m, &nvram, 0, split, &m->config.nvram, &next);
-	return r || split == g->bytes ? r : nvram_init(m, &nvram2, split, g->bytes, &m->config.nvram2, &next);
+	m->pool = first;
+	m->nvram_base = base;
+	for (unsigned i = 0; i < nvw_pool_count(first) && r == 0; i++) {
+		r = pool_init(m, nvw_pool_number(first, i), base, &next);
+	}
+	return r;
 }
 
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 {
-	const int r = dram_init(m);
+	unsigned next = 0;
+	int r = 0;
 
-	return r < 0 || !pool ? r : pool_init(m, pool);
+	m->device_count = m->config.device_count;
+	for (unsigned i = 0; i < m->device_count && r == 0; i++) {
+		r = device_init(m, i);
+		r = r || !m->device[i].is_dram ? r : dram_init(m, i, &next);
+	}
+	if (r == 0 && next > EMU_WINDOWS / 2) {
+		return nvw_fail(
+			NVW_E_CONFIG, "the machine's DRAM devices are larger than its line numbers reach");
+	}
+	return r || !pool ? r : pools_init(m, pool);
 }
 
 void emu_devices_finish(struct nvw_machine *m)
@@ -150,20 +192,31 @@ void emu_devices_finish(struct nvw_machine *m)
 		emu_resources_finish(d->channels.read, d->channels.count);
 		free(d->channels.read);
 		free(d->channels.write_free);
-		unmap(d->base, d->bytes);
+		if (d->is_dram) {
+			unmap(d->base, d->bytes);
+			unmap(d->behind, d->bytes);
+		}
 	}
-	unmap(m->device[EMU_DRAM].behind, m->device[EMU_DRAM].bytes);
+	unmap(m->nvram_base, m->pool ? nvw_pool_run_bytes(m->pool) : 0);
 }
 
-/* On a DRAM-only machine there is DRAM behind the pool's range too: as many channels as the machine that it is
- * compared with, with the DRAM's latencies. */
+/* On a DRAM-only machine there is DRAM behind the pools' range too: as many channels as the machine that it is
+ * compared with, in the same places of the network, with the DRAM's latencies and energies. */
 void emu_devices_set_volatile(struct nvw_machine *m)
 {
+	const struct emu_device *const dram = &m->device[EMU_DRAM];
+
 	m->is_volatile = true;
 	m->persistent = 0;
-	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
-		m->device[i].channels.read_ps = m->device[EMU_DRAM].channels.read_ps;
-		m->device[i].channels.write_ps = m->device[EMU_DRAM].channels.write_ps;
+	for (unsigned i = 0; i < m->device_count; i++) {
+		struct emu_device *const d = &m->device[i];
+
+		if (!d->is_dram) {
+			d->channels.read_ps = dram->channels.read_ps;
+			d->channels.write_ps = dram->channels.write_ps;
+			d->read_energy = dram->read_energy;
+			d->write_energy = dram->write_energy;
+		}
 	}
 }
 
@@ -180,12 +233,13 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done)
 {
 	const struct emu_channels *const c = &d->channels;
-	const emu_time start = emu_reserve(&c->write_free[emu_channel_of(c, id)], t, c->line_ps);
+	const emu_time arrival = t + c->link_ps;
+	const emu_time start = emu_reserve(&c->write_free[emu_channel_of(c, id)], arrival, c->line_ps);
 
 	d->traffic.writes++;
-	d->traffic.write_wait_ps += start - t;
+	d->traffic.write_wait_ps += start - arrival;
 	*ret_done = start + c->write_ps;
-	return start - t > c->queue_ps ? start - c->queue_ps : t;
+	return start - arrival > c->queue_ps ? start - c->queue_ps : arrival;
 }
 
 /* ---- Traffic ------------------------------------------------------------------------------- */
@@ -199,16 +253,50 @@ static void add_up(struct emu_traffic *to, const struct emu_traffic *one)
 	to->write_wait_ps += one->write_wait_ps;
 }
 
+/* Of each event, by what is counted. */
+enum {
+#define ENERGY(component, counted, femtojoules, source) FJ_##counted = femtojoules,
+#define DEVICE_ENERGY(kind, operation, femtojoules, source)
+#include "energy.def"
+#undef ENERGY
+#undef DEVICE_ENERGY
+};
+
+static bool serves_as_dram(const struct nvw_machine *m, const struct emu_device *d)
+{
+	return d->is_dram || m->is_volatile;
+}
+
+/* In fJ. */
+static uint64_t energy_of(const struct nvw_machine *m, const struct emu_device *d)
+{
+	const struct emu_traffic *const t = &d->traffic;
+
+	return t->reads * d->read_energy + (serves_as_dram(m, d) ? t->writes : t->words) * d->write_energy;
+}
+
+/* A request and its answer, one of which carries the line. */
+static uint64_t link_flits(const struct nvw_machine *m, const struct emu_device *d)
+{
+	return (d->traffic.reads + d->traffic.writes) *
+	       (emu_network_flits(m, 0) + emu_network_flits(m, EMU_LINE)) * d->hops;
+}
+
 /* What is served as DRAM counts as DRAM. */
 void emu_devices_count(struct nvw_machine *m)
 {
 	struct emu_stats *const s = &m->stats;
-	const struct emu_traffic nothing = {0};
-	const struct emu_traffic nvram2 = m->is_volatile ? nothing : m->device[EMU_NVRAM2].traffic;
-	struct emu_traffic dram = m->device[EMU_DRAM].traffic, nvram = nothing;
+	const struct emu_traffic nvram2 =
+		m->is_volatile ? (struct emu_traffic){0} : m->device[EMU_NVRAM2].traffic;
+	struct emu_traffic dram = {0}, nvram = {0};
+	uint64_t dram_fj = 0, nvram_fj = 0;
 
-	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
-		add_up(m->is_volatile ? &dram : &nvram, &m->device[i].traffic);
+	for (unsigned i = 0; i < m->device_count; i++) {
+		const struct emu_device *const d = &m->device[i];
+		const bool as_dram = serves_as_dram(m, d);
+
+		add_up(as_dram ? &dram : &nvram, &d->traffic);
+		*(as_dram ? &dram_fj : &nvram_fj) += energy_of(m, d);
 	}
 	s->dram_reads = dram.reads;
 	s->dram_writes = dram.writes;
@@ -222,6 +310,28 @@ void emu_devices_count(struct nvw_machine *m)
 	s->nvram2_words = nvram2.words;
 	s->nvram2_read_wait_ps = nvram2.read_wait_ps;
 	s->nvram2_write_wait_ps = nvram2.write_wait_ps;
+	s->energy_dram = dram_fj / EMU_FJ_A_PJ;
+	s->energy_nvram = nvram_fj / EMU_FJ_A_PJ;
+}
+
+const char *emu_device_statistics(const struct nvw_machine *m, unsigned i, struct emu_device_stats *ret_stats)
+{
+	if (i >= m->device_count) {
+		return NULL;
+	}
+
+	const struct emu_device *const d = &m->device[i];
+	const uint64_t hops = link_flits(m, d);
+
+	*ret_stats = (struct emu_device_stats){.reads = d->traffic.reads,
+		.writes = d->traffic.writes,
+		.words = m->is_volatile ? 0 : d->traffic.words,
+		.read_wait_ps = d->traffic.read_wait_ps,
+		.write_wait_ps = d->traffic.write_wait_ps,
+		.barrier_wait_ps = d->traffic.barrier_wait_ps,
+		.flit_hops = hops,
+		.energy = (energy_of(m, d) + hops * FJ_net_flit_hops) / EMU_FJ_A_PJ};
+	return d->name;
 }
 
 void emu_devices_count_from_here(struct nvw_machine *m)

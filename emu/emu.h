@@ -181,6 +181,20 @@ const struct emu_stat_info *emu_stat_table(unsigned *ret_count);
 /* Statistics since nvw_begin_measurement(). Valid until the machine is destroyed. */
 const struct emu_stats *emu_statistics(struct nvw_machine *machine);
 
+/* Statistics of one memory device: STAT(field, name, unit, meaning) in device_stats.def. */
+struct emu_device_stats {
+#define STAT(field, name, unit, meaning) uint64_t field;
+#include "device_stats.def"
+#undef STAT
+};
+
+/* The table that device_stats.def makes: *ret_count rows, constant; offsets are in struct emu_device_stats. */
+const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count);
+
+/* The name of device i of the machine's description, and its statistics since nvw_begin_measurement(); NULL past the last. */
+const char *emu_device_statistics(
+	const struct nvw_machine *machine, unsigned i, struct emu_device_stats *ret_stats);
+
 /* The machine's description, and the protocols it could run. */
 const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
 

@@ -13,26 +13,42 @@
 #include "protocol/protocol.h"
 #include "record.h"
 
-void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
+static void *alloc(struct emu_device *d, uint64_t bytes)
 {
 	const uint64_t rounded = (bytes + EMU_LINE - 1) / EMU_LINE * EMU_LINE;
-	const struct emu_device *const dram = &m->device[EMU_DRAM];
-	void *const block = dram->base + m->dram_used;
+	void *const block = d->base + d->used;
 
-	if (rounded < bytes || rounded > dram->bytes - m->dram_used) {
+	if (rounded < bytes || rounded > d->bytes - d->used) {
 		nvw_fail(NVW_E_MEMORY,
-			"no room for %llu bytes: the machine's DRAM has %llu (dram.size), and %llu are in use",
-			(unsigned long long)bytes, (unsigned long long)dram->bytes,
-			(unsigned long long)m->dram_used);
+			"no room for %llu bytes: the machine's DRAM has %llu (%s.size), and %llu are in use",
+			(unsigned long long)bytes, (unsigned long long)d->bytes, d->name,
+			(unsigned long long)d->used);
 		return NULL;
 	}
-	m->dram_used += rounded;
+	d->used += rounded;
 	return block;
+}
+
+void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
+{
+	return alloc(&m->device[EMU_DRAM], bytes);
+}
+
+void *nvw_alloc_on(struct nvw_machine *m, const char *device, uint64_t bytes)
+{
+	const int i = emu_config_device(&m->config, device);
+
+	if (i >= 0 && !m->device[i].is_dram) {
+		nvw_fail(NVW_E_USAGE,
+			"the device %s is NVRAM: expected DRAM (NVRAM is allocated from a pool's heap)",
+			device);
+	}
+	return i >= 0 && m->device[i].is_dram ? alloc(&m->device[i], bytes) : NULL;
 }
 
 uint64_t nvw_mark(const struct nvw_machine *m)
 {
-	return m->dram_used;
+	return m->device[EMU_DRAM].used;
 }
 
 /* Forgets what the caches know of a range of DRAM and makes it zero again. */
@@ -51,26 +67,28 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 
 void nvw_release(struct nvw_machine *m, uint64_t mark)
 {
-	assert(mark <= m->dram_used);
-	if (mark < m->dram_used) {
-		clear_dram(m, mark, m->dram_used);
+	struct emu_device *const dram = &m->device[EMU_DRAM];
+
+	assert(mark <= dram->used);
+	if (mark < dram->used) {
+		clear_dram(m, mark, dram->used);
 	}
-	m->dram_used = mark;
+	dram->used = mark;
 }
 
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *m)
 {
-	return m->device[EMU_NVRAM].pool;
+	return m->pool;
 }
 
 const char *nvw_nvram_base(const struct nvw_machine *m)
 {
-	return m->device[EMU_NVRAM].base;
+	return m->nvram_base;
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */
 
-/* A range may go on from an NVRAM device to the next. */
+/* A range may go on from an NVRAM device to the next of the same pool. */
 static bool is_device_memory(const struct nvw_machine *m, const char *from, uint64_t n)
 {
 	const struct emu_device *const first = emu_device_at(m, from), *d = first;
@@ -78,7 +96,7 @@ static bool is_device_memory(const struct nvw_machine *m, const char *from, uint
 	while (d && d->pool == first->pool && n > d->bytes - (uint64_t)(from - d->base)) {
 		n -= d->bytes - (uint64_t)(from - d->base);
 		from = d->base + d->bytes;
-		d = emu_device_at(m, from);
+		d = first->pool ? emu_device_at(m, from) : NULL;
 	}
 	return d && d->pool == first->pool;
 }
@@ -153,7 +171,7 @@ static void settle_nvram(struct nvw_machine *m)
 		persist_everything(m);
 	}
 	if (m->nvram.in_flight) {
-		m->now = emu_later(m->now, m->nvram.last_done);
+		m->now = emu_nvram_settled_at(m);
 		emu_nvram_complete(m, m->now);
 	}
 }

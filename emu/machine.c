@@ -166,14 +166,25 @@ const struct emu_stat_info *emu_stat_table(unsigned *ret_count)
 
 static void add_up_energy(struct emu_stats *s)
 {
-	enum { FJ_A_PJ = 1000 };
-
-	s->energy_core = s->energy_l1 = s->energy_l2 = s->energy_network = 0;
-	s->energy_dram = s->energy_nvram = s->energy_nvw_fifo = 0;
+	s->energy_core = s->energy_l1 = s->energy_l2 = s->energy_network = s->energy_nvw_fifo = 0;
 #define ENERGY(component, counted, femtojoules, source) \
-	s->energy_##component += s->counted * UINT64_C(femtojoules) / FJ_A_PJ;
+	s->energy_##component += s->counted * UINT64_C(femtojoules) / EMU_FJ_A_PJ;
+#define DEVICE_ENERGY(kind, operation, femtojoules, source) /* devices.c */
 #include "energy.def"
 #undef ENERGY
+#undef DEVICE_ENERGY
+}
+
+static const struct emu_stat_info device_table[] = {
+#define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_device_stats, field)},
+#include "device_stats.def"
+#undef STAT
+};
+
+const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count)
+{
+	*ret_count = sizeof device_table / sizeof *device_table;
+	return device_table;
 }
 
 const struct emu_stats *emu_statistics(struct nvw_machine *m)

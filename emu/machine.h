@@ -26,16 +26,16 @@
 #include "core/rows.h"
 #include "emu.h"
 
-enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128 };
+enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128, EMU_FJ_A_PJ = 1000 };
 
 typedef uint64_t emu_time; /* ps */
 
 /*
- * A line of device memory, by its number. The numbers have 8 windows of 32 GiB each; a device has one or more windows
+ * A line of device memory, by its number. The numbers have 16 windows of 16 GiB each; a device has one or more windows
  * of its own, so that the top bits of a number lead to the device.
  */
 typedef uint32_t emu_line_id;
-enum { EMU_WINDOWS = 8, EMU_WINDOW_BITS = 29 };
+enum { EMU_WINDOWS = 16, EMU_WINDOW_BITS = 28 };
 #define EMU_NO_LINE 0x7fffffffu
 
 /* The number within the window: what sets, banks and channels interleave by. */
@@ -147,6 +147,7 @@ struct emu_channels {
 	emu_time read_ps, write_ps; /* latencies */
 	emu_time line_ps;           /* time that a line occupies a channel */
 	emu_time queue_ps;          /* how far ahead of the device the write queue may run */
+	emu_time link_ps;           /* the way between the L2 and the controller */
 	uint32_t count;
 };
 
@@ -155,28 +156,32 @@ struct emu_traffic {
 	uint64_t reads, writes;               /* lines */
 	uint64_t words;                       /* 8-byte words made durable */
 	uint64_t read_wait_ps, write_wait_ps; /* for a busy channel */
+	uint64_t barrier_wait_ps;             /* of persist barriers, for writes in flight to the device */
 };
 
 /*
- * A memory device behind the caches, with its controller. A device with a pool is NVRAM: its bytes are a range of the
- * pool's. The DRAM has none.
+ * A memory device behind the caches, with its controller. An NVRAM device has a pool, or a range of one's bytes; without
+ * one it has no bytes, and nothing leads to it.
  */
 struct emu_device {
-	const char *name; /* its section in machine files */
+	const char *name; /* in machine files; the machine's description has it */
+	bool is_dram;
 	char *base; /* device addresses: nobody can read or write there, so that plain code faults (fault.c) */
-	uint64_t bytes;        /* of the range, a multiple of a line */
+	uint64_t bytes;        /* of the range, a multiple of a line; 0: none */
+	uint64_t used;         /* of DRAM, by nvw_alloc() */
 	emu_line_id first;     /* the number of its first line */
 	char *behind;          /* its bytes: the DRAM's, or the durable ones in the pool's mapping */
 	struct nvw_pool *pool; /* the caller's; NULL: none */
-	nvw_off off;           /* of its first byte, in the pool */
+	nvw_off off;           /* of its first byte, in the range of the run's pools */
 	uint64_t domain;       /* enum emu_domain: when a write is durable */
 	struct emu_channels channels;
-	uint32_t queue; /* of its first channel, in emu_nvram.head and tail */
+	uint64_t hops;
+	uint64_t read_energy, write_energy; /* fJ: of a line; of a line of DRAM, of a word of NVRAM */
+	uint32_t queue;                     /* of its first channel, in emu_nvram.head and tail */
+	uint32_t in_flight;                 /* writes to it */
+	emu_time last_done;                 /* of the latest write ever issued to it */
 	struct emu_traffic traffic;
 };
-
-/* Indices of machine.device: the DRAM, then the NVRAM devices in the order of the pool's bytes. */
-enum { EMU_DRAM, EMU_NVRAM, EMU_NVRAM2, EMU_DEVICES_MAX };
 
 /* A write-back under way to an NVRAM device. */
 struct emu_nvram_write {
@@ -196,7 +201,6 @@ struct emu_nvram {
 	uint32_t *head, *tail; /* by queue */
 	uint32_t queue_count;
 	emu_time next_done; /* of the earliest write in flight, UINT64_MAX if there is none */
-	emu_time last_done; /* of the latest write ever issued */
 	uint32_t in_flight;
 	uint64_t numbers;  /* of writes, for the log */
 	uint32_t *by_line; /* hash heads */
@@ -312,9 +316,10 @@ struct nvw_machine {
 	struct emu_device device[EMU_DEVICES_MAX]; /* devices.c */
 	unsigned device_count;
 	uint8_t window[EMU_WINDOWS]; /* of line numbers: the device's index */
-	uint8_t persistent; /* bit w: persist barriers and NVW-FIFOs treat the lines of window w as NVRAM */
-	bool is_volatile;   /* DRAM-only: NVRAM addresses are served as DRAM */
-	uint64_t dram_used;
+	uint16_t persistent; /* bit w: persist barriers and NVW-FIFOs treat the lines of window w as NVRAM */
+	bool is_volatile;    /* DRAM-only: NVRAM addresses are served as DRAM */
+	struct nvw_pool *pool; /* the first of the run, the caller's; NULL: none */
+	char *nvram_base;      /* device address of the range of the run's pools */
 
 	const struct coh_protocol *protocol;
 	const struct coh_row *rows[6][4][6][4]; /* by instruction, order, scope, place */
@@ -420,6 +425,8 @@ emu_time emu_network_send(
  */
 void emu_network_broadcast(
 	struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
+/* Flits of a message of so many data bytes. */
+uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes);
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 
@@ -435,8 +442,8 @@ void emu_devices_count(struct nvw_machine *m);
 void emu_devices_count_from_here(struct nvw_machine *m);
 /* The device of an address, NULL outside device memory. */
 const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address);
-/* When the write queue of the line's channel takes a write that arrives at t; *ret_done is when the device
- * has completed it. */
+/* When the write queue of the line's channel takes a write that the L2 sends at t; *ret_done is when the device
+ * has completed it. Who waits at the L2 for either learns of it channels.link_ps later. */
 emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
 static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
 {
@@ -452,7 +459,7 @@ static inline const struct emu_device *emu_device_of(const struct nvw_machine *m
 {
 	return &m->device[emu_device_index(m, id)];
 }
-/* The offset of a line in the pool, or in the DRAM. */
+/* The offset of a line in the range of the run's pools, or in its DRAM device. */
 static inline nvw_off emu_line_off(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_device *const d = emu_device_of(m, id);
@@ -477,7 +484,7 @@ static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id
 /* Reads the whole line into to; returns when it has arrived at the L2. */
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
 /* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
- * A write to NVRAM is durable later, see nvram.last_done. */
+ * A write to NVRAM is durable later, see emu_nvram_settled_at(). */
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches, without time. */
@@ -498,6 +505,10 @@ void emu_nvram_store_through(
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */
 void emu_nvram_complete(struct nvw_machine *m, emu_time t);
+/* When whoever waits at the L2, from now on, knows that all writes in flight to all devices are durable; now if none is. */
+emu_time emu_nvram_settled_at(const struct nvw_machine *m);
+/* A persist barrier waits for them: counts for how long, by device. */
+void emu_nvram_count_wait(struct nvw_machine *m);
 /* Tears the writes in flight as a power cut does. */
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
 /* Puts the bytes of mask into the medium behind a line, word by word: each word changes at once. */

@@ -27,10 +27,11 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 	emu_time start;
 
 	emu_memory_peek(m, id, to);
+	t += c->link_ps;
 	start = emu_book(m, &c->read[emu_channel_of(c, id)], t, c->line_ps);
 	d->traffic.reads++;
 	d->traffic.read_wait_ps += start - t;
-	return start + c->read_ps;
+	return start + c->read_ps + c->link_ps;
 }
 
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)
@@ -45,7 +46,9 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 		line->stores = line->stores_tail = 0;
 		return m->persist->write(m, id, line, mask, stores, t);
 	}
-	accepted = emu_channel_write(&m->device[emu_device_index(m, id)], id, t, &done);
+	struct emu_device *const d = &m->device[emu_device_index(m, id)];
+
+	accepted = emu_channel_write(d, id, t, &done);
 	emu_copy_masked((uint8_t *)emu_memory_behind(m, id), line->data, mask);
-	return accepted;
+	return accepted + d->channels.link_ps;
 }

@@ -92,7 +92,7 @@ static emu_time walk(
 	return t;
 }
 
-static uint32_t flits_of(const struct nvw_machine *m, uint32_t bytes)
+uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes)
 {
 	return (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
 }
@@ -125,7 +125,7 @@ emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
 	struct emu_network *const n = &m->network;
-	const uint32_t flits = flits_of(m, bytes);
+	const uint32_t flits = emu_network_flits(m, bytes);
 	const emu_time occupancy = flits * n->flit_ps;
 	uint32_t hops = 1;
 
@@ -171,7 +171,7 @@ void emu_network_broadcast(
 {
 	enum { NODES_MAX = EMU_CUS_MAX + 1024 };
 	struct emu_network *const n = &m->network;
-	const uint32_t flits = flits_of(m, 0), places = n->columns * n->rows;
+	const uint32_t flits = emu_network_flits(m, 0), places = n->columns * n->rows;
 	const emu_time occupancy = flits * n->flit_ps;
 	emu_time arrived[2 * NODES_MAX];
 	uint32_t hops = 0;

@@ -34,9 +34,11 @@ int emu_nvram_init(struct nvw_machine *m)
 {
 	struct emu_nvram *const n = &m->nvram;
 
-	for (unsigned i = EMU_NVRAM; i < m->device_count; i++) {
-		m->device[i].queue = n->queue_count;
-		n->queue_count += m->device[i].channels.count;
+	for (unsigned i = 0; i < m->device_count; i++) {
+		if (m->device[i].pool) {
+			m->device[i].queue = n->queue_count;
+			n->queue_count += m->device[i].channels.count;
+		}
 	}
 	n->head = calloc(n->queue_count + 1, sizeof *n->head);
 	n->tail = calloc(n->queue_count + 1, sizeof *n->tail);
@@ -70,7 +72,8 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 
 	accepted = emu_channel_write(d, id, t, &done);
 	if (d->domain == EMU_DOMAIN_eadr) {
-		return accepted; /* the bytes, or newer ones, are durable since they were stored */
+		return accepted +
+		       d->channels.link_ps; /* the bytes, or newer ones, are durable since they were stored */
 	}
 	i = nvw_rows_take(&n->writes);
 	if (!i) {
@@ -101,9 +104,10 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	if (done < n->next_done) {
 		n->next_done = done;
 	}
-	n->last_done = emu_later(n->last_done, done);
+	d->in_flight++;
+	d->last_done = emu_later(d->last_done, done);
 	record_issue(m, w);
-	return accepted;
+	return accepted + d->channels.link_ps;
 }
 
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
@@ -164,6 +168,7 @@ static void complete_first(struct nvw_machine *m, uint32_t queue)
 	}
 	unlink_of_line(m, i);
 	n->in_flight--;
+	m->device[emu_device_index(m, w->line)].in_flight--;
 	m->now = emu_later(m->now, w->done);
 	emu_medium_write(m, w->line, w->data, w->mask);
 	record_done(m, w);
@@ -207,6 +212,29 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 		if (i && write_at(m, i)->done < n->next_done) {
 			n->next_done = write_at(m, i)->done;
 		}
+	}
+}
+
+/* When the L2 knows that the writes in flight to the device are durable. */
+static emu_time device_settled_at(const struct nvw_machine *m, const struct emu_device *d)
+{
+	return d->in_flight ? emu_later(m->now, d->last_done + d->channels.link_ps) : m->now;
+}
+
+emu_time emu_nvram_settled_at(const struct nvw_machine *m)
+{
+	emu_time t = m->now;
+
+	for (unsigned i = 0; i < m->device_count; i++) {
+		t = emu_later(t, device_settled_at(m, &m->device[i]));
+	}
+	return t;
+}
+
+void emu_nvram_count_wait(struct nvw_machine *m)
+{
+	for (unsigned i = 0; i < m->device_count; i++) {
+		m->device[i].traffic.barrier_wait_ps += device_settled_at(m, &m->device[i]) - m->now;
 	}
 }
 

@@ -529,7 +529,7 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 		return nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
 	}
 	r->log = log;
-	r->check = check && m->config.domain != EMU_DOMAIN_eadr;
+	r->check = check && m->config.nvram.domain != EMU_DOMAIN_eadr;
 	r->buckets.row_bytes = sizeof(struct bucket);
 	r->streams.row_bytes = sizeof(struct stream);
 	r->stores.row_bytes = sizeof(struct store);

@@ -140,8 +140,8 @@ static void set_machine(struct host_control *c, const struct emu_config *m)
 	c->portion =
 		c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
 	c->timed = c->delays && (c->read_ticks > 0 || c->write_ticks > 0);
-	c->auto_flush = m->domain == EMU_DOMAIN_eadr;
-	c->accept = m->domain == EMU_DOMAIN_adr;
+	c->auto_flush = m->nvram.domain == EMU_DOMAIN_eadr;
+	c->accept = m->nvram.domain == EMU_DOMAIN_adr;
 }
 
 static int make_lock(pthread_mutex_t *lock)
@@ -200,11 +200,14 @@ static int make_control(struct host_session *s, const struct host_options *o)
 /* The delays and the persistence domain of a session are one device's. */
 static int check_devices(const struct emu_config *m)
 {
-	return m->nvram2_holds != EMU_PART_none ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "nvram2.holds: a program of the host runs on one NVRAM device: none expected, not %s",
-			       m->nvram2_holds == EMU_PART_heap ? "heap" : "half") :
-		       0;
+	for (unsigned i = EMU_NVRAM2; i < m->device_count; i++) {
+		if (emu_config_has_device(m, i) && m->device[i].kind == EMU_KIND_nvram) {
+			return nvw_fail(NVW_E_CONFIG,
+				"device %s: a program of the host runs on one NVRAM device, and the machine %s has further ones",
+				m->device[i].name, m->name);
+		}
+	}
+	return 0;
 }
 
 /* Waits spin: a program in a delay of days could not even end by a signal that it handles. */

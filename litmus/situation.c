@@ -90,7 +90,7 @@ void litmus_machine(const struct litmus_test *test, const struct litmus_situatio
 	if (s->drains || (s->evicting >> 3 & 1)) {
 		ret->l1.sfifo = ret->l1.nvw_fifo = ret->l2.sfifo = ret->l2.nvw_fifo = 1;
 	}
-	ret->dram_size = 64 << 10;
+	ret->dram.size = 64 << 10;
 }
 
 /* Work-groups are numbered in order of appearance. */

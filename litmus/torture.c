@@ -37,7 +37,7 @@ static int create_pool(struct nvw_pool **ret_pool)
 {
 	const struct nvw_pool_params params = {.heap_bytes = HEAP_BYTES, .layout = "torture"};
 
-	return nvw__pool_create_unnamed("torture", &params, ret_pool);
+	return nvw__pool_create_unnamed("torture", &params, 1, ret_pool);
 }
 
 /* ---- In the process ------------------------------------------------------------------------ */

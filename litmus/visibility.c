@@ -105,7 +105,7 @@ static int make_pool(struct nvw_pool **ret)
 {
 	const struct nvw_pool_params params = {.layout = "litmus"};
 
-	return nvw__pool_create_unnamed("litmus", &params, ret);
+	return nvw__pool_create_unnamed("litmus", &params, 1, ret);
 }
 
 int litmus_run_visibility(

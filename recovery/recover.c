@@ -227,31 +227,67 @@ __attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
 	return done && !unsettled;
 }
 
-int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
-{
-	const uint64_t words_before = nvw_pool_words_written(pool);
-	const unsigned damaged = nvw__header_damaged(pool);
-	uint8_t *const open = calloc(nvw_pool_geometry(pool)->streams, 1);
-	bool unsettled = false;
-	int r;
+/* The result of checking a pool, before any write. */
+struct judged {
+	struct nvw_pool *pool;
+	uint64_t words_before;
+	unsigned damaged; /* which header page (nvw__header_damaged) */
+	uint8_t *open;    /* by stream */
+	bool unsettled;
+};
 
-	if (!open) {
+static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct judged *ret)
+{
+	*ret = (struct judged){.pool = pool,
+		.words_before = nvw_pool_words_written(pool),
+		.damaged = nvw__header_damaged(pool),
+		.open = calloc(nvw_pool_geometry(pool)->streams, 1)};
+	if (!ret->open) {
 		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
 	}
-	r = judge_all(pool, report, open, &unsettled);
-	NVW_INVARIANT(nvw_pool_words_written(pool) == words_before); /* all is checked before any write */
-	if (r == 0 && damaged) {
+
+	const int r = judge_all(pool, report, ret->open, &ret->unsettled);
+
+	NVW_INVARIANT(
+		nvw_pool_words_written(pool) == ret->words_before); /* all is checked before any write */
+	return r;
+}
+
+static int recover_pool(struct judged *j, struct nvw_recovery *report)
+{
+	int r = 0;
+
+	if (j->damaged) {
 		report->header_repaired = 1;
-		r = nvw__header_repair(pool, damaged);
+		r = nvw__header_repair(j->pool, j->damaged);
 	}
-	r = r ? r : restore_all(pool, report, open);
-	r = r ? r : nvw_pool_sync(pool);
-	r = r ? r : mark(pool, report, open);
-	r = r ? r : nvw_pool_sync(pool);
-	r = r || !unsettled ? r : settle_blocks(pool, report, open);
-	free(open);
-	NVW_DEEP_INVARIANT(r != 0 || has_nothing_to_do(pool));
-	report->words_written += nvw_pool_words_written(pool) - words_before;
+	r = r ? r : restore_all(j->pool, report, j->open);
+	r = r ? r : nvw_pool_sync(j->pool);
+	r = r ? r : mark(j->pool, report, j->open);
+	r = r ? r : nvw_pool_sync(j->pool);
+	r = r || !j->unsettled ? r : settle_blocks(j->pool, report, j->open);
+	NVW_DEEP_INVARIANT(r != 0 || has_nothing_to_do(j->pool));
+	report->words_written += nvw_pool_words_written(j->pool) - j->words_before;
+	return r;
+}
+
+/* Each pool has its own epochs and its own log, so the pools are recovered one after the other. All are checked before any
+ * write. */
+int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
+{
+	struct judged judged[NVW_POOLS_MAX] = {{NULL}};
+	const unsigned count = nvw_pool_count(pool);
+	int r = 0;
+
+	for (unsigned i = 0; i < count && r == 0; i++) {
+		r = judge_pool(nvw_pool_number(pool, i), report, &judged[i]);
+	}
+	for (unsigned i = 0; i < count && r == 0; i++) {
+		r = recover_pool(&judged[i], report);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		free(judged[i].open);
+	}
 	return r;
 }
 

@@ -74,7 +74,8 @@ static void durable(struct nvw_machine *m, void *context)
 static void at_l2(struct nvw_machine *m, void *context)
 {
 	coh_drain_l2(m, &m->l2.nvw_fifo, 0, COH_BY_PERSIST, m->now);
-	emu_schedule(m, emu_later(m->now, m->nvram.in_flight ? m->nvram.last_done : 0), durable, context);
+	emu_nvram_count_wait(m);
+	emu_schedule(m, emu_nvram_settled_at(m), durable, context);
 }
 
 /* Steps 2 and 3, in one L1; returns when the marker is at the L2. */

@@ -21,9 +21,8 @@ const struct emu_model_info *emu_model_info(uint64_t model)
 
 int persist_init(struct nvw_machine *m)
 {
-	m->persist = m->device[EMU_NVRAM].pool && m->config.domain != EMU_DOMAIN_eadr ?
-			     models[m->config.model] :
-			     &persist_free;
+	m->persist = m->pool && m->config.nvram.domain != EMU_DOMAIN_eadr ? models[m->config.model] :
+									    &persist_free;
 	return m->persist->init ? m->persist->init(m) : 0;
 }
 
@@ -215,7 +214,7 @@ void persist_everything(struct nvw_machine *m)
 	if (m->persist->drain) {
 		m->persist->drain(m);
 	}
-	m->now = emu_later(emu_later(m->now, t), m->nvram.in_flight ? m->nvram.last_done : 0);
+	m->now = emu_later(t, emu_nvram_settled_at(m));
 	emu_nvram_complete(m, m->now);
 	record_drained(m);
 }

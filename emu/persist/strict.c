@@ -86,7 +86,7 @@ static void send_first(struct nvw_machine *m)
 		s->is_busy = true;
 		emu_nvram_write(m, store->line, store->data, store->mask, store->stores, 1,
 			emu_later(m->now, store->at));
-		emu_schedule(m, m->nvram.last_done, complete, NULL);
+		emu_schedule(m, emu_nvram_settled_at(m), complete, NULL);
 	}
 }
 

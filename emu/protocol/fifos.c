@@ -67,7 +67,7 @@ emu_time coh_drain_l2(
 
 static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
 {
-	return emu_is_persistent(m, id) && m->config.domain != EMU_DOMAIN_eadr;
+	return emu_is_persistent(m, id) && m->config.nvram.domain != EMU_DOMAIN_eadr;
 }
 
 void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)

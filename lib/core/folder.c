@@ -303,7 +303,7 @@ void nvw_folder_remove(struct nvw_folder *folder)
 }
 
 int nvw__pool_create_unnamed(
-	const char *what, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+	const char *what, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_first)
 {
 	char path[NVW__FOLDER_PATH + 16];
 	struct nvw_folder folder;
@@ -313,7 +313,7 @@ int nvw__pool_create_unnamed(
 		return error;
 	}
 	snprintf(path, sizeof path, "%s/pool", folder.path);
-	error = nvw_pool_create(path, params, ret_pool);
+	error = nvw_pool_create_several(path, params, count, ret_first);
 	nvw_folder_remove(&folder);
 	return error;
 }

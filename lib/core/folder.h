@@ -29,9 +29,9 @@ NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_fol
  * child. */
 void nvw_folder_remove(struct nvw_folder *folder);
 
-/* Creates a pool in a file that no longer has a name when this returns, so nothing can leave it behind. */
+/* Creates the pools of a run in files that no longer have names when this returns, so nothing can leave them behind. */
 NVW_CHECKED int nvw__pool_create_unnamed(
-	const char *what, const struct nvw_pool_params *params, struct nvw_pool **ret_pool);
+	const char *what, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_first);
 
 /* Removes all folders of this process; safe in a signal handler that does not return. */
 void nvw__folders_remove_all(void);

@@ -55,6 +55,13 @@ static const struct unit rate_units[] = {
 	{"KiB/s", 1u << 10},
 	{NULL, 0},
 };
+static const struct unit energy_units[] = {
+	{"uJ", 1000000000},
+	{"nJ", 1000000},
+	{"pJ", 1000},
+	{"fJ", 1},
+	{NULL, 0},
+};
 static const struct unit count_units[] = {
 	{"", 1},
 	{"k", 1000},
@@ -150,6 +157,11 @@ int nvw_parse_rate(const char *text, uint64_t *ret)
 	return parse(text, rate_units, "a rate such as 12.8GB/s", ret);
 }
 
+int nvw_parse_energy(const char *text, uint64_t *ret)
+{
+	return parse(text, energy_units, "an energy such as 1265pJ or 16nJ", ret);
+}
+
 int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 {
 	const size_t digits = strspn(text, "0123456789");
@@ -234,4 +246,10 @@ const char *nvw_format_frequency(uint64_t hz, char buffer[NVW_UNIT_TEXT])
 const char *nvw_format_rate(uint64_t bytes_a_second, char buffer[NVW_UNIT_TEXT])
 {
 	return format(bytes_a_second, rate_units, 4, buffer);
+}
+
+const char *nvw_format_energy(uint64_t fj, char buffer[NVW_UNIT_TEXT])
+{
+	/* Picojoules are what people compare, as nanoseconds above. */
+	return format(fj, energy_units + 2, 2, buffer);
 }

@@ -20,6 +20,7 @@ NVW_CHECKED int nvw_parse_bytes(const char *text, uint64_t *ret); /* 64B, 16KiB,
 NVW_CHECKED int nvw_parse_real(const char *text, double *ret);
 NVW_CHECKED int nvw_parse_frequency(const char *text, uint64_t *ret); /* Hz: 800MHz, 1GHz */
 NVW_CHECKED int nvw_parse_rate(const char *text, uint64_t *ret);      /* bytes per second: 12.8GB/s, 1GiB/s */
+NVW_CHECKED int nvw_parse_energy(const char *text, uint64_t *ret);    /* fJ: 1265pJ, 16nJ */
 NVW_CHECKED int nvw_parse_bool(const char *text, bool *ret); /* on, off, yes, no, true, false, 1, 0 */
 
 /* A time: ps for 25ns, 1us, 2.5ns; a whole number of cycles for 4cycles (*ret_cycles says which). */
@@ -31,6 +32,7 @@ const char *nvw_format_bytes(uint64_t bytes, char buffer[NVW_UNIT_TEXT]);
 const char *nvw_format_time(uint64_t ps, char buffer[NVW_UNIT_TEXT]);
 const char *nvw_format_frequency(uint64_t hz, char buffer[NVW_UNIT_TEXT]);
 const char *nvw_format_rate(uint64_t bytes_a_second, char buffer[NVW_UNIT_TEXT]);
+const char *nvw_format_energy(uint64_t fj, char buffer[NVW_UNIT_TEXT]);
 
 /* The most likely intended name in a NULL-terminated list, by edit distance; NULL if none is near. */
 const char *nvw_nearest(const char *word, const char *const *names);

@@ -57,16 +57,17 @@ static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_of
 	return r;
 }
 
-int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
+int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_pmem *ret_pmem)
 {
-	struct nvw_pool *const pool = nvw_machine_pool(machine);
+	const struct nvw_pool *const pool = nvw_pool_number(nvw_machine_pool(machine), number);
 	struct nvw_pmem pmem = {0};
 	uint64_t *next;
 
 	if (!pool) {
-		return nvw_fail(NVW_E_USAGE, "the machine has no pool");
+		return number ? nvw_fail(NVW_E_USAGE, "the machine has no pool number %u", number) :
+				nvw_fail(NVW_E_USAGE, "the machine has no pool");
 	}
-	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine);
+	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine) + nvw_pool_begin(pool);
 	pmem.geometry = *nvw_pool_geometry(pool);
 	pmem.log_used = nvw_alloc(machine, pmem.geometry.streams * sizeof *pmem.log_used);
 	/* One line each, because all work-items increment them. */
@@ -79,6 +80,11 @@ int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
 	}
 	*ret_pmem = pmem;
 	return 0;
+}
+
+int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem)
+{
+	return nvw_pmem_attach_to(machine, 0, ret_pmem);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * The host API: the CPU side of a workload controls an emulated machine through it.
  *
  * A machine has two contiguous ranges of device memory (gope18 3): DRAM, from which nvw_alloc() allocates,
- * and NVRAM, which is the pool. Device addresses are pointers that must not be dereferenced: no memory is
+ * and NVRAM, which is the pool, or the pools of the run one after the other. Further DRAM devices have ranges
+ * of their own. Device addresses are pointers that must not be dereferenced: no memory is
  * accessible there, so plain code faults, and the error names its source line. nvw_read() and nvw_write()
  * access the visible state.
  *
@@ -28,14 +29,20 @@ void *nvw_alloc(struct nvw_machine *machine, uint64_t bytes);
 uint64_t nvw_mark(const struct nvw_machine *machine);
 void nvw_release(struct nvw_machine *machine, uint64_t mark);
 
-/* The machine's pool, NULL if it has none. */
+/* The same on a further DRAM device of the machine ([device NAME] with kind = dram); nvw_release() does not free it.
+ * NULL with a message also if the machine has no DRAM device of this name. */
+void *nvw_alloc_on(struct nvw_machine *machine, const char *device, uint64_t bytes);
+
+/* The machine's pool, the first of several; NULL if it has none. */
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *machine);
 
-/* Device address of the pool's offset 0. */
+/* Device address of offset 0 of the run's range: of the first pool. Pool i is nvw_pool_begin() bytes behind it. */
 const char *nvw_nvram_base(const struct nvw_machine *machine);
 
 /* Fills in pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */
 NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *ret_pmem);
+/* The same for pool number i of the run: offsets in pmem are those of that pool. */
+NVW_CHECKED int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_pmem *ret_pmem);
 
 /*
  * Copies n bytes between host memory and device memory, in no simulated time. Reads see every store of

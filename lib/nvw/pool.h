@@ -12,6 +12,11 @@
  *
  *	pool header | header copy | root words | epoch status table | undo log | chunk table | chunks ...
  *
+ * A run can have several pools, each on its own NVRAM device of the machine and each a pool file: the first at the
+ * named path, pool i at the path followed by ".i". Opening the first opens all; the others cannot be opened alone. The
+ * pools of a run form one range of offsets: pool i begins at nvw_pool_begin(), where pool i - 1 ends. The persist log,
+ * crash states and findings use these offsets, and a reference from one pool to another should too.
+ *
  * Caveats
  *   - Only one writer may have a pool open; a conflicting open is refused with NVW_E_BUSY.
  *   - Numbers are little-endian; a pool cannot be used on a big-endian host.
@@ -37,6 +42,8 @@ enum {
 	NVW_POOL_ROOTS = 8,           /* root words per pool */
 	NVW_POOL_LAYOUT_BYTES = 32,   /* with the terminating 0 */
 	NVW_POOL_CHUNK_BYTES = 65536, /* the heap's unit; see nvw/heap.h */
+	NVW_DEVICE_NAME_BYTES = 16,   /* name of a memory device, with the terminating 0 */
+	NVW_POOLS_MAX = 6,            /* pools of a run */
 };
 
 /* Content of a new pool. A zero chooses the default in brackets. */
@@ -46,6 +53,7 @@ struct nvw_pool_params {
 	uint32_t streams;     /* epoch streams (nvw/epoch.h) [1] */
 	uint32_t log_entries; /* undo log entries per stream [64] */
 	char layout[NVW_POOL_LAYOUT_BYTES]; /* owner of the data: the workload's name */
+	char device[NVW_DEVICE_NAME_BYTES]; /* the machine's device that holds the pool [nvram] */
 };
 
 /* Geometry, as stored in the header; in bytes from the start of the pool. Constant. */
@@ -69,6 +77,10 @@ struct nvw_pool_geometry {
  */
 NVW_CHECKED int nvw_pool_create(
 	const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool);
+
+/* Creates the count pools of a run. A crash leaves all of them, or no first pool. */
+NVW_CHECKED int nvw_pool_create_several(
+	const char *path, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_first);
 
 enum nvw_pool_mode {
 	NVW_POOL_READ,    /* durable bytes, read-only; other readers may have the pool open too */
@@ -106,8 +118,21 @@ struct nvw_pool_image {
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
 
-/* Makes all writes durable, unmaps, unlocks and frees the pool. NULL is allowed. */
+/* Makes all writes durable, unmaps, unlocks and frees the pool; with the first pool of a run the others too. NULL is
+ * allowed. */
 void nvw_pool_close(struct nvw_pool *pool);
+
+/* Number of pools in the run of this first pool. */
+unsigned nvw_pool_count(const struct nvw_pool *first);
+/* Pool i of the run, where 0 is the first; NULL past the last. It is closed with the first. */
+struct nvw_pool *nvw_pool_number(const struct nvw_pool *first, unsigned i);
+/* The begin of the pool in its run's range of offsets (0 for the first), and the size of that range in bytes. */
+nvw_off nvw_pool_begin(const struct nvw_pool *pool);
+uint64_t nvw_pool_run_bytes(const struct nvw_pool *first);
+/* The name of the device that holds the pool, "" for nvram. */
+const char *nvw_pool_device(const struct nvw_pool *pool);
+/* Copies the durable bytes of the run's range. */
+void nvw_pool_copy_run(const struct nvw_pool *first, void *to);
 
 const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool);
 const char *nvw_pool_path(const struct nvw_pool *pool); /* "(image)" for an image */
@@ -132,7 +157,7 @@ NVW_CHECKED int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *f
 NVW_CHECKED int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value);
 
 /* When this returns, all writes survive a power cut of the host (on persistent memory they always do;
- * elsewhere this is an msync). Killing the process never loses a write. */
+ * elsewhere this is an msync). Killing the process never loses a write. The first pool of a run stands for all. */
 NVW_CHECKED int nvw_pool_sync(struct nvw_pool *pool);
 
 /* Words written by nvw_pool_write() since the pool was opened. */

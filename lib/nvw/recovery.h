@@ -8,7 +8,8 @@
  *	   epochs, newest entry first;
  *	3. marks those epochs as rolled back in the epoch status table;
  *	4. settles every block word that names one of them (nvw/heap.h, guarantees 1 and 2).
- * A structure's own recovery (nvw_workload.recover) runs afterwards.
+ * A structure's own recovery (nvw_workload.recover) runs afterwards. With the first pool of a run, nvw_recover()
+ * recovers all pools of the run.
  *
  * Guarantees
  *   (1) Idempotent: recovering a recovered pool writes nothing.

@@ -122,6 +122,14 @@ struct nvw_workload {
 	/* The pool that the plan needs. NULL for a workload without NVRAM. */
 	int (*pool)(const void *plan, struct nvw_pool_params *ret_params);
 
+	/*
+	 * Further pools of the run; pool() describes the first. Describes them in ret_params and returns their number, at
+	 * most NVW_POOLS_MAX - 1. Each names the device that holds it (nvw_pool_params.device); a device holds one
+	 * pool. recover(), check() and inspect() get the first pool and reach the others by nvw_pool_number().
+	 * Optional: none.
+	 */
+	unsigned (*further_pools)(const void *plan, struct nvw_pool_params *ret_params);
+
 	/* Builds the structure in a new pool and preloads it. Optional. */
 	int (*setup)(void *plan, struct nvw_machine *machine);
 

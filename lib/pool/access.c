@@ -22,8 +22,8 @@ const char *nvw_pool_path(const struct nvw_pool *pool)
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	struct nvw_pool_reads *const r = pool->image.reads;
-	uint64_t word = off / 8;
-	const uint64_t end = (off + n + 7) / 8;
+	uint64_t word = (pool->begin + off) / 8;
+	const uint64_t end = (pool->begin + off + n + 7) / 8;
 
 	while (r != NULL && n > 0 && word < end) {
 		const uint64_t left = 64 - word % 64, count = end - word < left ? end - word : left;
@@ -113,7 +113,7 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 	NVW_INVARIANT(off - word_off + n <= 8); /* the medium changes by aligned words */
 	pool->words_written++;
 	if (pool->mapped_bytes == 0) {
-		return pool->image.write(pool->image.context, off, from, n);
+		return pool->image.write(pool->image.context, pool->begin + off, from, n);
 	}
 	memcpy(&word, pool->base + word_off, 8);
 	memcpy((char *)&word + (off - word_off), from, n);
@@ -158,7 +158,7 @@ int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value)
 	return nvw_pool_write(pool, off, &value, sizeof value);
 }
 
-int nvw_pool_sync(struct nvw_pool *pool)
+static int sync_one(struct nvw_pool *pool)
 {
 	const nvw_off begin = pool->unsynced_begin;
 	const nvw_off end = pool->unsynced_end;
@@ -172,4 +172,64 @@ int nvw_pool_sync(struct nvw_pool *pool)
 	pool->unsynced_begin = 0;
 	pool->unsynced_end = 0;
 	return 0;
+}
+
+int nvw_pool_sync(struct nvw_pool *pool)
+{
+	int error = sync_one(pool);
+
+	/* The first pool stands for all of its run. */
+	if (pool->begin == 0) {
+		for (pool = pool->next; !error && pool != NULL; pool = pool->next) {
+			error = sync_one(pool);
+		}
+	}
+	return error;
+}
+
+/* ---- The pools of a run ------------------------------------------------------------------- */
+
+unsigned nvw_pool_count(const struct nvw_pool *first)
+{
+	unsigned n = 0;
+
+	for (; first != NULL; first = first->next) {
+		n++;
+	}
+	return n;
+}
+
+struct nvw_pool *nvw_pool_number(const struct nvw_pool *first, unsigned i)
+{
+	while (first != NULL && i-- > 0) {
+		first = first->next;
+	}
+	return (struct nvw_pool *)(uintptr_t)first;
+}
+
+nvw_off nvw_pool_begin(const struct nvw_pool *pool)
+{
+	return pool->begin;
+}
+
+uint64_t nvw_pool_run_bytes(const struct nvw_pool *first)
+{
+	uint64_t bytes = 0;
+
+	for (; first != NULL; first = first->next) {
+		bytes += first->geometry.bytes;
+	}
+	return bytes;
+}
+
+const char *nvw_pool_device(const struct nvw_pool *pool)
+{
+	return pool->device;
+}
+
+void nvw_pool_copy_run(const struct nvw_pool *first, void *to)
+{
+	for (; first != NULL; first = first->next) {
+		memcpy((char *)to + first->begin, nvw_pool_base(first), first->geometry.bytes);
+	}
 }

@@ -101,8 +101,9 @@ static uint64_t header_checksum(const struct nvw__header *h)
 	return XXH64(h, offsetof(struct nvw__header, checksum), 0);
 }
 
-int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_header)
+int nvw__header_make(const struct nvw_pool *pool, struct nvw__header *ret_header)
 {
+	const struct nvw_pool_geometry *const g = &pool->geometry;
 	struct nvw__header h = {
 		.version = NVW__VERSION,
 		.header_bytes = sizeof h,
@@ -116,10 +117,14 @@ int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_
 		.log_entries = g->log_entries,
 		.chunk_count = g->chunk_count,
 		.chunk_bytes = NVW_POOL_CHUNK_BYTES,
+		.number = pool->member.number,
+		.count = pool->member.count,
 	};
 
 	memcpy(h.magic, NVW__MAGIC, sizeof h.magic);
 	memcpy(h.layout, g->layout, sizeof h.layout);
+	memcpy(h.device, pool->device, sizeof h.device);
+	memcpy(h.run, pool->member.run, sizeof h.run);
 	if (getrandom(h.uuid, sizeof h.uuid, 0) != sizeof h.uuid) {
 		return nvw_fail_errno("no random number for the pool's uuid");
 	}
@@ -148,7 +153,7 @@ static bool page_is_whole(const char *page)
 }
 
 /* Guarantee (3). */
-static int check_geometry(const char *path, const struct nvw__header *h, uint64_t file_bytes,
+static int check_geometry(const char *path, const struct nvw__header *h, uint64_t file_bytes, bool is_image,
 	struct nvw_pool_geometry *ret_geometry)
 {
 	struct nvw_pool_geometry g;
@@ -168,13 +173,28 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name is not terminated", path,
 			offsetof(struct nvw__header, layout));
 	}
-	if (file_bytes != h->bytes) {
+	if (is_image && h->count > h->number + 1 ? file_bytes < h->bytes : file_bytes != h->bytes) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: the file has %" PRIu64 " bytes, expected %" PRIu64 " as its header says", path,
 			file_bytes, h->bytes);
 	}
 	memcpy(g.layout, h->layout, sizeof g.layout);
 	*ret_geometry = g;
+	return 0;
+}
+
+/* A pool alone, or one of several; and the name of a device. */
+static int check_member(const char *path, const struct nvw__header *h)
+{
+	if (h->count ? h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count : h->number != 0) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: offset 0x%zx: found pool %" PRIu32 " of %" PRIu32 ", expected one of 2 to %d",
+			path, offsetof(struct nvw__header, number), h->number, h->count, NVW_POOLS_MAX);
+	}
+	if (memchr(h->device, 0, sizeof h->device) == NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the device's name is not terminated", path,
+			offsetof(struct nvw__header, device));
+	}
 	return 0;
 }
 
@@ -209,7 +229,7 @@ static int check_short(const char *path, const char *base, uint64_t bytes)
 }
 
 int nvw__header_check(
-	const char *path, const char *base, uint64_t bytes, struct nvw_pool_geometry *ret_geometry)
+	const char *path, const char *base, uint64_t bytes, bool is_image, struct nvw_pool *ret_pool)
 {
 	const char *copy = base + NVW__COPY_OFF;
 	const bool whole = bytes >= NVW__ROOTS_OFF && page_is_whole(base);
@@ -225,7 +245,19 @@ int nvw__header_check(
 			"%s: offset 0x%x: the copy of the header is intact but belongs to another pool", path,
 			NVW__COPY_OFF);
 	}
-	return check_geometry(path, (const void *)(whole ? base : copy), bytes, ret_geometry);
+
+	const struct nvw__header *const h = (const void *)(whole ? base : copy);
+	int error = check_geometry(path, h, bytes, is_image, &ret_pool->geometry);
+
+	error = error ? error : check_member(path, h);
+	if (error) {
+		return error;
+	}
+	memcpy(ret_pool->device, h->device, sizeof ret_pool->device);
+	memcpy(ret_pool->member.run, h->run, sizeof ret_pool->member.run);
+	ret_pool->member.number = h->number;
+	ret_pool->member.count = h->count;
+	return 0;
 }
 
 unsigned nvw__header_damaged(const struct nvw_pool *pool)

@@ -5,15 +5,25 @@
 
 #include "layout.h"
 
+/* Which of a run's pools this is. All zero for one that is alone. */
+struct nvw__member {
+	uint8_t run[16]; /* the same for all of its run */
+	uint32_t number, count;
+};
+
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
-	const char *base;    /* the bytes to read */
-	char *writable;      /* the same mapping, NULL if this handle cannot store to it */
-	bool shared;         /* stores reach the file: opened with NVW_POOL_WRITE */
-	bool is_pmem;        /* flushing the CPU caches makes stores durable; otherwise msync does */
-	size_t mapped_bytes; /* 0: an image, which the caller owns */
-	int lock_fd;         /* holds the lock; -1 for an image */
-	char *path;          /* NULL for an image */
+	struct nvw__member member;
+	char device[NVW_DEVICE_NAME_BYTES];
+	nvw_off begin;         /* in the run's range */
+	struct nvw_pool *next; /* of its run */
+	const char *base;      /* the bytes to read */
+	char *writable;        /* the same mapping, NULL if this handle cannot store to it */
+	bool shared;           /* stores reach the file: opened with NVW_POOL_WRITE */
+	bool is_pmem;          /* flushing the CPU caches makes stores durable; otherwise msync does */
+	size_t mapped_bytes;   /* 0: an image, which the caller owns */
+	int lock_fd;           /* holds the lock; -1 for an image */
+	char *path;            /* NULL for an image */
 	struct nvw_pool_image image;
 	uint64_t words_written;
 	uint64_t unsynced_begin, unsynced_end; /* written but not yet msynced */
@@ -29,14 +39,15 @@ uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_
 /* Records n bytes as read, if the pool is an image that records reads. */
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 
-/* The header of a new pool with this geometry. Fails only if the system has no random numbers. */
-NVW_CHECKED int nvw__header_make(const struct nvw_pool_geometry *g, struct nvw__header *ret_header);
+/* The header of a new pool. Fails only if the system has no random numbers. */
+NVW_CHECKED int nvw__header_make(const struct nvw_pool *pool, struct nvw__header *ret_header);
 
 /*
- * Checks both header pages of a file of bytes bytes at base (which may be short). 0 and the geometry if at
- * least one is intact; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION or NVW_E_DAMAGED with a message.
+ * Checks both header pages of a file of bytes bytes at base (which may be short). 0 and the pool's geometry, member
+ * and device if at least one is intact; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION or NVW_E_DAMAGED with a message. In
+ * an image the next pool of the run may follow.
  */
 NVW_CHECKED int nvw__header_check(
-	const char *path, const char *base, uint64_t bytes, struct nvw_pool_geometry *ret_geometry);
+	const char *path, const char *base, uint64_t bytes, bool is_image, struct nvw_pool *ret_pool);
 
 #endif

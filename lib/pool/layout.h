@@ -47,7 +47,10 @@ struct nvw__header {
 	uint32_t chunk_count;
 	uint32_t chunk_bytes;
 	char layout[NVW_POOL_LAYOUT_BYTES];
-	uint8_t zero[120];
+	char device[NVW_DEVICE_NAME_BYTES]; /* zero-terminated; "": nvram */
+	uint8_t run[16];                    /* of several pools: of all of a run the same; else 0 */
+	uint32_t number, count;             /* of them: which one, how many; else 0 */
+	uint8_t zero[80];
 	uint64_t checksum; /* XXH64, seed 0, of everything above */
 };
 _Static_assert(sizeof(struct nvw__header) == 256, "header");
@@ -56,6 +59,8 @@ _Static_assert(offsetof(struct nvw__header, uuid) == 16, "header");
 _Static_assert(offsetof(struct nvw__header, bytes) == 32, "header");
 _Static_assert(offsetof(struct nvw__header, streams) == 80, "header");
 _Static_assert(offsetof(struct nvw__header, layout) == 96, "header");
+_Static_assert(offsetof(struct nvw__header, device) == 128, "header");
+_Static_assert(offsetof(struct nvw__header, count) == 164, "header");
 _Static_assert(offsetof(struct nvw__header, checksum) == 248, "header");
 
 /* ---- Limits: the widths of the bit fields below ---------------------------------------------------- */

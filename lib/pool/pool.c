@@ -14,12 +14,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <libpmem.h>
 
 #include <nvw/input.h>
+
+#include "core/pools.h"
 
 #include "internal.h"
 
@@ -57,17 +60,24 @@ static void unmap(struct nvw_pool *pool)
 	}
 }
 
-void nvw_pool_close(struct nvw_pool *pool)
+static void close_one(struct nvw_pool *pool)
 {
-	if (pool == NULL) {
-		return;
-	}
 	unmap(pool);
 	if (pool->lock_fd >= 0) {
 		(void)close(pool->lock_fd);
 	}
 	free(pool->path);
 	free(pool);
+}
+
+void nvw_pool_close(struct nvw_pool *pool)
+{
+	while (pool != NULL) {
+		struct nvw_pool *const next = pool->next;
+
+		close_one(pool);
+		pool = next;
+	}
 }
 
 static int lock(struct nvw_pool *pool, bool alone)
@@ -123,7 +133,8 @@ static int create_file(struct nvw_pool *pool)
 	if (pool->lock_fd < 0) {
 		const int error = errno;
 
-		return nvw_fail(-error, "%s: %s", pool->path, strerror(error));
+		return error == EEXIST ? nvw_fail(-error, "%s already exists", pool->path) :
+					 nvw_fail(-error, "%s: %s", pool->path, strerror(error));
 	}
 	return 0;
 }
@@ -162,12 +173,12 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 		error = writes ? map_shared(pool) : map_apart(pool, mode, bytes);
 	}
 	if (!error) {
-		error = nvw__header_check(pool->path, pool->base, pool->mapped_bytes, &pool->geometry);
+		error = nvw__header_check(pool->path, pool->base, pool->mapped_bytes, false, pool);
 	}
 	return error;
 }
 
-int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
+static int open_one(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *pool;
 	int error = new_handle(path, &pool);
@@ -184,7 +195,79 @@ int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **r
 	return 0;
 }
 
-int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
+/* ---- The pools of a run --------------------------------------------------------------------------- */
+
+/* pool is behind the last of first's run. */
+static void append(struct nvw_pool *first, struct nvw_pool *pool)
+{
+	struct nvw_pool *last = first;
+
+	while (last->next != NULL) {
+		last = last->next;
+	}
+	pool->begin = last->begin + last->geometry.bytes;
+	last->next = pool;
+}
+
+/* Is pool number i of first's run? */
+static int check_number(const struct nvw_pool *first, const struct nvw_pool *pool, unsigned i)
+{
+	if (pool->member.number != i || pool->member.count != first->member.count ||
+		memcmp(pool->member.run, first->member.run, sizeof pool->member.run) != 0) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: found pool %" PRIu32 " of another run, expected pool %u of %s's",
+			nvw_pool_path(pool), pool->member.number, i, nvw_pool_path(first));
+	}
+	return 0;
+}
+
+static int check_first(const struct nvw_pool *pool)
+{
+	return pool->member.number == 0 ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE,
+			       "%s is pool %" PRIu32 " of a run of %" PRIu32
+			       ": expected the first, whose name has no number behind it",
+			       nvw_pool_path(pool), pool->member.number, pool->member.count);
+}
+
+static int open_next(struct nvw_pool *first, unsigned i, enum nvw_pool_mode mode)
+{
+	struct nvw_pool *pool = NULL;
+	char *const path = nvw__pool_path(first->path, i);
+	int error =
+		path ? open_one(path, mode, &pool) : nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+
+	free(path);
+	if (!error) {
+		error = check_number(first, pool, i);
+		append(first, pool);
+	}
+	return error;
+}
+
+int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *first;
+	int error = open_one(path, mode, &first);
+
+	if (error) {
+		return error;
+	}
+	error = check_first(first);
+	for (unsigned i = 1; i < first->member.count && !error; i++) {
+		error = open_next(first, i, mode);
+	}
+	if (error) {
+		nvw_pool_close(first);
+		return error;
+	}
+	*ret_pool = first;
+	return 0;
+}
+
+/* The pool that begins at an offset of the image. */
+static int open_image_at(const struct nvw_pool_image *image, nvw_off begin, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *pool;
 	int error = new_handle(NULL, &pool);
@@ -193,14 +276,41 @@ int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **re
 		return error;
 	}
 	pool->image = *image;
-	pool->base = image->image;
-	error = nvw__header_check("(image)", image->image, image->bytes, &pool->geometry);
+	pool->base = (const char *)image->image + begin;
+	pool->begin = begin;
+	error = nvw__header_check("(image)", pool->base, image->bytes - begin, true, pool);
 	if (error) {
 		nvw_pool_close(pool);
 		return error;
 	}
 	nvw__note_read(pool, 0, pool->geometry.roots); /* both headers */
 	*ret_pool = pool;
+	return 0;
+}
+
+int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
+{
+	struct nvw_pool *first;
+	int error = open_image_at(image, 0, &first);
+
+	if (error) {
+		return error;
+	}
+	error = check_first(first);
+	for (unsigned i = 1; i < first->member.count && !error; i++) {
+		struct nvw_pool *pool = NULL;
+
+		error = open_image_at(image, nvw_pool_run_bytes(first), &pool);
+		if (!error) {
+			error = check_number(first, pool, i);
+			append(first, pool);
+		}
+	}
+	if (error) {
+		nvw_pool_close(first);
+		return error;
+	}
+	*ret_pool = first;
 	return 0;
 }
 
@@ -256,7 +366,7 @@ static int reserve(const struct nvw_pool *pool, uint64_t bytes)
 static int write_headers(struct nvw_pool *pool)
 {
 	struct nvw__header header;
-	int error = nvw__header_make(&pool->geometry, &header);
+	int error = nvw__header_make(pool, &header);
 
 	error = error ? error : nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header);
 	error = error ? error : nvw_pool_sync(pool);
@@ -274,7 +384,8 @@ static int fill_new_file(struct nvw_pool *pool)
 	return error ? error : write_headers(pool);
 }
 
-int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+static int create_one(const char *path, const struct nvw_pool_params *params,
+	const struct nvw__member *member, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool_geometry geometry;
 	struct nvw_pool *pool;
@@ -285,6 +396,8 @@ int nvw_pool_create(const char *path, const struct nvw_pool_params *params, stru
 		return error;
 	}
 	pool->geometry = geometry;
+	pool->member = *member;
+	snprintf(pool->device, sizeof pool->device, "%s", params->device);
 	error = create_file(pool);
 	if (error) {
 		nvw_pool_close(pool);
@@ -299,4 +412,62 @@ int nvw_pool_create(const char *path, const struct nvw_pool_params *params, stru
 	pool->words_written = 0;
 	*ret_pool = pool;
 	return 0;
+}
+
+/* Pool i of a run, at its own path. */
+static int create_number(const char *path, const struct nvw_pool_params *params,
+	const struct nvw__member *run, unsigned i, struct nvw_pool **ret_pool)
+{
+	struct nvw__member member = *run;
+	char *const its = nvw__pool_path(path, i);
+	int error;
+
+	member.number = i;
+	error = its ? create_one(its, params, &member, ret_pool) :
+		      nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+	free(its);
+	return error;
+}
+
+static void remove_all(struct nvw_pool **pools, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (pools[i] != NULL) {
+			(void)unlink(pools[i]->path);
+			nvw_pool_close(pools[i]);
+		}
+	}
+}
+
+/* The first comes last: without it the others are not taken for pools. */
+int nvw_pool_create_several(
+	const char *path, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_first)
+{
+	struct nvw_pool *pools[NVW_POOLS_MAX] = {NULL};
+	struct nvw__member run = {.count = count > 1 ? count : 0};
+	int error = 0;
+
+	if (count == 0 || count > NVW_POOLS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a run has 1 to %d pools, not %u", NVW_POOLS_MAX, count);
+	}
+	if (count > 1 && getrandom(run.run, sizeof run.run, 0) != sizeof run.run) {
+		return nvw_fail_errno("no random number for the run's uuid");
+	}
+	for (unsigned i = count; i-- > 0 && !error;) {
+		error = create_number(path, &params[i], &run, i, &pools[i]);
+	}
+	if (error) {
+		remove_all(pools, count);
+		return error;
+	}
+	for (unsigned i = 1; i < count; i++) {
+		append(pools[0], pools[i]);
+	}
+	*ret_first = pools[0];
+	return 0;
+}
+
+int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+{
+	return nvw_pool_create_several(path, params, 1, ret_pool);
 }

@@ -727,7 +727,7 @@ static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 	expect("run kv --machine=two-nvram --count=200 --output-format=json", 0,
 		"\"domain\": \"adr, nvram2 device\"", "");
 	expect("exec --machine=two-nvram -- true", 2, "",
-		"nvram2.holds: a program of the host runs on one NVRAM device");
+		"device nvram2: a program of the host runs on one NVRAM device");
 }
 
 static void every_state_of_a_small_run_is_accounted_for(void **state)

@@ -39,7 +39,8 @@ static int map_file(const char *path, enum nvw_pool_mode mode, struct nvw_pool *
 	return 0;
 }
 
-int nvw_pool_create(const char *path, const struct nvw_pool_params *params, struct nvw_pool **ret_pool)
+int nvw_pool_create_several(
+	const char *path, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_pool)
 {
 	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 
@@ -81,6 +82,26 @@ const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *p)
 const void *nvw_pool_base(const struct nvw_pool *p)
 {
 	return p->image.image;
+}
+
+struct nvw_pool *nvw_pool_number(const struct nvw_pool *first, unsigned i)
+{
+	return i == 0 ? (struct nvw_pool *)(uintptr_t)first : NULL;
+}
+
+nvw_off nvw_pool_begin(const struct nvw_pool *p)
+{
+	return 0;
+}
+
+uint64_t nvw_pool_run_bytes(const struct nvw_pool *p)
+{
+	return p->geometry.bytes;
+}
+
+void nvw_pool_copy_run(const struct nvw_pool *p, void *to)
+{
+	memcpy(to, p->image.image, p->geometry.bytes);
 }
 
 int nvw_pool_write(struct nvw_pool *p, nvw_off off, const void *from, uint64_t n)

@@ -76,6 +76,9 @@ static void numbers_are_read_in_their_units(void **state)
 	assert_true(cycles);
 	assert_int_equal(nvw_parse_frequency("1.2GHz", &v), 0);
 	assert_int_equal(v, 1200000000);
+	assert_int_equal(nvw_parse_energy("1.265nJ", &v), 0);
+	assert_int_equal(v, 1265000);
+	assert_int_equal(nvw_parse_energy("1265", &v), NVW_E_USAGE);
 	assert_int_equal(nvw_parse_rate("12.8GB/s", &v), 0);
 	assert_int_equal(v, UINT64_C(12800000000));
 }
@@ -109,6 +112,8 @@ static void what_is_formatted_is_read_back_the_same(void **state)
 		assert_int_equal(nvw_parse_bytes(nvw_format_bytes(value, buffer), &back), 0);
 		assert_int_equal(back, value);
 		assert_int_equal(nvw_parse_time(nvw_format_time(value, buffer), &back, &cycles), 0);
+		assert_int_equal(back, value);
+		assert_int_equal(nvw_parse_energy(nvw_format_energy(value, buffer), &back), 0);
 		assert_int_equal(back, value);
 		assert_int_equal(nvw_parse_rate(nvw_format_rate(value, buffer), &back), 0);
 		assert_int_equal(back, value);

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory devices of a machine's description.
+ *
+ * Every machine has dram and nvram, and nvram2 where nvram2.holds says so; config.def has their keys. Further devices are
+ * sections [device NAME], whose first key is kind. They are kept in the order of the file. device.def has their keys.
+ */
+#include "config_devices.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Which devices have a key (device.def). */
+enum of { any, dram, nvram, each };
+
+struct device_key {
+	const char *name;
+	enum config_type type;
+	size_t offset;
+	enum of of;
+	const char *value; /* the default */
+};
+
+static const struct device_key keys[] = {
+#define DEVICE_KEY(key, type, field, of, value, meaning) \
+	{#key, type, offsetof(struct emu_device_config, field), of, value},
+#include "device.def"
+#undef DEVICE_KEY
+};
+
+enum { KEYS = sizeof keys / sizeof *keys, KIND = 0 };
+_Static_assert((int)KEYS <= (int)CONFIG_DEVICE_KEYS_MAX, "as many keys as a device may have");
+
+static struct config_place place_of(
+	struct emu_config *c, struct emu_device_config *d, const struct device_key *key)
+{
+	return (struct config_place){.field = (uint64_t *)(void *)((char *)d + key->offset),
+		.in_cycles = &d->in_cycles,
+		.bit = UINT64_C(1) << (key - keys),
+		.clock = c->clock};
+}
+
+static bool is_named(unsigned device)
+{
+	return device >= EMU_DEVICES_NAMED;
+}
+
+/* Whether the device's section may have the key. */
+static bool has_key(const struct emu_config *c, unsigned device, const struct device_key *key)
+{
+	const enum of own = c->device[device].kind == EMU_KIND_dram ? dram : nvram;
+
+	return key->of == each || (is_named(device) && (key->of == any || key->of == own));
+}
+
+static void default_energies(struct emu_device_config *d)
+{
+	enum { OF_read, OF_write };
+	static const uint64_t energies[][2] = {
+#define ENERGY(component, counted, femtojoules, source)
+#define DEVICE_ENERGY(kind, operation, femtojoules, source) [EMU_KIND_##kind][OF_##operation] = femtojoules,
+#include "energy.def"
+#undef ENERGY
+#undef DEVICE_ENERGY
+	};
+
+	d->read_energy = energies[d->kind][OF_read];
+	d->write_energy = energies[d->kind][OF_write];
+}
+
+void config_devices_default(struct emu_config *c)
+{
+	static const char *const names[EMU_DEVICES_NAMED] = {"dram", "nvram", "nvram2"};
+
+	c->device_count = EMU_DEVICES_NAMED;
+	for (unsigned i = 0; i < EMU_DEVICES_NAMED; i++) {
+		struct emu_device_config *const d = &c->device[i];
+
+		snprintf(d->name, sizeof d->name, "%s", names[i]);
+		d->kind = i == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram;
+		default_energies(d);
+	}
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static int index_of(const struct emu_config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->device_count; i++) {
+		if (!strcmp(c->device[i].name, name)) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+bool emu_config_has_device(const struct emu_config *c, unsigned device)
+{
+	return device < c->device_count && (device != EMU_NVRAM2 || c->nvram2_holds != EMU_PART_none);
+}
+
+static const char *nearest_device(const struct emu_config *c, const char *name)
+{
+	const char *names[EMU_DEVICES_MAX + 1];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->device_count; i++) {
+		if (emu_config_has_device(c, i)) {
+			names[n++] = c->device[i].name;
+		}
+	}
+	names[n] = NULL;
+	return nvw_nearest(name, names);
+}
+
+int emu_config_device(const struct emu_config *c, const char *name)
+{
+	const int device = *name ? index_of(c, name) : EMU_NVRAM;
+	const char *near;
+
+	if (device >= 0 && emu_config_has_device(c, (unsigned)device)) {
+		return device;
+	}
+	near = nearest_device(c, name);
+	nvw_fail(NVW_E_CONFIG, "the machine %s has no device %s%s%s%s", c->name, name,
+		near ? "; did you mean " : "", near ? near : "",
+		near ? "?" : " (docs/machine-files.md, \"Memory devices\")");
+	return -1;
+}
+
+static int check_name(const char *name, bool (*is_section)(const char *name))
+{
+	const size_t n = strlen(name), good = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+	if (n == 0 || n >= NVW_DEVICE_NAME_BYTES || good != n || name[0] < 'a' || name[0] > 'z') {
+		return nvw_fail(NVW_E_USAGE,
+			"a device's name has 1 to %d lower-case letters, digits, '-' and '_', a letter first",
+			NVW_DEVICE_NAME_BYTES - 1);
+	}
+	return is_section(name) ?
+		       nvw_fail(NVW_E_USAGE, "%s is a section of every machine; choose another name", name) :
+		       0;
+}
+
+/* ---- One key ------------------------------------------------------------------------------- */
+
+static int default_values(struct emu_config *c, struct emu_device_config *d)
+{
+	int r = 0;
+
+	default_energies(d);
+	for (unsigned i = KIND + 1; i < KEYS && r == 0; i++) {
+		const struct config_place place = place_of(c, d, &keys[i]);
+
+		if (*keys[i].value && strcmp(keys[i].value, "kind")) {
+			r = config_value_set(&place, keys[i].type, keys[i].value);
+		}
+	}
+	return r;
+}
+
+static int create(
+	struct emu_config *c, const char *name, const char *kind, bool (*is_section)(const char *name))
+{
+	struct emu_device_config d = {0};
+	const struct config_place place = place_of(c, &d, &keys[KIND]);
+	int r = check_name(name, is_section);
+
+	if (r == 0 && index_of(c, name) >= 0) {
+		r = nvw_fail(NVW_E_USAGE, "there is a device %s already", name);
+	}
+	if (r == 0 && c->device_count == EMU_DEVICES_MAX) {
+		r = nvw_fail(NVW_E_USAGE, "a machine has at most %d devices with sections of their own",
+			EMU_DEVICES_MAX - EMU_DEVICES_NAMED);
+	}
+	r = r ? r : config_value_set(&place, keys[KIND].type, kind);
+	r = r ? r : default_values(c, &d);
+	if (r == 0) {
+		memcpy(d.name, name, strlen(name)); /* checked */
+		d.given = UINT64_C(1) << KIND;
+		c->device[c->device_count++] = d;
+	}
+	return r;
+}
+
+static const struct device_key *find(const char *name)
+{
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (!strcmp(keys[i].name, name)) {
+			return &keys[i];
+		}
+	}
+	return NULL;
+}
+
+static int unknown_key(const struct emu_config *c, unsigned device, const char *name)
+{
+	const char *names[KEYS + 1], *near;
+	unsigned n = 0;
+
+	if (find(name)) {
+		return nvw_fail(NVW_E_USAGE, "%s has no such key",
+			c->device[device].kind == EMU_KIND_dram ? "a device of kind dram" :
+								  "a device of kind nvram");
+	}
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (has_key(c, device, &keys[i])) {
+			names[n++] = keys[i].name;
+		}
+	}
+	names[n] = NULL;
+	near = nvw_nearest(name, names);
+	return near ? nvw_fail(NVW_E_USAGE, "not a key of a device; did you mean %s?", near) :
+		      nvw_fail(NVW_E_USAGE, "not a key of a device");
+}
+
+static int set_key(struct emu_config *c, unsigned device, const char *name, const char *text)
+{
+	struct emu_device_config *const d = &c->device[device];
+	const struct device_key *const key = find(name);
+
+	if (!key || !has_key(c, device, key)) {
+		return unknown_key(c, device, name);
+	}
+	if (key == &keys[KIND]) {
+		return nvw_fail(NVW_E_USAGE, "there is a device %s already", d->name);
+	}
+
+	const struct config_place place = place_of(c, d, key);
+
+	d->given |= place.bit;
+	return config_value_set(&place, key->type, text);
+}
+
+/* A key of a section [device NAME] that has not begun with kind. */
+static int no_such_device(const struct emu_config *c, const char *name)
+{
+	const char *const near = nearest_device(c, name);
+
+	return near ? nvw_fail(NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near) :
+		      nvw_fail(NVW_E_USAGE,
+			      "there is no device %s: its section begins with kind = dram or kind = nvram",
+			      name);
+}
+
+int config_devices_set(struct emu_config *c, const char *full, const char *text,
+	bool (*is_section)(const char *name), bool *ret_found)
+{
+	static const char prefix[] = "device ";
+	const bool declares = !strncmp(full, prefix, sizeof prefix - 1);
+	const char *const name =
+		full + (declares ? strspn(full + sizeof prefix - 1, " \t") + sizeof prefix - 1 : 0);
+	const char *const dot = strrchr(name, '.');
+	char device[128];
+	int i;
+
+	*ret_found = dot != NULL;
+	if (!dot) {
+		return NVW_E_USAGE;
+	}
+	snprintf(device, sizeof device, "%.*s", (int)(dot - name), name);
+	i = index_of(c, device);
+	if (declares && i < 0 && !strcmp(dot + 1, keys[KIND].name)) {
+		return create(c, device, text, is_section);
+	}
+	if (declares && i >= 0 && !is_named((unsigned)i)) {
+		return check_name(device, is_section);
+	}
+	if (i >= 0 && !is_named((unsigned)i) && !(find(dot + 1) && has_key(c, (unsigned)i, find(dot + 1)))) {
+		*ret_found = false; /* config.def has the other keys, and the nearest */
+		return NVW_E_USAGE;
+	}
+	*ret_found = declares || i >= 0;
+	return i >= 0 ? set_key(c, (unsigned)i, dot + 1, text) : no_such_device(c, device);
+}
+
+unsigned config_devices_names(
+	const struct emu_config *c, char ret_names[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->device_count; i++) {
+		for (unsigned k = 0; k < KEYS; k++) {
+			if (has_key(c, i, &keys[k]) && k != KIND) {
+				snprintf(ret_names[n++], CONFIG_DEVICE_KEY_BYTES, "%s.%s", c->device[i].name,
+					keys[k].name);
+			}
+		}
+	}
+	return n;
+}
+
+void config_devices_scale(struct emu_config *c, uint64_t new_clock)
+{
+	for (unsigned i = 0; i < c->device_count; i++) {
+		for (unsigned k = 0; k < KEYS; k++) {
+			const struct config_place place = place_of(c, &c->device[i], &keys[k]);
+
+			config_value_scale(&place, new_clock);
+		}
+	}
+}
+
+/* ---- Contradictions ------------------------------------------------------------------------ */
+
+int config_device_complete(const struct emu_config *c, unsigned device)
+{
+	const struct emu_device_config *const d = &c->device[device];
+
+	for (unsigned k = 0; is_named(device) && k < KEYS; k++) {
+		if (has_key(c, device, &keys[k]) && !*keys[k].value && !(d->given >> k & 1)) {
+			return nvw_fail(NVW_E_CONFIG,
+				"device %s: the key %s is missing, and it has no default", d->name,
+				keys[k].name);
+		}
+	}
+	return 0;
+}
+
+static int check_device(const struct emu_config *c, unsigned device)
+{
+	enum { HOPS_MAX = 1000 };
+	const struct emu_device_config *const d = &c->device[device];
+	const int r = config_device_complete(c, device);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!d->channels || d->channels > 1024) {
+		return nvw_fail(NVW_E_CONFIG, "%s.channels: expected 1 to 1024, found %" PRIu64, d->name,
+			d->channels);
+	}
+	if (!d->bandwidth) {
+		return nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", d->name);
+	}
+	if (d->hops > HOPS_MAX) {
+		return nvw_fail(NVW_E_CONFIG, "%s.hops: expected 0 to %d, found %" PRIu64, d->name, HOPS_MAX,
+			d->hops);
+	}
+	if (d->kind == EMU_KIND_dram && (d->size < 4096 || d->size > UINT64_C(64) << 30)) {
+		return nvw_fail(NVW_E_CONFIG, "%s.size (bytes): between 4096 and %" PRIu64 ", not %" PRIu64,
+			d->name, UINT64_C(64) << 30, d->size);
+	}
+	return d->kind == EMU_KIND_dram && d->size % 64 ?
+		       nvw_fail(NVW_E_CONFIG, "%s.size: a multiple of 64B, not %" PRIu64 "B", d->name,
+			       d->size) :
+		       0;
+}
+
+static const char *domain_text(const struct emu_config *c, unsigned device)
+{
+	static const char *const names[] = {
+#define X(name, text) text,
+		EMU_DOMAINS(X)
+#undef X
+	};
+
+	return names[c->device[device].domain];
+}
+
+static bool is_other_nvram(const struct emu_config *c, unsigned device)
+{
+	return device != EMU_NVRAM && emu_config_has_device(c, device) &&
+	       c->device[device].kind == EMU_KIND_nvram;
+}
+
+/* Flushing the caches when the power fails is up to the processor, not to a device. */
+static int check_domain(const struct emu_config *c, unsigned device)
+{
+	return is_other_nvram(c, device) && (c->nvram.domain == EMU_DOMAIN_eadr) !=
+						    (c->device[device].domain == EMU_DOMAIN_eadr) ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "%s.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for all NVRAM devices or for none",
+			       c->device[device].name, domain_text(c, device), domain_text(c, EMU_NVRAM)) :
+		       0;
+}
+
+int config_devices_check(const struct emu_config *c)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < c->device_count && r == 0; i++) {
+		r = check_device(c, i);
+		r = r ? r : check_domain(c, i);
+	}
+	return r;
+}
+
+const char *emu_domain_name(const struct emu_config *c)
+{
+	static char text[EMU_DEVICES_MAX * (NVW_DEVICE_NAME_BYTES + 16)];
+	size_t n = (size_t)snprintf(text, sizeof text, "%s", domain_text(c, EMU_NVRAM));
+
+	for (unsigned i = 0; i < c->device_count; i++) {
+		if (is_other_nvram(c, i) && c->device[i].domain != c->nvram.domain) {
+			n += (size_t)snprintf(
+				text + n, sizeof text - n, ", %s %s", c->device[i].name, domain_text(c, i));
+		}
+	}
+	return text;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static void dump_key(
+	struct emu_config *c, struct emu_device_config *d, const struct device_key *key, FILE *to)
+{
+	const struct config_place place = place_of(c, d, key);
+	char buffer[NVW_UNIT_TEXT];
+
+	fprintf(to, "%s = %s\n", key->name, config_value_text(&place, key->type, buffer));
+}
+
+void config_devices_dump_section(const struct emu_config *c, const char *section, FILE *to)
+{
+	struct emu_config copy = *c;
+	const int device = index_of(c, section);
+
+	if (device < 0) {
+		return;
+	}
+	for (unsigned k = 0; k < KEYS; k++) {
+		struct emu_device_config *const d = &copy.device[device];
+
+		if (keys[k].of == each && c->device[device].given >> k & 1) {
+			dump_key(&copy, d, &keys[k], to);
+		}
+	}
+}
+
+void config_devices_dump(const struct emu_config *c, FILE *to)
+{
+	struct emu_config copy = *c;
+
+	for (unsigned i = EMU_DEVICES_NAMED; i < c->device_count; i++) {
+		fprintf(to, "\n[device %s]\n", c->device[i].name);
+		for (unsigned k = 0; k < KEYS; k++) {
+			if (has_key(c, i, &keys[k])) {
+				dump_key(&copy, &copy.device[i], &keys[k], to);
+			}
+		}
+	}
+}

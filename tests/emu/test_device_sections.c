@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <config.h>
+
+#define FAR "[device far]\nkind = nvram\nread = 300ns\nwrite = 2us\n"
+
+static int load(struct emu_config *c, const char *text)
+{
+	char path[64];
+	FILE *f;
+	int r;
+
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.ini", (long)getpid());
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	emu_config_default(c);
+	r = emu_config_load(c, path);
+	unlink(path);
+	return r;
+}
+
+static void load_ok(struct emu_config *c, const char *text)
+{
+	if (load(c, text) < 0) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+static void a_device_has_the_values_of_its_section_and_defaults_for_the_rest(void **state)
+{
+	struct emu_config c;
+
+	load_ok(&c, FAR
+		"hops = 3\ndomain = adr\nread_energy = 2nJ\n[device big]\nkind = dram\nread = 8cycles\nwrite = "
+		"90ns\nsize = 2GiB\n");
+	assert_int_equal(c.device_count, EMU_DEVICES_NAMED + 2);
+
+	const struct emu_device_config *const far = &c.device[EMU_DEVICES_NAMED], *const big = far + 1;
+
+	assert_string_equal(far->name, "far");
+	assert_int_equal(far->kind, EMU_KIND_nvram);
+	assert_int_equal(far->read, 300000);
+	assert_int_equal(far->write, 2000000);
+	assert_int_equal(far->hops, 3);
+	assert_int_equal(far->domain, EMU_DOMAIN_adr);
+	assert_int_equal(far->channels, c.nvram.channels);
+	assert_int_equal(far->bandwidth, c.nvram.bandwidth);
+	assert_int_equal(far->queue, c.nvram.queue);
+	assert_int_equal(far->read_energy, 2000000);
+	assert_int_equal(far->write_energy, c.nvram.write_energy);
+	assert_int_equal(big->kind, EMU_KIND_dram);
+	assert_int_equal(big->size, UINT64_C(2) << 30);
+	assert_int_equal(big->read_energy, c.dram.read_energy);
+	assert_int_equal(emu_config_check(&c), 0);
+	assert_int_equal(emu_config_set(&c, "gpu.clock=500MHz"), 0);
+	assert_int_equal(big->read, 16000); /* 8 cycles still */
+	assert_string_equal(emu_domain_name(&c), "device, far adr");
+}
+
+static void an_override_names_a_device_of_the_file_by_its_name(void **state)
+{
+	struct emu_config c;
+
+	load_ok(&c, FAR);
+	assert_int_equal(emu_config_set(&c, "far.write=3us"), 0);
+	assert_int_equal(c.device[EMU_DEVICES_NAMED].write, 3000000);
+	assert_int_equal(emu_config_set(&c, "nvram.hops=2"), 0);
+	assert_int_equal(c.nvram.hops, 2);
+}
+
+/* Reads the machine, writes it, reads that, writes it again: the texts are the same, and have the part. */
+static void round_trip(const char *text, const char *part)
+{
+	char *first = NULL, *second = NULL;
+	size_t n;
+	struct emu_config c;
+
+	for (unsigned i = 0; i < 2; i++) {
+		FILE *const f = open_memstream(i ? &second : &first, &n);
+
+		load_ok(&c, i ? first : text);
+		assert_int_equal(emu_config_dump(&c, f), 0);
+		assert_int_equal(fclose(f), 0);
+	}
+	assert_string_equal(first, second);
+	assert_non_null(strstr(first, part));
+	free(first);
+	free(second);
+}
+
+static void a_machine_is_written_as_it_is_read_back(void **state)
+{
+	round_trip(FAR, "\n[device far]\nkind = nvram\nread = 300ns\n");
+	round_trip("[nvram]\nhops = 2\n", "\ndomain = device\nhops = 2\n\n[nvram2]\n");
+}
+
+/* Without sections of its own a machine is written as ever. */
+static void a_machine_without_further_devices_has_no_further_keys(void **state)
+{
+	char *text = NULL;
+	size_t n;
+	struct emu_config c;
+	FILE *const f = open_memstream(&text, &n);
+
+	emu_config_default(&c);
+	assert_int_equal(emu_config_dump(&c, f), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_null(strstr(text, "device "));
+	assert_null(strstr(text, "hops"));
+	assert_null(strstr(text, "energy"));
+	free(text);
+}
+
+static void every_mistake_in_a_section_is_named_with_its_line(void **state)
+{
+	static const struct {
+		const char *text, *line, *message;
+	} mistakes[] = {
+		{FAR "raed = 1ns\n",
+			".ini:5: ", "device far.raed: not a key of a device; did you mean read?"},
+		{FAR "size = 1MiB\n", ".ini:5: ", "device far.size: a device of kind nvram has no such key"},
+		{"[device d]\nkind = dram\nread = 1ns\nwrite = 1ns\ndomain = adr\n",
+			".ini:5: ", "device d.domain: a device of kind dram has no such key"},
+		{FAR FAR, ".ini:6: ", "device far.kind: there is a device far already"},
+		{"[device far]\nread = 1ns\n", ".ini:2: ",
+			"device far.read: there is no device far: its section begins with kind = dram or kind = nvram"},
+		{FAR "[device farr]\nread = 1ns\n", ".ini:6: ", "there is no device farr; did you mean far?"},
+		{"\n[device far]\nkind = nvram\nread = 300ns\n",
+			".ini:3: ", "device far: the key write is missing, and it has no default"},
+		{"[device far]\nkind = nvram\n[device near]\nkind = nvram\nread = 1ns\nwrite = 1ns\n",
+			".ini:2: ", "device far: the key read is missing"},
+		{"[device far]\nkind = nvrma\n", ".ini:2: ", "\"nvrma\" is not one of dram, nvram"},
+		{FAR "read = 300\n", ".ini:5: ", "device far.read: 300 has no unit"},
+		{FAR "read_energy = 5\n",
+			".ini:5: ", "5 has no unit; write an energy such as 1265pJ or 16nJ"},
+		{"[device l2]\nkind = nvram\n", ".ini:2: ", "l2 is a section of every machine"},
+		{"[device nvram]\nread = 1ns\n", ".ini:2: ", "nvram is a section of every machine"},
+		{"[device Far]\nkind = nvram\n",
+			".ini:2: ", "a device's name has 1 to 15 lower-case letters"},
+		{"[device sixteen-letters-]\nkind = nvram\n", ".ini:2: ", "a device's name has 1 to 15"},
+		{"[nvram]\nhosp = 1\n",
+			".ini:2: ", "nvram.hosp is not a key of a machine; did you mean nvram.hops?"},
+		{"[nvram]\nkind = dram\n", ".ini:2: ", "nvram.kind is not a key of a machine"},
+	};
+
+	for (unsigned i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+		struct emu_config c;
+
+		assert_int_equal(load(&c, mistakes[i].text), NVW_E_CONFIG);
+		if (!strstr(nvw_error_message(), mistakes[i].line) ||
+			!strstr(nvw_error_message(), mistakes[i].message)) {
+			fail_msg("%u: %s", i, nvw_error_message());
+		}
+		assert_int_equal(c.device_count, EMU_DEVICES_NAMED); /* unchanged */
+	}
+}
+
+static void a_machine_has_a_bounded_number_of_devices(void **state)
+{
+	char text[1024] = "";
+	struct emu_config c;
+
+	for (unsigned i = 0; i < EMU_DEVICES_MAX - EMU_DEVICES_NAMED + 1; i++) {
+		if (*text) {
+			load_ok(&c, text);
+			assert_int_equal(c.device_count, EMU_DEVICES_NAMED + i);
+		}
+		snprintf(text + strlen(text), sizeof text - strlen(text),
+			"[device d%u]\nkind = nvram\nread = 1ns\nwrite = 1ns\n", i);
+	}
+	assert_int_equal(load(&c, text), NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "at most 5 devices with sections of their own"));
+}
+
+static void values_that_no_device_can_have_are_refused(void **state)
+{
+	static const struct {
+		const char *setting, *message;
+	} wrong[] = {
+		{"far.channels=0", "far.channels: expected 1 to 1024, found 0"},
+		{"far.bandwidth=0B/s", "far.bandwidth: expected more than 0"},
+		{"far.hops=5000", "far.hops: expected 0 to 1000, found 5000"},
+		{"far.domain=eadr",
+			"far.domain: eadr, but nvram.domain is device: caches are inside the domain"},
+		{"big.size=100B", "big.size (bytes): between 4096 and"},
+		{"big.size=4100B", "big.size: a multiple of 64B, not 4100B"},
+	};
+
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct emu_config c;
+
+		load_ok(&c, FAR "[device big]\nkind = dram\nread = 1ns\nwrite = 1ns\n");
+		assert_int_equal(emu_config_set(&c, wrong[i].setting), 0);
+		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
+		if (!strstr(nvw_error_message(), wrong[i].message)) {
+			fail_msg("%s: %s", wrong[i].setting, nvw_error_message());
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_device_has_the_values_of_its_section_and_defaults_for_the_rest),
+		cmocka_unit_test(an_override_names_a_device_of_the_file_by_its_name),
+		cmocka_unit_test(a_machine_is_written_as_it_is_read_back),
+		cmocka_unit_test(a_machine_without_further_devices_has_no_further_keys),
+		cmocka_unit_test(every_mistake_in_a_section_is_named_with_its_line),
+		cmocka_unit_test(a_machine_has_a_bounded_number_of_devices),
+		cmocka_unit_test(values_that_no_device_can_have_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A pool on each of two NVRAM devices: each has its latencies, its domain and its statistics, and a barrier waits for both.
+ * A further DRAM device beside them.
+ */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/kernel.h>
+
+#include "machine.h"
+
+enum { FAR = EMU_DEVICES_NAMED, BIG, HEAP_BYTES = 1 << 20 };
+
+/* nvram: 50 ns to read, 100 ns to write, domain adr. far: 700 ns, 5 us, domain device. big: 80 ns. */
+static const char machine_text[] =
+	"[persist]\ncheck = on\n"
+	"[nvram]\nread = 50ns\nwrite = 100ns\ndomain = adr\n"
+	"[device far]\nkind = nvram\nread = 700ns\nwrite = 5us\ndomain = device\nwrite_energy = 5nJ\n"
+	"[device big]\nkind = dram\nread = 80ns\nwrite = 80ns\nsize = 1MiB\n";
+
+struct two {
+	struct rig rig;             /* config, pool (the first), machine */
+	uint64_t *near, *far, *big; /* a line of each device */
+};
+
+static void remove_pools(const char *path)
+{
+	char second[80];
+
+	snprintf(second, sizeof second, "%s.1", path);
+	unlink(path);
+	unlink(second);
+}
+
+static void machine_config(struct emu_config *c, const char *const *settings)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.ini", (long)getpid());
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(machine_text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	emu_config_default(c);
+	rig_ok(emu_config_load(c, path));
+	unlink(path);
+	c->seed = 1;
+	for (; settings && *settings; settings++) {
+		rig_ok(emu_config_set(c, *settings));
+	}
+}
+
+static void begin(struct two *t, const char *const *settings)
+{
+	const struct nvw_pool_params params[] = {{.heap_bytes = HEAP_BYTES, .layout = "test"},
+		{.heap_bytes = HEAP_BYTES, .layout = "test", .device = "far"}};
+
+	*t = (struct two){0};
+	machine_config(&t->rig.config, settings);
+	snprintf(t->rig.pool_path, sizeof t->rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	remove_pools(t->rig.pool_path);
+	rig_ok(nvw_pool_create_several(t->rig.pool_path, params, 2, &t->rig.pool));
+	rig_ok(emu_create(&t->rig.config, t->rig.pool, NULL, &t->rig.machine));
+
+	struct nvw_pmem near, far;
+
+	rig_ok(nvw_pmem_attach(t->rig.machine, &near));
+	rig_ok(nvw_pmem_attach_to(t->rig.machine, 1, &far));
+	t->near = nvw_at(&near, uint64_t, near.geometry.chunks);
+	t->far = nvw_at(&far, uint64_t, far.geometry.chunks);
+	t->big = nvw_alloc_on(t->rig.machine, "big", 64);
+	assert_non_null(t->big);
+}
+
+static void end(struct two *t)
+{
+	emu_destroy(t->rig.machine);
+	nvw_pool_close(t->rig.pool);
+	remove_pools(t->rig.pool_path);
+}
+
+static emu_line_id line_at(const struct two *t, const void *address)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset = 0;
+
+	assert_true(emu_locate(t->rig.machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
+	return id;
+}
+
+static struct emu_device_stats stats_of(const struct two *t, unsigned device)
+{
+	struct emu_device_stats stats;
+
+	assert_non_null(emu_device_statistics(t->rig.machine, device, &stats));
+	return stats;
+}
+
+/* The durable word, read in its own pool. */
+static uint64_t durable(const struct two *t, const uint64_t *address)
+{
+	const nvw_off off = (nvw_off)((const char *)address - nvw_nvram_base(t->rig.machine));
+	const struct nvw_pool *pool = t->rig.pool;
+
+	if (off >= nvw_pool_begin(nvw_pool_number(pool, 1))) {
+		pool = nvw_pool_number(pool, 1);
+	}
+	return nvw_pool_word(pool, off - nvw_pool_begin(pool));
+}
+
+/* ---- Place, latency, statistics ------------------------------------------------------------ */
+
+static void each_pool_is_on_its_device_and_the_range_of_the_run_is_one(void **state)
+{
+	struct two t;
+
+	begin(&t, NULL);
+	const struct nvw_machine *const m = t.rig.machine;
+	const struct nvw_pool *const second = nvw_pool_number(t.rig.pool, 1);
+
+	assert_ptr_equal(emu_device_at(m, (char *)t.near), &m->device[EMU_NVRAM]);
+	assert_ptr_equal(emu_device_at(m, (char *)t.far), &m->device[FAR]);
+	assert_ptr_equal(emu_device_at(m, (char *)t.big), &m->device[BIG]);
+	assert_int_equal(nvw_pool_begin(second), nvw_pool_geometry(t.rig.pool)->bytes);
+	assert_string_equal(nvw_pool_device(second), "far");
+	assert_int_equal(emu_line_off(m, line_at(&t, t.far)),
+		nvw_pool_begin(second) + nvw_pool_geometry(second)->chunks);
+	assert_true(emu_is_persistent(m, line_at(&t, t.near)));
+	assert_true(emu_is_persistent(m, line_at(&t, t.far)));
+	assert_false(emu_is_persistent(m, line_at(&t, t.big)));
+	end(&t);
+}
+
+static void each_device_reads_in_its_own_time_and_counts_its_own_lines(void **state)
+{
+	struct two t;
+	uint8_t data[EMU_LINE];
+
+	begin(&t, NULL);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.near), data, 0), 50000);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.far), data, 0), 700000);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.big), data, 0), 80000);
+	assert_int_equal(stats_of(&t, EMU_NVRAM).reads, 1);
+	assert_int_equal(stats_of(&t, FAR).reads, 1);
+	assert_int_equal(stats_of(&t, BIG).reads, 1);
+	assert_int_equal(stats_of(&t, EMU_DRAM).reads, 0);
+	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 2);
+	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 1);
+	end(&t);
+}
+
+static void hops_take_network_time_each_way(void **state)
+{
+	struct two t;
+	uint8_t data[EMU_LINE] = {7};
+
+	begin(&t, (const char *const[]){"far.hops=3", "network.hop=10ns", "nvram.hops=2", NULL});
+	const emu_line_id near = line_at(&t, t.near), far = line_at(&t, t.far);
+
+	assert_int_equal(emu_memory_read(t.rig.machine, far, data, 0), 700000 + 2 * 30000);
+	assert_int_equal(stats_of(&t, FAR).flit_hops, 3 * 4); /* a flit there, and three back with the line */
+	data[0] = 7;
+	/* The L2 learns of the acceptance when the answer is there; the write is durable before that. */
+	assert_int_equal(emu_nvram_write(t.rig.machine, near, data, 0xff, 0, 0, 0), 40000);
+	emu_nvram_complete(t.rig.machine, 19999);
+	assert_int_equal(durable(&t, t.near), 0);
+	emu_nvram_complete(t.rig.machine, 20000);
+	assert_int_equal(durable(&t, t.near), 7);
+	assert_int_equal(emu_nvram_write(t.rig.machine, far, data, 0xff, 0, 0, 0), 60000);
+	assert_int_equal(emu_nvram_settled_at(t.rig.machine), 5000000 + 2 * 30000);
+	end(&t);
+}
+
+struct stores {
+	uint64_t *first, *second;
+};
+
+static void store_both(const void *args)
+{
+	const struct stores *const s = args;
+
+	nvw_store(s->first, 1);
+	nvw_store(s->second, 2);
+	nvw_p_barrier(NVW_WORKITEM);
+}
+
+static void a_write_is_charged_to_the_device_that_it_goes_to(void **state)
+{
+	struct two t;
+
+	begin(&t, NULL);
+	nvw_begin_measurement(t.rig.machine);
+	struct stores s = {t.near, t.far};
+
+	rig_ok(nvw_launch(t.rig.machine, "store_both", store_both, &s, 1, 1));
+	assert_int_equal(stats_of(&t, EMU_NVRAM).writes, 1);
+	assert_int_equal(stats_of(&t, EMU_NVRAM).words, 1);
+	assert_int_equal(stats_of(&t, FAR).writes, 1);
+	assert_int_equal(stats_of(&t, FAR).words, 1);
+	/* A word of nvram is 1076 pJ, of far 5 nJ; reads of both lines are 1265 pJ each. */
+	assert_int_equal(stats_of(&t, FAR).energy - stats_of(&t, EMU_NVRAM).energy, 5000 - 1076);
+	assert_int_equal(emu_statistics(t.rig.machine)->energy_nvram,
+		stats_of(&t, FAR).energy + stats_of(&t, EMU_NVRAM).energy);
+	end(&t);
+}
+
+/* ---- Durability ---------------------------------------------------------------------------- */
+
+static void a_barrier_waits_for_what_is_stored_on_each_device(void **state)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct two t;
+		uint64_t before, took;
+
+		begin(&t, NULL);
+		struct stores s = {i != 1 ? t.near : t.far, i != 0 ? t.far : t.near};
+
+		nvw_begin_measurement(t.rig.machine);
+		before = nvw_time_ps(t.rig.machine);
+		rig_ok(nvw_launch(t.rig.machine, "store_both", store_both, &s, 1, 1));
+		took = nvw_time_ps(t.rig.machine) - before;
+		if (i == 0) {
+			assert_true(took < 5000000); /* nothing on the far device */
+			assert_int_equal(stats_of(&t, FAR).barrier_wait_ps, 0);
+		} else {
+			assert_true(took >= 5000000);
+			assert_int_equal(durable(&t, t.far) != 0, 1);
+			assert_true(stats_of(&t, FAR).barrier_wait_ps > 4000000);
+			assert_true(stats_of(&t, EMU_NVRAM).barrier_wait_ps < 1000000);
+		}
+		end(&t);
+	}
+}
+
+enum { ROUNDS = 3 };
+
+/* Each round stores to a line of each device, a barrier after each store. */
+static void there_and_back(const void *args)
+{
+	const struct stores *const s = args;
+
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		nvw_store(s->first, round);
+		nvw_p_barrier(NVW_WORKITEM);
+		nvw_store(s->second, round);
+		nvw_p_barrier(NVW_WORKITEM);
+	}
+}
+
+static void cut_power(void *context)
+{
+	longjmp(*(jmp_buf *)context, 1);
+}
+
+/* Neither pool is ahead of the other by more than the stores between two barriers. */
+static void cut_at(emu_time time_ps, bool far_first, const char *model)
+{
+	static struct two t;
+	static jmp_buf out;
+	struct emu_power_cut power = {.time_ps = time_ps, .seed = time_ps, .die = cut_power, .context = &out};
+	uint64_t first, second;
+
+	begin(&t, (const char *const[]){model, NULL});
+	static struct stores s;
+
+	s = far_first ? (struct stores){t.far, t.near} : (struct stores){t.near, t.far};
+	emu_set_power_cut(t.rig.machine, &power);
+	if (setjmp(out) == 0) {
+		rig_ok(nvw_launch(t.rig.machine, "there_and_back", there_and_back, &s, 1, 1));
+	}
+	first = durable(&t, s.first);
+	second = durable(&t, s.second);
+	if (first < second || first > second + 1) {
+		fail_msg("%s, cut at %llu ps: %llu, then %llu", model, (unsigned long long)time_ps,
+			(unsigned long long)first, (unsigned long long)second);
+	}
+	end(&t);
+}
+
+static void no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier(void **state)
+{
+	static const char *const models[] = {
+		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
+
+	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+		for (emu_time t = 100000; t < 18000000; t += 600000) {
+			cut_at(t, false, models[i]);
+			cut_at(t, true, models[i]);
+		}
+	}
+}
+
+static void a_dram_only_machine_has_dram_behind_both_pools(void **state)
+{
+	struct two t;
+	uint8_t data[EMU_LINE];
+
+	begin(&t, NULL);
+	nvw_machine_set_volatile(t.rig.machine);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.near), data, 0), 25000);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.far), data, 0), 25000);
+	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.big), data, 0), 80000);
+	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 3);
+	assert_int_equal(emu_statistics(t.rig.machine)->energy_dram, 3 * 16000);
+	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 0);
+	end(&t);
+}
+
+/* ---- The host ------------------------------------------------------------------------------ */
+
+static void a_copy_does_not_go_on_from_pool_to_pool(void **state)
+{
+	struct two t;
+	uint64_t out[16] = {1}, in[16];
+
+	begin(&t, NULL);
+	struct nvw_machine *const m = t.rig.machine;
+	char *const begin_of_far = m->device[FAR].base;
+
+	assert_int_equal(nvw_write(m, begin_of_far - 64, out, sizeof out), NVW_E_USAGE);
+	rig_ok(nvw_write(m, t.far, out, sizeof out));
+	rig_ok(nvw_read(m, in, t.far, sizeof in));
+	assert_memory_equal(in, out, sizeof out);
+	assert_int_equal(durable(&t, t.far), 1);
+	end(&t);
+}
+
+static void allocations_name_the_dram_device_that_they_are_on(void **state)
+{
+	struct two t;
+
+	begin(&t, NULL);
+	struct nvw_machine *const m = t.rig.machine;
+	uint64_t value = 9;
+
+	rig_ok(nvw_write(m, t.big, &value, sizeof value));
+	value = 0;
+	rig_ok(nvw_read(m, &value, t.big, sizeof value));
+	assert_int_equal(value, 9);
+	assert_null(nvw_alloc_on(m, "big", 2 << 20));
+	assert_non_null(strstr(nvw_error_message(), "1048576 (big.size)"));
+	assert_null(nvw_alloc_on(m, "bigg", 64));
+	assert_non_null(strstr(nvw_error_message(), "has no device bigg; did you mean big?"));
+	assert_null(nvw_alloc_on(m, "far", 64));
+	assert_non_null(strstr(nvw_error_message(), "the device far is NVRAM"));
+	end(&t);
+}
+
+static void refused(const char *first, const char *second, const char *message)
+{
+	struct nvw_pool_params params[] = {{.layout = "test"}, {.layout = "test"}};
+	struct nvw_machine *m;
+	struct nvw_pool *pool;
+	struct emu_config c;
+	char path[64];
+
+	machine_config(&c, NULL);
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	remove_pools(path);
+	snprintf(params[0].device, sizeof params[0].device, "%s", first);
+	snprintf(params[1].device, sizeof params[1].device, "%s", second);
+	rig_ok(nvw_pool_create_several(path, params, 2, &pool));
+	assert_true(emu_create(&c, pool, NULL, &m) < 0);
+	if (!strstr(nvw_error_message(), message)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	nvw_pool_close(pool);
+	remove_pools(path);
+}
+
+static void a_pool_without_a_device_of_its_own_is_refused(void **state)
+{
+	refused("", "farr", "has no device farr; did you mean far?");
+	refused("", "nvram", "the device nvram has a pool already");
+	refused("far", "far", "the device far has a pool already");
+	refused("", "big", "the device big is DRAM: expected an NVRAM device");
+}
+
+static void the_first_pool_may_be_on_another_device_too(void **state)
+{
+	const struct nvw_pool_params params = {.layout = "test", .device = "far"};
+	struct two t = {.rig = {.config = {.seed = 0}}};
+
+	machine_config(&t.rig.config, NULL);
+	snprintf(t.rig.pool_path, sizeof t.rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	remove_pools(t.rig.pool_path);
+	rig_ok(nvw_pool_create(t.rig.pool_path, &params, &t.rig.pool));
+	rig_ok(emu_create(&t.rig.config, t.rig.pool, NULL, &t.rig.machine));
+	uint8_t data[EMU_LINE];
+
+	assert_int_equal(
+		emu_memory_read(t.rig.machine, line_at(&t, nvw_nvram_base(t.rig.machine)), data, 0), 700000);
+	assert_null(nvw_pool_number(nvw_machine_pool(t.rig.machine), 1));
+	end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_pool_is_on_its_device_and_the_range_of_the_run_is_one),
+		cmocka_unit_test(each_device_reads_in_its_own_time_and_counts_its_own_lines),
+		cmocka_unit_test(hops_take_network_time_each_way),
+		cmocka_unit_test(a_write_is_charged_to_the_device_that_it_goes_to),
+		cmocka_unit_test(a_barrier_waits_for_what_is_stored_on_each_device),
+		cmocka_unit_test(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier),
+		cmocka_unit_test(a_dram_only_machine_has_dram_behind_both_pools),
+		cmocka_unit_test(a_copy_does_not_go_on_from_pool_to_pool),
+		cmocka_unit_test(allocations_name_the_dram_device_that_they_are_on),
+		cmocka_unit_test(a_pool_without_a_device_of_its_own_is_refused),
+		cmocka_unit_test(the_first_pool_may_be_on_another_device_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pools of one run: their files, that the first stands for all, and that recovery covers each of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/recovery.h>
+
+#include "pool/layout.h"
+
+static char path[64], second[80], third[80];
+
+static void remove_all(void)
+{
+	unlink(path);
+	unlink(second);
+	unlink(third);
+}
+
+static int begin(void **state)
+{
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	snprintf(second, sizeof second, "%s.1", path);
+	snprintf(third, sizeof third, "%s.2", path);
+	remove_all();
+	return 0;
+}
+
+static int end(void **state)
+{
+	remove_all();
+	return 0;
+}
+
+static struct nvw_pool *create(unsigned count)
+{
+	const struct nvw_pool_params params[] = {
+		{.heap_bytes = NVW_POOL_CHUNK_BYTES, .layout = "test", .streams = 2},
+		{.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "test", .device = "far", .streams = 3},
+		{.heap_bytes = NVW_POOL_CHUNK_BYTES, .layout = "test", .device = "third"}};
+	struct nvw_pool *pool;
+
+	assert_int_equal(nvw_pool_create_several(path, params, count, &pool), 0);
+	return pool;
+}
+
+static void fails(const char *what, int expected, const char *message)
+{
+	struct nvw_pool *pool;
+
+	assert_int_equal(nvw_pool_open(what, NVW_POOL_READ, &pool), expected);
+	if (!strstr(nvw_error_message(), message)) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static void the_first_pool_opens_all_in_their_order(void **state)
+{
+	struct nvw_pool *pool = create(3);
+
+	assert_int_equal(access(second, F_OK), 0);
+	assert_int_equal(access(third, F_OK), 0);
+	nvw_pool_close(pool);
+	assert_int_equal(nvw_pool_open(path, NVW_POOL_READ, &pool), 0);
+	assert_int_equal(nvw_pool_count(pool), 3);
+	assert_string_equal(nvw_pool_path(nvw_pool_number(pool, 1)), second);
+	assert_string_equal(nvw_pool_device(pool), "");
+	assert_string_equal(nvw_pool_device(nvw_pool_number(pool, 1)), "far");
+	assert_string_equal(nvw_pool_device(nvw_pool_number(pool, 2)), "third");
+	assert_null(nvw_pool_number(pool, 3));
+	assert_int_equal(nvw_pool_begin(nvw_pool_number(pool, 2)),
+		nvw_pool_geometry(pool)->bytes + nvw_pool_geometry(nvw_pool_number(pool, 1))->bytes);
+	assert_int_equal(
+		nvw_pool_run_bytes(pool), nvw_pool_begin(nvw_pool_number(pool, 2)) +
+						  nvw_pool_geometry(nvw_pool_number(pool, 2))->bytes);
+	nvw_pool_close(pool);
+}
+
+static void a_pool_that_is_alone_has_the_same_header_as_ever(void **state)
+{
+	struct nvw_pool *const pool = create(1);
+	const char *const header = nvw_pool_base(pool);
+
+	for (size_t i = offsetof(struct nvw__header, device); i < offsetof(struct nvw__header, checksum);
+		i++) {
+		assert_int_equal(header[i], 0);
+	}
+	assert_int_equal(nvw_pool_count(pool), 1);
+	nvw_pool_close(pool);
+}
+
+static void a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused(void **state)
+{
+	char copy[96];
+
+	nvw_pool_close(create(2));
+	fails(second, NVW_E_USAGE, "is pool 1 of a run of 2");
+	snprintf(copy, sizeof copy, "%s.1.copy", path);
+	assert_int_equal(rename(second, copy), 0);
+	fails(path, -ENOENT, second);
+	assert_int_equal(rename(path, second), 0);
+	assert_int_equal(rename(copy, path), 0);
+	fails(path, NVW_E_USAGE, "is pool 1 of a run of 2");
+	assert_int_equal(rename(path, copy), 0);
+	unlink(second);
+	nvw_pool_close(create(2));
+	assert_int_equal(rename(copy, second), 0); /* of the run before */
+	fails(path, NVW_E_DAMAGED, "found pool 1 of another run, expected pool 1 of");
+}
+
+static void nothing_is_left_of_a_run_that_cannot_be_created(void **state)
+{
+	const struct nvw_pool_params params[] = {{.layout = "test"}, {.layout = "test", .bytes = 1}};
+	struct nvw_pool *pool;
+	FILE *f;
+
+	assert_int_equal(nvw_pool_create_several(path, params, 2, &pool), NVW_E_USAGE);
+	assert_int_equal(access(path, F_OK), -1);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(nvw_pool_create_several(path,
+				 &(const struct nvw_pool_params[]){{.layout = "test"}, {.layout = "test"}}[0],
+				 2, &pool),
+		-EEXIST);
+	assert_int_equal(access(second, F_OK), -1);
+	assert_int_equal(access(path, F_OK), 0); /* somebody else's */
+	assert_int_equal(nvw_pool_create_several(path, params, NVW_POOLS_MAX + 1, &pool), NVW_E_USAGE);
+}
+
+static void a_writer_locks_every_pool_of_the_run(void **state)
+{
+	struct nvw_pool *const pool = create(2);
+	struct nvw_pool *other;
+
+	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &other), NVW_E_BUSY);
+	assert_int_equal(nvw_pool_open(second, NVW_POOL_WRITE, &other), NVW_E_BUSY);
+	nvw_pool_close(pool);
+}
+
+/* ---- Images -------------------------------------------------------------------------------- */
+
+struct image {
+	uint8_t *bytes;
+	uint64_t size, writes, stop_at;
+};
+
+static int image_write(void *context, nvw_off off, const void *from, size_t n)
+{
+	struct image *const im = context;
+
+	if (im->writes++ == im->stop_at) {
+		return NVW_E_STOPPED;
+	}
+	assert_true(off + n <= im->size);
+	memcpy(im->bytes + off, from, n);
+	return 0;
+}
+
+static int open_image(struct image *im, struct nvw_pool_reads *reads, struct nvw_pool **ret)
+{
+	const struct nvw_pool_image image = {
+		.image = im->bytes, .bytes = im->size, .write = image_write, .context = im, .reads = reads};
+
+	im->writes = 0;
+	return nvw_pool_open_image(&image, ret);
+}
+
+static struct image image_of_a_run(unsigned count)
+{
+	struct nvw_pool *const pool = create(count);
+	struct image im = {.size = nvw_pool_run_bytes(pool), .stop_at = UINT64_MAX};
+
+	im.bytes = malloc(im.size);
+	nvw_pool_copy_run(pool, im.bytes);
+	nvw_pool_close(pool);
+	return im;
+}
+
+static void an_image_has_the_pools_one_behind_the_other(void **state)
+{
+	struct image im = image_of_a_run(3);
+	struct nvw_pool *pool, *last;
+	uint64_t words[8192] = {0};
+	uint32_t order[8192], rank[8192];
+	struct nvw_pool_reads reads = {.words = words, .order = order, .rank = rank};
+
+	assert_true(im.size / 512 < 8192);
+	assert_int_equal(open_image(&im, &reads, &pool), 0);
+	assert_int_equal(nvw_pool_count(pool), 3);
+	last = nvw_pool_number(pool, 2);
+
+	const nvw_off off = nvw_pool_geometry(last)->chunks + 64, at = nvw_pool_begin(last) + off;
+
+	assert_int_equal(nvw_pool_write_word(last, off, 77), 0);
+	assert_int_equal(*(uint64_t *)(void *)(im.bytes + at), 77);
+	assert_int_equal(words[at / 512] >> (at / 8 % 64) & 1, 0);
+	assert_int_equal(nvw_pool_word(last, off), 77);
+	assert_int_equal(words[at / 512] >> (at / 8 % 64) & 1, 1);
+	assert_null(nvw_pool_at(last, nvw_pool_geometry(last)->bytes, 1));
+	nvw_pool_close(pool);
+	im.size -= 4096;
+	assert_int_equal(open_image(&im, NULL, &pool), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+/* ---- Recovery ------------------------------------------------------------------------------ */
+
+/* An open epoch of stream 1 has changed a word of the heap from old to new. */
+static void open_epoch(struct image *im, const struct nvw_pool *pool, uint64_t old, uint64_t new)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const struct nvw__undo undo = {.off = g->chunks + 128, .value = old};
+	nvw_off off = nvw__entry_off(g, 1, 0);
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++, off += 8) {
+		const uint64_t word = nvw_seal(off, nvw__entry_payload(&undo, 1, i));
+
+		memcpy(im->bytes + nvw_pool_begin(pool) + off, &word, 8);
+	}
+	memcpy(im->bytes + nvw_pool_begin(pool) + undo.off, &new, 8);
+}
+
+static uint64_t changed_word(const struct nvw_pool *pool)
+{
+	return nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks + 128);
+}
+
+static void recovery_rolls_back_open_epochs_of_every_pool(void **state)
+{
+	struct image im = image_of_a_run(2), before;
+	struct nvw_pool *pool;
+	struct nvw_recovery report = {0};
+	uint64_t writes;
+
+	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	open_epoch(&im, pool, 1, 2);
+	open_epoch(&im, nvw_pool_number(pool, 1), 3, 4);
+	nvw_pool_close(pool);
+	before = im;
+	before.bytes = malloc(im.size);
+	memcpy(before.bytes, im.bytes, im.size);
+
+	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_int_equal(changed_word(pool), 1);
+	assert_int_equal(changed_word(nvw_pool_number(pool, 1)), 3);
+	assert_int_equal(report.epochs_rolled_back, 2);
+	assert_int_equal(report.words_written, im.writes);
+	nvw_pool_close(pool);
+	writes = im.writes;
+
+	/* Again: nothing; interrupted anywhere and repeated: the same bytes. */
+	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_int_equal(im.writes, 0);
+	nvw_pool_close(pool);
+	for (uint64_t stop = 0; stop < writes; stop++) {
+		struct image cut = before;
+
+		cut.bytes = malloc(im.size);
+		memcpy(cut.bytes, before.bytes, im.size);
+		cut.stop_at = stop;
+		assert_int_equal(open_image(&cut, NULL, &pool), 0);
+		assert_int_equal(nvw_recover(pool, &report), NVW_E_STOPPED);
+		nvw_pool_close(pool);
+		cut.stop_at = UINT64_MAX;
+		assert_int_equal(open_image(&cut, NULL, &pool), 0);
+		assert_int_equal(nvw_recover(pool, &report), 0);
+		nvw_pool_close(pool);
+		assert_memory_equal(cut.bytes, im.bytes, im.size);
+		free(cut.bytes);
+	}
+	free(before.bytes);
+	free(im.bytes);
+}
+
+static void damage_in_the_second_pool_leaves_the_first_untouched(void **state)
+{
+	struct image im = image_of_a_run(2);
+	struct nvw_pool *pool;
+	struct nvw_recovery report = {0};
+
+	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	open_epoch(&im, pool, 1, 2);
+	/* An epoch's number whose seal is wrong. */
+	memset(im.bytes + nvw_pool_begin(nvw_pool_number(pool, 1)) +
+			nvw__est_off(nvw_pool_geometry(nvw_pool_number(pool, 1)), 0),
+		0x5a, 8);
+	assert_int_equal(nvw_recover(pool, &report), NVW_E_DAMAGED);
+	assert_int_equal(im.writes, 0);
+	assert_int_equal(changed_word(pool), 2);
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_first_pool_opens_all_in_their_order, begin, end),
+		cmocka_unit_test_setup_teardown(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(nothing_is_left_of_a_run_that_cannot_be_created, begin, end),
+		cmocka_unit_test_setup_teardown(a_writer_locks_every_pool_of_the_run, begin, end),
+		cmocka_unit_test_setup_teardown(an_image_has_the_pools_one_behind_the_other, begin, end),
+		cmocka_unit_test_setup_teardown(recovery_rolls_back_open_epochs_of_every_pool, begin, end),
+		cmocka_unit_test_setup_teardown(
+			damage_in_the_second_pool_leaves_the_first_untouched, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
