@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/invariant.h"
 
 #include "medium.h"
@@ -14,22 +15,7 @@ static int no_memory(void)
 
 int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 {
-	if (count > a->capacity) {
-		uint64_t capacity = a->capacity ? a->capacity : 64;
-
-		while (capacity < count) {
-			capacity *= 2;
-		}
-		void *at = realloc(a->at, capacity * element);
-
-		if (at == NULL) {
-			return no_memory();
-		}
-		memset((char *)at + a->capacity * element, 0, (capacity - a->capacity) * element);
-		a->at = at;
-		a->capacity = capacity;
-	}
-	return 0;
+	return nvw__room(&a->at, &a->capacity, count, element) ? 0 : no_memory();
 }
 
 /* ---- Cells ------------------------------------------------------------------------------------------- */
@@ -43,16 +29,8 @@ struct ct_cell *ct_medium_cell_at(struct ct_medium *m, nvw_off off)
 
 int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
-	if (m->cell_count == m->cell_capacity) {
-		const unsigned capacity = m->cell_capacity ? 2 * m->cell_capacity : 16;
-		struct ct_cell *cell = realloc(m->cell, capacity * sizeof *cell);
-
-		if (cell == NULL) {
-			return no_memory();
-		}
-		memset(cell + m->cell_capacity, 0, (capacity - m->cell_capacity) * sizeof *cell);
-		m->cell = cell;
-		m->cell_capacity = capacity;
+	if (!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1)) {
+		return no_memory();
 	}
 	struct ct_cell *c = &m->cell[m->cell_count++];
 
@@ -229,15 +207,8 @@ int ct_medium_add_flight(struct ct_medium *m, const struct ct_flight *flight)
 			m->flight_count -= m->flight_head;
 			memmove(m->flight, m->flight + m->flight_head, m->flight_count * sizeof *m->flight);
 			m->flight_head = 0;
-		} else {
-			const uint64_t capacity = m->flight_capacity ? 2 * m->flight_capacity : 64;
-			struct ct_flight *grown = realloc(m->flight, capacity * sizeof *grown);
-
-			if (grown == NULL) {
-				return no_memory();
-			}
-			m->flight = grown;
-			m->flight_capacity = capacity;
+		} else if (!NVW_ROOM(m->flight, m->flight_capacity, m->flight_count + 1)) {
+			return no_memory();
 		}
 	}
 	m->flight[m->flight_count++] = *flight;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/stop.h"
 
 #include "modes.h"
@@ -87,15 +88,8 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	while (i < s->opens && s->open[i].open) {
 		i++;
 	}
-	if (i == s->open_capacity) {
-		const unsigned capacity = s->open_capacity ? 2 * s->open_capacity : 64;
-		struct open_barrier *grown = realloc(s->open, capacity * sizeof *grown);
-
-		if (grown == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the barriers of the run");
-		}
-		s->open = grown;
-		s->open_capacity = capacity;
+	if (!NVW_ROOM(s->open, s->open_capacity, i + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the barriers of the run");
 	}
 	s->opens = i < s->opens ? s->opens : i + 1;
 	s->open[i] = (struct open_barrier){.site = r->barrier.site,

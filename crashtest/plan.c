@@ -7,6 +7,7 @@
 
 #include <nvw/random.h>
 
+#include "core/array.h"
 #include "core/invariant.h"
 
 #include "plan.h"
@@ -124,16 +125,9 @@ static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct
 	if (error) {
 		return error;
 	}
-	if (plan->instants == *capacity) {
-		const uint64_t grown = *capacity ? 2 * *capacity : 1024;
-		uint32_t *fresh = realloc(plan->fresh, grown * sizeof *fresh);
-
-		if (fresh == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
-				(unsigned long long)grown);
-		}
-		plan->fresh = fresh;
-		*capacity = grown;
+	if (!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of more than %llu instants",
+			(unsigned long long)plan->instants);
 	}
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));

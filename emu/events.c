@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "core/array.h"
 #include "machine.h"
 
 enum { EVENTS_MIN = 1024 };
@@ -23,16 +24,9 @@ static void event_push(struct nvw_machine *m, struct emu_event event)
 	struct emu_exec *const x = &m->exec;
 	uint32_t i = x->event_count;
 
-	if (i == x->event_capacity) {
-		const uint32_t capacity = 2 * x->event_capacity;
-		struct emu_event *const grown = realloc(x->events, capacity * sizeof *grown);
-
-		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u events", capacity);
-			return;
-		}
-		x->events = grown;
-		x->event_capacity = capacity;
+	if (!NVW_ROOM(x->events, x->event_capacity, i + 1)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for more than %u events", i);
+		return;
 	}
 	x->event_count++;
 	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
@@ -151,9 +145,9 @@ int emu_events_init(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 
-	x->event_capacity = EVENTS_MIN;
-	x->events = malloc(x->event_capacity * sizeof *x->events);
-	return x->events ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u events", x->event_capacity);
+	return NVW_ROOM(x->events, x->event_capacity, EVENTS_MIN) ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for %d events", EVENTS_MIN);
 }
 
 void emu_events_forget(struct nvw_machine *m)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "parse.h"
 
 enum { NESTING_MAX = 64 };
@@ -855,16 +856,9 @@ static int take_test(struct litmus_reader *r)
 
 struct litmus_test *litmus_list_add(struct litmus_list *list)
 {
-	if (list->count == list->capacity) {
-		const unsigned capacity = list->capacity ? 2 * list->capacity : 16;
-		struct litmus_test *const grown = realloc(list->test, capacity * sizeof *grown);
-
-		if (!grown) {
-			nvw_fail(NVW_E_MEMORY, "no memory for %u litmus tests", capacity);
-			return NULL;
-		}
-		list->test = grown;
-		list->capacity = capacity;
+	if (!NVW_ROOM(list->test, list->capacity, list->count + 1)) {
+		nvw_fail(NVW_E_MEMORY, "no memory for more than %u litmus tests", list->count);
+		return NULL;
 	}
 	memset(&list->test[list->count], 0, sizeof *list->test);
 	return &list->test[list->count];

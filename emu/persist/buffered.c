@@ -26,6 +26,7 @@
  */
 #include <stdlib.h>
 
+#include "core/array.h"
 #include "core/rows.h"
 
 #include "../protocol/protocol.h"
@@ -136,16 +137,9 @@ static struct epoch *epoch_of(struct nvw_machine *m, uint32_t stream, uint32_t e
 {
 	struct stream *const s = stream_at(m, stream);
 
-	while (epoch >= s->count) {
-		struct epoch *const grown = realloc(s->epochs, 2 * s->count * sizeof *grown);
-
-		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u epochs", 2 * s->count);
-			return s->epochs;
-		}
-		memset(grown + s->count, 0, s->count * sizeof *grown);
-		s->epochs = grown;
-		s->count *= 2;
+	if (!NVW_ROOM(s->epochs, s->count, epoch + 1)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for more than %u epochs", s->count);
+		return s->epochs;
 	}
 	return &s->epochs[epoch];
 }

@@ -6,24 +6,14 @@
 #include <nvw/random.h>
 
 #include "check.h"
+#include "core/array.h"
 
 static int grow(struct nvw_acks *acks, uint64_t words)
 {
-	uint64_t capacity = acks->words ? acks->words : 64;
-
-	while (capacity < words) {
-		capacity *= 2;
-	}
-	uint64_t *bits = realloc(acks->bits, capacity * sizeof *bits);
-
-	if (bits == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
-			(unsigned long long)(words * 64));
-	}
-	memset(bits + acks->words, 0, (capacity - acks->words) * sizeof *bits);
-	acks->bits = bits;
-	acks->words = capacity;
-	return 0;
+	return NVW_ROOM(acks->bits, acks->words, words) ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
+			       (unsigned long long)(words * 64));
 }
 
 int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)

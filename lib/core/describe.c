@@ -5,20 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 static struct nvw__value *add(struct nvw_description *d, const char *name, enum nvw__value_type type,
 	const char *unit, const char *meaning)
 {
 	struct nvw__value *v;
 
-	if (d->count == d->capacity) {
-		const unsigned capacity = d->capacity ? 2 * d->capacity : 16;
-		struct nvw__value *const grown = realloc(d->values, capacity * sizeof *grown);
-
-		if (!grown) {
-			return NULL;
-		}
-		d->values = grown;
-		d->capacity = capacity;
+	if (!NVW_ROOM(d->values, d->capacity, d->count + 1)) {
+		return NULL;
 	}
 	v = &d->values[d->count];
 	*v = (struct nvw__value){

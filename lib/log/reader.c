@@ -14,6 +14,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "core/array.h"
 #include "format.h"
 
 struct site {
@@ -291,15 +292,8 @@ static bool known_site(const struct nvw_log_reader *r, uint32_t id)
 static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, size_t file_n,
 	const char *function, size_t function_n)
 {
-	if (r->site_count == r->site_capacity) {
-		const uint32_t capacity = r->site_capacity ? 2 * r->site_capacity : 64;
-		struct site *grown = realloc(r->sites, capacity * sizeof *grown);
-
-		if (grown == NULL) {
-			return false;
-		}
-		r->sites = grown;
-		r->site_capacity = capacity;
+	if (!NVW_ROOM(r->sites, r->site_capacity, r->site_count + 1)) {
+		return false;
 	}
 	struct site *s = &r->sites[r->site_count];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers with units, nearest names, sealed words, invariants, rows. */
+/* Numbers with units, nearest names, sealed words, invariants, rows, arrays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
+#include "core/array.h"
 #include "core/invariant.h"
 #include "core/rows.h"
 #include "core/units.h"
@@ -51,6 +53,24 @@ static void no_two_holders_have_one_row_and_a_row_begins_as_zeros(void **state)
 	nvw_rows_reset(&rows);
 	assert_int_equal(nvw_rows_take(&rows), 1);
 	nvw_rows_finish(&rows);
+}
+
+static void an_array_grows_with_its_content_and_new_room_is_zero(void **state)
+{
+	uint32_t *array = NULL, capacity = 0;
+
+	for (uint32_t i = 0; i < ROWS; i++) {
+		assert_true(NVW_ROOM(array, capacity, i + 1));
+		assert_in_range(capacity, i + 1, UINT32_MAX);
+		assert_int_equal(array[i], 0);
+		array[i] = i + 1;
+	}
+	for (uint32_t i = 0; i < ROWS; i++) {
+		assert_int_equal(array[i], i + 1);
+	}
+	assert_true(NVW_ROOM(array, capacity, 10 * ROWS)); /* by more than twice */
+	assert_int_equal(array[10 * ROWS - 1], 0);
+	free(array);
 }
 
 static void numbers_are_read_in_their_units(void **state)
@@ -216,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_two_holders_have_one_row_and_a_row_begins_as_zeros),
+		cmocka_unit_test(an_array_grows_with_its_content_and_new_room_is_zero),
 		cmocka_unit_test(numbers_are_read_in_their_units),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(what_is_formatted_is_read_back_the_same),
