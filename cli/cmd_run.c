@@ -144,6 +144,7 @@ static int measured_part(struct run *run)
 		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
 	}
 	r = r ? r : nvw_persist(run->machine);
+	nvw_end_measurement(run->machine);
 	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
 	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);

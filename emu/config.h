@@ -104,7 +104,7 @@ struct emu_config {
 	char protocol[32]; /* gpu.protocol, unless the command line says otherwise */
 	uint64_t seed;
 
-	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt;
+	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;
 	} store_buffer;
@@ -122,6 +122,7 @@ struct emu_config {
 	uint64_t atomicity, model;
 	uint64_t buffer;
 	uint64_t persist_check;
+	uint64_t host_copy, host_bandwidth;
 	uint64_t stack;
 	uint64_t in_cycles[2]; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };

@@ -120,6 +120,23 @@ static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t
 	return n < EMU_LINE - *ret_offset ? n : EMU_LINE - *ret_offset;
 }
 
+#define PS_PER_SECOND UINT64_C(1000000000000)
+
+/* What the host does after the measured part takes no time. */
+static void spend_copy(struct nvw_machine *m, uint64_t bytes)
+{
+	const uint64_t per_second = m->config.host_bandwidth;
+	const emu_time took =
+		m->config.host_copy +
+		(per_second ? (emu_time)((unsigned __int128)bytes * PS_PER_SECOND / per_second) : 0);
+
+	if (m->measured_to == 0) {
+		m->stats.host_copies++;
+		m->stats.host_copy_ps += took;
+		emu_spend(m, took);
+	}
+}
+
 int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 {
 	uint64_t address = (uint64_t)(uintptr_t)device;
@@ -143,6 +160,9 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 		out += piece;
 		address += piece;
 		n -= piece;
+	}
+	if (r == 0) {
+		spend_copy(m, (uint64_t)(out - (uint8_t *)to));
 	}
 	return r;
 }
@@ -212,6 +232,9 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 		address += piece;
 		n -= piece;
 	}
+	if (r == 0) {
+		spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
+	}
 	return r < 0 ? r : m->error;
 }
 
@@ -275,4 +298,10 @@ void nvw_begin_measurement(struct nvw_machine *m)
 	emu_forget_waits(m);
 	emu_devices_count_from_here(m);
 	m->measured_from = m->now;
+	m->measured_to = 0;
+}
+
+void nvw_end_measurement(struct nvw_machine *m)
+{
+	m->measured_to = m->now;
 }

@@ -114,6 +114,8 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 		return r;
 	}
 	m->stats.kernels++;
+	m->stats.host_launch_ps += m->config.launch;
+	emu_spend(m, m->config.launch);
 	record_launch(m, x->groups * group_size);
 	races_launch(m);
 	persist_launch(m);

@@ -189,7 +189,7 @@ const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count)
 
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
-	m->stats.sim_time_ps = m->now - m->measured_from;
+	m->stats.sim_time_ps = (m->measured_to ? m->measured_to : m->now) - m->measured_from;
 	emu_devices_count(m);
 	add_up_energy(&m->stats);
 	return &m->stats;

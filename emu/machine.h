@@ -359,7 +359,7 @@ struct nvw_machine {
 	} fault;                                       /* left out */
 
 	struct emu_stats stats;
-	emu_time measured_from;
+	emu_time measured_from, measured_to; /* to: 0 while it goes on */
 };
 
 /* ---- cache.c ----------------------------------------------------------------------------------------- */
@@ -509,6 +509,15 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t);
 emu_time emu_nvram_settled_at(const struct nvw_machine *m);
 /* A persist barrier waits for them: counts for how long, by device. */
 void emu_nvram_count_wait(struct nvw_machine *m);
+
+/* Time passes in which only the memory behind the caches goes on. */
+static inline void emu_spend(struct nvw_machine *m, emu_time took)
+{
+	if (took) {
+		m->now += took;
+		emu_nvram_complete(m, m->now);
+	}
+}
 /* Tears the writes in flight as a power cut does. */
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
 /* Puts the bytes of mask into the medium behind a line, word by word: each word changes at once. */

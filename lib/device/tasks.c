@@ -299,6 +299,7 @@ static void note(struct task_run *run, uint32_t next, bool joins, bool maps)
 	e->next_now = forks ? next : joins ? e->next : run->now.first;
 	run->next = e->next_now;
 	run->totals.epochs++;
+	run->totals.launches += 1 + maps;
 	run->totals.tasks += e->tasks;
 	if (next > run->totals.entries_most) {
 		run->totals.entries_most = next;

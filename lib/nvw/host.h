@@ -45,7 +45,8 @@ NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *re
 NVW_CHECKED int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_pmem *ret_pmem);
 
 /*
- * Copies n bytes between host memory and device memory, in no simulated time. Reads see every store of
+ * Copies n bytes between host memory and device memory. A copy takes the simulated time of the machine's keys host.copy
+ * and host.bandwidth, by default none. Reads see every store of
  * completed kernels. A write to NVRAM is durable when nvw_write() returns; its words become durable in
  * ascending order. NVW_E_USAGE if the range is outside device memory.
  */
@@ -56,7 +57,7 @@ NVW_CHECKED int nvw_write(struct nvw_machine *machine, void *device, const void 
  * Runs kernel once per work-item, for work_items work-items in groups of group_size, and returns when all
  * have returned. The last group is filled up: work_items is rounded up to a multiple of group_size, so
  * kernels test nvw_global_id(). The kernel begins with an acquire and ends with a release of agent scope on
- * every CU. name appears in reports and in the persist log. args must stay constant until nvw_launch()
+ * every CU. The launch itself takes gpu.launch of simulated time, by default none. name appears in reports and in the persist log. args must stay constant until nvw_launch()
  * returns. On NVW_E_KERNEL, NVW_E_DEADLOCK or NVW_E_MODEL (with a message) the machine can only be destroyed.
  */
 NVW_CHECKED int nvw_launch(struct nvw_machine *machine, const char *name, nvw_kernel kernel, const void *args,
@@ -82,5 +83,8 @@ unsigned nvw_compute_units(const struct nvw_machine *machine);
 
 /* Marks the end of the workload's set-up: simulated time and statistics count from here. */
 void nvw_begin_measurement(struct nvw_machine *machine);
+
+/* Marks the end of the measured part: simulated time no longer counts, and copies by the host take none. */
+void nvw_end_measurement(struct nvw_machine *machine);
 
 #endif

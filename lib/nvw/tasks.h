@@ -118,8 +118,9 @@ struct nvw_task_options {
 
 /* What a run came to. */
 struct nvw_task_totals {
-	uint64_t tasks;  /* T1: tasks that ran, continuations included */
-	uint64_t epochs; /* Tinf */
+	uint64_t tasks;    /* T1: tasks that ran, continuations included */
+	uint64_t epochs;   /* Tinf */
+	uint64_t launches; /* of kernels: an epoch, or the maps of one */
 	uint64_t forks, joins, emits, maps;
 	uint32_t entries_most;               /* entries in use at a time, at most */
 	uint32_t depth_most;                 /* epochs on the stack, at most */

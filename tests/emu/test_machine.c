@@ -752,6 +752,38 @@ static void a_line_that_is_stored_over_changes_hands_without_its_data(void **sta
 	emu_destroy(m);
 }
 
+static void nothing_at_all(const void *args)
+{
+}
+
+static void launches_and_copies_take_the_time_that_the_machine_says(void **state)
+{
+	static const char *const settings[] = {
+		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
+	char bytes[4000] = {0};
+	struct rig rig;
+	uint64_t begin, end;
+	void *block;
+
+	rig_begin(&rig, 1, settings);
+	block = nvw_alloc(rig.machine, sizeof bytes);
+	nvw_begin_measurement(rig.machine);
+	begin = nvw_time_ps(rig.machine);
+	rig_ok(nvw_write(rig.machine, block, bytes, sizeof bytes));
+	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
+	assert_int_equal(nvw_time_ps(rig.machine) - begin, 2 * (300 + 2000) * 1000);
+	begin = nvw_time_ps(rig.machine);
+	rig_ok(nvw_launch(rig.machine, "nothing", nothing_at_all, NULL, 1, 1));
+	assert_in_range(nvw_time_ps(rig.machine) - begin, 7000000, 7100000);
+	nvw_end_measurement(rig.machine);
+	end = nvw_time_ps(rig.machine);
+	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
+	assert_int_equal(nvw_time_ps(rig.machine), end);
+	assert_int_equal(emu_statistics(rig.machine)->host_copies, 2);
+	assert_int_equal(emu_statistics(rig.machine)->host_launch_ps, 7000000);
+	rig_end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -776,6 +808,7 @@ int main(void)
 		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead),
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
+		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,8 +46,11 @@ int trees_run_words(struct dense_plan *p, const struct nvw_task_program *program
 	const struct nvw_task_options options = {
 		.entries = run->entries, .group_size = p->group_size, .data = data};
 
-	return (run->runtime == TREES_RUNTIME_TVM ? nvw_tvm_run : nvw_trees_run)(
+	const int error = (run->runtime == TREES_RUNTIME_TVM ? nvw_tvm_run : nvw_trees_run)(
 		p->machine, program, &options, function, words, n, &run->totals);
+
+	p->launches += run->totals.launches;
+	return error;
 }
 
 const struct nvw_task_totals *trees_totals(const struct dense_plan *p)
