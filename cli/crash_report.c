@@ -10,6 +10,7 @@
 #include <crashtest/finding.h>
 
 #include "crash_report.h"
+#include "cure_report.h"
 #include "provenance.h"
 
 typedef unsigned long long ull;
@@ -234,6 +235,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	if (f->cause.kind != CT_CAUSE_NONE) {
 		fprintf(to, "    %s\n", f->cause.text);
 	}
+	cli_cure_report(r, f, "    ", to);
 	if (f->minimised) {
 		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
 			(ull)(f->units - f->units_durable), (ull)f->units);

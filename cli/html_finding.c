@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cure_report.h"
 #include "html_finding.h"
 #include "html_text.h"
 #include "source_lines.h"
@@ -114,6 +115,26 @@ static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_findin
 		source(to, d->cause.file, d->cause.line);
 	}
 	fputs("</li>", to);
+}
+
+/* What was proved. */
+static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_finding *d)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	if (f == NULL) {
+		return;
+	}
+	cli_cure_report(r, d, "", f);
+	fclose(f);
+	for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest)) != NULL;) {
+		fputs("<p>", to);
+		html_text(to, line);
+		fputs("</p>", to);
+	}
+	free(text);
 }
 
 /* Both sides in the order in which they happened, what does not order them in between, and the crash. */
@@ -373,6 +394,7 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 	if (d->cause.kind != CT_CAUSE_NONE || r->mode != CT_KILL) {
 		story(to, r, d);
 	}
+	tell_cure(to, r, d);
 	timeline(to, r, d, i == 0);
 	places(to, d);
 	words(to, d);

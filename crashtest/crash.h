@@ -81,8 +81,10 @@ struct ct_options {
 	const char *resume;
 	/* directory (made if need be) for a file a finding, replayed by nvwave replay; NULL: none */
 	const char *save;
-	bool nested;         /* recovery is crashed before each of its own writes as well; not in kill mode */
-	bool unexplained;    /* findings keep the text that they had first: quicker */
+	bool nested;      /* recovery is crashed before each of its own writes as well; not in kill mode */
+	bool unexplained; /* findings keep the text that they had first: quicker */
+	bool first_only; /* each job ends at its first failing state: the earliest of them is the earliest of all */
+	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
@@ -180,6 +182,7 @@ struct ct_finding {
 	uint64_t acknowledged;
 	struct ct_cause cause;
 	struct ct_proposals proposals; /* what may cure it */
+	struct ct_cure cure;
 	/* Other texts with the same root cause, how many, and how many states each fails. */
 	unsigned also_count, also_more;
 	struct ct_also {
@@ -226,7 +229,11 @@ struct ct_result {
 	bool interrupted;            /* told to stop (core/stop.h): not all of the budget was used */
 	uint64_t states_planned;     /* how many the budget comes to */
 	unsigned shard, shards;
-	bool gave_up;                  /* too many workers died: not all of the budget was used */
+	bool gave_up; /* too many workers died: not all of the budget was used */
+	/* With cures: under which model they were explored, and what is left with all of them. */
+	bool proved; /* cures were looked for */
+	enum ct_model proved_under;
+	uint64_t states_uncured;       /* states that fail with every cure applied */
 	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* why, the first of them */
 	/* The image as the program leaves it, without any crash, fails (finding[0] says how) or gets no answer: nothing else was

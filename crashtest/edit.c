@@ -50,7 +50,11 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 	switch (e->kind) {
 	case CT_EDIT_BARRIER:
 		snprintf(ret_text, bytes, "a %s barrier %s %s%s%s", scopes[e->scope],
-			e->b.line ? "between" : "after", a, e->b.line ? " and " : "", e->b.line ? b : "");
+			e->a.line == 0 ? "before" :
+			e->b.line      ? "between" :
+					 "after",
+			e->a.line ? a : b, e->a.line && e->b.line ? " and " : "",
+			e->a.line && e->b.line ? b : "");
 		break;
 	case CT_EDIT_WIDEN:
 		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);

@@ -12,9 +12,10 @@
  *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it,
  *		and at each of its later records, what all members have stored by then before their own k-th arrival is
  *		durable. A real barrier would also make the members wait for each other. That the log does not show: it may
- *		have a member pass before another has arrived, and a crash in between is still permitted. A member that
- *		never stores at a comes to the barrier before its stores at line b, if b is given. Members that come to
- *		neither are not covered and wait for nothing. Members that come unequally often: the edit is refused.
+ *		have a member pass before another has arrived, and a crash in between is still permitted. If b is given, a
+ *		work-item that has not stored at a comes to the barrier before its consecutive stores at b; without a, all
+ *		do. Members that come to neither are not covered and wait for nothing. Members that come unequally often:
+ *		the edit is refused.
  *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its
  *		members that store at all come to the barrier.
  *	widen	The same, where the arrivals are those at the barrier of line a that have a narrower scope.

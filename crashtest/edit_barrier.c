@@ -188,7 +188,7 @@ static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r
 	const bool arrived = m->site != 0;
 
 	act(k, place, r->store.work_item, !at_a);
-	if (at_b && !arrived && !m->after_b && k->edit->scope > NVW_WORKITEM) {
+	if (at_b && !arrived && !m->after_b) {
 		m->site = r->store.site; /* it stores nothing at a, and comes to the barrier all the same */
 		pass(k, place, r->store.work_item);
 	}
@@ -410,7 +410,8 @@ int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 		}
 	}
 	if (!error && passes == 0) {
-		error = edit_log_no_line(log, &edit->a, widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
+		error = edit_log_no_line(log, edit->a.line ? &edit->a : &edit->b,
+			widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
 			widens ? "persist barrier that could be wider" : "store by a kernel");
 	}
 	return error ? error : edit_log_settle(log);

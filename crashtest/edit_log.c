@@ -80,6 +80,11 @@ static int take(struct edit_log *log, struct nvw_log_record *r)
 		return 0;
 	}
 	error = error ? error : keep_data(log, r);
+	if (r->kind ==
+		NVW_LOG_SITE) { /* all of them come first: what moves may then be used earlier than it was */
+		r->time_ps = 0;
+		return error ? error : append(&log->entry, r, 0);
+	}
 	return error ? error : append(&log->entry, r, 2 * log->entry.count + 2);
 }
 
@@ -100,6 +105,7 @@ int edit_log_read(int log_fd, uint64_t first_record, struct edit_log *ret_log)
 		}
 	}
 	log.first = log.first == UINT64_MAX ? log.entry.count : log.first;
+	error = error ? error : edit_log_settle(&log);
 	if (error) {
 		edit_log_free(&log);
 		return error;

@@ -2,6 +2,7 @@
 /* Findings in files. See finding.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,37 @@ static json_t *cause_json(const struct ct_cause *c)
 		(int)c->line, "scope", c->scope, "needed", c->needed, "lost", c->lost, "early", c->early);
 }
 
+static json_t *edits_json(const struct ct_cure *c)
+{
+	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
+	json_t *const edits = json_array();
+	char text[512];
+
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct ct_edit *const e = &c->edit[i];
+		const bool scoped = e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN;
+
+		ct_edit_text(e, text, sizeof text);
+		json_array_append_new(
+			edits, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i, s:s}", "kind", ct_edit_name(e->kind),
+				       "scope", scoped ? scopes[e->scope] : "", "file", e->a.file, "line",
+				       (int)e->a.line, "before_file", e->b.file, "before_line",
+				       (int)e->b.line, "text", text));
+	}
+	return edits;
+}
+
+static json_t *cure_json(const struct ct_cure *c)
+{
+	return json_pack("{s:b, s:o, s:i, s:i, s:I, s:f, s:b, s:b, s:I, s:i, s:i, s:o}", "verified",
+		c->verified, "edits", edits_json(c), "tried", (int)c->tried, "other_cures", (int)c->others,
+		"states_tested", (json_int_t)c->states, "states_possible_log2",
+		isfinite(c->possible_log2) ? c->possible_log2 : 0.0, "states_possible_exact",
+		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,
+		"behind", (int)c->behind, "cured_by", (int)c->cured_by, "cost",
+		c->costed ? json_real(c->cost) : json_null());
+}
+
 json_t *ct_finding_json(const struct ct_finding *f)
 {
 	json_t *const places = json_array(), *const units = json_array(), *const also = json_array();
@@ -121,15 +153,15 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
 		"writes_in_flight", (json_int_t)f->units, "writes_lost",
 		(json_int_t)(f->units - f->units_durable), "acknowledged",
 		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
-		cause_json(&f->cause), "places", places, "also", also, "also_more", (int)f->also_more,
-		"words", units, "saved", f->saved, "where", f->where);
+		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
+		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

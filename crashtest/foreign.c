@@ -11,6 +11,7 @@
 #include <nvw/input.h>
 
 #include "checker.h"
+#include "cure.h"
 #include "finding.h"
 #include "group.h"
 #include "modes.h"
@@ -313,6 +314,10 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 
 	if (jury->writes == NULL && ct_checker_begins_anew(&jury->checker)) {
 		error = ct_explore(e, NULL, ret_result);
+	}
+	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
+		!ct_model_info(e->rules.model)->replays) {
+		error = ct_cure(e, e->rules.model, ret_result);
 	}
 	ret_result->executed = jury->checker.shared != NULL && jury->checker.shared->differs;
 	return error;

@@ -9,6 +9,7 @@
 
 #include <emu.h>
 
+#include "cure.h"
 #include "finding.h"
 #include "modes.h"
 #include "oracle.h"
@@ -48,6 +49,21 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 			       (unsigned long long)at);
 }
 
+/* Of observed mode, the machine's: the timing of an edited log is not known. False: none can be explored. */
+static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules, enum ct_model *ret_model)
+{
+	*ret_model = rules->model;
+	if (!ct_model_info(rules->model)->replays) {
+		return true;
+	}
+	if (strcmp(emu_domain_name(s->config), "eadr") == 0) {
+		*ret_model = CT_MODEL_EADR;
+		return true;
+	}
+	return emu_model_info(s->config->model)->meets &&
+	       ct_model_find(emu_model_info(s->config->model)->name, ret_model) != NULL;
+}
+
 int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	const struct ct_options *options, struct ct_result *ret_result)
 {
@@ -74,6 +90,11 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 
 	if (!error && ct_model_info(rules->model)->replays) {
 		error = compare_final(b, final);
+	}
+	enum ct_model model;
+
+	if (!error && options->cures && options->shards == 0 && proof_model(b->subject, rules, &model)) {
+		error = ct_cure(&e, model, ret_result);
 	}
 	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
 	json_decref(head);

@@ -16,4 +16,23 @@ struct ct_proposals {
 	struct ct_edit edit[CT_PROPOSALS_MAX];
 };
 
+/* What became of the proposals of a finding. */
+struct ct_cure {
+	unsigned count; /* edits that cure it together; 0: none of what was tried does */
+	struct ct_edit edit[CT_CURE_MAX];
+	unsigned tried; /* proposals and sets of them that were explored */
+	/* No tested state failed with the cure, and with those of all other findings that have one. */
+	bool verified;
+	unsigned others;      /* how many other cures were applied with it */
+	uint64_t states;      /* tested with them */
+	double possible_log2; /* states that were possible */
+	bool possible_exact;  /* otherwise a bound */
+	bool exhaustive;      /* all of them are accounted for */
+	uint64_t only;        /* states that fail without this cure, with all the others */
+	unsigned behind;      /* the finding was met with so many cures applied */
+	unsigned cured_by;    /* number of the finding whose cure cures this one, too; 0: none */
+	bool costed;          /* the machine ran with the cure: */
+	double cost;          /* share of simulated time that it took more; negative: less */
+};
+
 #endif

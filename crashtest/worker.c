@@ -229,7 +229,7 @@ static void test_state(struct range *r, uint64_t draw)
 
 static bool is_over(const struct range *r)
 {
-	return r->shared->stop || r->error;
+	return r->shared->stop || r->error || (r->e->options.first_only && r->shared->failing > 0);
 }
 
 /* Tests the leaves of the instant's tree: true if it came to its end, and with it through all states of the instant.

@@ -388,6 +388,11 @@ static bool is_of(const struct event *e, unsigned item)
 	return e->kind == NVW_LOG_FINISH || (e->kind != NVW_LOG_PERSISTED && is_member(e, item));
 }
 
+static bool is_store_at(const struct event *e, unsigned line)
+{
+	return e->kind == NVW_LOG_STORE && e->line == line;
+}
+
 /* The item arrives at the edit's barrier with event i: the last of consecutive stores at line a, or a barrier. */
 static bool arrives(const struct history *h, const struct cure *c, unsigned item, unsigned i)
 {
@@ -397,14 +402,19 @@ static bool arrives(const struct history *h, const struct cure *c, unsigned item
 	if (!is_of(e, item) || c->none) {
 		return false;
 	}
+	if (c->edit.a.line == 0) { /* before line b: with the last event before consecutive stores there */
+		while (next < h->events && !is_of(&h->event[next], item)) {
+			next++;
+		}
+		return next < h->events && is_store_at(&h->event[next], LINE_B) && !is_store_at(e, LINE_B);
+	}
 	if (c->edit.kind == CT_EDIT_WIDEN) {
 		return e->kind == NVW_LOG_BARRIER && e->line == LINE_BARRIER;
 	}
 	while (next < h->events && !is_of(&h->event[next], item)) {
 		next++;
 	}
-	return e->kind == NVW_LOG_STORE && e->line == LINE_A && next < h->events &&
-	       !(h->event[next].kind == NVW_LOG_STORE && h->event[next].line == LINE_A);
+	return is_store_at(e, LINE_A) && next < h->events && !is_store_at(&h->event[next], LINE_A);
 }
 
 /* How often the item has arrived before event i. It has passed as often when it does something at i. */
@@ -584,6 +594,27 @@ static bool all_come_equally_often(const struct history *h, const struct cure *c
 	return true;
 }
 
+static void compare_before(enum ct_model model, void (*permit)(const struct history *h, const struct cure *c))
+{
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		static struct history h;
+		const struct cure c = {.edit = edit_of(CT_EDIT_BARRIER, 0, LINE_B, NVW_WORKITEM)};
+		struct ct_edited edited;
+
+		make_run(seed, LINE_A, NVW_WORKITEM, &h);
+		const int fd = write_log(&h);
+
+		if (ct_edit_log(fd, 0, &c.edit, 1, &edited) == 0) { /* some run has no store at the line */
+			permitted.count = 0;
+			permit(&h, &c);
+			explore(&edited, model);
+			compare_sets(model, "before a line", seed);
+			ct_edited_free(&edited);
+		}
+		close(fd);
+	}
+}
+
 static void compare(enum ct_model model, enum ct_edit_kind kind, enum nvw_group scope, enum nvw_group waiting,
 	void (*permit)(const struct history *h, const struct cure *c))
 {
@@ -621,6 +652,8 @@ static void a_work_item_barrier_orders_what_equation_1_says(void **state)
 {
 	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_epoch);
 	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_buffered);
+	compare_before(CT_MODEL_EPOCH, permit_epoch);
+	compare_before(CT_MODEL_BUFFERED, permit_buffered);
 }
 
 static void a_work_group_barrier_orders_what_equation_2_says(void **state)

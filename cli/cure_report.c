@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of a finding's cure, in words. See cure_report.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include <crashtest/cure.h>
+
+#include "cure_report.h"
+
+typedef unsigned long long ull;
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(uint64_t n, char text[32])
+{
+	char digits[24];
+	const int count = snprintf(digits, sizeof digits, "%llu", (ull)n);
+	int at = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0) {
+			text[at++] = ',';
+		}
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+/* What the cure was tested with. */
+static void print_proof(const struct ct_cure *c, FILE *to)
+{
+	char a[32];
+
+	if (c->exhaustive) {
+		fprintf(to, "all %s possible states", grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
+		return;
+	}
+	fprintf(to, "%s tested of ", grouped(c->states, a));
+	fprintf(to, c->possible_log2 < 53 ? "%s%.0f possible" : "%s2^%.1f possible",
+		c->possible_exact ? "" : "at most ",
+		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
+}
+
+void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
+{
+	const struct ct_cure *const c = &f->cure;
+	char text[1024], a[32];
+
+	if (c->behind > 0) {
+		fprintf(to, "%smet with %u cause%s cured: it was hidden\n", indent, c->behind,
+			c->behind == 1 ? "" : "s");
+	}
+	if (c->cured_by > 0) {
+		fprintf(to, "%sdoes not occur any more with the cure of finding %u\n", indent, c->cured_by);
+	} else if (c->verified) {
+		ct_cure_text(c, text, sizeof text);
+		fprintf(to, "%sverified: with %s%s no tested state fails%s%s (", indent, text,
+			c->others == 0 ? "" :
+			c->others == 1 ? ", and the other cure," :
+					 ", and the other cures,",
+			r->mode == CT_OBSERVED ? " under " : "",
+			r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
+		print_proof(c, to);
+		fputc(')', to);
+		if (c->costed) {
+			fprintf(to, "; it costs %.1f %% of simulated time", 100 * c->cost);
+		}
+		fputc('\n', to);
+		if (c->others > 0) {
+			fprintf(to, "%swithout it alone, %s states fail\n", indent, grouped(c->only, a));
+		}
+	} else if (c->count == 0 && c->tried > 0) {
+		fprintf(to,
+			"    no cure is known: with none of the %u that were tried do these states pass\n",
+			c->tried);
+	}
+}

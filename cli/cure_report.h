@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of a finding's cure, in words: for the text and the page. */
+#ifndef CLI_CURE_REPORT_H
+#define CLI_CURE_REPORT_H
+
+#include <stdio.h>
+
+#include <crashtest/crash.h>
+
+/* No line, or a few, each with the indent before it. */
+void cli_cure_report(
+	const struct ct_result *result, const struct ct_finding *finding, const char *indent, FILE *to);
+
+#endif

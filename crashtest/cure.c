@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cures, proved. See cure.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stop.h"
+
+#include "cure.h"
+#include "group.h"
+#include "process.h"
+
+enum {
+	TRIES_MAX = 24, /* proposals and sets of a finding */
+	EDITS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX
+};
+
+struct proof {
+	const struct ct_exploration *e;
+	enum ct_model model;
+	struct ct_result *result; /* the findings, to which those that come to light are added */
+	struct ct_result *trial;  /* of the exploration made last */
+	struct ct_edit edit[EDITS_MAX];
+	unsigned edits; /* of the cures so far */
+	unsigned cures;
+	bool clean; /* no state failed in the last trial, which had all cures */
+	uint64_t done;
+	double began;
+};
+
+static void tell(const struct proof *p)
+{
+	const struct ct_options *const o = &p->e->options;
+	const struct ct_progress progress = {
+		.what = "proving cures", .done = p->done, .seconds = ct_wall_seconds() - p->began};
+
+	if (o->progress != NULL) {
+		o->progress(o->context, &progress);
+	}
+}
+
+/* ---- Explorations of edited logs -------------------------------------------------------------------------------- */
+
+/* 0 with the trial, 1 if an edit is refused, or an error. whole: not only up to the first state that fails. */
+static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, bool whole)
+{
+	struct ct_exploration e = *p->e;
+	struct ct_edited edited;
+	int error = ct_edit_log(p->e->log_fd, p->e->first_record, edits, count, &edited);
+
+	if (error) {
+		return error == NVW_E_USAGE ? 1 : error;
+	}
+	e.rules.model = p->model;
+	e.log_fd = edited.log_fd;
+	e.first_record = edited.first_record;
+	e.head = NULL;
+	e.options.save = NULL;
+	e.options.resume = NULL;
+	e.options.shard = e.options.shards = 0;
+	e.options.progress = NULL;
+	e.options.unexplained = whole;
+	e.options.first_only = !whole;
+	p->done++;
+	tell(p);
+	ct_result_free(p->trial);
+	error = ct_explore(&e, NULL, p->trial);
+	ct_edited_free(&edited);
+	return error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
+}
+
+/* All of it, without a state that fails or has no answer. */
+static bool is_clean(const struct ct_result *r)
+{
+	return r->finding_count == 0 && ct_is_consistent(r);
+}
+
+static bool is_exhaustive(const struct ct_result *r)
+{
+	return r->instants_exhausted == r->instants && ct_is_consistent(r) && r->states_symmetric == 0 &&
+	       r->states_possible_exact;
+}
+
+/* ---- One finding ------------------------------------------------------------------------------------------------ */
+
+static bool same_cause(const struct ct_finding *a, const struct ct_finding *b)
+{
+	char x[CT_TEXT_BYTES], y[CT_TEXT_BYTES];
+
+	if (*a->cause.lost != '\0' && *b->cause.lost != '\0') {
+		return strcmp(a->cause.lost, b->cause.lost) == 0 &&
+		       strcmp(a->cause.early, b->cause.early) == 0;
+	}
+	ct_shape(a->text, x);
+	ct_shape(b->text, y);
+	return strcmp(x, y) == 0;
+}
+
+enum outcome { FAILS, COUNTS, HOLDS };
+
+/* The cures so far and a set of proposals. */
+static int try_set(struct proof *p, const struct ct_finding *f, const unsigned *set, unsigned size,
+	enum outcome *ret_outcome)
+{
+	*ret_outcome = FAILS;
+	if (p->edits + size > EDITS_MAX) {
+		return 0;
+	}
+	for (unsigned i = 0; i < size; i++) {
+		p->edit[p->edits + i] = f->proposals.edit[set[i]];
+	}
+	const int error = explore(p, p->edit, p->edits + size, false);
+
+	if (error) {
+		return error < 0 ? error : 0;
+	}
+	if (is_clean(p->trial)) {
+		*ret_outcome = HOLDS;
+	} else if (p->trial->finding_count > 0 && !same_cause(&p->trial->finding[0], f)) {
+		*ret_outcome = COUNTS;
+	}
+	return 0;
+}
+
+/* The next set of so many of n, in order. */
+static bool next_set(unsigned *set, unsigned size, unsigned n)
+{
+	unsigned i = size;
+
+	while (i > 0 && set[i - 1] == n - size + i - 1) {
+		i--;
+	}
+	if (i == 0) {
+		return false;
+	}
+	set[i - 1]++;
+	for (unsigned k = i; k < size; k++) {
+		set[k] = set[k - 1] + 1;
+	}
+	return true;
+}
+
+static void keep_set(struct ct_finding *f, const unsigned *set, unsigned size)
+{
+	f->cure.count = size;
+	for (unsigned i = 0; i < size; i++) {
+		f->cure.edit[i] = f->proposals.edit[set[i]];
+	}
+}
+
+/* Sets of one size: the first that holds, else the first that counts. */
+static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum outcome *best)
+{
+	unsigned set[CT_CURE_MAX] = {0, 1, 2};
+	bool more = size <= f->proposals.count;
+	int error = 0;
+
+	while (more && *best != HOLDS && f->cure.tried < TRIES_MAX && !error) {
+		enum outcome outcome;
+
+		f->cure.tried++;
+		error = try_set(p, f, set, size, &outcome);
+		if (!error && outcome > *best) {
+			*best = outcome;
+			keep_set(f, set, size);
+		}
+		more = next_set(set, size, f->proposals.count);
+	}
+	return error;
+}
+
+/* With the first finding that is left when all cures are applied: one of the list, or a new one. */
+static void note_next(struct proof *p, const struct ct_finding *next)
+{
+	struct ct_result *const r = p->result;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (same_cause(&r->finding[i], next)) {
+			return;
+		}
+	}
+	if (r->finding_count < CT_FINDINGS_MAX) {
+		r->finding[r->finding_count] = *next;
+		r->finding[r->finding_count].states = 0; /* counted when all is known */
+		r->finding[r->finding_count++].cure.behind = p->cures;
+	}
+}
+
+static int cure_finding(struct proof *p, unsigned number)
+{
+	struct ct_finding *const f = &p->result->finding[number];
+	enum outcome best = FAILS;
+	int error = 0;
+
+	if (f->proposals.count == 0) {
+		ct_propose(&f->cause, &f->proposals);
+	}
+	for (unsigned size = 1; size <= CT_CURE_MAX && best == FAILS && !error; size++) {
+		error = try_sets(p, f, size, &best);
+	}
+	if (error || best == FAILS) {
+		return error;
+	}
+	memcpy(&p->edit[p->edits], f->cure.edit, f->cure.count * sizeof *f->cure.edit);
+	p->edits += f->cure.count;
+	p->cures++;
+	p->clean = best == HOLDS;
+	if (best == COUNTS) { /* the trial's finding may be that of another set */
+		error = explore(p, p->edit, p->edits, false);
+		if (!error && p->trial->finding_count > 0) {
+			note_next(p, &p->trial->finding[0]);
+		}
+	}
+	return error;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------------ */
+
+/* With every cure but one. */
+static int count_without(struct proof *p, unsigned number)
+{
+	struct ct_finding *const f = &p->result->finding[number];
+	struct ct_edit edit[EDITS_MAX];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		const struct ct_cure *const c = &p->result->finding[i].cure;
+
+		for (unsigned k = 0; k < c->count && i != number; k++) {
+			edit[count++] = c->edit[k];
+		}
+	}
+	const int error = explore(p, edit, count, true);
+
+	if (!error) {
+		f->cure.only = p->trial->states_failing;
+		f->states = f->states ? f->states : p->trial->states_failing;
+	}
+	return error < 0 ? error : 0;
+}
+
+static int verify_once(struct proof *p)
+{
+	int error = explore(p, p->edit, p->edits, true);
+
+	if (error) {
+		return error < 0 ? error : 0;
+	}
+	p->result->states_uncured = p->trial->states_failing;
+	const bool clean = is_clean(p->trial), exhaustive = is_exhaustive(p->trial),
+		   exact = p->trial->states_possible_exact;
+	const uint64_t states = p->trial->states_tested;
+	const double possible = p->trial->states_possible_log2;
+
+	for (unsigned i = 0; i < p->result->finding_count && !error; i++) {
+		struct ct_cure *const c = &p->result->finding[i].cure;
+
+		if (c->count == 0) {
+			continue;
+		}
+		c->verified = clean;
+		c->others = p->cures - 1;
+		c->states = states;
+		c->possible_log2 = possible;
+		c->possible_exact = exact;
+		c->exhaustive = exhaustive;
+		error = p->cures > 1 ? count_without(p, i) : 0;
+	}
+	return error;
+}
+
+/* Puts the cures together anew, without those that the others make unnecessary. True if there were such. */
+static bool drop_spare(struct proof *p)
+{
+	struct ct_result *const r = p->result;
+	unsigned spare = UINT32_MAX, other = 0;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		const struct ct_cure *const c = &r->finding[i].cure;
+
+		spare = c->count && c->verified && p->cures > 1 && c->only == 0 && spare == UINT32_MAX ?
+				i :
+				spare;
+	}
+	if (spare == UINT32_MAX) {
+		return false;
+	}
+	r->finding[spare].cure.count = 0;
+	r->finding[spare].cure.verified = false;
+	p->cures--;
+	p->edits = 0;
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_cure *const c = &r->finding[i].cure;
+
+		other = c->count && other == 0 ? i + 1 : other;
+		for (unsigned k = 0; k < c->count; k++) {
+			p->edit[p->edits++] = c->edit[k];
+		}
+	}
+	r->finding[spare].cure.cured_by = other;
+	return true;
+}
+
+static int verify(struct proof *p)
+{
+	int error = verify_once(p);
+
+	while (!error && drop_spare(p)) {
+		error = verify_once(p);
+	}
+	return error;
+}
+
+static int cure_all(struct proof *p)
+{
+	unsigned last = 0;
+	int error = 0;
+
+	for (unsigned i = 0; i < p->result->finding_count && !error; i++) {
+		struct ct_cure *const c = &p->result->finding[i].cure;
+
+		if (p->clean) {
+			c->cured_by = last; /* nothing fails any more: it had the same root */
+			continue;
+		}
+		error = cure_finding(p, i);
+		last = c->count ? i + 1 : last;
+	}
+	return error || p->cures == 0 ? error : verify(p);
+}
+
+int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result)
+{
+	struct proof *const p = calloc(1, sizeof *p);
+	struct ct_result *const trial = calloc(1, sizeof *trial);
+	int error = p && trial ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
+
+	if (!error && !result->without_crash && result->finding_count > 0) {
+		*p = (struct proof){
+			.e = e, .model = model, .result = result, .trial = trial, .began = ct_wall_seconds()};
+		result->proved = true;
+		result->proved_under = model;
+		error = cure_all(p);
+	}
+	if (error == NVW_E_STOPPED) { /* the findings stand */
+		result->interrupted = true;
+		error = 0;
+	}
+	if (trial != NULL) {
+		ct_result_free(trial);
+	}
+	free(trial);
+	free(p);
+	return error;
+}
+
+void ct_cure_text(const struct ct_cure *cure, char *ret_text, size_t bytes)
+{
+	size_t n = 0;
+
+	*ret_text = '\0';
+	for (unsigned i = 0; i < cure->count && n < bytes; i++) {
+		n += (size_t)snprintf(ret_text + n, bytes - n, "%s",
+			i == 0               ? "" :
+			i + 1 == cure->count ? " and " :
+					       ", ");
+		if (n < bytes) {
+			ct_edit_text(&cure->edit[i], ret_text + n, bytes - n);
+			n += strlen(ret_text + n);
+		}
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proposals that follow from a cause's own words: its two lines, the barrier, the scope that is needed. See cure.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cure.h"
+
+/* "file:line"; false for what has no line. */
+static bool line_of(const char *text, struct ct_line *ret)
+{
+	const char *const colon = strrchr(text, ':');
+	struct ct_line l = {.line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0};
+
+	if (l.line == 0) {
+		return false;
+	}
+	snprintf(l.file, sizeof l.file, "%.*s", (int)(colon - text), text);
+	*ret = l;
+	return true;
+}
+
+static void add(struct ct_proposals *p, enum ct_edit_kind kind, enum nvw_group scope, const struct ct_line *a,
+	const struct ct_line *b)
+{
+	if (p->count < CT_PROPOSALS_MAX) {
+		struct ct_edit *const e = &p->edit[p->count++];
+
+		*e = (struct ct_edit){.kind = kind, .scope = scope, .a = *a};
+		if (b != NULL) {
+			e->b = *b;
+		}
+	}
+}
+
+/* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed. */
+static void add_barriers(struct ct_proposals *p, const struct ct_line *lost, const struct ct_line *early)
+{
+	static const struct ct_line none;
+
+	add(p, CT_EDIT_BARRIER, NVW_WORKITEM, lost, NULL);
+	if (early->line != 0) {
+		add(p, CT_EDIT_BARRIER, NVW_WORKITEM, &none, early);
+	}
+	add(p, CT_EDIT_BARRIER, NVW_WORKGROUP, lost, early->line ? early : NULL);
+	add(p, CT_EDIT_BARRIER, NVW_KERNEL, lost, early->line ? early : NULL);
+}
+
+static void add_wider(struct ct_proposals *p, const struct ct_cause *c)
+{
+	struct ct_line barrier = {.line = c->line};
+
+	snprintf(barrier.file, sizeof barrier.file, "%s", c->file);
+	if (barrier.line != 0 && strcmp(c->scope, "work-item") == 0) {
+		add(p, CT_EDIT_WIDEN, NVW_WORKGROUP, &barrier, NULL);
+	}
+	if (barrier.line != 0 && strcmp(c->scope, "kernel") != 0) {
+		add(p, CT_EDIT_WIDEN, NVW_KERNEL, &barrier, NULL);
+	}
+}
+
+void ct_propose(const struct ct_cause *c, struct ct_proposals *ret)
+{
+	struct ct_line lost = {.line = 0}, early = {.line = 0};
+	const bool on_host = strcmp(c->needed, "flush and fence") == 0;
+
+	*ret = (struct ct_proposals){.count = 0};
+	line_of(c->early, &early);
+	if (!line_of(c->lost, &lost)) {
+		return;
+	}
+	if (c->kind == CT_CAUSE_REVERSED && early.line != 0) {
+		add(ret, CT_EDIT_EXCHANGE, NVW_WORKITEM, &early, &lost);
+	}
+	if (on_host) {
+		add(ret, CT_EDIT_FENCE, NVW_WORKITEM, &lost, NULL);
+		add(ret, CT_EDIT_FLUSH, NVW_WORKITEM, &lost, NULL);
+		add(ret, CT_EDIT_FENCE, NVW_WORKITEM, &lost, NULL);
+	} else {
+		add_wider(ret, c);
+		add_barriers(ret, &lost, &early);
+	}
+}
