@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is uncertain in a medium: cells with their versions, and stores in flight. See medium.h. */
+/* The uncertain part of a medium: cells with their versions, and stores in flight. See medium.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct 
 	struct ct_cell *c = &m->cell[m->cell_count++];
 
 	if (words > c->words) {
-		c->capacity = 0; /* its memory is too narrow: add_version() gets more */
+		c->capacity = 0; /* too narrow for reuse: add_version() allocates */
 	}
 	c->off = off;
 	c->words = words;
@@ -69,7 +69,7 @@ int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_cont
 	return 0;
 }
 
-/* Swaps with the last, so that its memory for versions stays in the array. */
+/* Swaps with the last cell, so that the version memory stays in the array. */
 static void remove_cell(struct ct_medium *m, struct ct_cell *c)
 {
 	NVW_INVARIANT(ct_medium_cell_at(m, c->off) == c);
@@ -115,7 +115,7 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 		}
 	}
 	if (!ct_keeps_all(m) && memcmp(after, before, m->unit_bytes) == 0) {
-		return 0; /* makes no difference whether it is durable */
+		return 0; /* its durability makes no difference */
 	}
 	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checkers from elsewhere. See checker.h. */
+/* External checkers. See checker.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,8 @@ static int write_image(void *context, uint64_t off, const void *from, size_t n)
 	return 0;
 }
 
-/* What a library prints is none of our report. In the process that judges, which prints nothing itself. */
+/* Output of a library is not part of the report. Called in the judging process, which prints nothing
+ * itself. */
 static void silence(void)
 {
 	static bool done;
@@ -80,7 +81,7 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 
 /* ---- Command ------------------------------------------------------------------------------------------------ */
 
-/* The file of this process. */
+/* The state file of this process. */
 struct state_file {
 	pid_t pid;
 	char path[NVW__FOLDER_PATH + 32];
@@ -124,7 +125,7 @@ static int make_file(struct state_file *f, const struct ct_checker *c)
 	return 0;
 }
 
-/* True if the checker has left the file in its place, and as long as it was. */
+/* True if the checker left the file in place with its old length. */
 static bool is_in_place(const struct state_file *f)
 {
 	struct stat s;
@@ -133,7 +134,7 @@ static bool is_in_place(const struct state_file *f)
 	       (uint64_t)s.st_size == f->bytes;
 }
 
-/* Makes the file equal to the state, wherever it differs. */
+/* Makes the file equal to the state where it differs. */
 static int fill_file(struct state_file *f, const struct ct_checker *c, const struct ct_image *image)
 {
 	enum { PAGE = 4096 };
@@ -155,7 +156,7 @@ static int fill_file(struct state_file *f, const struct ct_checker *c, const str
 	return 0;
 }
 
-/* The words of a command that needs no shell: false if it does, or has too many. */
+/* Splits a command that needs no shell into words: false if it needs one, or has too many words. */
 static bool split(char *command, char *words[32])
 {
 	unsigned n = 0;
@@ -174,7 +175,7 @@ static bool split(char *command, char *words[32])
 	return n > 0;
 }
 
-/* A command, cut into words; text is what they point into. By a shell if it needs one. */
+/* A command as words that point into text; run by a shell if it needs one. */
 struct command {
 	char *words[32];
 	char text[4096];
@@ -207,7 +208,7 @@ static pid_t start(const struct command *command, int output)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		setpgid(0, 0); /* what it starts ends with it */
+		setpgid(0, 0); /* so that its children can be ended with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ct_output_redirect(output);
 		execvp(command->words[0], command->words);
@@ -218,8 +219,8 @@ static pid_t start(const struct command *command, int output)
 
 /* How a command ended. */
 struct answer {
-	bool in_time; /* otherwise it had to be killed */
-	int status;   /* as waitpid() has it */
+	bool in_time; /* false: it had to be killed */
+	int status;   /* as from waitpid() */
 	char line[CT_LINE_BYTES];
 };
 
@@ -229,19 +230,20 @@ static void finish(pid_t pid, unsigned timeout_ms, struct answer *ret_answer)
 
 	ret_answer->in_time = fd < 0 || ct_output_wait(fd, (int)timeout_ms);
 	if (fd >= 0) {
-		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
+		kill(-pid, SIGKILL); /* its remaining processes too: the next state is a new one */
 		close(fd);
 	}
 	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
 	}
-	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
+	ct_end_descendants(ct_fork_server_pid()); /* also descendants that left the group */
 }
 
-/* Makes the file and asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
+/* Makes the file and runs the command, forked if that is wanted and possible. Returns 1, 0 if it cannot be
+ * run, or an error. */
 static int ask(
 	const struct ct_checker *c, const struct ct_image *image, bool forked, struct answer *ret_answer)
 {
-	static struct state_file file; /* of this process, which has one checker */
+	static struct state_file file; /* of this process, which has only one checker */
 	static struct command command;
 	int error = fill_file(&file, c, image);
 
@@ -257,7 +259,7 @@ static int ask(
 			return 0;
 		}
 	} else {
-		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
+		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the judging process */
 		const pid_t pid = start(&command, output);
 
 		if (pid < 0) {
@@ -269,7 +271,7 @@ static int ask(
 	return 1;
 }
 
-/* Of this process's states: the first ones, then fewer and fewer. */
+/* For this process's first states always, then less and less often. */
 static bool is_compared(void)
 {
 	static pid_t owner;
@@ -289,7 +291,7 @@ static bool is_same(const struct answer *a, const struct answer *b)
 	return a->in_time == b->in_time && (!a->in_time || a->status == b->status);
 }
 
-/* The command's answer, however it was come by: 0 or an error. */
+/* The command's answer, forked or executed: 0 or an error. */
 static int ask_either(const struct ct_checker *c, const struct ct_image *image, struct answer *ret_answer)
 {
 	const bool compared = is_compared();
@@ -311,7 +313,7 @@ static int ask_either(const struct ct_checker *c, const struct ct_image *image, 
 	return error < 0 ? error : 0;
 }
 
-/* By the signal itself, or as a shell tells of it. */
+/* Killed by the signal itself, or according to a shell's exit status. */
 static bool was_killed(const struct answer *a)
 {
 	return a->in_time && (WIFSIGNALED(a->status) ? WTERMSIG(a->status) == SIGKILL :
@@ -388,7 +390,7 @@ static bool is_in_path(const char *name)
 	return found;
 }
 
-/* A word that the shell itself knows, such as exec; word has no character that is special to it. */
+/* A builtin of the shell, such as exec; word has no characters special to the shell. */
 static bool is_of_shell(const char *word)
 {
 	char text[4096];
@@ -397,7 +399,7 @@ static bool is_of_shell(const char *word)
 	return system(text) == 0;
 }
 
-/* What is not there would be a finding in every state. Of a shell's command, only the shell knows. */
+/* A missing command would be a finding in every state. For a shell command, only the shell can tell. */
 static int check_command(const char *command, bool *ret_by_shell)
 {
 	char text[4000], *words[32];
@@ -447,7 +449,7 @@ int ct_checker_create(const char *command, const char *library_path, uint64_t by
 		int error = check_command(command, &c.by_shell);
 
 		error = error ? error : make_shared(&c);
-		/* In memory rather than on a disk: the files are written once a state. */
+		/* In memory rather than on a disk, because the file is written once per state. */
 		error = error ? error : nvw_folder_make("check", true, &c.folder);
 		*ret_checker = c;
 		return error;

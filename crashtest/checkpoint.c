@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An exploration in a file. See checkpoint.h. */
+/* Saving an exploration to a file. See checkpoint.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

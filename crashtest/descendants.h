@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program leaves running when it ends, in sessions and groups of its own, too. The process that asks must have been
- * a subreaper (PR_SET_CHILD_SUBREAPER) before the program began: then orphans become its children. Knows the C library alone.
+ * Ending the processes that a program leaves running, also those in other sessions and groups. The calling
+ * process must have become a subreaper (PR_SET_CHILD_SUBREAPER) before the program began, so that orphans
+ * become its children. Uses only the C library.
  */
 #ifndef CRASHTEST_DESCENDANTS_H
 #define CRASHTEST_DESCENDANTS_H
@@ -29,7 +30,7 @@ static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
 	return n;
 }
 
-/* Ends all children but kept (0: none), and what they leave in turn. */
+/* Ends all children except kept (0: none), and their remaining children in turn. */
 static inline void ct_end_descendants(pid_t kept)
 {
 	pid_t child[CT_CHILDREN_MAX];

@@ -5,7 +5,7 @@
 
 #include "elements.h"
 
-enum { SUBSETS_MAX = 12, ORDERS_MAX = 6 }; /* elements of a cell of which all subsets, all orders are made */
+enum { SUBSETS_MAX = 12, ORDERS_MAX = 6 }; /* largest cells with all subsets, with all orders */
 
 static struct ct_element *element_at(const struct ct_medium *m, uint64_t i)
 {
@@ -27,7 +27,7 @@ int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
-/* An element that a flush touches is flushed as a whole. */
+/* A flush of any part of an element flushes all of it. */
 int ct_element_flush(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
@@ -52,7 +52,7 @@ int ct_element_flush(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
-/* What was flushed is durable; the rest may be flushed later. */
+/* Flushed elements are durable; the others may be flushed later. */
 int ct_element_fence(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	uint64_t kept = 0;
@@ -75,7 +75,7 @@ int ct_element_fence(struct ct_medium *m, const struct nvw_log_record *r)
 
 /* ---- Cells ------------------------------------------------------------------------------------------------- */
 
-/* Flushed pieces that share words, directly or through others; instruction numbers in program order. */
+/* Flushed pieces that share words, directly or through others; with instruction numbers in program order. */
 struct cluster {
 	nvw_off begin, end; /* whole words */
 	unsigned count;     /* instructions */
@@ -116,7 +116,7 @@ static int add_outcome(struct ct_medium *m, struct ct_cell *cell, const uint8_t 
 	return error;
 }
 
-/* Subsets in program order; the whole of them comes last. */
+/* Subsets in program order; the full set comes last. */
 static int add_subsets(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, uint8_t *content)
 {
 	int error = 0;
@@ -133,7 +133,7 @@ static int add_subsets(struct ct_medium *m, const struct cluster *c, struct ct_c
 	return error;
 }
 
-/* Every sequence of different instructions that begins with what content has. */
+/* Every sequence of different instructions that extends the present content. */
 static int add_orders(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, unsigned used,
 	const uint8_t *content)
 {
@@ -156,7 +156,7 @@ static int add_orders(struct ct_medium *m, const struct cluster *c, struct ct_ce
 	return error;
 }
 
-/* Too many to go through: those up to one of them, and all without one of them. */
+/* Too many for all orders: all prefixes, and all sets without one of them. */
 static int add_some(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, uint8_t *content)
 {
 	int error = 0;

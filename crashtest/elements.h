@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pmreorder model: of the stores that were flushed before a fence, any subset, written in any order, on top of
- * everything that was flushed before earlier fences. A store is an element as a whole, however wide.
+ * The pmreorder model: any subset of the stores that were flushed before a fence, written in any order, on
+ * top of all stores that were flushed before earlier fences. A store is one element, however wide.
  *
  * Stores that share an aligned word form one cell, whose versions are the different contents that the subsets
  * and orders of its stores give.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Observed mode: plan, workers side by side, and the parent that replaces those that die. The plan is cut into
- * ranges where an acknowledgement came just before: no state on one side equals one on the other, so
- * what is distinct does not depend on the number of jobs (crash.h, guarantee 7). Models without such places are cut
- * anywhere: there a worker notes the states of all instants before its range, without testing them.
+ * Exploration: the plan, parallel workers, and the parent that replaces dead ones. The plan is divided into
+ * ranges at instants just after an acknowledgement: no state on one side equals one on the other, so the set
+ * of distinct states does not depend on the number of jobs (crash.h, guarantee 7). Models without such places
+ * are divided anywhere; then a worker records the states of all instants before its range, without testing
+ * them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,11 +24,11 @@
 #include "worker.h"
 
 enum {
-	DEATHS_MAX = 100, /* of a range's workers: each costs a fork, and it is one bug most of the time */
+	DEATHS_MAX = 100, /* per range: each costs a fork, and most are due to the same bug */
 	JOBS_MAX = 64,
 	CHECKPOINT_SECONDS = 30,
-	STOP_SECONDS_100 = 40, /* of a second, for a worker to come to the end of its state */
-	SEEN_MAX = 1 << 22,    /* hashes of 8 bytes a worker */
+	STOP_SECONDS_100 = 40, /* of a second, for a worker to finish its state */
+	SEEN_MAX = 1 << 22,    /* hashes of 8 bytes per worker */
 };
 
 struct exploration {
@@ -38,7 +39,7 @@ struct exploration {
 	uint64_t draws; /* of the shard */
 	uint64_t identity;
 	double began, written;
-	bool stopping, torn; /* torn: a worker was killed within a state */
+	bool stopping, torn; /* torn: a worker was killed during a state */
 	struct ct_result *result;
 };
 
@@ -55,7 +56,8 @@ static void tell(const struct exploration *x, const char *what, uint64_t done, u
 
 /* ---- Ranges --------------------------------------------------------------------------------------------- */
 
-/* The last instant of the range from first that takes about share draws; *ret_draws is how many. */
+/* The last instant of the range that begins at first and has about share draws; *ret_draws is their
+ * number. */
 static uint64_t range_end(const struct ct_plan *plan, uint64_t first, uint64_t share, uint64_t *ret_draws)
 {
 	uint64_t i = first, draws = 0;
@@ -88,7 +90,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 	return 0;
 }
 
-/* Moves the parent's medium of this worker forward to an instant. */
+/* Advances the parent's medium for this worker to an instant. */
 static int forward(struct ct_medium *m, uint64_t instant)
 {
 	int error = 1;
@@ -99,7 +101,7 @@ static int forward(struct ct_medium *m, uint64_t instant)
 	return error < 0 ? error : 0;
 }
 
-/* The instants of this shard: part of the plan, cut where parts of equal size end. */
+/* The instants of this shard: a part of the plan with an equal share of draws. */
 static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *ret_last)
 {
 	const struct ct_options *const o = &x->e->options;
@@ -119,7 +121,7 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t first, uint64_t draws)
 {
 	const struct ct_exploration *e = x->e;
-	const bool notes = !ct_plan_cuts_apart(&e->rules); /* as many as one worker alone has */
+	const bool notes = !ct_plan_cuts_apart(&e->rules); /* as many as a single worker would have */
 	int error = make_shared(w, notes ? x->plan.draws : draws);
 
 	if (!error) {
@@ -158,7 +160,8 @@ static int make_ranges(struct exploration *x)
 	return 0;
 }
 
-/* Where an earlier run stopped, if there is such a file. Then every worker's image goes to where it begins. */
+/* Continues where an earlier run stopped, if its file exists. Then every worker's image is advanced to the
+ * beginning of its range. */
 static int resume(struct exploration *x)
 {
 	const char *const path = x->e->options.resume;
@@ -194,7 +197,7 @@ static int start(struct exploration *x, struct ct_worker *w)
 	return w->pid < 0 ? nvw_fail_errno("cannot start a process") : 0;
 }
 
-/* A new worker goes on where the shared memory says. */
+/* A new worker continues according to the shared memory. */
 static int replace(struct exploration *x, struct ct_worker *w)
 {
 	w->next_draw = w->shared->next;
@@ -207,7 +210,7 @@ static int replace(struct exploration *x, struct ct_worker *w)
 	return error ? error : start(x, w);
 }
 
-/* The next worker goes on behind the state that the last one died in. */
+/* The next worker continues after the state in which the last one died. */
 static int pass_by(struct exploration *x, struct ct_worker *w)
 {
 	struct ct_shared *s = w->shared;
@@ -215,7 +218,7 @@ static int pass_by(struct exploration *x, struct ct_worker *w)
 	s->phase = CT_PHASE_IDLE;
 	s->judged = 0;
 	if (s->draw >= CT_DRAW_LEAF) {
-		/* The rest of the tree is not accounted for: the instant begins anew without it. */
+		/* The rest of the tree cannot be covered: the instant is restarted without it. */
 		s->no_tree = s->instant;
 		s->next = 0;
 	} else {
@@ -237,7 +240,7 @@ static int note_kill(struct exploration *x, struct ct_worker *w)
 		return pass_by(x, w);
 	}
 	if (s->judged != 0 && s->draw >= CT_DRAW_LEAF) {
-		s->next = 0; /* the tree begins anew; what was judged is met again */
+		s->next = 0; /* the tree is restarted; judged states are recognised */
 	}
 	s->retried = s->judged;
 	s->judged = 0;
@@ -245,7 +248,8 @@ static int note_kill(struct exploration *x, struct ct_worker *w)
 	return replace(x, w);
 }
 
-/* The state that the worker died in is a finding, unless it was killed from outside, or ended as if all were well. */
+/* The state in which the worker died is a finding, unless the worker was killed from outside or exited with
+ * status 0. */
 static int note_death(struct exploration *x, struct ct_worker *w, int status)
 {
 	struct ct_shared *s = w->shared;
@@ -269,7 +273,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	return pass_by(x, w);
 }
 
-/* Kills a worker whose state takes longer than it may. */
+/* Kills a worker whose state exceeds its time limit. */
 static void watch(const struct exploration *x, struct ct_worker *w)
 {
 	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
@@ -339,8 +343,8 @@ static bool all_held(const struct exploration *x)
 	return true;
 }
 
-/* Every so often, with all workers between two states. A worker that is busy for long is not waited for: the file
- * is written the next time. */
+/* Saves the exploration periodically, when all workers are between two states. If a worker is busy for long,
+ * saving is postponed. */
 static int write_down(struct exploration *x)
 {
 	int error = 0;
@@ -370,7 +374,8 @@ static void stop_workers(struct exploration *x)
 	}
 }
 
-/* Those whose state takes too long. It counts as not tested, and there is no going on from what they leave. */
+/* Kills workers whose state exceeds the time limit. The state counts as not tested, and the exploration
+ * cannot be resumed from there. */
 static void kill_late(struct exploration *x)
 {
 	for (unsigned i = 0; i < x->jobs && 100 * nvw_stop_seconds() > STOP_SECONDS_100; i++) {
@@ -434,7 +439,7 @@ static int by_first(const void *a, const void *b)
 	return x->draw < y->draw ? -1 : x->draw > y->draw;
 }
 
-/* Of this shard, and how many of them were tested through; all intervals, for the report. */
+/* Counts the instants of this shard and the exhausted ones; copies all intervals for the report. */
 static int count_instants(const struct exploration *x)
 {
 	struct ct_result *const r = x->result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Store logs from elsewhere, explored and judged by checkers from elsewhere. See crash.h. */
+/* Exploring external store logs with external checkers. See crash.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool is_persist_log(const char *path)
 	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
 }
 
-/* A program may have that name, too; then the model is that of its processor. */
+/* A program may have the same name; then the model is that of its processor. */
 static bool is_of_blocks(const struct nvw_log_reader *reader)
 {
 	const struct nvw_log_info *const i = nvw_log_info(reader);
@@ -54,7 +54,7 @@ bool ct_is_block_log(const char *path)
 	return is;
 }
 
-/* The file's bytes, zeros up to a whole line. */
+/* Reads the file, padded with zeros to a whole line. */
 static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
 {
 	struct stat s;
@@ -92,9 +92,10 @@ static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, 
 	return 0;
 }
 
-/* ---- Persist logs that were recorded --------------------------------------------------------------------------- */
+/* ---- Recorded persist logs
+ * ------------------------------------------------------------------------------------- */
 
-/* Threads of a program that stored, by their numbers in its log: 0 stands for nobody. */
+/* The set of threads that stored, by their numbers in the log: 0 stands for none. */
 struct threads {
 	uint64_t seen[64];
 };
@@ -110,10 +111,10 @@ static uint64_t count_thread(struct threads *t, uint64_t thread)
 	return 1;
 }
 
-/* A program may make its file longer and leave the new part alone, but hardly by more than this. */
+/* A program may extend its file without writing to the new part, but hardly by more than this. */
 static const uint64_t untouched_max = UINT64_C(1) << 30;
 
-/* Where the bytes end that a record is about. */
+/* End of the bytes that a record refers to. */
 static uint64_t end_of(const struct nvw_log_record *r)
 {
 	switch (r->kind) {
@@ -130,8 +131,9 @@ static uint64_t end_of(const struct nvw_log_record *r)
 	}
 }
 
-/* What is in it; refuses what is not of a program on the host, or of a block device. known: bytes of the image; the
- * header's claim is believed as far as these or the records reach, and a bit more. */
+/* Counts the log's records; refuses a log that is neither of a host program nor of a block device. known is
+ * the size of the image; the size in the header is trusted only as far as the image or the records reach,
+ * plus a margin. */
 static int count_records(const char *path, int fd, uint64_t known, struct ct_store_log *counts,
 	uint64_t *ret_pool, bool *ret_blocks)
 {
@@ -174,7 +176,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	return error;
 }
 
-/* The log in a file of its own for the workers, and the image as long as the log's pool. */
+/* Copies the log to a file for the workers, and extends the image to the size of the log's pool. */
 static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image,
 	uint64_t *bytes, bool *ret_blocks)
 {
@@ -214,7 +216,7 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 	return head;
 }
 
-/* Records of the log before the one that ends it. */
+/* The number of records before the last one. */
 static int last_record(int log_fd, uint64_t *ret_last)
 {
 	struct nvw_log_reader *reader;
@@ -233,7 +235,7 @@ static int last_record(int log_fd, uint64_t *ret_last)
 	return error;
 }
 
-/* The image with everything that the program stored to it. */
+/* Applies all stores of the program to the image. */
 static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
 {
 	struct nvw_log_reader *reader;
@@ -254,7 +256,7 @@ static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
 	return error;
 }
 
-/* Who judges: a checker from elsewhere or, of a block device's log, the writes that it has. */
+/* The judge: an external checker or, for a block device's log, its own writes. */
 struct jury {
 	struct ct_checker checker;
 	struct ct_writes *writes; /* NULL: the checker */
@@ -273,7 +275,8 @@ static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int 
 				f->store_log);
 }
 
-/* The image as the program leaves it: 1 if there is nothing against it, 0 if that is the result, or an error. */
+/* Judges the final image of the program: returns 1 if it passes, 0 if its failure is the result, or an
+ * error. */
 static int judge_final(const struct ct_exploration *e, struct ct_result *ret_result)
 {
 	struct ct_saved final = {.bytes = e->bytes, .image = malloc(e->bytes)};
@@ -357,7 +360,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	return error;
 }
 
-/* A log of a program on the host is explored under models of the host, one of a machine in the machine's ways. */
+/* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
 static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks)
 {
 	if (blocks && o->mode == CT_KILL) {
@@ -432,7 +435,7 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 		ct_groups_add(&groups, &sum->finding[i]);
 	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		r->finding[i].instant += sum->instants; /* later than all before it */
+		r->finding[i].instant += sum->instants; /* after all earlier ones */
 		ct_groups_add(&groups, &r->finding[i]);
 	}
 	sum->finding_count = groups.count;

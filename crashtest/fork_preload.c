@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the checker: the server. See fork_server.h. */
+/* The server inside the checker. See fork_server.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-/* A fork has but one thread: others must not have begun. */
+/* A fork has only one thread, so no other may have begun. */
 static bool has_one_thread(void)
 {
 	DIR *const dir = opendir("/proc/self/task");
@@ -31,7 +31,7 @@ static bool has_one_thread(void)
 	return n == 1;
 }
 
-/* The place of a variable in the environment; NULL if it is not set. */
+/* The entry of a variable in the environment; NULL if it is not set. */
 static char **find(const char *name)
 {
 	const size_t n = strlen(name);
@@ -51,8 +51,9 @@ static void drop(char **entry)
 }
 
 /*
- * What the checker executes is none of ours. In place: shells have a setenv() and an unsetenv() of their own, which come
- * before those of the C library and change something else at this time.
+ * Programs that the checker executes must not be affected. The environment is changed in place: shells have
+ * their own setenv() and unsetenv(), which override those of the C library and change something else at this
+ * time.
  */
 static void restore_environment(void)
 {
@@ -74,11 +75,12 @@ static void restore_environment(void)
 static void tell(int out, const void *what, size_t n)
 {
 	if (write(out, what, n) != (ssize_t)n) {
-		_exit(127); /* nobody listens any more */
+		_exit(127); /* no reader left */
 	}
 }
 
-/* Waits for its leader, whose number is still its own then, and ends what that has left: the next state is another's. */
+/* Waits for the group's leader, which keeps its pid until then, and ends the remaining processes before the
+ * next state. */
 static void end_group(pid_t pid)
 {
 	siginfo_t info;
@@ -90,7 +92,7 @@ static void end_group(pid_t pid)
 	}
 }
 
-/* A child goes on into main(); it is the only one to return. */
+/* A child continues into main(); only children return. */
 static void serve(int in, int out)
 {
 	char byte;
@@ -101,7 +103,7 @@ static void serve(int in, int out)
 		int status = 0;
 
 		if (pid == 0) {
-			setpgid(0, 0); /* what it starts ends with it */
+			setpgid(0, 0); /* so that its children can be ended with it */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(in);
 			close(out);
@@ -112,7 +114,7 @@ static void serve(int in, int out)
 		end_group(pid);
 		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 		}
-		ct_end_descendants(0); /* also those that have left the group */
+		ct_end_descendants(0); /* also descendants that left the group */
 		tell(out, &status, sizeof(int32_t));
 	}
 	_exit(127);
@@ -128,7 +130,7 @@ __attribute__((constructor)) static void begin(void)
 	}
 	restore_environment();
 	if (parent != getppid()) {
-		return; /* this is something that the checker executes */
+		return; /* the checker executed this program */
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	tell(out, has_one_thread() ? "K" : "N", 1);

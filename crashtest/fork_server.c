@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fork servers of checkers, from outside. See fork_server.h. */
+/* The parent's side of checkers' fork servers. See fork_server.h. */
 #include "fork_server.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 enum { START_MS = 2000, ENVIRONMENT_MAX = 4096 };
 
-/* Of this process: a process that is forked has none. */
+/* Of this process; not inherited by a fork. */
 static struct {
 	pid_t owner, pid;
 	int to, from;
@@ -55,7 +55,8 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* Ours without the variables that are set anew; these are in text. False if it has no room for them. */
+/* Copies the environment, without the variables that are set anew (in text). False if there is no room for
+ * them. */
 static bool make_environment(char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
 {
 	const char *const before = getenv("LD_PRELOAD");
@@ -80,7 +81,7 @@ static bool make_environment(char *to[ENVIRONMENT_MAX], char text[2][8192], int 
 	return length < 8192 && n < ENVIRONMENT_MAX - 1;
 }
 
-/* Reads n bytes: 1, 0 if they did not come in time, -1 if there is nobody to send them. */
+/* Reads n bytes: returns 1, 0 if they did not come in time, -1 if there is no writer. */
 static int hear(void *to, size_t n, int timeout_ms)
 {
 	return !ct_output_wait(server.from, timeout_ms) ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
@@ -128,7 +129,7 @@ static void start(char *const words[], int output)
 	server.to = to[1];
 	server.from = from[0];
 	server.refused = false;
-	/* One that cannot be served runs its main() by now, on a state that nobody asked for. */
+	/* A checker that cannot be served is now running main() on a state that was not requested. */
 	if (hear(&ready, 1, START_MS) != 1 || ready != 'K') {
 		stop();
 	}

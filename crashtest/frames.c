@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a child was. See frames.h. */
+/* The stack frames of a child. See frames.h. */
 #include <signal.h>
 #include <stddef.h>
 
@@ -14,14 +14,14 @@ static void leave_frames(int signal, siginfo_t *info, void *context)
 	mine->count =
 		nvw__frames_take(context, mine->address, sizeof mine->address / sizeof mine->address[0]);
 	if (signal != CT_FRAMES_ASK) {
-		raise(signal); /* its default action, since the handler is reset */
+		raise(signal); /* the default action, since the handler is reset */
 	}
 }
 
 void ct_frames_catch(struct ct_frames *frames)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, CT_FRAMES_ASK};
-	/* Large enough for the emulator's handler too (emu/fault.c), which looks for source lines on it. */
+	/* Large enough for the emulator's handler (emu/fault.c), which looks up source lines on it. */
 	static char stack[1 << 19];
 	const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
 	struct sigaction action = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The image that crash states are made in. See image.h. */
+/* The image in which crash states are made. See image.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ void ct_image_destroy(struct ct_image *image)
 	*image = (struct ct_image){0};
 }
 
-/* What value at off adds to the hash. */
+/* Contribution of value at off to the hash. */
 static inline uint64_t word_hash(nvw_off off, uint64_t value)
 {
 	return nvw_mix64(nvw_mix64(off * 0x9e3779b97f4a7c15u + 1) ^ value * 0xd6e8feb86659fd93u);

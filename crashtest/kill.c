@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kill mode: each trial is a process that emulates and dies by SIGKILL at a virtual instant, and after it
- * another one that opens the file that is left, recovers and checks.
+ * Kill mode: each trial is a process that emulates and dies by SIGKILL at a simulated instant, followed by
+ * another one that opens the remaining file, recovers and checks.
  *
  *	slot:  idle -> emulating -> judging -> idle
  *
- * Trials are numbered; instant and torn writes of trial i follow from the seed and i alone, so a trial
- * can be repeated, with a log, to explain what it found.
+ * Trials are numbered; instant and torn writes of trial i depend only on the seed and i, so a trial can be
+ * repeated with a log to explain its finding.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ enum { ACK_RANGES_MAX = 1 << 26 };
 /* Written by the judging process. */
 struct verdict {
 	volatile uint32_t phase;
-	int error; /* of opening the pool and the like */
+	int error; /* such as failure to open the pool */
 	char message[512];
 	uint64_t hash; /* of the crash state */
 	struct nvw_findings findings;
@@ -49,8 +49,8 @@ struct slot {
 	unsigned number;
 	pid_t pid;
 	bool hung;
-	unsigned kills;   /* of its judging process, from outside */
-	double cpu, wall; /* when judging began */
+	unsigned kills;   /* kills of its judging process from outside */
+	double cpu, wall; /* at the start of judging */
 	uint64_t trial;
 	struct ct_cut cut;
 	struct ct_run_shared *run;
@@ -157,7 +157,7 @@ static int start_trial(struct killing *k, struct slot *s)
 	return ct_run_start(k->bench, s->number, -1, &s->cut, s->run, &s->pid);
 }
 
-/* From outside: we ourselves do that only to what hangs. */
+/* Killed from outside: nvwave itself kills only hanging processes. */
 static bool was_killed(const struct slot *s, int status)
 {
 	return !s->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
@@ -209,7 +209,7 @@ static int end_trial(struct killing *k, struct slot *s, int status)
 		return nvw_fail(s->verdict->error, "%s", s->verdict->message);
 	}
 	if (was_killed(s, status) && ++s->kills < CT_KILLS_MAX) {
-		return start_judging(k, s); /* one more crash, in recovery */
+		return start_judging(k, s); /* another crash, in recovery */
 	}
 	note(k, s, status);
 	k->seen[k->done++] = s->verdict->hash;
@@ -358,7 +358,7 @@ static void gather(struct killing *k)
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_trial);
 }
 
-/* The uncut run: how long it takes, and what it acknowledges. */
+/* The uncut run: its duration and its acknowledgements. */
 static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 {
 	struct ct_run_shared *run = ct_run_shared_create(ACK_RANGES_MAX);

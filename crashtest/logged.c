@@ -16,9 +16,9 @@
 #include "process.h"
 #include "run.h"
 
-enum { ACK_RANGES_MAX = 1 << 26 }; /* room is used as it is needed */
+enum { ACK_RANGES_MAX = 1 << 26 }; /* memory is used only as needed */
 
-/* The log must account for every byte of the pool, or what is explored is not what would have happened. */
+/* The log must account for every byte of the pool, or the explored states would not be those of the run. */
 static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 {
 	struct nvw_pool *pool;
@@ -157,7 +157,7 @@ int ct_run_logged(
 	return error;
 }
 
-/* Defaults, and what cannot be. */
+/* Sets defaults and refuses impossible options. */
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
 	if (subject != NULL && o->mode == CT_PERMITTED && !ct_model_info(o->model)->of_runs &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verdict matrix: one run under every model, and with each of its barriers narrower. See crash.h. */
+/* The verdict matrix: one run under every model, and with each of its barriers narrowed. See crash.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- The barriers of the run ---------------------------------------------------------------------------------- */
 
-/* A barrier that has been met and not completed. */
+/* A barrier that was reached and has not completed. */
 struct open_barrier {
 	uint32_t site, epoch;
 	uint64_t work_item, group, time_ps;
@@ -215,7 +215,8 @@ static int judge_models(struct matrix *x)
 
 /* ---- Narrower barriers ------------------------------------------------------------------------------------------ */
 
-/* A run of the machine with the barrier so much narrower: what it saves. That it goes through is part of the advice. */
+/* A run of the machine with the barrier narrowed by this many steps: the time saved. The run must also
+ * succeed. */
 static int measure(const struct matrix *x, struct ct_barrier *b)
 {
 	struct ct_subject narrow = *x->subject;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NVRAM of a logged run, replayed. See medium.h. */
+/* Replaying the NVRAM of a logged run. See medium.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,8 +43,8 @@ static void leave_instant(struct ct_medium *m)
 	m->changed = m->obliged = m->obliged_by_ack = false;
 }
 
-/* Each cell is where its unit says, and has versions in the order of their writes, the old ones first. Only in an interval of
- * pmreorder a cell may have none: its stores change nothing. */
+/* Each cell is where its unit says, and its versions are in the order of their writes, old ones first. Only
+ * an interval of pmreorder may have a cell without versions, whose stores change nothing. */
 __attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m)
 {
 	const unsigned fewest = ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL) ? 0 : 1;
@@ -109,7 +109,7 @@ int ct_medium_next(struct ct_medium *m)
 		return error;
 	}
 	m->at_end = true;
-	/* pmreorder looks at fences alone. */
+	/* pmreorder considers only fences. */
 	return m->changed && m->record >= m->first_record &&
 			       !(ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL)) ?
 		       arrive(m) :

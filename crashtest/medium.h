@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The NVRAM of a logged run, replayed under a model (model.h): the durable image, the stores that may be
- * durable or not, and the acknowledgements.
+ * The NVRAM of a logged run, replayed under a model (model.h): the durable image, the stores that may or may
+ * not be durable, and the acknowledgements.
  *
- * An *instant* lies before a record that makes something durable (a completed write, a barrier, a fence, a write of
- * the host) or at the end of the log, if anything was stored, issued or acknowledged since the instant before
- * (crash.h, guarantee 4).
+ * An *instant* lies before a record that makes something durable (a completed write, a barrier, a fence, a
+ * write of the host) or at the end of the log, if there was a store, issue or acknowledgement since the
+ * previous instant (crash.h, guarantee 4).
  *
- * What is uncertain at an instant is kept in *cells*, one a failure-atomic unit, each with the versions that the
- * unit may have. A state gives every cell a level: its first so many versions are durable. Under most models
- * every combination of levels is permitted; strict persistency permits a chain of them, buffered epoch
- * persistency what the order among stores permits (states.h).
+ * Uncertain data at an instant is kept in *cells*, one per failure-atomic unit, each with the possible
+ * versions of the unit. A state gives every cell a level: the number of its versions, from the first, that
+ * are durable. Under most models every combination of levels is permitted; strict persistency permits a chain
+ * of them, buffered epoch persistency those that respect the order among stores (states.h).
  */
 #ifndef CRASHTEST_MEDIUM_H
 #define CRASHTEST_MEDIUM_H
@@ -21,47 +21,48 @@
 #include "image.h"
 #include "model.h"
 
-/* A unit, or several in a row, with stores that need not be durable. */
+/* A unit, or several in a row, with stores that may not be durable. */
 struct ct_cell {
 	nvw_off off;
-	unsigned words;           /* of 8 bytes */
-	unsigned count, capacity; /* versions */
-	unsigned old_count;       /* of them there at the instant before */
-	uint64_t *write;          /* version v: the number of the write that makes it */
-	uint64_t instruction;     /* that made the newest version; of logs whose instructions join */
-	uint64_t *content;        /* version v from v * words on; the whole content once it is durable */
-	uint64_t base[8];         /* content before version 0; kept under buffered epoch persistency alone */
+	unsigned words;           /* words of 8 bytes */
+	unsigned count, capacity; /* of versions */
+	unsigned old_count;       /* number that existed at the previous instant */
+	uint64_t *write;          /* [version]: the number of the write that makes it */
+	uint64_t instruction;     /* instruction of the newest version; in logs whose instructions join */
+	uint64_t *content;        /* version v from v * words on; the whole content if it is durable */
+	uint64_t base[8];         /* content before version 0; only under buffered epoch persistency */
 };
 
-/* A store (a write-back, under observed) that is not known to be durable. */
+/* A store (under observed: a write-back) that is not known to be durable. */
 struct ct_flight {
 	uint64_t write; /* its number, ascending in log order */
 	nvw_off off;    /* of its line */
 	uint64_t mask;  /* bytes of the line */
 	uint64_t work_item, group;
-	uint64_t older; /* the number of the work-item's store before it in flight, 0: none */
+	uint64_t older; /* number of the work-item's previous store in flight, 0: none */
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
 	uint32_t kernel, site;
-	uint32_t cell, version; /* under buffered epoch persistency, where they stay */
+	uint32_t cell, version; /* under buffered epoch persistency, where they do not change */
 	bool done;
 };
 
-/* An acknowledgement that holds once its work-item's epochs before it are durable (buffered epoch persistency). */
+/* An acknowledgement that holds once the preceding epochs of its work-item are durable (buffered epoch
+ * persistency). */
 struct ct_told {
-	uint64_t first, count, after; /* after: the newest store when it came */
+	uint64_t first, count, after; /* after: the newest store at that time */
 	uint64_t work_item, group;
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
 };
 
 /* A flush that its thread has not fenced yet. */
 struct ct_flush {
-	uint64_t thread, write; /* the newest store when it came */
-	nvw_off off;            /* of the line; of the first byte under pmreorder */
+	uint64_t thread, write; /* write: the newest store at that time */
+	nvw_off off;            /* of the line; under pmreorder of the first byte */
 	uint64_t bytes;
 	bool ordered; /* complete before the next store */
 };
 
-/* Bytes of a store that were flushed, as the elements of a pmreorder interval. */
+/* The flushed bytes of a store, as an element of a pmreorder interval. */
 struct ct_element {
 	uint64_t instruction; /* pieces of one instruction are one element */
 	nvw_off off;
@@ -84,29 +85,30 @@ struct ct_array {
  *	             |          +--[end of the log: at_end]--> the last instant, or none  |    +----------------+
  *	             +--[next: applies the pending record]--------------------------------+--[apply]--> a state
  *
- * At an instant the record that completes something is pending: read, but not applied. States are applied to the image and
- * taken back there. ct_medium_next() expects no state to be applied.
+ * At an instant the completing record is pending: read, but not applied. States are applied to the image and
+ * undone there. ct_medium_next() requires that no state is applied.
  */
 struct ct_medium {
 	struct ct_rules rules;
-	struct ct_image image; /* the durable bytes; under buffered epoch persistency everything stored */
+	struct ct_image image; /* the durable bytes; under buffered epoch persistency all stored bytes */
 	struct nvw_acks acks;
 	struct nvw_log_reader *reader;
 	uint64_t first_record, record;
-	uint64_t time_ps; /* of the last record that was applied */
-	uint64_t instant; /* the instant that the medium is at */
+	uint64_t time_ps; /* of the last applied record */
+	uint64_t instant; /* the current instant */
 	bool at_end;
-	bool changed;                  /* something new since the last instant */
-	bool obliged;                  /* acknowledgement or host write since: every state is new */
+	bool changed;                  /* a change since the last instant */
+	bool obliged;                  /* an acknowledgement or host write since then: every state is new */
 	bool obliged_by_ack;           /* at this instant: an acknowledgement among them */
-	struct nvw_log_record pending; /* read, and to be applied after the instant */
-	uint64_t pending_data[512];    /* what it points to */
+	struct nvw_log_record pending; /* read; to be applied after the instant */
+	uint64_t pending_data[512];    /* the data of pending */
 	bool has_pending;
 
-	/* Under x86 and eadr, of a log of a host program with an atomicity of a line: it does not know in which order the stores of one
-	 * instruction came. Under x86 those to one line persist together; eadr has instants at fences alone. */
+	/* Under x86 and eadr, for a log of a host program with an atomicity of a line: the order of the
+	 * stores of one instruction is unknown. Under x86 those to one line persist together; eadr has
+	 * instants only at fences. */
 	bool joins;
-	uint64_t instruction; /* that stores now */
+	uint64_t instruction; /* the current one */
 	unsigned unit_bytes;
 	uint32_t *cell_of; /* unit -> its cell + 1, 0 if it has none */
 	struct ct_cell *cell;
@@ -114,53 +116,54 @@ struct ct_medium {
 	struct ct_flight *flight; /* oldest first, from flight_head */
 	uint64_t flight_head, flight_count, flight_capacity;
 	uint64_t stores;     /* number of the newest store */
-	uint64_t old_stores; /* likewise at the instant before */
+	uint64_t old_stores; /* the same at the previous instant */
 
-	/* The kernel that runs, and for each of its work-items the newest store in flight. */
+	/* The running kernel, and for each of its work-items the newest store in flight. */
 	uint32_t kernel, group_size;
 	uint64_t work_items;
 	struct ct_array newest; /* uint64_t */
 
-	/* Narrowed barriers: members that have met one and have done nothing since, with the newest store that the
-	 * narrower barrier makes durable. For buffered epoch persistency: how many each has passed. */
-	uint32_t narrow_site;                  /* its number in the log, 0: not met yet */
+	/* Narrowed barriers: members that have met one and done nothing since, with the newest store that the
+	 * narrower barrier makes durable. For buffered epoch persistency: the number that each has passed. */
+	uint32_t narrow_site;                  /* its number in the log, 0: not seen yet */
 	struct ct_array owed_item, owed_group; /* uint64_t */
 	uint64_t owed;
-	uint64_t covered; /* strict persistency: the newest store that a barrier has completed */
+	uint64_t covered; /* strict persistency: the newest store covered by a completed barrier */
 
 	struct ct_array told;    /* struct ct_told */
-	struct ct_array dropped; /* struct ct_told: not delivered in the state that is applied */
+	struct ct_array dropped; /* struct ct_told: undone in the applied state */
 	struct ct_array lost_item,
 		lost_group;      /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
 	struct ct_array flush;   /* struct ct_flush */
-	uint64_t ordered;        /* of them: ordered ones */
+	uint64_t ordered;        /* number of ordered ones */
 	struct ct_array element; /* struct ct_element */
-	bool inexact;            /* an interval of pmreorder had too many overlapping stores for all orders */
+	bool inexact;            /* a pmreorder interval had too many overlapping stores for all orders */
 
 	/* Called with every record before it is applied; may be NULL. */
 	void (*seen)(void *context, const struct ct_medium *medium, const struct nvw_log_record *record);
 	void *context;
 };
 
-/* A medium with this content at the start of the log. */
+/* Creates a medium with this content at the start of the log. */
 NVW_CHECKED int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
 	const struct ct_rules *rules, struct ct_medium *ret_medium);
 void ct_medium_destroy(struct ct_medium *medium);
 
-/* Moves on to the next instant: 1, 0 at the end of the log, or an error. */
+/* Advances to the next instant: returns 1, 0 at the end of the log, or an error. */
 NVW_CHECKED int ct_medium_next(struct ct_medium *medium);
 
-/* Makes the state of levels (one a cell) in the image and the acknowledgements. */
+/* Applies the state of levels (one per cell) to the image and the acknowledgements. */
 void ct_medium_apply(struct ct_medium *medium, const unsigned *levels);
-/* Takes it back, with all that was written to the image since. */
+/* Undoes it, with all writes to the image since. */
 void ct_medium_undo(struct ct_medium *medium);
 
-/* What a state is known by: equal keys, equal bytes and acknowledgements. */
+/* Identifies a state: equal keys mean equal bytes and acknowledgements. */
 uint64_t ct_medium_key(const struct ct_medium *medium);
 
 /* ---- cells.c: for the models ------------------------------------------------------------------------------- */
 
-/* Buffered epoch persistency keeps every store, also one that changes nothing: it may order others. */
+/* Buffered epoch persistency keeps every store, even one that changes nothing, because it may order
+ * others. */
 static inline bool ct_keeps_all(const struct ct_medium *m)
 {
 	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
@@ -168,37 +171,38 @@ static inline bool ct_keeps_all(const struct ct_medium *m)
 
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
 struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
-/* A cell of so many words without versions. */
+/* Adds a cell of this many words without versions. */
 NVW_CHECKED int ct_medium_add_cell(
 	struct ct_medium *medium, nvw_off off, unsigned words, struct ct_cell **ret_cell);
-/* Room for one more version of the cell, whose content is returned. */
+/* Adds a version to the cell; returns its content. */
 NVW_CHECKED int ct_medium_add_version(struct ct_cell *cell, uint64_t write, uint64_t **ret_content);
-/* Forgets all cells without making anything durable. */
+/* Discards all cells without making anything durable. */
 void ct_medium_drop_cells(struct ct_medium *medium);
 /* A write of bytes within a line may be durable from now on. */
 NVW_CHECKED int ct_medium_put(
 	struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
-/* Writes up to this number to the unit at off are durable. */
+/* Writes to the unit at off up to this number are durable. */
 void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write);
 NVW_CHECKED int ct_medium_add_flight(struct ct_medium *medium, const struct ct_flight *flight);
-/* The flight with this number; it must be in flight (permitted models, whose numbers have no gaps). */
+/* The flight with this number, which must be in flight (permitted models, whose numbers have no gaps). */
 struct ct_flight *ct_medium_flight(const struct ct_medium *medium, uint64_t write);
 void ct_medium_land(struct ct_medium *medium, struct ct_flight *flight);
-/* Everything in flight is durable. */
+/* All stores in flight are durable. */
 void ct_medium_land_all(struct ct_medium *medium);
-/* A byte is durable now, and newer than what is in flight. */
+/* A byte is durable now, and newer than the stores in flight. */
 void ct_medium_set_byte(struct ct_medium *medium, nvw_off off, uint8_t value);
 
-/* The units of the image as levels (one a cell) say. */
+/* Sets the units of the image according to levels (one per cell). */
 void ct_medium_set_levels(struct ct_medium *medium, const unsigned *levels);
 
-/* ---- order.c: what a model makes of the log ---------------------------------------------------------------- */
+/* ---- order.c: the effect of the log under a model
+ * ------------------------------------------------------------- */
 
 bool ct_order_completes(const struct ct_medium *medium, const struct nvw_log_record *record);
 NVW_CHECKED int ct_order_apply(struct ct_medium *medium, const struct nvw_log_record *record);
-/* At an instant, before its states are asked for. */
+/* Called at an instant before its states are used. */
 NVW_CHECKED int ct_order_at_instant(struct ct_medium *medium);
-/* Acknowledgements that the state of levels takes back (models/buffered.c). */
+/* Drops acknowledgements that the state of levels undoes (models/buffered.c). */
 void ct_order_drop_told(struct ct_medium *medium, const unsigned *levels);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which crash states there are: the models, each a handful of axioms. An axiom says of two events which must be
- * durable first, or what is durable at all; a state is permitted if it breaks none. A model is a file in models/ and a
- * line in emu/persist/models.def.
+ * The possible crash states: the models, each a set of axioms. An axiom states for two events which must be
+ * durable first, or what is durable at all; a state is permitted if it violates none. A model is a file in
+ * models/ and a line in emu/persist/models.def.
  *
- * "Before" between stores is order of visibility (coherence order on one word). Where a model does not order two
- * stores, they persist in any order: a cache may evict a line early, or never.
+ * "Before" between stores is the order of visibility (coherence order on one word). If a model does not order
+ * two stores, they may persist in any order: a cache may evict a line early, or never.
  */
 #ifndef CRASHTEST_MODEL_H
 #define CRASHTEST_MODEL_H
@@ -48,23 +48,23 @@ enum ct_model {
 	CT_MODEL_COUNT
 };
 
-/* Which levels of an instant's cells go together (states.h). */
+/* The permitted combinations of levels of an instant's cells (states.h). */
 enum ct_levels {
 	CT_FREE,  /* all combinations */
 	CT_CHAIN, /* the stores up to one of them */
-	CT_GRAPH /* downward-closed sets of the persist order; every store is kept, and acknowledgements follow from them */
+	CT_GRAPH  /* downward-closed sets of the persist order; all stores kept; acknowledgements depend */
 };
 
 struct ct_model_info {
 	const char *name, *who;
-	uint32_t axioms; /* bits of enum ct_axiom */
+	uint32_t axioms; /* set of enum ct_axiom */
 	enum ct_levels levels;
-	bool replays;           /* the log's own write-backs: mode observed */
-	bool of_runs;           /* for what a workload's run leaves */
+	bool replays;           /* uses the log's own write-backs: mode observed */
+	bool of_runs;           /* for a workload's runs */
 	bool of_programs;       /* for a host program's store log */
-	bool counts_work_items; /* states may be told apart by what each work-item's stores do: --symmetric */
-	bool bounds_reads;      /* a tree over what recovery and check look at covers an instant's states */
-	bool narrows;           /* its barriers have scopes, which the matrix makes narrower */
+	bool counts_work_items; /* states may be grouped by what each work-item's stores do: --symmetric */
+	bool bounds_reads;      /* a tree over the words read by recovery and check covers an instant */
+	bool narrows;           /* its barriers have scopes, which the matrix narrows */
 	bool cuts_apart;        /* an acknowledgement makes all states new: work may be divided there */
 };
 const struct ct_model_info *ct_model_info(enum ct_model model);
@@ -72,18 +72,19 @@ const struct ct_model_info *ct_model_info(enum ct_model model);
 /* The model of that name, or NULL. */
 const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model);
 
-/* Its logs have threads and fences alone, no work-items and barriers. */
+/* Its logs have threads and fences, but no work-items and barriers. */
 bool ct_model_has_threads(enum ct_model model);
 
 /* Text of axiom number i (bit i), NULL beyond the last. */
 const char *ct_axiom_text(unsigned i, const char **ret_name);
 
-/* A model as it is explored. */
+/* A model with the parameters of an exploration. */
 struct ct_rules {
 	enum ct_model model;
-	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as the log says */
-	/* Barriers at this source line order as if they had a scope narrower by so many steps (kernel, work-group,
-	 * work-item, none at all). NULL: all as they are. The file's last component is compared. */
+	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as in the log */
+	/* Barriers at this source line order as if their scope were narrower by this many steps (kernel,
+	 * work-group, work-item, none). NULL: no barrier is narrowed. Only the last component of the file is
+	 * compared. */
 	const char *narrow_file;
 	uint32_t narrow_line;
 	unsigned narrow_by;

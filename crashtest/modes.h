@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways to crash a subject. */
+/* The modes of crash testing. */
 #ifndef CRASHTEST_MODES_H
 #define CRASHTEST_MODES_H
 
@@ -11,10 +11,10 @@ NVW_CHECKED int ct_run_kill(
 NVW_CHECKED int ct_run_logged(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
 
-/* Fills in defaults; refuses what cannot be done. subject NULL: a log from elsewhere. */
+/* Sets defaults; refuses impossible options. subject NULL: an external log. */
 NVW_CHECKED int ct_options_complete(const struct ct_subject *subject, struct ct_options *options);
 
-/* One run with its log, to be explored in several ways. */
+/* One run with its log, explored in several ways. */
 struct ct_logged {
 	struct ct_bench bench;
 	struct ct_run_shared *shared;
@@ -26,7 +26,7 @@ void ct_logged_destroy(struct ct_logged *logged);
 NVW_CHECKED int ct_logged_explore(const struct ct_logged *logged, const struct ct_rules *rules,
 	const struct ct_options *options, struct ct_result *ret_result);
 
-/* Told to stop before anything was tested: a result that says so, and 0. Any other error stays one. */
+/* If stopped before anything was tested: an undecided result, and 0. Any other error is returned. */
 NVW_CHECKED int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *result);
 
 #endif

@@ -55,7 +55,7 @@ int ct_oracle_judge_pool(const struct ct_oracle *o, struct nvw_pool *pool, const
 
 /* ---- An image -------------------------------------------------------------------------------------------- */
 
-/* Counts recovery's writes, and ends it at one of them. */
+/* Counts recovery's writes, and stops it at one of them. */
 struct tap {
 	struct ct_image *image;
 	uint64_t writes, stop; /* UINT64_MAX: never */
@@ -100,7 +100,7 @@ static int judge_once(const struct ct_oracle *o, struct tap *tap, const struct n
 	return verdict;
 }
 
-/* Recovery of a recovered pool writes nothing. */
+/* Checks that recovery of a recovered pool writes nothing. */
 static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, struct nvw_findings *findings,
 	volatile uint32_t *phase)
 {
@@ -124,7 +124,7 @@ static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, str
 	return 0;
 }
 
-/* Stops recovery at write number stop, begins it anew, checks. */
+/* Stops recovery at write number stop, restarts it, checks. */
 static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, const struct nvw_acks *acks,
 	uint64_t stop, struct nvw_findings *findings, volatile uint32_t *phase)
 {
@@ -148,7 +148,8 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 		findings, 0, "after a second crash, at write %llu of recovery", (unsigned long long)stop + 1);
 }
 
-/* Recovers the state; stop as in struct tap. Returns what recovery returned; *ret_hash is of the image after it. */
+/* Recovers the state; stop as in struct tap. Returns recovery's result; *ret_hash is the image's hash
+ * afterwards. */
 static int recover_image(
 	const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase, uint64_t *ret_hash)
 {
@@ -163,7 +164,7 @@ static int recover_image(
 	return error;
 }
 
-/* A crash before each write of recovery. The image has the state, and has it again when this returns. */
+/* A crash before each write of recovery. The image has the state before and after this call. */
 static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struct nvw_findings *findings,
 	volatile uint32_t *phase)
 {

@@ -2,11 +2,11 @@
 /*
  * The oracle: recovery and check of a workload on a crash state.
  *
- * nested: recovery is stopped before each of its own writes and begun anew; the pool must then be as an uninterrupted
- * recovery leaves it, byte for byte.
+ * nested: recovery is stopped before each of its own writes and restarted; the pool must then equal the
+ * result of an uninterrupted recovery, byte for byte.
  *
- * On a seeded part of the states it also holds recovery to its own promises (nvw/recovery.h): run again it
- * writes nothing, and stopped at one of its writes and begun anew it ends in a pool that passes the check.
+ * On a seeded part of the states it also tests recovery's own guarantees (nvw/recovery.h): run again, it
+ * writes nothing; stopped at one of its writes and restarted, it gives a pool that passes the check.
  */
 #ifndef CRASHTEST_ORACLE_H
 #define CRASHTEST_ORACLE_H
@@ -19,7 +19,7 @@ struct ct_oracle {
 	bool nested;
 };
 
-/* Recovers and checks an open pool. Everything that goes wrong becomes a violation. */
+/* Recovers and checks an open pool. Every error becomes a violation. */
 int ct_oracle_judge_pool(const struct ct_oracle *oracle, struct nvw_pool *pool, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The records of a log, one after the other, given to the model that is explored (models/). */
+/* Passes the records of a log to the explored model (models/), in order. */
 #include <string.h>
 
 #include "medium.h"
@@ -9,8 +9,7 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 {
 	const bool eadr = m->joins && ct_has(m, CT_A(AT_ONCE));
 
-	const bool flushed =
-		m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: what clflush is done with by then */
+	const bool flushed = m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: clflush completes here */
 
 	return flushed ||
 	       ((eadr ? CT_KIND(FENCE) | CT_KIND(HOST) : ct_model_of(m)->completing) >> r->kind & 1) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What checkers print. See output.h. */
+/* The output of checkers. See output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include "output.h"
 #include "process.h"
 
-/* A process that was forked has none yet: parent and child would read each other's. */
+/* Not inherited by a fork: parent and child would read each other's output. */
 static struct {
 	pid_t owner;
 	int from, to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which states of a run are tested. See plan.h. */
+/* The choice of states to test. See plan.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 #include "plan.h"
 
-/* ---- Sharing out ---------------------------------------------------------------------------------------- */
+/* ---- Budget
+ * ------------------------------------------------------------------------------------------------- */
 
 /* log2 of the number of new states, for the sum over instants. */
 static double fresh_log2(const struct ct_count *n)
@@ -39,7 +40,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The largest share with which the instants together stay within the budget. */
+/* The largest share for which all instants together stay within the budget. */
 static int share_out(struct ct_plan *plan)
 {
 	uint32_t *sorted = malloc((plan->instants + 1) * sizeof *sorted);
@@ -78,7 +79,7 @@ static void count_record(void *context, const struct ct_medium *medium, const st
 	result->sim_time_ps = r->time_ps;
 }
 
-/* Grows by doubling; the memory is shared, so that workers can count in it. */
+/* Grows by doubling; the memory is shared so that workers can count in it. */
 static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const struct ct_count *n)
 {
 	const uint64_t i = plan->instants - 1;
@@ -104,14 +105,14 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 	return 0;
 }
 
-/* Under buffered epoch persistency a state may take acknowledgements back; logs of the host have none. */
+/* Under buffered epoch persistency a state may undo acknowledgements; logs of the host have none. */
 bool ct_plan_cuts_apart(const struct ct_rules *rules)
 {
 	return ct_model_info(rules->model)->cuts_apart;
 }
 
-/* Where the work may be divided: where an acknowledgement makes all states new, so that none is on both sides. The models
- * without such places are cut anywhere. */
+/* Where work may be divided: where an acknowledgement makes all states new, so that no state is on both
+ * sides. Models without such places are divided anywhere. */
 static bool may_cut(const struct ct_medium *m)
 {
 	return m->obliged_by_ack || !ct_plan_cuts_apart(&m->rules);
@@ -177,7 +178,7 @@ void ct_plan_destroy(struct ct_plan *plan)
 	*plan = (struct ct_plan){0};
 }
 
-/* With fewer states than instants, every so-manieth instant gets one, from a seeded start. */
+/* With fewer states than instants, equally spaced instants get one each, from a seeded start. */
 static bool chosen(const struct ct_plan *plan, uint64_t instant)
 {
 	const uint64_t start = nvw_mix64(plan->seed + 0x517cc1b727220a95u) % plan->instants;

@@ -10,23 +10,24 @@
 
 double ct_wall_seconds(void);
 
-/* CPU time of a child; negative if it has none any more. */
+/* CPU time of a child; negative if it no longer exists. */
 double ct_cpu_seconds(pid_t pid);
 
-/* A process that sleeps gets so many times its CPU limit in wall-clock time. */
+/* A sleeping process gets this many times its CPU limit in wall-clock time. */
 enum { CT_WALL_FACTOR = 10 };
 
-/* True if a process that began with (cpu, wall) seconds has used up its limit. */
+/* True if a process that began at (cpu, wall) seconds has used up its limit. */
 bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 
-/* First thing in a child: it dies with its parent, of every fatal signal, and leaves no core file. */
+/* Called first in a child: it dies with its parent, or of any fatal signal, without a core file. */
 void ct_child_begin(void);
 
-/* What became of a process that recovered and checked: fills in text, signal, hung and where, if it did not end in order. */
+/* The end of a process that recovered and checked: fills in text, signal, hung and where, unless it ended
+ * normally. */
 void ct_describe_death(
 	uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *finding);
 
-/* Ends a child that hangs, after it has left its frames. */
+/* Ends a hanging child after it has stored its frames. */
 void ct_end_hanging(pid_t pid, const struct ct_frames *frames);
 
 #endif

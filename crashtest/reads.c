@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pruning by what recovery and check look at. See reads.h. */
+/* Read-based pruning. See reads.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_read(const struct ct_medium *m, const struct ct_cell *c, uint32_t
 	return false;
 }
 
-/* The cells that were looked at, by number, and when. */
+/* Lists the cells that were read, by number, and in which order. */
 static void list_cells(struct ct_reads *r, const struct ct_medium *m)
 {
 	r->looked = 0;
@@ -133,8 +133,8 @@ static int by_rank(const void *a, const void *b, void *rank)
 				(*(const unsigned *)a < *(const unsigned *)b);
 }
 
-/* Of the states below the leaf: those that agree in the cells looked at are done; the others differ in the first that
- * was looked at, or agree in the first and differ in the second, and so on. */
+/* Of the states below the leaf, those that agree in the cells read are covered; the others differ in the
+ * first cell read, or agree in the first and differ in the second, and so on. */
 int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 {
 	int error = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pruning by what recovery and check look at. A state that passed stands for every state of its instant that differs
- * from it only in cells that were not looked at: their recovery would do the same.
+ * Read-based pruning. A passing state represents every state of its instant that differs from it only in
+ * cells that recovery and check did not read: they would do the same there.
  *
- * So an instant is walked as a tree that branches only on cells that were looked at. Every leaf is a state that is
- * tested, and stands for all states that agree with it in those cells; when no branch is left, every state of the
- * instant is accounted for, however many there are.
+ * So an instant is searched as a tree that branches only on cells that were read. Every leaf is a tested
+ * state and represents all states that agree with it in those cells; when no branch remains, every state of
+ * the instant is accounted for, however many there are.
  */
 #ifndef CRASHTEST_READS_H
 #define CRASHTEST_READS_H
@@ -15,28 +15,28 @@
 struct ct_reads {
 	uint64_t instant;
 	unsigned cells; /* of the instant */
-	/* Levels and which of them are fixed, of branches that are left. */
-	struct ct_array branch; /* unsigned: per branch a level, plus CT_FIXED if fixed, for every cell */
+	/* Levels of the remaining branches, and which of them are fixed. */
+	struct ct_array branch; /* unsigned: per branch and cell a level, plus CT_FIXED if fixed */
 	uint64_t branches;
 	unsigned *leaf; /* the branch that is being tested */
-	/* Cells that the last state's recovery and check looked at; for every cell of them when. */
+	/* Cells read by recovery and check of the last state; for every cell its place in that order. */
 	unsigned looked, *list;
 	uint32_t *rank;
 };
 
 void ct_reads_free(struct ct_reads *reads);
 
-/* Forgets everything if the medium is at another instant than the last time. */
+/* Discards everything if the medium is at another instant than the last time. */
 NVW_CHECKED int ct_reads_at(struct ct_reads *reads, const struct ct_medium *medium);
 
-/* What was looked at has more states than the budget allows for: a tree would hardly end. */
+/* The cells read have more states than the budget allows: a tree would hardly end. */
 bool ct_reads_are_many(struct ct_reads *reads, const struct ct_medium *medium, uint64_t budget);
 
-/* The root of the tree, at the states with nothing durable that need not be. */
+/* The root of the tree: nothing durable that need not be. */
 NVW_CHECKED int ct_tree_begin(struct ct_reads *reads, const struct ct_medium *medium);
-/* The next leaf: true and its levels, false when no branch is left. */
+/* The next leaf: true and its levels, false when no branch remains. */
 bool ct_tree_next(struct ct_reads *reads, const struct ct_medium *medium, unsigned *levels);
-/* That leaf has been tested: branches on the cells that it looked at. */
+/* The leaf has been tested: branches on the cells that were read. */
 NVW_CHECKED int ct_tree_learn(struct ct_reads *reads, const struct ct_medium *medium);
 
 #endif

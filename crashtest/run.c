@@ -31,7 +31,7 @@ int ct_log_file(void)
 	const char *tmp = getenv("TMPDIR");
 	int fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (fd < 0) { /* a file system without nameless files */
+	if (fd < 0) { /* a file system without O_TMPFILE */
 		fd = memfd_create("persist log", MFD_CLOEXEC);
 	}
 	if (fd < 0) {
@@ -185,7 +185,7 @@ struct run {
 	struct nvw_machine *machine;
 };
 
-/* Counted before the power can go: the host has been told. Neighbours are joined. */
+/* Counted before a possible power cut, because the host has been informed. Adjacent ranges are joined. */
 static void acknowledged(void *context, uint64_t first, uint64_t count)
 {
 	struct ct_run_shared *s = ((struct run *)context)->shared;
@@ -239,7 +239,7 @@ static int open_log(struct run *r, int fd)
 	return fd < 0 ? 0 : nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);
 }
 
-/* The structure as set-up leaves it is durable before the first crash. */
+/* The structure is durable after set-up, before the first crash. */
 static int set_up(struct run *r)
 {
 	const struct nvw_workload *w = r->bench->subject->workload;

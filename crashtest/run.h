@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One emulated run of a subject, in a process of its own: with a persist log, or cut by a power failure, or both.
+ * One emulated run of a subject, in its own process: with a persist log, with a power cut, or both.
  */
 #ifndef CRASHTEST_RUN_H
 #define CRASHTEST_RUN_H
@@ -11,7 +11,7 @@
 
 #include "crash.h"
 
-/* What is prepared once for all runs of a crash test. */
+/* Data prepared once for all runs of a crash test. */
 struct ct_bench {
 	const struct ct_subject *subject;
 	void *plan;
@@ -46,7 +46,7 @@ void ct_bench_destroy(struct ct_bench *bench);
 /* A file without a name for a run's persist log, or -1 with a message. */
 int ct_log_file(void);
 
-/* Memory for a run's report with room for so many acknowledgements; NULL without memory. */
+/* Memory for a run's report with room for this many acknowledgements; NULL without memory. */
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
 
@@ -54,13 +54,13 @@ void ct_run_shared_destroy(struct ct_run_shared *shared);
 void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n);
 
 /*
- * Starts a run with a new pool in the slot. log_fd (-1: none) receives the persist log, also that of a run
- * that is cut. The process ends with status 0, by SIGKILL (cut), or with status 1 and an error in shared.
+ * Starts a run with a new pool in the slot. log_fd (-1: none) receives the persist log, also of a cut run.
+ * The process ends with status 0, by SIGKILL (cut), or with status 1 and an error in shared.
  */
 NVW_CHECKED int ct_run_start(const struct ct_bench *bench, unsigned slot, int log_fd,
 	const struct ct_cut *cut, struct ct_run_shared *shared, pid_t *ret_pid);
 
-/* Starts one and waits for it. */
+/* Starts a run and waits for it. */
 NVW_CHECKED int ct_run_whole(const struct ct_bench *bench, unsigned slot, int log_fd,
 	const struct ct_cut *cut, struct ct_run_shared *shared);
 

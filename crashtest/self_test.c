@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The self-test: seeded bugs must be found, and nothing in the structure as it is. See crash.h. */
+/* The self-test: seeded bugs must be found, and the unmutated structure must have no finding. See crash.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static int try(struct self_test *t, int mutation, const char *way, const char *o
 	return 0;
 }
 
-/* The workload's trials, cut at each ';'. The caller frees *ret_copy. */
+/* The workload's trials, split at each ';'. The caller frees *ret_copy. */
 static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char *ret_trial[TRIALS_MAX])
 {
 	char *rest = *ret_copy = strdup(w->trial ? w->trial : ""), *word;
@@ -143,7 +143,7 @@ static int try_clean(struct self_test *t, const char *const *trial, unsigned cou
 	return error;
 }
 
-/* In its own run, or else in the workload's trials until one shows it. */
+/* With the mutation's own options, or else in the workload's trials until one shows it. */
 static int try_mutation(struct self_test *t, int i, const char *const *trial, unsigned count)
 {
 	const struct nvw_mutation *const m = &t->subject->workload->mutations[i];

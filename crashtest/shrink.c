@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fewest operations that fail: whole tests with a smaller --count. See crash.h. */
+/* The smallest failing --count: whole tests with smaller values. See crash.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { STATES_MAX = 3000 };
 
-/* True if the workload has an option of this name that counts. */
+/* True if the workload has an option of this name and of type count. */
 static bool counts(const struct nvw_workload *w, const char *name)
 {
 	for (const struct nvw_option *o = w->options; o && o->name; o++) {
@@ -21,7 +21,7 @@ static bool counts(const struct nvw_workload *w, const char *name)
 	return false;
 }
 
-/* The user's options, but for the count. */
+/* The user's options with another count. */
 static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_options **ret_options)
 {
 	const char *name, *text;
@@ -38,7 +38,7 @@ static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_o
 	return error ? error : nvw__options_set(*ret_options, "count", number);
 }
 
-/* True if so many operations fail as well, in whatever words. A run that cannot be made does not. */
+/* True if this number of operations fails, with any text. A run that cannot be made does not fail. */
 static bool fails(const struct ct_subject *subject, const struct ct_options *options, uint64_t count)
 {
 	static struct ct_result result;
@@ -82,7 +82,7 @@ void ct_find_fewest(
 	o.states = o.states == 0 || o.states > STATES_MAX ? STATES_MAX : o.states;
 	most = nvw_option_u64(subject->options, "count");
 	o.progress = NULL;
-	/* Upwards: small runs are quick, and more of their states are tested. */
+	/* Upwards, because small runs are fast, and more of their states are tested. */
 	for (failing = 1; failing < most && !nvw_stopping() && !fails(subject, &o, failing); failing *= 2) {
 		tell(options, failing);
 		passing = failing;

@@ -24,7 +24,7 @@ static void free_count(const struct ct_medium *m, struct ct_count *n)
 		n->old_log2 = -1;
 	}
 	n->exact = !m->inexact;
-	/* A few states too many would only lengthen an exhaustive walk: beyond 2^40 rounding is no matter. */
+	/* A few states too many only lengthen an exhaustive walk; beyond 2^40 rounding does not matter. */
 	if (n->log2 > 40) {
 		n->fresh = CT_COUNT_MANY;
 		return;
@@ -56,7 +56,7 @@ static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigne
 		}
 		return;
 	}
-	/* Each further version is durable with the same, drawn probability. */
+	/* Each further version is durable with the same random probability. */
 	const uint64_t density = nvw_random_u64(r);
 
 	for (unsigned i = 0; i < m->cell_count; i++) {
@@ -67,7 +67,8 @@ static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigne
 	}
 }
 
-/* ---- chain: a state is the number of its newest store --------------------------------------------------------- */
+/* ---- chain: a state is given by the number of its newest store
+ * ------------------------------------------------ */
 
 static uint64_t chain_length(const struct ct_medium *m)
 {
@@ -109,7 +110,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The number of the so-manieth version in flight, from 1; 0 for none. */
+/* The number of the n-th version in flight, from 1; 0 for none. */
 static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 {
 	const uint64_t length = chain_length(m);
@@ -134,10 +135,10 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 
 enum { NODES_MAX = 256, GRAPH_COUNT_MAX = 1 << 16, STEPS_MAX = 1 << 21 };
 
-/* The stores in flight, oldest first, with the stores that each must persist before. */
+/* The stores in flight, oldest first, and for each the stores that it must precede. */
 struct ct_graph {
 	unsigned nodes;
-	unsigned first_new; /* nodes from here on are new since the instant before */
+	unsigned first_new; /* nodes from here on are new since the previous instant */
 	struct ct_node {
 		uint32_t cell;
 		uint64_t after[NODES_MAX / 64];
@@ -192,8 +193,8 @@ static bool may_lose(const struct ct_graph *g, unsigned i)
 	return true;
 }
 
-/* The next set of lost stores: as binary numbers whose highest digit is the newest store, so that sets in which
- * everything new is lost, which an earlier instant had, come last. */
+/* The next set of lost stores, in the order of binary numbers whose highest digit is the newest store, so
+ * that sets in which everything new is lost, which an earlier instant had, come last. */
 static bool graph_next(struct ct_graph *g, bool with_old)
 {
 	unsigned i = 0;
@@ -257,14 +258,15 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 	if (g != NULL && g->ended) {
 		n->fresh = count;
 		n->exact = true;
-		/* Fresh states alone are counted; as if there were no others. */
+		/* Only fresh states are counted, as if there were no others. */
 		n->log2 = log2((double)count);
 		n->old_log2 = -1;
 	}
 	free(g);
 }
 
-/* What must persist before or after a set of stores is found in one pass over them, with the epochs met so far. */
+/* One pass over a set of stores, with the epochs met so far, finds the stores that must persist before or
+ * after it. */
 struct reach {
 	uint32_t *item, *group, kernel;
 };
@@ -298,7 +300,7 @@ static void lose(struct reach *r, const struct ct_flight *f)
 	r->kernel = f->epoch_kr < r->kernel ? f->epoch_kr : r->kernel;
 }
 
-/* Loses what must persist after a lost store. levels holds the stores that are lost to begin with. */
+/* Loses all stores that must persist after a lost one. levels has the initially lost stores. */
 static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *levels)
 {
 	struct reach r;
@@ -328,7 +330,7 @@ static void keep(struct reach *r, const struct ct_flight *f)
 	r->kernel = f->epoch_kr > r->kernel ? f->epoch_kr : r->kernel;
 }
 
-/* Makes durable what must persist before a durable store. */
+/* Makes all stores durable that must persist before a durable one. */
 static void close_downward(const struct ct_medium *m, unsigned *levels)
 {
 	struct reach r;
@@ -351,7 +353,7 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 	reach_free(&r);
 }
 
-/* Some stores are lost, and with them what must persist after them: recent ones more often than old ones. */
+/* Loses some stores, recent ones more often, and with them those that must persist after them. */
 static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
 {
 	const uint64_t n = m->flight_count - m->flight_head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of an instant, as levels of its cells: how many there are, each by its number, samples, and the
- * closest permitted state when one cell is changed.
+ * The states of an instant, as levels of its cells: their count, each state by number, samples, and the
+ * closest permitted state after changing one cell.
  *
  *	free	every combination of levels is permitted
  *	chain	strict persistency: the stores up to one of them
@@ -30,17 +30,17 @@ struct ct_walk {
 };
 void ct_walk_end(struct ct_walk *walk);
 
-/* How many numbers there are for ct_states_by_number() to skip through, if fresh is not CT_COUNT_MANY. */
+/* The number of values for ct_states_by_number(), including skipped ones, if fresh is not CT_COUNT_MANY. */
 uint64_t ct_states_numbers(const struct ct_medium *medium);
-/* State number number. False if it is not one of this instant alone (it is skipped), or there is none. */
+/* State number number. False if an earlier instant had it too (it is skipped), or there is none. */
 bool ct_states_by_number(
 	const struct ct_medium *medium, struct ct_walk *walk, uint64_t number, unsigned *levels);
 
-/* A random state. free, chain: uniform for every other draw, else with a density of its own; graph: every state may
- * come, those that lack little and recent more often. */
+/* A random state. free, chain: uniform for every second draw, otherwise with a density of its own; graph:
+ * every state is possible; those with few and recent losses are more likely. */
 void ct_states_sample(const struct ct_medium *medium, struct nvw_random *random, unsigned *levels);
 
-/* Changes a cell's level, and as few others as the order demands. */
+/* Changes a cell's level, and as few others as the order requires. */
 void ct_states_raise(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
 void ct_states_lower(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
 

@@ -28,14 +28,14 @@ struct converter {
 	struct nvw_log_writer *log;
 	struct mapping mapping[MAPPINGS_MAX];
 	unsigned mappings;
-	char first_file[4096]; /* that was registered: meant if it is the only one */
+	char first_file[4096]; /* of the registered ones; used if it is the only one */
 	char *site[SITES_MAX]; /* names of the sites, number i at i - 1 */
 	unsigned sites;
 	uint64_t instruction, time_ps;
 	struct ct_store_log counts;
 };
 
-/* One operation, cut into fields; text and length each. */
+/* One operation, split into fields of text and length. */
 struct operation {
 	const char *at;
 	unsigned count;
@@ -78,7 +78,7 @@ static int hex_digit(char c)
 	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower(c) - 'a' + 10 : -1;
 }
 
-/* The digits behind 0x, without it. */
+/* The digits after 0x. */
 static struct field digits_of(const struct field *f)
 {
 	const bool prefix = f->length > 2 && f->text[0] == '0' && (f->text[1] == 'x' || f->text[1] == 'X');
@@ -103,7 +103,7 @@ static int number(const struct converter *c, const struct field *f, uint64_t *re
 	return digits.length ? 0 : damaged(c, f->text, "a hexadecimal number");
 }
 
-/* A value of so many bytes, least significant first. */
+/* A value of this many bytes, least significant first. */
 static int value_of(const struct converter *c, const struct field *f, uint64_t bytes, uint8_t *ret)
 {
 	const struct field digits = digits_of(f);
@@ -177,7 +177,7 @@ static int locate(const struct converter *c, const struct field *at, uint64_t ad
 		c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address);
 }
 
-/* A frame "function (file.c:123)" in three; false if it is none. */
+/* Splits a frame "function (file.c:123)" into three; false if it is not one. */
 static bool parse_frame(const struct field *f, char function[64], char file[128], uint32_t *ret_line)
 {
 	char text[512];
@@ -198,7 +198,7 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	return true;
 }
 
-/* The number of the operation's source place; without a stack, its position among the log's operations. */
+/* The number of the operation's source location; without a stack, its position among the log's operations. */
 static int site_of(struct converter *c, const struct operation *o, unsigned first_frame, uint32_t *ret_site)
 {
 	char function[64] = "?", file[128], name[256];
@@ -228,7 +228,7 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 		*ret_site = ++c->sites;
 		return append(c, &r);
 	}
-	*ret_site = SITES_MAX; /* places beyond are called by the last one */
+	*ret_site = SITES_MAX; /* further places share the last number */
 	return 0;
 }
 
@@ -327,7 +327,7 @@ static int convert_operation(struct converter *c, const struct operation *o)
 
 /* ---- The whole ------------------------------------------------------------------------------------------------- */
 
-/* Cuts what lies between two '|' into fields. */
+/* Splits the text between two '|' into fields. */
 static struct operation cut(const char *from, const char *end)
 {
 	struct operation o = {.at = from};

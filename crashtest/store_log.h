@@ -4,8 +4,8 @@
  *
  *	START|REGISTER_FILE;path;address;bytes;offset|STORE;address;value;bytes|FLUSH;address;bytes|FENCE|...|STOP
  *
- * Numbers are hexadecimal. A STORE may go on with its stack, innermost frame first, of which a frame that ends in
- * "(file.c:123)" becomes the source place. Markers (NAME.BEGIN, NAME.END) are passed over.
+ * Numbers are hexadecimal. A STORE may be followed by its stack, innermost frame first; a frame that ends in
+ * "(file.c:123)" gives the source location. Markers (NAME.BEGIN, NAME.END) are skipped.
  */
 #ifndef CRASHTEST_STORE_LOG_H
 #define CRASHTEST_STORE_LOG_H
@@ -15,13 +15,13 @@
 struct ct_store_log {
 	uint64_t stores, flushes, fences, markers;
 	uint64_t elsewhere; /* stores to other registered files, left out */
-	uint64_t threads;   /* that may have stored; 0: the log does not say */
+	uint64_t threads;   /* threads that may have stored; 0: unknown */
 };
 
 /*
- * Converts the log at path into a persist log for an image of image_bytes, written to log_fd. If the log registers
- * several files, the one whose name ends like image_path is meant. NVW_E_DAMAGED names path and offset: a log that is
- * cut, an operation or number that is none, an address outside the image.
+ * Converts the log at path into a persist log for an image of image_bytes, written to log_fd. If the log
+ * registers several files, the one whose name matches the end of image_path is used. NVW_E_DAMAGED names path
+ * and offset of the error: a truncated log, an invalid operation or number, an address outside the image.
  */
 NVW_CHECKED int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes,
 	int log_fd, struct ct_store_log *ret_counts);

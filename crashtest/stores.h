@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last stores to each word of NVRAM up to a record of the log, with source places: who wrote what a crash
- * state has or lacks.
+ * The last stores to each word of NVRAM up to a record of the log, with source lines: the origin of the
+ * values that a crash state has or lacks.
  */
 #ifndef CRASHTEST_STORES_H
 #define CRASHTEST_STORES_H
@@ -38,7 +38,7 @@ void ct_stores_free(struct ct_stores *stores);
 /* The word at off (aligned), NULL if no work-item stored to it. */
 const struct ct_word *ct_stores_at(const struct ct_stores *stores, nvw_off off);
 
-/* True if image (the bytes of a crash state) has what the store wrote. */
+/* True if image (the bytes of a crash state) has the store's value. */
 bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image);
 
 void ct_stores_place(const struct ct_stores *stores, const struct ct_store *store, enum ct_fate fate,

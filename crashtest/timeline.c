@@ -7,7 +7,7 @@
 
 #include "timeline.h"
 
-/* The cause's moments are kept however old they are; of all others, the last. */
+/* The moments of the cause are kept however old they are; of all others, the last ones. */
 enum { PINNED_MAX = 3, RING = CT_MOMENTS_MAX - PINNED_MAX };
 
 struct entry {
@@ -18,7 +18,7 @@ struct entry {
 struct timeline {
 	const struct ct_stores *stores;
 	struct ct_finding *finding;
-	uint64_t record, seen; /* of the log, that is looked at; moments so far */
+	uint64_t record, seen; /* current record of the log; moments so far */
 	struct entry pinned[PINNED_MAX];
 	unsigned pinned_count;
 	struct entry *ring; /* moment i is at i % RING */
@@ -149,7 +149,7 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 	}
 }
 
-/* The moment of that number, which is kept. */
+/* The moment with that number, which must be among the kept ones. */
 static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 {
 	for (unsigned i = 0; i < t->pinned_count; i++) {
@@ -160,7 +160,7 @@ static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 	return &t->ring[number % RING];
 }
 
-/* Appends it, with the number of those before it that were not kept. */
+/* Appends it, with the number of omitted moments before it. */
 static void append(struct timeline *t, const struct entry *e, uint64_t *before, const uint8_t *image)
 {
 	struct ct_moment *const m = &t->finding->moment[t->finding->moment_count++];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker, from the inside. See worker.h. */
+/* The inside of a worker. See worker.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +19,15 @@ struct range {
 	struct ct_medium *medium;
 	struct ct_interval *here; /* of the medium's instant */
 	struct ct_shared *shared;
-	uint64_t first; /* instant; those before it are noted, not tested */
+	uint64_t first; /* first instant to test; states of earlier ones are only recorded */
 	int error;
 	struct nvw_findings findings;
 	struct ct_walk walk;
 	struct ct_reads reads;
 	uint64_t leaves;                /* of the last tree */
-	bool failed;                    /* some state since this was reset */
-	struct nvw_pool_reads *tracked; /* the image's; out of it while it does not pay */
-	struct ct_array pattern;        /* uint64_t a work-item */
+	bool failed;                    /* a state failed since the last reset */
+	struct nvw_pool_reads *tracked; /* the image's; detached while recording does not pay */
+	struct ct_array pattern;        /* uint64_t per work-item */
 	unsigned *levels;
 	unsigned level_capacity;
 };
@@ -37,7 +37,7 @@ static uint64_t key_of(uint64_t state)
 	return nvw_mix64(state) | 1;
 }
 
-/* True if the state has not been tested before; notes it. */
+/* True if the state has not been tested before; records it. */
 static bool is_new(struct ct_shared *s, uint64_t state)
 {
 	const uint64_t key = key_of(state);
@@ -57,7 +57,7 @@ static bool is_new(struct ct_shared *s, uint64_t state)
 	return true;
 }
 
-/* Each shape counts once a state, however many keys are hit. */
+/* Each kind of finding counts once per state, however many keys it affects. */
 static void note_findings(struct range *r)
 {
 	struct ct_shared *s = r->shared;
@@ -92,7 +92,8 @@ void ct_worker_note_undecided(struct ct_shared *s, const struct ct_plan *plan, c
 	}
 }
 
-/* True if the state was counted before its worker was killed. A tree is walked anew from its first leaf. */
+/* True if the state was counted before its worker was killed. A tree is searched again from its first
+ * leaf. */
 static bool is_counted(const struct range *r, uint64_t draw, bool retried)
 {
 	const struct ct_shared *s = r->shared;
@@ -116,7 +117,7 @@ static void count(struct range *r, uint64_t draw, bool again)
 	}
 }
 
-/* Notes the medium's state, as the one being judged if it is new: true if it was judged before. */
+/* Records the medium's state as the one being judged, if it is new: true if it was judged before. */
 static bool begin_state(struct range *r, uint64_t draw)
 {
 	struct ct_shared *s = r->shared;
@@ -135,8 +136,8 @@ static bool begin_state(struct range *r, uint64_t draw)
 	return again;
 }
 
-/* Recovers and checks the state that the medium has, unless it was tested before; learning: also then, for what is
- * looked at. */
+/* Recovers and checks the medium's state, unless it was tested before; with learning also then, to record
+ * reads. */
 static void judge_state(struct range *r, uint64_t draw, bool learning)
 {
 	struct ct_medium *m = r->medium;
@@ -166,7 +167,8 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	s->judged = 0;
 }
 
-/* What happens in the state to each work-item's stores, whoever it is: equal if work-items change places. */
+/* A key of what happens to each work-item's stores in the state, independent of the work-items'
+ * identities. */
 static uint64_t symmetric_key(struct range *r)
 {
 	const struct ct_medium *m = r->medium;
@@ -193,7 +195,7 @@ static uint64_t symmetric_key(struct range *r)
 	return nvw_mix64(key);
 }
 
-/* One that was being judged when its worker was killed is not. */
+/* A state that was being judged when its worker was killed does not count. */
 static bool is_symmetric(struct range *r)
 {
 	if (r->shared->retried != 0) {
@@ -232,8 +234,8 @@ static bool is_over(const struct range *r)
 	return r->shared->stop || r->error || (r->e->options.first_only && r->shared->failing > 0);
 }
 
-/* Tests the leaves of the instant's tree: true if it came to its end, and with it through all states of the instant.
- * Gives up as soon as it is clear that there are too many. */
+/* Tests the leaves of the instant's tree: true if the tree was completed, and so all states of the instant
+ * are covered. Gives up as soon as there are clearly too many. */
 static bool test_tree(struct range *r, uint64_t budget)
 {
 	struct ct_medium *m = r->medium;
@@ -255,7 +257,7 @@ static bool test_tree(struct range *r, uint64_t budget)
 		if (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) {
 			break;
 		}
-		/* One that fails may not have looked at everything that matters to its neighbours. */
+		/* A failing state may not have read everything that matters to its neighbours. */
 		if (r->failed || ct_tree_learn(&r->reads, m)) {
 			break;
 		}
@@ -263,7 +265,7 @@ static bool test_tree(struct range *r, uint64_t budget)
 	return whole;
 }
 
-/* Of judges that say what they look at. draws: how many states there are if all can be tested one by one. */
+/* For judges that record reads. draws is the number of states, if all can be tested one by one. */
 static bool try_tree(struct range *r, uint64_t draws)
 {
 	const struct ct_medium *m = r->medium;
@@ -290,13 +292,14 @@ static int make_room(struct range *r)
 	return 0;
 }
 
-/* Of an instant whose states would all have been tested: those for which its tree's leaves stand. */
+/* For an instant whose states would all have been tested: the number of states that its tree's leaves
+ * represent. */
 static uint64_t states_spared(const struct range *r, uint64_t draws)
 {
 	return ct_plan_exhausts(r->plan, r->medium->instant) && draws > r->leaves ? draws - r->leaves : 0;
 }
 
-/* Between two states what is shared is whole: the parent may write it down. */
+/* Between two states the shared memory is consistent, and the parent may save it. */
 static void wait_while_held(struct ct_shared *s)
 {
 	while (s->hold && !s->stop) {
@@ -336,7 +339,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			r->here->exhausted = true;
 			draws = 0;
 		}
-		m->image.reads = NULL; /* noting what is looked at has its cost: for trees alone */
+		m->image.reads = NULL; /* recording reads has a cost: only for trees */
 		for (; draw < draws && !is_over(r); draw++) {
 			test_state(r, draw);
 			r->shared->next = draw + 1;
@@ -358,7 +361,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 	return error;
 }
 
-/* The parent's image stays as it is: it is needed if this process dies. */
+/* The parent's image stays unchanged: it is needed if this process dies. */
 static int own_image(struct ct_medium *m)
 {
 	struct ct_image own;
@@ -384,7 +387,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	m->seen = NULL;
 	int error = own_image(m);
 
-	/* Under buffered epoch persistency acknowledgements follow from the levels of all cells. */
+	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
 	if (!error && e->tells_reads && ct_model_info(e->rules.model)->levels != CT_GRAPH) {
 		error = ct_image_track(&m->image);
 	}

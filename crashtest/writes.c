@@ -8,12 +8,12 @@
 
 #include "image.h"
 
-/* Who carried out a write: the kernel above, the group below. */
+/* The writer: the kernel in the upper half, the group in the lower half. */
 typedef uint64_t writer;
 
 struct version {
 	nvw_off off;    /* of a word */
-	uint64_t order; /* in the log */
+	uint64_t order; /* position in the log */
 	writer by;
 	uint64_t op, value;
 };
@@ -24,7 +24,7 @@ struct ct_writes {
 	struct acknowledged {
 		writer by;
 		uint64_t op;
-	} * group; /* writers that acknowledged themselves, as the log has them */
+	} * group; /* writers with an acknowledgement, as in the log */
 	uint64_t group_count, group_capacity;
 	uint64_t writes;
 	const uint8_t *initial;
@@ -108,7 +108,8 @@ static int read_log(struct ct_writes *w, int log_fd)
 	return error ? error : more;
 }
 
-/* ---- Which write a store belongs to --------------------------------------------------------------------------- */
+/* ---- Assigning stores to writes
+ * ---------------------------------------------------------------------------- */
 
 static int by_writer(const void *a, const void *b)
 {
@@ -133,7 +134,8 @@ static int by_group(const void *a, const void *b)
 	return (x->by > y->by) - (x->by < y->by);
 }
 
-/* A group that acknowledged itself said its number; in a kernel that the power cut ended, groups before it may not have stored. */
+/* The acknowledgement of a group gives its number; in a kernel that the power cut ended, earlier groups may
+ * not have stored. */
 static void number(struct ct_writes *w)
 {
 	qsort(w->version, w->count, sizeof *w->version, by_writer);
@@ -196,7 +198,8 @@ uint64_t ct_writes_count(const struct ct_writes *w)
 
 /* ---- The judge ------------------------------------------------------------------------------------------------ */
 
-/* The versions of one word, oldest first: the newest acknowledged one if the word is older than it, else NULL. */
+/* Given the versions of one word, oldest first: the newest acknowledged one if the word is older than it,
+ * else NULL. */
 static const struct version *lost(const struct ct_writes *w, const struct version *first,
 	const struct version *end, uint64_t now, const struct nvw_acks *acks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffered epoch persistency, gope18's alternative: equations 1 to 3 and nothing else. The image holds everything
- * stored; a state takes away a set that is closed upward, and with it the acknowledgements that waited for it.
+ * Buffered epoch persistency, gope18's alternative: only equations 1 to 3. The image holds all stores; a
+ * state removes an upward-closed set, and with it the acknowledgements that waited for it.
  */
 #include <stdlib.h>
 #include <string.h>

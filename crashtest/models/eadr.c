@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Caches inside the persistence domain: a store is durable as it becomes visible. */
+/* Caches inside the persistence domain: a store is durable when it becomes visible. */
 #include "models.h"
 
 static int store_through(struct ct_medium *m, const struct nvw_log_record *r)

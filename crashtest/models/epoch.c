@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Epoch persistency, gope18's proposal. Its barriers stall, so whatever equations 1 to 3 order across a barrier is
- * ordered by its completion, too: what completed barriers cover is certain, and the rest is free.
+ * Epoch persistency, gope18's proposal. Its barriers stall, so the completion of a barrier orders everything
+ * that equations 1 to 3 order across it: stores covered by completed barriers are certain, and all others are
+ * free.
  */
 #include "models.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work-items, work-groups and kernels at barriers: what a completed barrier makes certain, and what is left of that
- * when a barrier is taken for a narrower one. Axioms: completion and, through it, equations 1 to 3; visibility; drain.
+ * Work-items, work-groups and kernels at barriers: the stores that a completed barrier makes certain, and
+ * which of them remain certain if the barrier is narrowed. Axioms: completion and, through it, equations 1 to
+ * 3; visibility; drain.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,19 +30,21 @@ int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, 
 		m->kernel);
 }
 
-/* ---- Epochs that are over: completion, and through it equations 1 to 3 ---------------------------------------- */
+/* ---- Completed epochs: completion, and through it equations 1 to 3
+ * -------------------------------------------- */
 
-/* The work-item's stores up to a number are durable. Under strict persistency so is what was visible before. */
+/* The work-item's stores up to a number are durable. Under strict persistency, so are all stores that were
+ * visible before. */
 static void land_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
 	uint64_t *const newest = at64(&m->newest, item);
 	uint64_t write = *newest, kept = 0;
 
 	if (m->flight_head == m->flight_count || write < m->flight[m->flight_head].write) {
-		*newest = 0; /* all of them have landed in another way */
+		*newest = 0; /* all of them have become durable in another way */
 		return;
 	}
-	while (write > upto) { /* narrowed barriers alone: the work-item has stored since */
+	while (write > upto) { /* only with narrowed barriers: the work-item has stored since */
 		kept = write;
 		write = ct_medium_flight(m, write)->older;
 	}
@@ -77,7 +80,7 @@ static void land_covered(struct ct_medium *m)
 	}
 }
 
-/* Calls with every work-item that met the barrier. */
+/* Calls the function with every work-item that met the barrier. */
 static void for_members(struct ct_medium *m, const struct nvw_log_record *r,
 	void (*call)(struct ct_medium *m, uint64_t item, uint64_t upto), uint64_t upto)
 {
@@ -102,11 +105,11 @@ static void for_members(struct ct_medium *m, const struct nvw_log_record *r,
 	}
 }
 
-/* ---- Barriers that are taken for narrower ones ------------------------------------------------------------------
+/* ---- Narrowed barriers
+ * -----------------------------------------------------------------------------------------
  *
- * Of a narrowed barrier the log shows only the wider one. A member of the narrower one had completed its own when
- * it did its next thing, and not certainly before: until then its stores are owed.
- */
+ * Of a narrowed barrier the log shows only the wider one. A member has certainly completed the narrower one
+ * when it performs its next operation, and not certainly before: until then its stores are owed. */
 
 static void owe_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
@@ -205,7 +208,7 @@ void ct_members_settle(struct ct_medium *m, const struct nvw_log_record *r)
 	land_covered(m);
 }
 
-/* The scope that is left, or none: below NVW_WORKITEM. */
+/* The remaining scope, or none: below NVW_WORKITEM. */
 static int narrower(const struct ct_medium *m, const struct nvw_log_record *r)
 {
 	return (int)r->barrier.scope - (int)m->rules.narrow_by;
@@ -222,8 +225,8 @@ static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 }
 
-/* Models without completion: epochs are counted, so a barrier that is gone is counted as well, in each scope in which
- * it is gone. */
+/* Models without completion count epochs, so a removed barrier is counted too, in each scope from which it is
+ * removed. */
 static void count_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
 	(void)upto;
@@ -294,7 +297,7 @@ int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 	m->group_size = r->launch.group_size;
 	m->work_items = n;
 	m->owed = 0;
-	/* What the kernel before has left in flight is ordered by nothing but what the host waits for. */
+	/* Stores in flight from earlier kernels are only ordered by the host's waits. */
 	memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
 	memset(m->owed_item.at, 0, m->owed_item.capacity * sizeof(uint64_t));
 	memset(m->owed_group.at, 0, m->owed_group.capacity * sizeof(uint64_t));

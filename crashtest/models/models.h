@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The models of crash states, a file each: the axioms (model.h), what a record of the log makes of stores, and what the
- * model is for. A new model is such a file and a line in emu/persist/models.def.
+ * The models of crash states, one file each: the axioms (model.h), the effect of the log's records on stores,
+ * and the model's uses. A new model is such a file and a line in emu/persist/models.def.
  *
- * Which levels of the cells go together (enum ct_levels), how wide a cell is and what a state may take back follow from
- * the axioms; a file only has what they do not say.
+ * The permitted combinations of levels (enum ct_levels), the width of a cell and the acknowledgements that a
+ * state may undo follow from the axioms; a file has only what they do not determine.
  */
 #ifndef CRASHTEST_MODELS_H
 #define CRASHTEST_MODELS_H
@@ -15,10 +15,10 @@ typedef int ct_apply(struct ct_medium *medium, const struct nvw_log_record *reco
 
 struct ct_model_rules {
 	struct ct_model_info info;
-	uint32_t completing;            /* kinds of records before which instants lie */
-	ct_apply *apply[NVW_LOG_KINDS]; /* what a record does; NULL: nothing */
+	uint32_t completing;            /* kinds of records that are preceded by instants */
+	ct_apply *apply[NVW_LOG_KINDS]; /* effect of a record; NULL: none */
 	int (*at_instant)(
-		struct ct_medium *medium); /* before the states of an instant are asked for; may be NULL */
+		struct ct_medium *medium); /* called before the states of an instant are used; may be NULL */
 };
 
 #define CT_KIND(kind) (UINT32_C(1) << NVW_LOG_##kind)
@@ -47,10 +47,10 @@ ct_apply ct_on_host, ct_on_ack, ct_on_store;
 
 ct_apply ct_on_launch, ct_on_persisted, ct_on_finish, ct_on_drained;
 int ct_members_check(const struct ct_medium *medium, uint32_t kernel, uint64_t item, uint64_t group);
-/* Before the record something becomes certain that a narrowed barrier has left open. */
+/* Before the record, something becomes certain that a narrowed barrier left uncertain. */
 bool ct_members_owe(const struct ct_medium *medium, const struct nvw_log_record *record);
 void ct_members_settle(struct ct_medium *medium, const struct nvw_log_record *record);
-/* Narrowed: without the epochs that the barriers which are gone had begun. */
+/* Narrowed: subtracts the epochs begun by removed barriers. */
 void ct_lower_epochs(const struct ct_medium *medium, uint64_t item, uint64_t group, uint32_t *wi,
 	uint32_t *wg, uint32_t *kr);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The logged run's own timing: what the device has completed is durable, what it was sent may be, in part. */
+/* The logged run's own timing: writes completed by the device are durable, issued ones may be, in part. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "models.h"
 
-/* What these flushes cover is durable; the others stay. */
+/* Lines covered by these flushes are durable; the others remain. */
 static void complete_flushes(struct ct_medium *m,
 	bool (*covers)(const struct ct_flush *f, const struct nvw_log_record *r),
 	const struct nvw_log_record *r)
@@ -35,9 +35,9 @@ static bool is_of_thread(const struct ct_flush *f, const struct nvw_log_record *
 }
 
 /*
- * Axiom: ordered flush. clflush keeps its place among its thread's stores (raad20), so it is done when a later one is
- * seen. A store by another thread may have seen something of this one that no log has, such as a lock in volatile
- * memory: it counts as later too.
+ * Axiom: ordered flush. clflush keeps its place among its thread's stores (raad20), so it is complete when a
+ * later one is seen. A store by another thread may depend on this one through something that no log has, such
+ * as a lock in volatile memory: it counts as later too.
  */
 static int store_in_order(struct ct_medium *m, const struct nvw_log_record *r)
 {
