@@ -290,7 +290,7 @@ static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *
 	return error;
 }
 
-/* Repeats the trial with a log; what is left of the pool tells which writes in flight were lost. */
+/* Repeats the trial with a log; the remaining pool tells which writes in flight were lost. */
 static int explain(const struct killing *k, struct ct_finding *f)
 {
 	struct ct_oracle oracle = {.workload = k->bench->subject->workload, .plan = k->bench->plan};

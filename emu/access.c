@@ -2,8 +2,8 @@
 /*
  * Coalescing: from the lanes of one memory instruction to requests for lines.
  *
- * Lanes that touch the same line share a request; requests go to the L1 in the order of their first lane
- * and follow each other through its port. The instruction is done when its last request is.
+ * Lanes that access the same line share a request; requests go to the L1 in the order of their first lane and
+ * pass through its port one by one. The instruction is complete when its last request is.
  */
 #include "machine.h"
 #include "persist/persist.h"
@@ -59,7 +59,7 @@ static bool coalesce(
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
 	uint64_t last =
-		UINT64_MAX; /* address of the lane before, in lines: it is located, and has a request */
+		UINT64_MAX; /* address of the previous lane, in lines: it is located, and has a request */
 	unsigned i = 0;
 
 	q->count = 0;
@@ -89,7 +89,7 @@ static bool coalesce(
 	return true;
 }
 
-/* Scattered requests miss the host's caches in every array; they are asked for together, ahead of use. */
+/* Scattered requests miss the host's caches in every array; they are prefetched together. */
 static void prefetch(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
 {
 	for (unsigned i = 0; i < q->count; i++) {

@@ -2,8 +2,8 @@
 /*
  * Machine files: reading, overriding, checking and writing, all from config.def.
  *
- * A time given in cycles stays one: when gpu.clock changes later in the file or on the command line, it is
- * scaled along.
+ * A time given in cycles is kept in cycles: when gpu.clock changes later in the file or on the command line,
+ * it is rescaled.
  */
 #include "config.h"
 
@@ -71,7 +71,7 @@ static int set_clock(struct emu_config *c, const char *text)
 	return 0;
 }
 
-/* Whether there is a protocol of that name, emu_create() knows. */
+/* emu_create() checks whether a protocol of that name exists. */
 static int set_name(struct emu_config *c, const char *text)
 {
 	if (!*text || strlen(text) >= sizeof c->protocol) {
@@ -179,14 +179,14 @@ int emu_config_set(struct emu_config *c, const char *assignment)
 struct reading {
 	struct emu_config config;
 	char error[512];
-	const char *next;           /* of the text, what is left */
-	int line;                   /* of what has been handed on last */
+	const char *next;           /* remaining text */
+	int line;                   /* number of the line handed on last */
 	int too_long;               /* the line that is longer than libinih takes, or 0 */
 	int room;                   /* for such a line */
 	int began[EMU_DEVICES_MAX]; /* the section of each device of this file, or 0 */
 };
 
-/* Called by libinih for each key; 0 is a mistake in the line. */
+/* Called by libinih for each key; 0 reports an error in the line. */
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *const r = user;
@@ -218,9 +218,9 @@ static const char *shipped(const char *name)
 }
 
 /*
- * The next line for libinih, as fgets() would read it. libinih takes what does not fit as a line of its own, so a key
- * that stands far to the right in a comment would count: of a long comment only the mark is handed on, any other
- * long line is a mistake.
+ * Returns the next line to libinih, as fgets() would. libinih treats the rest of a too long line as another
+ * line, so a key far to the right in a comment would count: of a long comment only the mark is handed on; any
+ * other long line is an error.
  */
 static char *next_line(char *to, int room, void *stream)
 {
@@ -242,7 +242,7 @@ static char *next_line(char *to, int room, void *stream)
 	return to;
 }
 
-/* The text of a shipped machine, or of a file; *ret_file is to be freed. */
+/* The text of a shipped machine or of a file; the caller frees *ret_file. */
 static int machine_text(const char *name_or_path, const char **ret_text, char **ret_file)
 {
 	uint64_t bytes;
@@ -291,7 +291,7 @@ static int incomplete_device(struct reading *r)
 	return 0;
 }
 
-/* 0, or the first line with a mistake. */
+/* 0, or the first line with an error. */
 static int parse(struct reading *r)
 {
 	const int line = ini_parse_stream(next_line, r, on_key, r);
@@ -368,7 +368,7 @@ const char *const *emu_machine_names(void)
 
 /* ---- Contradictions ------------------------------------------------------------------------ */
 
-/* What must hold for a machine to exist, each with the sentence that is said when it does not. */
+/* Conditions for a machine to exist, each with its message. */
 static int check_cache(const char *name, const struct emu_cache_config *c)
 {
 	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {

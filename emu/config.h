@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The description of a machine: what a machine file and --set can say, as numbers.
+ * The description of a machine: the content of a machine file and of --set, as numbers.
  *
- * Reading and writing it is driven by config.def. Times are picoseconds.
+ * config.def drives reading and writing. Times are in picoseconds.
  */
 #ifndef EMU_CONFIG_H
 #define EMU_CONFIG_H
@@ -48,7 +48,8 @@ enum emu_domain { EMU_DOMAINS(X) };
 #define X(name, text) EMU_KIND_##name,
 enum emu_kind { EMU_KINDS(X) };
 #undef X
-/* What of the pool lies on the second NVRAM device: nothing, the heap (from its first chunk on), the second half. */
+/* The part of the pool on the second NVRAM device: none, the heap (from its first chunk on), the second
+ * half. */
 #define X(name, text) EMU_PART_##name,
 enum emu_part { EMU_PARTS(X) };
 #undef X
@@ -61,17 +62,17 @@ enum emu_model {
 #undef MACHINE_MODEL
 #undef STATE_MODEL
 
-/* What others may ask of a persistency model of machines (persist.model). */
+/* Properties of a machine's persistency model (persist.model). */
 struct emu_model_info {
 	const char *name, *title;
-	bool meets; /* work-items of the scope meet at a persist barrier, and stall */
-	bool drains; /* a kernel's end and the host's writes and acknowledgements wait until everything is durable */
-	uint64_t l2_ways; /* at least */
+	bool meets;       /* work-items of the scope meet at a persist barrier, and stall */
+	bool drains;      /* a kernel's end and the host's writes and acknowledgements wait for durability */
+	uint64_t l2_ways; /* required ways of the L2 */
 };
-/* NULL if there is none with this number. */
+/* NULL if there is no model with this number. */
 const struct emu_model_info *emu_model_info(uint64_t model);
 
-/* Value of persist_check besides off (0) and on (1): on in debug builds. */
+/* A value of persist_check besides off (0) and on (1): on in debug builds. */
 enum { EMU_AUTO = 2 };
 
 struct emu_cache_config {
@@ -79,7 +80,7 @@ struct emu_cache_config {
 	uint64_t latency, occupancy, probe;
 	uint64_t replacement;
 	uint64_t sfifo, nvw_fifo;
-	uint64_t sfifo_unit; /* of an L1's */
+	uint64_t sfifo_unit; /* for L1s */
 };
 
 /* The devices of a machine: three of every machine, then those of sections [device NAME]. */
@@ -100,8 +101,8 @@ struct emu_device_config {
 };
 
 struct emu_config {
-	char name[64];     /* of the machine: the file's name without folder and ending */
-	char protocol[32]; /* gpu.protocol, unless the command line says otherwise */
+	char name[64];     /* name of the machine: the file's name without folder and suffix */
+	char protocol[32]; /* gpu.protocol, unless the command line overrides it */
 	uint64_t seed;
 
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
@@ -127,20 +128,20 @@ struct emu_config {
 	uint64_t in_cycles[2]; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };
 
-/* The defaults of config.def, which are the machine "gope18". */
+/* The defaults of config.def, equal to the machine "gope18". */
 void emu_config_default(struct emu_config *config);
 
 /*
- * Reads a machine file (INI, as fio's job files) over the defaults: a name that is shipped ("gope18") or a
- * path. Unknown keys, missing units and impossible values: NVW_E_CONFIG with file, line, key and the nearest
- * known key; *config is then unchanged.
+ * Reads a machine file (INI, as fio's job files) over the defaults: the name of a shipped machine ("gope18")
+ * or a path. Unknown keys, missing units and impossible values: NVW_E_CONFIG with file, line, key and the
+ * nearest known key; *config is then unchanged.
  */
 NVW_CHECKED int emu_config_load(struct emu_config *config, const char *name_or_path);
 
 /* One override, "section.key=value", as --set takes it. A device NAME of the machine file is the section NAME. */
 NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment);
 
-/* Checks the whole for contradictions (ways that do not divide the size, zero CUs ...). Called by
+/* Checks the configuration for contradictions (ways that do not divide the size, zero CUs ...). Called by
  * emu_create(). */
 NVW_CHECKED int emu_config_check(const struct emu_config *config);
 
@@ -153,7 +154,7 @@ bool emu_config_has_device(const struct emu_config *config, unsigned device);
 /* The index of the machine's device of that name, "" is nvram; -1 with a message that names the nearest (NVW_E_CONFIG). */
 int emu_config_device(const struct emu_config *config, const char *name);
 
-/* Writes the effective machine as a machine file that emu_config_load() reads back to the same. */
+/* Writes the effective machine as a machine file; emu_config_load() reads back the same machine. */
 NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);
 
 /* The shipped machines: NULL-terminated names. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report when nothing can go on and work-items are left: who waits where, and for whom. */
+/* The report of a deadlock, when no event is left but work-items are: where they wait, and for what. */
 #include <stdio.h>
 
 #include "machine.h"
@@ -13,7 +13,7 @@ struct place {
 	uint64_t group, work_items;
 };
 
-/* Who waits where in a work-group, added to places; returns how many places there are. */
+/* Adds the waiting work-items of a work-group, by source line, to places; returns the number of places. */
 static unsigned collect(
 	const struct nvw_machine *m, const struct emu_group *group, struct place *places, unsigned count)
 {
@@ -62,7 +62,7 @@ static void describe(const struct coh_wait *w, char *text, size_t room)
 		emu_cause_waker(w->cause));
 }
 
-/* Requests that were put off and that nobody has woken. Returns text. */
+/* Delayed requests that were never woken. Returns text. */
 static const char *report_requests(const struct nvw_machine *m, char *text, size_t room)
 {
 	size_t n = 0;

@@ -10,7 +10,7 @@
  *   CU           compute unit: resident wavefronts and an L1
  *   line         64 aligned bytes of device memory, the unit of caches and of write-backs
  *   word         8 aligned bytes, the default failure-atomic unit
- *   visible      what a load of the kernel would return; durable: what a power cut leaves
+ *   visible      returned by a load of the kernel; durable: surviving a power cut
  *   write-back   a line on its way from L2 to memory; of NVRAM: issued, later completed
  *   epoch        the stores of a scope between two persist barriers of it
  */
@@ -23,21 +23,21 @@
 #include "config.h"
 
 /*
- * A machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM and stays the caller's, NULL for a machine
- * without; log, if not NULL, receives the persist log and stays the caller's. One machine at a time.
+ * Creates a machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM; NULL for a machine without NVRAM.
+ * log, if not NULL, receives the persist log. The caller owns both. Only one machine at a time.
  */
 NVW_CHECKED int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
 	struct nvw_machine **ret_machine);
 
-/* Ends the machine. What is not durable by now is lost, as in a power cut: orderly ends call
- * nvw_persist() first. NULL is fine. */
+/* Destroys the machine. Data that is not durable by now is lost, as in a power cut: for a normal end call
+ * nvw_persist() first. NULL is allowed. */
 void emu_destroy(struct nvw_machine *machine);
 
 /*
- * Cuts the power at virtual instant time_ps: at the first event after it, the NVRAM writes in flight are
- * torn (each failure-atomic unit reaches the pool or not, chosen by seed), and die(context) is called,
- * which must not return to the machine (SIGKILL, longjmp). Acknowledgements are passed to acknowledged()
- * as they happen; either callback may be NULL.
+ * Cuts the power at simulated time time_ps: at the first event after it, the NVRAM writes in flight are torn
+ * (each failure-atomic unit reaches the pool or not, chosen by seed), and die(context) is called, which must
+ * not return to the machine (SIGKILL, longjmp). Acknowledgements are passed to acknowledged() when they
+ * happen; either callback may be NULL.
  */
 struct emu_power_cut {
 	uint64_t time_ps; /* UINT64_MAX: never */
@@ -49,55 +49,57 @@ struct emu_power_cut {
 void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
 
 /*
- * Whom to tell when the workload's host code dereferences a device address. The process cannot go on: told() is called
- * on a signal stack with a message that names the source line, and must not return. NULL, the default: the message goes
- * to standard error and the process dies of SIGSEGV. A process that has taken SIGSEGV since emu_create() calls this
- * again: other faults are passed on to it.
+ * Sets the handler for dereferences of a device address by the workload's host code. The process cannot
+ * continue: told() is called on a signal stack with a message that names the source line, and must not
+ * return. NULL, the default: the message goes to standard error and the process is killed by SIGSEGV. A
+ * process that has installed its own SIGSEGV handler since emu_create() must call this again: other faults
+ * are passed on to that handler.
  */
 void emu_set_host_fault(
 	struct nvw_machine *machine, void (*told)(void *context, const char *message), void *context);
 
 /*
- * Runs persist barriers of a source line (the file's last component is compared) with a scope narrower by so many
- * steps: kernel, work-group, work-item, none at all. What a wider barrier costs is measured so. file NULL: none;
- * it stays the caller's.
+ * Runs persist barriers of a source line (only the file's last component is compared) with a scope narrower
+ * by this many steps: kernel, work-group, work-item, none. Used to measure the cost of a wider barrier. file
+ * NULL: none; the caller owns the string.
  */
 void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t line, unsigned by);
 
 /*
- * From now on the order of instructions is choose()'s and not time's: whenever several wavefronts could go next, it is
- * given how many (at least 2; always in the same order for the same choices so far) and returns which, from 0. Simulated
- * time only grows. Litmus tests go through every order with it. NULL: time again.
+ * From now on choose() determines the order of instructions instead of time: whenever several wavefronts
+ * could go next, it gets their number (at least 2; always in the same order after the same choices) and
+ * returns the index of one, from 0. Simulated time only grows. Litmus tests enumerate all orders with it.
+ * NULL: by time again.
  */
 void emu_set_scheduler(
 	struct nvw_machine *machine, unsigned (*choose)(void *context, unsigned count), void *context);
 
 /*
- * Plants a fault in the machine's coherence protocol: the action, named as in its tables ("invalidate local L1",
- * "write the dirty bytes to the next level"), is left out wherever the tables ask for it. What tests a protocol is
- * tested so. NVW_E_USAGE for a name that no table has.
+ * Plants a fault in the machine's coherence protocol: the action, named as in its tables ("invalidate local
+ * L1", "write the dirty bytes to the next level"), is omitted wherever the tables contain it. Used to test
+ * the tests of protocols. NVW_E_USAGE for a name that no table has.
  */
 NVW_CHECKED int emu_plant_fault(struct nvw_machine *machine, const char *action);
 
-/* Action i that the protocol's tables name; NULL past the last. */
+/* Action i of the protocol's tables; NULL after the last. */
 const char *emu_protocol_action(const char *protocol, unsigned i);
 
 /* ---- Races ----------------------------------------------------------------------------------------- */
 
-/* By which memory model accesses are ordered; CLAIMED: the one that the machine's protocol claims. */
+/* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. */
 enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF };
 
 enum emu_race_kind {
-	EMU_RACE_DATA,      /* unordered, one a write, one not atomic */
+	EMU_RACE_DATA,      /* unordered, at least one a write, at least one not atomic */
 	EMU_RACE_SCOPES,    /* atomics whose scopes do not include each other, unordered, one a write */
-	EMU_RACE_READ_ONLY, /* a read-only load of what somebody writes in the same kernel */
+	EMU_RACE_READ_ONLY, /* a read-only load of data written in the same kernel */
 	EMU_RACE_KINDS
 };
 
 struct nvw_site;
 
 struct emu_race_access {
-	const struct nvw_site *site; /* NULL: not known */
+	const struct nvw_site *site; /* NULL: unknown */
 	const char *kind;            /* "store" */
 	const char *order, *scope;   /* "acquire", "work-group"; NULL if it is not atomic */
 	uint64_t work_item, group;
@@ -105,40 +107,40 @@ struct emu_race_access {
 
 enum { EMU_RACES_MAX = 16 };
 
-/* A pair of source lines that race; of its races the first is described. */
+/* A pair of source lines that race; its first race is described. */
 struct emu_race {
 	enum emu_race_kind kind;
 	struct emu_race_access first, second; /* in the order of the run */
 	char kernel[64];
-	bool in_nvram; /* offset: in the pool, else in the DRAM */
+	bool in_nvram; /* offset in the pool, otherwise in the DRAM */
 	uint64_t offset;
 	unsigned bytes;
-	uint64_t count;       /* races of this pair: accesses of a work-item against earlier ones */
-	bool same_value;      /* all were stores of the same value by both */
-	bool scopes_to_blame; /* if scopes were ignored, the two would be ordered: */
-	struct emu_race_access release,
-		acquire; /* these would synchronize (their work-items are not known) */
+	uint64_t count;       /* races of this pair: an access is counted once per earlier access */
+	bool same_value;      /* in all races both stored the same value */
+	bool scopes_to_blame; /* would be ordered if scopes were ignored: */
+	struct emu_race_access release, acquire; /* these would synchronize (their work-items are unknown) */
 };
 
 struct emu_race_report {
 	const char *model;
-	uint64_t races, unlisted; /* all; those of pairs that found no place below */
+	uint64_t races, unlisted; /* all; those of pairs not listed below */
 	unsigned count;
 	struct emu_race race[EMU_RACES_MAX];
 };
 
 /*
- * Looks for races from now on (docs/races.md): before the first launch, once. It takes no simulated time, but memory
- * and time of the host. NVW_E_MEMORY.
+ * Enables race detection (docs/races.md): call it once, before the first launch. It takes no simulated time,
+ * but memory and time of the host. NVW_E_MEMORY.
  */
 NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model model);
 
-/* What has been found so far; NULL if nobody looks. Valid until the machine is destroyed. */
+/* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 
 /* ---- Waiting --------------------------------------------------------------------------------------- */
 
-/* Why a wavefront's request is put off, and who wakes it. Statistics wait.NAME and wait.NAME_time count them. */
+/* Why a wavefront's request is delayed, and by whom it is woken. Statistics wait.NAME and wait.NAME_time
+ * count the delays. */
 #define EMU_CAUSES(X)                                                                  \
 	X(owner, "the L1 that has registered its bytes")                               \
 	X(marker, "the acknowledgement of its marker, which goes through the S-FIFOs") \
@@ -152,13 +154,14 @@ enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };
 const char *emu_cause_name(enum emu_cause cause);
 const char *emu_cause_waker(enum emu_cause cause);
 
-/* Requests of a source place that were put off for a cause. */
+/* Delayed requests of a source line, by cause. */
 struct emu_waited {
 	const struct nvw_site *site;
 	enum emu_cause cause;
 	uint64_t times, ps;
 };
-/* All of them since nvw_begin_measurement(), the longest first; *ret_count rows, valid until the machine goes on. */
+/* All delays since nvw_begin_measurement(), the longest first; *ret_count rows, valid until the machine
+ * continues. */
 const struct emu_waited *emu_waited(struct nvw_machine *machine, unsigned *ret_count);
 
 /* ---- Statistics ------------------------------------------------------------------------------------ */
@@ -175,7 +178,7 @@ struct emu_stat_info {
 	uint64_t offset; /* of its uint64_t in struct emu_stats */
 };
 
-/* The table that stats.def makes: *ret_count rows, constant. */
+/* The table made from stats.def: *ret_count rows, constant. */
 const struct emu_stat_info *emu_stat_table(unsigned *ret_count);
 
 /* Statistics since nvw_begin_measurement(). Valid until the machine is destroyed. */
@@ -195,29 +198,30 @@ const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count);
 const char *emu_device_statistics(
 	const struct nvw_machine *machine, unsigned i, struct emu_device_stats *ret_stats);
 
-/* The machine's description, and the protocols it could run. */
+/* The machine's configuration, and the protocols that it can run. */
 const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
 
-/* Name, citation and one line about protocol i; false past the last. */
+/* Name, citation and a one-line description of protocol i; false after the last. */
 bool emu_protocol_info(
 	unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
 
-/* What a protocol makes of the scopes of instructions. */
+/* A protocol's treatment of scopes. */
 enum emu_scopes {
-	EMU_SCOPES_WIDENED,  /* every scope synchronizes all CUs: there are none, or they are advice */
+	EMU_SCOPES_WIDENED,  /* every scope synchronizes all CUs: there are no scopes, or they are hints */
 	EMU_SCOPES_KEPT,     /* HRF: synchronization of work-group scope stays in the CU */
 	EMU_SCOPES_PROMOTED, /* HRF, and remote scopes synchronize with work-group scope elsewhere */
 };
-/* EMU_SCOPES_WIDENED for a name that no protocol has. */
+/* EMU_SCOPES_WIDENED for an unknown name. */
 enum emu_scopes emu_protocol_scopes(const char *protocol);
-/* Whether programs that ask this of scopes are right under the protocol; false for a name that none has. */
+/* Whether programs with these requirements on scopes are correct under the protocol; false for an unknown
+ * name. */
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked);
 
 /* ---- A protocol's tables as texts -------------------------------------------------------------------- */
 
 enum emu_grid { EMU_GRID_L1, EMU_GRID_L2 };
 
-/* An event or an action: its short name in the grids, and what it says. */
+/* An event or an action: its short name in the grids, and its description. */
 struct emu_protocol_word {
 	const char *name, *text;
 };
@@ -229,22 +233,22 @@ struct emu_protocol_cell {
 	const char *next;                      /* state */
 };
 
-/* Lists of names, with commas between them, or "any"; empty where a column means nothing (kernel begin and end). */
+/* Lists of names, separated by commas, or "any"; empty if a column does not apply (kernel begin and end). */
 struct emu_protocol_row {
 	char instructions[128], orders[64], scopes[128], places[64];
-	const char *actions[EMU_ROW_ACTIONS]; /* as the papers name them, in order; NULL ends */
+	const char *actions[EMU_ROW_ACTIONS]; /* named as in the papers, in order; NULL ends */
 };
 
-/* State i of a grid; NULL past the last, and for a protocol that does not exist. */
+/* State i of a grid; NULL after the last, and for an unknown protocol. */
 const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigned i);
-/* Event i of a grid; NULL past the last. */
+/* Event i of a grid; NULL after the last. */
 const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned i);
-/* Action i of those that grids can name; NULL past the last. */
+/* Action i that grids can name; NULL after the last. */
 const struct emu_protocol_word *emu_protocol_line_action(unsigned i);
-/* What the grid does about the event in the state. False if it cannot happen. */
+/* The grid's cell for the event in the state. False if the event cannot happen. */
 bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state, unsigned event,
 	struct emu_protocol_cell *ret_cell);
-/* Row i of the instructions, then what kernels do when they begin and end. False past the last. */
+/* Row i of the instructions, followed by the actions of kernel begin and end. False after the last. */
 bool emu_protocol_row(const char *protocol, unsigned i, struct emu_protocol_row *ret_row);
 
 #endif

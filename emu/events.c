@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens when: the heap of events, and wake-ups.
+ * The heap of events, and wake-ups.
  *
- * Everything above schedules events here, and exec.c alone takes them out and carries them out. So nothing calls upwards: whoever
- * serves a wavefront's request, or opens its barrier, leaves an event behind.
+ * All layers above schedule events here, and only exec.c takes them out and executes them. So nothing calls
+ * upwards: code that has served a wavefront's request, or opened its barrier, leaves an event.
  *
- * Guarantee: only events order things, first by time, then by their order; the same heap content gives the same run.
+ * Guarantee: only events determine the order, first by time, then by their order field; the same heap content
+ * gives the same run.
  */
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static void event_push(struct nvw_machine *m, struct emu_event event)
 	x->events[i] = event;
 }
 
-/* Takes event i out of the heap. */
+/* Removes event i from the heap. */
 static struct emu_event event_take(struct emu_exec *x, uint32_t i)
 {
 	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
@@ -67,11 +68,11 @@ static struct emu_event event_take(struct emu_exec *x, uint32_t i)
 
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
 {
-	/* The memory system's own events come before the wavefronts of the same instant, in order. */
+	/* The memory system's own events precede the wavefronts of the same instant, in order. */
 	event_push(m, (struct emu_event){.time = t, .order = m->exec.ages++, .act = act, .what = what});
 }
 
-/* Behind what is owed at this instant, and before the wavefronts. */
+/* After the memory system's own events of this instant, and before the wavefronts. */
 static const uint64_t is_open = UINT64_C(1) << 62;
 
 void emu_schedule_open(
@@ -89,7 +90,7 @@ void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 	event_push(m, (struct emu_event){.time = t, .order = order | UINT64_C(1) << 63, .wavefront = wf});
 }
 
-/* ---- What goes next ------------------------------------------------------------------------ */
+/* ---- Choosing the next event ------------------------------------------------------------ */
 
 void emu_set_scheduler(
 	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
@@ -98,8 +99,8 @@ void emu_set_scheduler(
 	m->scheduler.context = context;
 }
 
-/* How many events come before event i in the order of what they are: the memory system's by time, then the
- * wavefronts by age. */
+/* The number of events that precede event i by kind: the memory system's by time, then the wavefronts by
+ * age. */
 static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
 {
 	const struct emu_event *const e = &x->events[i];
@@ -115,7 +116,7 @@ static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
 	return rank;
 }
 
-/* The event that goes next when somebody else than time decides. What the memory system owes goes first. */
+/* The next event when a scheduler decides instead of time. The memory system's own events go first. */
 static struct emu_event event_choose(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;

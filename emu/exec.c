@@ -2,14 +2,14 @@
 /*
  * Execution: events in their order, and the turns of wavefronts.
  *
- * A wavefront whose turn it is runs its runnable lanes up to their next request each (wavefront.c). Then it picks, among the
- * lanes that have posted a request, the group to issue: those that wait at one source place with one operation.
+ * In its turn, a wavefront runs each runnable lane up to its next request (wavefront.c). Then it picks the
+ * lanes to issue among those with a posted request: a group with the same operation at the same source line.
  *
  * Guarantees
- *   (1) Laggards first, so that diverged lanes meet again: the deepest stack goes first, then the smallest
- *       line number (a lane inside a branch or a callee is behind one that waits after it).
+ *   (1) The slowest lanes first, so that diverged lanes meet again: the deepest stack goes first, then the
+ *       smallest line number (a lane inside a branch or a callee is behind one that waits after it).
  *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next lane in rotation
- *       goes first (a lane may spin on what another lane of its wavefront is to store).
+ *       goes first (a lane may spin on a word that another lane of its wavefront stores).
  */
 #include "core/stop.h"
 #include "machine.h"
@@ -25,7 +25,7 @@ static bool same_instruction(const struct nvw__request *a, const struct nvw__req
 	return a->site == b->site && a->op == b->op;
 }
 
-/* Those of the lanes that are at the same instruction as one of them. */
+/* The lanes at the same instruction as the given one. */
 static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsigned lane)
 {
 	uint64_t like = 0;
@@ -40,7 +40,8 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 	return like;
 }
 
-/* The lane deepest in calls, of these the one furthest behind in its source; a returning lane if all return. */
+/* The lane deepest in calls, among these the one furthest behind in its source; a returning lane if all
+ * return. */
 static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	unsigned found = (unsigned)__builtin_ctzll(lanes);
@@ -61,7 +62,7 @@ static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront 
 	return found;
 }
 
-/* The lane whose turn it is, whatever it does. */
+/* The lane whose turn it is, whatever its request. */
 static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 {
 	const uint64_t from = lanes & (UINT64_MAX << wf->fair);
@@ -103,7 +104,7 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 	return lanes_like(wf, posted, leader);
 }
 
-/* Whether the lanes only issue a load, which they use later. */
+/* Whether the lanes only issue a load for later use. */
 static bool is_only_issued(const struct emu_wavefront *wf, uint64_t lanes)
 {
 	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
@@ -148,7 +149,7 @@ static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	emu_wake(m, wf, t);
 }
 
-/* The wavefront goes on when the last of its lanes' loads is done. */
+/* The wavefront continues when the last of its lanes' loads is complete. */
 static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	emu_time ready = t;
@@ -193,7 +194,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	const bool persist = (first->op & 0xff) == NVW__P_BARRIER;
 	uint64_t same = 0;
 
-	/* One instruction may name different scopes in different lanes. */
+	/* One instruction may have different scopes in different lanes. */
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
@@ -216,7 +217,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 }
 
-/* Memory instructions know for themselves. On a DRAM-only machine a persist barrier does nothing. */
+/* Memory instructions check this themselves. On a DRAM-only machine a persist barrier does nothing. */
 static bool needs_empty_buffer(const struct nvw_machine *m, unsigned kind)
 {
 	return kind == NVW__BARRIER || kind == NVW__RETURN || (kind == NVW__P_BARRIER && !m->is_volatile);

@@ -2,11 +2,12 @@
 /*
  * Plain code that reads or writes device memory.
  *
- * Device addresses name ranges without access: the bytes are elsewhere, and only the machine knows where. So a plain
- * dereference, which would see none of what is in caches and would be in no log, faults. In a kernel it ends the run like
- * any other mistake of a kernel: the handler, on a stack of its own, leaves the work-item for the engine, which
- * tells where it was. In host code there is nowhere to go back to: whoever embeds the machine is told
- * (emu_set_host_fault). Every other fault of a work-item is told in the same way; those of host code stay what they were.
+ * Device addresses name ranges without access: the bytes are elsewhere, and only the machine knows where. A
+ * plain dereference would miss the content of caches and would not be logged, so it faults. In a kernel it
+ * ends the run like any other error of a kernel: the handler, on its own stack, leaves the work-item for the
+ * engine, which reports the place. In host code there is nothing to return to: the program that embeds the
+ * machine is informed (emu_set_host_fault). All other faults of a work-item are reported in the same way;
+ * those of host code are passed on unchanged.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,14 +21,14 @@
 
 enum { FRAMES = 24, STACK_BYTES = 1 << 19, PLACE_BYTES = 256 };
 
-/* One machine at a time exists in a process. */
+/* A process has one machine at a time. */
 static struct {
-	struct nvw_machine *machine; /* NULL: nobody looks for faults */
+	struct nvw_machine *machine; /* NULL: faults are not caught */
 	struct sigaction before;
 	stack_t stack_before;
 	char *stack;
 
-	/* a work-item's fault, until it is told */
+	/* a work-item's fault that has not been reported yet */
 	bool pending;
 	const char *address;
 	enum nvw__fault kind;
@@ -58,7 +59,7 @@ static const char *verb(void)
 						"reads or writes";
 }
 
-/* What to use in the place of the dereference. */
+/* The function to use instead of the dereference. */
 static const char *cure(const char *read, const char *write, const char *either)
 {
 	return fault.kind == NVW__FAULT_WRITE ? write : fault.kind == NVW__FAULT_READ ? read : either;
@@ -107,7 +108,7 @@ void emu_faults_tell(struct nvw_machine *m)
 {
 	if (fault.pending) {
 		fault.pending = false;
-		emu_fiber_clean(fault.stack, STACK_BYTES); /* the handler's frames are never returned from */
+		emu_fiber_clean(fault.stack, STACK_BYTES); /* the handler's frames never return */
 		m->error = describe_kernel(m);
 	}
 }
@@ -126,12 +127,12 @@ static _Noreturn void end_host(struct nvw_machine *m)
 	_exit(128 + SIGSEGV);
 }
 
-/* To whoever had the signal before: the instruction is repeated and faults again. */
+/* To the previous handler of the signal: the instruction is repeated and faults again. */
 static void pass_on(int number, const siginfo_t *info)
 {
 	sigaction(number, &fault.before, NULL);
 	if (info->si_code <= 0) {
-		raise(number); /* it was sent */
+		raise(number); /* sent by a process */
 	}
 }
 
@@ -156,7 +157,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	emu_lane_abandon();
 }
 
-/* Takes the signal, in front of who has it now. */
+/* Installs the handler in front of the present one. */
 static int take(void)
 {
 	const struct sigaction action = {
@@ -191,7 +192,7 @@ void emu_set_host_fault(
 {
 	m->host_fault.told = told;
 	m->host_fault.context = context;
-	(void)take(); /* it could not fail the second time */
+	(void)take(); /* it cannot fail the second time */
 }
 
 void emu_faults_release(struct nvw_machine *m)
@@ -202,7 +203,7 @@ void emu_faults_release(struct nvw_machine *m)
 	if (fault.machine != m) {
 		return;
 	}
-	/* Who has taken the signal, or brought another stack, meanwhile keeps it. */
+	/* A handler or stack installed in the meantime is kept. */
 	if (sigaction(SIGSEGV, NULL, &action) == 0 && action.sa_sigaction == on_fault) {
 		sigaction(SIGSEGV, &fault.before, NULL);
 	}

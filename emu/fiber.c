@@ -6,8 +6,8 @@
 
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 
-/* The system V ABI wants rbx, rbp and r12 to r15 kept. The floating-point control words are the same in
- * all fibers: kernels do not change them. */
+/* The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
+ * same in all fibers, because kernels do not change them. */
 __asm__(".text\n"
 	".globl emu_fiber_switch\n"
 	".hidden emu_fiber_switch\n"
@@ -34,7 +34,8 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 {
 	void **sp = (void **)(void *)top;
 
-	/* The entry finds the stack as after a call: 16-byte aligned but for the return address. */
+	/* At its entry, the function expects the stack as after a call: 16-byte aligned except for the return
+	 * address. */
 	*--sp = NULL;
 	*--sp = (void *)(uintptr_t)entry;
 	for (unsigned i = 0; i < 6; i++) {
@@ -49,8 +50,8 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 #include <string.h>
 #include <ucontext.h>
 
-/* A context's ucontext_t lies at the bottom of its stack; the engine's is static. Contexts are named by
- * the address of their ucontext_t. */
+/* A context's ucontext_t is at the bottom of its stack; the engine's is static. The address of the ucontext_t
+ * identifies the context. */
 static ucontext_t engine;
 static ucontext_t *running = &engine;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stack switch under every work-item.
+ * The stack switch of work-items.
  *
- * A context is the stack pointer under which the callee-saved registers lie. x86-64 switches by hand, in
- * some 15 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly and ten
+ * A context is the stack pointer below which the callee-saved registers are stored. x86-64 switches by hand,
+ * in about 15 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly but ten
  * times slower, because it makes a system call.
  */
 #ifndef EMU_FIBER_H
@@ -17,8 +17,8 @@ void emu_fiber_switch(void **save, void *to);
 /* A context that will run entry() on a stack that ends at top (16-byte aligned). entry never returns. */
 void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 
-/* Address sanitizer must be told of every switch: announce before it, arrive as the first thing after. Lanes
- * have no fake stacks (detect_stack_use_after_return stays off, as it is by default). */
+/* Address sanitizer must be informed of every switch: announce it before, arrive first thing after. Lanes
+ * have no fake stacks (detect_stack_use_after_return stays off, its default). */
 #if defined(__SANITIZE_ADDRESS__)
 #define EMU_ASAN 1
 #elif defined(__has_feature)
@@ -27,8 +27,8 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 #endif
 #endif
 
-/* Thread sanitizer needs no telling: all contexts are one thread, and it keeps no stack (meson.build). Its run time works on a
- * lane's stack, which must be larger. */
+/* Thread sanitizer needs no annotation: all contexts are one thread, and it keeps no stack (meson.build). Its
+ * run time works on a lane's stack, which must be larger. */
 #include "core/tsan.h"
 
 #ifdef EMU_ASAN

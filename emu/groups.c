@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work-groups on slots, and who waits for whom.
+ * Work-groups on slots, and their barriers.
  *
- * A CU is divided into slots, each with the wavefront contexts of one work-group. Work-groups start in
- * order of their number. A kernel-wide barrier works by preemption (gope18 footnote 4): a work-group whose
- * work-items all wait at it gives its slot to one that has not been there yet. Its contexts are set aside
- * and come back to the same slot later, because pointers into the work-items' stacks must stay true.
+ * A CU is divided into slots, each with the wavefront contexts of one work-group. Work-groups start in order
+ * of their numbers. A kernel-wide barrier works by preemption (gope18 footnote 4): a work-group whose
+ * work-items all wait at it gives its slot to one that has not reached it yet. Its contexts are saved and
+ * return to the same slot later, because pointers into the work-items' stacks must remain valid.
  *
  * Guarantees
- *   (1) A work-group barrier opens when all work-items of the group are at one, a kernel-wide barrier when
- *       all work-items of the kernel are; a work-item that has returned is never there.
+ *   (1) A work-group barrier opens when all work-items of the group have arrived, a kernel-wide barrier when
+ *       all work-items of the kernel have; a returned work-item never arrives.
  *   (2) A slot whose work-group waits at a kernel-wide barrier is never idle while another work-group could
  *       use it.
  */
@@ -103,7 +103,7 @@ void emu_groups_forget(struct nvw_machine *m)
 
 /* ---- Preemption ---------------------------------------------------------------------------- */
 
-/* Contexts, then the live part of each lane's stack. */
+/* Size of the contexts and of the live part of each lane's stack. */
 static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *slot)
 {
 	uint64_t bytes = m->exec.group_wavefronts * sizeof(struct emu_wavefront);
@@ -117,7 +117,7 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 	return bytes;
 }
 
-/* The live part of the stacks of the slot's contexts, to aside or back. */
+/* Copies the live part of the stacks of the slot's contexts out or back. */
 static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *aside, bool out)
 {
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
@@ -178,7 +178,7 @@ void emu_slot_fill(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 	}
 }
 
-/* The slot's work-group waits at a kernel-wide barrier: another may use the slot meanwhile. */
+/* The slot's work-group waits at a kernel-wide barrier: another one may use the slot in the meantime. */
 static void yield_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 {
 	if (slot->ready_first || m->exec.groups_started < m->exec.groups) {
@@ -216,7 +216,7 @@ static void kernel_arrival(
 	if (group->arrived[wait] < group->size) {
 		return;
 	}
-	/* Visible to the kernel what the group stored, before the last one may open the barrier. */
+	/* The group's stores become visible to the kernel before its last work-item may open the barrier. */
 	if (wait == EMU_WAIT_BARRIER_KR) {
 		t = coh_run_steps(m, group->slot->cu, m->protocol->kernel_end, t);
 	}

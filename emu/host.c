@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of device memory: allocation, copies that see the caches, acknowledgements.
+ * The host's view of device memory: allocation, copies that see the caches, acknowledgements.
  *
- * Between kernels the L1s hold nothing that the L2 or memory does not have or know of (a kernel ends with a release
- * on every CU), so the host looks into the L2, the L1s that it names for registered bytes, the writes under way
- * and memory.
+ * Between kernels the L1s have only data that the L2 or memory also has or knows of (a kernel ends with a
+ * release on every CU), so the host reads the L2, the L1s that it names for registered bytes, the writes in
+ * flight, and memory.
  */
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ uint64_t nvw_mark(const struct nvw_machine *m)
 	return m->device[EMU_DRAM].used;
 }
 
-/* Forgets what the caches know of a range of DRAM and makes it zero again. */
+/* Drops a range of DRAM from the caches and zeroes it. */
 static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 {
 	for (uint64_t i = 0; i < m->l2.cache.sets * (uint64_t)m->l2.cache.ways; i++) {
@@ -110,7 +110,7 @@ static int check_range(const struct nvw_machine *m, const void *device, uint64_t
 	return 0;
 }
 
-/* The next piece of a copy that lies in one line. */
+/* The next piece of a copy that lies within one line. */
 static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t n, emu_line_id *ret_line,
 	unsigned *ret_offset)
 {
@@ -167,7 +167,7 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 	return r;
 }
 
-/* The caches' copy of a line learns what the host writes. */
+/* Updates the caches' copies of a line with the host's data. */
 static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
 {
 	struct emu_line *const cached = emu_cache_peek(&m->l2.cache, id);
@@ -184,7 +184,7 @@ static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, co
 	}
 }
 
-/* Writes under way would land on top of the host's bytes: the host waits for them. */
+/* Writes in flight would overwrite the host's bytes, so the host waits for them. */
 static void settle_nvram(struct nvw_machine *m)
 {
 	if (m->persist->info.drains) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values: what the lanes of one request do with the bytes of its line, lane after lane. */
+/* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
 #include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "record.h"
@@ -17,7 +17,7 @@ static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
 	return value;
 }
 
-/* The lanes of a request; lane is declared by it. */
+/* Loops over the lanes of a request; declares lane. */
 #define FOR_LANES(lane, lanes)                                                                             \
 	for (uint64_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint64_t)__builtin_ctzll(rest_), true); \
 		rest_ &= rest_ - 1)
@@ -37,7 +37,7 @@ void coh_lanes_load(const struct coh_request *request, const struct emu_line *li
 	}
 }
 
-/* A lane's bytes of the line become value. */
+/* Stores value to a lane's bytes of the line. */
 static void put(const struct coh_request *request, struct emu_line *line, unsigned lane, uint64_t value)
 {
 	struct nvw_machine *const m = request->m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Launching kernels: the CUs are cut into slots, work-groups start, and events run until none is left.
+ * Launching kernels: the CUs are divided into slots, work-groups start, and events run until none is left.
  *
- * Guarantee: when nothing can go on and work-items are left, the run ends with a report of who waits where.
+ * Guarantee: when no event is left but work-items are, the run ends with a report of where they wait.
  */
 #include "machine.h"
 #include "persist/persist.h"
@@ -13,7 +13,7 @@
 
 /* ---- Launch -------------------------------------------------------------------------------- */
 
-/* Cuts the CUs into slots for this kernel's work-groups; slots of different CUs alternate. */
+/* Divides the CUs into slots for this kernel's work-groups; slots of different CUs alternate. */
 static int make_slots(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated machine from the inside: what the files of emu/ share.
+ * The inside of the emulated machine: declarations shared by the files of emu/.
  *
- *	launch, exec, groups (wavefronts, work-groups)  who runs when
- *	  -> access (coalescing)                        which lines an instruction touches
- *	  -> persist (barriers)                         in which order NVRAM lines are written back
- *	    -> protocol (table) -> actions              what a coherence protocol does about lines
- *	      -> cache, network, memory                 where the bytes are and how long it takes
- *	        -> nvram                                what is in flight and what is durable
+ *	launch, exec, groups (wavefronts, work-groups)  the order of execution
+ *	  -> access (coalescing)                        the lines that an instruction accesses
+ *	  -> persist (barriers)                         the order in which NVRAM lines are written back
+ *	    -> protocol (table) -> actions              a coherence protocol's actions on lines
+ *	      -> cache, network, memory                 places of the bytes, and times
+ *	        -> nvram                                writes in flight, durability
  *	          -> devices                            the list of devices and their write queues
- *	            -> events                           what happens when
+ *	            -> events                           the event heap
  *
- * Calls go downwards; what happens later is left to an event. Time is in picoseconds. Transactions are carried out whole, in
- * the order in which their wavefronts issue them; the resources on their way (L1 port, links, bank, channel) know when they
- * are taken (resource.c), and that is where latency and contention come from.
+ * Calls go downwards; later actions are events. Time is in picoseconds. Transactions are atomic and run in
+ * the order in which their wavefronts issue them; the resources on their path (L1 port, links, bank, channel)
+ * record when they are busy (resource.c), which determines latency and contention.
  */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
@@ -38,7 +38,7 @@ typedef uint32_t emu_line_id;
 enum { EMU_WINDOWS = 16, EMU_WINDOW_BITS = 28 };
 #define EMU_NO_LINE 0x7fffffffu
 
-/* The number within the window: what sets, banks and channels interleave by. */
+/* The number within the window; sets, banks and channels are interleaved by it. */
 static inline uint32_t emu_line_number(emu_line_id id)
 {
 	return id & ((UINT32_C(1) << EMU_WINDOW_BITS) - 1);
@@ -48,33 +48,33 @@ static inline uint32_t emu_line_number(emu_line_id id)
 
 /*
  * A cached line. Bytes whose bit is set in valid have a known value; bytes whose bit is set in dirty are
- * valid and newer than the next level's. A line with a tag but no valid bytes is only a place holder
+ * valid and newer than those of the next level. A line with a tag but no valid bytes is only a placeholder
  * (an L2 line that an L1 is writing to: inclusion without data).
  */
 struct emu_line {
 	uint64_t valid, dirty;
-	/* L1: bytes of which this is the only copy; L2: bytes that an L1 has so (registry.c) */
+	/* L1: bytes of which this is the only copy; L2: bytes registered by an L1 (registry.c) */
 	uint64_t registered;
-	uint32_t generation; /* L1: clean bytes are valid only in the cache's current generation */
-	uint8_t state;       /* of the protocol's table */
+	uint32_t generation; /* L1: clean bytes are valid only if this is the cache's current generation */
+	uint8_t state;       /* in the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
-	uint8_t buffered;    /* L1: words of it in the store buffer, where that counts words */
+	uint8_t buffered;    /* L1: its words in the store buffer, if that counts words */
 	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag; /* of the persistency model; 0 if clean */
 	union {
 		uint64_t sharers[EMU_CUS_MAX / 64]; /* L2: L1s that may hold the line */
 		struct {
-			uint64_t read_only; /* L1: bytes that an acquire leaves alone */
+			uint64_t read_only; /* L1: bytes that an acquire does not invalidate */
 			emu_time granted;   /* L1: when the latest registration arrives */
 		};
 	};
-	uint8_t data[EMU_LINE]; /* L2: of a registered byte, the CU that has it (alsop16 II.E) */
+	uint8_t data[EMU_LINE]; /* L2: for a registered byte, the CU that has it (alsop16 II.E) */
 } __attribute__((aligned(64)));
 
 struct emu_cache {
 	uint32_t sets, ways;
-	uint32_t clock; /* LRU stamps count from here */
+	uint32_t clock; /* clock of the LRU stamps */
 	uint32_t generation;
 	bool registered_last; /* replacement: lines with registered bytes go last */
 	emu_line_id *tags;    /* sets * ways */
@@ -90,7 +90,8 @@ struct emu_fifo {
 	emu_line_id *ring;
 };
 
-/* When something that serves one at a time is taken (resource.c): intervals, ascending and apart. */
+/* The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in
+ * ascending order. */
 struct emu_interval {
 	emu_time from, to;
 };
@@ -101,12 +102,12 @@ struct emu_resource {
 
 struct emu_cu {
 	unsigned id;
-	emu_time issue_free; /* the next wavefront instruction can issue */
+	emu_time issue_free; /* when the next wavefront instruction can issue */
 	struct emu_resource l1_port;
 	emu_time rmw_free; /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
-	uint32_t buffered;        /* words of them, where l1.sfifo_unit is words */
+	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 };
 
@@ -142,16 +143,16 @@ struct emu_network {
 };
 
 struct emu_channels {
-	struct emu_resource *read;  /* reads go first: the two share no queue */
-	emu_time *write_free;       /* first come, first served */
+	struct emu_resource *read;  /* reads have priority: the two share no queue */
+	emu_time *write_free;       /* in order of arrival */
 	emu_time read_ps, write_ps; /* latencies */
 	emu_time line_ps;           /* time that a line occupies a channel */
-	emu_time queue_ps;          /* how far ahead of the device the write queue may run */
+	emu_time queue_ps;          /* how far the write queue may run ahead of the device */
 	emu_time link_ps;           /* the way between the L2 and the controller */
 	uint32_t count;
 };
 
-/* What a device has served. */
+/* Traffic served by a device. */
 struct emu_traffic {
 	uint64_t reads, writes;               /* lines */
 	uint64_t words;                       /* 8-byte words made durable */
@@ -166,24 +167,24 @@ struct emu_traffic {
 struct emu_device {
 	const char *name; /* in machine files; the machine's description has it */
 	bool is_dram;
-	char *base; /* device addresses: nobody can read or write there, so that plain code faults (fault.c) */
+	char *base;            /* device addresses without access, so that plain code faults (fault.c) */
 	uint64_t bytes;        /* of the range, a multiple of a line; 0: none */
 	uint64_t used;         /* of DRAM, by nvw_alloc() */
 	emu_line_id first;     /* the number of its first line */
 	char *behind;          /* its bytes: the DRAM's, or the durable ones in the pool's mapping */
-	struct nvw_pool *pool; /* the caller's; NULL: none */
+	struct nvw_pool *pool; /* owned by the caller; NULL: none */
 	nvw_off off;           /* of its first byte, in the range of the run's pools */
 	uint64_t domain;       /* enum emu_domain: when a write is durable */
 	struct emu_channels channels;
 	uint64_t hops;
 	uint64_t read_energy, write_energy; /* fJ: of a line; of a line of DRAM, of a word of NVRAM */
-	uint32_t queue;                     /* of its first channel, in emu_nvram.head and tail */
+	uint32_t queue;                     /* index of its first channel in emu_nvram.head and tail */
 	uint32_t in_flight;                 /* writes to it */
 	emu_time last_done;                 /* of the latest write ever issued to it */
 	struct emu_traffic traffic;
 };
 
-/* A write-back under way to an NVRAM device. */
+/* A write-back in flight to an NVRAM device. */
 struct emu_nvram_write {
 	emu_time done;
 	emu_line_id line;
@@ -195,7 +196,7 @@ struct emu_nvram_write {
 	uint8_t data[EMU_LINE];
 };
 
-/* The writes in flight to all NVRAM devices, with a queue for each channel of each device. */
+/* The writes in flight to all NVRAM devices, with one queue per channel of each device. */
 struct emu_nvram {
 	struct nvw_rows writes;
 	uint32_t *head, *tail; /* by queue */
@@ -212,21 +213,21 @@ struct emu_wavefront {
 	struct nvw__request requests[EMU_LANES];
 	void *sp[EMU_LANES];
 	uint64_t live;     /* lanes that have not returned */
-	uint64_t runnable; /* lanes whose request is done: they run when the wavefront is next popped */
-	uint64_t posted;   /* lanes that wait with a request for its turn */
+	uint64_t runnable; /* lanes whose request is complete: they run when the wavefront is next popped */
+	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
 	uint64_t first_global;
 	unsigned first_local;
-	uint32_t turns; /* since some posted lane was passed over */
+	uint32_t turns; /* since a posted lane was last passed over */
 	uint64_t age;   /* oldest job first */
 	struct emu_group *group;
-	char *stacks; /* of lane 0; the others follow */
-	/* Persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
+	char *stacks; /* stack of lane 0; the others follow */
+	/* Number of persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
-	uint32_t stream[EMU_LANES]; /* durability checker: of each work-item, 0 until it stores to NVRAM */
+	uint32_t stream[EMU_LANES]; /* durability checker: per work-item, 0 until it stores to NVRAM */
 	uint32_t persist_stream, persist_epoch, persist_tag; /* of the persistency model */
-	unsigned fair;   /* the lane that guarantee (2) of exec.c prefers next */
-	uint32_t queued; /* requests of the instruction under way that are put off (protocol/wait.c) */
+	unsigned fair;           /* the lane that guarantee (2) of exec.c prefers next */
+	uint32_t queued;         /* delayed requests of the current instruction (protocol/wait.c) */
 	emu_time issued, served; /* while some do: when it was issued, when those that do not are done */
 };
 
@@ -254,7 +255,7 @@ struct emu_group {
 	uint32_t size;     /* work-items */
 	uint32_t returned; /* of them */
 	uint32_t arrived[EMU_WAIT_KINDS];
-	emu_time arrived_first;     /* at the barrier they are at */
+	emu_time arrived_first;     /* at their barrier */
 	struct emu_group *next;     /* in a slot's ready list */
 	struct emu_group *next_all; /* in the kernel's list of live groups */
 	struct emu_group *prev_all;
@@ -267,7 +268,7 @@ struct emu_event {
 	emu_time time;
 	uint64_t order;
 	struct emu_wavefront *wavefront;                      /* resume this, or */
-	void (*act)(struct nvw_machine *machine, void *what); /* do that */
+	void (*act)(struct nvw_machine *machine, void *what); /* or do this */
 	void *what;
 };
 
@@ -283,7 +284,7 @@ struct emu_exec {
 	uint32_t slot_count;
 	uint64_t ages;
 
-	/* the kernel that runs */
+	/* the running kernel */
 	nvw_kernel kernel;
 	const void *args;
 	const char *name;
@@ -292,7 +293,7 @@ struct emu_exec {
 	unsigned group_size, group_wavefronts;
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	emu_time arrived_first;
-	const struct nvw_site *barrier_site; /* of the kernel-wide persist barrier that is filling up */
+	const struct nvw_site *barrier_site; /* source line of the kernel-wide persist barrier in progress */
 	uint32_t epoch_kr;                   /* kernel-wide persist barriers so far */
 	struct emu_group *live_groups;
 	uint32_t stream;            /* durability checker */
@@ -311,11 +312,11 @@ struct nvw_machine {
 	struct emu_config config;
 	emu_time cycle_ps;
 	emu_time now;
-	int error; /* the run has failed; its message is set */
+	int error; /* the run failed; its message is set */
 
 	struct emu_device device[EMU_DEVICES_MAX]; /* devices.c */
 	unsigned device_count;
-	uint8_t window[EMU_WINDOWS]; /* of line numbers: the device's index */
+	uint8_t window[EMU_WINDOWS]; /* [window]: the device's index */
 	uint16_t persistent; /* bit w: persist barriers and NVW-FIFOs treat the lines of window w as NVRAM */
 	bool is_volatile;    /* DRAM-only: NVRAM addresses are served as DRAM */
 	struct nvw_pool *pool; /* the first of the run, the caller's; NULL: none */
@@ -328,19 +329,19 @@ struct nvw_machine {
 	struct emu_network network;
 	struct emu_nvram nvram;
 	struct emu_exec exec;
-	struct emu_races *races;                /* NULL: nobody looks for races */
-	struct emu_record *record;              /* persist log and checker: NULL when neither is on */
+	struct emu_races *races;                /* NULL: no race detection */
+	struct emu_record *record;              /* persist log and checker: NULL if neither is on */
 	const struct persist_model *persist;    /* persist/ */
 	void *persist_data;                     /* of the model */
 	bool recalling;                         /* an L1 empties itself for a recall */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
-	struct coh_wait *waits; /* protocol/wait.c: requests that are put off, the youngest first */
+	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
-	struct coh_queue *queues; /* protocol/queue.c: of lines that several CUs wait for */
-	emu_time head_start;      /* of the request that is carried out: how long ago it was sent */
+	struct coh_queue *queues; /* protocol/queue.c: lines that several CUs wait for */
+	emu_time head_start;      /* of the current request: how long ago it was sent */
 	struct emu_power_cut cut;
 	struct {
-		void (*told)(void *context, const char *message); /* NULL: nobody asked */
+		void (*told)(void *context, const char *message); /* NULL: no handler */
 		void *context;
 	} host_fault;
 	struct {
@@ -368,16 +369,16 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 void emu_cache_finish(struct emu_cache *cache);
 /* The line, most recently used from now on, or NULL. */
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
-/* As find, without touching the replacement order. */
+/* Like find, without changing the replacement order. */
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
-/* The line that id would replace: an unused one, else the least recently used of its set, as far as possible
- * one without registered bytes if the cache asks for that (alsop16 III.C.2). */
+/* The line that id would replace: an unused one, else the least recently used of its set, preferably one
+ * without registered bytes if the cache requires that (alsop16 III.C.2). */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
-/* The line is on its way out: it will not be chosen again before it is given to somebody. */
+/* The line is being evicted: it will not be chosen again before it is assigned. */
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);
-/* Tag of a line of the cache. */
+/* The tag of a line of the cache. */
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
-/* Gives the line, emptied, to id (EMU_NO_LINE: to nobody). */
+/* Assigns the line, emptied, to id (EMU_NO_LINE: to none). */
 void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id);
 void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
 
@@ -416,12 +417,13 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 
 int emu_network_init(struct nvw_machine *m);
 void emu_network_finish(struct nvw_machine *m);
-/* A message of data bytes (0 for control) from node to node, sent at t; returns its arrival. */
+/* Sends a message of data bytes (0 for control) from node to node at t; returns its arrival. */
 emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t);
 /*
- * One control message from a node to the nodes of all CUs, which the network copies where their ways part (a tree of
- * columns on a grid): every link carries it once. ret_arrivals has room for every CU, also the sender's own.
+ * Sends one control message from a node to the nodes of all CUs, which the network copies where their paths
+ * part (a tree of columns on a grid): every link carries it once. ret_arrivals has room for every CU,
+ * including the sender.
  */
 void emu_network_broadcast(
 	struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
@@ -432,12 +434,12 @@ uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
 
 /* ---- devices.c: the devices and their write queues ------------------------------------------------------- */
 
-/* Makes the devices of m->config; pool, if not NULL, is the NVRAM's. */
+/* Creates the devices of m->config; pool, if not NULL, is the NVRAM's. */
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
 void emu_devices_finish(struct nvw_machine *m);
 /* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
 void emu_devices_set_volatile(struct nvw_machine *m);
-/* The devices' traffic, as statistics; and from zero again. */
+/* Adds the devices' traffic to the statistics and resets it. */
 void emu_devices_count(struct nvw_machine *m);
 void emu_devices_count_from_here(struct nvw_machine *m);
 /* The device of an address, NULL outside device memory. */
@@ -473,7 +475,7 @@ static inline char *emu_memory_behind(const struct nvw_machine *m, emu_line_id i
 
 	return d->behind + (nvw_off)(id - d->first) * EMU_LINE;
 }
-/* Persist barriers and NVW-FIFOs treat this line as NVRAM. */
+/* Whether persist barriers and NVW-FIFOs treat this line as NVRAM. */
 static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id)
 {
 	return m->persistent >> (id >> EMU_WINDOW_BITS) & 1;
@@ -487,21 +489,21 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
  * A write to NVRAM is durable later, see emu_nvram_settled_at(). */
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
-/* The current bytes behind the caches, without time. */
+/* The current bytes behind the caches; takes no time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
 /* ---- nvram.c: writes in flight, durability ------------------------------------------------------------- */
 
 int emu_nvram_init(struct nvw_machine *m);
 void emu_nvram_finish(struct nvw_machine *m);
-/* A write of the bytes of mask arrives at the controller at t, carrying a chain of store records. Returns
- * when the controller has accepted it. */
+/* A write of the bytes of mask, with a chain of store records, arrives at the controller at t. Returns when
+ * the controller has accepted it. */
 emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask,
 	uint32_t stores, uint32_t tag, emu_time t);
-/* These bytes of a line, from offset on, are durable now: a store under eadr. */
+/* These bytes of a line, from offset on, become durable now: a store under eadr. */
 void emu_nvram_store_through(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes);
-/* Lays the bytes of writes in flight over to. */
+/* Overlays to with the bytes of writes in flight. */
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */
 void emu_nvram_complete(struct nvw_machine *m, emu_time t);
@@ -520,23 +522,24 @@ static inline void emu_spend(struct nvw_machine *m, emu_time took)
 }
 /* Tears the writes in flight as a power cut does. */
 void emu_nvram_tear(struct nvw_machine *m, uint64_t seed);
-/* Puts the bytes of mask into the medium behind a line, word by word: each word changes at once. */
+/* Writes the bytes of mask to the medium behind a line, word by word, each word at once. */
 void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 
 /* ---- events.c: what happens when -------------------------------------------------------------------------- */
 
 int emu_events_init(struct nvw_machine *m);
 void emu_events_finish(struct nvw_machine *m);
-/* At t, act(machine, what). what is malloced; act frees it, or emu_events_forget() if the run ends before. */
+/* Calls act(machine, what) at t. what is malloced; act frees it, or emu_events_forget() does if the run ends
+ * before. */
 void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
-/* The same of what a scheduler may put off (emu_set_scheduler): a choice as a wavefront is. */
+/* The same for an event that a scheduler may delay (emu_set_scheduler): it is a choice, like a wavefront. */
 void emu_schedule_open(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
 /* At t, the wavefront has its turn. */
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
-/* Takes out what goes next: the earliest event, or the one that the scheduler chooses. There is one. */
+/* Removes the next event: the earliest, or the one that the scheduler chooses. There must be one. */
 struct emu_event emu_events_take(struct nvw_machine *m);
-/* Takes out and frees all of them. */
+/* Removes and frees all events. */
 void emu_events_forget(struct nvw_machine *m);
 
 /* ---- wavefront.c: lanes as fibers --------------------------------------------------------------------------- */
@@ -557,18 +560,19 @@ static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
 }
 /* Whether the stack pointer is a work-item's. */
 bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp);
-/* From a signal handler that interrupted a work-item: leaves it for good, for the engine, which finds m->error set. */
+/* Called in a signal handler that interrupted a work-item: leaves the work-item for good and returns to the
+ * engine, with m->error set. */
 _Noreturn void emu_lane_abandon(void);
 
 /* ---- release.c: barriers open --------------------------------------------------------------------------------- */
 
-/* Lets the lanes of a group's wavefronts that are parked go on at t. */
+/* Lets the parked lanes of a group's wavefronts continue at t. */
 void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void emu_kernel_release(struct nvw_machine *m, emu_time t);
 
 /* ---- groups.c: work-groups on slots --------------------------------------------------------------------------- */
 
-/* Gives an empty slot to a work-group that waits for it, else to one that has not begun. */
+/* Gives an empty slot to a work-group that waits for it, else to one that has not started. */
 void emu_slot_fill(struct nvw_machine *m, struct emu_slot *slot, emu_time t);
 /* The lanes wait at a barrier of this kind. The last one to arrive opens an execution barrier, or calls
  * persist_group_arrived() or persist_kernel_arrived() at a persist barrier. */
@@ -583,52 +587,52 @@ void emu_groups_forget(struct nvw_machine *m);
 
 /* Runs events until none is left or the run fails. */
 int emu_run_events(struct nvw_machine *m);
-/* What a kernel that did not end has left behind. */
+/* Frees the state of a kernel that did not finish. */
 void emu_forget_kernel(struct nvw_machine *m);
 
 /* ---- fault.c: plain code that reads or writes device memory ------------------------------------------------- */
 
-/* From now on, of the calling thread. NVW_E_SYSTEM, NVW_E_MEMORY. */
+/* Starts catching faults, on the calling thread. NVW_E_SYSTEM, NVW_E_MEMORY. */
 NVW_CHECKED int emu_faults_catch(struct nvw_machine *m);
-/* No longer. */
+/* Stops catching faults. */
 void emu_faults_release(struct nvw_machine *m);
-/* After a work-item was abandoned: the message of m->error. */
+/* After a work-item was abandoned: sets the message of m->error. */
 void emu_faults_tell(struct nvw_machine *m);
 
 /* ---- protocol/queue.c ------------------------------------------------------------------------------------- */
 
-/* What waits at the end of a kernel that did not end. The queues themselves belong to events. */
+/* Drops the waiting requests of a kernel that did not finish. Events own the queues themselves. */
 void coh_queue_forget(struct nvw_machine *m);
 
 /* ---- waiting.c -------------------------------------------------------------------------------------------- */
 
-/* A request of the source place has waited for so long. */
+/* Counts a delay of this length for a request of the source line. */
 void emu_count_wait(
 	struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited);
 void emu_forget_waits(struct nvw_machine *m);
 
 /* ---- deadlock.c -------------------------------------------------------------------------------------------- */
 
-/* No event is left, but work-items are: NVW_E_DEADLOCK, with who waits where, and for whom. */
+/* No event is left, but work-items are: NVW_E_DEADLOCK, with the places of their waits and their causes. */
 int emu_deadlock(struct nvw_machine *m);
 
 /* ---- served.c --------------------------------------------------------------------------------------------- */
 
-/* A memory instruction of this kind has taken so long. */
+/* Counts this latency for a memory instruction of this kind. */
 void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps);
-/* The request of these lanes had been put off and is done at t. */
+/* The delayed request of these lanes completes at t. */
 void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
 /* ---- access.c -------------------------------------------------------------------------------------------- */
 
-/* Carries out the memory instruction that the lanes of mask have posted; returns when its results are
- * there. Sets m->error if an address is bad. While requests are put off (wf->queued), the wavefront is not to be
- * woken: emu_access_served() does it. */
+/* Executes the memory instruction posted by the lanes of mask; returns when its results are available. Sets
+ * m->error if an address is bad. If requests are delayed (wf->queued), the caller must not wake the
+ * wavefront: emu_access_served() does. */
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
 /* ---- host.c ------------------------------------------------------------------------------------------------ */
 
-/* Where a device pointer points. False outside device memory. */
+/* The memory behind a device pointer. False outside device memory. */
 static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uint64_t size,
 	emu_line_id *ret_line, unsigned *ret_offset)
 {
@@ -653,14 +657,14 @@ static inline emu_time emu_later(emu_time a, emu_time b)
 	return a > b ? a : b;
 }
 
-/* Books the resource for occupancy, at t or as soon after it as there is a gap; returns when it starts. t is not before
- * the machine's time. */
+/* Books the resource for occupancy in the first gap at t or later; returns the beginning. t is not before the
+ * machine's time. */
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy);
 static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
 	emu_time start;
 
-	assert(t >= m->now); /* what has ended is forgotten */
+	assert(t >= m->now); /* past intervals have been dropped */
 	if (!r->count || r->count == r->capacity || t < r->busy[r->count - 1].from) {
 		return emu_book_between(m, r, t, occupancy);
 	}
@@ -678,7 +682,7 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 }
 void emu_resources_finish(struct emu_resource *resources, size_t count);
 
-/* The same, first come, first served. */
+/* The same, in order of arrival. */
 static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occupancy)
 {
 	const emu_time start = emu_later(t, *free_at);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shipped machine files (machines/), as text in the program: it needs no folder of its own to be found.
- */
+/* The shipped machine files (machines/), embedded in the program so that it needs no folder for them. */
 #ifndef EMU_MACHINES_H
 #define EMU_MACHINES_H
 

@@ -2,9 +2,9 @@
 /*
  * The interconnect between CUs and L2 banks: crossbar, mesh or torus, with dimension-ordered routing.
  *
- * A message reserves what it passes: at a crossbar the sender's and the receiver's port, on a grid every
- * link of its way, for as many cycles as it has flits. Its head moves on after each hop's latency, its
- * tail follows at one flit a cycle (wormhole).
+ * A message reserves the resources on its path: with a crossbar the sender's and the receiver's port, on a
+ * grid every link, for as many cycles as it has flits. Its head advances by one hop latency per hop, its tail
+ * follows at one flit per cycle (wormhole).
  */
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
 	return (uint32_t)m->config.cus + bank;
 }
 
-/* One step along a line of size places: the direction, and where it leads. A torus takes the shorter way
+/* One step along a line of size nodes: the direction, and the next node. A torus takes the shorter way
  * round. */
 static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
 {
@@ -67,7 +67,7 @@ static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
 	return up;
 }
 
-/* Walks the links column first; returns the head's arrival and the number of hops. */
+/* Follows the links, columns first; returns the head's arrival and the number of hops. */
 static emu_time walk(
 	struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t, uint32_t *ret_hops)
 {
@@ -140,7 +140,7 @@ emu_time emu_network_send(
 	return t;
 }
 
-/* Both ways from a node along its column, or along its row: arrived[] is at each node when the message's head is. */
+/* Spreads a message both ways along a node's column or row: arrived[] is when its head reaches each node. */
 static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_t nodes, emu_time occupancy,
 	emu_time *arrived, uint32_t *hops)
 {
