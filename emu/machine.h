@@ -367,7 +367,7 @@ struct nvw_machine {
 
 int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config);
 void emu_cache_finish(struct emu_cache *cache);
-/* The line, most recently used from now on, or NULL. */
+/* Returns the line and makes it the most recently used, or NULL. */
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
 /* Like find, without changing the replacement order. */
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
