@@ -380,6 +380,17 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 	if (c->size > UINT64_C(1) << 30) {
 		return nvw_fail(NVW_E_CONFIG, "%s.size: more than 1GiB", name);
 	}
+	if (!c->write_ways || c->write_size < 64 * c->write_ways || c->write_size % (64 * c->write_ways) ||
+		c->write_size > UINT64_C(1) << 30) {
+		return nvw_fail(NVW_E_CONFIG,
+			"%s.write_size: %" PRIu64 " bytes are not between one set of %" PRIu64
+			" lines of 64 bytes (%s.write_ways) and 1GiB, and a multiple of it",
+			name, c->write_size, c->write_ways, name);
+	}
+	if (c->tag > c->latency) {
+		return nvw_fail(NVW_E_CONFIG,
+			"%s.tag: the look-up of tags takes no longer than a hit (%s.latency)", name, name);
+	}
 	if (!c->sfifo || !c->nvw_fifo || c->sfifo > 1u << 20 || c->nvw_fifo > 1u << 20) {
 		return nvw_fail(NVW_E_CONFIG, "%s.%s: expected a FIFO of 1 to 1048576 entries", name,
 			!c->sfifo || c->sfifo > 1u << 20 ? "sfifo" : "nvw_fifo");
@@ -395,6 +406,16 @@ static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t
 		       0;
 }
 
+/* It has no NVW-FIFO. */
+static int check_l3(const struct emu_config *c)
+{
+	struct emu_cache_config l3 = c->l3;
+	const int r = check_range("l3.banks", c->l3_banks, 1, 1024);
+
+	l3.nvw_fifo = 1;
+	return r || !l3.size ? r : check_cache("l3", &l3);
+}
+
 int emu_config_check(const struct emu_config *c)
 {
 	int r = check_range("gpu.cus", c->cus, 1, 128);
@@ -408,6 +429,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
 	r = r ? r : check_cache("l1", &c->l1);
 	r = r ? r : check_cache("l2", &c->l2);
+	r = r ? r : check_l3(c);
 	r = r ? r : config_devices_check(c);
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);

@@ -77,7 +77,8 @@ enum { EMU_AUTO = 2 };
 
 struct emu_cache_config {
 	uint64_t size, ways;
-	uint64_t latency, occupancy, probe;
+	uint64_t latency, tag, occupancy, probe;
+	uint64_t split, write_size, write_ways; /* read and write caches apart: off (0), on (1), EMU_AUTO */
 	uint64_t replacement;
 	uint64_t sfifo, nvw_fifo;
 	uint64_t sfifo_unit; /* for L1s */
@@ -109,8 +110,8 @@ struct emu_config {
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;
 	} store_buffer;
-	struct emu_cache_config l1, l2;
-	uint64_t l2_banks;
+	struct emu_cache_config l1, l2, l3; /* l3.size 0: there is none */
+	uint64_t l2_banks, l3_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;
 	union {
 		struct emu_device_config device[EMU_DEVICES_MAX];

@@ -51,17 +51,41 @@ uint64_t nvw_mark(const struct nvw_machine *m)
 	return m->device[EMU_DRAM].used;
 }
 
+/* L1s keep what they have read from kernel to kernel: whatever changes it says so. */
+static bool keeps_l1s(const struct nvw_machine *m)
+{
+	return !m->protocol->kernel_begin[0];
+}
+
+static void evict_lines(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id first, emu_line_id end)
+{
+	for (uint64_t i = 0; i < (uint64_t)cache->sets * cache->ways; i++) {
+		const emu_line_id id = cache->tags[i];
+
+		if (id == EMU_NO_LINE || id < first || id >= end) {
+			continue;
+		}
+		if (cu) {
+			coh_l1_event(m, cu, &cache->lines[i], id, COH_L1_EVICT, COH_BY_EVICT, m->now);
+		} else {
+			coh_l2_event(m, &cache->lines[i], id, COH_L2_EVICT, COH_BY_EVICT, m->now);
+		}
+	}
+}
+
 /* Drops a range of DRAM from the caches and zeroes it. */
 static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 {
-	for (uint64_t i = 0; i < m->l2.cache.sets * (uint64_t)m->l2.cache.ways; i++) {
-		const emu_line_id id = m->l2.cache.tags[i];
+	const emu_line_id base = m->device[EMU_DRAM].first, first = base + (emu_line_id)(from / EMU_LINE),
+			  end = base + (emu_line_id)(to / EMU_LINE);
 
-		if (id != EMU_NO_LINE && emu_device_of(m, id) == &m->device[EMU_DRAM] &&
-			emu_line_off(m, id) >= from && emu_line_off(m, id) < to) {
-			coh_l2_event(m, &m->l2.cache.lines[i], id, COH_L2_EVICT, COH_BY_EVICT, m->now);
-		}
+	evict_lines(m, NULL, m->l2.stores, first, end);
+	evict_lines(m, NULL, &m->l2.cache, first, end);
+	for (unsigned i = 0; keeps_l1s(m) && i < m->config.cus; i++) {
+		evict_lines(m, &m->cus[i], &m->cus[i].l1, first, end);
 	}
+	emu_l3_forget(m, first, end);
 	memset(m->device[EMU_DRAM].behind + from, 0, to - from);
 }
 
@@ -137,6 +161,23 @@ static void spend_copy(struct nvw_machine *m, uint64_t bytes)
 	}
 }
 
+/* The visible bytes of a line. */
+static void peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
+{
+	const struct emu_line *const cached = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const stored = emu_cache_peek(m->l2.stores, id);
+
+	emu_memory_peek(m, id, to);
+	emu_l3_peek(m, id, to);
+	if (cached) {
+		emu_copy_masked(to, cached->data, cached->valid);
+		coh_registry_peek(m, id, to);
+	}
+	if (stored && stored != cached) {
+		emu_copy_masked(to, stored->data, stored->dirty);
+	}
+}
+
 int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 {
 	uint64_t address = (uint64_t)(uintptr_t)device;
@@ -145,17 +186,11 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 
 	while (r == 0 && n) {
 		uint8_t line[EMU_LINE];
-		const struct emu_line *cached;
 		emu_line_id id;
 		unsigned offset;
 		const uint64_t piece = piece_at(m, address, n, &id, &offset);
 
-		emu_memory_peek(m, id, line);
-		cached = emu_cache_peek(&m->l2.cache, id);
-		if (cached) {
-			emu_copy_masked(line, cached->data, cached->valid);
-			coh_registry_peek(m, id, line);
-		}
+		peek(m, id, line);
 		memcpy(out, line + offset, piece);
 		out += piece;
 		address += piece;
@@ -167,20 +202,30 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 	return r;
 }
 
-/* Updates the caches' copies of a line with the host's data. */
-static void update_l2(struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
+static void update(struct emu_cache *cache, emu_line_id id, const uint8_t *data, uint64_t mask)
 {
-	struct emu_line *const cached = emu_cache_peek(&m->l2.cache, id);
+	struct emu_line *const cached = emu_cache_peek(cache, id);
 
 	if (cached) {
-		const uint64_t mask = (n == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << offset;
-
-		uint8_t data[EMU_LINE];
-
-		memcpy(data + offset, from, n);
-		coh_registry_update(m, id, data, mask);
 		emu_copy_masked(cached->data, data, mask & cached->valid);
 		cached->dirty &= ~mask;
+	}
+}
+
+/* Updates the caches' copies of a line with the host's data. */
+static void update_caches(
+	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
+{
+	const uint64_t mask = (n == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << offset;
+	uint8_t data[EMU_LINE];
+
+	memcpy(data + offset, from, n);
+	coh_registry_update(m, id, data, mask);
+	update(&m->l2.cache, id, data, mask);
+	update(m->l2.stores, id, data, mask);
+	emu_l3_update(m, id, data, mask);
+	for (unsigned i = 0; keeps_l1s(m) && i < m->config.cus; i++) {
+		update(&m->cus[i].l1, id, data, mask);
 	}
 }
 
@@ -227,7 +272,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 		} else {
 			memcpy(emu_memory_behind(m, id) + offset, in, piece);
 		}
-		update_l2(m, id, offset, in, piece);
+		update_caches(m, id, offset, in, piece);
 		in += piece;
 		address += piece;
 		n -= piece;

@@ -16,10 +16,49 @@ static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement
 						     replacement == EMU_REPLACEMENT_registered_last;
 }
 
+/* Whether a level has read and write caches apart: as the configuration says, and the protocol allows. */
+static int settle_split(struct nvw_machine *m, const char *level, struct emu_cache_config *config)
+{
+	const enum coh_caches caches = m->protocol->caches;
+
+	if (config->split == EMU_AUTO) {
+		config->split = caches == COH_CACHES_APART;
+	}
+	if (config->split ? caches != COH_CACHES_TOGETHER : caches != COH_CACHES_APART) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_CONFIG, "%s.split: protocol %s needs read and write caches %s", level,
+		m->protocol->name, config->split ? "in one" : "apart");
+}
+
+/* The cache for stores, if the level has one apart. */
+static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
+	const struct emu_cache_config *config, struct emu_cache **ret_stores)
+{
+	struct emu_cache_config own = *config;
+
+	*ret_stores = config->split ? write : read;
+	own.size = config->write_size;
+	own.ways = config->write_ways;
+	return config->split ? emu_cache_init(write, &own) : 0;
+}
+
+/* Of the latency of a hit, what a miss does not take: it looks at the tags only. */
+static emu_time spared(const struct emu_cache_config *config)
+{
+	return config->tag ? config->latency - config->tag : 0;
+}
+
 static int caches_init(struct nvw_machine *m)
 {
-	int r = 0;
+	int r = settle_split(m, "l1", &m->config.l1);
 
+	r = r ? r : settle_split(m, "l2", &m->config.l2);
+	if (r < 0) {
+		return r;
+	}
+	m->l1_spared = spared(&m->config.l1);
+	m->l2_spared = spared(&m->config.l2);
 	m->cus = calloc(m->config.cus, sizeof *m->cus);
 	m->l2.banks = (uint32_t)m->config.l2_banks;
 	m->l2.bank = calloc(m->l2.banks, sizeof *m->l2.bank);
@@ -31,12 +70,15 @@ static int caches_init(struct nvw_machine *m)
 
 		cu->id = i;
 		r = emu_cache_init(&cu->l1, &m->config.l1);
+		r = r ? r : write_cache_init(&cu->write, &cu->l1, &m->config.l1, &cu->stores);
 		cu->l1.registered_last = is_registered_last(m, m->config.l1.replacement);
 		r = r ? r : emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo);
 		r = r ? r : emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo);
 	}
 	r = r ? r : emu_cache_init(&m->l2.cache, &m->config.l2);
+	r = r ? r : write_cache_init(&m->l2.write, &m->l2.cache, &m->config.l2, &m->l2.stores);
 	m->l2.cache.registered_last = is_registered_last(m, m->config.l2.replacement);
+	r = r ? r : emu_l3_init(m);
 	r = r ? r : emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo);
 	return r ? r : emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
 }
@@ -45,11 +87,14 @@ static void caches_finish(struct nvw_machine *m)
 {
 	for (unsigned i = 0; m->cus && i < m->config.cus; i++) {
 		emu_cache_finish(&m->cus[i].l1);
+		emu_cache_finish(&m->cus[i].write);
 		emu_fifo_finish(&m->cus[i].sfifo);
 		emu_fifo_finish(&m->cus[i].nvw_fifo);
 		emu_resources_finish(&m->cus[i].l1_port, 1);
 	}
 	emu_cache_finish(&m->l2.cache);
+	emu_cache_finish(&m->l2.write);
+	emu_l3_finish(m);
 	emu_fifo_finish(&m->l2.sfifo);
 	emu_fifo_finish(&m->l2.nvw_fifo);
 	emu_resources_finish(m->l2.bank, m->l2.banks);

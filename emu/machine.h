@@ -106,17 +106,28 @@ struct emu_cu {
 	struct emu_resource l1_port;
 	emu_time rmw_free; /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
+	struct emu_cache
+		write; /* l1.split: for what is stored, l1 is for what is read; no sets: there is none */
+	struct emu_cache *stores; /* the one of them that takes stores */
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
 	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 };
 
 struct emu_l2 {
-	struct emu_cache cache;
+	struct emu_cache cache, write, *stores; /* likewise */
 	struct emu_fifo sfifo;
 	struct emu_fifo nvw_fifo;
 	struct emu_resource *bank;
 	uint32_t banks;
+};
+
+/* The memory's side of the L2 (l3.c). */
+struct emu_l3 {
+	struct emu_cache cache, write, *stores; /* as an L1's */
+	struct emu_fifo sfifo;                  /* dirty lines, all of DRAM */
+	struct emu_resource *bank;
+	uint32_t banks; /* 0: there is none */
 };
 
 /* ---- Network and memory ---------------------------------------------------------------------------- */
@@ -326,6 +337,7 @@ struct nvw_machine {
 	const struct coh_row *rows[6][4][6][4]; /* by instruction, order, scope, place */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
+	struct emu_l3 l3;
 	struct emu_network network;
 	struct emu_nvram nvram;
 	struct emu_exec exec;
@@ -333,6 +345,7 @@ struct nvw_machine {
 	struct emu_record *record;              /* persist log and checker: NULL if neither is on */
 	const struct persist_model *persist;    /* persist/ */
 	void *persist_data;                     /* of the model */
+	emu_time l1_spared, l2_spared;          /* of the latency: what a look-up that misses does not take */
 	bool recalling;                         /* an L1 empties itself for a recall */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
@@ -380,6 +393,11 @@ void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
 /* Assigns the line, emptied, to id (EMU_NO_LINE: to none). */
 void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id);
+/* Whether the line is one of the cache's. */
+static inline bool emu_cache_has(const struct emu_cache *cache, const struct emu_line *line)
+{
+	return line >= cache->lines && line < cache->lines + (size_t)cache->sets * cache->ways;
+}
 void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
 
 int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity);
@@ -491,6 +509,28 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id);
 /* The current bytes behind the caches; takes no time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+
+/* ---- l3.c: between the L2 and memory, where the machine has it ----------------------------------------- */
+
+int emu_l3_init(struct nvw_machine *m);
+void emu_l3_finish(struct nvw_machine *m);
+emu_time emu_l3_read_here(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
+emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
+/* As emu_memory_read() and emu_memory_write(), by the L3 if there is one. */
+static inline emu_time emu_l3_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t)
+{
+	return m->l3.banks ? emu_l3_read_here(m, id, to, t) : emu_memory_read(m, id, to, t);
+}
+static inline emu_time emu_l3_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)
+{
+	return m->l3.banks ? emu_l3_write_here(m, id, line, t) : emu_memory_write(m, id, line, t);
+}
+/* Writes all that it keeps to memory; returns when memory has accepted it. */
+emu_time emu_l3_flush(struct nvw_machine *m, emu_time t);
+/* For the host: lays what it keeps of the line over to; the host has written bytes; lines first to end - 1 are not used any more. */
+void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
+void emu_l3_forget(struct nvw_machine *m, emu_line_id first, emu_line_id end);
 
 /* ---- nvram.c: writes in flight, durability ------------------------------------------------------------- */
 

@@ -408,7 +408,7 @@ static void evict_from_l1(struct nvw_machine *m, struct emu_cu *cu)
 {
 	for (uint32_t i = cu->nvw_fifo.head; i != cu->nvw_fifo.tail && !m->error; i++) {
 		const emu_line_id id = cu->nvw_fifo.ring[i & cu->nvw_fifo.mask];
-		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		struct emu_line *const line = emu_cache_peek(cu->stores, id);
 
 		if (is_waited_for(m, line)) {
 			const emu_time t = coh_l1_port(m, cu, m->now, m->config.l1.occupancy);
@@ -428,7 +428,7 @@ static void evict_what_goes_first(struct nvw_machine *m)
 	}
 	for (uint32_t i = fifo->head; i != fifo->tail && !m->error; i++) {
 		const emu_line_id id = fifo->ring[i & fifo->mask];
-		struct emu_line *const line = emu_cache_peek(&m->l2.cache, id);
+		struct emu_line *const line = emu_cache_peek(m->l2.stores, id);
 
 		if (is_waited_for(m, line)) {
 			const emu_time t = coh_l2_access(m, id, m->config.l2.occupancy, m->now);
@@ -522,7 +522,7 @@ static emu_time evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t
 
 	for (uint32_t i = fifo->head; tag && i != fifo->tail && !m->error; i++) {
 		const emu_line_id id = fifo->ring[i & fifo->mask];
-		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		struct emu_line *const line = emu_cache_peek(cu->stores, id);
 
 		if (line && line->dirty && line->tag && is_earlier(tag_at(m, line->tag), tag_at(m, tag))) {
 			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
@@ -547,7 +547,7 @@ static void prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		/* At the L2 the store must not overtake what its CU stored in earlier epochs. */
 		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
 	}
-	line = emu_cache_peek(cu ? &cu->l1 : &m->l2.cache, id);
+	line = emu_cache_peek(cu ? cu->stores : m->l2.stores, id);
 	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
 		m->stats.epoch_conflicts++;
 		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_ACCESS, *t) :

@@ -45,22 +45,69 @@ static emu_time l1_write(const struct coh_request *r, struct emu_line *line, emu
 		COH_BY_ACCESS, r->bytes, own ? wait_for_grant(r->m, line, t) : t);
 }
 
-/* The line with the bytes of the request, fetched if need be. */
+static emu_time hit_in_l1(const struct coh_request *r, struct emu_line *line, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+
+	m->stats.l1_load_hits++;
+	t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, t));
+	m->stats.l1_read_only_hits += (line->read_only & r->bytes) == r->bytes;
+	return t;
+}
+
+/* The bytes are not in the read cache: the write cache has all of them and is hit, or writes what it has of the line. */
+static struct emu_line *look_in_write_cache(const struct coh_request *r, emu_time *t)
+{
+	struct nvw_machine *const m = r->m;
+	struct emu_line *const line = emu_cache_find(&r->cu->write, r->line);
+
+	*t += m->config.l1.tag;
+	if (line && !(r->bytes & ~line->dirty)) {
+		m->stats.l1_write_hits++;
+		*t = hit_in_l1(r, line, *t);
+		return line;
+	}
+	if (line && line->dirty) {
+		*t = coh_l1_event(m, r->cu, line, r->line, COH_L1_READ_BESIDE, COH_BY_READ, *t);
+	}
+	return NULL;
+}
+
+/* The line with the bytes of the request, fetched if need be. A miss has looked at the tags only. */
 static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 {
 	struct nvw_machine *const m = r->m;
-	struct emu_line *line = coh_l1_find(m, r->cu, r->line);
+	struct emu_line *line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
 
 	if (line && coh_hits(m, r->cu, line, r->bytes)) {
-		m->stats.l1_load_hits++;
-		*t = coh_l1_event(
-			m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, *t));
-		m->stats.l1_read_only_hits += (line->read_only & r->bytes) == r->bytes;
-	} else {
-		m->stats.l1_load_misses++;
-		line = line ? line : coh_l1_obtain(m, r->cu, r->line, t);
-		*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, r->bytes, *t);
+		*t = hit_in_l1(r, line, *t);
+		return line;
 	}
+	*t -= m->l1_spared;
+	if (coh_is_apart_l1(r->cu)) {
+		line = look_in_write_cache(r, t);
+		if (line) {
+			*t += m->l1_spared;
+			return line;
+		}
+		line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
+	}
+	m->stats.l1_load_misses++;
+	line = line ? line : coh_l1_obtain(m, r->cu, &r->cu->l1, r->line, t);
+	*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, r->bytes, *t);
+	return line;
+}
+
+/* A line that has been read, as one that may be stored into: the write cache's, with the bytes that were read. */
+static struct emu_line *l1_writable(const struct coh_request *r, struct emu_line *read, emu_time *t)
+{
+	struct emu_line *line;
+
+	if (!coh_is_apart_l1(r->cu) || emu_cache_has(&r->cu->write, read)) {
+		return read;
+	}
+	line = coh_l1_obtain(r->m, r->cu, r->cu->stores, r->line, t);
+	emu_copy_masked(line->data, read->data, r->bytes & ~line->dirty);
 	return line;
 }
 
@@ -85,14 +132,15 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 	t = l1_port(r, t) + m->config.l1.occupancy;
 	m->stats.l1_stores++;
 	prepare(r, r->cu, &t);
-	line = coh_l1_find(m, r->cu, r->line);
+	line = coh_l1_find(m, r->cu, r->cu->stores, r->line);
 	if (!line) {
-		line = coh_l1_obtain(m, r->cu, r->line, &t);
+		line = coh_l1_obtain(m, r->cu, r->cu->stores, r->line, &t);
 		coh_l2_include(m, r->cu, r->line, t);
 	}
 	mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_store(r, line);
+	t = coh_l1_written_beside(m, r->cu, r->line, t);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
 	return t;
 }
@@ -107,11 +155,12 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
 	prepare(r, r->cu, &t);
-	line = l1_read(r, &t);
+	line = l1_writable(r, l1_read(r, &t), &t);
 	mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_rmw(r, line);
 	settle(r, line);
+	t = coh_l1_written_beside(m, r->cu, r->line, t);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
 	return t;
 }
@@ -132,7 +181,11 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 	struct emu_line *line;
 
 	t = l1_port(r, t) + m->config.l1.occupancy;
-	line = coh_l1_find(m, r->cu, r->line);
+	line = coh_is_apart_l1(r->cu) ? coh_l1_find(m, r->cu, r->cu->stores, r->line) : NULL;
+	if (line) {
+		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
+	}
+	line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
 	/* A line that is registered for other bytes stays where it is: data beside an atomic (alsop16 III.C.1). */
 	if (line && !(line->registered && !(line->registered & r->bytes))) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
@@ -171,6 +224,7 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 	change(r, line);
 	settle(r, line);
 	coh_l2_event(m, line, r->line, coh_is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
+	t = coh_l2_written_beside(m, r->line, t);
 	coh_dirtied_l2(m, r->line, &t);
 	return t;
 }
@@ -186,6 +240,19 @@ static emu_time st_l2(const struct coh_request *r, emu_time t)
 	return from_l2(r, 0, t);
 }
 
+/* As l1_writable(). */
+static struct emu_line *l2_writable(const struct coh_request *r, struct emu_line *read, emu_time *t)
+{
+	struct emu_line *line;
+
+	if (!coh_is_apart_l2(r->m) || emu_cache_has(&r->m->l2.write, read)) {
+		return read;
+	}
+	line = coh_l2_obtain(r->m, r->line, 0, t);
+	emu_copy_masked(line->data, read->data, r->bytes & ~line->dirty);
+	return line;
+}
+
 static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
@@ -193,7 +260,7 @@ static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 	t = to_l2(r, touched(r), coh_lanes_serial(r) * r->m->config.l2.occupancy, t);
 	prepare(r, NULL, &t);
 	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t);
-	t = change_l2(r, line, coh_lanes_rmw, t);
+	t = change_l2(r, l2_writable(r, line, &t), coh_lanes_rmw, t);
 	return from_l2(r, touched(r), t);
 }
 
@@ -221,16 +288,37 @@ static emu_time flush_l2(const struct coh_request *r, emu_time t)
 	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
 }
 
-/* The marker arrives at the L2, whose acknowledgement wakes the instruction. */
-static void mark_l2_sfifo(struct nvw_machine *m, void *what)
+static emu_time flush_l3(const struct coh_request *r, emu_time t)
 {
-	struct coh_wait *const w = what;
+	return emu_l3_flush(r->m, t);
+}
+
+/* The marker has come to the end of the last S-FIFO; the acknowledgement wakes the instruction. */
+static void acknowledge_marker(struct nvw_machine *m, struct coh_wait *w, emu_time t)
+{
 	const struct coh_request *const r = &w->request;
-	const emu_time taken = coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, m->now);
 
 	coh_wake(m, w,
 		emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
-			EMU_MESSAGE_CONTROL, taken));
+			EMU_MESSAGE_CONTROL, t));
+}
+
+/* It arrives at the L3. */
+static void mark_l3_sfifo(struct nvw_machine *m, void *what)
+{
+	acknowledge_marker(m, what, emu_l3_flush(m, m->now));
+}
+
+/* It arrives at the L2. */
+static void mark_l2_sfifo(struct nvw_machine *m, void *what)
+{
+	const emu_time taken = coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, m->now);
+
+	if (m->l3.banks) {
+		emu_schedule(m, taken, mark_l3_sfifo, what);
+	} else {
+		acknowledge_marker(m, what, taken);
+	}
 }
 
 /* As the markers of persist barriers in the NVW-FIFOs (gope18 6.1): what is ahead of the marker leaves the L1, then the L2.
@@ -374,7 +462,7 @@ static emu_time register_l1(const struct coh_request *r, emu_time t)
 
 	t = l1_port(r, t) + r->m->config.l1.latency;
 	prepare(r, r->cu, &t);
-	line = coh_l1_obtain(r->m, r->cu, r->line, &t);
+	line = coh_l1_obtain(r->m, r->cu, &r->cu->l1, r->line, &t);
 	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
 }
 

@@ -13,7 +13,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 	emu_line_id id;
 
 	while (emu_fifo_length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
-		struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		struct emu_line *const line = emu_cache_peek(cu->stores, id);
 
 		if (!line) {
 			continue;
@@ -45,7 +45,7 @@ emu_time coh_drain_l2(
 	emu_line_id id;
 
 	while (emu_fifo_length(fifo) > keep && emu_fifo_pop(fifo, &id)) {
-		struct emu_line *const line = emu_cache_peek(&m->l2.cache, id);
+		struct emu_line *const line = emu_cache_peek(m->l2.stores, id);
 
 		if (!line) {
 			continue;
@@ -73,7 +73,7 @@ static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
 void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
 {
 	if (m->config.l1.sfifo_unit == EMU_UNIT_words) {
-		coh_count_buffered(cu, emu_cache_peek(&cu->l1, id));
+		coh_count_buffered(cu, emu_cache_peek(cu->stores, id));
 	}
 	while (emu_fifo_length(&cu->sfifo) > cu->sfifo.capacity ||
 		(cu->buffered > cu->sfifo.capacity && emu_fifo_length(&cu->sfifo))) {
@@ -113,20 +113,20 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		struct emu_cu *const cu = &m->cus[i];
 
-		for (uint32_t k = 0; k < cu->l1.sets * cu->l1.ways; k++) {
-			struct emu_line *const line = &cu->l1.lines[k];
+		for (uint32_t k = 0; k < cu->stores->sets * cu->stores->ways; k++) {
+			struct emu_line *const line = &cu->stores->lines[k];
 
-			if (line->dirty && emu_is_persistent(m, cu->l1.tags[k])) {
-				last = emu_later(last, coh_l1_event(m, cu, line, cu->l1.tags[k],
+			if (line->dirty && emu_is_persistent(m, cu->stores->tags[k])) {
+				last = emu_later(last, coh_l1_event(m, cu, line, cu->stores->tags[k],
 							       COH_L1_PERSIST, COH_BY_PERSIST, t));
 			}
 		}
 	}
-	for (uint32_t k = 0; k < m->l2.cache.sets * m->l2.cache.ways; k++) {
-		struct emu_line *const line = &m->l2.cache.lines[k];
+	for (uint32_t k = 0; k < m->l2.stores->sets * m->l2.stores->ways; k++) {
+		struct emu_line *const line = &m->l2.stores->lines[k];
 
-		if (line->dirty && emu_is_persistent(m, m->l2.cache.tags[k])) {
-			last = emu_later(last, coh_l2_event(m, line, m->l2.cache.tags[k], COH_L2_FLUSH,
+		if (line->dirty && emu_is_persistent(m, m->l2.stores->tags[k])) {
+			last = emu_later(last, coh_l2_event(m, line, m->l2.stores->tags[k], COH_L2_FLUSH,
 						       COH_BY_PERSIST, last));
 		}
 	}

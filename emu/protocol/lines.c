@@ -64,10 +64,10 @@ static void fetch_from_memory(struct coh_event *e)
 	if (line->valid | line->registered) {
 		uint8_t data[EMU_LINE];
 
-		e->t = emu_memory_read(e->m, e->id, data, e->t);
+		e->t = emu_l3_read(e->m, e->id, data, e->t);
 		emu_copy_masked(line->data, data, ~(line->valid | line->registered));
 	} else {
-		e->t = emu_memory_read(e->m, e->id, line->data, e->t);
+		e->t = emu_l3_read(e->m, e->id, line->data, e->t);
 	}
 	line->valid = ~line->registered;
 }
@@ -92,6 +92,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 		[COH_BY_ATOMIC] = &m->stats.l1_flush_atomic,
 		[COH_BY_RECALL] = &m->stats.l1_recalls,
 		[COH_BY_REVOKE] = &m->stats.l1_flush_revoke,
+		[COH_BY_READ] = &m->stats.l1_flush_read,
 	};
 
 	++*by_reason[reason];
@@ -143,6 +144,7 @@ static void write_back_to_l2(struct coh_event *e)
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
 	merge_into_l2(m, below, line);
 	coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t);
+	coh_l2_written_beside(m, e->id, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);
 }
@@ -159,10 +161,11 @@ static void write_back_to_memory(struct coh_event *e)
 		[COH_BY_ATOMIC] = &m->stats.l2_writeback_release,
 		[COH_BY_RECALL] = &m->stats.l2_writeback_evict,
 		[COH_BY_REVOKE] = &m->stats.l2_writeback_release,
+		[COH_BY_READ] = &m->stats.l2_writeback_read,
 	};
 
 	++*by_reason[e->reason];
-	e->t = emu_memory_write(m, e->id, e->line, e->t);
+	e->t = emu_l3_write(m, e->id, e->line, e->t);
 }
 
 void coh_line_write_back(struct coh_event *e)
@@ -200,6 +203,13 @@ void coh_line_flush_cache(struct coh_event *e)
 	}
 }
 
+static struct emu_cache *cache_of(const struct coh_event *e)
+{
+	struct emu_cache *const read = e->cu ? &e->cu->l1 : &e->m->l2.cache;
+
+	return emu_cache_has(read, e->line) ? read : e->cu ? &e->cu->write : &e->m->l2.write;
+}
+
 void coh_line_drop(struct coh_event *e)
 {
 	if (e->cu && e->m->protocol->inclusive && e->reason != COH_BY_RECALL) {
@@ -209,7 +219,7 @@ void coh_line_drop(struct coh_event *e)
 			coh_sharer_remove(below, e->cu);
 		}
 	}
-	emu_cache_assign(e->cu ? &e->cu->l1 : &e->m->l2.cache, e->line, EMU_NO_LINE);
+	emu_cache_assign(cache_of(e), e->line, EMU_NO_LINE);
 }
 
 /*

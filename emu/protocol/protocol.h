@@ -61,6 +61,7 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(register_l1, "registration and data to the requesting L1", ACCESS)        \
 	X(invalidate_unregistered, "invalidate local L1 (non-registered)", ACQUIRE) \
 	X(forget_read_only, "forget what is read-only", ACQUIRE)                    \
+	X(flush_l3, "flush L3", RELEASE)                                            \
 	X(mark_sfifos, "marker through the S-FIFOs", RELEASE)
 
 struct coh_request;
@@ -136,32 +137,38 @@ struct coh_row {
 
 /* ---- Lines ------------------------------------------------------------------------------------------- */
 
-#define COH_L1_EVENTS(X)                             \
-	X(LOAD_HIT, "load, bytes here")              \
-	X(LOAD_MISS, "load, bytes missing")          \
-	X(STORE, "store")                            \
-	X(FLUSH, "flush")                            \
-	X(PERSIST, "persist")                        \
-	X(INVALIDATE, "invalidate")                  \
-	X(EVICT, "replace")                          \
-	X(RECALL, "recall by the L2")                \
-	X(STORE_OWN, "store, bytes registered here") \
-	X(REGISTER, "register")                      \
-	X(REVOKE, "bytes registered elsewhere")      \
-	X(WRITTEN_ELSEWHERE, "another L1 writes")    \
-	X(READ_ELSEWHERE, "another L1 reads")
+#define COH_L1_EVENTS(X)                                \
+	X(LOAD_HIT, "load, bytes here")                 \
+	X(LOAD_MISS, "load, bytes missing")             \
+	X(STORE, "store")                               \
+	X(FLUSH, "flush")                               \
+	X(PERSIST, "persist")                           \
+	X(INVALIDATE, "invalidate")                     \
+	X(EVICT, "replace")                             \
+	X(RECALL, "recall by the L2")                   \
+	X(STORE_OWN, "store, bytes registered here")    \
+	X(REGISTER, "register")                         \
+	X(REVOKE, "bytes registered elsewhere")         \
+	X(WRITTEN_ELSEWHERE, "another L1 writes")       \
+	X(READ_ELSEWHERE, "another L1 reads")           \
+	X(WRITTEN_BESIDE, "written in the write cache") \
+	X(LEFT_BESIDE, "leaves the write cache")        \
+	X(READ_BESIDE, "read, bytes missing in the write cache")
 
-#define COH_L2_EVENTS(X)                        \
-	X(READ_HIT, "read, bytes here")         \
-	X(READ_MISS, "read, bytes missing")     \
-	X(WRITE, "written by an L1")            \
-	X(ATOMIC, "written by an atomic")       \
-	X(FLUSH, "flush")                       \
-	X(EVICT, "replace")                     \
-	X(REGISTER, "registered by an L1")      \
-	X(RETURN, "registered bytes come back") \
-	X(WANT, "an L1 wants to write")         \
-	X(OWN, "an L1 may write")
+#define COH_L2_EVENTS(X)                                \
+	X(READ_HIT, "read, bytes here")                 \
+	X(READ_MISS, "read, bytes missing")             \
+	X(WRITE, "written by an L1")                    \
+	X(ATOMIC, "written by an atomic")               \
+	X(FLUSH, "flush")                               \
+	X(EVICT, "replace")                             \
+	X(REGISTER, "registered by an L1")              \
+	X(RETURN, "registered bytes come back")         \
+	X(WANT, "an L1 wants to write")                 \
+	X(OWN, "an L1 may write")                       \
+	X(WRITTEN_BESIDE, "written in the write cache") \
+	X(LEFT_BESIDE, "leaves the write cache")        \
+	X(READ_BESIDE, "read, bytes missing in the write cache")
 
 #define X(name, text) COH_L1_##name,
 enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
@@ -185,7 +192,9 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(flush_cache, "flush the L1")                                                 \
 	X(own, "obtain the right to write")                                            \
 	X(invalidate_sharers, "invalidate sharers elsewhere")                          \
-	X(downgrade_owner, "downgrade the owner")
+	X(downgrade_owner, "downgrade the owner")                                      \
+	X(drop_copy, "forget the read cache's copy")                                   \
+	X(drop_copies, "invalidate the copies in all L1s (broadcast)")
 
 /* Why a line moves, for the statistics. */
 enum coh_reason {
@@ -196,7 +205,8 @@ enum coh_reason {
 	COH_BY_PERSIST,
 	COH_BY_ATOMIC,
 	COH_BY_RECALL,
-	COH_BY_REVOKE
+	COH_BY_REVOKE,
+	COH_BY_READ
 };
 
 /* A line under an event. */
@@ -268,7 +278,10 @@ struct coh_protocol {
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
 		COH_LOCAL_CU
-	} local_scope;              /* HRF: whom work-group scope includes */
+	} local_scope; /* HRF: whom work-group scope includes */
+	/* Whether it has cells for machines with read and write caches apart; for no others. Registration and inclusion need one
+	 * cache at each level. */
+	enum coh_caches { COH_CACHES_TOGETHER, COH_CACHES_EITHER, COH_CACHES_APART } caches;
 	bool registered_last;       /* the replacement that the paper evaluates */
 	bool keeps_read_only;       /* acquires leave read-only data alone (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */
@@ -361,11 +374,15 @@ static inline bool coh_hits(
 	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
 }
 
-/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. */
-struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id);
+/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. Of a split L1, cache says in which
+ * of its caches: &cu->l1 to read it, cu->stores to store. */
+struct emu_line *coh_l1_find(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id);
 /* The same, made room for if it is not there; *t moves on. */
-struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
-/* The L2's line, made room for; *t moves on. bytes are valid afterwards. */
+struct emu_line *coh_l1_obtain(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t);
+/* The L2's line, made room for; *t moves on. bytes are valid afterwards. Of a split L2: a line that has the bytes, or, without
+ * bytes, the write cache's line to store into. */
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
 /* The same, asked for by a CU's L1. */
 struct emu_line *coh_l2_obtain_by(
@@ -412,6 +429,20 @@ void coh_waits_forget(struct nvw_machine *m);
 /* A synchronization request, sent at t, for bytes that another L1 has registered: true if it has been put off until that L1
  * has had them. */
 bool coh_queue_up(const struct coh_request *request, emu_time t);
+
+/* ---- Services of copies.c: read and write caches apart ------------------------------------------------------ */
+
+static inline bool coh_is_apart_l1(const struct emu_cu *cu)
+{
+	return cu->stores != &cu->l1;
+}
+static inline bool coh_is_apart_l2(const struct nvw_machine *m)
+{
+	return m->l2.stores != &m->l2.cache;
+}
+/* The line has been stored into. If a write cache has it, the read cache's copy learns of it. */
+emu_time coh_l1_written_beside(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
+emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t);
 
 /* ---- Services of owners.c: what the L2 has written down ------------------------------------------------------ */
 

@@ -175,7 +175,7 @@ void coh_line_write_through(struct coh_event *e)
 	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
 		(uint32_t)__builtin_popcountll(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
-	e->t = emu_later(e->t, emu_memory_write(m, e->id, &leaving, t));
+	e->t = emu_later(e->t, emu_l3_write(m, e->id, &leaving, t));
 }
 
 /* Guarantee (3): no registered byte is dirty of a line of NVRAM that is about to change hands. */

@@ -2,33 +2,35 @@
 /* Room in the caches: lines are looked up, and others replaced for them. */
 #include "protocol.h"
 
-struct emu_line *coh_l1_find(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id)
+struct emu_line *coh_l1_find(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id)
 {
-	struct emu_line *const line = emu_cache_find(&cu->l1, id);
+	struct emu_line *const line = emu_cache_find(cache, id);
 
 	/* An acquire invalidated the whole cache in no time; each line learns of it when it is next met. */
-	if (line && line->generation != cu->l1.generation) {
-		line->generation = cu->l1.generation;
+	if (line && line->generation != cache->generation) {
+		line->generation = cache->generation;
 		coh_l1_event(m, cu, line, id, COH_L1_INVALIDATE, COH_BY_ACCESS, 0);
 	}
 	return line;
 }
 
-struct emu_line *coh_l1_obtain(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+struct emu_line *coh_l1_obtain(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
-	struct emu_line *line = coh_l1_find(m, cu, id);
+	struct emu_line *line = coh_l1_find(m, cu, cache, id);
 
 	if (!line) {
 		emu_line_id old;
 
-		line = emu_cache_victim(&cu->l1, id);
-		old = emu_cache_tag(&cu->l1, line);
+		line = emu_cache_victim(cache, id);
+		old = emu_cache_tag(cache, line);
 		if (old != EMU_NO_LINE) {
 			m->stats.l1_evictions++;
 			m->stats.sync_evictions += coh_flushes_loser(m, line);
 			*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
 		}
-		emu_cache_assign(&cu->l1, line, id);
+		emu_cache_assign(cache, line, id);
 	}
 	return line;
 }
@@ -47,24 +49,76 @@ static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, em
 	return true;
 }
 
-/* A line of the L2 for id, which is not there; made room for. */
-static struct emu_line *replace_in_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
+/* A line of the L2's cache for id, which is not there; made room for. */
+static struct emu_line *replace_in_l2(
+	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
-	struct emu_line *const line = emu_cache_victim(&m->l2.cache, id);
-	const emu_line_id old = emu_cache_tag(&m->l2.cache, line);
+	struct emu_line *const line = emu_cache_victim(cache, id);
+	const emu_line_id old = emu_cache_tag(cache, line);
 
 	if (old != EMU_NO_LINE) {
 		struct emu_line *came;
 
 		m->stats.l2_evictions++;
-		emu_cache_pin(&m->l2.cache, line);
+		emu_cache_pin(cache, line);
 		*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
-		came = emu_cache_find(&m->l2.cache, id);
+		came = emu_cache_find(cache, id);
 		if (came) {
 			return came; /* with what an L1 had to send ahead of the old line's bytes (buffered epochs) */
 		}
 	}
-	emu_cache_assign(&m->l2.cache, line, id);
+	emu_cache_assign(cache, line, id);
+	return line;
+}
+
+static struct emu_line *find_or_replace(
+	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
+{
+	struct emu_line *line;
+
+	do {
+		line = emu_cache_find(cache, id);
+	} while (!line && flush_owner(m, emu_cache_victim(cache, id), t));
+	return line ? line : replace_in_l2(m, cache, id, t);
+}
+
+static void hit_in_l2(
+	struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line, emu_line_id id, emu_time *t)
+{
+	m->stats.l2_load_hits++;
+	*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
+}
+
+/* A miss has looked at the tags only. */
+static void miss_in_l2(
+	struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line, emu_line_id id, emu_time *t)
+{
+	m->stats.l2_load_misses++;
+	*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t - m->l2_spared);
+}
+
+/* The read cache first, then the write cache, which has all bytes or writes what it has. */
+static struct emu_line *read_apart(
+	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t)
+{
+	struct emu_line *line = emu_cache_find(&m->l2.cache, id), *written;
+
+	if (line && coh_hits(m, NULL, line, bytes)) {
+		hit_in_l2(m, by, line, id, t);
+		return line;
+	}
+	written = emu_cache_find(&m->l2.write, id);
+	*t += m->config.l2.tag;
+	if (written && !(bytes & ~written->dirty)) {
+		m->stats.l2_write_hits++;
+		hit_in_l2(m, by, written, id, t);
+		return written;
+	}
+	if (written && written->dirty) {
+		*t = coh_l2_event(m, written, id, COH_L2_READ_BESIDE, COH_BY_READ, *t);
+	}
+	line = find_or_replace(m, &m->l2.cache, id, t);
+	miss_in_l2(m, by, line, id, t);
 	return line;
 }
 
@@ -73,20 +127,18 @@ struct emu_line *coh_l2_obtain_by(
 {
 	struct emu_line *line;
 
-	do {
-		line = emu_cache_find(&m->l2.cache, id);
-	} while (!line && flush_owner(m, emu_cache_victim(&m->l2.cache, id), t));
-	line = line ? line : replace_in_l2(m, id, t);
+	if (bytes && coh_is_apart_l2(m)) {
+		return read_apart(m, by, id, bytes, t);
+	}
+	line = find_or_replace(m, m->l2.stores, id, t);
 	bytes &= ~line->registered;
 	if (!bytes) {
 		return line;
 	}
 	if (coh_hits(m, NULL, line, bytes)) {
-		m->stats.l2_load_hits++;
-		*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_HIT, COH_BY_ACCESS, *t);
+		hit_in_l2(m, by, line, id, t);
 	} else {
-		m->stats.l2_load_misses++;
-		*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t);
+		miss_in_l2(m, by, line, id, t);
 	}
 	return line;
 }

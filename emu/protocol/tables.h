@@ -25,6 +25,8 @@
 #define own                coh_line_own
 #define invalidate_sharers coh_line_invalidate_sharers
 #define downgrade_owner    coh_line_downgrade_owner
+#define drop_copy          coh_line_drop_copy
+#define drop_copies        coh_line_drop_copies
 
 /* Synchronization tables */
 #define ON(instruction) (1u << COH_##instruction)
@@ -65,6 +67,7 @@
 #define register_l1             (&coh_register_l1)
 #define invalidate_unregistered (&coh_invalidate_unregistered)
 #define forget_read_only        (&coh_forget_read_only)
+#define flush_l3                (&coh_flush_l3)
 #define mark_sfifos             (&coh_mark_sfifos)
 
 #endif

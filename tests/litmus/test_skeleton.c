@@ -15,25 +15,28 @@
 #include <litmus/litmus.h>
 #include <litmus/torture.h>
 
-enum { PROGRAMS = 60 };
+enum { PROGRAMS = 60, PROTOCOLS = 3 };
 
-static const char *const protocols[] = {"skeleton", "directory"};
+static const char *const protocols[] = {"skeleton", "directory", "apart"};
 
 static void they_are_listed_behind_the_shipped_ones(void **state)
 {
-	const char *names[2] = {"", ""}, *citation, *summary;
+	const char *names[PROTOCOLS] = {"", "", ""}, *citation, *summary;
+	unsigned n = 0;
 
-	for (unsigned i = 0; emu_protocol_info(i, &names[i % 2], &citation, &summary); i++) {
+	while (emu_protocol_info(n, &names[n % PROTOCOLS], &citation, &summary)) {
+		n++;
 	}
-	assert_string_equal(names[0], "directory");
-	assert_string_equal(names[1], "skeleton");
+	assert_string_equal(names[n % PROTOCOLS], "apart");
+	assert_string_equal(names[(n + 1) % PROTOCOLS], "directory");
+	assert_string_equal(names[(n + 2) % PROTOCOLS], "skeleton");
 }
 
 static void random_programs_are_right_under_them(void **state)
 {
 	static struct torture_result result;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < PROTOCOLS; i++) {
 		assert_int_equal(torture_run(
 					 &(struct torture_options){
 						 .protocol = protocols[i], .seed = 1, .programs = PROGRAMS},
@@ -83,6 +86,7 @@ static void each_of_their_actions_is_missed(void **state)
 {
 	assert_true(missed_actions("skeleton") >= 8);
 	assert_true(missed_actions("directory") >= 8);
+	assert_true(missed_actions("apart") >= 8);
 }
 
 static void expect_verdicts(const char *protocol, const char *path)
@@ -108,7 +112,7 @@ static void litmus_tests_give_their_verdicts_under_them(void **state)
 
 	for (unsigned f = 0; f < 2; f++) {
 		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", files[f]);
-		for (unsigned i = 0; i < 2; i++) {
+		for (unsigned i = 0; i < PROTOCOLS; i++) {
 			expect_verdicts(protocols[i], path);
 		}
 	}

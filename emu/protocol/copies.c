@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Read and write caches apart (hechtman14 4): what the copy of a line in a read cache learns of the line in the write cache
+ * beside it, and of write caches above.
+ */
+#include "protocol.h"
+
+emu_time coh_l1_written_beside(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
+{
+	struct emu_line *const copy = coh_is_apart_l1(cu) ? emu_cache_peek(&cu->l1, id) : NULL;
+
+	return copy ? coh_l1_event(m, cu, copy, id, COH_L1_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
+}
+
+emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t)
+{
+	struct emu_line *const copy = coh_is_apart_l2(m) ? emu_cache_peek(&m->l2.cache, id) : NULL;
+
+	return copy ? coh_l2_event(m, copy, id, COH_L2_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
+}
+
+static bool forget_in_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+{
+	struct emu_line *const copy = emu_cache_peek(&cu->l1, id);
+
+	if (copy) {
+		*t = coh_l1_event(m, cu, copy, id, COH_L1_LEFT_BESIDE, COH_BY_REVOKE, *t);
+	}
+	return copy;
+}
+
+void coh_line_drop_copy(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+
+	if (e->cu) {
+		forget_in_l1(m, e->cu, e->id, &e->t);
+	} else {
+		struct emu_line *const copy = emu_cache_peek(&m->l2.cache, e->id);
+
+		if (copy) {
+			e->t = coh_l2_event(m, copy, e->id, COH_L2_LEFT_BESIDE, COH_BY_REVOKE, e->t);
+		}
+	}
+}
+
+/* One message that the network copies; nobody answers. What waits for the line waits until the last has it. */
+void coh_line_drop_copies(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	emu_time arrivals[EMU_CUS_MAX], last = e->t;
+
+	emu_network_broadcast(m, coh_bank_node(m, e->id), EMU_MESSAGE_CONTROL, e->t, arrivals);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		emu_time t = coh_l1_port(m, &m->cus[i], arrivals[i], m->config.l1.occupancy) +
+			     m->config.l1.occupancy;
+
+		m->stats.l1_invalidated += forget_in_l1(m, &m->cus[i], e->id, &t);
+		last = emu_later(last, t);
+	}
+	e->t = last;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Levels as options of a machine: read and write caches apart (under docs/protocols/apart.c), a third level, and the latencies of tags
+ * and data.
+ */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "protocol/protocol.h"
+
+struct words {
+	uint64_t *a, *turn;
+	uint64_t got[8];
+};
+
+static void begin(struct rig *rig, struct words *w, const char *protocol, const char *const *more)
+{
+	char setting[32];
+	const char *settings[10] = {setting};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	for (unsigned i = 0; more && more[i]; i++) {
+		settings[i + 1] = more[i];
+	}
+	rig_begin(rig, 0, settings);
+	*w = (struct words){.a = nvw_alloc(rig->machine, 64 * 64)};
+	w->turn = nvw_alloc(rig->machine, 64);
+}
+
+static emu_line_id line_of(const struct rig *rig, const void *at)
+{
+	emu_line_id id = 0;
+	unsigned offset;
+
+	(void)emu_locate(rig->machine, (uint64_t)(uintptr_t)at, 1, &id, &offset);
+	return id;
+}
+
+static uint64_t in_memory(const struct rig *rig, const uint64_t *word)
+{
+	uint8_t line[EMU_LINE];
+	uint64_t value;
+
+	emu_memory_peek(rig->machine, line_of(rig, word), line);
+	memcpy(&value, line + (uintptr_t)word % EMU_LINE, sizeof value);
+	return value;
+}
+
+static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
+{
+	nvw_begin_measurement(rig->machine);
+	rig_ok(nvw_launch(rig->machine, "levels", kernel, &w, items, 1));
+	return *emu_statistics(rig->machine);
+}
+
+/* ---- Read and write caches apart ----------------------------------------------------------- */
+
+static void store_and_load_it(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	nvw_store(w->a, 5);
+	w->got[0] = nvw_load(w->a);
+}
+
+static void store_and_load_beside(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	w->got[2] = nvw_load(&w->a[2]);
+	nvw_store(w->a, 6);
+	w->got[0] = nvw_load(w->a);
+	w->got[1] = nvw_load(&w->a[1]);
+	w->got[3] = nvw_load(w->a);
+}
+
+static void a_load_of_what_was_stored_hits_the_write_cache(void **state)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, "apart", NULL);
+	stats = run(&rig, store_and_load_it, &w, 1);
+	assert_int_equal(w.got[0], 5);
+	assert_int_equal(stats.l1_write_hits, 1);
+	assert_int_equal(stats.l1_load_misses, 0);
+	assert_int_equal(stats.l1_flush_read, 0);
+	rig_end(&rig);
+}
+
+/* The copy that was read first is no hit any more; the part that was stored hits, the rest has to be fetched. */
+static void a_load_of_bytes_beside_writes_the_stored_ones_down_first(void **state)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, "apart", NULL);
+	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t[]){1, 2, 3}, 24));
+	stats = run(&rig, store_and_load_beside, &w, 1);
+	assert_int_equal(w.got[2], 3);
+	assert_int_equal(w.got[0], 6);
+	assert_int_equal(w.got[1], 2);
+	assert_int_equal(w.got[3], 6);
+	assert_int_equal(stats.l1_write_hits, 1);
+	assert_int_equal(stats.l1_flush_read, 1);
+	assert_int_equal(stats.l2_writeback_read, 1);
+	assert_int_equal(stats.l1_load_misses, 2);
+	rig_end(&rig);
+}
+
+/* CU 1 reads, CU 0 stores and releases, CU 1 reads again, with no acquire that would invalidate. */
+static void read_store_release_read(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	if (nvw_group_id() == 1) {
+		w->got[0] = nvw_load(w->a);
+		nvw_atomic_store(w->turn, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		while (nvw_atomic_load(w->turn, NVW_RELAXED, NVW_SCOPE_AGENT) != 2) {
+		}
+		w->got[1] = nvw_load(w->a);
+	} else if (nvw_group_id() == 0) {
+		while (nvw_atomic_load(w->turn, NVW_RELAXED, NVW_SCOPE_AGENT) != 1) {
+		}
+		nvw_store(w->a, 9);
+		nvw_atomic_store(w->turn, 2, NVW_RELEASE, NVW_SCOPE_AGENT);
+	}
+}
+
+static uint64_t read_after_release(const char *without, uint64_t *ret_invalidated)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, "apart", NULL);
+	if (without) {
+		rig_ok(emu_plant_fault(rig.machine, without));
+	}
+	stats = run(&rig, read_store_release_read, &w, 2);
+	assert_int_equal(w.got[0], 0);
+	*ret_invalidated = stats.l1_invalidated;
+	rig_end(&rig);
+	return w.got[1];
+}
+
+static void what_leaves_the_l2_s_write_cache_takes_all_copies_along(void **state)
+{
+	uint64_t invalidated;
+
+	assert_int_equal(read_after_release(NULL, &invalidated), 9);
+	assert_true(invalidated >= 1);
+	assert_int_equal(read_after_release("invalidate the copies in all L1s (broadcast)", &invalidated), 0);
+	assert_int_equal(invalidated, 0);
+}
+
+static void store_to_many_lines(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	for (unsigned i = 0; i < 32; i++) {
+		nvw_store(&w->a[8 * i], i + 1);
+	}
+}
+
+static void a_write_cache_has_its_own_size(void **state)
+{
+	static const char *const small[] = {"l1.write_size=256B", "l1.write_ways=2", "l1.sfifo=64",
+		"l2.write_size=512B", "l2.write_ways=2", NULL};
+	static const char *const large[] = {"l1.sfifo=64", NULL};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct emu_stats stats;
+		struct words w;
+		struct rig rig;
+
+		begin(&rig, &w, "apart", i ? small : large);
+		stats = run(&rig, store_to_many_lines, &w, 1);
+		assert_int_equal(stats.l1_flush_evict, i ? 32 - 4 : 0);
+		assert_int_equal(stats.l2_writeback_evict > 0, i);
+		for (unsigned k = 0; k < 32; k++) {
+			assert_int_equal(rig_visible(&rig, &w.a[8 * k]), k + 1);
+		}
+		rig_end(&rig);
+	}
+}
+
+/* L1s keep their copies from kernel to kernel: what the host writes has to reach them. */
+static void load_first(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	w->got[nvw_group_id()] = nvw_load(w->a);
+}
+
+static void copies_that_outlive_a_kernel_learn_what_the_host_writes(void **state)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+	uint64_t mark;
+
+	begin(&rig, &w, "apart", NULL);
+	mark = nvw_mark(rig.machine);
+	w.a = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){3}, 8));
+	run(&rig, load_first, &w, 2);
+	assert_int_equal(w.got[1], 3);
+	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){4}, 8));
+	stats = run(&rig, load_first, &w, 2);
+	assert_int_equal(w.got[0], 4);
+	assert_int_equal(w.got[1], 4);
+	assert_int_equal(stats.l1_load_hits, 2);
+	nvw_release(rig.machine, mark);
+	assert_ptr_equal(nvw_alloc(rig.machine, 64), w.a);
+	run(&rig, load_first, &w, 2);
+	assert_int_equal(w.got[1], 0);
+	rig_end(&rig);
+}
+
+static int created(const char *protocol, const char *const *settings)
+{
+	struct emu_config config;
+	struct nvw_machine *m;
+	int r;
+
+	emu_config_default(&config);
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	for (; *settings; settings++) {
+		rig_ok(emu_config_set(&config, *settings));
+	}
+	r = emu_create(&config, NULL, NULL, &m);
+	if (r == 0) {
+		emu_destroy(m);
+	}
+	return r;
+}
+
+static void a_protocol_says_whether_its_caches_are_apart(void **state)
+{
+	assert_int_equal(created("apart", (const char *[]){"l1.split=on", "l2.split=auto", NULL}), 0);
+	assert_int_equal(created("vi", (const char *[]){"l1.split=off", NULL}), 0);
+	assert_int_equal(created("vi", (const char *[]){"l1.split=on", NULL}), NVW_E_CONFIG);
+	assert_non_null(
+		strstr(nvw_error_message(), "l1.split: protocol vi needs read and write caches in one"));
+	assert_int_equal(created("apart", (const char *[]){"l2.split=off", NULL}), NVW_E_CONFIG);
+	assert_non_null(
+		strstr(nvw_error_message(), "l2.split: protocol apart needs read and write caches apart"));
+	assert_int_equal(created("apart", (const char *[]){"l1.write_size=100B", NULL}), NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "l1.write_size"));
+	assert_int_equal(created("vi", (const char *[]){"l2.tag=25cycles", NULL}), NVW_E_CONFIG);
+	assert_non_null(strstr(nvw_error_message(), "l2.tag"));
+}
+
+/* ---- Persistence, through write caches and a third level ----------------------------------- */
+
+struct durable {
+	struct rig *rig;
+	uint64_t *a;
+	unsigned lost;
+};
+
+static void store_and_persist(const void *args)
+{
+	struct durable *const d = *(struct durable *const *)args;
+	const uint64_t me = nvw_global_id();
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		nvw_store(&d->a[64 * me + 8 * i], i);
+		nvw_p_barrier_wi();
+		d->lost += rig_durable(d->rig, &d->a[64 * me + 8 * i]) != i;
+	}
+}
+
+static void a_persist_barrier_reaches_through_write_caches_and_an_l3(void **state)
+{
+	static const char *const models[] = {"persist.model=epoch", "persist.model=strict"};
+	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
+	static const char *const protocols[] = {"apart", "vi", "rsp", "dd"};
+
+	for (unsigned i = 0; i < 4 * 2 * 3; i++) {
+		const char *const settings[] = {"l3.size=4KiB", models[i / 4 % 2], domains[i / 8],
+			i % 2 ? "l3.split=on" : NULL, NULL};
+		struct words w;
+		struct rig rig;
+		struct durable d = {.rig = &rig}, *const args = &d;
+
+		begin(&rig, &w, protocols[i % 4], settings);
+		d.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+		assert_int_equal(d.lost, 0);
+		rig_end(&rig);
+	}
+}
+
+/* ---- A third level ------------------------------------------------------------------------- */
+
+static void load_all(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	w->got[0] = 0;
+	for (unsigned i = 0; i < 32; i++) {
+		w->got[0] += nvw_load(&w->a[8 * i]);
+	}
+}
+
+/* The second kernel finds in the L3 what has left the small L2. */
+static void reads_that_miss_the_l2_hit_the_l3(void **state)
+{
+	static const char *const without[] = {"l2.size=1KiB", "l2.ways=2", NULL};
+	static const char *const with[] = {"l2.size=1KiB", "l2.ways=2", "l3.size=8KiB", NULL};
+	struct emu_stats stats[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct words w;
+		struct rig rig;
+
+		begin(&rig, &w, "gd", i ? with : without);
+		run(&rig, store_to_many_lines, &w, 1);
+		run(&rig, load_all, &w, 1);
+		stats[i] = run(&rig, load_all, &w, 1);
+		assert_int_equal(w.got[0], 32 * 33 / 2);
+		rig_end(&rig);
+	}
+	assert_int_equal(stats[0].l3_accesses, 0);
+	assert_int_equal(stats[0].dram_reads, 32);
+	assert_int_equal(stats[1].dram_reads, 0);
+	assert_int_equal(stats[1].l3_load_hits, 32);
+}
+
+static void store_one(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	nvw_store(w->a, 7);
+	nvw_atomic_store(w->turn, 1, NVW_RELEASE, NVW_SCOPE_SYSTEM);
+	w->got[0] = 1;
+}
+
+/* rsp writes through: what passes the L2 stays in the L3. The skeleton's release takes it on to memory. */
+static void an_l3_keeps_stores_to_dram_until_a_marker_comes(void **state)
+{
+	static const char *const split[] = {"l3.size=4KiB", "l3.split=on", NULL};
+	static const char *const one[] = {"l3.size=4KiB", NULL};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct emu_stats stats;
+		struct words w;
+		struct rig rig;
+
+		begin(&rig, &w, "rsp", i ? split : one);
+		stats = run(&rig, store_one, &w, 1);
+		assert_int_equal(rig_visible(&rig, w.a), 7);
+		assert_int_equal(in_memory(&rig, w.a), 0);
+		assert_true(stats.l3_writes >= 2);
+		assert_int_equal(stats.dram_writes, 0);
+		rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){8}, 8));
+		assert_int_equal(rig_visible(&rig, w.a), 8);
+		run(&rig, load_first, &w, 1);
+		assert_int_equal(w.got[0], 8);
+		rig_end(&rig);
+
+		begin(&rig, &w, "skeleton", i ? split : one);
+		stats = run(&rig, store_one, &w, 1);
+		assert_int_equal(in_memory(&rig, w.a), 7);
+		assert_int_equal(stats.l3_writeback_release, 1);
+		rig_end(&rig);
+	}
+}
+
+static void store_two_lines_again(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	for (unsigned i = 0; i < 8; i++) {
+		nvw_atomic_add(&w->a[8 * (i % 4)], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void a_full_s_fifo_of_the_l3_writes_its_oldest_line(void **state)
+{
+	static const char *const settings[] = {"l3.size=4KiB", "l3.sfifo=2", NULL};
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, "rsp", settings);
+	stats = run(&rig, store_two_lines_again, &w, 1);
+	assert_int_equal(stats.l3_writes, 8);
+	assert_int_equal(stats.l3_writeback_sfifo, 6);
+	assert_int_equal(in_memory(&rig, &w.a[0]), 2);
+	assert_int_equal(rig_visible(&rig, &w.a[24]), 2);
+	rig_end(&rig);
+}
+
+/* ---- Tags and data ------------------------------------------------------------------------- */
+
+static void load_once(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	(void)nvw_load(w->a);
+	(void)nvw_load(w->a);
+}
+
+static uint64_t time_of_loads(const char *const *settings)
+{
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, "gd", settings);
+	stats = run(&rig, load_once, &w, 1);
+	rig_end(&rig);
+	return stats.load_ps;
+}
+
+/* One miss at each level and one hit in the L1. */
+static void a_miss_takes_the_latency_of_tags(void **state)
+{
+	static const char *const whole[] = {
+		"l1.latency=5cycles", "l2.latency=20cycles", "l3.size=4KiB", "l3.latency=30cycles", NULL};
+	static const char *const l1[] = {"l1.latency=5cycles", "l1.tag=1cycles", "l2.latency=20cycles",
+		"l3.size=4KiB", "l3.latency=30cycles", NULL};
+	static const char *const all[] = {"l1.latency=5cycles", "l1.tag=1cycles", "l2.latency=20cycles",
+		"l2.tag=4cycles", "l3.size=4KiB", "l3.latency=30cycles", "l3.tag=6cycles", NULL};
+	const uint64_t time = time_of_loads(whole), cycle = 1000;
+
+	assert_int_equal(time_of_loads(l1), time - 4 * cycle);
+	assert_int_equal(time_of_loads(all), time - (4 + 16 + 24) * cycle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_load_of_what_was_stored_hits_the_write_cache),
+		cmocka_unit_test(a_load_of_bytes_beside_writes_the_stored_ones_down_first),
+		cmocka_unit_test(what_leaves_the_l2_s_write_cache_takes_all_copies_along),
+		cmocka_unit_test(a_write_cache_has_its_own_size),
+		cmocka_unit_test(copies_that_outlive_a_kernel_learn_what_the_host_writes),
+		cmocka_unit_test(a_protocol_says_whether_its_caches_are_apart),
+		cmocka_unit_test(a_persist_barrier_reaches_through_write_caches_and_an_l3),
+		cmocka_unit_test(reads_that_miss_the_l2_hit_the_l3),
+		cmocka_unit_test(an_l3_keeps_stores_to_dram_until_a_marker_comes),
+		cmocka_unit_test(a_full_s_fifo_of_the_l3_writes_its_oldest_line),
+		cmocka_unit_test(a_miss_takes_the_latency_of_tags),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
