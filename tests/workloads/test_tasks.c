@@ -329,6 +329,31 @@ static void without_joins_entries_are_used_again(void **state)
 	}
 }
 
+static void in_a_vector_that_is_too_small_no_task_is_lost_unnoticed(void **state)
+{
+	const uint32_t depth = 20;
+	unsigned full = 0, ran = 0;
+
+	for (uint32_t entries = 40; entries < 260; entries += 5) {
+		const struct nvw_task_options options = {.entries = entries, .group_size = 8};
+		struct nvw_task_totals totals;
+		int error;
+
+		seen = 0;
+		error = nvw_trees_run(
+			ideal_create(1 << 20, entries), &spreading, &options, spread, &depth, 1, &totals);
+		ideal_destroy();
+		if (error == 0) {
+			assert_int_equal(seen, 381);
+			ran++;
+		} else {
+			assert_int_equal(error, NVW_E_FULL);
+			full++;
+		}
+	}
+	assert_true(full > 5 && ran > 5);
+}
+
 /* ---- Maps ----------------------------------------------------------------------------------------- */
 
 struct square_data {
@@ -495,6 +520,7 @@ int main(void)
 		cmocka_unit_test(both_machines_compute_fibonacci_by_the_same_epochs),
 		cmocka_unit_test(continuations_that_fork_do_not_overwrite_values_that_others_read),
 		cmocka_unit_test(without_joins_entries_are_used_again),
+		cmocka_unit_test(in_a_vector_that_is_too_small_no_task_is_lost_unnoticed),
 		cmocka_unit_test(maps_are_carried_out_before_the_next_epoch),
 		cmocka_unit_test(mistakes_end_the_run_and_are_named),
 	};

@@ -163,4 +163,4 @@ static const struct dense_kernel kernel = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_fft, "trees-fft", kernel, "tasks: fast Fourier transform");
+TREES_WORKLOAD(trees_fft, "trees-fft", kernel, options, "tasks: fast Fourier transform");

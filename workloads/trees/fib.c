@@ -78,4 +78,4 @@ static const struct dense_kernel kernel = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_fib, "trees-fib", kernel, "tasks: the n-th Fibonacci number by its definition");
+TREES_WORKLOAD(trees_fib, "trees-fib", kernel, options, "tasks: the n-th Fibonacci number by its definition");

@@ -134,4 +134,4 @@ static const struct dense_kernel kernel = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_matmul, "trees-matmul", kernel, "tasks: matrix multiplication by blocks");
+TREES_WORKLOAD(trees_matmul, "trees-matmul", kernel, options, "tasks: matrix multiplication by blocks");

@@ -170,6 +170,6 @@ static const struct dense_kernel by_map = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_msort, "trees-msort", by_merge, "tasks: merge sort, each merge by one task");
-TREES_WORKLOAD(
-	trees_msort_map, "trees-msort-map", by_map, "tasks: merge sort, each merge by a map operation");
+TREES_WORKLOAD(trees_msort, "trees-msort", by_merge, options, "tasks: merge sort, each merge by one task");
+TREES_WORKLOAD(trees_msort_map, "trees-msort-map", by_map, options,
+	"tasks: merge sort, each merge by a map operation");

@@ -84,4 +84,5 @@ static const struct dense_kernel kernel = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_nqueens, "trees-nqueens", kernel, "tasks: placements of n queens, without joins");
+TREES_WORKLOAD(
+	trees_nqueens, "trees-nqueens", kernel, options, "tasks: placements of n queens, without joins");

@@ -23,17 +23,23 @@ extern const char *const trees_runtimes[];
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
-/* Defines the workload NAME, printed as TEXT, of "static const struct dense_kernel KERNEL". */
-#define TREES_WORKLOAD(NAME, TEXT, KERNEL, SUMMARY)                                                     \
+/* Defines the workload nvw_workload_NAME, printed as TEXT, of a "static const struct dense_kernel KERNEL". */
+#define TREES_WORKLOAD(NAME, TEXT, KERNEL, OPTIONS, SUMMARY) \
+	TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, trees_prepare)
+/* The same for a kernel that does without tasks. */
+#define TREES_RIVAL(NAME, TEXT, KERNEL, OPTIONS, SUMMARY) \
+	TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, dense_prepare)
+
+#define TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, PREPARE)                                    \
 	static int prepare_##NAME(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
 	{                                                                                               \
-		return trees_prepare(&KERNEL, o, seed, ret);                                            \
+		return PREPARE(&KERNEL, o, seed, ret);                                                  \
 	}                                                                                               \
 	extern const struct nvw_workload nvw_workload_##NAME;                                           \
 	const struct nvw_workload nvw_workload_##NAME = {                                               \
 		.name = TEXT,                                                                           \
 		.summary = SUMMARY,                                                                     \
-		.options = options,                                                                     \
+		.options = OPTIONS,                                                                     \
 		.prepare = prepare_##NAME,                                                              \
 		.dispose = dense_dispose,                                                               \
 		.run = dense_run,                                                                       \

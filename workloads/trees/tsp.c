@@ -148,4 +148,5 @@ static const struct dense_kernel kernel = {
 	.report = trees_report,
 };
 
-TREES_WORKLOAD(trees_tsp, "trees-tsp", kernel, "tasks: the shortest round trip, by branch and bound");
+TREES_WORKLOAD(
+	trees_tsp, "trees-tsp", kernel, options, "tasks: the shortest round trip, by branch and bound");
