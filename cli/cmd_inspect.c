@@ -22,6 +22,15 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 	return 0;
 }
 
+/* A pool opens with one whole page of its two. */
+static const char *header_text(const struct nvw_pool *pool)
+{
+	static const char *const text[] = {"whole", "damaged, its copy is whole; nvwave recover mends it",
+		"whole, its copy is damaged; nvwave recover mends it"};
+
+	return text[nvw__header_damaged(pool)];
+}
+
 static int add_heap(const struct nvw_pool *pool, json_t *report)
 {
 	struct use use = {0};
@@ -31,6 +40,28 @@ static int add_heap(const struct nvw_pool *pool, json_t *report)
 		json_pack("{s:I, s:I, s:I}", "chunks", (json_int_t)nvw_pool_geometry(pool)->chunk_count,
 			"allocated_blocks", (json_int_t)use.blocks, "allocated_bytes",
 			(json_int_t)use.bytes));
+	return r;
+}
+
+/* The other pools of the run: their files, devices and heaps. */
+static int add_further_pools(const struct nvw_pool *first, json_t *report)
+{
+	json_t *const list = json_array();
+	int r = 0;
+
+	for (unsigned i = 1; i < nvw_pool_count(first) && r == 0; i++) {
+		const struct nvw_pool *const pool = nvw_pool_number(first, i);
+		json_t *const one = json_pack("{s:s, s:s, s:s, s:I}", "pool", nvw_pool_path(pool), "device",
+			nvw_pool_device(pool), "header", header_text(pool), "bytes",
+			(json_int_t)nvw_pool_geometry(pool)->bytes);
+
+		r = add_heap(pool, one);
+		json_array_append_new(list, one);
+	}
+	if (json_array_size(list)) {
+		json_object_set(report, "further_pools", list);
+	}
+	json_decref(list);
 	return r;
 }
 
@@ -88,15 +119,6 @@ static int add_structure(struct nvw_pool *pool, json_t *report)
 	return r;
 }
 
-/* A pool opens with one whole page of its two. */
-static const char *header_text(const struct nvw_pool *pool)
-{
-	static const char *const text[] = {"whole", "damaged, its copy is whole; nvwave recover mends it",
-		"whole, its copy is damaged; nvwave recover mends it"};
-
-	return text[nvw__header_damaged(pool)];
-}
-
 static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
@@ -107,6 +129,7 @@ static int inspect(struct nvw_pool *pool, const struct pool_command *c)
 
 	r = r ? r : add_epochs(pool, cli_given(&c->given, CLI_epochs), report);
 	r = r ? r : add_heap(pool, report);
+	r = r ? r : add_further_pools(pool, report);
 	r = r ? r : add_structure(pool, report);
 	if (r == 0) {
 		checked = pool_command_check(pool, report);

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "core/newfile.h"
 #include "core/options.h"
+#include "core/pools.h"
 #include "provenance.h"
 #include "registry.h"
 #include "session.h"
@@ -93,7 +94,7 @@ static int prepare(struct replay *r)
 		r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);
 }
 
-static int extract(const struct ct_saved *s, const char *path)
+static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
 {
 	struct nvw_new_file pool;
 	const int error = nvw_new_file_begin(path, false, &pool);
@@ -101,8 +102,40 @@ static int extract(const struct ct_saved *s, const char *path)
 	if (error) {
 		return error;
 	}
-	fwrite(s->image, 1, s->bytes, pool.file);
+	fwrite(content, 1, bytes, pool.file);
 	return nvw_new_file_end(&pool, 0);
+}
+
+/* The pools of the run, each into a file of its own. */
+static int extract_pools(const struct ct_saved *s, const struct nvw_pool *first, const char *path)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < nvw_pool_count(first) && !error; i++) {
+		const struct nvw_pool *const pool = nvw_pool_number(first, i);
+		char *const its = nvw__pool_path(path, i);
+
+		error = its ? extract_to(
+				      its, s->image + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes) :
+			      nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
+		free(its);
+	}
+	return error;
+}
+
+/* An image that does not begin with a pool is one file. */
+static int extract(const struct ct_saved *s, const char *path)
+{
+	const struct nvw_pool_image image = {.image = s->image, .bytes = s->bytes};
+	struct nvw_pool *first;
+	int error;
+
+	if (nvw_pool_open_image(&image, &first) != 0) {
+		return extract_to(path, s->image, s->bytes);
+	}
+	error = extract_pools(s, first, path);
+	nvw_pool_close(first);
+	return error;
 }
 
 static void print(const struct replay *r, const struct ct_finding *now, bool same, bool json)

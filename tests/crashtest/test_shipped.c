@@ -56,7 +56,10 @@ static const struct shipped {
 	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}},
   stack = {&nvw_workload_stack, {{"count", "96"}, {"stacks", "4"}, {"groups", "2"}, {"group-size", "16"}}},
   stack_group = {&nvw_workload_stack, {{"count", "60"}, {"stacks", "2"}, {"groups", "3"}, {"group-size", "9"},
-					      {"payload", "6"}, {"scope", "workgroup"}}};
+					      {"payload", "6"}, {"scope", "workgroup"}}},
+  tiered = {&nvw_workload_tiered, {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}}},
+  tiered_two = {&nvw_workload_tiered,
+	  {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}, {"table-device", "far"}}};
 
 static const char *protocol = "vi";
 
@@ -78,6 +81,7 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 	int r;
 
 	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, s == &tiered_two ? "near-far" : "gope18"), 0);
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_int_equal(setting ? emu_config_set(&config, setting) : 0, 0);
@@ -129,7 +133,7 @@ static void shipped_structures_survive_every_observed_state(void **state)
 {
 	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_wide,
 		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped,
-		&stack, &stack_group};
+		&stack, &stack_group, &tiered, &tiered_two};
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
@@ -143,6 +147,7 @@ static void shipped_structures_survive_kills(void **state)
 	expect(&queue, CT_KILL, 10, -1, NULL, true);
 	expect(&steal, CT_KILL, 10, -1, NULL, true);
 	expect(&stack, CT_KILL, 10, -1, NULL, true);
+	expect(&tiered_two, CT_KILL, 20, -1, NULL, true);
 }
 
 static void shipped_structures_survive_on_every_domain_and_model(void **state)
@@ -158,6 +163,24 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
 		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
 		expect(&stack, CT_OBSERVED, 500, -1, settings[i], true);
+		expect(&tiered, CT_OBSERVED, 500, -1, settings[i], true);
+	}
+}
+
+/* Each device has a domain of its own, and each model has to keep the order between them. */
+static void two_pools_survive_on_every_pair_of_domains_and_under_every_model(void **state)
+{
+	static const char *const settings[] = {"far.domain=adr", "nvram.domain=device", "far.write=20ns",
+		"far.hops=50", "nvram.atomicity=64B", "persist.model=buffered-epoch", "persist.model=strict",
+		"store_buffer.entries=8", "nvram.write=20us"};
+
+	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+		expect(&tiered_two, CT_OBSERVED, 1000, -1, settings[i], true);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+
+		run_clean(&tiered_two, models[i]);
 	}
 }
 
@@ -228,8 +251,8 @@ static bool knows_remote_scopes(const char *name)
 
 static void queues_stealing_and_stacks_survive_under_every_protocol(void **state)
 {
-	static const struct shipped *const all[] = {
-		&queue, &queue_visible, &steal, &steal_scoped, &steal_remote, &stack, &stack_group};
+	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped,
+		&steal_remote, &stack, &stack_group, &tiered_two};
 	const char *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
@@ -283,7 +306,7 @@ static void judge_trial(void *context, const struct ct_trial *t)
 	*mutations += t->mutation != NULL;
 }
 
-static void self_test(const struct nvw_workload *workload)
+static void self_test_on(const struct nvw_workload *workload, const char *machine, unsigned least)
 {
 	const struct ct_options options = {.seed = 1, .jobs = 2};
 	struct ct_self_test sum;
@@ -291,15 +314,21 @@ static void self_test(const struct nvw_workload *workload)
 	unsigned mutations = 0;
 
 	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, machine), 0);
 	config.seed = 1;
 	const struct ct_subject subject = {.workload = workload, .config = &config, .mutation = -1};
 
 	if (ct_run_self_test(&subject, &options, judge_trial, &mutations, &sum)) {
 		fail_msg("%s: %s", workload->name, nvw_error_message());
 	}
-	assert_true(mutations >= 10);
+	assert_true(mutations >= least);
 	assert_int_equal(sum.found, mutations);
 	assert_int_equal(sum.alarms, 0);
+}
+
+static void self_test(const struct nvw_workload *workload)
+{
+	self_test_on(workload, "gope18", 10);
 }
 
 static void every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model(void **state)
@@ -333,6 +362,18 @@ static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_u
 static void every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model(void **state)
 {
 	self_test(&nvw_workload_stack);
+}
+
+/* Its log and its table are in one pool, or in pools on two devices with different latencies and domains. */
+static void every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_and_with_two(
+	void **state)
+{
+	struct nvw_workload two = nvw_workload_tiered;
+
+	two.trial = "table-device=far count=96 groups=2 group-size=8; "
+		    "table-device=far count=60 groups=1 group-size=5 records=2 keys=1 words=1";
+	self_test_on(&nvw_workload_tiered, "gope18", 5);
+	self_test_on(&two, "near-far", 5);
 }
 
 /* What the conservative hardware hides is in no observed state: the permitted ones are needed. */
@@ -395,6 +436,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_every_observed_state),
 		cmocka_unit_test(shipped_structures_survive_kills),
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
+		cmocka_unit_test(two_pools_survive_on_every_pair_of_domains_and_under_every_model),
 		cmocka_unit_test(shipped_structures_survive_with_store_buffers),
 		cmocka_unit_test(strict_hardware_orders_stores_whose_barrier_is_missing),
 		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
@@ -410,6 +452,8 @@ int main(void)
 			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model),
+		cmocka_unit_test(
+			every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_and_with_two),
 		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
 		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
 	};

@@ -12,6 +12,7 @@
 #include "workloads/queue/steps.h"
 #include "workloads/stack/steps.h"
 #include "workloads/steal_log/steps.h"
+#include "workloads/tiered/steps.h"
 
 /* Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or none. */
 #define CHECK_TABLE(workload, host_bug)                                                               \
@@ -37,6 +38,7 @@ static void a_seeded_bug_replaces_steps_that_no_other_replaces_alike(void **stat
 	CHECK_TABLE(queue, "");
 	CHECK_TABLE(stack, "");
 	CHECK_TABLE(steal, "");
+	CHECK_TABLE(tiered, "");
 }
 
 static unsigned calls;

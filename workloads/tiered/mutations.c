@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The seeded bugs of the tiered table: each one's code in place of a step. */
+#include "steps.h"
+
+static void order_nothing(void)
+{
+}
+
+static void store_no_value(const struct tiered_args *a, const struct tiered_put *put)
+{
+	(void)a;
+	(void)put;
+}
+
+static void log_and_store_value(const struct tiered_args *a, const struct tiered_put *put)
+{
+	tiered_store_record(a, put);
+	nvw_p_barrier_wi();
+	tiered_store_value(a, put);
+	nvw_ack(put->op);
+}
+
+static void acknowledge_first(const struct tiered_args *a, const struct tiered_put *put)
+{
+	tiered_store_record(a, put);
+	nvw_ack(put->op);
+	nvw_p_barrier_wi();
+}
+
+/* The row is stored before its record can repair it. */
+static void store_row_first(const struct tiered_args *a, const struct tiered_put *put)
+{
+	tiered_store_row(a, put);
+	tiered_store_record(a, put);
+	nvw_p_barrier_wi();
+	nvw_ack(put->op);
+}
+
+static void truncate_unordered(const struct tiered_args *a, uint64_t item, uint64_t applied)
+{
+	tiered_store_applied(a, item, applied);
+}
+
+/* ---- The table ------------------------------------------------------------------------------------ */
+
+const struct nvw_mutation tiered_mutations[] = {
+	[TIERED_VALUE_UNORDERED] = {"value-unordered",
+		"no persist barrier between a value and the log record that names it", "epoch", NULL},
+	[TIERED_VALUE_LATE] = {"value-late", "values are stored when the log names them already", "observed",
+		NULL},
+	[TIERED_ACK_EARLY] = {"ack-early",
+		"puts are acknowledged before the barrier behind their log records", "observed", NULL},
+	[TIERED_ROW_FIRST] = {"row-first", "rows are stored before the log has their records", "epoch", NULL},
+	[TIERED_TRUNCATE_UNORDERED] = {"truncate-unordered",
+		"no persist barrier between rows and the truncation of the log", "epoch", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+const struct tiered_steps *tiered_replaced(enum tiered_mutation mutation)
+{
+	static const struct tiered_steps none,
+		replaced[] = {
+			[TIERED_VALUE_UNORDERED] = {.order_value = order_nothing},
+			[TIERED_VALUE_LATE] = {.store_value = store_no_value, .log_put = log_and_store_value},
+			[TIERED_ACK_EARLY] = {.log_put = acknowledge_first},
+			[TIERED_ROW_FIRST] = {.log_put = store_row_first},
+			[TIERED_TRUNCATE_UNORDERED] = {.truncate = truncate_unordered},
+		};
+
+	return mutation == TIERED_UNMUTATED ? &none : &replaced[mutation];
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a tiered run. */
+#ifndef WORKLOADS_TIERED_PLAN_H
+#define WORKLOADS_TIERED_PLAN_H
+
+#include <nvw/workload.h>
+
+#include "layout.h"
+
+/* Seeded bugs, in the order of the table in mutations.c. */
+enum tiered_mutation {
+	TIERED_UNMUTATED = -1,
+	TIERED_VALUE_UNORDERED,
+	TIERED_VALUE_LATE,
+	TIERED_ACK_EARLY,
+	TIERED_ROW_FIRST,
+	TIERED_TRUNCATE_UNORDERED,
+};
+
+struct tiered_plan {
+	uint64_t seed, groups;
+	unsigned group_size;
+	struct tiered_layout shape;               /* without places */
+	char table_device[NVW_DEVICE_NAME_BYTES]; /* "": the table is in the log's pool */
+	enum tiered_mutation mutation;
+	uint64_t truncations; /* counted by the kernel on the host's side */
+};
+
+struct tiered_steps;
+
+/* The kernel's arguments. pmem is the first pool's: its offsets are those of the run's range. */
+struct tiered_args {
+	struct nvw_pmem pmem;
+	struct tiered_plan *plan;
+	const struct tiered_steps *replaced; /* by a seeded bug (steps.h) */
+	struct tiered_layout layout;
+};
+
+void tiered_kernel(const void *args);
+
+/* The durable structure, as recovery, check and inspection read it. layout.log 0: not set up. */
+struct tiered_view {
+	struct nvw_pool *log, *table; /* the same without --table-device */
+	struct tiered_layout layout;
+};
+/* NVW_E_DAMAGED if the root words do not name allocated extents of the sizes that they promise. */
+NVW_CHECKED int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view);
+/* A word of the log, of the table. */
+uint64_t tiered_log_word(const struct tiered_view *view, nvw_off off);
+uint64_t tiered_table_word(const struct tiered_view *view, nvw_off off);
+/* The record of the item's k-th put, if the log has it whole. */
+bool tiered_has_record(
+	const struct tiered_view *view, uint64_t item, uint64_t k, nvw_off *ret_row, nvw_off *ret_value);
+
+extern const struct nvw_option tiered_options[];
+extern const struct nvw_mutation tiered_mutations[]; /* mutations.c */
+
+int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+void tiered_dispose(void *plan);
+int tiered_pool(const void *plan, struct nvw_pool_params *ret_params);
+unsigned tiered_further_pools(const void *plan, struct nvw_pool_params *ret_params);
+int tiered_setup(void *plan, struct nvw_machine *machine);
+int tiered_run(void *plan, struct nvw_machine *machine);
+int tiered_recover(struct nvw_pool *pool, struct nvw_recovery *report);
+int tiered_check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
+int tiered_inspect(struct nvw_pool *pool, struct nvw_description *description);
+int tiered_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+#endif
