@@ -29,7 +29,17 @@
 	X(convolution, "rows=23 columns=31 width=4", "rows=1 columns=1 width=1")                       \
 	X(fft, "stages=7", "stages=1")                                                                 \
 	X(barnes_hut, "size=53 steps=3", "size=1 steps=1")                                             \
-	X(dijkstra, "size=37", "size=1")
+	X(dijkstra, "size=37", "size=1")                                                               \
+	X(vec_cpy, "size=1013", "size=1")                                                              \
+	X(cache_reuse, "size=301 launches=3", "size=1 launches=1")                                     \
+	X(fg_share, "groups=5 accounts=23 rounds=2", "groups=1 accounts=1 rounds=1")                   \
+	X(bc, "graph=rmat:6:4 sources=3", "graph=grid:1x1 sources=1")                                  \
+	X(fw, "size=17", "size=1")                                                                     \
+	X(mis, "graph=rmat:6:4", "graph=grid:1x1")                                                     \
+	X(dgemm, "rows=13 columns=19 inner=11", "rows=1 columns=1 inner=1")                            \
+	X(lulesh_proxy, "size=3 steps=3", "size=1 steps=1")                                            \
+	X(snap_proxy, "size=3 iterations=2", "size=1 iterations=1")                                    \
+	X(hpgmg_proxy, "levels=3 cycles=1", "levels=1 cycles=1")
 
 #define X(name, sizes, smallest) extern const struct nvw_workload nvw_workload_##name;
 KERNELS(X)

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stc's kernels compute, by properties that neither the device's version nor the sequential one knows. */
+#include "dense_test.h"
+
+extern const struct nvw_workload nvw_workload_vec_cpy, nvw_workload_cache_reuse, nvw_workload_fg_share,
+	nvw_workload_bc, nvw_workload_fw, nvw_workload_mis, nvw_workload_dgemm, nvw_workload_lulesh_proxy,
+	nvw_workload_snap_proxy, nvw_workload_hpgmg_proxy;
+
+static void vec_cpy_leaves_two_equal_vectors(void **state)
+{
+	struct test t = begin(&nvw_workload_vec_cpy, "size=1000", "gd");
+	int32_t *to;
+
+	run_and_verify(&t);
+	to = result(&t, "to");
+	assert_memory_equal(to, input(&t, "from"), 1000 * sizeof *to);
+	free(to);
+	end(&t);
+}
+
+static void cache_reuse_adds_once_per_launch(void **state)
+{
+	struct test t = begin(&nvw_workload_cache_reuse, "size=100", "gd");
+	uint32_t *const read = input(&t, "read"), *const before = input(&t, "updated"), *after;
+
+	for (unsigned i = 0; i < 100; i++) {
+		read[i] = i;
+		before[i] = 7;
+	}
+	run_and_verify(&t);
+	assert_int_equal(t.plan->launches, 10);
+	after = result(&t, "updated");
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(after[i], 7 + 10 * i);
+	}
+	free(after);
+	end(&t);
+}
+
+/* Work-groups 0 to 8 add 1 to 9, three times, and account i has the factor 2 i + 1. */
+static void fg_share_loses_no_update(void **state)
+{
+	struct test t = begin(&nvw_workload_fg_share, "groups=9 accounts=40 rounds=3 group-size=16", "dd");
+	uint32_t *const before = input(&t, "ledger"), *after;
+	int32_t *lock;
+
+	memset(before, 0, 40 * sizeof *before);
+	run_and_verify(&t);
+	after = result(&t, "ledger");
+	lock = result(&t, "lock");
+	for (unsigned i = 0; i < 40; i++) {
+		assert_int_equal(after[i], 3 * 45 * (2 * i + 1));
+	}
+	assert_int_equal(lock[0], 0);
+	free(lock);
+	free(after);
+	end(&t);
+}
+
+/* On a path of n nodes, node v is on the ways between the v before it and the n - 1 - v behind it, there and back. */
+static void bc_counts_the_ways_through_a_path(void **state)
+{
+	enum { N = 13 };
+	struct test t = begin(&nvw_workload_bc, "graph=grid:13x1 sources=13", "gd");
+	double *centrality;
+
+	run_and_verify(&t);
+	centrality = result(&t, "centrality");
+	for (unsigned v = 0; v < N; v++) {
+		assert_true(centrality[v] == 2.0 * v * (N - 1 - v));
+	}
+	free(centrality);
+	end(&t);
+}
+
+/* Between opposite corners of a square there are two shortest paths: each other corner has half of one, there and back. */
+static void bc_divides_paths_of_equal_length(void **state)
+{
+	struct test t = begin(&nvw_workload_bc, "graph=grid:2x2 sources=4", "gd");
+	double *centrality;
+
+	run_and_verify(&t);
+	centrality = result(&t, "centrality");
+	for (unsigned v = 0; v < 4; v++) {
+		assert_true(centrality[v] == 1);
+	}
+	free(centrality);
+	end(&t);
+}
+
+/* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
+static void fw_finds_ways_that_no_edge_shortens(void **state)
+{
+	enum { N = 37, FAR = 1 << 29 };
+	struct test t = begin(&nvw_workload_fw, "size=37", "gd");
+	const int32_t *const weights = input(&t, "distances");
+	unsigned ways = 0;
+	int32_t *distances;
+
+	run_and_verify(&t);
+	distances = result(&t, "distances");
+	for (unsigned s = 0; s < N; s++) {
+		assert_int_equal(distances[s * N + s], 0);
+		for (unsigned v = 0; v < N; v++) {
+			bool is_way = v == s || distances[s * N + v] == FAR;
+
+			for (unsigned u = 0; u < N; u++) {
+				const int32_t over = distances[s * N + u] + weights[u * N + v];
+
+				assert_true(distances[s * N + v] <= over);
+				is_way |= u != v && over == distances[s * N + v];
+			}
+			assert_true(is_way);
+			ways += distances[s * N + v] < FAR && distances[s * N + v] < weights[s * N + v];
+		}
+	}
+	assert_true(ways > N * N / 4);
+	free(distances);
+	end(&t);
+}
+
+static void mis_is_independent_and_maximal(void **state)
+{
+	struct test t = begin(&nvw_workload_mis, "graph=rmat:8:4", "gd");
+	const struct graph *const g = &t.plan->graph;
+	unsigned inside = 0;
+	int32_t *states;
+
+	run_and_verify(&t);
+	states = result(&t, "states");
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		unsigned inside_beside = 0;
+
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			inside_beside += states[g->column[i]] == 1;
+		}
+		assert_true(states[v] == 1 ? inside_beside == 0 : inside_beside > 0);
+		inside += states[v] == 1;
+	}
+	assert_in_range(inside, 1, g->nodes - 1);
+	free(states);
+	end(&t);
+}
+
+static void dgemm_by_a_unit_matrix_adds_half_of_the_result(void **state)
+{
+	enum { ROWS = 9, COLUMNS = 7 };
+	struct test t = begin(&nvw_workload_dgemm, "rows=9 columns=7 inner=7", "gd");
+	const double *const left = input(&t, "left"), *const before = input(&t, "result");
+	double *const right = input(&t, "right"), *after;
+
+	for (unsigned i = 0; i < COLUMNS * COLUMNS; i++) {
+		right[i] = i % COLUMNS == i / COLUMNS;
+	}
+	run_and_verify(&t);
+	after = result(&t, "result");
+	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
+		assert_close(after[i], 0.75 * left[i] + 0.5 * before[i], 1e-15);
+	}
+	free(after);
+	end(&t);
+}
+
+/* ---- The proxies ----------------------------------------------------------------------------------- */
+
+/* Element (x, y, z) and element (y, x, z) have the same blast, if they begin alike. */
+static void lulesh_blast_is_the_same_in_all_directions(void **state)
+{
+	enum { N = 5, ELEMENTS = N * N * N };
+	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=20", "gd");
+	double *const before = input(&t, "energies"), *energies, *places, reached = 0;
+
+	for (unsigned e = 1; e < ELEMENTS; e++) {
+		before[e] = 1;
+	}
+	run_and_verify(&t);
+	energies = result(&t, "energies");
+	places = result(&t, "places");
+	for (unsigned e = 0; e < ELEMENTS; e++) {
+		const unsigned x = e % N, y = e / N % N, z = e / N / N;
+
+		assert_close(energies[e], energies[(z * N + x) * N + y], 1e-12);
+		assert_close(energies[e], energies[(x * N + y) * N + z], 1e-12);
+		reached = fmax(reached, e ? energies[e] - 1 : 0);
+	}
+	assert_true(
+		energies[0] < 3 && reached > 1e-3); /* the blast leaves its element and compresses others */
+	assert_true(places[0] == 0 && places[3 * (N + 1) - 3] == N);
+	free(places);
+	free(energies);
+	end(&t);
+}
+
+/* Energy becomes motion, and little is lost: forces and volumes belong together. */
+static void lulesh_keeps_energy(void **state)
+{
+	enum { N = 5, NODES = (N + 1) * (N + 1) * (N + 1) };
+	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=30", "gd");
+	double *const before = input(&t, "energies"), *energies, *velocities, sum[2] = {0}, motion = 0;
+
+	run_and_verify(&t);
+	energies = result(&t, "energies");
+	velocities = result(&t, "velocities");
+	for (unsigned e = 0; e < N * N * N; e++) {
+		sum[0] += before[e];
+		sum[1] += energies[e];
+	}
+	for (unsigned i = 0; i < 3 * NODES; i++) {
+		motion += velocities[i] * velocities[i] / 2;
+	}
+	assert_true(motion > 1e-3);
+	assert_close(sum[1] + motion, sum[0], 0.2 * motion);
+	free(velocities);
+	free(energies);
+	end(&t);
+}
+
+/* Uniform matter: the flux is the same seen from all corners, as the directions are, and largest in the middle. */
+static void snap_flux_is_symmetric(void **state)
+{
+	enum { N = 5, CELLS = N * N * N };
+	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=3", "gd");
+	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
+
+	for (unsigned i = 0; i < CELLS; i++) {
+		source[i] = 1;
+		sections[i] = 1;
+	}
+	run_and_verify(&t);
+	flux = result(&t, "flux");
+	for (unsigned i = 0; i < CELLS; i++) {
+		const unsigned x = i % N, y = i / N % N, z = i / N / N;
+
+		assert_close(flux[i], flux[CELLS - 1 - i], 1e-12);
+		assert_close(flux[i], flux[(x * N + z) * N + y], 1e-12);
+		assert_true(flux[i] <= flux[CELLS / 2] + 1e-12);
+	}
+	assert_int_equal(t.plan->launches, 3 * (1 + 8 * (3 * N - 2)));
+	free(flux);
+	end(&t);
+}
+
+/* Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross section. */
+static void snap_flux_in_thick_matter_is_local(void **state)
+{
+	enum { N = 5, CELLS = N * N * N };
+	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=1", "gd");
+	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
+
+	for (unsigned i = 0; i < CELLS; i++) {
+		source[i] = 300;
+		sections[i] = 100;
+	}
+	run_and_verify(&t);
+	flux = result(&t, "flux");
+	assert_close(flux[CELLS / 2], 3, 1e-4);
+	free(flux);
+	end(&t);
+}
+
+/* The greatest difference between right-hand side and minus the Laplacian, on the finest level of width n. */
+static double defect(const double *u, const double *right_side, int n)
+{
+	double most = 0;
+
+	for (int i = 0; i < n * n * n; i++) {
+		const int at[3] = {i % n, i / n % n, i / n / n}, stride[3] = {1, n, n * n};
+		double sum = 0;
+
+		for (int d = 0; d < 3; d++) {
+			sum += 2 * u[i] - (at[d] > 0 ? u[i - stride[d]] : -u[i]);
+			sum -= at[d] < n - 1 ? u[i + stride[d]] : -u[i];
+		}
+		most = fmax(most, fabs(right_side[i] - sum));
+	}
+	return most;
+}
+
+static void hpgmg_halves_the_defect_in_each_cycle(void **state)
+{
+	static const char *const options[] = {"levels=4 cycles=1", "levels=4 cycles=3", "levels=4 cycles=5"};
+	double last = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct test t = begin(&nvw_workload_hpgmg_proxy, options[i], "gd");
+		const double *const right_side = input(&t, "right-hand side");
+		double *solution, now;
+
+		run_and_verify(&t);
+		solution = result(&t, "solution");
+		now = defect(solution, right_side, 16);
+		assert_true(i == 0 || now < last / 4);
+		last = now;
+		free(solution);
+		end(&t);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(vec_cpy_leaves_two_equal_vectors),
+		cmocka_unit_test(cache_reuse_adds_once_per_launch),
+		cmocka_unit_test(fg_share_loses_no_update),
+		cmocka_unit_test(bc_counts_the_ways_through_a_path),
+		cmocka_unit_test(bc_divides_paths_of_equal_length),
+		cmocka_unit_test(fw_finds_ways_that_no_edge_shortens),
+		cmocka_unit_test(mis_is_independent_and_maximal),
+		cmocka_unit_test(dgemm_by_a_unit_matrix_adds_half_of_the_result),
+		cmocka_unit_test(lulesh_blast_is_the_same_in_all_directions),
+		cmocka_unit_test(lulesh_keeps_energy),
+		cmocka_unit_test(snap_flux_is_symmetric),
+		cmocka_unit_test(snap_flux_in_thick_matter_is_local),
+		cmocka_unit_test(hpgmg_halves_the_defect_in_each_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

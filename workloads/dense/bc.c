@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bc: betweenness centrality as in Pannotia (Brandes's algorithm; stc 6). From each source the launches go forwards, level by level:
+ * they find the nodes of the next level and count the shortest paths to them; then backwards: each node collects
+ * from the next level the part of the paths that lead through it.
+ *
+ * Forwards several nodes may find one node. The first one sets its level by a compare-exchange, all add their paths; all
+ * set the same level, and additions of integers commute (modulo 2^32). Backwards a node is written by its own work-item.
+ */
+#include "dense.h"
+
+enum { SOURCES };
+enum { ROWS, COLUMNS, LEVELS, PATHS, SHARES, CENTRALITY, MORE };
+
+static const struct nvw_option options[] = {
+	DENSE_GRAPH_OPTION("rmat:10:8"),
+	{"sources", NVW_OPTION_COUNT, "4", NULL, "nodes that paths begin at: the first ones, at most all"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t nodes = p->graph.nodes;
+
+	dense_array_graph(p, ROWS);
+	dense_array(p, LEVELS, "levels", DENSE_INT32, DENSE_WRITTEN, nodes); /* -1: not reached */
+	dense_array(p, PATHS, "paths", DENSE_UINT32, DENSE_WRITTEN, nodes);
+	dense_array(p, SHARES, "shares", DENSE_DOUBLE, DENSE_WRITTEN, nodes); /* Brandes's dependencies */
+	dense_array(p, CENTRALITY, "centrality", DENSE_DOUBLE, DENSE_WRITTEN, nodes);
+	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+}
+
+static uint64_t sources(const struct dense_plan *p)
+{
+	return p->size[SOURCES] < p->graph.nodes ? p->size[SOURCES] : p->graph.nodes;
+}
+
+struct args {
+	const uint32_t *rows, *columns;
+	int32_t *levels, *more;
+	uint32_t *paths;
+	double *shares, *centrality;
+	uint64_t nodes, source;
+	int32_t level;
+};
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+static void bc_clear(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v < a->nodes) {
+		nvw_store(&a->levels[v], v == a->source ? 0 : -1);
+		nvw_store(&a->paths[v], v == a->source ? 1 : 0);
+		nvw_store(&a->shares[v], 0);
+	}
+}
+
+static void bc_forwards(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v >= a->nodes || nvw_atomic_load(&a->levels[v], NVW_RELAXED, NVW_SCOPE_AGENT) != a->level) {
+		return;
+	}
+
+	const uint32_t paths = nvw_load(&a->paths[v]), end = nvw_load_read_only(&a->rows[v + 1]);
+
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+		const int32_t level = nvw_atomic_compare_exchange(
+			&a->levels[u], -1, a->level + 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+
+		if (level == -1) {
+			dense_tell(a->more);
+		}
+		if (level == -1 || level == a->level + 1) {
+			(void)nvw_atomic_add(&a->paths[u], paths, NVW_RELAXED, NVW_SCOPE_AGENT);
+		}
+	}
+}
+
+static void bc_backwards(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+	double share = 0;
+
+	if (v >= a->nodes || nvw_load(&a->levels[v]) != a->level) {
+		return;
+	}
+
+	const double paths = nvw_load(&a->paths[v]);
+	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
+
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+
+		if (nvw_load(&a->levels[u]) == a->level + 1) {
+			share += paths / nvw_load(&a->paths[u]) * (1 + nvw_load(&a->shares[u]));
+		}
+	}
+	nvw_store(&a->shares[v], share);
+	nvw_store(&a->centrality[v], nvw_load(&a->centrality[v]) + share);
+}
+
+/* Level 0 is the source, whose paths do not lead through it. */
+static int run_source(struct dense_plan *p, struct args *args)
+{
+	bool is_more = true;
+	int r = dense_launch(p, bc_clear, args, args->nodes);
+
+	for (args->level = 0; r == 0 && is_more; args->level++) {
+		r = dense_clear_flag(p, MORE);
+		r = r ? r : dense_launch(p, bc_forwards, args, args->nodes);
+		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	}
+	for (args->level--; r == 0 && args->level > 0; args->level--) {
+		r = dense_launch(p, bc_backwards, args, args->nodes);
+	}
+	return r;
+}
+
+static int run(struct dense_plan *p)
+{
+	struct args args = {.rows = p->array[ROWS].device,
+		.columns = p->array[COLUMNS].device,
+		.levels = p->array[LEVELS].device,
+		.more = p->array[MORE].device,
+		.paths = p->array[PATHS].device,
+		.shares = p->array[SHARES].device,
+		.centrality = p->array[CENTRALITY].device,
+		.nodes = p->graph.nodes};
+	int r = 0;
+
+	for (args.source = 0; r == 0 && args.source < sources(p); args.source++) {
+		r = run_source(p, &args);
+	}
+	return r;
+}
+
+/* ---- The sequential version ------------------------------------------------------------------------ */
+
+/* Counts paths in the order of a queue, which has room for all nodes; returns its end. */
+static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t *queue)
+{
+	const struct graph *const g = &p->graph;
+	int32_t *const levels = p->array[LEVELS].expected;
+	uint32_t *const paths = p->array[PATHS].expected, tail = 1;
+
+	queue[0] = source;
+	for (uint32_t head = 0; head < tail; head++) {
+		const uint32_t v = queue[head];
+
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			const uint32_t u = g->column[i];
+
+			if (levels[u] == -1) {
+				levels[u] = levels[v] + 1;
+				queue[tail++] = u;
+			}
+			paths[u] += levels[u] == levels[v] + 1 ? paths[v] : 0;
+		}
+	}
+	return tail;
+}
+
+static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32_t end)
+{
+	const struct graph *const g = &p->graph;
+	const int32_t *const levels = p->array[LEVELS].expected;
+	const uint32_t *const paths = p->array[PATHS].expected;
+	double *const shares = p->array[SHARES].expected;
+
+	while (--end > 0) {
+		const uint32_t v = queue[end];
+
+		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+			const uint32_t u = g->column[i];
+
+			if (levels[u] == levels[v] + 1) {
+				shares[v] += (double)paths[v] / paths[u] * (1 + shares[u]);
+			}
+		}
+		((double *)p->array[CENTRALITY].expected)[v] += shares[v];
+	}
+}
+
+/* The queue is in the place of the rows, which it never outgrows, and which are as before afterwards. */
+static void expect(struct dense_plan *p)
+{
+	uint32_t *const queue = p->array[ROWS].expected;
+
+	for (uint32_t source = 0; source < sources(p); source++) {
+		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+			((int32_t *)p->array[LEVELS].expected)[v] = v == source ? 0 : -1;
+			((uint32_t *)p->array[PATHS].expected)[v] = v == source;
+			((double *)p->array[SHARES].expected)[v] = 0;
+		}
+		expect_backwards(p, queue, expect_forwards(p, source, queue));
+	}
+	for (uint32_t v = 0; v <= p->graph.nodes; v++) {
+		queue[v] = p->graph.row[v];
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "bc", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(bc, "betweenness centrality of a graph's nodes");

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache-reuse: ten launches that read the same array and update another one (stc 6). A protocol that keeps the first array in the
+ * L1s from launch to launch loads it once.
+ */
+#include "dense.h"
+
+enum { SIZE, LAUNCHES };
+enum { READ, UPDATED };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "32k", NULL, "elements of each array"},
+	{"launches", NVW_OPTION_COUNT, "10", NULL, "updates of each element"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, READ, "read", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
+	dense_array(p, UPDATED, "updated", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, READ, 0, INT32_MAX);
+	dense_fill_int(p, UPDATED, 0, INT32_MAX);
+}
+
+struct args {
+	const uint32_t *read;
+	uint32_t *updated;
+	uint64_t size;
+};
+
+static void cache_reuse_update(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < a->size) {
+		nvw_store(&a->updated[id], nvw_load(&a->updated[id]) + nvw_load_read_only(&a->read[id]));
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {
+		.read = p->array[READ].device, .updated = p->array[UPDATED].device, .size = p->size[SIZE]};
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[LAUNCHES]; i++) {
+		r = dense_launch(p, cache_reuse_update, &args, args.size);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint32_t *const read = p->array[READ].expected;
+	uint32_t *const updated = p->array[UPDATED].expected;
+
+	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+		updated[i] += (uint32_t)p->size[LAUNCHES] * read[i];
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "cache-reuse",
+	.options = options,
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(cache_reuse, "cache-reuse", "launches that read one array and update another one");

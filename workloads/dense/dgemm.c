@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dgemm: result = alpha x left x right + beta x result, matrices of doubles (stc 6). A work-item computes one element; rows of the
+ * left matrix and columns of the right one are reused through the caches alone (sgemm.c has tiles in registers).
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, INNER };
+enum { LEFT, RIGHT, RESULT }; /* rows x inner, inner x columns, rows x columns */
+
+static const struct nvw_option options[] = {
+	{"rows", NVW_OPTION_COUNT, "128", NULL, "of the result"},
+	{"columns", NVW_OPTION_COUNT, "128", NULL, "of the result"},
+	{"inner", NVW_OPTION_COUNT, "128", NULL, "terms of every sum"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, LEFT, "left", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
+	dense_array(p, RIGHT, "right", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
+	dense_array(p, RESULT, "result", DENSE_DOUBLE, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, LEFT, -1, 1);
+	dense_fill_real(p, RIGHT, -1, 1);
+	dense_fill_real(p, RESULT, -1, 1);
+}
+
+static inline double combine(double product, double before)
+{
+	const double alpha = 0.75, beta = 0.5;
+
+	return alpha * product + beta * before;
+}
+
+struct args {
+	const double *left, *right;
+	double *result;
+	uint64_t rows, columns, inner;
+};
+
+static void dgemm_element(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+	double sum = 0;
+
+	if (row >= a->rows) {
+		return;
+	}
+	for (uint64_t k = 0; k < a->inner; k++) {
+		const double left = nvw_load_read_only(&a->left[row * a->inner + k]);
+
+		sum += left * nvw_load_read_only(&a->right[k * a->columns + column]);
+	}
+	nvw_store(&a->result[id], combine(sum, nvw_load(&a->result[id])));
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.left = p->array[LEFT].device,
+		.right = p->array[RIGHT].device,
+		.result = p->array[RESULT].device,
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS],
+		.inner = p->size[INNER]};
+
+	return dense_launch(p, dgemm_element, &args, args.rows * args.columns);
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
+	const double *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
+	double *const result = p->array[RESULT].expected;
+
+	for (uint64_t i = 0; i < p->array[RESULT].count; i++) {
+		double sum = 0;
+
+		for (uint64_t k = 0; k < inner; k++) {
+			sum += left[i / columns * inner + k] * right[k * columns + i % columns];
+		}
+		result[i] = combine(sum, result[i]);
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "dgemm", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(dgemm, "product of two matrices of doubles");

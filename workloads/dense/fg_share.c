@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fg-share: all work-groups lock one ledger by compare-exchange, read and update it in place, and unlock it (stc 6: "a centralized
+ * ledger update"). The first work-item of a group takes the lock for all of the group.
+ *
+ * Every update adds an integer to every account, so the ledger is the same in whatever order the groups come. An update that was
+ * lost shows in the sums.
+ */
+#include "dense.h"
+
+enum { GROUPS, ACCOUNTS, ROUNDS };
+enum { LOCK, LEDGER };
+
+static const struct nvw_option options[] = {
+	{"groups", NVW_OPTION_COUNT, "32", NULL, "work-groups that share the ledger"},
+	{"accounts", NVW_OPTION_COUNT, "256", NULL, "of the ledger, 4 bytes each"},
+	{"rounds", NVW_OPTION_COUNT, "8", NULL, "updates of the whole ledger by each group"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, LOCK, "lock", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_array(p, LEDGER, "ledger", DENSE_UINT32, DENSE_WRITTEN, p->size[ACCOUNTS]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, LEDGER, 0, INT32_MAX);
+}
+
+/* What one update of a group adds to an account. */
+static inline uint32_t amount(uint64_t group, uint64_t account)
+{
+	return (uint32_t)((group + 1) * (2 * account + 1));
+}
+
+struct args {
+	int32_t *lock;
+	uint32_t *ledger;
+	uint64_t accounts, rounds;
+};
+
+static void lock(int32_t *lock)
+{
+	if (nvw_local_id() == 0) {
+		while (nvw_atomic_compare_exchange(lock, 0, 1, NVW_ACQUIRE, NVW_SCOPE_AGENT) != 0) {
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void unlock(int32_t *lock)
+{
+	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_local_id() == 0) {
+		nvw_atomic_store(lock, 0, NVW_RELEASE, NVW_SCOPE_AGENT);
+	}
+}
+
+static void fg_share_update(const void *args)
+{
+	const struct args *const a = args;
+
+	for (uint64_t round = 0; round < a->rounds; round++) {
+		lock(a->lock);
+		for (uint64_t i = nvw_local_id(); i < a->accounts; i += nvw_group_size()) {
+			const uint32_t balance = nvw_load(&a->ledger[i]);
+
+			nvw_store(&a->ledger[i], balance + amount(nvw_group_id(), i));
+		}
+		unlock(a->lock);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.lock = p->array[LOCK].device,
+		.ledger = p->array[LEDGER].device,
+		.accounts = p->size[ACCOUNTS],
+		.rounds = p->size[ROUNDS]};
+
+	return dense_launch(p, fg_share_update, &args, p->size[GROUPS] * p->group_size);
+}
+
+static void expect(struct dense_plan *p)
+{
+	uint32_t *const ledger = p->array[LEDGER].expected;
+
+	for (uint64_t group = 0; group < p->size[GROUPS]; group++) {
+		for (uint64_t i = 0; i < p->size[ACCOUNTS]; i++) {
+			ledger[i] += (uint32_t)p->size[ROUNDS] * amount(group, i);
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "fg-share",
+	.options = options,
+	.most = {[GROUPS] = 1024},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(fg_share, "fg-share", "work-groups that lock one structure and update it in place");

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fw: shortest paths between all pairs of nodes as in Pannotia (Floyd and Warshall's algorithm; stc 6): a launch per node k, in
+ * which every pair tries the way over k.
+ *
+ * In launch k all work-items read row k and column k of the matrix, and no way over k shortens those: the launch does not write
+ * what other work-items read.
+ */
+#include "dense.h"
+
+enum { NODES };
+enum { DISTANCES };
+enum { WEIGHT_MAX = 100, FAR = 1 << 29 }; /* no way: twice that fits */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "80", NULL, "nodes"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, p->size[NODES] * p->size[NODES]);
+}
+
+/* About one pair in eight has an edge. */
+static void fill(struct dense_plan *p)
+{
+	const uint64_t n = p->size[NODES];
+	int32_t *const distances = p->array[DISTANCES].input;
+
+	dense_fill_int(p, DISTANCES, 1, 8 * WEIGHT_MAX + 1);
+	for (uint64_t i = 0; i < n * n; i++) {
+		distances[i] = i / n == i % n ? 0 : distances[i] > WEIGHT_MAX ? FAR : distances[i];
+	}
+}
+
+struct args {
+	int32_t *distances;
+	uint64_t nodes, over;
+};
+
+static void fw_node(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), from = id / a->nodes, to = id % a->nodes;
+
+	if (from >= a->nodes) {
+		return;
+	}
+
+	const int32_t there = nvw_load(&a->distances[from * a->nodes + a->over]);
+	const int32_t over = there + nvw_load(&a->distances[a->over * a->nodes + to]);
+
+	if (over < nvw_load(&a->distances[id])) {
+		nvw_store(&a->distances[id], over);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	struct args args = {.distances = p->array[DISTANCES].device, .nodes = p->size[NODES]};
+	int r = 0;
+
+	for (args.over = 0; r == 0 && args.over < args.nodes; args.over++) {
+		r = dense_launch(p, fw_node, &args, args.nodes * args.nodes);
+	}
+	return r;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t n = p->size[NODES];
+	int32_t *const distances = p->array[DISTANCES].expected;
+
+	for (uint64_t k = 0; k < n; k++) {
+		for (uint64_t i = 0; i < n * n; i++) {
+			const int32_t over = distances[i / n * n + k] + distances[k * n + i % n];
+
+			distances[i] = over < distances[i] ? over : distances[i];
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "fw",
+	.options = options,
+	.most = {[NODES] = 2048},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD(fw, "shortest paths between all pairs of nodes by Floyd and Warshall's algorithm");

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hpgmg-proxy: the launch pattern of HPGMG (stc 6), not its solver. It stands for V-cycles of a geometric multigrid: launches that
+ * shrink from the whole grid to a few cells and grow again, each of which reads what the one before wrote on the same or the
+ * next level. Missing: full multigrid, Chebyshev or Gauss-Seidel smoothers, variable coefficients, higher order.
+ *
+ * What it computes: minus the Laplacian of the solution is the right-hand side, on a cube of 2^levels cells in each direction, 0 at the
+ * walls. On the way down each level smooths twice (Jacobi), and restricts its residual to the right-hand side of the next coarser
+ * level; on the way up it adds the coarser solution and smooths twice. The coarsest level has two cells in each direction.
+ *
+ * The levels lie in each array one after the other, the finest one first.
+ */
+#include "dense.h"
+
+enum { LEVELS, CYCLES };
+enum { RIGHT_SIDE, SOLUTION, SMOOTHED, RESIDUAL };
+enum { COARSEST_SMOOTHINGS = 8 };
+
+static const struct nvw_option options[] = {
+	{"levels", NVW_OPTION_COUNT, "4", NULL, "2^levels cells in each direction, at most 7"},
+	{"cycles", NVW_OPTION_COUNT, "4", NULL, "V-cycles"},
+	DENSE_OPTIONS_END,
+};
+
+static uint64_t width_of(const struct dense_plan *p, uint64_t level)
+{
+	return UINT64_C(1) << (p->size[LEVELS] - level);
+}
+
+/* The number of cells of the levels before. */
+static uint64_t first_of(const struct dense_plan *p, uint64_t level)
+{
+	uint64_t first = 0;
+
+	for (uint64_t l = 0; l < level; l++) {
+		first += width_of(p, l) * width_of(p, l) * width_of(p, l);
+	}
+	return first;
+}
+
+static void shape(struct dense_plan *p)
+{
+	static const char *const names[] = {"right-hand side", "solution", "smoothed", "residual"};
+
+	for (unsigned i = RIGHT_SIDE; i <= RESIDUAL; i++) {
+		dense_array(p, i, names[i], DENSE_DOUBLE, DENSE_WRITTEN, first_of(p, p->size[LEVELS]));
+	}
+}
+
+static void fill(struct dense_plan *p)
+{
+	double *const right_side = p->array[RIGHT_SIDE].input;
+
+	for (uint64_t i = 0; i < first_of(p, 1); i++) {
+		right_side[i] = 2 * nvw_random_real(&p->random) - 1;
+	}
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+/* A cell of a level and its six neighbours: x - 1, x + 1, y - 1 ... Behind a wall is the negative, so that the wall has 0. */
+struct around {
+	double here, beside[6];
+};
+
+/* Minus the Laplacian; the cells of the finest level have width 1, those of the next one 2. */
+static inline double laplace(struct around u, uint64_t level)
+{
+	double sum = 6 * u.here;
+
+	for (unsigned i = 0; i < 6; i++) {
+		sum -= u.beside[i];
+	}
+	return sum / (double)(UINT64_C(1) << 2 * level);
+}
+
+static inline double smooth(struct around u, double right_side, uint64_t level)
+{
+	const double damping = 6.0 / 7;
+
+	return u.here + damping / 6 * (double)(UINT64_C(1) << 2 * level) * (right_side - laplace(u, level));
+}
+
+/* Number of the finer cell at corner c of coarse cell (x, y, z), in a level of that width. */
+static inline uint64_t finer(uint64_t x, uint64_t y, uint64_t z, unsigned c, uint64_t width)
+{
+	return ((2 * z + (c >> 2)) * width + 2 * y + (c >> 1 & 1)) * width + 2 * x + (c & 1);
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+/* The arrays from this level on; coarse ones of the next level. */
+struct args {
+	const double *from;
+	double *to, *right_side, *coarse_right_side, *coarse_solution;
+	uint64_t width, level;
+};
+
+static inline bool is_inside(const struct args *a)
+{
+	return nvw_global_id() < a->width * a->width * a->width;
+}
+
+static struct around load_around(const double *array, uint64_t id, uint64_t width)
+{
+	const uint64_t at[3] = {id % width, id / width % width, id / width / width};
+	const uint64_t stride[3] = {1, width, width * width};
+	struct around u = {.here = nvw_load(&array[id])};
+
+	for (unsigned d = 0; d < 3; d++) {
+		u.beside[2 * d] = at[d] ? nvw_load(&array[id - stride[d]]) : -u.here;
+		u.beside[2 * d + 1] = at[d] + 1 < width ? nvw_load(&array[id + stride[d]]) : -u.here;
+	}
+	return u;
+}
+
+static void hpgmg_smooth(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (is_inside(a)) {
+		const struct around u = load_around(a->from, id, a->width);
+
+		nvw_store(&a->to[id], smooth(u, nvw_load(&a->right_side[id]), a->level));
+	}
+}
+
+static void hpgmg_residual(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (is_inside(a)) {
+		const struct around u = load_around(a->from, id, a->width);
+
+		nvw_store(&a->to[id], nvw_load(&a->right_side[id]) - laplace(u, a->level));
+	}
+}
+
+/* One work-item per coarse cell: the mean of the residual; its solution begins at 0. */
+static void hpgmg_restrict(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), half = a->width / 2;
+	double sum = 0;
+
+	if (id >= half * half * half) {
+		return;
+	}
+	for (unsigned c = 0; c < 8; c++) {
+		sum += nvw_load(&a->from[finer(id % half, id / half % half, id / half / half, c, a->width)]);
+	}
+	nvw_store(&a->coarse_right_side[id], sum / 8);
+	nvw_store(&a->coarse_solution[id], 0);
+}
+
+static void hpgmg_prolong(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), w = a->width, half = w / 2;
+	const uint64_t coarse = (id / w / w / 2 * half + id / w % w / 2) * half + id % w / 2;
+
+	if (is_inside(a)) {
+		nvw_store(&a->to[id], nvw_load(&a->to[id]) + nvw_load(&a->coarse_solution[coarse]));
+	}
+}
+
+/* Launches a kernel over a level, from one array to another. */
+#define LEVEL_LAUNCH(p, kernel, from_array, to_array, level) \
+	level_launch(p, #kernel, kernel, from_array, to_array, level)
+static int level_launch(
+	struct dense_plan *p, const char *name, nvw_kernel kernel, unsigned from, unsigned to, uint64_t level)
+{
+	const uint64_t first = first_of(p, level), next = first_of(p, level + 1), width = width_of(p, level);
+	const struct args args = {.from = (double *)p->array[from].device + first,
+		.to = (double *)p->array[to].device + first,
+		.right_side = (double *)p->array[RIGHT_SIDE].device + first,
+		.coarse_right_side = (double *)p->array[RIGHT_SIDE].device + next,
+		.coarse_solution = (double *)p->array[SOLUTION].device + next,
+		.width = width,
+		.level = level};
+
+	return dense_launch_named(p, name, kernel, &args, width * width * width);
+}
+
+/* An even number, so that the solution is where it was. */
+static int smooth_level(struct dense_plan *p, uint64_t level, unsigned smoothings)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < smoothings; i += 2) {
+		r = LEVEL_LAUNCH(p, hpgmg_smooth, SOLUTION, SMOOTHED, level);
+		r = r ? r : LEVEL_LAUNCH(p, hpgmg_smooth, SMOOTHED, SOLUTION, level);
+	}
+	return r;
+}
+
+static int run_cycle(struct dense_plan *p)
+{
+	const uint64_t coarsest = p->size[LEVELS] - 1;
+	int r = 0;
+
+	for (uint64_t level = 0; r == 0 && level < coarsest; level++) {
+		r = smooth_level(p, level, 2);
+		r = r ? r : LEVEL_LAUNCH(p, hpgmg_residual, SOLUTION, RESIDUAL, level);
+		r = r ? r : LEVEL_LAUNCH(p, hpgmg_restrict, RESIDUAL, RESIDUAL, level);
+	}
+	r = r ? r : smooth_level(p, coarsest, COARSEST_SMOOTHINGS);
+	for (uint64_t level = coarsest; r == 0 && level-- > 0;) {
+		r = LEVEL_LAUNCH(p, hpgmg_prolong, SOLUTION, SOLUTION, level);
+		r = r ? r : smooth_level(p, level, 2);
+	}
+	return r;
+}
+
+static int run(struct dense_plan *p)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[CYCLES]; i++) {
+		r = run_cycle(p);
+	}
+	return r;
+}
+
+/* ---- The sequential version: recursive ---------------------------------------------------------------- */
+
+static struct around host_around(const double *array, uint64_t x, uint64_t y, uint64_t z, uint64_t w)
+{
+	const double *const u = array + (z * w + y) * w + x;
+
+	return (struct around){
+		*u, {x ? u[-1] : -*u, x + 1 < w ? u[1] : -*u, y ? *(u - w) : -*u, y + 1 < w ? u[w] : -*u,
+			    z ? *(u - w * w) : -*u, z + 1 < w ? u[w * w] : -*u}};
+}
+
+/* From array "from" to "to": the residual, or one smoothing. */
+static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64_t level)
+{
+	const uint64_t w = width_of(p, level), first = first_of(p, level);
+	const double *const right_side = (double *)p->array[RIGHT_SIDE].expected + first;
+	double *const result = (double *)p->array[to].expected + first;
+
+	for (uint64_t z = 0, i = 0; z < w; z++) {
+		for (uint64_t y = 0; y < w; y++) {
+			for (uint64_t x = 0; x < w; x++, i++) {
+				const struct around u =
+					host_around((double *)p->array[from].expected + first, x, y, z, w);
+
+				result[i] = to == RESIDUAL ? right_side[i] - laplace(u, level) :
+							     smooth(u, right_side[i], level);
+			}
+		}
+	}
+}
+
+static void expect_smoothing(struct dense_plan *p, uint64_t level, unsigned smoothings)
+{
+	for (unsigned i = 0; i < smoothings; i++) {
+		expect_pass(p, i % 2 ? SMOOTHED : SOLUTION, i % 2 ? SOLUTION : SMOOTHED, level);
+	}
+}
+
+static void expect_level(struct dense_plan *p, uint64_t level)
+{
+	const uint64_t first = first_of(p, level), next = first_of(p, level + 1), w = width_of(p, level),
+		       h = w / 2;
+	double *const solution = p->array[SOLUTION].expected;
+	const double *const residual = (double *)p->array[RESIDUAL].expected + first;
+
+	if (level + 1 == p->size[LEVELS]) {
+		expect_smoothing(p, level, COARSEST_SMOOTHINGS);
+		return;
+	}
+	expect_smoothing(p, level, 2);
+	expect_pass(p, SOLUTION, RESIDUAL, level);
+	for (uint64_t i = 0; i < h * h * h; i++) {
+		double sum = 0;
+
+		for (unsigned c = 0; c < 8; c++) {
+			sum += residual[finer(i % h, i / h % h, i / h / h, c, w)];
+		}
+		((double *)p->array[RIGHT_SIDE].expected)[next + i] = sum / 8;
+		solution[next + i] = 0;
+	}
+	expect_level(p, level + 1);
+	for (uint64_t i = 0; i < 8 * h * h * h; i++) {
+		const uint64_t cell = i / 8;
+
+		solution[first + finer(cell % h, cell / h % h, cell / h / h, i % 8, w)] +=
+			solution[next + cell];
+	}
+	expect_smoothing(p, level, 2);
+}
+
+static void expect(struct dense_plan *p)
+{
+	for (uint64_t i = 0; i < p->size[CYCLES]; i++) {
+		expect_level(p, 0);
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "hpgmg-proxy",
+	.options = options,
+	.most = {[LEVELS] = 7},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(hpgmg_proxy, "hpgmg-proxy", "V-cycles of a multigrid: launches that shrink and grow");

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lulesh-proxy: the launch pattern of LULESH (stc 6), not its physics. It stands for many short launches per time step, which go over
+ * the elements and the nodes of a mesh in turns, look their neighbours up in the same read-only tables in every step, and
+ * update the same few arrays in place. A protocol that keeps the tables in the L1s from launch to launch loads them once.
+ * Missing: the equation of state, viscosity, hourglass forces, and a time step that follows from the flow.
+ *
+ * What it computes: a gas in a closed box, a cube of hexahedral elements. Four launches per step: the pressure of an element
+ * from its energy and volume; the velocity of a node from the pressures around it; its place; and the volume and energy of
+ * an element from the places of its nodes. stc's run has 3,380 launches: 845 steps.
+ */
+#include "dense.h"
+
+enum { SIZE, STEPS };
+enum { CORNERS, AROUND, ENERGIES, VOLUMES, PRESSURES, VELOCITIES, PLACES };
+enum { EIGHT = 8 }; /* corners of an element, and elements around a node */
+
+#define NONE UINT32_MAX /* no element: the node is at the rim */
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "12", NULL, "elements in each direction, at most 64"},
+	{"steps", NVW_OPTION_COUNT, "30", NULL, "time steps, four launches per step"},
+	DENSE_OPTIONS_END,
+};
+
+static uint64_t element_count(const struct dense_plan *p)
+{
+	return p->size[SIZE] * p->size[SIZE] * p->size[SIZE];
+}
+
+static uint64_t node_count(const struct dense_plan *p)
+{
+	const uint64_t nodes = p->size[SIZE] + 1;
+
+	return nodes * nodes * nodes;
+}
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t elements = element_count(p), nodes = node_count(p);
+
+	dense_array(p, CORNERS, "corners", DENSE_UINT32, DENSE_READ_ONLY, EIGHT * elements);
+	dense_array(p, AROUND, "around", DENSE_UINT32, DENSE_READ_ONLY, EIGHT * nodes);
+	dense_array(p, ENERGIES, "energies", DENSE_DOUBLE, DENSE_WRITTEN, elements);
+	dense_array(p, VOLUMES, "volumes", DENSE_DOUBLE, DENSE_WRITTEN, elements);
+	dense_array(p, PRESSURES, "pressures", DENSE_DOUBLE, DENSE_WRITTEN, elements);
+	dense_array(p, VELOCITIES, "velocities", DENSE_DOUBLE, DENSE_WRITTEN, 3 * nodes);
+	dense_array(p, PLACES, "places", DENSE_DOUBLE, DENSE_WRITTEN, 3 * nodes);
+}
+
+/* Bit d of a corner's number: the corner is on the far side in direction d. The node at corner c has the element at its corner 7 - c. */
+static void fill_tables(struct dense_plan *p)
+{
+	uint32_t *const corners = p->array[CORNERS].input, *const around = p->array[AROUND].input;
+	const uint32_t n = (uint32_t)p->size[SIZE];
+
+	for (uint64_t i = 0; i < p->array[AROUND].count; i++) {
+		around[i] = NONE;
+	}
+	for (uint32_t e = 0; e < n * n * n; e++) {
+		const uint32_t x = e % n, y = e / n % n, z = e / n / n;
+
+		for (uint32_t c = 0; c < EIGHT; c++) {
+			const uint32_t column = x + (c & 1), row = y + (c >> 1 & 1), layer = z + (c >> 2);
+			const uint32_t node = (layer * (n + 1) + row) * (n + 1) + column;
+
+			corners[EIGHT * e + c] = node;
+			around[EIGHT * node + EIGHT - 1 - c] = e;
+		}
+	}
+}
+
+/* Elements of size 1, with a little energy; the first one has much, as in Sedov's blast. */
+static void fill(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE] + 1;
+	double *const volumes = p->array[VOLUMES].input, *const places = p->array[PLACES].input;
+
+	fill_tables(p);
+	dense_fill_real(p, ENERGIES, 0.9, 1.1);
+	((double *)p->array[ENERGIES].input)[0] = 3;
+	for (uint64_t e = 0; e < element_count(p); e++) {
+		volumes[e] = 1;
+	}
+	for (uint64_t i = 0; i < node_count(p); i++) {
+		places[3 * i] = (double)(i % n);
+		places[3 * i + 1] = (double)(i / n % n);
+		places[3 * i + 2] = (double)(i / n / n);
+	}
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+static const double time_step = 0.02;
+
+static inline double pressure(double energy, double volume)
+{
+	return 0.4 * energy / volume;
+}
+
+/* What the pressure of element number k around a node adds to the force in direction d: away from the element. */
+static inline double push(double pressure, unsigned k, unsigned d)
+{
+	return k >> d & 1 ? -0.25 * pressure : 0.25 * pressure;
+}
+
+/* The box holds nodes at its walls in the direction across: the place there is 0 or size. */
+static inline double accelerate(double velocity, double force, uint64_t place, uint64_t size)
+{
+	return place == 0 || place == size ? 0 : velocity + time_step * force;
+}
+
+/* The extent of an element in direction d, four times: its far corners without its near ones. */
+static inline double extent(const double places[EIGHT][3], unsigned d)
+{
+	double sum = 0;
+
+	for (unsigned c = 0; c < EIGHT; c++) {
+		sum += c >> d & 1 ? places[c][d] : -places[c][d];
+	}
+	return sum;
+}
+
+static inline double volume_of(const double places[EIGHT][3])
+{
+	return extent(places, 0) * extent(places, 1) * extent(places, 2) / 64;
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const uint32_t *corners, *around;
+	double *energies, *volumes, *pressures, *velocities, *places;
+	uint64_t elements, nodes, size;
+};
+
+static void lulesh_pressure(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t e = nvw_global_id();
+
+	if (e < a->elements) {
+		const double energy = nvw_load(&a->energies[e]);
+
+		nvw_store(&a->pressures[e], pressure(energy, nvw_load(&a->volumes[e])));
+	}
+}
+
+static void lulesh_accelerate(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t i = nvw_global_id(), n = a->size + 1;
+	const uint64_t at[3] = {i % n, i / n % n, i / n / n};
+	double force[3] = {0};
+
+	if (i >= a->nodes) {
+		return;
+	}
+	for (unsigned k = 0; k < EIGHT; k++) {
+		const uint32_t element = nvw_load_read_only(&a->around[EIGHT * i + k]);
+		const double p = element == NONE ? 0 : nvw_load(&a->pressures[element]);
+
+		for (unsigned d = 0; d < 3; d++) {
+			force[d] += push(p, k, d);
+		}
+	}
+	for (unsigned d = 0; d < 3; d++) {
+		const double velocity = nvw_load(&a->velocities[3 * i + d]);
+
+		nvw_store(&a->velocities[3 * i + d], accelerate(velocity, force[d], at[d], a->size));
+	}
+}
+
+/* One work-item per coordinate. */
+static void lulesh_move(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t i = nvw_global_id();
+
+	if (i < 3 * a->nodes) {
+		const double velocity = nvw_load(&a->velocities[i]);
+
+		nvw_store(&a->places[i], nvw_load(&a->places[i]) + time_step * velocity);
+	}
+}
+
+static void lulesh_compress(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t e = nvw_global_id();
+	double places[EIGHT][3];
+
+	if (e >= a->elements) {
+		return;
+	}
+	for (unsigned c = 0; c < EIGHT; c++) {
+		const uint32_t node = nvw_load_read_only(&a->corners[EIGHT * e + c]);
+
+		for (unsigned d = 0; d < 3; d++) {
+			places[c][d] = nvw_load(&a->places[3 * node + d]);
+		}
+	}
+
+	const double volume = volume_of(places), growth = volume - nvw_load(&a->volumes[e]);
+	const double energy = nvw_load(&a->energies[e]);
+
+	nvw_store(&a->energies[e], energy - nvw_load(&a->pressures[e]) * growth);
+	nvw_store(&a->volumes[e], volume);
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.corners = p->array[CORNERS].device,
+		.around = p->array[AROUND].device,
+		.energies = p->array[ENERGIES].device,
+		.volumes = p->array[VOLUMES].device,
+		.pressures = p->array[PRESSURES].device,
+		.velocities = p->array[VELOCITIES].device,
+		.places = p->array[PLACES].device,
+		.elements = element_count(p),
+		.nodes = node_count(p),
+		.size = p->size[SIZE]};
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[STEPS]; i++) {
+		r = dense_launch(p, lulesh_pressure, &args, args.elements);
+		r = r ? r : dense_launch(p, lulesh_accelerate, &args, args.nodes);
+		r = r ? r : dense_launch(p, lulesh_move, &args, 3 * args.nodes);
+		r = r ? r : dense_launch(p, lulesh_compress, &args, args.elements);
+	}
+	return r;
+}
+
+/* ---- The sequential version ------------------------------------------------------------------------ */
+
+static void expect_node(struct dense_plan *p, uint64_t i)
+{
+	const uint64_t n = p->size[SIZE] + 1, at[3] = {i % n, i / n % n, i / n / n};
+	const uint32_t *const around = (const uint32_t *)p->array[AROUND].expected + EIGHT * i;
+	const double *const pressures = p->array[PRESSURES].expected;
+	double *const velocity = (double *)p->array[VELOCITIES].expected + 3 * i;
+	double *const place = (double *)p->array[PLACES].expected + 3 * i;
+
+	for (unsigned d = 0; d < 3; d++) {
+		double force = 0;
+
+		for (unsigned k = 0; k < EIGHT; k++) {
+			force += push(around[k] == NONE ? 0 : pressures[around[k]], k, d);
+		}
+		velocity[d] = accelerate(velocity[d], force, at[d], p->size[SIZE]);
+		place[d] += time_step * velocity[d];
+	}
+}
+
+static void expect_element(struct dense_plan *p, uint64_t e)
+{
+	const uint32_t *const corners = (const uint32_t *)p->array[CORNERS].expected + EIGHT * e;
+	double *const volumes = p->array[VOLUMES].expected, places[EIGHT][3];
+
+	for (unsigned c = 0; c < EIGHT; c++) {
+		for (unsigned d = 0; d < 3; d++) {
+			places[c][d] = ((double *)p->array[PLACES].expected)[3 * corners[c] + d];
+		}
+	}
+
+	const double volume = volume_of(places), growth = volume - volumes[e];
+
+	((double *)p->array[ENERGIES].expected)[e] -= ((double *)p->array[PRESSURES].expected)[e] * growth;
+	volumes[e] = volume;
+}
+
+static void expect(struct dense_plan *p)
+{
+	const double *const energies = p->array[ENERGIES].expected, *const volumes =
+									    p->array[VOLUMES].expected;
+
+	for (uint64_t step = 0; step < p->size[STEPS]; step++) {
+		for (uint64_t e = 0; e < element_count(p); e++) {
+			((double *)p->array[PRESSURES].expected)[e] = pressure(energies[e], volumes[e]);
+		}
+		for (uint64_t i = 0; i < node_count(p); i++) {
+			expect_node(p, i);
+		}
+		for (uint64_t e = 0; e < element_count(p); e++) {
+			expect_element(p, e);
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "lulesh-proxy",
+	.options = options,
+	.most = {[SIZE] = 64},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(lulesh_proxy, "lulesh-proxy", "many short launches over the elements and nodes of a mesh");

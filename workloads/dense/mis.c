@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mis: a maximal independent set of a graph as in Pannotia (Luby's algorithm; stc 6). In each round a node joins the set if it
+ * goes before all its undecided neighbours; these leave. Three launches per round: who goes first, who joins, who leaves; the last one tells
+ * the host whether some node is still undecided.
+ *
+ * Several nodes may send away the same neighbour: all store the same value, by relaxed atomics (the original by racing plain
+ * stores). Since a node's priority does not change from round to round, the set is the one of the greedy algorithm by priority.
+ */
+#include "dense.h"
+
+enum { ROWS, COLUMNS, PRIORITIES, FIRST, SENT_AWAY, STATES, MORE };
+enum { UNDECIDED, INSIDE, OUTSIDE };
+
+static const struct nvw_option options[] = {
+	DENSE_GRAPH_OPTION("rmat:12:8"),
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t nodes = p->graph.nodes;
+
+	dense_array_graph(p, ROWS);
+	dense_array(p, PRIORITIES, "priorities", DENSE_INT32, DENSE_READ_ONLY, nodes);
+	dense_array(p, FIRST, "first", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, SENT_AWAY, "sent away", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, STATES, "states", DENSE_INT32, DENSE_WRITTEN, nodes);
+	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, PRIORITIES, 0, INT32_MAX);
+}
+
+/* The lower number wins; of equal ones the node with the lower number. */
+static inline bool goes_before(int32_t priority_u, uint64_t u, int32_t priority_v, uint64_t v)
+{
+	return priority_u < priority_v || (priority_u == priority_v && u < v);
+}
+
+struct args {
+	const uint32_t *rows, *columns;
+	const int32_t *priorities;
+	int32_t *first, *sent_away, *states, *more;
+	uint64_t nodes;
+};
+
+static void mis_compare(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+	bool is_first = true;
+
+	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED) {
+		return;
+	}
+
+	const int32_t priority = nvw_load_read_only(&a->priorities[v]);
+	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
+
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); is_first && i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+
+		is_first = nvw_load(&a->states[u]) != UNDECIDED ||
+			   goes_before(priority, v, nvw_load_read_only(&a->priorities[u]), u);
+	}
+	nvw_store(&a->first[v], is_first);
+}
+
+static void mis_join(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED || !nvw_load(&a->first[v])) {
+		return;
+	}
+
+	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
+
+	nvw_store(&a->states[v], INSIDE);
+	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+		const uint32_t u = nvw_load_read_only(&a->columns[i]);
+
+		nvw_atomic_store(&a->sent_away[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void mis_leave(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t v = nvw_global_id();
+
+	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED) {
+		return;
+	}
+	if (nvw_load(&a->sent_away[v])) {
+		nvw_store(&a->states[v], OUTSIDE);
+	} else {
+		dense_tell(a->more);
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {.rows = p->array[ROWS].device,
+		.columns = p->array[COLUMNS].device,
+		.priorities = p->array[PRIORITIES].device,
+		.first = p->array[FIRST].device,
+		.sent_away = p->array[SENT_AWAY].device,
+		.states = p->array[STATES].device,
+		.more = p->array[MORE].device,
+		.nodes = p->graph.nodes};
+	bool is_more = true;
+	int r = 0;
+
+	while (r == 0 && is_more) {
+		r = dense_clear_flag(p, MORE);
+		r = r ? r : dense_launch(p, mis_compare, &args, args.nodes);
+		r = r ? r : dense_launch(p, mis_join, &args, args.nodes);
+		r = r ? r : dense_launch(p, mis_leave, &args, args.nodes);
+		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	}
+	return r;
+}
+
+/* ---- The sequential version: the greedy algorithm --------------------------------------------------- */
+
+/* A node is outside if a neighbour that goes before it is inside; inside, if all of those are outside; else it has to wait. */
+static int32_t decide(const struct dense_plan *p, uint32_t v)
+{
+	const struct graph *const g = &p->graph;
+	const int32_t *const priorities = p->array[PRIORITIES].expected;
+	const int32_t *const states = p->array[STATES].expected;
+	bool is_waiting = false;
+
+	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		const uint32_t u = g->column[i];
+
+		if (goes_before(priorities[u], u, priorities[v], v)) {
+			if (states[u] == INSIDE) {
+				return OUTSIDE;
+			}
+			is_waiting |= states[u] == UNDECIDED;
+		}
+	}
+	return is_waiting ? UNDECIDED : INSIDE;
+}
+
+static void expect(struct dense_plan *p)
+{
+	int32_t *const states = p->array[STATES].expected;
+	bool is_more = true;
+
+	while (is_more) {
+		is_more = false;
+		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+			states[v] = states[v] == UNDECIDED ? decide(p, v) : states[v];
+			is_more |= states[v] == UNDECIDED;
+		}
+	}
+	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		((int32_t *)p->array[FIRST].expected)[v] = states[v] == INSIDE;
+		((int32_t *)p->array[SENT_AWAY].expected)[v] = states[v] == OUTSIDE;
+	}
+}
+
+static const struct dense_kernel kernel = {
+	.name = "mis", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD(mis, "a maximal independent set of a graph");

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * snap-proxy: the launch pattern of SNAP (stc 6), not its physics. It stands for sweeps through a grid, one launch per diagonal
+ * plane: launches that begin with one cell, grow to some hundred, and shrink again, thousands per time step, and all read the same
+ * cross sections. Missing: energy groups, anisotropic scattering, time.
+ *
+ * What it computes: the flux of particles that a source emits, that matter absorbs and scatters, and that leave through the
+ * walls. In each iteration a launch computes what every cell emits and scatters; then come eight sweeps, one per octant of
+ * directions, in which a cell takes in the flows through the three faces that it faces and passes its own flow on. A cell of a plane
+ * needs only cells of the plane before.
+ */
+#include "dense.h"
+
+enum { SIZE, ITERATIONS };
+/* Emitted: by the source and by scattering. Flows: through the faces across x, y and z, for each direction of an octant. */
+enum { SOURCE, SECTIONS, EMITTED, FLUX, FLOW_X, FLOW_Y, FLOW_Z };
+enum { OCTANTS = 8, DIRECTIONS = 3 };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "12", NULL, "cells in each direction, at most 128"},
+	{"iterations", NVW_OPTION_COUNT, "2", NULL, "of scattering: eight sweeps each"},
+	DENSE_OPTIONS_END,
+};
+
+static uint64_t cells(const struct dense_plan *p)
+{
+	return p->size[SIZE] * p->size[SIZE] * p->size[SIZE];
+}
+
+static void shape(struct dense_plan *p)
+{
+	const uint64_t flows = p->size[SIZE] * p->size[SIZE] * DIRECTIONS;
+
+	dense_array(p, SOURCE, "source", DENSE_DOUBLE, DENSE_READ_ONLY, cells(p));
+	dense_array(p, SECTIONS, "cross sections", DENSE_DOUBLE, DENSE_READ_ONLY, cells(p));
+	dense_array(p, EMITTED, "emitted", DENSE_DOUBLE, DENSE_WRITTEN, cells(p));
+	dense_array(p, FLUX, "flux", DENSE_DOUBLE, DENSE_WRITTEN, cells(p));
+	dense_array(p, FLOW_X, "flow x", DENSE_DOUBLE, DENSE_WRITTEN, flows);
+	dense_array(p, FLOW_Y, "flow y", DENSE_DOUBLE, DENSE_WRITTEN, flows);
+	dense_array(p, FLOW_Z, "flow z", DENSE_DOUBLE, DENSE_WRITTEN, flows);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_real(p, SOURCE, 0.5, 1.5);
+	dense_fill_real(p, SECTIONS, 0.5, 1.5);
+}
+
+/* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
+
+/* Cosines of a direction with the axes; in turns they are the directions of an octant, of equal weight. */
+static const double cosines[3] = {0.2, 0.4, 0.8944271909999159};
+
+static inline double emission(double source, double section, double flux)
+{
+	const double scattered = 0.5; /* part of the flux that matter meets and does not absorb */
+
+	return source + scattered * section * flux;
+}
+
+/* The flow out of a cell whose width is 1, in direction number d, from what comes in through three faces. */
+static inline double flow(double emitted, double section, unsigned d, double x, double y, double z)
+{
+	const double mu = cosines[d], eta = cosines[(d + 1) % 3], xi = cosines[(d + 2) % 3];
+
+	return (emitted + mu * x + eta * y + xi * z) / (section + mu + eta + xi);
+}
+
+static const double weight = 1.0 / (OCTANTS * DIRECTIONS);
+
+/* Cell number i of a row, seen from the corner where the octant's sweep begins. */
+static inline uint64_t seen(uint64_t i, unsigned octant, unsigned axis, uint64_t size)
+{
+	return octant >> axis & 1 ? size - 1 - i : i;
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------------- */
+
+struct args {
+	const double *source, *sections;
+	double *emitted, *flux, *flow_x, *flow_y, *flow_z;
+	uint64_t size, plane;
+	unsigned octant;
+};
+
+static void snap_emit(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t cell = nvw_global_id();
+
+	if (cell < a->size * a->size * a->size) {
+		const double source = nvw_load_read_only(&a->source[cell]),
+			     section = nvw_load_read_only(&a->sections[cell]);
+
+		nvw_store(&a->emitted[cell], emission(source, section, nvw_load(&a->flux[cell])));
+		nvw_store(&a->flux[cell], 0);
+	}
+}
+
+/* What comes in through a face: nothing, if the face is a wall. */
+static inline double incoming(const double *face, uint64_t i)
+{
+	return i == 0 ? 0 : nvw_load(face);
+}
+
+/* Work-item (y, z) has the cell of the plane whose places, seen from the sweep's corner, add up to the plane's number. */
+static void snap_sweep(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id(), n = a->size, y = id % n, z = id / n, x = a->plane - y - z;
+
+	if (z >= n || y + z > a->plane || x >= n) {
+		return;
+	}
+
+	const uint64_t column = seen(x, a->octant, 0, n), row = seen(y, a->octant, 1, n);
+	const uint64_t layer = seen(z, a->octant, 2, n), cell = (layer * n + row) * n + column;
+	const double emitted = nvw_load(&a->emitted[cell]), section = nvw_load_read_only(&a->sections[cell]);
+	double flux = nvw_load(&a->flux[cell]);
+
+	for (unsigned d = 0; d < DIRECTIONS; d++) {
+		double *const face_x = &a->flow_x[(z * n + y) * DIRECTIONS + d];
+		double *const face_y = &a->flow_y[(z * n + x) * DIRECTIONS + d];
+		double *const face_z = &a->flow_z[(y * n + x) * DIRECTIONS + d];
+		const double in_x = incoming(face_x, x), in_y = incoming(face_y, y);
+		const double out = flow(emitted, section, d, in_x, in_y, incoming(face_z, z));
+
+		nvw_store(face_x, out);
+		nvw_store(face_y, out);
+		nvw_store(face_z, out);
+		flux += weight * out;
+	}
+	nvw_store(&a->flux[cell], flux);
+}
+
+static int run_sweeps(struct dense_plan *p, struct args *args)
+{
+	const uint64_t planes = 3 * args->size - 2;
+	int r = dense_launch(p, snap_emit, args, cells(p));
+
+	for (uint64_t i = 0; r == 0 && i < OCTANTS * planes; i++) {
+		args->octant = (unsigned)(i / planes);
+		args->plane = i % planes;
+		r = dense_launch(p, snap_sweep, args, args->size * args->size);
+	}
+	return r;
+}
+
+static int run(struct dense_plan *p)
+{
+	struct args args = {.source = p->array[SOURCE].device,
+		.sections = p->array[SECTIONS].device,
+		.emitted = p->array[EMITTED].device,
+		.flux = p->array[FLUX].device,
+		.flow_x = p->array[FLOW_X].device,
+		.flow_y = p->array[FLOW_Y].device,
+		.flow_z = p->array[FLOW_Z].device,
+		.size = p->size[SIZE]};
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
+		r = run_sweeps(p, &args);
+	}
+	return r;
+}
+
+/* ---- The sequential version: row by row ------------------------------------------------------------- */
+
+static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint64_t y, uint64_t z)
+{
+	const uint64_t n = p->size[SIZE], column = seen(x, octant, 0, n), row = seen(y, octant, 1, n);
+	const uint64_t cell = (seen(z, octant, 2, n) * n + row) * n + column;
+	const double emitted = ((double *)p->array[EMITTED].expected)[cell];
+	const double section = ((double *)p->array[SECTIONS].expected)[cell];
+
+	for (unsigned d = 0; d < DIRECTIONS; d++) {
+		double *const fx = (double *)p->array[FLOW_X].expected + (z * n + y) * DIRECTIONS + d;
+		double *const fy = (double *)p->array[FLOW_Y].expected + (z * n + x) * DIRECTIONS + d;
+		double *const fz = (double *)p->array[FLOW_Z].expected + (y * n + x) * DIRECTIONS + d;
+		const double out = flow(emitted, section, d, x ? *fx : 0, y ? *fy : 0, z ? *fz : 0);
+
+		*fx = *fy = *fz = out;
+		((double *)p->array[FLUX].expected)[cell] += weight * out;
+	}
+}
+
+static void expect(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE];
+	const double *const source = p->array[SOURCE].expected, *const sections = p->array[SECTIONS].expected;
+	double *const flux = p->array[FLUX].expected;
+
+	for (uint64_t t = 0; t < p->size[ITERATIONS]; t++) {
+		for (uint64_t i = 0; i < cells(p); i++) {
+			((double *)p->array[EMITTED].expected)[i] = emission(source[i], sections[i], flux[i]);
+			flux[i] = 0;
+		}
+		for (uint64_t i = 0; i < OCTANTS * cells(p); i++) {
+			const uint64_t cell = i % cells(p);
+
+			expect_cell(p, (unsigned)(i / cells(p)), cell % n, cell / n % n, cell / n / n);
+		}
+	}
+}
+
+static const struct dense_kernel kernel = {.name = "snap-proxy",
+	.options = options,
+	.most = {[SIZE] = 128},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect};
+
+DENSE_WORKLOAD_AS(snap_proxy, "snap-proxy", "sweeps through a grid, one launch per diagonal plane");

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * vec-cpy: copies a vector, one element per work-item (stc 6). All groups write all the time, and nothing is used twice: the worst
+ * case for a protocol that makes stores wait (stc 7.1).
+ */
+#include "dense.h"
+
+#include <string.h>
+
+enum { SIZE };
+enum { FROM, TO };
+
+static const struct nvw_option options[] = {
+	{"size", NVW_OPTION_COUNT, "256k", NULL, "elements"},
+	DENSE_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, FROM, "from", DENSE_INT32, DENSE_READ_ONLY, p->size[SIZE]);
+	dense_array(p, TO, "to", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
+}
+
+static void fill(struct dense_plan *p)
+{
+	dense_fill_int(p, FROM, 0, INT32_MAX);
+}
+
+struct args {
+	const int32_t *from;
+	int32_t *to;
+	uint64_t size;
+};
+
+static void vec_cpy(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id < a->size) {
+		nvw_store(&a->to[id], nvw_load_read_only(&a->from[id]));
+	}
+}
+
+static int run(struct dense_plan *p)
+{
+	const struct args args = {
+		.from = p->array[FROM].device, .to = p->array[TO].device, .size = p->size[SIZE]};
+
+	return dense_launch(p, vec_cpy, &args, args.size);
+}
+
+static void expect(struct dense_plan *p)
+{
+	memcpy(p->array[TO].expected, p->array[FROM].expected, p->size[SIZE] * sizeof(int32_t));
+}
+
+static const struct dense_kernel kernel = {
+	.name = "vec-cpy", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
+
+DENSE_WORKLOAD_AS(vec_cpy, "vec-cpy", "copy of a vector, one element per work-item");
