@@ -31,7 +31,7 @@ struct test {
 static inline int prepare(const struct nvw_workload *w, const char *sizes, uint64_t seed, void **ret_plan)
 {
 	struct nvw_options *options;
-	char text[128], *rest = text, *word;
+	char text[512], *rest = text, *word;
 	int r;
 
 	snprintf(text, sizeof text, "%s", sizes);

@@ -2,9 +2,13 @@
 /*
  * The small kernels on the emulated machine: they compute what the host computes, under every protocol and at
  * sizes that fill no work-group and no block; and what sinclair15's compute is what is asked for, by properties that
- * neither side knows. (hechtman14's: test_dense_hechtman14.c.)
+ * neither side knows. (hechtman14's: test_dense_hechtman14.c, stc's: test_dense_stc.c.)
  */
 #include "dense_test.h"
+
+#include <unistd.h>
+
+#include "common/skip.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
 #define KERNELS(X)                                                                                     \
@@ -123,6 +127,34 @@ static void a_flipped_bit_in_any_array_is_a_violation(void **state)
 			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
 		}
 		assert_int_equal(verify(&t), 0);
+		end(&t);
+	}
+}
+
+static void real_graphs_are_computed_alike(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *graph, *options;
+	} real[] = {
+		{&nvw_workload_bfs, "wiki-Vote.txt", ""},
+		{&nvw_workload_spmv, "bips98_606.mtx", ""},
+		{&nvw_workload_bc, "bips98_606.mtx", " sources=1"},
+		{&nvw_workload_mis, "4elt.graph", ""},
+	};
+	const char *const shared = getenv("SHARED_DATA");
+
+	for (unsigned i = 0; i < sizeof real / sizeof *real; i++) {
+		char file[256], sizes[512];
+		struct test t;
+
+		snprintf(file, sizeof file, "%s/graphs/%s", shared ? shared : "", real[i].graph);
+		if (!shared || access(file, R_OK) != 0) {
+			skip_test("%s is not there", file);
+		}
+		snprintf(sizes, sizeof sizes, "graph=%s%s", file, real[i].options);
+		t = begin(real[i].workload, sizes, "dd");
+		run_and_verify(&t);
 		end(&t);
 	}
 }
@@ -456,6 +488,7 @@ int main(void)
 		cmocka_unit_test(results_do_not_depend_on_the_size_of_work_groups),
 		cmocka_unit_test(smallest_sizes_work),
 		cmocka_unit_test(a_flipped_bit_in_any_array_is_a_violation),
+		cmocka_unit_test(real_graphs_are_computed_alike),
 		cmocka_unit_test(inputs_follow_from_the_seed),
 		cmocka_unit_test(sizes_out_of_range_are_refused_by_name),
 		cmocka_unit_test(backprop_goes_down_the_gradient),
