@@ -37,6 +37,7 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 }
 
 static const char *const kind_names[] = {
+	[NVW_LOG_BEGIN] = "begin",
 	[NVW_LOG_SITE] = "site",
 	[NVW_LOG_LAUNCH] = "launch",
 	[NVW_LOG_FINISH] = "finish",
@@ -78,6 +79,14 @@ static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
 static void print_place(const struct sites *s, uint32_t id)
 {
 	printf("%s:%u (%s)", s->site[id - 1].file, s->site[id - 1].line, s->site[id - 1].function);
+}
+
+static void print_operation_place(const struct sites *s, uint32_t id)
+{
+	if (id != 0) {
+		print_place(s, id);
+		printf("  ");
+	}
 }
 
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
@@ -131,16 +140,20 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 		print_barrier(s, r);
 		break;
 	case NVW_LOG_ACK:
-		if (r->ack.site != 0) {
-			print_place(s, r->ack.site);
-			printf("  ");
-		}
+		print_operation_place(s, r->ack.site);
 		printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
 		if (r->ack.kernel != 0) {
 			printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->ack.kernel,
 				(ull)r->ack.work_item, (ull)r->ack.group, r->ack.epoch_wi, r->ack.epoch_wg,
 				r->ack.epoch_kr);
+		} else if (r->ack.work_item != 0) {
+			printf(" thread %llu", (ull)r->ack.work_item);
 		}
+		break;
+	case NVW_LOG_BEGIN:
+		print_operation_place(s, r->begin.site);
+		printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
+			*r->begin.name ? ": " : "", r->begin.name);
 		break;
 	case NVW_LOG_HOST:
 		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
@@ -275,7 +288,16 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 			put_number(o, "epoch_wi", r->ack.epoch_wi);
 			put_number(o, "epoch_wg", r->ack.epoch_wg);
 			put_number(o, "epoch_kr", r->ack.epoch_kr);
+		} else if (r->ack.work_item != 0) {
+			put_number(o, "site", r->ack.site);
+			put_number(o, "thread", r->ack.work_item);
 		}
+		break;
+	case NVW_LOG_BEGIN:
+		put_number(o, "site", r->begin.site);
+		put_number(o, "thread", r->begin.thread);
+		put_number(o, "operation", r->begin.number);
+		json_object_set_new(o, "name", json_string(r->begin.name));
 		break;
 	case NVW_LOG_HOST:
 		put_number(o, "offset", r->host.off);

@@ -10,6 +10,7 @@
 #include <crashtest/finding.h>
 #include <crashtest/group.h>
 #include <crashtest/oracle.h>
+#include <crashtest/replay_oracle.h>
 
 #include "commands.h"
 #include "core/newfile.h"
@@ -42,18 +43,45 @@ static const char *text_of(const json_t *o, const char *name)
 }
 
 /* A finding of a checker from elsewhere. */
+static int judge_by_checker(
+	const struct ct_saved *s, const struct ct_operations *operations, struct ct_finding *ret_finding)
+{
+	const char *const command = text_of(s->head, "checker");
+	const struct ct_checker_is is = {.command = *command ? command : NULL,
+		.library = text_of(s->head, "library"),
+		.bytes = (uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")),
+		.timeout_ms = (unsigned)json_integer_value(json_object_get(s->head, "timeout_ms")),
+		.operations = operations};
+	struct ct_checker checker;
+	int error = ct_checker_create(&is, &checker);
+
+	error = error ? error : ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding);
+	ct_checker_destroy(&checker);
+	return error;
+}
+
+/* A finding of --oracle=replay: what the state may print was saved with it. */
+static int judge_by_output(const struct ct_saved *s, const char *command, struct ct_finding *ret_finding)
+{
+	struct ct_replay_oracle oracle;
+	int error = ct_replay_oracle_load(command, s->head, &oracle);
+
+	error = error ? error :
+			ct_saved_judge(s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
+	ct_replay_oracle_destroy(&oracle);
+	return error;
+}
+
 static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
 {
-	const char *const command = text_of(s->head, "checker"), *const library = text_of(s->head, "library");
-	const unsigned timeout_ms = (unsigned)json_integer_value(json_object_get(s->head, "timeout_ms"));
-	struct ct_checker checker;
-	int error = ct_checker_create(*command ? command : NULL, library,
-		(uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")), timeout_ms, &checker);
+	const char *const recover = text_of(s->head, "recover");
+	struct ct_operations operations;
+	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &operations);
 
-	if (!error) {
-		error = ct_saved_judge(s, ct_checker_judge, &checker, timeout_ms, ret_finding);
-		ct_checker_destroy(&checker);
-	}
+	error = error	   ? error :
+		*recover ? judge_by_output(s, recover, ret_finding) :
+			   judge_by_checker(s, &operations, ret_finding);
+	ct_operations_free(&operations);
 	return error;
 }
 

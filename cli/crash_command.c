@@ -49,7 +49,9 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.exec = cli_text(given, CLI_exec),
 		.image = cli_text(given, CLI_image),
 		.check = cli_text(given, CLI_checker),
-		.check_lib = cli_text(given, CLI_check_lib)};
+		.check_lib = cli_text(given, CLI_check_lib),
+		.recover = cli_text(given, CLI_recover),
+		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};
 	take_mode(given, o);
 	o->states = cli_number(given, CLI_states);
 	o->jobs = (unsigned)cli_number(given, CLI_jobs);
@@ -112,12 +114,23 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE,
 			"--store-log and --exec need --image=FILE: the file as it was before the program began");
 	}
-	const bool needs_none = r->store_log != NULL && r->check == NULL && r->check_lib == NULL &&
-				ct_is_block_log(r->store_log);
+	if (r->replays && (r->check != NULL || r->check_lib != NULL)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=replay cannot be combined with --check and --check-lib: it needs no checker");
+	}
+	if (r->recover != NULL && !r->replays) {
+		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");
+	}
+	if (r->replays && r->recover == NULL && r->exec == NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
+	}
+	const bool needs_none = r->replays || (r->store_log != NULL && r->check == NULL && r->check_lib == NULL &&
+				ct_is_block_log(r->store_log));
 
 	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
 		return nvw_fail(NVW_E_USAGE,
-			"--store-log and --exec need one checker: --check=COMMAND or --check-lib=FILE.so");
+			"--store-log and --exec need one checker: --check=COMMAND, --check-lib=FILE.so or --oracle=replay");
 	}
 	return 0;
 }
@@ -125,15 +138,20 @@ int crash_check_foreign(const struct crash_request *r)
 static int test_foreign(struct crash_run *r, const struct ct_options *o)
 {
 	const struct crash_request *const q = r->request;
+	char *const recover = q->recover ? crash_recover_command(q->recover, q->image) : NULL;
 	const struct ct_foreign foreign = {.store_log = q->store_log,
 		.image = q->image,
 		.command = q->check,
 		.library = q->check_lib,
+		.recover = recover ? recover : q->recover,
 		.command_line = r->heading->command,
 		.made_by = r->heading->made_by};
 	const int error = crash_check_foreign(q);
 
-	return error ? error : ct_run_foreign(&foreign, o, &r->result);
+	const int failed = error ? error : ct_run_foreign(&foreign, o, &r->result);
+
+	free(recover);
+	return failed;
 }
 
 static int test_subject(struct crash_run *r, const struct ct_options *o)

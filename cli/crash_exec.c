@@ -108,6 +108,39 @@ static size_t names_image(const char *command, size_t at, const char *image)
 		       0;
 }
 
+char *crash_recover_command(const char *command, const char *image)
+{
+	char *text = NULL;
+	size_t bytes, length;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
+		const size_t image_length = names_image(command, at, image);
+
+		length = image_length ? image_length : 1;
+		fprintf(f, "%.*s", image_length ? 2 : 1, image_length ? "{}" : command + at);
+	}
+	if (f == NULL || fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* The program itself, told to print. */
+static char *default_recover(const char *exec)
+{
+	static const char option[] = " --recover-and-print";
+	const size_t n = strcspn(exec, " \t");
+	char *const text = malloc(n + sizeof option);
+
+	if (text != NULL) {
+		memcpy(text, exec, n);
+		memcpy(text + n, option, sizeof option);
+	}
+	return text;
+}
+
 /* The command with the copy in place of the image, cut into words; by a shell if it has anything that needs one. */
 static int make_command(const char *command, const char *image, struct working_copy *w)
 {
@@ -154,6 +187,7 @@ struct tested {
 	const struct crash_request *request;
 	const char *command;
 	json_t *made_by;
+	char *recover; /* NULL: a checker judges */
 	struct working_copy copy;
 	char log[300], base[300];
 };
@@ -288,6 +322,7 @@ static int explore(const struct tested *t, const struct ct_options *o, bool last
 		.image = t->base,
 		.command = t->request->check,
 		.library = t->request->check_lib,
+		.recover = t->recover,
 		.command_line = t->command,
 		.made_by = t->made_by,
 		.last_only = last_only,
@@ -380,6 +415,11 @@ int crash_exec(
 		error = nvw_fail(NVW_E_USAGE,
 			"crash: --exec cannot be combined with --store-log: it makes its own log");
 	}
+	if (!error && request->replays) {
+		t.recover = request->recover ? crash_recover_command(request->recover, request->image) :
+					       default_recover(request->exec);
+		error = t.recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
+	}
 	error = error ? error : make_copy(request->image, &t.copy);
 	error = error ? error : make_command(request->exec, request->image, &t.copy);
 	if (!error) {
@@ -390,6 +430,7 @@ int crash_exec(
 		status = crash_store_log(machine, &explored, command, json);
 	}
 	drop_copy(&t.copy);
+	free(t.recover);
 	json_decref(t.made_by);
 	return error ? cli_fail() : status;
 }

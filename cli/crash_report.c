@@ -152,8 +152,8 @@ static void print_limits(const struct ct_result *r, FILE *to)
 			to);
 	}
 	if (r->executed) {
-		fputs("note: the checker gives different answers when it is forked: it was executed for every state\n",
-			to);
+		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
+			r->why_executed);
 	}
 }
 
@@ -221,6 +221,12 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	fputc('\n', to);
 	if (f->where[0] != '\0') {
 		fprintf(to, "    in %s\n", f->where);
+	}
+	if (f->operation[0] != '\0') {
+		fprintf(to, "    operation %s was acknowledged\n", f->operation);
+	}
+	if (f->in_flight[0] != '\0') {
+		fprintf(to, "    in flight: operation %s\n", f->in_flight);
 	}
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s (%s state%s)\n", f->also[k].text, grouped(f->also[k].states, a),
@@ -350,7 +356,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:O*}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:O*}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -370,7 +376,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
-		r->executed, "made_by", h->made_by);
+		r->executed, "why_executed", r->why_executed, "made_by", h->made_by);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -181,6 +181,8 @@ struct ct_finding {
 	bool minimised;
 	/* operation number plus 1 of the acknowledgement without which nothing would be wrong */
 	uint64_t acknowledged;
+	/* Of a program (nvw/ack.h): the operation named, "17 (delete 42)", and those in flight, likewise; "": none. */
+	char operation[128], in_flight[CT_TEXT_BYTES];
 	struct ct_cause cause;
 	struct ct_proposals proposals; /* what may cure it */
 	struct ct_cure cure;
@@ -243,9 +245,10 @@ struct ct_result {
 	/* For a recorded program: number of threads that may have stored, in this interleaving. 0:
 	 * unknown. */
 	uint64_t threads;
-	bool executed; /* a forked checker gives different answers: it was executed for every state */
-	uint64_t stores, barriers, writes, acks; /* of the run; for a store log, barriers are its fences */
-	uint64_t stores_elsewhere;               /* stores of a store log to other files than the image */
+	bool executed; /* the checker was executed for every state, instead of forked */
+	char why_executed[CT_TEXT_BYTES];
+	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
+	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* total; exploration only */
 	uint64_t findings_unlisted;           /* states of findings that are not listed */
@@ -265,6 +268,8 @@ const char *ct_verdict_name(const struct ct_result *result);
 /* ---- The explorer, on an existing log ------------------------------------------------------------------ */
 
 struct ct_image; /* image.h */
+struct ct_operations;
+struct json_t;
 
 /* A worker's position; if it dies, the phase in which it died. */
 #define CT_PHASES(X)                  \
@@ -297,7 +302,10 @@ struct ct_exploration {
 	void *context;
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
-	const void *head; /* json_t: description of the subject in saved findings */
+	const void *head; /* json_t: what a saved finding says about its subject */
+	const struct ct_operations *operations; /* of a program (operations.h); NULL: numbers are all there is */
+	/* Adds to a saved finding's object (json_t) what the judge needs to judge its state again; NULL: nothing. */
+	void (*save)(void *context, const struct nvw_acks *acks, struct json_t *object);
 };
 
 /*
@@ -353,7 +361,8 @@ struct ct_foreign {
 	const char *store_log;
 	const char *image;        /* path; may be shorter than the pool of a persist log */
 	const char *command;      /* checker.h; NULL: */
-	const char *library;      /* NULL: check the writes acknowledged by a block device */
+	const char *library;      /* NULL: */
+	const char *recover;      /* replay_oracle.h; NULL: the writes that a block device acknowledged */
 	const char *command_line; /* for saved findings; may be NULL */
 	struct json_t *made_by;   /* likewise */
 	bool last_only;           /* only crashes at the log's end: the program was killed there */

@@ -25,6 +25,7 @@
 #include "explain.h"
 #include "finding.h"
 #include "group.h"
+#include "operations.h"
 #include "process.h"
 #include "stores.h"
 #include "timeline.h"
@@ -584,17 +585,56 @@ static int remake(struct explanation *x, const struct origin *from)
 	return 0;
 }
 
+static size_t name_operation(const struct explanation *x, uint64_t number, char *to, size_t room)
+{
+	const struct ct_operation *const o = ct_operations_find(x->e->operations, number);
+	const int n = snprintf(to, room, o && *o->name ? "%llu (%s)" : "%llu", (unsigned long long)number,
+		o ? o->name : "");
+
+	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
+}
+
+/* The operation behind the finding, and those in flight in its state. */
+static void name_operations(struct explanation *x)
+{
+	const struct nvw_acks *const acks = &x->medium.acks;
+	struct ct_finding *const f = x->finding;
+	size_t at = 0;
+
+	if (x->e->operations == NULL || x->e->operations->count == 0) {
+		return;
+	}
+	if (f->acknowledged != 0) {
+		name_operation(x, f->acknowledged - 1, f->operation, sizeof f->operation);
+	}
+	for (uint64_t op = 0; op < acks->begun_words * 64 && at + 2 < sizeof f->in_flight; op++) {
+		if (nvw__acks_in_flight(acks, op)) {
+			at += at ? (size_t)snprintf(f->in_flight + at, sizeof f->in_flight - at, ", ") : 0;
+			at += name_operation(x, op, f->in_flight + at, sizeof f->in_flight - at);
+		}
+	}
+}
+
 /* The state as it is by now, the smallest that was found. */
 static void save(struct explanation *x, const struct origin *from)
 {
+	json_t *const head = json_copy((json_t *)(uintptr_t)x->e->head);
+
+	if (x->e->operations != NULL && x->e->operations->count > 0) {
+		json_object_set_new(head, "operations", ct_operations_json(x->e->operations));
+	}
+	if (x->e->save != NULL) {
+		x->e->save(x->e->context, &x->medium.acks, head);
+	}
 	if (from->image == NULL) {
 		ct_medium_apply(&x->medium, x->levels);
 	}
-	x->error = ct_finding_save(x->finding->saved, x->e->head, x->finding,
+	x->error = ct_finding_save(x->finding->saved, head, x->finding,
 		from->image ? from->image : x->medium.image.rw, x->e->bytes, &x->medium.acks);
 	if (from->image == NULL) {
 		ct_medium_undo(&x->medium);
 	}
+	json_decref(head);
 }
 
 static void explain(struct explanation *x, const struct origin *from, bool judging)
@@ -608,6 +648,7 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 		minimise(x);
 	}
 	count_units(x);
+	name_operations(x);
 	x->error = name_stores(x);
 	if (!x->error && x->finding->saved[0] != '\0') {
 		save(x, from);

@@ -153,7 +153,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -161,19 +161,22 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		(json_int_t)(f->units - f->units_durable), "acknowledged",
 		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
-		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where);
+		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
+		"operation", f->operation, "in_flight", f->in_flight);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */
 
-static json_t *acks_json(const struct nvw_acks *acks)
+/* Ranges [first, count] of the operations for which is() holds. */
+static json_t *acks_json(
+	const struct nvw_acks *acks, uint64_t words, bool (*is)(const struct nvw_acks *acks, uint64_t op))
 {
 	json_t *const ranges = json_array();
 
-	for (uint64_t op = 0; op < acks->words * 64; op++) {
+	for (uint64_t op = 0; op < words * 64; op++) {
 		uint64_t end = op;
 
-		while (nvw_acked(acks, end)) {
+		while (is(acks, end)) {
 			end++;
 		}
 		if (end > op) {
@@ -248,7 +251,8 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 	size_t size;
 
 	json_object_set_new(o, "finding", ct_finding_json(finding));
-	json_object_set_new(o, "acknowledged", acks_json(acks));
+	json_object_set_new(o, "acknowledged", acks_json(acks, acks->words, nvw_acked));
+	json_object_set_new(o, "in_flight", acks_json(acks, acks->begun_words, nvw__acks_in_flight));
 	char *const json = json_dumps(o, JSON_INDENT(1));
 
 	json_decref(o);
@@ -290,6 +294,25 @@ static int load_acks(const char *path, struct ct_saved *s)
 	return 0;
 }
 
+/* Findings from before have none. */
+static int load_in_flight(struct ct_saved *s)
+{
+	const json_t *range;
+	size_t i;
+	int error = 0;
+
+	json_array_foreach(json_object_get(s->head, "in_flight"), i, range)
+	{
+		const uint64_t first = (uint64_t)json_integer_value(json_array_get(range, 0)),
+			       count = (uint64_t)json_integer_value(json_array_get(range, 1));
+
+		for (uint64_t op = first; op - first < count && !error; op++) {
+			error = nvw__acks_begin(&s->acks, op);
+		}
+	}
+	return error;
+}
+
 static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
 {
 	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
@@ -325,7 +348,9 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}
-	return load_acks(path, s);
+	const int error = load_acks(path, s);
+
+	return error ? error : load_in_flight(s);
 }
 
 int ct_saved_load(const char *path, struct ct_saved *ret_saved)

@@ -15,7 +15,9 @@
 #include "finding.h"
 #include "group.h"
 #include "modes.h"
+#include "operations.h"
 #include "process.h"
+#include "replay_oracle.h"
 #include "store_log.h"
 #include "writes.h"
 
@@ -207,8 +209,9 @@ static int open_persist_log(const char *path, struct ct_store_log *counts, int *
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
-	json_t *const head = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
-		"checker", f->command ? f->command : "", "library", library ? library : "", "image_bytes",
+	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
+		"checker", f->command ? f->command : "", "library", library ? library : "", "recover",
+		f->recover ? f->recover : "", "image_bytes",
 		(json_int_t)bytes, "timeout_ms", (int)o->timeout_ms, "command",
 		f->command_line ? f->command_line : "", "made_by", f->made_by);
 
@@ -256,18 +259,63 @@ static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
 	return error;
 }
 
-/* The judge: an external checker or, for a block device's log, its own writes. */
+/* Who judges: a checker from elsewhere, what the program prints or, of a block device's log, the writes that it has. */
 struct jury {
+	struct ct_operations operations;
 	struct ct_checker checker;
-	struct ct_writes *writes; /* NULL: the checker */
+	struct ct_replay_oracle replay;
+	struct ct_writes *writes;
+	ct_judge judge;
+	void *context;
+	struct ct_asked *asked;
 };
+
+static int swear_in_checker(
+	const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes, struct jury *ret)
+{
+	const struct ct_checker_is is = {.command = f->command,
+		.library = f->library,
+		.bytes = bytes,
+		.timeout_ms = o->timeout_ms,
+		.operations = &ret->operations};
+
+	ret->judge = ct_checker_judge;
+	ret->context = &ret->checker;
+	ret->asked = &ret->checker.asked;
+	return ct_checker_create(&is, &ret->checker);
+}
+
+static int swear_in_replay(const struct ct_foreign *f, const struct ct_options *o, int log_fd,
+	const uint8_t *image, uint64_t bytes, struct jury *ret)
+{
+	const struct ct_replay_is is = {.command = f->recover,
+		.log_fd = log_fd,
+		.initial = image,
+		.bytes = bytes,
+		.timeout_ms = o->timeout_ms,
+		.operations = &ret->operations};
+
+	ret->judge = ct_replay_oracle_judge;
+	ret->context = &ret->replay;
+	ret->asked = &ret->replay.asked;
+	return ct_replay_oracle_create(&is, &ret->replay);
+}
 
 static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
 	uint64_t bytes, bool blocks, struct jury *ret)
 {
-	if (f->command != NULL || f->library != NULL) {
-		return ct_checker_create(f->command, f->library, bytes, o->timeout_ms, &ret->checker);
+	const int error = blocks ? 0 : ct_operations_read(log_fd, &ret->operations);
+
+	if (error) {
+		return error;
 	}
+	if (f->command != NULL || f->library != NULL) {
+		return swear_in_checker(f, o, bytes, ret);
+	}
+	if (f->recover != NULL) {
+		return swear_in_replay(f, o, log_fd, image, bytes, ret);
+	}
+	ret->judge = ct_writes_judge;
 	return blocks ? ct_writes_create(log_fd, image, bytes, &ret->writes) :
 			nvw_fail(NVW_E_USAGE,
 				"%s: --check or --check-lib is needed: only the log of a block device can be "
@@ -275,9 +323,31 @@ static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int 
 				f->store_log);
 }
 
-/* Judges the final image of the program: returns 1 if it passes, 0 if its failure is the result, or an
- * error. */
-static int judge_final(const struct ct_exploration *e, struct ct_result *ret_result)
+static void dismiss(struct jury *jury)
+{
+	if (jury->writes != NULL) {
+		ct_writes_destroy(jury->writes);
+	}
+	ct_checker_destroy(&jury->checker);
+	ct_replay_oracle_destroy(&jury->replay);
+	ct_operations_free(&jury->operations);
+}
+
+/* The set-up before the first operation is no crash of the program's operations: what it prints then is nobody's promise. */
+static uint64_t first_begin(const struct ct_operations *o)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint64_t i = 0; i < o->count; i++) {
+		const uint64_t begin = o->at[i].begin ? o->at[i].begin : o->at[i].durable;
+
+		first = begin < first ? begin : first;
+	}
+	return first == UINT64_MAX ? 0 : first - 1;
+}
+
+/* The image as the program leaves it: 1 if there is nothing against it, 0 if that is the result, or an error. */
+static int judge_final(const struct ct_exploration *e, struct jury *jury, struct ct_result *ret_result)
 {
 	struct ct_saved final = {.bytes = e->bytes, .image = malloc(e->bytes)};
 	struct ct_finding *const found = &ret_result->finding[0];
@@ -290,8 +360,13 @@ static int judge_final(const struct ct_exploration *e, struct ct_result *ret_res
 		memcpy(final.image, e->initial, e->bytes);
 		error = replay_stores(e->log_fd, final.image, e->bytes);
 	}
+	error = error ? error : ct_operations_owe(&jury->operations, &final.acks);
+	if (!error && jury->context == &jury->replay) {
+		error = ct_replay_oracle_try(&jury->replay, &final.acks);
+	}
 	error = error ? error : ct_saved_judge(&final, e->judge, e->context, e->options.timeout_ms, found);
 	free(final.image);
+	nvw__acks_free(&final.acks);
 	if (error == CT_NO_ANSWER) {
 		ret_result->states_undecided = 1;
 		snprintf(ret_result->undecided, sizeof ret_result->undecided, "%s", nvw_error_message());
@@ -308,21 +383,24 @@ static int judge_final(const struct ct_exploration *e, struct ct_result *ret_res
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
-	int more = f->last_only || jury->writes ? 1 : judge_final(e, ret_result);
+	int more = f->last_only || jury->writes ? 1 : judge_final(e, jury, ret_result);
 
 	if (more != 1 || f->final_only) {
 		return more < 0 ? more : 0;
 	}
 	int error = ct_explore(e, NULL, ret_result);
 
-	if (jury->writes == NULL && ct_checker_begins_anew(&jury->checker)) {
+	if (!error && jury->asked != NULL && ct_asked_begins_anew(jury->asked)) {
 		error = ct_explore(e, NULL, ret_result);
 	}
 	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
 		!ct_model_info(e->rules.model)->replays) {
 		error = ct_cure(e, e->rules.model, ret_result);
 	}
-	ret_result->executed = jury->checker.shared != NULL && jury->checker.shared->differs;
+	if (jury->asked != NULL) {
+		ct_asked_why_executed(jury->asked, ret_result->why_executed);
+		ret_result->executed = ret_result->why_executed[0] != '\0';
+	}
 	return error;
 }
 
@@ -331,10 +409,15 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 {
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
-	struct jury jury = {.writes = NULL};
+	static struct jury jury;
+
+	jury = (struct jury){.writes = NULL};
 	int error = f->last_only ? last_record(log_fd, &first) : 0;
 
 	error = error ? error : swear_in(f, o, log_fd, image, bytes, blocks, &jury);
+	if (jury.context == &jury.replay && !f->last_only) {
+		first = first_begin(&jury.operations);
+	}
 	const struct ct_exploration e = {
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
@@ -342,20 +425,16 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = (bytes + 63) & ~UINT64_C(63),
-		.judge = jury.writes ? ct_writes_judge : ct_checker_judge,
-		.context = jury.writes ? (void *)jury.writes : &jury.checker,
+		.judge = jury.judge,
+		.context = jury.writes ? (void *)jury.writes : jury.context,
 		.options = *o,
 		.head = head,
+		.operations = &jury.operations,
+		.save = jury.context == &jury.replay ? ct_replay_oracle_save : NULL,
 	};
 
-	if (!error) {
-		error = explore_after_final(f, &e, &jury, ret_result);
-		if (jury.writes) {
-			ct_writes_destroy(jury.writes);
-		} else {
-			ct_checker_destroy(&jury.checker);
-		}
-	}
+	error = error ? error : explore_after_final(f, &e, &jury, ret_result);
+	dismiss(&jury);
 	json_decref(head);
 	return error;
 }
@@ -367,7 +446,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 		return nvw_fail(NVW_E_USAGE,
 			"--mode: the log of a block device is explored in observed or permitted mode, not by kills");
 	}
-	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL) {
+	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL) {
 		return nvw_fail(NVW_E_USAGE,
 			"--save needs a checker (--check or --check-lib): without one, the same command repeats a finding");
 	}
@@ -375,7 +454,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 		o->mode = CT_PERMITTED;
 		o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o->model;
 	}
-	o->states = o->states ? o->states : f->command || blocks ? 20000 : 1 << 20;
+	o->states = o->states ? o->states : f->command || f->recover || blocks ? 20000 : 1 << 20;
 	const int error = ct_options_complete(NULL, o);
 
 	if (!error && !(blocks ? ct_model_info(o->model)->of_runs : ct_model_info(o->model)->of_programs)) {
@@ -450,7 +529,10 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 		snprintf(sum->undecided, sizeof sum->undecided, "%s", r->undecided);
 	}
 	sum->states_undecided += r->states_undecided;
-	sum->executed = sum->executed || r->executed;
+	if (r->executed) {
+		sum->executed = true;
+		snprintf(sum->why_executed, sizeof sum->why_executed, "%s", r->why_executed);
+	}
 	sum->threads = sum->threads > r->threads ? sum->threads : r->threads;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;

@@ -72,6 +72,48 @@ static void restore_environment(void)
 	}
 }
 
+/* What the next child is told, and how much that is. */
+static char told[CT_FORK_MESSAGE_MAX];
+static uint32_t told_bytes;
+
+static bool read_all(int in, char *to, size_t n)
+{
+	while (n > 0) {
+		const ssize_t done = read(in, to, n);
+
+		if (done == 0 || (done < 0 && errno != EINTR)) {
+			return false;
+		}
+		to += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
+/* Waits for the next run. */
+static bool hear(int in)
+{
+	char byte;
+
+	return read_all(in, &byte, 1) && read_all(in, (char *)&told_bytes, sizeof told_bytes) &&
+	       told_bytes <= sizeof told && read_all(in, told, told_bytes);
+}
+
+/* In place, as above. */
+static void set_environment(void)
+{
+	for (uint32_t at = 0; at < told_bytes; at += (uint32_t)strlen(told + at) + 1) {
+		char name[64];
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(told + at, "="), told + at);
+		char **const entry = find(name);
+
+		if (entry != NULL) {
+			*entry = told + at;
+		}
+	}
+}
+
 static void tell(int out, const void *what, size_t n)
 {
 	if (write(out, what, n) != (ssize_t)n) {
@@ -95,9 +137,7 @@ static void end_group(pid_t pid)
 /* A child continues into main(); only children return. */
 static void serve(int in, int out)
 {
-	char byte;
-
-	while (read(in, &byte, 1) == 1) {
+	while (hear(in)) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
 		int status = 0;
@@ -107,6 +147,7 @@ static void serve(int in, int out)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(in);
 			close(out);
+			set_environment();
 			return;
 		}
 		setpgid(pid, pid);

@@ -3,6 +3,7 @@
 #include "fork_server.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "output.h"
 
 #ifndef CT_FORK_LIBRARY
@@ -27,8 +29,6 @@ static struct {
 	int to, from;
 	bool refused;
 } server;
-
-extern char **environ;
 
 static bool find_library(char path[4096])
 {
@@ -55,11 +55,19 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* Copies the environment, without the variables that are set anew (in text). False if there is no room for
- * them. */
-static bool make_environment(char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
+static const char *value_of(char *const *environment, const char *name)
 {
-	const char *const before = getenv("LD_PRELOAD");
+	while (*environment != NULL && !is_variable(*environment, name)) {
+		environment++;
+	}
+	return *environment ? *environment + strlen(name) + 1 : NULL;
+}
+
+/* The command's with the variables that are set anew; these are in text. False if it has no room for them. */
+static bool make_environment(
+	char *const *from, char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
+{
+	const char *const before = value_of(from, "LD_PRELOAD");
 	char library[4096];
 	unsigned n = 0;
 
@@ -70,7 +78,7 @@ static bool make_environment(char *to[ENVIRONMENT_MAX], char text[2][8192], int 
 		before ? before : "");
 
 	snprintf(text[1], 8192, "%s=%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid());
-	for (char **entry = environ; *entry != NULL && n < ENVIRONMENT_MAX - 3; entry++) {
+	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 3; entry++) {
 		if (!is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
 		}
@@ -100,7 +108,7 @@ static void stop(void)
 	server.refused = true;
 }
 
-static void start(char *const words[], int output)
+static void start(const struct ct_start *how)
 {
 	static char text[2][8192], *environment[ENVIRONMENT_MAX];
 	int to[2], from[2];
@@ -110,7 +118,7 @@ static void start(char *const words[], int output)
 	if (pipe2(to, O_CLOEXEC)) {
 		return;
 	}
-	if (pipe2(from, O_CLOEXEC) || !make_environment(environment, text, to[0], from[1])) {
+	if (pipe2(from, O_CLOEXEC) || !make_environment(how->environment, environment, text, to[0], from[1])) {
 		close(to[0]);
 		close(to[1]);
 		return;
@@ -120,8 +128,8 @@ static void start(char *const words[], int output)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fcntl(to[0], F_SETFD, 0);
 		fcntl(from[1], F_SETFD, 0);
-		ct_output_redirect(output);
-		execvpe(words[0], words, environment);
+		ct_output_redirect(how->output);
+		execvpe(how->words[0], how->words, environment);
 		_exit(127);
 	}
 	close(to[0]);
@@ -140,8 +148,39 @@ pid_t ct_fork_server_pid(void)
 	return server.owner == getpid() ? server.pid : 0;
 }
 
+static bool send_all(const char *from, size_t n)
+{
+	while (n > 0) {
+		const ssize_t done = write(server.to, from, n);
+
+		if (done < 0 && errno != EINTR) {
+			return false;
+		}
+		from += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
+/* Asks for a run. */
+static bool request(const struct ct_told_state *told)
+{
+	static char message[CT_FORK_MESSAGE_MAX];
+	char *to = message + 1 + sizeof(uint32_t);
+
+	message[0] = 'r';
+	if (told != NULL) {
+		to = stpcpy(to, told->acknowledged) + 1;
+		to = stpcpy(to, told->in_flight) + 1;
+	}
+	const uint32_t n = (uint32_t)(to - message - 1 - (ptrdiff_t)sizeof(uint32_t));
+
+	memcpy(message + 1, &n, sizeof n);
+	return send_all(message, (size_t)(to - message));
+}
+
 int ct_fork_server_run(
-	char *const words[], int output, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
+	const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
 {
 	int32_t pid, status;
 
@@ -151,12 +190,12 @@ int ct_fork_server_run(
 		server.refused = false;
 	}
 	if (server.pid == 0 && !server.refused) {
-		start(words, output);
+		start(how);
 	}
 	if (server.refused) {
 		return 0;
 	}
-	if (write(server.to, "r", 1) != 1 || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
+	if (!request(how->told) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
 		stop();
 		return 0;
 	}

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include "output.h"
 #include "process.h"
 
@@ -16,7 +18,24 @@ static struct {
 	int from, to;
 	size_t kept;
 	char line[CT_LINE_BYTES];
+	bool whole;
+	uint64_t bytes;
+	size_t text_kept;
+	XXH64_state_t *hash; /* made when it is first wanted */
+	char text[1 << 16];
 } output;
+
+static void keep_whole(const char *text, size_t n)
+{
+	const size_t room = sizeof output.text - output.text_kept, taken = n < room ? n : room;
+
+	memcpy(output.text + output.text_kept, text, taken);
+	output.text_kept += taken;
+	output.bytes += n;
+	if (output.hash != NULL) {
+		XXH64_update(output.hash, text, n);
+	}
+}
 
 static void drain(void)
 {
@@ -29,10 +48,13 @@ static void drain(void)
 
 		memcpy(output.line + output.kept, text, taken);
 		output.kept += taken;
+		if (output.whole) {
+			keep_whole(text, (size_t)n);
+		}
 	}
 }
 
-int ct_output_begin(void)
+int ct_output_begin(bool whole)
 {
 	int fd[2];
 
@@ -46,8 +68,15 @@ int ct_output_begin(void)
 		output.owner = getpid();
 	}
 	drain();
-	output.kept = 0;
-	return output.to;
+	output.kept = output.text_kept = output.bytes = 0;
+	output.whole = whole;
+	if (whole && output.hash == NULL) {
+		output.hash = XXH64_createState();
+	}
+	if (output.hash != NULL) {
+		XXH64_reset(output.hash, 0);
+	}
+	return whole && output.hash == NULL ? -1 : output.to;
 }
 
 bool ct_output_wait(int fd, int timeout_ms)
@@ -84,15 +113,24 @@ void ct_output_line(char line[CT_LINE_BYTES])
 	}
 }
 
+void ct_output_whole(struct ct_output *ret)
+{
+	*ret = (struct ct_output){.bytes = output.bytes, .text = output.text, .kept = output.text_kept};
+	if (output.whole && output.hash != NULL) {
+		ret->hash = XXH64_digest(output.hash);
+	}
+}
+
 void ct_output_redirect(int fd)
 {
 	const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int nothing_out = output.whole ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
 
 	if (nothing > STDIN_FILENO) {
 		dup2(nothing, STDIN_FILENO);
 	}
 	if (fd >= 0) {
 		dup2(fd, STDOUT_FILENO);
-		dup2(fd, STDERR_FILENO);
+		dup2(output.whole && nothing_out >= 0 ? nothing_out : fd, STDERR_FILENO);
 	}
 }

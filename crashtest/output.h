@@ -7,12 +7,20 @@
 #define CRASHTEST_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { CT_LINE_BYTES = 160 };
 
-/* Starts anew, for the next command. Returns the descriptor to write to, of this process; -1: there is
- * none. */
-int ct_output_begin(void);
+/* All that was printed. */
+struct ct_output {
+	uint64_t bytes, hash;
+	const char *text; /* its beginning, valid until the next command; not terminated */
+	size_t kept;
+};
+
+/* Begins anew, for the next command. whole: ct_output_whole() is wanted, of the standard output alone. Returns the descriptor to write to, of this process; -1: there is none. */
+int ct_output_begin(bool whole);
 
 /* Waits until fd can be read or has no writer; false if that takes longer. */
 bool ct_output_wait(int fd, int timeout_ms);
@@ -20,7 +28,11 @@ bool ct_output_wait(int fd, int timeout_ms);
 /* The first line since ct_output_begin(); "" if there is none. */
 void ct_output_line(char line[CT_LINE_BYTES]);
 
-/* In a child: standard output and error become fd (-1: inherited), standard input is empty. */
+/* Everything since the beginning, if it was wanted; else nothing. */
+void ct_output_whole(struct ct_output *ret_output);
+
+/* In a child: standard output and error are fd (-1: as they are), standard input is empty. Where the output counts as a whole,
+ * the standard error is left out. */
 void ct_output_redirect(int fd);
 
 #endif

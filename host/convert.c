@@ -121,6 +121,30 @@ static int written(struct converter *c, const struct host_event *e, const uint8_
 	return append(c, &r);
 }
 
+/* Of every file: an operation may store to several. */
+static int operation(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_ACK,
+		.ack = {.first = e->off, .count = 1, .work_item = e->thread}};
+	char name[HOST_NAME_MAX + 1];
+	int error = site_of(c, e->site, &r.ack.site);
+
+	if (!error && e->kind == HOST_BEGIN) {
+		const uint32_t site = r.ack.site, n = e->bytes < HOST_NAME_MAX ? e->bytes : HOST_NAME_MAX;
+
+		for (uint32_t i = 0; i < n; i++) {
+			name[i] = data[i] >= ' ' && data[i] <= '~' ? (char)data[i] : '?';
+		}
+		name[n] = '\0';
+		r.kind = NVW_LOG_BEGIN;
+		r.begin.site = site;
+		r.begin.thread = e->thread;
+		r.begin.number = e->off;
+		r.begin.name = name;
+	}
+	return error ? error : append(c, &r);
+}
+
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
@@ -132,6 +156,9 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		r.fence.thread = e->thread;
 		error = site_of(c, e->site, &r.fence.site);
 		return error ? error : append(c, &r);
+	}
+	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
+		return operation(c, e, data);
 	}
 	if (e->file != c->file) {
 		return 0;
@@ -164,8 +191,8 @@ static int convert_spool(struct converter *c)
 
 	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-		const bool has_data =
-			e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE;
+		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN ||
+				      e->kind == HOST_STORE || e->kind == HOST_BEGIN;
 
 		error = convert_event(c, e, c->spool + at + sizeof *e);
 		at += sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
@@ -334,7 +361,11 @@ int host_session_convert(
 	struct converter c = {
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	struct nvw_log_info info = {
-		.workload = s->program, .options = f->path, .pool_bytes = c.bytes, .model = "x86"};
+		.workload = s->program,
+		.options = f->path,
+		.pool_bytes = c.bytes,
+		.model = "x86",
+		.operations = s->control->operations};
 	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
 	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", f->path) :
 				   map_replay(&c);

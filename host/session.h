@@ -26,7 +26,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library if it is not beside the command */
 
 enum {
-	HOST_VERSION = 3,
+	HOST_VERSION = 4,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -34,6 +34,7 @@ enum {
 	HOST_LINE = 64,
 	HOST_PAGE = 4096,
 	HOST_BINS = 1216,
+	HOST_NAME_MAX = 95, /* characters of an operation's name */
 };
 
 /* ---- Statistics ---------------------------------------------------------------------------------------------- */
@@ -167,6 +168,7 @@ struct host_control {
 		attached;       /* numbers so far; attached: programs that have begun in the session */
 	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
 	bool instrumented;      /* a program was built by nvwave-cc */
+	bool operations;        /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count;
@@ -185,6 +187,8 @@ enum host_event_kind {
 	HOST_WRITTEN,       /* the file changed while nobody had it mapped; bytes follow */
 	HOST_STORE,         /* a store of a program built by nvwave-cc, within one word; bytes follow */
 	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, but ordered before all later stores (clflush) */
+	HOST_BEGIN,         /* an operation, whose number is in off; its name follows (nvw/ack.h) */
+	HOST_DURABLE,       /* likewise: it is acknowledged */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the number of the call. */

@@ -422,6 +422,30 @@ void host_record_fence(const struct host_caller *caller)
 	host_event(HOST_FENCE, 0, 0, 0, site);
 }
 
+void host_record_operation(
+	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
+
+	host_control->operations = true;
+	host_settle();
+	compare_hot(0, UINTPTR_MAX, site);
+	const size_t n = strnlen(name, HOST_NAME_MAX), room = (n + 7) & ~(size_t)7;
+	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
+
+	if (e != NULL) {
+		*e = (struct host_event){.kind = (uint16_t)kind,
+			.thread = host_self.number,
+			.site = site,
+			.bytes = (uint32_t)n,
+			.off = number,
+			.call = host_call()};
+		memset(e + 1, 0, room);
+		memcpy(e + 1, name, n);
+		host_publish(sizeof *e + room);
+	}
+}
+
 void host_record_rest(const struct host_mapping *m)
 {
 	host_thread();

@@ -8,9 +8,9 @@
 #include "check.h"
 #include "core/array.h"
 
-static int grow(struct nvw_acks *acks, uint64_t words)
+static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
-	return NVW_ROOM(acks->bits, acks->words, words) ?
+	return NVW_ROOM(*bitmap, *bitmap_words, words) ?
 		       0 :
 		       nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
 			       (unsigned long long)(words * 64));
@@ -26,7 +26,7 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 	const uint64_t words = (first + count + 63) / 64;
 
 	if (words > acks->words) {
-		const int error = grow(acks, words);
+		const int error = grow(&acks->bits, &acks->words, words);
 
 		if (error) {
 			return error;
@@ -66,13 +66,37 @@ void nvw__acks_clear(struct nvw_acks *acks)
 	if (acks->words > 0) {
 		memset(acks->bits, 0, acks->words * sizeof *acks->bits);
 	}
+	if (acks->begun_words > 0) {
+		memset(acks->begun, 0, acks->begun_words * sizeof *acks->begun);
+	}
 	acks->count = 0;
 	acks->hash = 0;
+}
+
+int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
+{
+	if (op >= NVW__ACKS_MAX) {
+		return nvw_fail(NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
+			(unsigned long long)op, NVW__ACKS_MAX);
+	}
+	const int error =
+		op / 64 < acks->begun_words ? 0 : grow(&acks->begun, &acks->begun_words, op / 64 + 1);
+
+	if (!error) {
+		acks->begun[op / 64] |= (uint64_t)1 << op % 64;
+	}
+	return error;
+}
+
+bool nvw__acks_in_flight(const struct nvw_acks *acks, uint64_t op)
+{
+	return op / 64 < acks->begun_words && (acks->begun[op / 64] >> op % 64 & 1) && !nvw_acked(acks, op);
 }
 
 void nvw__acks_free(struct nvw_acks *acks)
 {
 	free(acks->bits);
+	free(acks->begun);
 	*acks = (struct nvw_acks){0};
 }
 

@@ -17,6 +17,9 @@ struct nvw_acks {
 	uint64_t words; /* of bits */
 	uint64_t count; /* different operations acknowledged */
 	uint64_t hash;  /* of the set */
+	/* Operations of a program that have begun (nvw/ack.h), whether acknowledged or not: likewise a bit each. */
+	uint64_t *begun;
+	uint64_t begun_words;
 };
 
 enum { NVW__ACKS_MAX = 1 << 30 }; /* operation numbers are below this */
@@ -29,6 +32,10 @@ void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count);
 void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count);
 /* Removes all operations; keeps the memory. */
 void nvw__acks_clear(struct nvw_acks *acks);
+/* The operation has begun. Errors as of nvw__acks_add(). */
+NVW_CHECKED int nvw__acks_begin(struct nvw_acks *acks, uint64_t op);
+/* It has begun, and is not acknowledged. */
+bool nvw__acks_in_flight(const struct nvw_acks *acks, uint64_t op);
 void nvw__acks_free(struct nvw_acks *acks);
 
 /* Violations found by one check. The first NVW__FINDINGS_MAX are kept, all are counted. Initialise to

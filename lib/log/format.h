@@ -57,6 +57,8 @@ enum {
 	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last ISSUE */
 	/* FLUSH */
 	LOG_ORDERED = 0x20,
+	/* ACK */
+	LOG_OF_THREAD = 0x20, /* site and thread follow; version 4 */
 	/* STORE: a second byte follows the tag */
 	LOG_SAME_SITE = 0x20,
 	LOG_SAME_GROUP = 0x40, /* kernel and group */

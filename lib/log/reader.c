@@ -40,7 +40,7 @@ struct nvw_log_reader {
 	struct site *sites; /* number i at i - 1 */
 	uint32_t site_count, site_capacity;
 
-	char launch_name[LOG_STRING_MAX + 1];
+	char name[LOG_STRING_MAX + 1]; /* of a launch, or of an operation */
 	uint8_t line[NVW_LOG_LINE_BYTES];
 	size_t stored_capacity;
 	uint8_t *stored;
@@ -114,9 +114,9 @@ static int read_header(struct nvw_log_reader *r)
 	if (got < LOG_HEADER_FIXED_BYTES) {
 		return damaged(r, got, "the file ends within the header");
 	}
-	if (log_get32(h + 8) != NVW_LOG_VERSION) {
-		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected persist log version %d, found %u",
-			r->path, NVW_LOG_VERSION, log_get32(h + 8));
+	if (log_get32(h + 8) != NVW_LOG_VERSION && log_get32(h + 8) != NVW_LOG_VERSION_OPERATIONS) {
+		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected persist log version %d or %d, found %u",
+			r->path, NVW_LOG_VERSION, NVW_LOG_VERSION_OPERATIONS, log_get32(h + 8));
 	}
 	const uint32_t bytes = log_get32(h + 12);
 
@@ -145,6 +145,7 @@ static void fill_info(struct nvw_log_reader *r)
 		.seed = log_get64(r->stored + 16),
 		.pool_bytes = log_get64(r->stored + 24),
 		.atomicity = log_get32(r->stored + 32),
+		.operations = log_get32(r->stored + 8) == NVW_LOG_VERSION_OPERATIONS,
 	};
 }
 
@@ -279,6 +280,14 @@ static bool get_string(struct nvw_log_reader *r, const char **ret, size_t *ret_n
 	return true;
 }
 
+/* Until the next record. */
+static const char *keep_name(struct nvw_log_reader *r, const char *name, size_t n)
+{
+	memcpy(r->name, name, n);
+	r->name[n] = '\0';
+	return r->name;
+}
+
 static bool in_pool(const struct nvw_log_reader *r, uint64_t off, uint64_t n)
 {
 	return n <= r->info.pool_bytes && off <= r->info.pool_bytes - n;
@@ -328,9 +337,7 @@ static bool get_launch(struct nvw_log_reader *r, unsigned tag, struct nvw_log_re
 		!get_varint(r, &ret->launch.work_items) || !get_string(r, &name, &n)) {
 		return false;
 	}
-	memcpy(r->launch_name, name, n);
-	r->launch_name[n] = '\0';
-	ret->launch.name = r->launch_name;
+	ret->launch.name = keep_name(r, name, n);
 	return true;
 }
 
@@ -468,6 +475,21 @@ static bool get_barrier(struct nvw_log_reader *r, unsigned tag, struct nvw_log_r
 	return known_site(r, ret->barrier.site);
 }
 
+static bool get_begin(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+{
+	const char *name;
+	size_t n;
+
+	if (!r->info.operations || !get_u32(r, &ret->begin.site) ||
+		(ret->begin.site != 0 && !known_site(r, ret->begin.site)) ||
+		!get_varint(r, &ret->begin.thread) || !get_varint(r, &ret->begin.number) ||
+		!get_string(r, &name, &n)) {
+		return false;
+	}
+	ret->begin.name = keep_name(r, name, n);
+	return true;
+}
+
 static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	struct log_context *c = &r->context;
@@ -481,6 +503,11 @@ static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_recor
 	ret->ack.site = 0;
 	ret->ack.work_item = ret->ack.group = 0;
 	ret->ack.epoch_wi = ret->ack.epoch_wg = ret->ack.epoch_kr = 0;
+	if (r->info.operations && tag & LOG_OF_THREAD) {
+		return ret->ack.kernel == 0 && get_u32(r, &ret->ack.site) &&
+		       (ret->ack.site == 0 || known_site(r, ret->ack.site)) &&
+		       get_varint(r, &ret->ack.work_item);
+	}
 	return ret->ack.kernel == 0 ||
 	       (get_u32(r, &ret->ack.site) && (ret->ack.site == 0 || known_site(r, ret->ack.site)) &&
 		       get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) &&
@@ -529,6 +556,7 @@ static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_r
 
 static bool (*const get_record[LOG_KIND_MASK + 1])(
 	struct nvw_log_reader *, unsigned, struct nvw_log_record *) = {
+	[NVW_LOG_BEGIN] = get_begin,
 	[NVW_LOG_SITE] = get_site,
 	[NVW_LOG_LAUNCH] = get_launch,
 	[NVW_LOG_FINISH] = get_finish,

@@ -20,6 +20,7 @@ struct nvw_log_writer {
 	int fd;
 	int error; /* the first failure; nothing is written after it */
 	char *path;
+	bool operations; /* as in info */
 	ZSTD_CCtx *zstd;
 	uint64_t blocks, records;
 	uint32_t block_records;
@@ -277,14 +278,28 @@ static void put_barrier(struct nvw_log_writer *w, const struct nvw_log_record *r
 	put_varint(w, r->barrier.lanes);
 }
 
-static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
+static void put_begin(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
+	put_varint(w, r->begin.site);
+	put_varint(w, r->begin.thread);
+	put_varint(w, r->begin.number);
+	put_string(w, r->begin.name);
+}
+
+static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	const bool of_thread = w->operations && r->ack.kernel == 0;
+
+	put_tag(w, r, of_thread ? LOG_OF_THREAD : 0);
 	put_difference(w, r->ack.first, w->context.ack_next);
 	put_varint(w, r->ack.count);
 	w->context.ack_next = r->ack.first + r->ack.count;
 	put_varint(w, r->ack.kernel);
-	if (r->ack.kernel != 0) {
+	if (of_thread) {
+		put_varint(w, r->ack.site);
+		put_varint(w, r->ack.work_item);
+	} else if (r->ack.kernel != 0) {
 		put_varint(w, r->ack.site);
 		put_varint(w, r->ack.work_item);
 		put_varint(w, r->ack.group);
@@ -331,6 +346,7 @@ static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r
 }
 
 static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_record *) = {
+	[NVW_LOG_BEGIN] = put_begin,
 	[NVW_LOG_SITE] = put_site,
 	[NVW_LOG_LAUNCH] = put_launch,
 	[NVW_LOG_FINISH] = put_finish,
@@ -377,7 +393,7 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 	uint8_t *p = h + LOG_HEADER_FIXED_BYTES;
 
 	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
-	log_put32(h + 8, NVW_LOG_VERSION);
+	log_put32(h + 8, info->operations ? NVW_LOG_VERSION_OPERATIONS : NVW_LOG_VERSION);
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);
@@ -432,6 +448,7 @@ int nvw_log_create_fd(
 		close(fd);
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for the persist log's writer", name);
 	}
+	w->operations = info->operations;
 	const int error = write_header(w, info);
 
 	if (error) {

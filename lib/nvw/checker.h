@@ -28,9 +28,18 @@ struct nvw_check {
 	 * merged. */
 	char *message;
 	size_t message_bytes;
+	/*
+	 * What the program had told by nvw/ack.h when the power went: whether an operation was acknowledged as durable,
+	 * whether it had begun and was not, and its name ("": it has none). Numbers are below operations, which is 0 if the
+	 * program told nothing.
+	 */
+	uint64_t operations;
+	int (*is_acknowledged)(const struct nvw_check *check, uint64_t operation);
+	int (*is_in_flight)(const struct nvw_check *check, uint64_t operation);
+	const char *(*name)(const struct nvw_check *check, uint64_t operation);
 };
 
-/* Returns 0 if the image is consistent. The result must depend only on the image. */
+/* Returns 0 if the image is consistent. The result must depend only on the image and the operations. */
 int nvw_check(struct nvw_check *check);
 
 #endif

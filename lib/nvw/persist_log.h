@@ -12,9 +12,11 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
-enum { NVW_LOG_VERSION = 3, NVW_LOG_LINE_BYTES = 64 };
+/* Only a log of named operations has the later version, so that earlier readers take all others. */
+enum { NVW_LOG_VERSION = 3, NVW_LOG_VERSION_OPERATIONS = 4, NVW_LOG_LINE_BYTES = 64 };
 
 enum nvw_log_kind {
+	NVW_LOG_BEGIN = 0, /* a thread of the host begins an operation (nvw/ack.h) */
 	NVW_LOG_SITE = 1,  /* a source location gets its number; precedes the first record that uses it */
 	NVW_LOG_LAUNCH,    /* a kernel begins */
 	NVW_LOG_FINISH,    /* a kernel has ended and released its stores */
@@ -94,7 +96,13 @@ struct nvw_log_record {
 			uint32_t site; /* source of the acknowledgement; 0: unknown, or the host */
 			uint64_t work_item, group;
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
-		} ack;
+		} ack; /* by a program on the host (info.operations): kernel 0, site and work_item, which is the
+			* thread; the others are 0 */
+		struct {
+			uint32_t site; /* 0: unknown */
+			uint64_t thread, number;
+			const char *name; /* "delete 42"; may be "" */
+		} begin;
 		struct {
 			uint32_t site;
 			uint64_t thread;
@@ -123,6 +131,7 @@ struct nvw_log_info {
 	uint64_t seed;
 	uint64_t pool_bytes;
 	uint32_t atomicity; /* bytes that the NVRAM writes atomically: 8 or 64 */
+	bool operations;    /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static size_t put_header(uint8_t *to, uint64_t pool_bytes)
 
 	memset(to, 0, n);
 	memcpy(to, LOG_MAGIC, LOG_MAGIC_BYTES);
-	fuzz_put(to + 8, NVW_LOG_VERSION, 4);
+	fuzz_put(to + 8, pool_bytes & 1 ? NVW_LOG_VERSION : NVW_LOG_VERSION_OPERATIONS, 4);
 	fuzz_put(to + 12, n, 4);
 	fuzz_put(to + 24, pool_bytes, 8);
 	fuzz_put(to + 32, 8, 4);
@@ -102,6 +102,12 @@ static void check(const struct nvw_log_info *info, const struct nvw_log_record *
 		break;
 	case NVW_LOG_FLUSH:
 		need(r->flush.off + r->flush.bytes <= info->pool_bytes && r->flush.site <= *sites);
+		break;
+	case NVW_LOG_BEGIN:
+		need(r->begin.site <= *sites && strlen(r->begin.name) <= BYTES_MAX);
+		break;
+	case NVW_LOG_ACK:
+		need(r->ack.site <= *sites);
 		break;
 	default:
 		break;

@@ -65,6 +65,31 @@ static struct nvw_log_record random_store(struct nvw_random *r, uint64_t time_ps
 	};
 }
 
+/* A begin, or an acknowledgement by a thread of the host: of logs with operations alone. */
+static struct nvw_log_record operation_number(uint64_t i)
+{
+	struct nvw_log_record record = {.time_ps = i * 1000};
+
+	if (i == 0) {
+		record.kind = NVW_LOG_SITE;
+		record.site.id = 1;
+		record.site.file = record.site.function = "tree.c";
+	} else if (i % 2) {
+		record.kind = NVW_LOG_BEGIN;
+		record.begin.site = i % 3 == 0;
+		record.begin.thread = i;
+		record.begin.number = i * i;
+		record.begin.name = i % 5 ? "delete 42" : "";
+	} else {
+		record.kind = NVW_LOG_ACK;
+		record.ack.first = i;
+		record.ack.count = 1;
+		record.ack.site = i % 3 == 0;
+		record.ack.work_item = i;
+	}
+	return record;
+}
+
 /* Record number i of a log that has every kind of record and every form of it. */
 static struct nvw_log_record record_number(uint64_t i)
 {
@@ -250,6 +275,12 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 	case NVW_LOG_THREADS:
 		assert_int_equal(a->threads.count, b->threads.count);
 		break;
+	case NVW_LOG_BEGIN:
+		assert_int_equal(a->begin.site, b->begin.site);
+		assert_int_equal(a->begin.thread, b->begin.thread);
+		assert_int_equal(a->begin.number, b->begin.number);
+		assert_string_equal(a->begin.name, b->begin.name);
+		break;
 	case NVW_LOG_DRAINED:
 	case NVW_LOG_END:
 		break;
@@ -300,6 +331,60 @@ static void records_come_back_as_they_were_written_over_many_blocks(void **state
 	assert_reads_as_written(r, n);
 	assert_int_equal(nvw_log_rewind(r), 0);
 	assert_reads_as_written(r, n);
+	nvw_log_reader_close(r);
+}
+
+static int operations_log(bool operations, uint64_t n)
+{
+	struct nvw_log_info info = INFO;
+	const int fd = memory_file();
+	struct nvw_log_writer *w;
+
+	info.operations = operations;
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct nvw_log_record record = operation_number(i);
+
+		assert_int_equal(nvw_log_append(w, &record), 0);
+	}
+	assert_int_equal(nvw_log_close(w, n * 1000), 0);
+	return fd;
+}
+
+static void operations_of_a_program_come_back_with_thread_place_and_name(void **state)
+{
+	enum { N = 1000 };
+	struct nvw_log_reader *r;
+	struct nvw_log_record got;
+
+	assert_int_equal(nvw_log_open_fd(operations_log(true, N), "test log", &r), 0);
+	assert_true(nvw_log_info(r)->operations);
+	for (uint64_t i = 0; i < N; i++) {
+		const struct nvw_log_record expected = operation_number(i);
+
+		assert_int_equal(nvw_log_next(r, &got), 1);
+		assert_same(&expected, &got);
+	}
+	nvw_log_reader_close(r);
+}
+
+/* Earlier readers refuse a log of operations by its version; in a log without any, such a record is damage. */
+static void only_a_log_of_operations_has_the_later_version(void **state)
+{
+	uint8_t head[16];
+	struct nvw_log_reader *r;
+	struct nvw_log_record got;
+	int fd = operations_log(true, 1);
+
+	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
+	assert_int_equal(head[8], NVW_LOG_VERSION_OPERATIONS);
+	close(fd);
+	fd = operations_log(false, 2);
+	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
+	assert_int_equal(head[8], NVW_LOG_VERSION);
+	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_int_equal(nvw_log_next(r, &got), 1);
+	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
 	nvw_log_reader_close(r);
 }
 
@@ -547,6 +632,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_back_as_they_were_written_over_many_blocks),
+		cmocka_unit_test(operations_of_a_program_come_back_with_thread_place_and_name),
+		cmocka_unit_test(only_a_log_of_operations_has_the_later_version),
 		cmocka_unit_test(what_the_log_is_about_comes_back),
 		cmocka_unit_test(every_changed_byte_is_noticed),
 		cmocka_unit_test(every_truncation_is_noticed),

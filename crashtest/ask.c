@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands that judge crash states, one after the other. See ask.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "descendants.h"
+#include "environment.h"
+#include "fork_server.h"
+#include "image.h"
+
+/* ---- The file ------------------------------------------------------------------------------------------------- */
+
+/* The file of this process. */
+struct state_file {
+	pid_t pid;
+	char path[NVW__FOLDER_PATH + 32];
+	uint8_t *map;
+	uint64_t bytes;
+	dev_t device;
+	ino_t inode;
+};
+
+static int make_file(struct state_file *f, const struct ct_asked *c)
+{
+	struct stat s;
+
+	if (f->map != NULL) {
+		munmap(f->map, f->bytes);
+		f->map = NULL;
+	}
+	f->pid = getpid();
+	f->bytes = c->bytes;
+	snprintf(f->path, sizeof f->path, "%s/state-%d", c->folder.path, (int)f->pid);
+	unlink(f->path);
+	const int fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0 || posix_fallocate(fd, 0, (off_t)c->bytes) || fstat(fd, &s)) {
+		const int error = nvw_fail_errno("%s", f->path);
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	void *map = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (map == MAP_FAILED) {
+		return nvw_fail_errno("%s", f->path);
+	}
+	f->map = map;
+	f->device = s.st_dev;
+	f->inode = s.st_ino;
+	return 0;
+}
+
+/* True if the checker has left the file in its place, and as long as it was. */
+static bool is_in_place(const struct state_file *f)
+{
+	struct stat s;
+
+	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode &&
+	       (uint64_t)s.st_size == f->bytes;
+}
+
+/* Makes the file equal to the state, wherever it differs. */
+static int fill_file(struct state_file *f, const struct ct_asked *c, const struct ct_image *image)
+{
+	enum { PAGE = 4096 };
+
+	if (f->map == NULL || f->pid != getpid() || !is_in_place(f)) {
+		const int error = make_file(f, c);
+
+		if (error) {
+			return error;
+		}
+	}
+	for (uint64_t at = 0; at < c->bytes; at += PAGE) {
+		const uint64_t n = c->bytes - at < PAGE ? c->bytes - at : PAGE;
+
+		if (memcmp(f->map + at, image->rw + at, n) != 0) {
+			memcpy(f->map + at, image->rw + at, n);
+		}
+	}
+	return 0;
+}
+
+/* ---- Asking --------------------------------------------------------------------------------------------------- */
+
+static pid_t start(const struct ct_start *how)
+{
+	const pid_t pid = vfork();
+
+	if (pid == 0) {
+		setpgid(0, 0); /* what it starts ends with it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ct_output_redirect(how->output);
+		execvpe(how->words[0], how->words, how->environment);
+		_exit(127);
+	}
+	return pid;
+}
+
+static void finish(pid_t pid, unsigned timeout_ms, struct ct_answer *ret_answer)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	ret_answer->in_time = fd < 0 || ct_output_wait(fd, (int)timeout_ms);
+	if (fd >= 0) {
+		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
+		close(fd);
+	}
+	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
+	}
+	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
+}
+
+/* Makes the file and asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
+static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	bool forked, struct ct_answer *ret_answer)
+{
+	static struct state_file file; /* of this process, which has one command to ask */
+	static struct ct_command command;
+	static struct ct_command_line line;
+	static struct ct_told_state told;
+	const bool tells = *c->operations_path != '\0';
+	int error = fill_file(&file, c, image);
+
+	error = error || !tells ? error : ct_environment_tell(acks, &told);
+	if (error) {
+		return error;
+	}
+	command = c->command;
+	ct_command_fill(&command, file.path, &line);
+	const struct ct_start how = {.words = line.word,
+		.environment =
+			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
+		.told = tells ? &told : NULL,
+		.output = ct_output_begin(c->whole_output)};
+
+	if (c->whole_output && how.output < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
+	}
+	if (forked) {
+		if (!ct_fork_server_run(
+			    &how, c->timeout_ms, &ret_answer->status, &ret_answer->in_time)) {
+			return 0;
+		}
+	} else {
+		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
+		const pid_t pid = start(&how);
+
+		if (pid < 0) {
+			return nvw_fail_errno("the checker cannot be started");
+		}
+		finish(pid, c->timeout_ms, ret_answer);
+	}
+	ct_output_line(ret_answer->line);
+	ct_output_whole(&ret_answer->whole);
+	return 1;
+}
+
+/* Of this process's states: the first ones, then fewer and fewer. */
+static bool is_compared(void)
+{
+	static pid_t owner;
+	static uint64_t states;
+
+	if (owner != getpid()) {
+		owner = getpid();
+		states = 0;
+	}
+	const uint64_t n = states++;
+
+	return n < 4 || (n & (n - 1)) == 0;
+}
+
+static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
+{
+	return a->in_time == b->in_time &&
+	       (!a->in_time ||
+		       (a->status == b->status && a->whole.bytes == b->whole.bytes && a->whole.hash == b->whole.hash));
+}
+
+/* The command's answer, however it was come by: 0 or an error. */
+static int ask_either(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret_answer)
+{
+	const bool compared = is_compared();
+	struct ct_answer executed;
+	int error = c->command.by_shell || c->shared->differs ? 0 : ask(c, image, acks, true, ret_answer);
+
+	if (error == 0 && !c->command.by_shell && !c->shared->differs) {
+		c->shared->refused = 1;
+	}
+
+	if (error == 1 && !compared) {
+		c->shared->relied = 1;
+	} else if (error == 1) {
+		error = ask(c, image, acks, false, &executed);
+		c->shared->differs |= error == 1 && !is_same(ret_answer, &executed);
+		*ret_answer = executed;
+	} else if (error == 0) {
+		error = ask(c, image, acks, false, ret_answer);
+	}
+	if (error == 1 && c->shared->differs && c->shared->relied) {
+		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
+	}
+	return error < 0 ? error : 0;
+}
+
+/* By the signal itself, or as a shell tells of it. */
+static bool was_killed(const struct ct_answer *a)
+{
+	return a->in_time && (WIFSIGNALED(a->status) ? WTERMSIG(a->status) == SIGKILL :
+						       WEXITSTATUS(a->status) == 128 + SIGKILL);
+}
+
+static bool was_not_executed(const struct ct_answer *a)
+{
+	return a->in_time && WIFEXITED(a->status) &&
+	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
+}
+
+/* One that was killed from outside is asked again. */
+int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret)
+{
+	*ret = (struct ct_answer){.in_time = false};
+	int error = ask_either(c, image, acks, ret);
+
+	for (unsigned i = 1; i < CT_KILLS_MAX && !error && was_killed(ret); i++) {
+		error = ask_either(c, image, acks, ret);
+	}
+	if (error) {
+		return error;
+	}
+	if (was_killed(ret)) {
+		return nvw_fail(CT_NO_ANSWER,
+			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
+			CT_KILLS_MAX);
+	}
+	if (was_not_executed(ret)) {
+		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
+			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
+	}
+	return 0;
+}
+
+int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
+{
+	if (!a->in_time) {
+		return nvw_violation(findings, 0, "the checker does not terminate");
+	}
+	if (WIFSIGNALED(a->status)) {
+		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)", WTERMSIG(a->status),
+			strsignal(WTERMSIG(a->status)));
+	}
+	return 0;
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+
+static int make_shared(struct ct_asked *c)
+{
+	void *const at =
+		mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	c->shared = at == MAP_FAILED ? NULL : at;
+	return c->shared ? 0 : nvw_fail_errno("no memory for a checker");
+}
+
+int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations,
+	struct ct_asked *ret)
+{
+	int error = make_shared(ret);
+
+	ret->bytes = bytes;
+	ret->timeout_ms = timeout_ms;
+	/* In memory rather than on a disk: the files are written once a state. */
+	error = error ? error : nvw_folder_make("check", true, &ret->folder);
+	if (!error && operations != NULL && operations->count > 0) {
+		snprintf(ret->operations_path, sizeof ret->operations_path, "%s/operations",
+			ret->folder.path);
+		error = ct_environment_write(ret->operations_path, operations);
+	}
+	return error;
+}
+
+bool ct_asked_begins_anew(struct ct_asked *c)
+{
+	const bool anew = c->shared != NULL && c->shared->differs && c->shared->relied;
+
+	if (anew) {
+		c->shared->relied = 0;
+	}
+	return anew;
+}
+
+void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
+{
+	if (c->shared == NULL) {
+		*ret_why = '\0';
+	} else if (c->command.by_shell) {
+		snprintf(ret_why, CT_TEXT_BYTES, "a shell has to read its command (%s)", c->command.why);
+	} else if (c->shared->differs) {
+		snprintf(ret_why, CT_TEXT_BYTES, "it gives different answers when it is forked");
+	} else if (c->shared->refused) {
+		snprintf(ret_why, CT_TEXT_BYTES,
+			"it cannot be forked before its main(): it is static, or set-user-id, or has threads by then");
+	} else {
+		*ret_why = '\0';
+	}
+}
+
+void ct_asked_destroy(struct ct_asked *c)
+{
+	nvw_folder_remove(&c->folder);
+	if (c->shared != NULL) {
+		munmap(c->shared, sizeof *c->shared);
+	}
+	*c = (struct ct_asked){0};
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands that judge crash states. Each process that judges has a file, which is made equal to the state before every run,
+ * whatever the run before did to it; what a run leaves running is ended before the next one.
+ *
+ * An answer counts only when the command has given it. A command that could not be executed (status 126 or 127, the shell's) is
+ * an error; one that was killed by SIGKILL is asked again and then gives no answer.
+ *
+ * Commands are forked rather than executed where that is possible (fork_server.h). On some of the states, the first ones among
+ * them, they are executed as well; if the answers differ, they are executed from then on, and what had been judged by forks
+ * alone has to be judged again.
+ */
+#ifndef CRASHTEST_ASK_H
+#define CRASHTEST_ASK_H
+
+#include "core/folder.h"
+
+#include "command.h"
+#include "crash.h"
+#include "operations.h"
+#include "output.h"
+
+/* Zero-initialise; the command is filled in first (ct_command_make). */
+struct ct_asked {
+	struct ct_command command;
+	bool whole_output;        /* the standard output counts as a whole; the standard error is left out */
+	uint64_t bytes;           /* of the file; the image may be a little longer, to whole lines */
+	unsigned timeout_ms;      /* of one run, in wall-clock time */
+	struct nvw_folder folder; /* of the files, one a process */
+	char operations_path[NVW__FOLDER_PATH + 32]; /* environment.h; "": there are none */
+	struct ct_asked_shared *shared;
+};
+
+/* What the processes that judge know of each other. */
+struct ct_asked_shared {
+	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
+	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
+	volatile uint32_t refused; /* it cannot be forked */
+};
+
+/* How a command ended. */
+struct ct_answer {
+	bool in_time; /* otherwise it had to be killed */
+	int status;   /* as waitpid() has it */
+	char line[CT_LINE_BYTES];
+	struct ct_output whole;
+};
+
+/* operations may be NULL; they stay the caller's. */
+NVW_CHECKED int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations,
+	struct ct_asked *ret_asked);
+void ct_asked_destroy(struct ct_asked *asked);
+
+/* Runs the command on a state. CT_NO_ANSWER, and errors of which none is the state's. */
+NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *image,
+	const struct nvw_acks *acks, struct ct_answer *ret_answer);
+/* An answer that is a hang or a death is a violation; 0 if it is neither. */
+int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
+
+/* True if states were judged by forks that are not to be trusted: all are to be judged again, which is told only once. */
+bool ct_asked_begins_anew(struct ct_asked *asked);
+/* Why the command is executed in every state instead of forked, behind "..., because"; "" if it is not. */
+void ct_asked_why_executed(const struct ct_asked *asked, char ret_why[CT_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The operations of a program's log (nvw/ack.h): when each begins and is acknowledged, by whom, and its name. */
+#ifndef CRASHTEST_OPERATIONS_H
+#define CRASHTEST_OPERATIONS_H
+
+#include <jansson.h>
+
+#include <check/check.h>
+
+struct ct_operation {
+	uint64_t number;
+	uint64_t begin, durable; /* numbers of their records, from 1; 0: none */
+	uint64_t thread;
+	char name[96]; /* "": none */
+};
+
+/* In the order of their numbers. Zero-initialise. */
+struct ct_operations {
+	uint64_t count, capacity;
+	struct ct_operation *at;
+};
+
+/* Of a log without any, none. Freed by ct_operations_free(), also after an error. */
+NVW_CHECKED int ct_operations_read(int log_fd, struct ct_operations *ret_operations);
+void ct_operations_free(struct ct_operations *operations);
+
+/* NULL if there is none of that number, or no operations. */
+const struct ct_operation *ct_operations_find(const struct ct_operations *operations, uint64_t number);
+
+/* All of them acknowledged, or begun: what the end of the run owes. */
+NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);
+
+/* For saved findings: [[number, name], ...], and back. */
+json_t *ct_operations_json(const struct ct_operations *operations);
+NVW_CHECKED int ct_operations_from_json(const json_t *json, struct ct_operations *ret_operations);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The oracle that needs no checker (--oracle=replay): a command prints what a file holds, recovering it first if need be. On
+ * a crash state it must print what it prints after the acknowledged operations of the run (nvw/ack.h), together with any of
+ * those in flight: output equivalence. The standard output and the exit status count.
+ *
+ * A *reference* is what the command prints without a crash. For a set of operations its file is the first image, with every
+ * store of the log that comes before the next operation begins, except for the stores of operations outside the set. A
+ * store belongs to the operation that its thread has begun last and that is not acknowledged yet. With one thread this is the
+ * file as the run itself had it after the last operation of the set.
+ *
+ * With more threads, the stores of an operation in flight are left out of the recorded interleaving. Where operations
+ * share what they change, that may be an image that no run leaves; the command fails on it, and there is no reference, or it
+ * accepts a state too many. Of more than CT_IN_FLIGHT_MAX operations in flight not all subsets are tried, but those that
+ * were acknowledged first.
+ */
+#ifndef CRASHTEST_REPLAY_ORACLE_H
+#define CRASHTEST_REPLAY_ORACLE_H
+
+#include "ask.h"
+
+enum { CT_IN_FLIGHT_MAX = 6 };
+
+struct ct_reference {
+	uint64_t key; /* of the set of operations */
+	bool useful;  /* the command ended with status 0 */
+	uint64_t bytes, hash;
+	char *text; /* the beginning of what it printed */
+	size_t kept;
+};
+
+struct ct_replay_oracle {
+	struct ct_asked asked;
+	const struct ct_operations *operations;
+	const uint8_t *initial;
+	struct ct_logged_store *store; /* of the log, in its order */
+	uint64_t store_count, store_capacity;
+	struct ct_reference *reference; /* found so far, by this process */
+	uint64_t reference_count, reference_capacity;
+	bool only_those; /* of a saved finding: there is no log to make others from */
+};
+
+/* Everything but the command stays the caller's. NVW_E_USAGE if the log has no operations. */
+struct ct_replay_is {
+	const char *command; /* the file's path takes the place of {}, or comes last */
+	int log_fd;
+	const uint8_t *initial; /* the file before the run */
+	uint64_t bytes;
+	unsigned timeout_ms;
+	const struct ct_operations *operations;
+};
+NVW_CHECKED int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret_oracle);
+void ct_replay_oracle_destroy(struct ct_replay_oracle *oracle);
+
+/* A ct_judge; context is a struct ct_replay_oracle. */
+int ct_replay_oracle_judge(void *oracle, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
+
+/* NVW_E_INPUT unless the command prints the same for the same image twice, and ends with status 0. */
+NVW_CHECKED int ct_replay_oracle_try(struct ct_replay_oracle *oracle, const struct nvw_acks *acks);
+
+/* Adds to a saved finding what its state may print; and makes an oracle of that. */
+void ct_replay_oracle_save(void *oracle, const struct nvw_acks *acks, json_t *finding);
+NVW_CHECKED int ct_replay_oracle_load(
+	const char *command, const json_t *head, struct ct_replay_oracle *ret_oracle);
+
+#endif

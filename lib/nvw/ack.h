@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Acknowledgements of a program on persistent memory, for nvwave exec --record and nvwave crash --exec: which operation
+ * begins, and which is durable by now. A crash test then knows what a state owes, tells it to the checker, and names it.
+ *
+ *	#include <nvw/ack.h>
+ *
+ *	nvw_operation_begins(17, "delete 42");
+ *	tree_delete(tree, 42);                    // its last fence has completed
+ *	nvw_operation_is_durable(17);
+ *
+ * For C and C++, gcc and clang. Nothing is linked, and without nvwave both do nothing: a load and a branch. Both ways into
+ * nvwave hear them, the preloaded library and code that nvwave-cc has built.
+ *
+ * Call nvw_operation_begins() before the first store of the operation, and nvw_operation_is_durable() when a crash must not
+ * lose it any more. Both may be called by any thread, but not by a signal handler. Between the two calls, stores of the
+ * thread belong to the operation (--oracle=replay). A thread has one operation at a time: the next begin ends the
+ * membership, but does not acknowledge. An acknowledgement without a begin is fine; then the operation has no name.
+ */
+#ifndef NVW_ACK_H
+#define NVW_ACK_H
+
+/* Numbers are below 2^30 and of one operation each. The name is copied; of longer ones, the first 95 characters count. What is
+ * not printable ASCII becomes '?'. NULL: none. */
+#define nvw_operation_begins(number, name)                              \
+	do {                                                            \
+		nvw_ack_hook_ *const nvw_ack_to_ = nvw_ack_find_();     \
+		if (nvw_ack_to_) {                                      \
+			nvw_ack_to_(NVW_ACK_BEGINS_, (number), (name)); \
+		}                                                       \
+	} while (0)
+
+#define nvw_operation_is_durable(number)                              \
+	do {                                                          \
+		nvw_ack_hook_ *const nvw_ack_to_ = nvw_ack_find_();   \
+		if (nvw_ack_to_) {                                    \
+			nvw_ack_to_(NVW_ACK_IS_DURABLE_, (number), 0); \
+		}                                                     \
+	} while (0)
+
+/* ---- What they are made of ------------------------------------------------------------------------------------------ */
+
+enum { NVW_ACK_BEGINS_ = 1, NVW_ACK_IS_DURABLE_ = 2 };
+
+typedef void nvw_ack_hook_(int what, unsigned long long number, const char *name);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Absent from a program without the C library, or linked statically. */
+extern void *nvw_ack_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
+#ifdef __cplusplus
+}
+#endif
+
+/* The function of the preloaded library; looked up once per source file. */
+static inline nvw_ack_hook_ *nvw_ack_find_(void)
+{
+	static nvw_ack_hook_ *hook;
+	static int looked;
+
+	if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+		union {
+			void *object;
+			nvw_ack_hook_ *function;
+		} found;
+
+		found.object = nvw_ack_dlsym_ ? nvw_ack_dlsym_((void *)0, "nvwave_operation_1") : (void *)0;
+		__atomic_store_n(&hook, found.function, __ATOMIC_RELAXED);
+		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+	}
+	return __atomic_load_n(&hook, __ATOMIC_RELAXED);
+}
+
+#endif
