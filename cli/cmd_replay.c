@@ -67,7 +67,8 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 	int error = ct_replay_oracle_load(command, s->head, &oracle);
 
 	error = error ? error :
-			ct_saved_judge(s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
+			ct_saved_judge(
+				s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
 	ct_replay_oracle_destroy(&oracle);
 	return error;
 }
@@ -78,7 +79,7 @@ static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_findin
 	struct ct_operations operations;
 	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &operations);
 
-	error = error	   ? error :
+	error = error    ? error :
 		*recover ? judge_by_output(s, recover, ret_finding) :
 			   judge_by_checker(s, &operations, ret_finding);
 	ct_operations_free(&operations);

@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "crash_command.h"
 #include "html_report.h"
+#include "image_name.h"
 #include "provenance.h"
 
 /* ---- Options ------------------------------------------------------------------------------------------------ */
@@ -125,8 +126,8 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE,
 			"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
 	}
-	const bool needs_none = r->replays || (r->store_log != NULL && r->check == NULL && r->check_lib == NULL &&
-				ct_is_block_log(r->store_log));
+	const bool needs_none = r->replays || (r->store_log != NULL && r->check == NULL &&
+						      r->check_lib == NULL && ct_is_block_log(r->store_log));
 
 	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
 		return nvw_fail(NVW_E_USAGE,
@@ -138,7 +139,7 @@ int crash_check_foreign(const struct crash_request *r)
 static int test_foreign(struct crash_run *r, const struct ct_options *o)
 {
 	const struct crash_request *const q = r->request;
-	char *const recover = q->recover ? crash_recover_command(q->recover, q->image) : NULL;
+	char *const recover = q->recover ? cli_image_as_braces(q->recover, q->image) : NULL;
 	const struct ct_foreign foreign = {.store_log = q->store_log,
 		.image = q->image,
 		.command = q->check,

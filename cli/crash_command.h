@@ -17,7 +17,7 @@ struct crash_request {
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
-	bool replays; /* --oracle=replay */
+	bool replays;                                                       /* --oracle=replay */
 };
 
 /* From the command line, whose texts it keeps. NVW_E_USAGE with a message. */
@@ -34,9 +34,6 @@ NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 /* --store-log: the report, and the exit status. machine: that it was recorded on, NULL for a log from elsewhere. */
 int crash_store_log(const struct emu_config *machine, const struct crash_request *request,
 	const char *command, bool json);
-
-/* --recover with {} in place of the image; to be freed. NULL without memory. */
-char *crash_recover_command(const char *command, const char *image);
 
 /* --exec: records the program's run on a copy of the image, and goes on as with its log. The exit status. */
 int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command,

@@ -18,6 +18,7 @@
 #include "provenance.h"
 #include "crash_command.h"
 #include "crash_exec.h"
+#include "image_name.h"
 #include "session.h"
 
 enum { WORDS_MAX = 256 };
@@ -93,40 +94,6 @@ static void drop_copy(struct working_copy *w)
 
 /* ---- The command -------------------------------------------------------------------------------------------------- */
 
-/* How many characters at an offset of the command name the image: its path as a word, or after '=' or ':'; or {}. */
-static size_t names_image(const char *command, size_t at, const char *image)
-{
-	static const char before[] = " \t='\":,", after[] = " \t'\":,;&|)";
-	const size_t n = strlen(image);
-
-	if (strncmp(command + at, "{}", 2) == 0) {
-		return 2;
-	}
-	return strncmp(command + at, image, n) == 0 && (at == 0 || strchr(before, command[at - 1])) &&
-			       (command[at + n] == '\0' || strchr(after, command[at + n])) ?
-		       n :
-		       0;
-}
-
-char *crash_recover_command(const char *command, const char *image)
-{
-	char *text = NULL;
-	size_t bytes, length;
-	FILE *const f = open_memstream(&text, &bytes);
-
-	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
-		const size_t image_length = names_image(command, at, image);
-
-		length = image_length ? image_length : 1;
-		fprintf(f, "%.*s", image_length ? 2 : 1, image_length ? "{}" : command + at);
-	}
-	if (f == NULL || fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* The program itself, told to print. */
 static char *default_recover(const char *exec)
 {
@@ -150,7 +117,7 @@ static int make_command(const char *command, const char *image, struct working_c
 	unsigned n = 0, named = 0;
 
 	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
-		const size_t image_length = names_image(command, at, image);
+		const size_t image_length = cli_names_image(command, at, image);
 
 		length = image_length ? image_length : 1;
 		named += image_length > 0;
@@ -416,7 +383,7 @@ int crash_exec(
 			"crash: --exec cannot be combined with --store-log: it makes its own log");
 	}
 	if (!error && request->replays) {
-		t.recover = request->recover ? crash_recover_command(request->recover, request->image) :
+		t.recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
 					       default_recover(request->exec);
 		error = t.recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}

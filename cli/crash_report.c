@@ -151,7 +151,7 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
 			to);
 	}
-	if (r->executed) {
+	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
 			r->why_executed);
 	}

@@ -130,7 +130,6 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	bool forked, struct ct_answer *ret_answer)
 {
 	static struct state_file file; /* of this process, which has one command to ask */
-	static struct ct_command command;
 	static struct ct_command_line line;
 	static struct ct_told_state told;
 	const bool tells = *c->operations_path != '\0';
@@ -140,8 +139,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	if (error) {
 		return error;
 	}
-	command = c->command;
-	ct_command_fill(&command, file.path, &line);
+	ct_command_fill(&c->command, file.path, &line);
 	const struct ct_start how = {.words = line.word,
 		.environment =
 			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
@@ -152,8 +150,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 		return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
 	}
 	if (forked) {
-		if (!ct_fork_server_run(
-			    &how, c->timeout_ms, &ret_answer->status, &ret_answer->in_time)) {
+		if (!ct_fork_server_run(&how, c->timeout_ms, &ret_answer->status, &ret_answer->in_time)) {
 			return 0;
 		}
 	} else {
@@ -188,8 +185,8 @@ static bool is_compared(void)
 static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
 {
 	return a->in_time == b->in_time &&
-	       (!a->in_time ||
-		       (a->status == b->status && a->whole.bytes == b->whole.bytes && a->whole.hash == b->whole.hash));
+	       (!a->in_time || (a->status == b->status && a->whole.bytes == b->whole.bytes &&
+				       a->whole.hash == b->whole.hash));
 }
 
 /* The command's answer, however it was come by: 0 or an error. */
@@ -263,8 +260,8 @@ int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 		return nvw_violation(findings, 0, "the checker does not terminate");
 	}
 	if (WIFSIGNALED(a->status)) {
-		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)", WTERMSIG(a->status),
-			strsignal(WTERMSIG(a->status)));
+		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
+			WTERMSIG(a->status), strsignal(WTERMSIG(a->status)));
 	}
 	return 0;
 }
@@ -280,8 +277,8 @@ static int make_shared(struct ct_asked *c)
 	return c->shared ? 0 : nvw_fail_errno("no memory for a checker");
 }
 
-int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations,
-	struct ct_asked *ret)
+int ct_asked_make(
+	uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations, struct ct_asked *ret)
 {
 	int error = make_shared(ret);
 
@@ -290,8 +287,8 @@ int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operation
 	/* In memory rather than on a disk: the files are written once a state. */
 	error = error ? error : nvw_folder_make("check", true, &ret->folder);
 	if (!error && operations != NULL && operations->count > 0) {
-		snprintf(ret->operations_path, sizeof ret->operations_path, "%s/operations",
-			ret->folder.path);
+		snprintf(
+			ret->operations_path, sizeof ret->operations_path, "%s/operations", ret->folder.path);
 		error = ct_environment_write(ret->operations_path, operations);
 	}
 	return error;

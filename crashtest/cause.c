@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cause.h"
+#include "operations.h"
 
 enum needed { WORK_ITEM, WORK_GROUP, KERNEL, HOST };
 
@@ -240,6 +241,40 @@ static int find_on_host(struct search *s, const struct ct_store *early, struct c
 	return 0;
 }
 
+/* For a host program: the operation was acknowledged, and its store is lost. */
+static int find_own_acknowledgement(struct search *s, const struct ct_operation *own, struct ct_cause *c)
+{
+	const struct ct_names *const at = site_of(s, s->lost->site);
+	char what[256];
+	int error;
+
+	s->end = own->durable;
+	error = read_log(s);
+	if (error) {
+		return error;
+	}
+	snprintf(what, sizeof what, *own->name ? "operation %llu (%s)" : "operation %llu",
+		(unsigned long long)own->number, own->name);
+	c->kind = CT_CAUSE_MISSING;
+	c->lost_record = s->lost->number;
+	c->early_record = own->durable;
+	snprintf(c->needed, sizeof c->needed, "flush and fence");
+	name_site(s, s->lost->site, c->lost);
+	snprintf(c->early, sizeof c->early, "acknowledgement");
+	if (s->flushing.flushed == 0) {
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u is not flushed before %s is acknowledged: this takes a flush and a fence",
+			at->file, at->line, what);
+	} else {
+		const struct ct_names *const flush = site_of(s, s->flushing.flush_site);
+
+		snprintf(c->text, sizeof c->text,
+			"the store at %s:%u is flushed at %s:%u, but no fence follows before %s is acknowledged",
+			at->file, at->line, flush->file, flush->line, what);
+	}
+	return 0;
+}
+
 /* The failure needs no lost store: the operation had stored nothing yet. */
 static void find_before_stores(uint64_t acknowledged, struct ct_cause *c)
 {
@@ -330,6 +365,9 @@ int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, 
 	}
 	if (lost->kernel == 0) {
 		s.operation = 0;
+		if (effect->own != NULL) {
+			return find_own_acknowledgement(&s, effect->own, ret_cause);
+		}
 		return effect->store ? find_on_host(&s, effect->store, ret_cause) : 0;
 	}
 	error = read_log(&s);

@@ -9,6 +9,8 @@
 #include "stores.h"
 
 struct ct_effect {
+	/* Of a program: the operation of the lost store, if it was acknowledged. */
+	const struct ct_operation *own;
 	const struct ct_store *store; /* that was durable too early, NULL: unknown */
 	uint64_t
 		acknowledged; /* operation that was acknowledged, plus 1; it is what matters if the lost store came

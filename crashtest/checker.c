@@ -119,8 +119,9 @@ static int judge_by_command(const struct ct_checker *c, const struct ct_image *i
 	if (WEXITSTATUS(a.status) == 0) {
 		return 0;
 	}
-	return *a.line ? nvw_violation(findings, 0, "%s", a.line) :
-			 nvw_violation(findings, 0, "the checker exited with status %d", WEXITSTATUS(a.status));
+	return *a.line ?
+		       nvw_violation(findings, 0, "%s", a.line) :
+		       nvw_violation(findings, 0, "the checker exited with status %d", WEXITSTATUS(a.status));
 }
 
 int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -137,28 +138,24 @@ int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_ack
 
 int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker)
 {
-	struct ct_checker c = {.operations = is->operations};
+	struct ct_checker *const c = ret_checker;
 
-	*ret_checker = c;
+	*c = (struct ct_checker){.operations = is->operations};
 	if (is->command != NULL) {
-		int error = ct_command_make(is->command, "--check", false, &c.asked.command);
+		const int error = ct_command_make(is->command, "--check", false, &c->asked.command);
 
-		error = error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c.asked);
-		*ret_checker = c;
-		return error;
+		return error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c->asked);
 	}
-	c.asked.bytes = is->bytes;
-	c.library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);
-	if (c.library == NULL) {
+	c->asked.bytes = is->bytes;
+	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);
+	if (c->library == NULL) {
 		return nvw_fail(NVW_E_USAGE, "%s", dlerror());
 	}
-	*(void **)&c.check = dlsym(c.library, "nvw_check");
-	if (c.check == NULL) {
-		dlclose(c.library);
+	*(void **)&c->check = dlsym(c->library, "nvw_check");
+	if (c->check == NULL) {
 		return nvw_fail(
 			NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", is->library);
 	}
-	*ret_checker = c;
 	return 0;
 }
 

@@ -179,7 +179,7 @@ static unsigned place(const char *text, const char *what, bool places, char **to
 	return placed;
 }
 
-void ct_command_fill(struct ct_command *c, const char *path, struct ct_command_line *ret)
+void ct_command_fill(const struct ct_command *c, const char *path, struct ct_command_line *ret)
 {
 	static char shell[] = "/bin/sh", option[] = "-c", name[] = "sh";
 	char *to = ret->text;

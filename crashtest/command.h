@@ -14,10 +14,11 @@ enum { CT_WORDS_MAX = 64, CT_ASSIGNED_MAX = 16, CT_COMMAND_BYTES = 4096 };
 struct ct_command {
 	const char *source; /* as the user typed it */
 	const char *option; /* that it was given with, for messages */
-	bool places;        /* {} stands for the file; without one, and in other commands, the file is the last word */
+	bool places; /* {} stands for the file; without one, and in other commands, the file is the last word */
 	bool by_shell;
 	char why[64]; /* it needs a shell */
-	char *word[CT_WORDS_MAX + 1], *assigned[CT_ASSIGNED_MAX + 1]; /* end with NULL; in text */
+	char *word[CT_WORDS_MAX + 1],
+		*assigned[CT_ASSIGNED_MAX + 1]; /* end with NULL; in text: do not copy */
 	char text[CT_COMMAND_BYTES];
 };
 
@@ -29,6 +30,6 @@ struct ct_command_line {
 	char *word[CT_WORDS_MAX + 2];
 	char text[2 * CT_COMMAND_BYTES];
 };
-void ct_command_fill(struct ct_command *command, const char *path, struct ct_command_line *ret_line);
+void ct_command_fill(const struct ct_command *command, const char *path, struct ct_command_line *ret_line);
 
 #endif

@@ -245,8 +245,9 @@ struct ct_result {
 	/* For a recorded program: number of threads that may have stored, in this interleaving. 0:
 	 * unknown. */
 	uint64_t threads;
-	bool executed; /* the checker was executed for every state, instead of forked */
-	char why_executed[CT_TEXT_BYTES];
+	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
+	char why_executed
+		[CT_TEXT_BYTES]; /* the checker was executed for every state, because ...; "": it was forked */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
 	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
@@ -303,7 +304,8 @@ struct ct_exploration {
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: what a saved finding says about its subject */
-	const struct ct_operations *operations; /* of a program (operations.h); NULL: numbers are all there is */
+	const struct ct_operations
+		*operations; /* of a program (operations.h); NULL: numbers are all there is */
 	/* Adds to a saved finding's object (json_t) what the judge needs to judge its state again; NULL: nothing. */
 	void (*save)(void *context, const struct nvw_acks *acks, struct json_t *object);
 };

@@ -429,12 +429,54 @@ static void name_places(
 	}
 }
 
+static size_t name_operation(const struct explanation *x, uint64_t number, char *to, size_t room)
+{
+	const struct ct_operation *const o = ct_operations_find(x->e->operations, number);
+	const int n = snprintf(
+		to, room, o && *o->name ? "%llu (%s)" : "%llu", (unsigned long long)number, o ? o->name : "");
+
+	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
+}
+
+/* The operation behind the finding, and those in flight in its state. */
+static void name_operations(struct explanation *x)
+{
+	const struct nvw_acks *const acks = &x->medium.acks;
+	struct ct_finding *const f = x->finding;
+	size_t at = 0;
+
+	if (x->e->operations == NULL || x->e->operations->count == 0) {
+		return;
+	}
+	if (f->acknowledged != 0) {
+		name_operation(x, f->acknowledged - 1, f->operation, sizeof f->operation);
+	}
+	for (uint64_t op = 0; op < acks->begun_words * 64 && at + 2 < sizeof f->in_flight; op++) {
+		if (nvw__acks_in_flight(acks, op)) {
+			at += at ? (size_t)snprintf(f->in_flight + at, sizeof f->in_flight - at, ", ") : 0;
+			at += name_operation(x, op, f->in_flight + at, sizeof f->in_flight - at);
+		}
+	}
+}
+
+/* Of a program: the operation of the first lost store, if the state owes it. */
+static const struct ct_operation *own_operation(struct explanation *x, const struct side *lost)
+{
+	const struct ct_store *const store = lost->count ? &lost->store[0] : NULL;
+	const struct ct_operation *const o =
+		store && store->kernel == 0 ?
+			ct_operations_at(x->e->operations, store->work_item, store->number) :
+			NULL;
+
+	return o != NULL && nvw_acked(&x->medium.acks, o->number) ? o : NULL;
+}
+
 /* Of the stores that were durable too early, the one that most likely relies on the lost one: made after it, closely
  * related, late. Or the acknowledgement. */
 static int name_cause(
 	struct explanation *x, const struct ct_stores *s, const struct side *durable, const struct side *lost)
 {
-	struct ct_effect effect = {.acknowledged = x->finding->acknowledged};
+	struct ct_effect effect = {.acknowledged = x->finding->acknowledged, .own = own_operation(x, lost)};
 	uint64_t best = 0;
 
 	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {
@@ -446,6 +488,10 @@ static int name_cause(
 			best = score;
 			effect.store = store;
 		}
+	}
+	if (effect.own != NULL) {
+		x->finding->acknowledged = effect.own->number + 1;
+		name_operations(x);
 	}
 	return ct_cause_find(x->e->log_fd, x->medium.record, s, lost->count ? &lost->store[0] : NULL, &effect,
 		&x->finding->cause);
@@ -583,36 +629,6 @@ static int remake(struct explanation *x, const struct origin *from)
 		read_levels(x, from->image);
 	}
 	return 0;
-}
-
-static size_t name_operation(const struct explanation *x, uint64_t number, char *to, size_t room)
-{
-	const struct ct_operation *const o = ct_operations_find(x->e->operations, number);
-	const int n = snprintf(to, room, o && *o->name ? "%llu (%s)" : "%llu", (unsigned long long)number,
-		o ? o->name : "");
-
-	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
-}
-
-/* The operation behind the finding, and those in flight in its state. */
-static void name_operations(struct explanation *x)
-{
-	const struct nvw_acks *const acks = &x->medium.acks;
-	struct ct_finding *const f = x->finding;
-	size_t at = 0;
-
-	if (x->e->operations == NULL || x->e->operations->count == 0) {
-		return;
-	}
-	if (f->acknowledged != 0) {
-		name_operation(x, f->acknowledged - 1, f->operation, sizeof f->operation);
-	}
-	for (uint64_t op = 0; op < acks->begun_words * 64 && at + 2 < sizeof f->in_flight; op++) {
-		if (nvw__acks_in_flight(acks, op)) {
-			at += at ? (size_t)snprintf(f->in_flight + at, sizeof f->in_flight - at, ", ") : 0;
-			at += name_operation(x, op, f->in_flight + at, sizeof f->in_flight - at);
-		}
-	}
 }
 
 /* The state as it is by now, the smallest that was found. */

@@ -211,9 +211,8 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
 	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
 		"checker", f->command ? f->command : "", "library", library ? library : "", "recover",
-		f->recover ? f->recover : "", "image_bytes",
-		(json_int_t)bytes, "timeout_ms", (int)o->timeout_ms, "command",
-		f->command_line ? f->command_line : "", "made_by", f->made_by);
+		f->recover ? f->recover : "", "image_bytes", (json_int_t)bytes, "timeout_ms",
+		(int)o->timeout_ms, "command", f->command_line ? f->command_line : "", "made_by", f->made_by);
 
 	free(library);
 	return head;
@@ -390,7 +389,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	int error = ct_explore(e, NULL, ret_result);
 
-	if (!error && jury->asked != NULL && ct_asked_begins_anew(jury->asked)) {
+	if (jury->asked != NULL && ct_asked_begins_anew(jury->asked)) {
 		error = ct_explore(e, NULL, ret_result);
 	}
 	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
@@ -399,7 +398,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	if (jury->asked != NULL) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);
-		ret_result->executed = ret_result->why_executed[0] != '\0';
+		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
 	}
 	return error;
 }
@@ -529,8 +528,8 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 		snprintf(sum->undecided, sizeof sum->undecided, "%s", r->undecided);
 	}
 	sum->states_undecided += r->states_undecided;
-	if (r->executed) {
-		sum->executed = true;
+	sum->executed = sum->executed || r->executed;
+	if (r->why_executed[0] != '\0') {
 		snprintf(sum->why_executed, sizeof sum->why_executed, "%s", r->why_executed);
 	}
 	sum->threads = sum->threads > r->threads ? sum->threads : r->threads;

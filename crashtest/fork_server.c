@@ -118,7 +118,8 @@ static void start(const struct ct_start *how)
 	if (pipe2(to, O_CLOEXEC)) {
 		return;
 	}
-	if (pipe2(from, O_CLOEXEC) || !make_environment(how->environment, environment, text, to[0], from[1])) {
+	if (pipe2(from, O_CLOEXEC) ||
+		!make_environment(how->environment, environment, text, to[0], from[1])) {
 		close(to[0]);
 		close(to[1]);
 		return;
@@ -179,8 +180,7 @@ static bool request(const struct ct_told_state *told)
 	return send_all(message, (size_t)(to - message));
 }
 
-int ct_fork_server_run(
-	const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
+int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
 {
 	int32_t pid, status;
 

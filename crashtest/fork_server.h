@@ -36,8 +36,7 @@ enum { CT_FORK_MESSAGE_MAX = 1 << 17 };
  * to be killed; 0 if this checker cannot be served: it is static, a thread runs before main(), or the library is not
  * found. Then it is not tried again.
  */
-int ct_fork_server_run(
-	const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
+int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
 
 /* The pid of this process's server; 0: none. */
 pid_t ct_fork_server_pid(void);

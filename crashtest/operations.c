@@ -117,7 +117,23 @@ const struct ct_operation *ct_operations_find(const struct ct_operations *o, uin
 {
 	const struct ct_operation wanted = {.number = number};
 
-	return o == NULL || o->count == 0 ? NULL : bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
+	return o == NULL || o->count == 0 ? NULL :
+					    bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
+}
+
+const struct ct_operation *ct_operations_at(const struct ct_operations *o, uint64_t thread, uint64_t record)
+{
+	const struct ct_operation *found = NULL;
+
+	for (uint64_t i = 0; o != NULL && i < o->count; i++) {
+		const struct ct_operation *const at = &o->at[i];
+
+		if (at->thread == thread && at->begin != 0 && at->begin < record &&
+			(found == NULL || at->begin > found->begin)) {
+			found = at;
+		}
+	}
+	return found != NULL && (found->durable == 0 || found->durable > record) ? found : NULL;
 }
 
 int ct_operations_owe(const struct ct_operations *o, struct nvw_acks *acks)
@@ -140,8 +156,7 @@ json_t *ct_operations_json(const struct ct_operations *o)
 	json_t *const all = json_array();
 
 	for (uint64_t i = 0; i < o->count; i++) {
-		json_array_append_new(
-			all, json_pack("[I, s]", (json_int_t)o->at[i].number, o->at[i].name));
+		json_array_append_new(all, json_pack("[I, s]", (json_int_t)o->at[i].number, o->at[i].name));
 	}
 	return all;
 }

@@ -27,6 +27,10 @@ void ct_operations_free(struct ct_operations *operations);
 /* NULL if there is none of that number, or no operations. */
 const struct ct_operation *ct_operations_find(const struct ct_operations *operations, uint64_t number);
 
+/* The one that a store belongs to: begun by its thread, and not acknowledged yet, at a record of the log. NULL: none. */
+const struct ct_operation *ct_operations_at(
+	const struct ct_operations *operations, uint64_t thread, uint64_t record);
+
 /* All of them acknowledged, or begun: what the end of the run owes. */
 NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);
 

@@ -269,7 +269,8 @@ static int reference_of(
 		free(bytes);
 		return nvw_fail(NVW_E_MEMORY, "no memory for an image without a crash");
 	}
-	const struct ct_image image = {.rw = bytes, .ro = bytes, .bytes = (o->asked.bytes + 63) & ~UINT64_C(63)};
+	const struct ct_image image = {
+		.rw = bytes, .ro = bytes, .bytes = (o->asked.bytes + 63) & ~UINT64_C(63)};
 	int error = ct_ask(&o->asked, &image, s->acks, &a);
 
 	error = error ? error : fill(r, &a);
@@ -323,8 +324,8 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 	}
 	differing_line(p->text, nearest->text, found);
 	differing_line(nearest->text, p->text, wanted);
-	return nvw_violation(findings, 0, "the output is that of no run without a crash: \"%s\" in place of \"%s\"",
-		found, wanted);
+	return nvw_violation(findings, 0,
+		"the output is that of no run without a crash: \"%s\" in place of \"%s\"", found, wanted);
 }
 
 /* How long two texts are equal. */
@@ -485,7 +486,8 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 		snprintf(hash, sizeof hash, "%016" PRIx64, r->hash);
 		if (r->useful) {
 			json_array_append_new(accepted,
-				json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)r->bytes, "hash", hash, "text",
+				json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)r->bytes, "hash", hash,
+					"text",
 					json_stringn(r->text, r->kept < SAVED_TEXT ? r->kept : SAVED_TEXT)));
 		}
 	}
@@ -498,7 +500,8 @@ int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_rep
 	const json_t *one;
 	size_t i;
 
-	*ret = (struct ct_replay_oracle){.operations = &none, .only_those = true, .asked = {.whole_output = true}};
+	*ret = (struct ct_replay_oracle){
+		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
 	int error = ct_command_make(command, "--recover", true, &ret->asked.command);
 
 	json_array_foreach(json_object_get(head, "accepted"), i, one)

@@ -124,8 +124,8 @@ static int written(struct converter *c, const struct host_event *e, const uint8_
 /* Of every file: an operation may store to several. */
 static int operation(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_ACK,
-		.ack = {.first = e->off, .count = 1, .work_item = e->thread}};
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_ACK, .ack = {.first = e->off, .count = 1, .work_item = e->thread}};
 	char name[HOST_NAME_MAX + 1];
 	int error = site_of(c, e->site, &r.ack.site);
 
@@ -360,8 +360,7 @@ int host_session_convert(
 	const struct host_file *const f = &s->control->file[i];
 	struct converter c = {
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
-	struct nvw_log_info info = {
-		.workload = s->program,
+	struct nvw_log_info info = {.workload = s->program,
 		.options = f->path,
 		.pool_bytes = c.bytes,
 		.model = "x86",

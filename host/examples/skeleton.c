@@ -6,6 +6,7 @@
  *
  *	skeleton run POOL N [BUG]           N operations, each announced, carried out, and acknowledged
  *	skeleton check POOL                 for --check: 0: what the pool holds is right, and stays right when it is used further
+ *	skeleton look POOL                  the same without further use: it misses the bug forgets
  *	skeleton --recover-and-print POOL   for --oracle=replay: what the pool holds, before and after going on
  *
  *	nvwave crash --exec='skeleton run pool 24' --image=pool --check='skeleton check'
@@ -231,7 +232,7 @@ static int is_in_flight(void)
 
 /* The state after n operations, or with the next one whole. Then more operations, and the same question: that finds what
  * look-ups do not see, such as memory that is handed out twice. */
-static int check(struct pool *p)
+static int check(struct pool *p, int goes_on)
 {
 	uint64_t n = acknowledged(), value[KEYS];
 
@@ -251,10 +252,10 @@ static int check(struct pool *p)
 			(unsigned long long)get(p, wrong));
 		return 1;
 	}
-	for (uint64_t i = n; i < n + GO_ON; i++) {
+	for (uint64_t i = n; goes_on && i < n + GO_ON; i++) {
 		carry_out(p, operation_number(i));
 	}
-	model_after(n + GO_ON, value);
+	model_after(goes_on ? n + GO_ON : n, value);
 	wrong = first_difference(p, value);
 	if (wrong < KEYS) {
 		printf("after going on, key %llu has value %llu\n", (unsigned long long)wrong,
@@ -294,11 +295,14 @@ int main(int argc, char **argv)
 		return run(map(argv[2]), strtoull(argv[3], NULL, 10));
 	}
 	if (strcmp(what, "check") == 0) {
-		return check(map(argv[2]));
+		return check(map(argv[2]), 1);
+	}
+	if (strcmp(what, "look") == 0) {
+		return check(map(argv[2]), 0);
 	}
 	if (strcmp(what, "--recover-and-print") == 0) {
 		return recover_and_print(map(argv[2]));
 	}
-	fprintf(stderr, "skeleton run POOL N [BUG] | check POOL | --recover-and-print POOL\n");
+	fprintf(stderr, "skeleton run POOL N [BUG] | check POOL | look POOL | --recover-and-print POOL\n");
 	return 2;
 }

@@ -20,7 +20,8 @@ HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const c
 	host_attach(); /* a constructor of the program's may come before ours */
 	if (host_control != NULL && host_recording && (what == BEGINS || what == IS_DURABLE) &&
 		host_thread() != NULL && host_enter()) {
-		host_record_operation(what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name ? name : "", &caller);
+		host_record_operation(
+			what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name ? name : "", &caller);
 		host_leave();
 	}
 	errno = before;

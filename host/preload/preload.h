@@ -214,8 +214,8 @@ void host_record_change(
 	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
 void host_record_fence(const struct host_caller *caller);
 /* An operation begins or is durable: HOST_BEGIN, HOST_DURABLE. */
-void host_record_operation(enum host_event_kind kind, uint64_t number, const char *name,
-	const struct host_caller *caller);
+void host_record_operation(
+	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller);
 /* Stores in the range that no event has shown so far. */
 void host_record_rest(const struct host_mapping *m);
 /* What the file was changed to while nobody had it mapped. */

@@ -115,8 +115,9 @@ static int read_header(struct nvw_log_reader *r)
 		return damaged(r, got, "the file ends within the header");
 	}
 	if (log_get32(h + 8) != NVW_LOG_VERSION && log_get32(h + 8) != NVW_LOG_VERSION_OPERATIONS) {
-		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected persist log version %d or %d, found %u",
-			r->path, NVW_LOG_VERSION, NVW_LOG_VERSION_OPERATIONS, log_get32(h + 8));
+		return nvw_fail(NVW_E_VERSION,
+			"%s: offset 8: expected persist log version %d or %d, found %u", r->path,
+			NVW_LOG_VERSION, NVW_LOG_VERSION_OPERATIONS, log_get32(h + 8));
 	}
 	const uint32_t bytes = log_get32(h + 12);
 

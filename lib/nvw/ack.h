@@ -30,12 +30,12 @@
 		}                                                       \
 	} while (0)
 
-#define nvw_operation_is_durable(number)                              \
-	do {                                                          \
-		nvw_ack_hook_ *const nvw_ack_to_ = nvw_ack_find_();   \
-		if (nvw_ack_to_) {                                    \
+#define nvw_operation_is_durable(number)                               \
+	do {                                                           \
+		nvw_ack_hook_ *const nvw_ack_to_ = nvw_ack_find_();    \
+		if (nvw_ack_to_) {                                     \
 			nvw_ack_to_(NVW_ACK_IS_DURABLE_, (number), 0); \
-		}                                                     \
+		}                                                      \
 	} while (0)
 
 /* ---- What they are made of ------------------------------------------------------------------------------------------ */

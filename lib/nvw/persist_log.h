@@ -131,7 +131,7 @@ struct nvw_log_info {
 	uint64_t seed;
 	uint64_t pool_bytes;
 	uint32_t atomicity; /* bytes that the NVRAM writes atomically: 8 or 64 */
-	bool operations;    /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
+	bool operations; /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------------- */

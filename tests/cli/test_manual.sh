@@ -13,7 +13,8 @@ for command in $commands; do
 done 2>&1 | grep -o -e '--[a-z][a-z-]*' | sort -u >"$folder/shown"
 # Fl -name is how the manual page writes --name.
 grep -o 'Fl -[a-z][a-z-]*' "$manual" | sed 's/^Fl -/--/' | sort -u >"$folder/written"
-printf '%s\n' --help --name >"$folder/general" # of every command; in "options are written --name=value"
+# Of every command; in "options are written --name=value"; of the programs that --oracle=replay asks.
+printf '%s\n' --help --name --recover-and-print >"$folder/general"
 
 echo 1..3
 for command in $commands; do

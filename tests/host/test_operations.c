@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that a program announces and acknowledges (nvw/ack.h): the record, what checkers are told, what findings say, and
+ * the oracle that compares what programs print (--oracle=replay). host/examples/skeleton.c is the subject, and small
+ * programs that the test compiles.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+
+#include "common/shell.h"
+
+static const char *nvwave, *skeleton, *compiler;
+
+static void clean(void)
+{
+	run("rm -rf -- *");
+}
+
+static bool printed(const char *text)
+{
+	return strstr(output, text) != NULL;
+}
+
+static int crash(const char *bug, const char *oracle)
+{
+	return run("%s crash --exec='%s run pool 24 %s' --image=pool %s --timeout=200ms --states=2000",
+		nvwave, skeleton, bug, oracle);
+}
+
+static int crash_by(const char *bug, const char *command)
+{
+	char oracle[512];
+
+	snprintf(oracle, sizeof oracle, "--check='%s %s'", skeleton, command);
+	return crash(bug, oracle);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* ---- The record ------------------------------------------------------------------------------------------------- */
+
+/* Operation number n of the skeleton lies between its begin and its acknowledgement, with all its stores. */
+static void each_store_lies_between_begin_and_acknowledgement_of_its_operation(void **state)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	uint64_t open = UINT64_MAX, begun = 0, acknowledged = 0, stores = 0;
+	char path[200];
+	int more;
+
+	clean();
+	assert_int_equal(run("%s exec --record=log -- %s run pool 24", nvwave, skeleton), 0);
+	snprintf(path, sizeof path, "%s/log", dir);
+	assert_int_equal(nvw_log_open(path, &reader), 0);
+	while ((more = nvw_log_next(reader, &r)) == 1) {
+		if (r.kind == NVW_LOG_BEGIN) {
+			assert_int_equal(r.begin.number, begun++);
+			assert_true(strncmp(r.begin.name, "put ", 4) == 0 ||
+				    strncmp(r.begin.name, "drop ", 5) == 0);
+			open = r.begin.number;
+		} else if (r.kind == NVW_LOG_ACK) {
+			assert_int_equal(r.ack.first, open);
+			assert_int_equal(r.ack.work_item, 1);
+			acknowledged++;
+			open = UINT64_MAX;
+		} else if (r.kind == NVW_LOG_STORE && begun > 0) {
+			assert_true(open != UINT64_MAX);
+			stores++;
+		}
+	}
+	assert_int_equal(more, 0);
+	nvw_log_reader_close(reader);
+	assert_int_equal(begun, 24);
+	assert_int_equal(acknowledged, 24);
+	assert_true(stores > 40);
+	assert_int_equal(run("%s log dump log | grep -q 'skeleton.c:.*operation 1: put 10'", nvwave), 0);
+	assert_int_equal(
+		run("%s log dump --output-format=json log | grep -c '\"name\":\"put 10\"'", nvwave), 0);
+}
+
+static const char plain_program[] = "#include <nvw/ack.h>\n"
+				    "#include <stdio.h>\n"
+				    "int main(void) {\n"
+				    "	unsigned i;\n"
+				    "	for (i = 0; i < 3; i++) {\n"
+				    "		nvw_operation_begins(i, \"some\\xff name\");\n"
+				    "		nvw_operation_is_durable(i);\n"
+				    "	}\n"
+				    "	nvw_operation_begins(3, 0);\n"
+				    "	puts(\"done\");\n"
+				    "	return 0;\n"
+				    "}\n";
+
+static const char *const compilers[] = {"cc -std=c11", "cc -std=gnu89", "cc -O2", "cc -static",
+	"cc -no-pie -O2", "c++ -x c++ -std=c++11", "c++ -x c++ -O2 -std=c++20", "clang",
+	"clang++ -x c++ -O2 -no-pie"};
+
+static void the_header_needs_nothing_and_does_nothing_outside_of_nvwave(void **state)
+{
+	unsigned tried = 0;
+
+	clean();
+	write_text("plain.c", plain_program);
+	for (unsigned i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
+		if (run("command -v %.*s", (int)strcspn(compilers[i], " "), compilers[i]) != 0) {
+			continue;
+		}
+		assert_int_equal(
+			run("%s -Wall -Wextra -Werror -I%s -o plain plain.c", compilers[i], HEADERS), 0);
+		assert_int_equal(run("./plain"), 0);
+		assert_string_equal(output, "done\n");
+		tried++;
+	}
+	assert_true(tried >= 5);
+}
+
+/* A program that maps a file by hand, one store an operation; built by whatever compiler. */
+static const char mapping_program[] =
+	"#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+	"#include <nvw/ack.h>\n"
+	"int main(int n, char **a) {\n"
+	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
+	"	if (ftruncate(fd, 4096)) return 1;\n"
+	"	volatile uint64_t *p = (volatile uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);\n"
+	"	for (uint64_t i = 0; i < 4; i++) {\n"
+	"		nvw_operation_begins(i, \"append\");\n"
+	"		p[i * 8] = i + 1;\n"
+	"		__asm__ volatile(\"clflush %0\\n\\tmfence\" : : \"m\"(p[i * 8]) : \"memory\");\n"
+	"		nvw_operation_is_durable(i);\n"
+	"	}\n"
+	"	return n < 0;\n"
+	"}\n";
+
+static void operations_are_heard_from_programs_of_nvwave_cc_too(void **state)
+{
+	static const char *const by[] = {"cc -O2", "c++ -x c++ -O0", "clang -O1 -no-pie"};
+
+	if (compiler == NULL) {
+		skip();
+	}
+	for (unsigned i = 0; i < sizeof by / sizeof by[0]; i++) {
+		clean();
+		write_text("mapping.c", mapping_program);
+		if (run("command -v %.*s", (int)strcspn(by[i], " "), by[i]) != 0) {
+			continue;
+		}
+		assert_int_equal(run("%s %s -g -I%s -o mapping mapping.c", compiler, by[i], HEADERS), 0);
+		assert_int_equal(run("%s exec --record=log -- ./mapping pool", nvwave), 0);
+		/* begin, store, flush, fence and acknowledgement of each, in this order */
+		assert_int_equal(
+			run("%s log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' ' '",
+				nvwave),
+			0);
+		assert_true(
+			printed("begin store flush fence ack begin store flush fence ack begin store flush "
+				"fence ack begin store flush fence ack end"));
+		assert_int_equal(
+			run("%s log dump log | grep -v ' site ' | grep -c 'mapping.c:1[1-5] (main)'", nvwave),
+			0);
+		assert_string_equal(output, "20\n"); /* all events have their places, none the header's */
+	}
+}
+
+/* ---- What checkers are told --------------------------------------------------------------------------------------- */
+
+/* Writes down what it is told; the file it is told of must name operation 1. */
+static const char teller[] = "#!/bin/sh\n"
+			     "grep -q '^1 put 10$' \"$NVWAVE_OPERATIONS\" || { echo no name; exit 1; }\n"
+			     "echo \"$NVWAVE_ACKNOWLEDGED/$NVWAVE_IN_FLIGHT\" >>told\n";
+
+static void checkers_are_told_what_was_acknowledged_however_they_are_started(void **state)
+{
+	static const char *const forms[] = {"./teller", "./teller;:", "X=1 ./teller"};
+	char command[64], first[1 << 12] = "";
+
+	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		clean();
+		write_text("teller", teller);
+		assert_int_equal(run("chmod +x teller"), 0);
+		snprintf(command, sizeof command, "--check=\"%s\"", forms[i]);
+		if (i == 1) {
+			snprintf(command, sizeof command, "--check=\"%s\"", ": && ./teller");
+		}
+		/* An operation in flight is the one behind those that are acknowledged. */
+		assert_int_equal(crash("", command), 0);
+		assert_int_equal(run("sort -u told | sort -t- -k2 -n"), 0);
+		assert_true(printed("/\n0/1\n0-1/2\n")); /* the first one changes nothing */
+		assert_true(printed("\n0-23/\n"));       /* all of them */
+		assert_false(printed("\n0-3/5\n"));
+		if (i == 0) {
+			snprintf(first, sizeof first, "%.4000s", output);
+		}
+		assert_string_equal(first, output);
+	}
+}
+
+static const char library_source[] =
+	"#include <nvw/checker.h>\n#include <stdio.h>\n#include <string.h>\n"
+	"int nvw_check(struct nvw_check *c) {\n"
+	"	uint64_t n = 0;\n"
+	"	if (c->operations != 24 || strcmp(c->name(c, 1), \"put 10\") || *c->name(c, 24)) return 1;\n"
+	"	while (n < c->operations && c->is_acknowledged(c, n)) n++;\n"
+	"	for (uint64_t i = n + 1; i < c->operations; i++)\n"
+	"		if (c->is_acknowledged(c, i) || c->is_in_flight(c, i)) return 1;\n"
+	"	if (n != 12 || c->is_in_flight(c, 11) || !c->is_in_flight(c, 12)) return 0;\n"
+	"	snprintf(c->message, c->message_bytes, \"after twelve operations\");\n"
+	"	return 1;\n"
+	"}\n";
+
+static void a_library_is_told_the_same(void **state)
+{
+	clean();
+	write_text("check.c", library_source);
+	assert_int_equal(run("cc -shared -fPIC -I%s -o check.so check.c", HEADERS), 0);
+	assert_int_equal(crash("", "--check-lib=./check.so"), 1);
+	assert_true(printed("after twelve operations"));
+	assert_true(printed("in flight: operation 12 ("));
+}
+
+/* ---- The skeleton ------------------------------------------------------------------------------------------------- */
+
+static void a_right_structure_is_consistent_by_every_oracle(void **state)
+{
+	clean();
+	assert_int_equal(crash_by("", "check"), 0);
+	assert_int_equal(crash_by("", "look"), 0);
+	assert_int_equal(crash("", "--oracle=replay"), 0);
+}
+
+/* What is handed out twice shows when the structure is used further, and in no look-up before. */
+static void going_on_finds_what_look_ups_alone_do_not(void **state)
+{
+	clean();
+	assert_int_equal(crash_by("forgets", "look"), 0);
+	assert_int_equal(crash_by("forgets", "check"), 1);
+	assert_true(printed("after going on, key"));
+}
+
+static void an_acknowledged_operation_is_named_with_its_store(void **state)
+{
+	clean();
+	assert_int_equal(crash_by("lazy", "look"), 1);
+	assert_true(printed("    operation 9 (put 0) was acknowledged\n"));
+	assert_true(printed("is not flushed before operation 9 (put 0) is acknowledged"));
+	assert_true(printed("    in flight: operation 10 (drop 10)\n"));
+	assert_int_equal(crash_by("early", "look"), 1);
+	assert_true(printed("in flight: operation 3 (put 6)"));
+	assert_false(printed("is acknowledged"));
+}
+
+/* ---- Without a checker ------------------------------------------------------------------------------------------- */
+
+static void without_a_checker_what_the_program_prints_tells(void **state)
+{
+	clean();
+	assert_int_equal(crash("early", "--oracle=replay"), 1);
+	assert_true(printed("\"key 10: 0\" in place of \"key 10: 2\""));
+	assert_int_equal(crash("lazy", "--oracle=replay"), 1);
+	assert_true(printed("operation 9 (put 0) was acknowledged"));
+	assert_int_equal(crash("forgets", "--oracle=replay"), 1);
+}
+
+static void the_command_that_prints_may_be_the_users(void **state)
+{
+	char oracle[600];
+
+	clean();
+	snprintf(oracle, sizeof oracle,
+		"--oracle=replay --recover=\"%s --recover-and-print pool | head -12\"", skeleton);
+	assert_int_equal(crash("", oracle), 0);
+	assert_int_equal(crash("lazy", oracle), 1);
+	assert_true(
+		printed("executed anew for every state, because a shell has to read its command (a pipe"));
+}
+
+static void a_finding_of_what_is_printed_is_replayed(void **state)
+{
+	clean();
+	assert_int_equal(crash("lazy", "--oracle=replay --save=saved"), 1);
+	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
+	assert_true(printed("REPRODUCED"));
+	/* A program that prints what it may passes. */
+	assert_int_equal(crash_by("lazy", "look --save=checked"), 1);
+	assert_int_equal(run("cd saved && %s replay finding-1", nvwave), 1);
+}
+
+static void a_finding_of_a_checker_is_replayed_with_its_operations(void **state)
+{
+	char oracle[300];
+
+	clean();
+	snprintf(oracle, sizeof oracle, "--check='%s look' --save=saved", skeleton);
+	assert_int_equal(crash("lazy", oracle), 1);
+	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
+	assert_true(printed("REPRODUCED"));
+}
+
+static void an_oracle_without_anything_to_compare_is_refused(void **state)
+{
+	clean();
+	assert_int_equal(
+		run("%s crash --exec='%s create pool' --image=pool --oracle=replay", nvwave, "cp /dev/null"),
+		2);
+	assert_int_equal(crash("", "--oracle=replay --check=true"), 2);
+	assert_true(printed("--oracle=replay cannot be combined with --check"));
+	assert_int_equal(crash("", "--check=true --recover=true"), 2);
+	assert_true(printed("--recover has no effect without --oracle=replay"));
+	assert_int_equal(crash("", "--oracle=replay --recover='date +%N;:'"), 2);
+	assert_true(printed("prints different things for the same file"));
+	assert_int_equal(crash("", "--oracle=replay --recover=false"), 2);
+	assert_true(printed("fails on the file as the program leaves it"));
+}
+
+/* ---- Several threads --------------------------------------------------------------------------------------------- */
+
+/* Two threads, each with its own line, take turns such that both have an operation in flight. BUG: the second one's
+ * store is flushed after its acknowledgement. */
+static const char threads_program[] =
+	"#include <fcntl.h>\n#include <libpmem.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+	"#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n#include <nvw/ack.h>\n"
+	"static uint64_t *p; static pthread_barrier_t turn; static int bug;\n"
+	"static void *work(void *mine) {\n"
+	"	const uint64_t me = (uint64_t)(uintptr_t)mine;\n"
+	"	for (uint64_t i = 0; i < 4; i++) {\n"
+	"		nvw_operation_begins(2 * i + me, me ? \"right\" : \"left\");\n"
+	"		pthread_barrier_wait(&turn);\n"
+	"		p[8 + 8 * me] = i + 1;\n"
+	"		if (!bug || !me) pmem_persist(p + 8 + 8 * me, 8);\n"
+	"		nvw_operation_is_durable(2 * i + me);\n"
+	"		if (bug && me) pmem_persist(p + 8 + 8 * me, 8);\n"
+	"		pthread_barrier_wait(&turn);\n"
+	"	}\n"
+	"	return NULL;\n"
+	"}\n"
+	"int main(int n, char **a) {\n"
+	"	const int prints = n > 2 && !strcmp(a[1], \"--recover-and-print\");\n"
+	"	const int fd = open(a[prints ? 2 : 1], O_RDWR | O_CREAT, 0666);\n"
+	"	pthread_t t;\n"
+	"	if (ftruncate(fd, 4096)) return 1;\n"
+	"	p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);\n"
+	"	if (prints) { printf(\"%d %d\\n\", (int)p[8], (int)p[16]); return 0; }\n"
+	"	bug = n > 2;\n"
+	"	pthread_barrier_init(&turn, NULL, 2);\n"
+	"	pthread_create(&t, NULL, work, (void *)1);\n"
+	"	work((void *)0);\n"
+	"	pthread_join(t, NULL);\n"
+	"	return 0;\n"
+	"}\n";
+
+static void of_operations_in_flight_any_subset_may_have_happened(void **state)
+{
+	clean();
+	write_text("threads.c", threads_program);
+	assert_int_equal(run("cc -O1 -g -pthread -I%s -o threads threads.c -lpmem", HEADERS), 0);
+	assert_int_equal(run("%s crash --exec='./threads pool' --image=pool --oracle=replay", nvwave), 0);
+	assert_int_equal(run("%s crash --exec='./threads pool bug' --image=pool --oracle=replay", nvwave), 1);
+	assert_true(printed("(right) was acknowledged") || printed("(right) is acknowledged"));
+}
+
+/* ---- Beginning and end ------------------------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	skeleton = getenv("HOST_SKELETON");
+	compiler = getenv("HOST_CC");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-operations-XXXXXX");
+	return nvwave && skeleton && mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	clean();
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_store_lies_between_begin_and_acknowledgement_of_its_operation),
+		cmocka_unit_test(the_header_needs_nothing_and_does_nothing_outside_of_nvwave),
+		cmocka_unit_test(operations_are_heard_from_programs_of_nvwave_cc_too),
+		cmocka_unit_test(checkers_are_told_what_was_acknowledged_however_they_are_started),
+		cmocka_unit_test(a_library_is_told_the_same),
+		cmocka_unit_test(a_right_structure_is_consistent_by_every_oracle),
+		cmocka_unit_test(going_on_finds_what_look_ups_alone_do_not),
+		cmocka_unit_test(an_acknowledged_operation_is_named_with_its_store),
+		cmocka_unit_test(without_a_checker_what_the_program_prints_tells),
+		cmocka_unit_test(the_command_that_prints_may_be_the_users),
+		cmocka_unit_test(a_finding_of_what_is_printed_is_replayed),
+		cmocka_unit_test(a_finding_of_a_checker_is_replayed_with_its_operations),
+		cmocka_unit_test(an_oracle_without_anything_to_compare_is_refused),
+		cmocka_unit_test(of_operations_in_flight_any_subset_may_have_happened),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
