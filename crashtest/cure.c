@@ -45,6 +45,7 @@ static void tell(const struct proof *p)
 static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, bool whole)
 {
 	struct ct_exploration e = *p->e;
+	struct ct_operations operations = {0}; /* their records have other numbers there */
 	struct ct_edited edited;
 	int error = ct_edit_log(p->e->log_fd, p->e->first_record, edits, count, &edited);
 
@@ -64,7 +65,10 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	p->done++;
 	tell(p);
 	ct_result_free(p->trial);
-	error = ct_explore(&e, NULL, p->trial);
+	error = e.operations ? ct_operations_read(edited.log_fd, &operations) : 0;
+	e.operations = e.operations ? &operations : NULL;
+	error = error ? error : ct_explore(&e, NULL, p->trial);
+	ct_operations_free(&operations);
 	ct_edited_free(&edited);
 	return error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
 }
