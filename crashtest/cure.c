@@ -8,6 +8,7 @@
 
 #include "cure.h"
 #include "group.h"
+#include "operations.h"
 #include "process.h"
 
 enum {

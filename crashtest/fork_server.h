@@ -4,9 +4,9 @@
  * stops it before main(), after the dynamic linker and the libraries' constructors (including libpmem's), and
  * forks a child for every state, which continues into main().
  *
- *	us to the server      'r' for each run, the bytes that follow (4 bytes), and so many bytes: entries of the environment,
-	                      each with its end, that take the place of those with their names
- *	the server to us      'K' when it is ready; then for each run the child's pid and its status, 4 bytes each
+ *	parent to server      per run: 'r', a number of bytes (4 bytes), and those bytes: terminated entries of the environment,
+ *	                      which replace the entries with their names
+ *	server to parent      'K' when it is ready; then per run the child's pid and its status, 4 bytes each
  */
 #ifndef CRASHTEST_FORK_SERVER_H
 #define CRASHTEST_FORK_SERVER_H
@@ -24,17 +24,17 @@ struct ct_told_state;
 struct ct_start {
 	char *const *words;
 	char *const *environment;
-	struct ct_told_state *told; /* of its environment, what changes with the state; NULL: nothing */
-	int output;                 /* descriptor of the output; -1: ours */
+	struct ct_told_state *told; /* the variables that change with the state; NULL: none */
+	int output;                 /* descriptor of the output; -1: inherited */
 };
 
 enum { CT_FORK_MESSAGE_MAX = 1 << 17 };
 
 /*
- * Runs a command in this process's server, which is started if there is none. All but what is told must be the same in every
- * call of a process. 1 and the status (as waitpid() has it), or *ret_in_time false if it had
- * to be killed; 0 if this checker cannot be served: it is static, a thread runs before main(), or the library is not
- * found. Then it is not tried again.
+ * Runs a command in this process's server, which is started if needed. Everything but the told variables must be the same in
+ * every call of a process. Returns 1 and the status (as from waitpid()), or *ret_in_time false if the child had to be killed; 0
+ * if this checker cannot be served: it is static, a thread runs before main(), or the library is missing. Then the server is
+ * not tried again.
  */
 int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
 
