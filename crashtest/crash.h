@@ -82,11 +82,11 @@ struct ct_options {
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
 	 * none */
 	const char *save;
-	bool nested;      /* recovery is crashed before each of its own writes as well; not in kill mode */
-	bool unexplained; /* findings keep the text that they had first: quicker */
+	bool nested;      /* recovery is also crashed before each of its own writes; not in kill mode */
+	bool unexplained; /* findings keep their first text: faster */
 	bool first_only; /* each job ends at its first failing state: the earliest of them is the earliest of all */
 	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
-	unsigned timeout_ms; /* of CPU time for recovery and check of one state; 0 chooses 10 s */
+	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
 };
@@ -186,7 +186,7 @@ struct ct_finding {
 	struct ct_cause cause;
 	struct ct_proposals proposals; /* what may cure it */
 	struct ct_cure cure;
-	/* Other texts with the same root cause, how many, and how many states each fails. */
+	/* Other texts with the same root cause, their number, and the number of failing states of each. */
 	unsigned also_count, also_more;
 	struct ct_also {
 		char text[CT_TEXT_BYTES];
@@ -232,7 +232,7 @@ struct ct_result {
 	bool interrupted;            /* stopped (core/stop.h): the budget was not used up */
 	uint64_t states_planned;     /* states that the budget allows */
 	unsigned shard, shards;
-	bool gave_up; /* too many workers died: not all of the budget was used */
+	bool gave_up; /* too many workers died: the budget was not used up */
 	/* With cures: under which model they were explored, and what is left with all of them. */
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;

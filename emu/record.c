@@ -102,7 +102,7 @@ static uint32_t bucket_for(
 	if (last && bucket_at(r, last)->epoch == epoch) {
 		return last;
 	}
-	/* Laggards of a group may store in an epoch before the newest. */
+	/* Slow members of a group may store in an epoch before the newest. */
 	for (i = stream_at(r, *stream)->first, last = 0; i && bucket_at(r, i)->epoch < epoch;
 		i = bucket_at(r, i)->next) {
 		last = i;
@@ -124,7 +124,7 @@ static uint32_t bucket_for(
 	return made;
 }
 
-/* Forgets empty epochs at the stream's start, and the stream if nothing can come. */
+/* Drops empty epochs at the stream's start, and the stream if it is complete. */
 static void stream_trim(struct emu_record *r, uint32_t stream)
 {
 	struct stream *const s = stream_at(r, stream);
@@ -335,7 +335,7 @@ uint64_t record_outstanding(const struct nvw_machine *m)
 
 /* ---- Kernels, barriers, the host ----------------------------------------------------------- */
 
-/* The place of a site in a table of mask + 1 places: where it is, or where it would be. */
+/* The position of a site in a table of mask + 1 entries: where it is, or would be. */
 static uint32_t place_of(const struct site_number *sites, uint32_t mask, const struct nvw_site *site)
 {
 	uint32_t i = (uint32_t)nvw_mix64((uintptr_t)site) & mask;

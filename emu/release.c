@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers open: work-items that wait at one go on. */
+/* Barriers open: waiting work-items continue. */
 #include "machine.h"
 #include "protocol/protocol.h"
 

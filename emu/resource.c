@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bookings of what serves one at a time: ports, links, banks, channels.
+ * Bookings of resources that serve one request at a time: ports, links, banks, channels.
  *
- * A transaction is carried out whole: when it begins it books every resource on its way, the last of them for a time
- * at which many others, which begin later, may have come and gone. So a resource knows its busy intervals, and a booking
- * takes the first gap that is long enough. A single "free from then on" would let them wait behind what has
- * not come yet.
+ * A transaction is atomic: when it begins it books every resource on its path, the last of them for a time
+ * before which many other, later transactions may use it. So a resource keeps its busy intervals, and a
+ * booking takes the first sufficient gap. With a single "free from then on", those transactions would wait
+ * for one that arrives after them.
  *
- * There is no bound on the intervals. No booking asks for a time before the machine's, so those that have ended by then
- * are never looked at again; they are dropped when the array is full, and it grows if they are few.
+ * The number of intervals is not bounded. No booking is for a time before the machine's, so intervals that
+ * have ended by then are not needed; they are dropped when the array is full, and the array grows if there
+ * are few of them.
  */
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@
 
 enum { INTERVALS_MIN = 16, NEAR_END = 8 };
 
-/* Room for one more at the end. False without memory. */
+/* Makes room for one more at the end. False without memory. */
 static bool make_room(struct emu_resource *r, emu_time now)
 {
 	uint32_t over = 0;
@@ -41,7 +42,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	return true;
 }
 
-/* The first interval that ends after t: most often one of the last. */
+/* The first interval that ends after t: usually one of the last. */
 static uint32_t first_after(const struct emu_resource *r, emu_time t)
 {
 	uint32_t low = 0, high = r->count;
@@ -64,7 +65,7 @@ static uint32_t first_after(const struct emu_resource *r, emu_time t)
 	return low;
 }
 
-/* Puts a new interval before interval i; those that it touches become one with it. */
+/* Inserts a new interval before interval i; merges it with adjacent ones. */
 static void insert(struct emu_resource *r, uint32_t i, emu_time from, emu_time to)
 {
 	struct emu_interval *const at = &r->busy[i], *const end = &r->busy[r->count];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a memory instruction: what statistics and the race detector learn of it, and who goes on. */
+/* Completion of a memory instruction: statistics, race detector, and continuation of its wavefront. */
 #include "machine.h"
 #include "persist/persist.h"
 #include "races/races.h"

@@ -66,7 +66,7 @@ static void take_out(struct emu_store_buffer *b, const struct emu_stored *e)
 	b->count--;
 }
 
-/* ---- Loads of what is in the buffer -------------------------------------------------------- */
+/* ---- Loads of buffered bytes --------------------------------------------------------------- */
 
 struct look_up {
 	bool is_found; /* the youngest store has all bytes: */
@@ -124,14 +124,14 @@ static emu_time put_off(const struct coh_request *r, enum emu_cause cause, emu_t
 	return COH_NOT_YET;
 }
 
-/* What waited is carried out as if it had just been issued. */
+/* A delayed request is executed as if it had just been issued. */
 static emu_time begin(struct coh_request *r, emu_time waited, emu_time t)
 {
 	(void)waited;
 	return coh_execute(r, t);
 }
 
-/* Does a load of the lanes have to wait for a store in the buffer? */
+/* Whether a load of the lanes has to wait for a store in the buffer. */
 static bool is_held_up(const struct emu_store_buffer *b, const struct coh_request *r)
 {
 	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
@@ -144,7 +144,7 @@ static bool is_held_up(const struct emu_store_buffer *b, const struct coh_reques
 	return false;
 }
 
-/* Is a store of the lanes to these bytes in the buffer? */
+/* Whether the buffer has a store of the lanes to these bytes. */
 static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_request *r)
 {
 	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
@@ -213,7 +213,7 @@ bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uin
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* The store gets a place that is counted already. */
+/* The store takes a place that has been counted already. */
 static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
@@ -257,7 +257,7 @@ static emu_time store(const struct coh_request *r, emu_time t)
 	return enter(&request, 0, t);
 }
 
-/* Gives the lanes what their own stores have; returns the others. */
+/* Gives the lanes the values of their own stores; returns the other lanes. */
 static uint64_t forward(const struct emu_store_buffer *b, const struct coh_request *r)
 {
 	uint64_t others = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A store that is carried out later than its wavefront has issued it: with its own requests and epochs. */
+/* Executing a store later than its wavefront issued it: with its own requests and epochs. */
 #include "store_buffer.h"
 
 static void swap_words(uint32_t *a, uint32_t *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where wavefronts waited, and why: counted by cause in the statistics, and by cause and source place. */
+/* The waits of wavefronts, counted by cause in the statistics, and by cause and source line. */
 #include <stdlib.h>
 
 #include "machine.h"

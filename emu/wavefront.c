@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lanes of a wavefront: work-items as fibers, which run one after the other up to their next request each, without coming
- * back to the engine in between.
+ * The lanes of a wavefront: work-items as fibers, which run one after another up to their next request,
+ * without returning to the engine in between.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ enum { STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32 };
 
 struct nvw__request *nvw__self;
 
-/* The fiber that runs now. One emulation at a time runs in a process, on one thread. */
+/* The running fiber. A process runs one emulation at a time, on one thread. */
 static struct {
 	struct nvw_machine *machine;
 	struct emu_wavefront *wavefront;
@@ -26,7 +26,7 @@ static struct {
 #endif
 } now;
 
-/* ---- Who am I ------------------------------------------------------------------------------ */
+/* ---- Identity -------------------------------------------------------------------------------- */
 
 uint64_t nvw_global_id(void)
 {
@@ -60,8 +60,8 @@ unsigned nvw_cu_id(void)
 
 /* ---- Fibers -------------------------------------------------------------------------------- */
 
-/* The stack of a lane. Tops are staggered, or all stacks would fall into the same sets of the host's
- * caches. */
+/* The stack of a lane. Tops are staggered, because otherwise all stacks would map to the same sets of the
+ * host's caches. */
 static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 	return wf->stacks + lane * m->exec.stack_bytes;
@@ -137,7 +137,7 @@ static void work_item(void)
 	nvw__self->site = &at_return;
 	nvw__self->op = NVW__RETURN;
 	for (;;) {
-		nvw__issue(); /* nobody resumes it */
+		nvw__issue(); /* never resumed */
 	}
 }
 
@@ -213,7 +213,7 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	x->stack_bytes =
 		x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
 #endif
-	/* The first stack needs something below it that an overflow may hit before it is noticed. */
+	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
 	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

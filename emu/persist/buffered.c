@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffered epoch persistency: the alternative implementation of gope18 6.1 (after BPFS). A barrier waits for
- * nothing; it only begins an epoch.
+ * Buffered epoch persistency: the alternative implementation of gope18 6.1 (after BPFS). A barrier does not
+ * wait; it only begins an epoch.
  *
  * Every dirty line of NVRAM carries a *tag*: the epochs, in their wavefront, work-group and kernel, of the
- * stores that made it dirty. (The wavefront stands for its work-items: its barriers order a little more than
- * equation 1 asks for.) A store of another epoch or wavefront may not mix with them; the older bytes leave
- * first (a conflict). What the L2 writes back enters a buffer and goes to the NVRAM when it may:
+ * stores that made it dirty. (The wavefront represents its work-items: its barriers order a little more than
+ * equation 1 requires.) A store of another epoch or wavefront may not mix with them; the older bytes leave
+ * first (a conflict). Write-backs of the L2 enter a buffer and go to the NVRAM:
  *
- *	(1) after what the buffer holds of the same bytes (coherence order);
- *	(2) when the earlier epochs of its three streams are over: nobody can store in them any more, and
- *	    everything stored in them is durable (equations 1 to 3).
+ *	(1) after all buffered write-backs of the same bytes (coherence order);
+ *	(2) when the earlier epochs of their three streams are over: no work-item can store in them any more, and
+ *	    all their stores are durable (equations 1 to 3).
  *
- * Acknowledgements wait in the same way. Before a line leaves an L1, what that L1 holds of earlier epochs
- * leaves it (gope18 6.1: an eviction first triggers evictions of the blocks that must persist before it). The
- * buffer is volatile.
+ * Acknowledgements wait in the same way. Before a line leaves an L1, that L1's lines of earlier epochs leave
+ * it (gope18 6.1: an eviction first triggers evictions of the blocks that must persist before it). The buffer
+ * is volatile.
  *
- * The buffer holds persist.buffer lines. A wavefront whose instruction finds it full stalls until there is room
- * for it, and what the buffer waits for is evicted from all caches. The stall also ends when no write is in flight
- * any more: what the buffer still holds then waits for work-items that have not reached their barrier, and this
- * model waits for no work-item to reach one. Such lines stay blocked in the caches, whatever their number.
+ * The buffer holds persist.buffer lines. A wavefront whose instruction finds it full stalls until there is
+ * room, and the lines that the buffer waits for are evicted from all caches. The stall also ends when no
+ * write is in flight: the remaining entries then wait for work-items that have not reached their barrier, and
+ * this model does not wait for that. Such lines stay blocked in the caches, whatever their number.
  *
- * Work-items that race across a kernel-wide persist barrier, without meeting, can ask for an order that
+ * Work-items that race across a kernel-wide persist barrier, without meeting, can require an order that
  * contradicts coherence order; the run then ends with a report.
  */
 #include <stdlib.h>
@@ -38,31 +38,31 @@ enum { WAVEFRONT, GROUP, KERNEL, STREAMS };
 /* One epoch of a stream. */
 struct epoch {
 	uint32_t inside; /* members that can still store in it */
-	uint32_t tags;   /* with bytes that are not durable */
+	uint32_t tags;   /* tags of bytes that are not durable */
 };
 
-/* A wavefront, a work-group or the kernel, with its members' way through the epochs. */
+/* A wavefront, a work-group or the kernel, with the progress of its members through the epochs. */
 struct stream {
 	struct epoch *epochs;
 	uint32_t count;   /* of epochs */
 	uint32_t current; /* the first that is not over */
-	uint32_t waiting; /* entries that wait for a later one */
+	uint32_t waiting; /* entries that wait for a later epoch */
 };
 
 /* Shared by the lines that one wavefront made dirty in one epoch. */
 struct tag {
 	uint32_t stream[STREAMS], epoch[STREAMS];
-	uint32_t carriers; /* dirty lines, entries and writes under way that carry it */
+	uint32_t carriers; /* dirty lines, entries and writes in flight with this tag */
 	uint32_t users;    /* carriers, and a wavefront that may use it again */
 };
 
-/* A write-back that waits for its turn; with an empty mask, an acknowledgement. */
+/* A write-back that waits in the buffer; with an empty mask, an acknowledgement. */
 struct entry {
 	emu_line_id line;
 	uint32_t tag, stores;
 	uint32_t next;  /* in the list that it waits in */
 	uint32_t older; /* the next in its hash chain, which begins with the newest */
-	bool behind;    /* it waits for an older one of its line */
+	bool behind;    /* it waits for an older write-back of its line */
 	uint64_t mask;
 	struct record_ack ack;
 	uint8_t data[EMU_LINE];
@@ -72,13 +72,13 @@ struct buffer {
 	struct nvw_rows streams, tags, entries;
 	uint32_t held; /* write-backs in the buffer */
 	uint32_t kernel;
-	bool refused;       /* since the last instruction a write-back has found the buffer full */
-	bool advanced;      /* since the last look into the caches a stream has advanced */
+	bool refused;       /* a write-back has found the buffer full since the last instruction */
+	bool advanced;      /* a stream has advanced since the caches were last searched */
 	emu_time last_sent; /* when the controller accepts the latest write from the buffer */
 	struct stalled {
 		struct emu_wavefront *wf;
 		emu_time since;
-	} * stalled; /* wavefronts that wait for room, first come, first served */
+	} * stalled; /* wavefronts that wait for room, in order of arrival */
 	uint32_t stalled_first, stalled_last;
 	uint32_t *newest; /* chains of write-backs in the buffer, by hash of their line */
 };
@@ -174,7 +174,7 @@ static void unuse(struct nvw_machine *m, uint32_t tag)
 	}
 }
 
-/* The tag of what the lane stores now. */
+/* The tag of the lane's current store. */
 static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane)
 {
 	struct buffer *const b = buffer_of(m);
@@ -234,7 +234,7 @@ static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
 	return &buffer_of(m)->newest[(id * 0x9e3779b1u) >> (32 - HASH_BITS)];
 }
 
-/* The stream that the tag's owner still has to wait for, 0 if there is none: rule (2). */
+/* The stream that a write-back with this tag waits for, 0 if there is none: rule (2). */
 static uint32_t blocked_by(const struct nvw_machine *m, const struct tag *t)
 {
 	for (unsigned k = 0; k < STREAMS; k++) {
@@ -262,7 +262,7 @@ static void acknowledge(struct nvw_machine *m, uint32_t i)
 
 static void try_to_send(struct nvw_machine *m, uint32_t i);
 
-/* Does it store over bytes that an older write-back in the buffer brings? Rule (1). */
+/* Whether it overwrites bytes of an older write-back in the buffer: rule (1). */
 static bool is_behind(const struct nvw_machine *m, uint32_t i)
 {
 	const struct entry *const e = entry_at(m, i);
@@ -275,7 +275,7 @@ static bool is_behind(const struct nvw_machine *m, uint32_t i)
 	return false;
 }
 
-/* The oldest write-back of the line that was behind another one and no longer is, 0 if there is none. */
+/* The oldest write-back of the line that is no longer behind another one, 0 if there is none. */
 static uint32_t next_of_line(const struct nvw_machine *m, emu_line_id id)
 {
 	uint32_t found = 0;
@@ -299,7 +299,7 @@ static void unlink_entry(struct nvw_machine *m, uint32_t i)
 	buffer_of(m)->held--;
 }
 
-/* The entry arrives at the controller at t; returns when that has accepted it. */
+/* The entry arrives at the controller at t; returns when the controller has accepted it. */
 static emu_time send(struct nvw_machine *m, uint32_t i, emu_time t)
 {
 	const struct entry e = *entry_at(m, i);
@@ -316,7 +316,7 @@ static emu_time send(struct nvw_machine *m, uint32_t i, emu_time t)
 	return t;
 }
 
-/* The entry is behind none of its line; sends it, or lets it wait for a stream. */
+/* The entry is not behind another of its line; sends it, or lets it wait for a stream. */
 static void try_to_send(struct nvw_machine *m, uint32_t i)
 {
 	const uint32_t stream = blocked_by(m, tag_at(m, entry_at(m, i)->tag));
@@ -330,7 +330,7 @@ static void try_to_send(struct nvw_machine *m, uint32_t i)
 	}
 }
 
-/* The stream's epochs that are over, and whoever waited for them. */
+/* Retires the stream's completed epochs, and wakes the entries that waited for them. */
 static void advance(struct nvw_machine *m, uint32_t stream)
 {
 	struct stream *s = stream_at(m, stream);
@@ -387,7 +387,7 @@ static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *li
 
 /* ---- A full buffer ------------------------------------------------------------------------- */
 
-/* Does the buffer hold something that must persist after this? */
+/* Whether the buffer holds a write-back that must persist after this line. */
 static bool is_waited_for(const struct nvw_machine *m, const struct emu_line *line)
 {
 	if (!line || !line->dirty || !line->tag) {
@@ -418,7 +418,7 @@ static void evict_from_l1(struct nvw_machine *m, struct emu_cu *cu)
 	}
 }
 
-/* What the buffer waits for leaves the caches (gope18 6.1); NVW-FIFOs say where to look. */
+/* Evicts the lines that the buffer waits for (gope18 6.1); NVW-FIFOs tell which lines to examine. */
 static void evict_what_goes_first(struct nvw_machine *m)
 {
 	const struct emu_fifo *const fifo = &m->l2.nvw_fifo;
@@ -448,7 +448,7 @@ static void wake_first(struct nvw_machine *m)
 	emu_wake(m, s->wf, t);
 }
 
-/* Wakes as many wavefronts as there is room for; looks again when the device has completed another write. */
+/* Wakes as many wavefronts as there is room for; retries when the device has completed another write. */
 static void look_for_room(struct nvw_machine *m, void *unused)
 {
 	struct buffer *const b = buffer_of(m);
@@ -456,7 +456,7 @@ static void look_for_room(struct nvw_machine *m, void *unused)
 	if (b->advanced) {
 		b->advanced = false;
 		evict_what_goes_first(m);
-		b->refused = false; /* by no instruction */
+		b->refused = false; /* not for an instruction */
 	}
 	for (uint64_t held = b->held;
 		b->stalled_first != b->stalled_last && (held < m->config.buffer || !m->nvram.in_flight);
@@ -504,7 +504,7 @@ static void forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 
 /* ---- Order of eviction --------------------------------------------------------------------- */
 
-/* Must what a carries persist before what b carries (equations 1 to 3)? */
+/* Whether the stores of a must persist before those of b (equations 1 to 3). */
 static bool is_earlier(const struct tag *a, const struct tag *b)
 {
 	for (unsigned k = 0; k < STREAMS; k++) {
@@ -544,7 +544,7 @@ static void prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		return;
 	}
 	if (!cu) {
-		/* At the L2 the store must not overtake what its CU stored in earlier epochs. */
+		/* At the L2 the store must not overtake its CU's stores of earlier epochs. */
 		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
 	}
 	line = emu_cache_peek(cu ? cu->stores : m->l2.stores, id);
@@ -584,7 +584,7 @@ static void split(struct nvw_machine *m, struct emu_line *line, emu_line_id id, 
 		carry(m, line->tag);
 	}
 	if (below && below->dirty) {
-		/* What came to the L2 of this line before may be of an earlier epoch: it goes first. */
+		/* The L2's dirty bytes of this line may be of an earlier epoch: they leave first. */
 		*t = coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
 	}
 }
@@ -631,7 +631,7 @@ static void count_barrier(struct nvw_machine *m, enum nvw_group group)
 	++*by_group[group];
 }
 
-/* Wavefront instructions are counted and logged at every scope: nobody meets here. */
+/* Wavefront instructions are counted and logged at every scope, because work-items do not meet here. */
 static void barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
@@ -717,7 +717,7 @@ static void launch(struct nvw_machine *m)
 	buffer_of(m)->kernel = new_stream(m, (uint32_t)(m->exec.groups * m->exec.group_size));
 }
 
-/* A held write-back of a store, for the report of a contradiction. */
+/* A waiting write-back of a store, for the report of a contradiction. */
 static void report_contradiction(struct nvw_machine *m)
 {
 	for (uint32_t i = 0; i < 1u << HASH_BITS; i++) {
@@ -776,7 +776,7 @@ static void finish(struct nvw_machine *m)
 
 /* ---- Stores of one instruction ------------------------------------------------------------- */
 
-/* The lanes whose stores may share a line's dirty bytes: those in the epochs of the first. */
+/* The lanes whose stores may share a line's dirty bytes: those in the same epochs as the first. */
 static uint64_t together(const struct emu_wavefront *wf, uint64_t lanes)
 {
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);

@@ -33,7 +33,7 @@ static void resume(struct nvw_machine *m, void *context)
 	free(b);
 }
 
-/* Kernel scope: the L2 acknowledges to every L1, and these to the command processor. */
+/* Kernel scope: the L2 acknowledges to every L1, and the L1s to the command processor. */
 static emu_time acknowledge_to_processor(struct nvw_machine *m, uint32_t l2)
 {
 	emu_time arrivals[EMU_CUS_MAX], last = m->now;
@@ -48,7 +48,7 @@ static emu_time acknowledge_to_processor(struct nvw_machine *m, uint32_t l2)
 	return last;
 }
 
-/* Step 7, first half: when the acknowledgement is where the group waits. */
+/* Step 7, first half: returns when the acknowledgement reaches the waiting group. */
 static emu_time acknowledge(struct nvw_machine *m, const struct persist_barrier *b)
 {
 	const uint32_t l2 = emu_network_bank_node(m, 0);
@@ -78,7 +78,7 @@ static void at_l2(struct nvw_machine *m, void *context)
 	emu_schedule(m, emu_nvram_settled_at(m), durable, context);
 }
 
-/* Steps 2 and 3, in one L1; returns when the marker is at the L2. */
+/* Steps 2 and 3, in one L1; returns when the marker reaches the L2. */
 static emu_time flush_l1(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
 	t = coh_drain_l1(m, cu, &cu->nvw_fifo, 0, COH_BY_PERSIST, t);
@@ -86,8 +86,8 @@ static emu_time flush_l1(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 		m, emu_network_cu_node(m, cu->id), emu_network_bank_node(m, 0), 0, EMU_MESSAGE_CONTROL, t);
 }
 
-/* Step 2 for the barrier's scope. t may lie ahead of the engine's time: what the flush does to bytes and
- * FIFOs happens now, as with every transaction. */
+/* Step 2 for the barrier's scope. t may be ahead of the engine's time: as in every transaction, the effect on
+ * bytes and FIFOs is immediate. */
 static void begin(struct nvw_machine *m, const struct persist_barrier *what, struct emu_cu *cu, emu_time t)
 {
 	struct persist_barrier *const b = malloc(sizeof *b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every store is durable as it becomes visible (eadr), or there is no NVRAM: work-items meet at a persist barrier, and
- * nothing is left for it to do. Write-backs cost time and leave the medium alone.
+ * Every store is durable when it becomes visible (eadr), or there is no NVRAM: work-items meet at a persist
+ * barrier, which has nothing else to do. Write-backs cost time and do not change the medium.
  */
 #include "persist.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all persistency models share: their list, the meeting at a barrier, acknowledgements, the host's waits. */
+/* Common code of the persistency models: their list, the meeting at a barrier, acknowledgements, the host's
+ * waits. */
 #include "persist.h"
 
 #include "../protocol/protocol.h"
@@ -63,7 +64,7 @@ void persist_release(struct nvw_machine *m, const struct persist_barrier *b, emu
 	}
 }
 
-/* The first work-item of the lanes stands for them in the log. */
+/* The first of the lanes' work-items represents them in the log. */
 static struct record_barrier describe(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {

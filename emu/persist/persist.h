@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persistency models as values: what happens to stores to NVRAM, to the lines that carry them and at persist barriers
- * (gope18 5 and 6). A model is a file of this folder and a line in models.def; the engine calls its operations at
- * the places named here, and never asks which model it is.
+ * Persistency models as values: the treatment of stores to NVRAM, of the lines that carry them, and of
+ * persist barriers (gope18 5 and 6). A model is a file in this folder and a line in models.def; the engine
+ * calls its operations at the places named here, and never asks which model it is.
  *
  *	epoch.c		gope18 6.1, proposed: a barrier stalls its group until its stores are durable
  *	buffered.c	gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and what
- *			leaves the L2 waits for what must persist before it
+ *			leaves the L2 waits for all earlier stores to persist
  *	strict.c	each store is durable before the next one is sent (gope18 2.2)
- *	free.c		every store is durable as it becomes visible: domain eadr
+ *	free.c		every store is durable when it becomes visible: domain eadr
  *	off.c		a DRAM-only machine
  *
  * The functions below call the model's operation if it has one.
@@ -33,14 +33,14 @@ struct persist_barrier {
 struct persist_model {
 	struct emu_model_info info;
 
-	/* ---- A machine's life. init sets m->persist_data, which belongs to the model. */
+	/* ---- A machine's life. init sets m->persist_data, which the model owns. */
 	int (*init)(struct nvw_machine *m);
 	void (*finish)(struct nvw_machine *m);
 	void (*launch)(struct nvw_machine *m);
 
 	/* ---- Stores */
 
-	/* Of the lanes, those whose stores may share a line's dirty bytes with the first one's. NULL: all. */
+	/* The lanes whose stores may share a line's dirty bytes with the first one's. NULL: all. */
 	uint64_t (*together)(const struct emu_wavefront *wf, uint64_t lanes);
 	/* The lanes are about to store into a line of cu's L1 or (NULL) of the L2, which is looked up next. */
 	void (*prepare)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
@@ -51,41 +51,44 @@ struct persist_model {
 	/* One lane has stored to NVRAM at an offset of the line. */
 	void (*stored)(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
 		struct emu_line *line, unsigned offset);
-	/* All have; an atomic may have stored nothing. */
+	/* All lanes have stored; an atomic may have stored nothing. */
 	void (*settle)(struct nvw_machine *m, struct emu_line *line);
-	/* The wavefront's instruction is done at t; wakes it then or later. NULL: then. */
+	/* The wavefront's instruction completes at t; wakes it then or later. NULL: then. */
 	void (*wake)(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 
 	/* ---- Lines on their way */
 
-	/* A line with this tag is about to leave the L1. Returns when what must leave before it has. */
+	/* A line with this tag is about to leave the L1. Returns when all lines that must leave before it
+	 * have left. */
 	emu_time (*evict_earlier)(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t);
 	/* The dirty bytes of an L1's line are about to be merged into the L2's. */
 	void (*merge)(struct nvw_machine *m, struct emu_line *below, emu_line_id id, struct emu_line *line,
 		emu_time *t);
-	/* Part of the line's dirty bytes leaves it for the NVRAM, with its tag; the rest keeps the tag, too. */
+	/* Some of the line's dirty bytes leave for the NVRAM, with its tag; the rest keeps the tag too. */
 	void (*split)(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t);
-	/* The bytes of mask leave the L2 with their store records. Returns when the line may be used again. */
+	/* The bytes of mask leave the L2 with their store records. Returns when the line may be reused. */
 	emu_time (*write)(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 		uint32_t stores, emu_time t);
-	/* Lays bytes that the model holds back over to. */
+	/* Overlays to with bytes that the model holds back. */
 	void (*forward)(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 	/* A write with this tag, which is not 0, is durable. */
 	void (*done)(struct nvw_machine *m, uint32_t tag);
-	/* Everything dirty has been written: lets time pass until what the model holds back is durable. */
+	/* Everything dirty has been written: advances time until the stores that the model holds back are
+	 * durable. */
 	void (*drain)(struct nvw_machine *m);
 
 	/* ---- Barriers */
 
-	/* Lanes reach a persist barrier. NULL: they meet those of its scope. */
+	/* Lanes reach a persist barrier. NULL: they meet the others of its scope. */
 	void (*barrier)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group,
 		emu_time t);
-	/* They have met; cu runs them, NULL at kernel scope. Ends with persist_release(). */
+	/* All have met; cu runs them, NULL at kernel scope. Ends with persist_release(). */
 	void (*arrived)(
 		struct nvw_machine *m, const struct persist_barrier *barrier, struct emu_cu *cu, emu_time t);
 	/* Lanes have returned from the kernel. */
 	void (*returned)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes);
-	/* A lane says that operations are durable; ends with persist_tell(). NULL: the host learns of it at once. */
+	/* A lane reports that operations are durable; ends with persist_tell(). NULL: the host is told at
+	 * once. */
 	void (*acknowledge)(
 		struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, const struct record_ack *ack);
 };
@@ -99,35 +102,35 @@ extern const struct persist_model persist_free, persist_off;
 
 /* ---- persist.c ----------------------------------------------------------------------------- */
 
-/* Sets m->persist as the configuration says, after everything else of the machine. */
+/* Sets m->persist according to the configuration, after the rest of the machine has been set up. */
 int persist_init(struct nvw_machine *m);
 void persist_finish(struct nvw_machine *m);
 /* The machine is DRAM-only from now on. */
 void persist_switch_off(struct nvw_machine *m);
 
-/* The lanes of a wavefront arrive at a persist barrier. Returns where they meet others (emu_park), or EMU_WAIT_NONE: they meet
- * none, and the model has let them go on or will. */
+/* The lanes of a wavefront arrive at a persist barrier. Returns the barrier at which they meet others
+ * (emu_park), or EMU_WAIT_NONE: they meet none, and the model lets them continue now or later. */
 enum emu_wait persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t);
-/* Every work-item of the group, of the kernel has arrived (emu_park). */
+/* Every work-item of the group, or of the kernel, has arrived (emu_park). */
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void persist_kernel_arrived(struct nvw_machine *m, emu_time t);
-/* Operations have been said to be durable by a lane, or (NULL) by the host. */
+/* A lane, or (NULL) the host, has reported operations as durable. */
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
-/* Everything stored so far is durable when this returns; m->now moves on. */
+/* All earlier stores are durable when this returns; m->now advances. */
 void persist_everything(struct nvw_machine *m);
 
-/* For the models: lanes go on, those of a barrier go on, the barrier counts, the host learns. */
+/* For the models: lets lanes continue, or those of a barrier; counts the barrier; tells the host. */
 void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 void persist_release(struct nvw_machine *m, const struct persist_barrier *barrier, emu_time t);
 void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
 void persist_tell(struct nvw_machine *m, const struct record_ack *ack);
-/* free.c: what a barrier does when all before it is durable. */
+/* free.c: a barrier when all earlier stores are durable. */
 void persist_release_at_once(
 	struct nvw_machine *m, const struct persist_barrier *barrier, struct emu_cu *cu, emu_time t);
 
-/* ---- The operations, where the engine calls them ------------------------------------------- */
+/* ---- The operations, as the engine calls them ---------------------------------------------- */
 
 static inline void persist_launch(struct nvw_machine *m)
 {

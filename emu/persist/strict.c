@@ -2,10 +2,11 @@
 /*
  * Strict persistency as hardware (gope18 2.2, 8.1): stores persist in the order in which they become visible.
  *
- * Every store to NVRAM, lane by lane, is also written through to the memory controller and waits there in one queue for
- * the whole machine. The device has one of them at a time: a store is durable before the next one is sent. A
- * wavefront stalls until all stores of its instruction are durable, so a persist barrier finds nothing left to do
- * but to let its work-items meet. What leaves the L2 is durable or in the queue already, and is not written again.
+ * Every store to NVRAM, lane by lane, is also written through to the memory controller and waits there in one
+ * queue for the whole machine. The device has one of them at a time: a store is durable before the next one
+ * is sent. A wavefront stalls until all stores of its instruction are durable, so at a persist barrier the
+ * work-items only have to meet. Data that leaves the L2 is durable or in the queue already, and is not
+ * written again.
  */
 #include <stdlib.h>
 
@@ -19,14 +20,14 @@ struct store {
 	uint32_t stores; /* its record */
 	uint32_t wavefront;
 	uint32_t cu;
-	emu_time at; /* when it arrives at the controller; UINT64_MAX: its instruction is not done */
+	emu_time at; /* when it arrives at the controller; UINT64_MAX: its instruction is not complete */
 	uint8_t data[EMU_LINE];
 };
 
 /* A wavefront that has such stores. */
 struct waiting {
 	uint32_t stores;
-	uint32_t from; /* in the queue: no store of the instruction under way is before this */
+	uint32_t from; /* in the queue: all stores of the current instruction are at or after this */
 	bool is_under_way;
 	bool stalls;
 	emu_time since;
@@ -70,7 +71,7 @@ static int grow(struct strict *s)
 	return 0;
 }
 
-/* Lets the engine's time come to the write's completion. */
+/* Waits until the engine's time reaches the write's completion. */
 static void complete(struct nvw_machine *m, void *unused)
 {
 	(void)m;
@@ -110,7 +111,7 @@ static void done(struct nvw_machine *m, uint32_t tag)
 
 /* ---- Stores -------------------------------------------------------------------------------- */
 
-/* The record of a store, which so far travels with the line. */
+/* Takes the record of a store, which has travelled with the line so far. */
 static uint32_t take_record(struct nvw_machine *m, struct emu_line *line, uint64_t mask)
 {
 	struct emu_line taken = {0};
@@ -153,7 +154,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 	memcpy(store->data + offset, line->data + offset, r->size);
 }
 
-/* By the network to the L2's bank, and through it. */
+/* Through the network to the L2's bank, and through the bank. */
 static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
 {
 	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),
@@ -161,7 +162,7 @@ static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_ti
 	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
 }
 
-/* The instruction is done at t: its stores leave the CU. */
+/* The instruction completes at t: its stores leave the CU. */
 static void let_go(struct nvw_machine *m, uint32_t wavefront, emu_time t)
 {
 	struct strict *const s = strict_of(m);

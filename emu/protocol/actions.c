@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Actions on behalf of instructions, as the papers name them.
+ * Actions of instructions, named as in the papers.
  */
 #include "protocol.h"
 
 #include "../persist/persist.h"
 
-/* ---- The persistency model has a say in stores --------------------------------------------- */
+/* ---- Stores under the persistency model -------------------------------------------------------- */
 
 static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
 {
@@ -30,7 +30,7 @@ static emu_time l1_port(const struct coh_request *r, emu_time t)
 	return coh_l1_port(r->m, r->cu, t, r->m->config.l1.occupancy);
 }
 
-/* What a line has registered may still be on its way: its CU's work-items wait for it together. */
+/* A line's registration may still be in flight: all work-items of its CU wait for it together. */
 static emu_time wait_for_grant(const struct nvw_machine *m, const struct emu_line *line, emu_time t)
 {
 	return m->protocol->registration ? emu_later(t, line->granted) : t;
@@ -174,7 +174,7 @@ static enum emu_message message_of(const struct coh_request *r)
 				       EMU_MESSAGE_READ;
 }
 
-/* The request's way to the bank, with the local L1's copy ahead of it: a work-item sees its own stores. */
+/* The request's path to the bank, preceded by the local L1's copy: a work-item sees its own stores. */
 static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occupancy, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
@@ -321,8 +321,8 @@ static void mark_l2_sfifo(struct nvw_machine *m, void *what)
 	}
 }
 
-/* As the markers of persist barriers in the NVW-FIFOs (gope18 6.1): what is ahead of the marker leaves the L1, then the L2.
- * Other instructions go on meanwhile. */
+/* Like the markers of persist barriers in the NVW-FIFOs (gope18 6.1): the lines ahead of the marker leave the
+ * L1, then the L2. Other instructions continue in the meantime. */
 static emu_time mark_sfifos(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
@@ -344,7 +344,7 @@ static void invalidate(struct emu_cu *cu, uint64_t *cause)
 
 	++*cause;
 	if (++l1->generation == 0) {
-		/* Lines that nobody met since the count began may not take it for their own again. */
+		/* Lines that were not accessed since the count began must not become valid again. */
 		for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
 			l1->lines[i].generation = UINT32_MAX;
 		}
@@ -385,7 +385,8 @@ static emu_time forget_read_only(const struct coh_request *r, emu_time t)
 
 /* ---- Every L1 (alsop16 II.D) ---------------------------------------------------------------- */
 
-/* A message to every CU, who all do something; returns when the last has answered. The sender needs no answer. */
+/* Sends a message to every CU, which executes an action; returns when the last has answered. The sender needs
+ * no answer. */
 static emu_time broadcast(const struct coh_request *r,
 	emu_time (*act)(struct nvw_machine *, struct emu_cu *, emu_time), emu_time t)
 {
@@ -441,8 +442,8 @@ static emu_time invalidate_all_l1s(const struct coh_request *r, emu_time t)
 	return broadcast(r, invalidate_one, t);
 }
 
-/* The transaction is carried out whole: nothing can come between lock and unlock. What the lock costs others is that
- * their read-modify-writes begin after the unlock has reached them. */
+/* The transaction is atomic: nothing can come between lock and unlock. The cost of the lock is that the
+ * read-modify-writes of other CUs begin after the unlock has reached them. */
 static emu_time lock_rmws(const struct coh_request *r, emu_time t)
 {
 	return broadcast(r, lock_one, t);
@@ -471,8 +472,8 @@ static bool is_registered_here(const struct coh_request *r)
 	return !coh_is_of_kernel(r) && coh_registry_place(r->m, r->cu, r->line, r->bytes) == COH_PLACE_L1;
 }
 
-/* A registration is its own acknowledgement: nothing more to wait for. What it replaces in the L2 may be what the
- * instruction itself works on: the L1 gets that back before it is used. */
+/* A registration is its own acknowledgement: there is nothing more to wait for. It may replace the line that
+ * the instruction works on in the L2; the L1 gets that back before it is used. */
 static emu_time register_stores(const struct coh_request *r, emu_time t)
 {
 	const bool was_here = is_registered_here(r);
@@ -481,7 +482,7 @@ static emu_time register_stores(const struct coh_request *r, emu_time t)
 	return was_here && !is_registered_here(r) ? register_l1(r, t) : t;
 }
 
-/* ---- What the tables name ---------------------------------------------------------------------- */
+/* ---- Names in the tables ------------------------------------------------------------------------ */
 
 #define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
 COH_ACTIONS(X)

@@ -2,10 +2,10 @@
 /*
  * DD: DeNovo under data-race-free consistency, without regions (sinclair15 3 and 5.3, DeNovo-D).
  *
- *	(1) As denovo.h; the grain is the byte, so words that are stored are words that are registered.
- *	(2) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
+ *	(1) As denovo.h; the grain is the byte, so exactly the stored words are registered.
+ *	(2) There are no scopes: every instruction synchronizes all CUs, whatever its scope.
  *
- * Deviation: the CPU core of the paper is the host here, which looks where the registry says.
+ * Deviation: the paper's CPU core is the host here, which reads the place given by the registry.
  */
 #include "denovo.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the DeNovo protocols share (denovo.h): the lines, the instructions without scopes, the invariants. */
+/* Common code of the DeNovo protocols (denovo.h): the lines, the instructions without scopes, the
+ * invariants. */
 #include "denovo.h"
 
 enum { I, V, D, R };
@@ -16,7 +17,7 @@ const struct coh_cell coh_denovo_l1[COH_DENOVO_STATES][COH_L1_EVENT_COUNT] = {
 };
 /* clang-format on */
 
-/* Registration changes nothing about the data that the L2 has of a line. */
+/* Registration does not change the L2's data of a line. */
 /* clang-format off */
 const struct coh_cell coh_denovo_l2[COH_DENOVO_STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC		FLUSH			EVICT				REGISTER	RETURN */
@@ -27,7 +28,7 @@ const struct coh_cell coh_denovo_l2[COH_DENOVO_STATES][COH_L2_EVENT_COUNT] = {
 };
 /* clang-format on */
 
-/* Dirty bytes that are not registered wait in D; what the L2 has dirty is in its D. */
+/* Dirty unregistered bytes wait in state D; the L2's dirty bytes are in its state D. */
 const char *coh_denovo_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);

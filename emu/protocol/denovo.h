@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DeNovo: reader-initiated invalidation with ownership of what is written (sinclair15 3, alsop16 II.E).
+ * DeNovo: reader-initiated invalidation with ownership of written data (sinclair15 3, alsop16 II.E).
  *
- *	I  not here	V  here, nothing of it registered
- *	D  some bytes stored, not yet registered (perhaps beside registered ones): they wait in the store buffer
+ *	I  absent	V  present, nothing of it registered
+ *	D  some bytes stored, not yet registered (perhaps with registered ones): they wait in the store buffer
  *	R  some bytes registered, none waiting
  *
  * Guarantees
- *	(1) A registered byte is up to date: acquires leave it here, loads and stores of it hit.
- *	(2) A release waits until all that its CU has stored is registered; nothing is written through for it.
- *	(3) Synchronization accesses, loads too, are performed in the L1, after registration (DeNovoSync0).
- *	(4) The L2 has the data of what is not registered, and writes back to memory.
+ *	(1) A registered byte is up to date: acquires do not invalidate it, loads and stores of it hit.
+ *	(2) A release waits until all stores of its CU are registered; nothing is written through for it.
+ *	(3) Synchronization accesses, including loads, are performed in the L1, after registration (DeNovoSync0).
+ *	(4) The L2 has the data of unregistered bytes, and writes back to memory.
  *
- * The states of single bytes are the masks of struct emu_line; the states here are those of lines. The store buffer is
- * the L1's S-FIFO. The protocols of the family differ in grain, regions and scopes.
+ * The states of single bytes are the masks of struct emu_line; the states here are those of lines. The store
+ * buffer is the L1's S-FIFO. The protocols of the family differ in grain, regions and scopes.
  */
 #ifndef EMU_PROTOCOL_DENOVO_H
 #define EMU_PROTOCOL_DENOVO_H
@@ -57,7 +57,7 @@ enum { COH_DENOVO_STATES = 4 };
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes) | ELSEWHERE,	{register_stores, register_l1, rmw_l1, invalidate_unregistered}}
 /* clang-format on */
 
-/* What every member of the family is. */
+/* Common to all members of the family. */
 #define DENOVO_PROTOCOL                                                                                      \
 	.l1_states = coh_denovo_states, .l2_states = coh_denovo_states, .l1_state_count = COH_DENOVO_STATES, \
 	.l2_state_count = COH_DENOVO_STATES, .l1 = coh_denovo_l1[0], .l2 = coh_denovo_l2[0],                 \

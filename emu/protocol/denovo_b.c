@@ -3,7 +3,7 @@
  * DeNovo-B: DeNovo that registers whole lines and has no regions (alsop16 II.E, IV.B).
  *
  *	(1) As denovo.h, with a line as the grain: a store registers its line, and gets the rest of its bytes.
- *	(2) False sharing moves lines to and fro; no store is lost by it.
+ *	(2) False sharing moves lines back and forth; it loses no store.
  */
 #include "denovo.h"
 

@@ -88,7 +88,7 @@ static const char *const scopes[] = {
 	"work-item", "work-group", "agent", "system", "remote agent", "remote system", NULL};
 static const char *const places[] = {"local L1", "beside", "L2", "another L1", NULL};
 
-/* The names of the bits, with commas between them; "any" for all of them and for none. */
+/* The names of the bits, separated by commas; "any" for all of them and for none. */
 static void spell(char *to, size_t room, const char *const *names, uint32_t bits)
 {
 	unsigned count = 0;
@@ -116,7 +116,7 @@ static void spell_steps(struct emu_protocol_row *row, const coh_action *steps)
 	}
 }
 
-/* What belongs to no instruction, behind the rows that do. */
+/* The actions that belong to no instruction, after the rows of instructions. */
 static bool describe_other(const struct coh_protocol *p, unsigned i, struct emu_protocol_row *ret_row)
 {
 	const struct {

@@ -2,10 +2,11 @@
 /*
  * DH: DeNovo under HRF-Indirect consistency (sinclair15 3 and 5.3, DeNovo-H).
  *
- *	(1) Synchronization of work-group scope is performed in the L1 as it is: it registers, invalidates and flushes
- *	    nothing; what it stores is registered by the next global release of its CU, as data are.
+ *	(1) Synchronization of work-group scope is performed in the L1 directly: it registers, invalidates and
+ *	    flushes nothing; like data, its stores are registered by the next global release of its CU.
  *	(2) Synchronization of agent and of system scope is as under DD.
- *	(3) HRF-Indirect: a global release registers all that its CU has stored, also what its work-group has only learned of.
+ *	(3) HRF-Indirect: a global release registers all stores of its CU, including those that its work-group has
+ *	    only learned of.
  */
 #include "denovo.h"
 

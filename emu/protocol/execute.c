@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interpreter of the synchronization tables: an instruction's row is found, and its actions are carried out in order. */
+/* The interpreter of the synchronization tables: it finds an instruction's row and executes its actions in
+ * order. */
 #include "protocol.h"
 
 #include "../persist/persist.h"
@@ -52,7 +53,8 @@ static emu_time run(struct coh_request *r, emu_time t)
 	return t;
 }
 
-/* Where the time of a synchronization action is counted (alsop16 Figure 8); NULL: it is the access itself. */
+/* The statistic for the time of a synchronization action (alsop16 Figure 8); NULL: it is the access
+ * itself. */
 static uint64_t *synchronization_time(const struct coh_request *r, coh_action action)
 {
 	struct emu_stats *const s = &r->m->stats;
@@ -72,7 +74,7 @@ static uint64_t *synchronization_time(const struct coh_request *r, coh_action ac
 	return NULL;
 }
 
-/* As run(), for what synchronizes. */
+/* Like run(), for synchronization. */
 static emu_time run_synchronization(struct coh_request *r, emu_time t)
 {
 	for (; goes_on(r); r->step++) {
@@ -118,7 +120,7 @@ static enum coh_instruction instruction_of(unsigned kind)
 	return of[kind];
 }
 
-/* Where synchronization hits (alsop16 Table 6). Without registration the row says: the L1 or the L2. */
+/* Where synchronization hits (alsop16 Table 6). Without registration the row tells: the L1 or the L2. */
 static void count_synchronization(const struct coh_request *r, enum coh_place place)
 {
 	struct nvw_machine *const m = r->m;
@@ -131,7 +133,7 @@ static void count_synchronization(const struct coh_request *r, enum coh_place pl
 					    &m->stats.sync_l2);
 }
 
-/* Where the bytes of the instruction are. */
+/* The place of the instruction's bytes. */
 static enum coh_place place_of(const struct coh_request *r, emu_time *t)
 {
 	const enum coh_instruction instruction = instruction_of(r->kind);
@@ -140,7 +142,8 @@ static enum coh_place place_of(const struct coh_request *r, emu_time *t)
 		return COH_PLACE_L2;
 	}
 	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
-		/* What has to leave first may replace this line's registration in the L2: before it is looked at. */
+		/* Lines that have to leave first may replace this line's registration in the L2: before it is
+		 * looked up. */
 		persist_prepare(r->m, r->wf, r->lanes, r->cu, r->line, t);
 	}
 	return coh_registry_place(r->m, r->cu, r->line, r->bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The FIFOs of both levels: S-FIFOs have the dirty lines since the last release (gope18 3), NVW-FIFOs the writes to NVRAM
- * (gope18 6). Whole caches are flushed through them.
+ * The FIFOs of both levels: S-FIFOs hold the dirty lines since the last release (gope18 3), NVW-FIFOs the
+ * writes to NVRAM (gope18 6). Whole caches are flushed through them.
  */
 #include "protocol.h"
 
@@ -25,7 +25,8 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
 			last = emu_later(last, coh_l1_event(m, cu, line, id, event, reason, t));
 		} else {
-			/* An atomic that stored nothing: the line waits for nothing, and the next store queues up again. */
+			/* After an atomic that stored nothing: the line waits for nothing, and the next store
+			 * enters the FIFO again. */
 			coh_l1_event(m, cu, line, id, event, reason, t);
 		}
 	}

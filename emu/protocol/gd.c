@@ -2,12 +2,12 @@
 /*
  * GD: conventional GPU coherence under data-race-free consistency (sinclair15 3 and 4, GPU-D).
  *
- *	(1) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
- *	(2) Synchronization is performed at the L2; an acquire invalidates the L1; a release waits until everything that
- *	    its CU has stored is written through.
- *	(3) So nothing in an L1 is reused across synchronization, also of one work-group (sinclair15 3).
+ *	(1) There are no scopes: every instruction synchronizes all CUs, whatever its scope.
+ *	(2) Synchronization is performed at the L2; an acquire invalidates the L1; a release waits until all
+ *	    stores of its CU are written through.
+ *	(3) So nothing in an L1 is reused across synchronization, even within a work-group (sinclair15 3).
  *
- * Deviation: the paper's L2 is shared with CPU cores; here the host looks at memory between kernels.
+ * Deviation: the paper's L2 is shared with CPU cores; here the host reads memory between kernels.
  */
 #include "gpu.h"
 

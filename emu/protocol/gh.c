@@ -2,12 +2,12 @@
 /*
  * GH: conventional GPU coherence under HRF-Indirect consistency (sinclair15 3 and 4, GPU-H).
  *
- *	(1) Synchronization of work-group scope (the paper's local scope) is performed in the L1 that the work-group's
- *	    CU has; it invalidates nothing and waits for nothing.
- *	(2) Synchronization of agent and of system scope (global) is as under GD. CPU and GPU share the L2, so both scopes
- *	    do the same.
- *	(3) HRF-Indirect: what a work-group has learned by local synchronization is passed on by a global release of any
- *	    work-item of its CU, since a release writes through all that the L1 holds.
+ *	(1) Synchronization of work-group scope (the paper's local scope) is performed in the L1 of the
+ *	    work-group's CU; it invalidates nothing and does not wait.
+ *	(2) Synchronization of agent and of system scope (global) is as under GD. CPU and GPU share the L2, so
+ *	    both scopes do the same.
+ *	(3) HRF-Indirect: stores that a work-group has seen by local synchronization are passed on by a global
+ *	    release of any work-item of its CU, because a release writes through all dirty data of the L1.
  *
  * Deviation: as GD.
  */

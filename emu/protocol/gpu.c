@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the conventional GPU protocols share (gpu.h): the lines of caches without inclusion, the invariants. */
+/* Common code of the conventional GPU protocols (gpu.h): the lines of caches without inclusion, the
+ * invariants. */
 #include "gpu.h"
 
 const char *const coh_gpu_states[] = {"I", "V", "D"};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Conventional GPU coherence, its lines and its synchronization (sinclair15 3): no ownership, no invalidations by writers, valid bits
- * alone. A store's bytes wait in the L1 until the next release or until the store buffer is full, and are written
- * through to the L2, which all CUs share and which includes nothing. The store buffer is the L1's S-FIFO: it names
- * lines, so that stores to one line coalesce; l1.sfifo_unit says whether its entries are counted in lines or words.
+ * Conventional GPU coherence, its lines and its synchronization (sinclair15 3): no ownership, no
+ * invalidations by writers, only valid bits. A store's bytes wait in the L1 until the next release or until
+ * the store buffer is full, and are written through to the L2, which all CUs share and which is not
+ * inclusive. The store buffer is the L1's S-FIFO: it names lines, so that stores to one line coalesce;
+ * l1.sfifo_unit selects whether its entries are counted in lines or words.
  *
- *	I  not here          V  here, clean          D  here, some bytes wait to be written through
+ *	I  absent            V  present, clean       D  present, some bytes wait to be written through
  *
- * The protocols of the family differ in which scopes they know, and in their L2.
+ * The protocols of the family differ in their scopes and in their L2.
  */
 #ifndef EMU_PROTOCOL_GPU_H
 #define EMU_PROTOCOL_GPU_H
@@ -18,12 +19,12 @@
 enum { I, V, D, GPU_STATES };
 
 extern const char *const coh_gpu_states[];
-/* Of an L2 that includes nothing. */
+/* For an L2 that is not inclusive. */
 extern const struct coh_cell coh_gpu_l1[][COH_L1_EVENT_COUNT], coh_gpu_l2[][COH_L2_EVENT_COUNT];
 /* Dirty bytes are valid, and in D, at both levels. */
 const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id);
 
-/* The grids, but for what is asked of the L1 when the L2 replaces a line, and what the L2 does then. */
+/* The grids, except the L1's actions when the L2 replaces a line, and the L2's actions then. */
 /* clang-format off */
 #define GPU_L1(recalled_i, recalled_v, recalled_d) { \
 	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */ \
@@ -52,7 +53,7 @@ const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id
 	{ON(RMW),		ANY_ORDER,				(scopes),	{rmw_l1}}
 /* clang-format on */
 
-/* Synchronization at the L2: an acquire invalidates the L1, a release flushes it before. */
+/* Synchronization at the L2: an acquire invalidates the L1, a release first flushes it. */
 /* clang-format off */
 #define GPU_GLOBAL(scopes) \
 	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes),	{ld_l2}},			\
@@ -67,7 +68,7 @@ const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id
 	{ON(RMW),		ORDER(ACQ_REL),				(scopes),	{flush_l1, rmw_l2, invalidate_l1}}
 /* clang-format on */
 
-/* What every member of the family is. */
+/* Common to all members of the family. */
 #define GPU_PROTOCOL                                                                            \
 	.l1_states = coh_gpu_states, .l2_states = coh_gpu_states, .l1_state_count = GPU_STATES, \
 	.l2_state_count = GPU_STATES, .rows = rows, .kernel_begin = {invalidate_l1},            \

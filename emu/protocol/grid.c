@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of lines: what a protocol's grid says about one is carried out. And the ports through which events come.
+ * Events of lines: executes the actions that a protocol's grid gives for an event; and the ports through
+ * which events come.
  *
- * The actions are known to the tables alone: whatever moves lines calls this file, and this file calls what the table names.
+ * Only the tables know the actions: code that moves lines calls this file, and this file calls the actions
+ * named in the table.
  */
 #include "protocol.h"
 
@@ -28,7 +30,7 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* The grid says that this cannot happen, so the protocol's table is wrong: the run ends. */
+/* The grid marks this as impossible, so the protocol's table is wrong: the run ends. */
 static emu_time never(struct coh_event *e, unsigned event)
 {
 	static const struct {
@@ -79,7 +81,8 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned
 			cell->actions[i](e);
 		}
 	}
-	/* A line that was to stay as it is may have been written back meanwhile, for room that an action needed. */
+	/* A line that was to stay unchanged may have been written back in the meantime, for room that an
+	 * action needed. */
 	if (cell->next != before) {
 		e->line->state = cell->next;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hLRC: heterogeneous lazy release consistency (alsop16 III). Whatever scope an instruction names, it synchronizes all
- * CUs. */
+/* hLRC: heterogeneous lazy release consistency (alsop16 III). Every instruction synchronizes all CUs,
+ * whatever its scope. */
 #include "lazy.h"
 
 static const struct coh_row rows[] = {

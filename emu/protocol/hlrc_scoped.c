@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hLRC-scoped: hLRC, with scopes as advice on where an atomic is better performed (alsop16 V.C).
+ * hLRC-scoped: hLRC, with scopes as hints on the better place for an atomic (alsop16 V.C).
  *
- *	(1) Work-group scope is as hLRC. Wrong advice costs time, not correctness.
- *	(2) Agent and system scope: the atomic is performed at the L2, which first takes back its registration from the L1 that
- *	    has it; that L1 is flushed. A release flushes the local L1 before, an acquire invalidates it after.
+ *	(1) Work-group scope is as hLRC. A wrong hint costs time, not correctness.
+ *	(2) Agent and system scope: the atomic is performed at the L2, which first revokes its registration by an
+ *	    L1; that L1 is flushed. A release first flushes the local L1, an acquire then invalidates it.
  */
 #include "lazy.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants that protocols share: for broken_invariant, NULL or what is wrong. */
+/* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation. */
 #include "protocol.h"
 
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)

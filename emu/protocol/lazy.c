@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the lazy protocols share (lazy.h): the lines, the invariants, and where an invalidation is counted. */
+/* Common code of the lazy protocols (lazy.h): the lines, the invariants, and the counting of
+ * invalidations. */
 #include "lazy.h"
 
 enum { I, V, D, R };
@@ -24,7 +25,7 @@ const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
 };
 /* clang-format on */
 
-/* A line in R holds registered bytes alone, and no other line holds any; data wait in D. */
+/* A line in R holds only registered bytes, and no other line holds any; data waits in D. */
 const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	for (unsigned i = 0; i < m->config.cus; i++) {

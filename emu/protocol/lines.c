@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens to lines: the actions of the grids (those of registration are in registry.c, those about other L1s in
- * sharers.c).
+ * The grids' actions on lines (those of registration are in registry.c, those on other L1s in sharers.c).
  *
- * Time: a line action moves event->t to the instant from which what waits for it can go on. A write-back
- * is taken by the next level when its port (or its write queue) is free; nobody waits for the look-up there.
+ * Time: a line action advances event->t to the instant at which waiting requests can continue. The next level
+ * accepts a write-back when its port (or its write queue) is free; the look-up there does not delay anything.
  */
 #include "protocol.h"
 
 #include "../persist/persist.h"
 #include "../record.h"
 
-/* Bytes that the event asks for and that other L1s have registered: each answers with what it has of the line. */
+/* Fetches bytes of the event that other L1s have registered: each answers with its bytes of the line. */
 static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *below, emu_time t)
 {
 	struct nvw_machine *const m = e->m;
@@ -48,7 +47,7 @@ static void fetch_from_l2(struct coh_event *e)
 	below = coh_l2_obtain_by(m, e->cu, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
 		coh_l2_obtain(m, e->id, UINT64_MAX,
-			&e->t); /* if all comes from other L1s, nobody waits for the rest */
+			&e->t); /* if all bytes come from other L1s, the rest is not waited for */
 	}
 	coh_sharer_add(below, e->cu);
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
@@ -98,7 +97,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 	++*by_reason[reason];
 }
 
-/* The dirty bytes of an L1's line, and the registered ones, become the L2's. */
+/* The L2 takes over the dirty and the registered bytes of an L1's line. */
 static void merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line)
 {
 	const uint64_t bytes = line->dirty | line->registered;
@@ -121,7 +120,7 @@ static void write_back_to_l2(struct coh_event *e)
 	emu_time t;
 
 	if (e->reason != COH_BY_PERSIST && !m->recalling) {
-		/* An eviction first evicts what must persist before it (gope18 6.1). */
+		/* An eviction first evicts the lines that must persist before it (gope18 6.1). */
 		e->t = persist_evict_earlier(m, e->cu, line, e->t);
 	}
 	if (line->registered) {
@@ -195,7 +194,7 @@ void coh_line_drop_unregistered(struct coh_event *e)
 	e->line->valid &= e->line->dirty | e->line->registered | e->line->read_only;
 }
 
-/* A request that takes the line is a flush of the table (alsop16 Table 3), even if nothing waits. */
+/* A request that takes the line is a flush in the table (alsop16 Table 3), even if nothing waits. */
 void coh_line_flush_cache(struct coh_event *e)
 {
 	if (emu_fifo_length(&e->cu->sfifo) || e->reason == COH_BY_REVOKE) {
@@ -223,8 +222,8 @@ void coh_line_drop(struct coh_event *e)
 }
 
 /*
- * One L1 gives the line up to the L2, which is about to replace it. The bytes go straight into the L2's
- * line: it keeps its place until the last L1 has answered.
+ * One L1 gives the line up to the L2, which is about to replace it. The bytes go straight to the L2's line,
+ * which keeps its place until the last L1 has answered.
  */
 static emu_time recall_from(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, emu_line_id id, emu_time t)
@@ -238,7 +237,8 @@ static emu_time recall_from(
 	m->stats.l1_recalls++;
 	m->stats.sync_evictions += coh_flushes_loser(m, line);
 	if (line->dirty && !m->recalling && m->config.l2.ways > 1) {
-		/* As in write_back_to_l2(); what the L2 replaces meanwhile is taken as it is. */
+		/* As in write_back_to_l2(); lines that the L2 replaces in the meantime are taken as they
+		 * are. */
 		m->recalling = true;
 		persist_evict_earlier(m, cu, line, t);
 		m->recalling = false;
@@ -261,7 +261,8 @@ void coh_line_recall(struct coh_event *e)
 	const bool was_recalling = m->recalling;
 	emu_time last = e->t;
 
-	/* What registered bytes wait for under buffered epochs, the buffer knows; sending it ahead would need room again. */
+	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
+	 * ahead would need room again. */
 	m->recalling = was_recalling || m->protocol->registration;
 	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
 		for (uint64_t rest = e->line->sharers[word]; rest; rest &= rest - 1) {

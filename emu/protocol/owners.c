@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration as the L2 writes it down: who has which bytes. Nothing changes hands here (registry.c). */
+/* The registry's records in the L2: the owner of each byte. Ownership does not change here (registry.c). */
 #include "protocol.h"
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a coherence protocol is: two kinds of table (design of the papers, not of the engine).
+ * A coherence protocol: two kinds of tables, designed as in the papers.
  *
  *   - lines: state x event -> actions and next state, one grid for the L1s and one for the L2;
- *   - synchronization: instruction (load, store, atomic load, store and read-modify-write; order; scope)
- *     -> named actions in order, as the papers print them.
+ *   - synchronization: instruction (load, store, atomic load, store and read-modify-write; order; scope) ->
+ *     named actions in order, as the papers print them.
  *
- * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets the table of
- * instructions; the actions are in actions.c (instructions), lines.c, registry.c and sharers.c (lines): they move the bytes,
- * take the time, count the messages. A protocol never touches a cache itself.
+ * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets
+ * the table of instructions; the actions are in actions.c (instructions), lines.c, registry.c and sharers.c
+ * (lines): they move the bytes, account for time and messages. A protocol never touches a cache itself.
  *
  * Guarantees of the shared mechanisms, under every protocol
- *   (1) A work-item sees its own stores: an access at the L2 takes the local L1's copy of the line along.
- *   (2) No dirty byte is lost: a line that leaves a cache leaves its dirty bytes to the next level.
- *   (3) Inclusion, where the protocol says so: a line in an L1 has a tag in the L2 that knows the L1.
+ *   (1) A work-item sees its own stores: an access at the L2 also takes the local L1's copy of the line.
+ *   (2) No dirty byte is lost: a line that leaves a cache passes its dirty bytes to the next level.
+ *   (3) Inclusion, if the protocol requires it: a line in an L1 has a tag in the L2 that records the L1.
  */
 #ifndef EMU_PROTOCOL_H
 #define EMU_PROTOCOL_H
@@ -40,8 +40,9 @@ enum coh_instruction {
 enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_ORDERS, COH_SCOPES = 6 };
 
 /*
- * Actions on behalf of an instruction, named as in the papers, and what part of the instruction each is: the access, in the
- * local L1 or elsewhere; or what its acquire or its release does. Statistics count the time of the parts.
+ * Actions of an instruction, named as in the papers, and the part of the instruction that each belongs to:
+ * the access, in the local L1 or elsewhere; its acquire; or its release. Statistics count the time of the
+ * parts.
  */
 #define COH_ACTIONS(X)                                                              \
 	X(ld_l1, "LD x at L1", L1)                                                  \
@@ -69,7 +70,7 @@ struct coh_request;
 enum coh_part { COH_PART_L1, COH_PART_ACCESS, COH_PART_ACQUIRE, COH_PART_RELEASE };
 
 struct coh_action_info {
-	/* From t on; returns when what follows it may begin, or COH_NOT_YET (wait.c). */
+	/* Executes at t; returns when its successor may begin, or COH_NOT_YET (wait.c). */
 	emu_time (*carry_out)(const struct coh_request *request, emu_time t);
 	const char *name;
 	enum coh_part part;
@@ -82,20 +83,19 @@ struct coh_request {
 	struct nvw_machine *m;
 	struct emu_cu *cu;
 	struct emu_wavefront *wf; /* NULL for kernel begin and end */
-	uint64_t lanes;           /* that access this line */
-	uint64_t bytes;           /* of the line that they touch */
+	uint64_t lanes;           /* lanes that access this line */
+	uint64_t bytes;           /* bytes of the line that they access */
 	emu_line_id line;
 	unsigned kind;  /* enum nvw__kind */
 	unsigned size;  /* bytes of one lane's access */
 	unsigned order; /* enum nvw_order */
 	enum nvw_scope scope;
-	/* How far it has come: */
+	/* Its progress: */
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
-	bool again; /* this step has answered COH_NOT_YET before */
-	struct emu_stored
-		*stored; /* a store that leaves a store buffer; NULL: of the instruction under way */
-	/* Carries it on at t, after it has been put off for so long: from the step that was not ready, or from the beginning. */
+	bool again;                /* this step has answered COH_NOT_YET before */
+	struct emu_stored *stored; /* a store that leaves a store buffer; NULL: of the current instruction */
+	/* Continues at t, after this delay: from the step that was not ready, or from the beginning. */
 	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
 };
 
@@ -116,22 +116,22 @@ COH_ACTIONS(X)
 
 enum { COH_STEPS_MAX = 8 };
 
-/* Where the bytes of an instruction are registered (the "prior location" of alsop16 Table 3). */
+/* The place where an instruction's bytes are registered (the "prior location" of alsop16 Table 3). */
 enum coh_place {
 	COH_PLACE_L1,     /* in the local L1 */
 	COH_PLACE_BESIDE, /* other bytes of the line are, and the protocol registers atomics alone */
-	COH_PLACE_L2,     /* nowhere: in the L2 or in memory */
+	COH_PLACE_L2,     /* not registered: in the L2 or in memory */
 	COH_PLACE_REMOTE, /* in another L1 */
 	COH_PLACES
 };
 enum { COH_PLACE_SHIFT = 8 };
 
 /*
- * A row of the synchronization table: the first that fits is used. where holds scopes (bits 0 to 5) and places
- * (bits 8 to 11), one column as in alsop16 Table 3; a row that names none of a kind fits all of it.
+ * A row of the synchronization table: the first matching one is used. where holds scopes (bits 0 to 5) and
+ * places (bits 8 to 11), one column as in alsop16 Table 3; a row that names none of a kind matches all.
  */
 struct coh_row {
-	uint32_t instructions, orders, where; /* bit sets */
+	uint32_t instructions, orders, where; /* sets of bits */
 	coh_action steps[COH_STEPS_MAX];      /* ends with NULL */
 };
 
@@ -177,7 +177,7 @@ enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
 enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 #undef X
 
-/* What happens to a line. */
+/* Actions on a line. */
 #define COH_LINE_ACTIONS(X)                                                            \
 	X(fetch, "read the line from the next level")                                  \
 	X(write_back, "write the dirty bytes to the next level")                       \
@@ -213,12 +213,12 @@ enum coh_reason {
 struct coh_event {
 	struct nvw_machine *m;
 	struct emu_cu *cu;       /* NULL: the line is in the L2 */
-	const struct emu_cu *by; /* the line is in the L2: whose L1 asks; NULL: none */
+	const struct emu_cu *by; /* the line is in the L2: the CU of the requesting L1; NULL: none */
 	struct emu_line *line;
 	emu_line_id id;
-	uint64_t bytes; /* that the event is about: of a load, a registration, a revocation */
+	uint64_t bytes; /* bytes of the event: of a load, a registration, a revocation */
 	enum coh_reason reason;
-	emu_time t; /* moved on by the actions */
+	emu_time t; /* advanced by the actions */
 };
 
 typedef void (*coh_line_action)(struct coh_event *event);
@@ -228,14 +228,14 @@ COH_LINE_ACTIONS(X)
 #undef X
 const char *coh_line_action_name(coh_line_action action);
 
-/* A cell of a grid. State 0 is always the line that is not there. */
+/* A cell of a grid. State 0 is always the absent line. */
 struct coh_cell {
 	bool possible;
 	uint8_t next;
 	coh_line_action actions[3]; /* in order; NULL ends */
 };
 
-/* Cells: go to a state with actions, stay, and what cannot happen. */
+/* Cells: next state with actions, no change, and impossible events. */
 /* clang-format off */
 #define COH_GO(state, ...) {true, (state), {__VA_ARGS__}}
 #define COH_NEVER          {false, 0, {NULL}}
@@ -243,7 +243,7 @@ struct coh_cell {
 
 /* ---- Registration (registry.c) --------------------------------------------------------------------- */
 
-/* How a protocol registers. */
+/* The way in which a protocol registers. */
 struct coh_registration {
 	uint64_t also_registered; /* bytes that an L1 registers besides those of a line that it asks for */
 	uint64_t
@@ -257,7 +257,7 @@ struct coh_registration {
 extern const struct coh_registration
 	coh_registers_bytes; /* what is stored, byte for byte (the words of sinclair15 3,
 							     footnote 1) */
-extern const struct coh_registration coh_registers_lines; /* the lines of what is stored (alsop16 IV.B) */
+extern const struct coh_registration coh_registers_lines; /* the lines of stored bytes (alsop16 IV.B) */
 extern const struct coh_registration
 	coh_registers_atomics; /* atomics alone; their line changes hands as a whole
 							       (alsop16 III) */
@@ -272,9 +272,9 @@ struct coh_protocol {
 	const struct coh_cell *l1; /* [state][event] */
 	const struct coh_cell *l2;
 
-	enum emu_scopes scopes;                      /* what tests ask of it, and which models it claims */
+	enum emu_scopes scopes;                      /* requirements of tests, and the claimed models */
 	bool inclusive;                              /* guarantee (3) */
-	const struct coh_registration *registration; /* NULL: it registers nothing */
+	const struct coh_registration *registration; /* NULL: no registration */
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
 		COH_LOCAL_CU
@@ -283,84 +283,89 @@ struct coh_protocol {
 	 * cache at each level. */
 	enum coh_caches { COH_CACHES_TOGETHER, COH_CACHES_EITHER, COH_CACHES_APART } caches;
 	bool registered_last;       /* the replacement that the paper evaluates */
-	bool keeps_read_only;       /* acquires leave read-only data alone (sinclair15 3) */
+	bool keeps_read_only;       /* acquires do not invalidate read-only data (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */
 	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
 
-	/* The classifier: whether a read of these bytes of the line, in cu's L1 or (NULL) in the L2, is a hit. NULL: it is
-	 * if all of them are valid. After a miss the grid's LOAD_MISS or READ_MISS has to make them so. */
+	/* The classifier: whether a read of these bytes of the line, in cu's L1 or (NULL) in the L2, is a
+	 * hit. NULL: a hit if all of them are valid. After a miss, the grid's LOAD_MISS or READ_MISS must
+	 * make them valid. */
 	bool (*hits)(const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line,
 		uint64_t bytes);
 
-	/* Statistics. Where an invalidation of the local L1 by an instruction is counted; NULL: as an acquire's. */
+	/* Statistics: the counter for an invalidation of the local L1 by an instruction; NULL: that of
+	 * acquires. */
 	uint64_t *(*count_invalidation)(struct emu_stats *stats);
-	/* The time of invalidations and flushes by instructions is part of the access, not an acquire's or a release's. */
+	/* The time of invalidations and flushes by instructions belongs to the access, not to an acquire or a
+	 * release. */
 	bool synchronizes_within_access;
 
-	/* NULL if the line obeys the protocol, else what it breaks. Debug builds ask after every transaction. */
+	/* NULL if the line obeys the protocol, otherwise the violated invariant. Debug builds call it after
+	 * every transaction. */
 	const char *(*broken_invariant)(const struct nvw_machine *m, emu_line_id id);
 };
 
 extern const struct coh_protocol *const coh_protocols[]; /* ends with NULL */
 const struct coh_protocol *coh_protocol_find(const char *name);
 
-/* The row for an instruction; NULL if the table has none (a mistake in the table; a test looks). */
+/* The row for an instruction; NULL if the table has none (an error in the table; a test checks this). */
 const struct coh_row *coh_row_find(const struct coh_protocol *protocol, enum coh_instruction instruction,
 	unsigned order, enum nvw_scope scope, enum coh_place place);
 
-/* Of one lane after the other: read its bytes of data; write them to line; read, modify and write them.
- * The writers mark the bytes valid and dirty and record stores to NVRAM (lanes.c). */
+/* Lane by lane: read the lanes' bytes; write them to line; read, modify and write them. The writers mark the
+ * bytes valid and dirty and record stores to NVRAM (lanes.c). */
 void coh_lanes_load(const struct coh_request *request, const struct emu_line *line);
 void coh_lanes_store(const struct coh_request *request, struct emu_line *line);
 void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
-/* How many lanes at most want the same bytes: they are served one after the other. */
+/* The largest number of lanes that access the same bytes: they are served one by one. */
 unsigned coh_lanes_serial(const struct coh_request *request);
 
-/* Runs the row of an instruction. COH_NOT_YET: it has been put off, and its wavefront learns from
- * emu_access_served() when it is done. */
+/* Runs the row of an instruction. COH_NOT_YET: it is delayed, and its wavefront learns of the completion by
+ * emu_access_served(). */
 emu_time coh_execute(struct coh_request *request, emu_time t);
-/* Runs a list of actions that belong to no instruction on a CU. */
+/* Runs a list of actions that belong to no instruction, on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
 /* ---- Services of grid.c: events and ports ----------------------------------------------------------------- */
 
-/* Applies an event of the L1's or the L2's grid to a line; returns when its actions are done. */
+/* Applies an event of the L1's or the L2's grid to a line; returns when its actions are complete. */
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, emu_time t);
-/* The same about some bytes of the line. */
+/* The same for some bytes of the line. */
 emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t);
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
 	enum coh_reason reason, emu_time t);
-/* The same, asked for by a CU's L1. */
+/* The same, requested by a CU's L1. */
 emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
 	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t);
-/* The store buffer has the words of an L1's line that were stored and neither written through nor registered. */
+/* Counts the words of an L1's line in the store buffer: stored and neither written through nor registered. */
 void coh_count_buffered(struct emu_cu *cu, struct emu_line *line);
 
-/* A request at the line's bank: arrives at t, holds the bank for occupancy; returns when it is looked up. */
+/* A request at the line's bank: arrives at t, occupies the bank for occupancy; returns when it is looked
+ * up. */
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
-/* A look-up in the CU's L1 from t on, which holds its port for occupancy; returns when it begins. */
+/* A look-up in the CU's L1 from t on, which occupies its port for occupancy; returns when it begins. */
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
 
 /* ---- Services of fifos.c ----------------------------------------------------------------------------------- */
 
 /*
- * Bytes of the line have just been made dirty by stores in this cache. Notes an update of NVRAM in the
- * NVW-FIFO (gope18 6) and writes back the oldest entries of FIFOs that are over their capacity; *t moves on until
- * there is room.
+ * Stores in this cache have just made bytes of the line dirty. Records an update of NVRAM in the NVW-FIFO
+ * (gope18 6) and writes back the oldest entries of FIFOs that exceed their capacity; *t advances until there
+ * is room.
  */
 void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t);
 void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t);
-/* Writes back what the FIFO names, oldest first, until at most keep lines are left in it; returns when the last
- * has been taken by the next level. */
+/* Writes back the lines named by the FIFO, oldest first, until at most keep lines remain; returns when the
+ * next level has accepted the last one. */
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(
 	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
-/* Flushes a whole L1 at t, because of cause; returns when the L2 has taken the last line. */
+/* Flushes a whole L1 at t, for this cause; returns when the L2 has accepted the last line. */
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
@@ -384,22 +389,23 @@ struct emu_line *coh_l1_obtain(
 /* The L2's line, made room for; *t moves on. bytes are valid afterwards. Of a split L2: a line that has the bytes, or, without
  * bytes, the write cache's line to store into. */
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
-/* The same, asked for by a CU's L1. */
+/* The same, requested by a CU's L1. */
 struct emu_line *coh_l2_obtain_by(
 	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
-/* Tells the inclusive L2, at t, that the CU holds the line; nobody waits for it. */
+/* Informs the inclusive L2, at t, that the CU holds the line; takes no time. */
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 
-/* ---- Services of invariants.c: for broken_invariant, NULL or what is wrong ---------------------------------- */
+/* ---- Services of invariants.c: for broken_invariant, NULL or the violation
+ * ------------------------------------- */
 
 /* At both levels the line's dirty bytes are valid and it is in state dirty, the same at both. */
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
-/* Of a protocol that registers: one L1 at most has a byte, and L1s and L2 agree. */
+/* For a protocol with registration: at most one L1 has a byte, and L1s and L2 agree. */
 const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id);
 
 /* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
 
-/* A request that has been put off. */
+/* A delayed request. */
 struct coh_wait {
 	struct coh_wait *next; /* for its owner */
 	struct coh_request request;
@@ -409,25 +415,25 @@ struct coh_wait {
 };
 
 /*
- * Puts the request off at t: the action answers COH_NOT_YET then, and is asked again, with again set, when somebody
- * wakes the request. The steps before it stay done. The wait belongs to the caller until it calls coh_wake() or
- * coh_try_again(); it is one malloced block, so that an event can own it (emu_schedule). NULL if there is no memory, or no
- * instruction to put off (kernel begin and end): m->error is set, and the action returns t.
+ * Delays the request at t: the action then answers COH_NOT_YET, and is retried, with again set, when the
+ * request is woken. Its earlier steps are not repeated. The caller owns the wait until it calls coh_wake() or
+ * coh_try_again(); it is one malloced block, so that an event can own it (emu_schedule). NULL if there is no
+ * memory, or no instruction to delay (kernel begin and end): m->error is set, and the action returns t.
  */
 struct coh_wait *coh_put_off(const struct coh_request *request, enum emu_cause cause, emu_time t);
-/* Asks again at t. An action that knows when to ask again calls it at once. */
+/* Retries at t. An action that knows when to retry calls it at once. */
 void coh_wake(struct nvw_machine *m, struct coh_wait *wait, emu_time t);
-/* Asks again now, and frees the wait. */
+/* Retries now, and frees the wait. */
 void coh_try_again(struct nvw_machine *m, struct coh_wait *wait);
-/* Frees the wait: nobody asks again. */
+/* Frees the wait without a retry. */
 void coh_wait_forget(struct coh_wait *wait);
-/* The same for all of the machine, but those that events own. */
+/* The same for all waits of the machine, except those owned by events. */
 void coh_waits_forget(struct nvw_machine *m);
 
 /* ---- Services of queue.c ---------------------------------------------------------------------------------- */
 
-/* A synchronization request, sent at t, for bytes that another L1 has registered: true if it has been put off until that L1
- * has had them. */
+/* For a synchronization request, sent at t, for bytes that another L1 has registered: true if it is delayed
+ * until that L1 has received them. */
 bool coh_queue_up(const struct coh_request *request, emu_time t);
 
 /* ---- Services of copies.c: read and write caches apart ------------------------------------------------------ */
@@ -456,12 +462,12 @@ static inline void coh_sharer_remove(struct emu_line *below, const struct emu_cu
 	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);
 }
 
-/* What a request for some bytes of an L1's line takes of it. */
+/* The bytes of an L1's line that a request for some bytes takes. */
 static inline uint64_t coh_taken_with(const struct nvw_machine *m, uint64_t bytes)
 {
 	return bytes | m->protocol->registration->also_taken;
 }
-/* Whether an L1 that loses this line's registration has to flush its stores first. */
+/* Whether an L1 that loses this line's registration first has to flush its stores. */
 static inline bool coh_flushes_loser(const struct nvw_machine *m, const struct emu_line *line)
 {
 	return line->registered && m->protocol->registration->flushes_loser;
@@ -473,23 +479,24 @@ enum coh_place coh_registry_place(
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes);
 /* The bytes of the L2's line that the CU has registered. */
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu);
-/* Copies what L1s have registered of the line over to: what a host's look at the line must see. */
+/* Overlays to with the bytes of the line that L1s have registered, for a host's read. */
 void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
-/* The host has written these bytes: an L1 that has registered some learns of it. */
+/* The host has written these bytes: updates the L1s that have registered them. */
 void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 
-/* ---- Services of registry.c: changing hands ------------------------------------------------------------------ */
+/* ---- Services of registry.c: changing owners
+ * ------------------------------------------------------------------- */
 
 /*
- * Takes the bytes back from every L1 but cu's (NULL: from every L1) that has registered some of them; at t the
- * request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
+ * Revokes the bytes from every L1 except cu's (NULL: from every L1) that has registered some of them; at t
+ * the request is at the L2. Returns when they are at cu, or (NULL) at the L2. They are then in the L2's line.
  */
 emu_time coh_registry_take(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t);
-/* The same, and the L2's line, made room for, with the bytes of need. */
+/* The same; also returns the L2's line, made room for, with the bytes of need. */
 struct emu_line *coh_registry_claim(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t);
-/* Sends what is dirty of a line of NVRAM, in an L1 that has registered bytes of it, on its way to the device. */
+/* Sends the dirty bytes of a line of NVRAM, in an L1 that has registered bytes of it, to the device. */
 void coh_settle_nvram(struct coh_event *event);
 
 #endif

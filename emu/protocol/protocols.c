@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of protocols, the names of their actions, and what others may ask of a protocol by its name. */
+/* The list of protocols, the names of their actions, and properties of a protocol by name. */
 #include "protocol.h"
 
 /* ---- The protocols ------------------------------------------------------------------------- */
 
-/* A test may bring a list of its own. */
+/* A test may supply its own list. */
 #ifndef COH_PROTOCOLS
 #define COH_PROTOCOLS "protocols.def"
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Synchronization that waits for an L1 that waits itself: DeNovoSync0's distributed queue (sinclair15 3).
+ * Synchronization that waits for an L1 that is waiting itself: DeNovoSync0's distributed queue (sinclair15
+ * 3).
  *
- * The registry serves requests in the order in which they arrive: each is forwarded to the L1 whose request came before
- * it. If that L1 still waits for its own registration, the request waits at its MSHR. Requests of that L1's CU wait there,
- * too, and are all served before the remote one. So the L1s that want a line form a queue, and each serves all of its CU's
- * work-items when its turn comes.
+ * The registry serves requests in order of arrival: each is forwarded to the L1 whose request came before it.
+ * If that L1 still waits for its own registration, the request waits at its MSHR. Requests of that L1's CU
+ * wait there too, and are all served before the remote one. So the L1s that want a line form a queue, and
+ * each serves all of its CU's work-items when its turn comes.
  *
- * The queue of a line, of requests that are put off (wait.c), is kept in one place here. Its first request is carried out when the L1 that has the line has been
- * granted it; those of the same CU follow at once, and find the line in their L1. What has waited was sent long ago: the
- * way of its request to the owner costs no time any more (head_start), but is counted and books what it passes.
+ * Here the queue of a line is one list of delayed requests (wait.c). Its first request is executed when the
+ * L1 that has the line has been granted it; those of the same CU follow at once, and find the line in their
+ * L1. A waiting request was sent long ago: its path to the owner takes no more time (head_start), but is
+ * counted and books the resources on it.
  *
- * Where a scheduler chooses the order of events, time means nothing, and nothing waits.
+ * If a scheduler chooses the order of events, time has no meaning, and nothing waits.
  */
 #include <stdlib.h>
 
@@ -23,7 +25,7 @@ struct coh_queue {
 	struct coh_wait *first, **end;
 };
 
-/* When the L1 that has the bytes of a request may give them up. */
+/* When the L1 that has the request's bytes may give them up. */
 static emu_time owner_waits_until(const struct coh_request *r)
 {
 	const struct emu_line *const below = emu_cache_peek(&r->m->l2.cache, r->line);
@@ -34,7 +36,7 @@ static emu_time owner_waits_until(const struct coh_request *r)
 	return owner ? emu_cache_peek(&owner->l1, r->line)->granted : 0;
 }
 
-/* Takes a request out of the queue, where *place points at it, and carries it out. */
+/* Removes the request at *place from the queue and executes it. */
 static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wait **place)
 {
 	struct coh_wait *const served = *place;
@@ -68,7 +70,7 @@ static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
 	free(q);
 }
 
-/* The first request, and all of its CU. */
+/* Executes the first request, and all others of its CU. */
 static void serve(struct nvw_machine *m, void *what)
 {
 	struct coh_queue *const q = what;
@@ -143,5 +145,5 @@ void coh_queue_forget(struct nvw_machine *m)
 	for (struct coh_queue *q = m->queues; q; q = q->next) {
 		empty(q);
 	}
-	m->queues = NULL; /* their memory is that of events */
+	m->queues = NULL; /* events own their memory */
 }

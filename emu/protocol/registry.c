@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registration: which L1 has the only copy of which bytes (sinclair15 3, alsop16 II.E).
+ * Registration: ownership of bytes by L1s (sinclair15 3, alsop16 II.E).
  *
- * The L2 is the registry. A byte is in the L2 (or below), or one L1 has registered it; then the L2 has no data for
- * it and keeps the CU's number in the data's place. Requests are served in the order in which they reach the
- * L2: a request for bytes that an L1 is still waiting for is forwarded to it and waits there until it has had them.
- * Synchronization forms a queue then (queue.c).
+ * The L2 is the registry. A byte is in the L2 (or below), or one L1 has registered it; then the L2 has no
+ * data for it and keeps the CU's number instead. Requests are served in the order in which they reach the L2:
+ * a request for bytes that an L1 is still waiting for is forwarded to it and waits there until it has
+ * received them. Synchronization then forms a queue (queue.c).
  *
  * Guarantees
  *	(1) A byte is registered in one L1 at most.
- *	(2) The L2 has a line for every registered byte (inclusion); replacing it takes the registration back.
- *	(3) Registered bytes of NVRAM that are dirty never change hands: they are written to the device's queue first, with
- *	    the records of their stores; what only waits for its registration stays with its own. So a line that is revoked
- *	    in the middle of an epoch keeps its order. The papers have no NVRAM; dirty bytes of DRAM do change hands.
+ *	(2) The L2 has a line for every registered byte (inclusion); replacing it revokes the registration.
+ *	(3) Dirty registered bytes of NVRAM never change owners: they are first written to the device's queue,
+ *	    with the records of their stores; stores that only wait for registration stay where they are. So a
+ *	    line that is revoked in the middle of an epoch keeps its persist order. The papers have no NVRAM;
+ *	    dirty bytes of DRAM do change owners.
  */
 #include "protocol.h"
 
@@ -24,7 +25,7 @@ const struct coh_registration coh_registers_lines = {.also_registered = UINT64_M
 const struct coh_registration coh_registers_atomics = {
 	.also_taken = UINT64_MAX, .apart = true, .flushes_loser = true};
 
-/* Bytes whose values an L1 waits for: what it has stored over itself need not travel. */
+/* Bytes whose values an L1 waits for: bytes that it has stored over need not be sent. */
 static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 {
 	const struct emu_line *const line = cu ? emu_cache_peek(&cu->l1, id) : NULL;
@@ -32,7 +33,7 @@ static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 	return line ? bytes & ~line->dirty : bytes;
 }
 
-/* When a request gets somewhere that would at t: what has waited in a queue was sent before. */
+/* The arrival of a request that would arrive at t: a delayed request was sent earlier. */
 static emu_time arrival(struct nvw_machine *m, emu_time t)
 {
 	const emu_time way = t - m->now, spared = way < m->head_start ? way : m->head_start;
@@ -47,7 +48,7 @@ emu_time coh_registry_take(
 	emu_time last = arrival(m, t);
 
 	for (; m->protocol->registration;) {
-		/* Looked up anew each time: what an L1 writes meanwhile may replace the line in the L2. */
+		/* Looked up again each time, because an L1's write-backs may replace the line in the L2. */
 		const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 		const uint64_t own = below && cu ? coh_registry_owned(below, cu) : 0;
 		struct emu_cu *const owner = below ? coh_registry_owner(m, below, bytes & ~own) : NULL;
@@ -78,7 +79,7 @@ emu_time coh_registry_take(
 	return t;
 }
 
-/* Buffered epochs: making room in the L2 sends other lines ahead, and that may register bytes of this one. */
+/* Buffered epochs: making room in the L2 sends other lines ahead, which may register bytes of this one. */
 static bool is_elsewhere(
 	struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
 {
@@ -97,7 +98,7 @@ struct emu_line *coh_registry_claim(
 	return below;
 }
 
-/* What the registry says of bytes that an L1 gets, and their bytes: need of them come from the L2's line. */
+/* Records in the registry that an L1 gets bytes, and copies them: those of need come from the L2's line. */
 static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, struct emu_line *line,
 	emu_line_id id, uint64_t mask, uint64_t need)
 {
@@ -137,7 +138,7 @@ void coh_line_register(struct coh_event *e)
 	do {
 		mask = grain & ~line->registered;
 		if (!mask) {
-			return; /* what was sent ahead of it was of this line, too */
+			return; /* the lines sent ahead included this one */
 		}
 		taken = coh_registry_take(m, e->cu, e->id, coh_taken_with(m, mask), at);
 		need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
@@ -150,7 +151,7 @@ void coh_line_register(struct coh_event *e)
 	e->t = line->granted = emu_later(arrival(m, at), taken);
 }
 
-/* What is dirty but not registered stays: another L1 may have a dirty byte of it that has to go first. */
+/* Dirty unregistered bytes stay: another L1 may have a dirty byte of the line that has to leave first. */
 void coh_line_write_through(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
@@ -178,7 +179,7 @@ void coh_line_write_through(struct coh_event *e)
 	e->t = emu_later(e->t, emu_l3_write(m, e->id, &leaving, t));
 }
 
-/* Guarantee (3): no registered byte is dirty of a line of NVRAM that is about to change hands. */
+/* Guarantee (3): when a line of NVRAM is about to change owners, none of its registered bytes is dirty. */
 void coh_settle_nvram(struct coh_event *e)
 {
 	if (emu_is_persistent(e->m, e->id)) {
@@ -197,7 +198,7 @@ void coh_line_yield(struct coh_event *e)
 	below = emu_cache_peek(&m->l2.cache, e->id);
 	mask = e->bytes & line->registered;
 	if (!below || !mask) {
-		return; /* the L2 has replaced its line meanwhile, and taken all back */
+		return; /* the L2 has replaced its line in the meantime, and revoked everything */
 	}
 	emu_copy_masked(below->data, line->data, mask);
 	below->valid |= mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room in the caches: lines are looked up, and others replaced for them. */
+/* Room in the caches: looking lines up, and replacing others for them. */
 #include "protocol.h"
 
 struct emu_line *coh_l1_find(
@@ -35,8 +35,8 @@ struct emu_line *coh_l1_obtain(
 	return line;
 }
 
-/* Replacing a registered atomic flushes the L1 that has it (alsop16 III.C.2). What that writes needs room in the
- * L2 as well: it goes first, and the choice is made again. True if there was anything to flush. */
+/* Replacing a registered atomic flushes the L1 that has it (alsop16 III.C.2). That flush needs room in the L2
+ * too, so it goes first, and the choice is repeated. True if anything was flushed. */
 static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, emu_time *t)
 {
 	struct emu_cu *const owner =

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RSP: write-through caches with HRF scopes and remote-scope promotion (alsop16 II.D, Table 3; the actions are those of
- * Wickerson et al., on whom it builds). Without remote operations it is alsop16's baseline (IV).
+ * RSP: write-through caches with HRF scopes and remote-scope promotion (alsop16 II.D, Table 3; the actions
+ * are those of Wickerson et al., which it builds on). Without remote operations it is alsop16's baseline
+ * (IV).
  *
- *	(1) Synchronization of work-group scope stays in the L1; of agent scope it is performed at the L2, an acquire
- *	    invalidates the L1, a release first flushes it.
- *	(2) A remote operation does not know with whose L1 it synchronizes: it flushes, or invalidates, all of them.
- *	(3) A remote store or read-modify-write locks the read-modify-writes of every CU meanwhile.
- *	(4) The L2 writes through to memory; what an L1 writes leaves no copy in the L2 (alsop16 V.A), what an atomic at the
- *	    L2 writes stays.
+ *	(1) Synchronization of work-group scope stays in the L1; of agent scope it is performed at the L2, an
+ *	    acquire invalidates the L1, a release first flushes it.
+ *	(2) A remote operation does not know which L1 it synchronizes with: it flushes or invalidates all of them.
+ *	(3) A remote store or read-modify-write locks the read-modify-writes of every CU during the operation.
+ *	(4) The L2 writes through to memory; writes of L1s leave no copy in the L2 (alsop16 V.A), writes of
+ *	    atomics at the L2 do.
  *
- * Deviations: the store buffer is the L1's S-FIFO, whose entries coalesce. System scope is agent scope: the CPU looks
- * at memory, which is written through. "All L1s" has the local one among them.
+ * Deviations: the store buffer is the L1's S-FIFO, whose entries coalesce. System scope is agent scope: the
+ * CPU reads memory, which is written through. "All L1s" includes the local one.
  */
 #include "gpu.h"
 
@@ -37,7 +38,7 @@ static const struct coh_row rows[] = {
 };
 /* clang-format on */
 
-/* As of the other GPU protocols; and nothing waits in the L2. */
+/* As for the other GPU protocols; in addition, nothing waits in the L2. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);

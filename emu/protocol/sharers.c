@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Line events to other L1s: the L2 tells those that may hold a line of it that another writes or reads.
+ * Line events to other L1s: the L2 notifies those that may hold a line when another one writes or reads it.
  *
- * The L2's line knows its sharers. An L1 that gives the line up quietly (self-invalidation) remains one until it is told
- * something, so a message may find nothing; it is sent and answered all the same.
+ * The L2's line records its sharers. An L1 that drops the line silently (self-invalidation) remains a sharer
+ * until the next message, so a message may find nothing; it is sent and answered all the same.
  */
 #include "protocol.h"
 
-/* A message to one L1, what that does about it, and its answer; returns when the answer is at the L2. */
+/* A message to one L1, its action, and its answer; returns when the answer is at the L2. */
 static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
@@ -23,8 +23,8 @@ static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event e
 	return emu_network_send(m, node, bank, 0, EMU_MESSAGE_CONTROL, t);
 }
 
-/* Tells all sharers but the one that asks; waits for all answers. What they write back may need room in the L2: not this
- * line's. */
+/* Notifies all sharers except the requester; waits for all answers. Their write-backs may need room in the
+ * L2, but not this line's. */
 static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
@@ -53,7 +53,7 @@ void coh_line_downgrade_owner(struct coh_event *e)
 	tell_sharers(e, COH_L1_READ_ELSEWHERE, &e->m->stats.l1_downgraded);
 }
 
-/* An L1's line is about to be written: the L2 does what its grid says about that, and answers. */
+/* An L1's line is about to be written: the L2 executes its grid's actions for that, and answers. */
 void coh_line_own(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short words in which protocols write their tables. Included by the files of protocols, and only there. */
+/* Abbreviations for the tables of protocols. Included only by the files of protocols. */
 #ifndef EMU_PROTOCOL_TABLES_H
 #define EMU_PROTOCOL_TABLES_H
 

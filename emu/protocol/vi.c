@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * VI: the baseline of gope18 section 3. Write-combining L1s, one write-back inclusive L2, S-FIFOs at both,
- * HRF scopes: a release of agent scope writes back what the S-FIFO of the L1 names, an acquire of agent
+ * HRF scopes: a release of agent scope writes back the lines in the S-FIFO of the L1, an acquire of agent
  * scope invalidates the L1 at once; synchronization of work-group scope stays in the L1, that of system scope
- * goes on through the S-FIFO of the L2.
+ * continues through the S-FIFO of the L2.
  *
- * The lines are those of the GPU protocols (gpu.h), but the L2 includes the L1s and recalls what it replaces. An L1
- * holds the bytes that were stored, and all bytes after a load. A flush makes a D line V; an invalidation drops the
- * clean bytes of a D line, since others may have changed them.
+ * The lines are those of the GPU protocols (gpu.h), but the L2 includes the L1s and recalls the lines that it
+ * replaces. An L1's line holds the stored bytes, or all bytes after a load. A flush makes a D line V; an
+ * invalidation drops the clean bytes of a D line, since others may have changed them.
  */
 #include "gpu.h"
 

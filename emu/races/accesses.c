@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Accesses against earlier accesses. Every conflict of an event with a remembered access that is not ordered before it is
- * told; whatever would race with an access that was forgotten races with one that is remembered.
+ * Comparing accesses with earlier accesses. Every conflict of an event with a remembered access that is not
+ * ordered before it is reported; an access that races with a dropped access also races with a remembered one.
  *
- * A record may go when a later access stands for it: that happens after it and conflicts with whatever it conflicts
- * with, so that whoever is unordered with the earlier is unordered with the later.
+ * A record may be dropped when a later access subsumes it: the later one happens after it and conflicts with
+ * everything that it conflicts with, so an access unordered with the earlier one is unordered with the later
+ * one.
  */
 #include "internal.h"
 
-/* Do the scopes of two atomics of different work-items include each other? */
+/* Whether the scopes of two atomics of different work-items include each other. */
 static bool inclusive(const struct emu_races *r, const struct what *x, uint32_t x_wavefront,
 	const struct what *y, uint32_t y_wavefront)
 {
@@ -30,7 +31,7 @@ static bool conflict(const struct emu_races *r, const struct access *x, const st
 	       !(a->is_atomic && b->is_atomic && inclusive(r, a, x->wavefront, b, e->wavefront));
 }
 
-/* Does whatever conflicts with x conflict with the event as well? */
+/* Whether everything that conflicts with x also conflicts with the event. */
 static bool stands_for(const struct emu_races *r, const struct event *e, const struct access *x)
 {
 	const struct what *const a = &r->whats[x->what], *const b = &r->whats[e->what];
@@ -56,7 +57,7 @@ static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned la
 	return r->parties[wavefront] ? r->parties[wavefront]->ordered[lane] : VCLOCK_NONE;
 }
 
-/* The event's lanes that know as much as the first of lanes. */
+/* The event's lanes with the same clock as the first of lanes. */
 static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t lanes)
 {
 	const struct party *const party = r->parties[e->wavefront];
@@ -71,7 +72,7 @@ static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t
 	return party ? same : lanes;
 }
 
-/* Lanes of x that some lane of the event comes after; tells races with the others if the two conflict. */
+/* The lanes of x that precede some lane of the event; reports races with the others if the two conflict. */
 static uint64_t ordered_before(
 	const struct event *e, const struct cell *c, const struct access *x, bool conflicting)
 {
@@ -122,8 +123,8 @@ static bool is_same(const struct access *x, const struct event *e)
 	       x->mask == e->mask && x->has_value == e->has_value && x->value == e->value;
 }
 
-/* The event against the accesses of a list: tells races and forgets those that it stands for. Returns the one that is like
- * it, 0 if there is none. */
+/* Compares the event with the accesses of a list: reports races and drops the records that it subsumes.
+ * Returns the one equal to it, 0 if there is none. */
 static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
 {
 	struct emu_races *const r = e->m->races;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of the race detector share: races.c takes instructions and barriers, accesses.c holds accesses against
- * earlier ones, synchronize.c keeps what releases hand on, report.c tells what was found,
- * operations.c numbers source places and what they do, store.c owns the memory.
+ * Shared by the parts of the race detector: races.c takes instructions and barriers, accesses.c compares
+ * accesses with earlier ones, synchronize.c keeps the clocks of releases, report.c makes the report,
+ * operations.c numbers source lines and their operations, store.c owns the memory.
  *
- * Every 8 aligned bytes that a kernel touches have a cell: the accesses that no later one stands for, and the clocks that
- * were released into it. Time is one count for the kernel; it goes on after each instruction that releases. A clock's entry for
- * a work-item is the time of one of its releases, so all that the work-item does between two of them may count as done right
- * after the first: like accesses of a wavefront's lanes that have not released meanwhile are one record.
+ * Every 8 aligned bytes that a kernel accesses have a cell: the accesses that no later one subsumes, and the
+ * clocks released into it. Time is one counter for the kernel; it advances after each instruction that
+ * releases. A clock's entry for a work-item is the time of one of its releases, so everything that the
+ * work-item does between two releases may count as done right after the first: equal accesses of a
+ * wavefront's lanes that have not released in between are one record.
  *
- * Pointers to rows (cells, accesses, syncs, domains) hold until the next row of their kind is taken; what lists keep are numbers.
+ * Pointers to rows (cells, accesses, syncs, domains) are valid until the next row of their kind is taken;
+ * lists hold row numbers.
  */
 #ifndef EMU_RACES_INTERNAL_H
 #define EMU_RACES_INTERNAL_H
@@ -21,10 +23,10 @@
 enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
 enum { FIRST_TIME = 1, MISSES = 1024, PRUNE_MIN = 32 };
 
-/* Whom the scope of an atomic includes, under the model. */
+/* The work-items that the scope of an atomic includes, under the model. */
 enum reach { REACH_SELF, REACH_LOCAL, REACH_AGENT, REACH_REMOTE, REACHES };
 
-/* A source place and what is done there. */
+/* A source line and its operation. */
 struct what {
 	const struct nvw_site *site;
 	uint32_t op;
@@ -37,13 +39,13 @@ struct access {
 	uint32_t next, wavefront;
 	uint32_t cell; /* 0: a row that is free */
 	uint64_t lanes;
-	uint64_t value; /* that all of them store */
+	uint64_t value; /* value stored by all of them */
 	uint32_t time, what;
 	uint8_t mask; /* of the cell's bytes */
 	bool has_value;
 };
 
-/* What has been released into bytes of a cell since the latest store that was no read-modify-write. */
+/* The clocks released into bytes of a cell since the latest store that was not a read-modify-write. */
 enum { BY_AGENT, BY_LOCAL_OR_WIDER, BY_REMOTE, BY_ANY, IGNORING_SCOPES, RELEASED };
 
 struct sync {
@@ -51,7 +53,7 @@ struct sync {
 	uint32_t domains; /* of local scope or wider, by domain */
 	vclock released[RELEASED];
 	uint32_t latest[REACHES]; /* whats of the releases, by reach */
-	uint64_t turn[REACHES];   /* when; 0: none */
+	uint64_t turn[REACHES];   /* time; 0: none */
 	uint32_t domain_of_latest;
 	uint8_t mask;
 };
@@ -61,7 +63,7 @@ struct domain {
 	vclock released;
 };
 
-/* Somebody touched bytes of a cell in this kernel. */
+/* An access to bytes of a cell in this kernel. */
 struct touch {
 	uint32_t wavefront, what;
 	uint8_t lane, mask;
@@ -75,7 +77,7 @@ struct cell {
 	struct touch written, read_only;
 };
 
-/* What the work-items of a wavefront know. */
+/* The clocks of a wavefront's work-items. */
 struct party {
 	vclock ordered[EMU_LANES];
 	vclock unscoped[EMU_LANES]; /* HRF: if scopes were ignored */
@@ -84,7 +86,7 @@ struct party {
 
 /* An acquire that missed a release because of their scopes. */
 struct miss {
-	vclock released;           /* what it missed, with what it got */
+	vclock released;           /* the missed clock, and the clock without it */
 	uint32_t release, acquire; /* whats */
 	uint32_t wavefront, lane, time;
 };
@@ -93,16 +95,16 @@ struct emu_races {
 	bool scopes, remote, by_cu; /* HRF; with remote scopes; local scope is the CU's */
 	struct vclock_pool clocks;
 	uint32_t time;
-	uint64_t turns; /* releases, counted */
-	bool released;  /* by the instruction that is looked at */
+	uint64_t turns; /* number of releases */
+	bool released;  /* by the current instruction */
 
 	struct nvw_rows accesses, syncs, domains, cells;
-	/* reads by hash, a later one in the place of an earlier: who reads again is found without a search */
+	/* reads by hash, later ones replacing earlier ones: a repeated read is found without a search */
 	uint32_t *recent;
 	uint32_t recent_mask;
 	uint32_t *table; /* cells by key */
 	uint32_t table_mask;
-	struct party **parties; /* by wavefront; NULL: knows nothing */
+	struct party **parties; /* by wavefront; NULL: empty clocks */
 	uint32_t *domain_of;    /* by wavefront */
 	uint64_t wavefronts;
 
@@ -121,7 +123,7 @@ struct emu_races {
 	} found[EMU_RACES_MAX];
 };
 
-/* The instruction that is looked at: lanes of it that do one thing to bytes of one cell. */
+/* The current instruction: those of its lanes that do the same to bytes of one cell. */
 struct event {
 	struct nvw_machine *m;
 	uint32_t wavefront, what;
@@ -162,7 +164,7 @@ static inline uint64_t race_group_of(const struct nvw_machine *m, uint32_t wavef
 	return wavefront / m->exec.group_wavefronts;
 }
 
-/* Where the number of a read like this one is, if it was the latest with its hash. */
+/* The place for the number of a read like this one, if it was the latest with its hash. */
 static inline uint32_t *race_recent_of(const struct event *e, const struct cell *c)
 {
 	const uint64_t key =
@@ -173,57 +175,58 @@ static inline uint32_t *race_recent_of(const struct event *e, const struct cell 
 
 /* ---- store.c ------------------------------------------------------------------------------------------- */
 
-/* Ends the run, which stays as it is if it has ended already. */
+/* Ends the run, unless it has ended already. */
 void race_out_of_memory(struct nvw_machine *m);
 /* A zeroed row; 0 without memory. */
 uint32_t race_row_take(struct nvw_machine *m, struct nvw_rows *rows);
 
-/* The cell of 8 aligned bytes (line << 3 | word), made if need be; NULL without memory. */
+/* The cell of 8 aligned bytes (line << 3 | word), created if necessary; NULL without memory. */
 struct cell *race_cell_for(struct nvw_machine *m, uint64_t key);
-/* What the wavefront's work-items know, nothing at first; NULL without memory. */
+/* The clocks of the wavefront's work-items, initially empty; NULL without memory. */
 struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront);
-/* The event becomes the first record of one of the cell's lists. */
+/* Makes the event the first record of one of the cell's lists. */
 void race_remember(const struct event *e, struct cell *c, uint32_t *list);
 
-/* Forgets all accesses and clocks, but not the cells: what comes is ordered after everything so far. */
+/* Drops all accesses and clocks, but not the cells: everything later is ordered after everything so far. */
 void race_forget_order(struct emu_races *r);
-/* Forgets the cells as well, and makes room for the wavefronts of m's kernel. */
+/* Drops the cells too, and makes room for the wavefronts of m's kernel. */
 void race_store_launch(struct nvw_machine *m);
-/* The first memory of a zeroed detector; false if there is none. */
+/* Allocates the first memory of a zeroed detector; false if there is none. */
 bool race_store_begin(struct emu_races *r);
-/* Gives back the detector and what it has, also after race_store_begin() or race_grow_whats() failed. */
+/* Frees the detector and its memory, also after race_store_begin() or race_grow_whats() failed. */
 void race_store_free(struct emu_races *r);
 
 /* ---- operations.c -------------------------------------------------------------------------------------- */
 
-/* The number, in whats, of what a source place does; 0 without memory. */
+/* The number, in whats, of a source line's operation; 0 without memory. */
 uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, uint32_t op);
-/* Room for the first, or for more of them; false without memory, and the ones there are stay. */
+/* Makes room for the first, or for more of them; false without memory: existing ones are kept. */
 bool race_grow_whats(struct emu_races *r);
 
 /* ---- accesses.c ---------------------------------------------------------------------------------------- */
 
-/* Tells the races of the event with earlier accesses to its bytes, and remembers it. */
+/* Reports the races of the event with earlier accesses to its bytes, and remembers it. */
 void race_check(const struct event *e, struct cell *c);
 /* A read-only load promises that nobody writes the bytes in this kernel, ordered or not: tells where that is broken. */
 void race_check_read_only(const struct event *e, struct cell *c);
 
 /* ---- synchronize.c ------------------------------------------------------------------------------------- */
 
-/* *clock, a reference of the caller's, learns what other knows. */
+/* Joins other into *clock, a reference of the caller's. */
 void race_learn(struct emu_races *r, vclock *clock, vclock other);
-/* A lane of the event acquires what was released into its bytes, as far as scopes let it. */
+/* A lane of the event acquires the clocks released into its bytes, as far as scopes allow. */
 void race_acquire(const struct event *e, struct cell *c, unsigned lane);
 void race_release(const struct event *e, struct cell *c, unsigned lane);
-/* A store that is no read-modify-write: who reads it does not read what was there before. */
+/* After a store that is not a read-modify-write, a read no longer synchronizes with earlier releases. */
 void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask);
 
 /* ---- report.c ------------------------------------------------------------------------------------------ */
 
-/* Counts a race of the event's lane with an access's, and describes it if it is the first of its pair of lines. */
+/* Counts a race of the event's lane with an access, and describes it if it is the first of its pair of
+ * lines. */
 void race_tell(
 	const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane);
-/* Likewise, of a read-only load and a write, of which other came first. */
+/* The same for a read-only load and a write; other came first. */
 void race_tell_read_only(const struct event *e, const struct cell *c, const struct touch *other);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations by number: a source place and what is done there, with what it means under the model: whom its scope
- * reaches, whether it acquires, releases, writes.
+ * Operations by number: a source line, its operation, and its meaning under the model: the reach of its
+ * scope, whether it acquires, releases, writes.
  *
- * A number stays what it is until the detector ends, from kernel to kernel, so that pairs of source lines are told once. The
- * same place and operation have the same number.
+ * A number does not change until the detector ends, from kernel to kernel, so that each pair of source lines
+ * is described once. The same line and operation have the same number.
  */
 #include <stdlib.h>
 

@@ -2,9 +2,10 @@
 /*
  * The race detector: happens-before by vector clocks. See races.h, internal.h and docs/races.md.
  *
- * This file takes the machine's instructions apart into events, lanes of a wavefront that do one thing to bytes of one cell,
- * and carries barriers and launches out on what wavefronts know. It guarantees the order: an acquire learns before its access
- * is judged, and a release hands on its own access with what came before it.
+ * This file splits the machine's instructions into events, groups of a wavefront's lanes that do the same to
+ * bytes of one cell, and applies barriers and launches to the wavefronts' clocks. It guarantees the order: an
+ * acquire takes effect before its access is compared, and a release passes on its own access with the earlier
+ * ones.
  */
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static bool is_read_modify_write(const struct what *w)
 	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
 }
 
-/* The event's bytes of one cell; it is of one lane if it synchronizes. */
+/* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. */
 static void take_cell(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;
@@ -47,7 +48,7 @@ static void take_cell(const struct event *e, struct cell *c)
 	}
 }
 
-/* Bytes at an address, 8 aligned ones after the other: an access may lie across two of them. */
+/* Handles bytes at an address, 8 aligned ones at a time: an access may cross two cells. */
 static void take_bytes(struct event *e, uint64_t address, unsigned size)
 {
 	emu_line_id line = EMU_NO_LINE;
@@ -66,8 +67,8 @@ static void take_bytes(struct event *e, uint64_t address, unsigned size)
 	}
 }
 
-/* Takes the first of lanes and, unless it goes alone, those that do the same to the same bytes and have not released
- * since. They may store different values. */
+/* Handles the first of lanes and, unless it is handled alone, those that do the same to the same bytes and
+ * have not released since. They may store different values. */
 static void take_lanes(
 	struct event *e, const struct emu_wavefront *wf, uint64_t lanes, bool alone, bool is_store)
 {
@@ -92,7 +93,7 @@ static void take_lanes(
 	e->value = e->has_value ? e->value : 0;
 }
 
-/* The operation of a request that has been carried out. */
+/* The operation of a completed request. */
 static uint32_t operation(const struct nvw__request *request, unsigned size)
 {
 	const uint64_t all = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
@@ -143,7 +144,7 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 
 /* ---- Barriers, kernels --------------------------------------------------------------------------------- */
 
-/* What any of a group's work-items knows, and that all have come here. */
+/* The join of the clocks of a group's work-items, and of their arrival here. */
 static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscoped)
 {
 	struct emu_races *const r = m->races;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is told of races: every one is counted; the first of each pair of source lines is described, as far as the report
- * has room. Where scopes alone are to blame, the pair of release and acquire that they kept apart is named.
+ * The report of races: all are counted; the first of each pair of source lines is described, as far as the
+ * report has room. If scopes are the only cause, the release and the acquire that they separated are named.
  */
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static struct emu_race_access told(
 		.group = race_group_of(m, wavefront)};
 }
 
-/* The place of a pair of source lines in the report, a new one if there is room; NULL if there is none. */
+/* The entry of a pair of source lines in the report, a new one if there is room; NULL if there is none. */
 static struct emu_race *place_for(
 	struct emu_races *r, enum emu_race_kind kind, uint32_t first, uint32_t second, bool *ret_new)
 {
@@ -57,7 +57,7 @@ static struct emu_race *place_for(
 	return &report->race[i];
 }
 
-/* The acquire, on the way from x to lane of the event that scopes have cut, that missed its release. */
+/* The acquire that missed its release, on the path from x to lane of the event that scopes have cut. */
 static void blame(
 	const struct event *e, unsigned lane, const struct access *x, unsigned x_lane, struct emu_race *race)
 {
@@ -89,7 +89,7 @@ static void locate(const struct nvw_machine *m, const struct cell *c, uint8_t by
 	race->bytes = (unsigned)__builtin_popcount(bytes);
 }
 
-/* Counts a race; says in *ret_race where it is told if it is the first of its pair of lines. */
+/* Counts a race; sets *ret_race to its entry if it is the first of its pair of lines. */
 static bool is_new_race(const struct event *e, const struct cell *c, enum emu_race_kind kind, uint32_t x_what,
 	uint8_t bytes, bool same_value, struct emu_race **ret_race)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The detector's memory: rows, cells by address with the accesses that they remember, and what wavefronts know.
+ * The detector's memory: rows, cells by address with the accesses that they remember, and the wavefronts'
+ * clocks.
  *
- * Nothing is given back to the system before the detector ends: a kernel's cells and rows serve the next one. When memory
- * runs out the run ends with a message (race_out_of_memory), and callers get 0 or NULL, never a row that is somebody else's.
+ * Memory is kept until the detector ends: a kernel's cells and rows serve the next one. When memory runs out,
+ * the run ends with a message (race_out_of_memory), and callers get 0 or NULL, never a row in use.
  */
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ struct cell *race_cell_for(struct nvw_machine *m, uint64_t key)
 	return cell_at(r, i);
 }
 
-/* Forgets all: they are found by a search then. */
+/* Drops all entries: the reads are then found by a search. */
 static bool grow_recent(struct emu_races *r)
 {
 	const uint32_t size = r->recent ? 4 * (r->recent_mask + 1) : RECENT_MIN;

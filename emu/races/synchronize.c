@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What releases hand to acquires through the bytes that both name, and what barriers' members learn.
+ * Clocks passed from releases to acquires through the bytes that both access, and the effect of barriers on
+ * their members.
  *
- * Under HRF each work-item has two clocks, what is ordered and what would be if scopes were ignored. Where they
- * differ, scopes are to blame, and the acquires that missed a release because of them are kept to be named.
+ * Under HRF each work-item has two clocks: the actual order, and the order if scopes were ignored. Where they
+ * differ, scopes are the cause, and the acquires that missed a release because of them are kept for the
+ * report.
  */
 #include "internal.h"
 
@@ -31,7 +33,7 @@ static void forget_sync(struct emu_races *r, struct sync *s)
 	memset(s->turn, 0, sizeof s->turn);
 }
 
-/* A store that is no read-modify-write: who reads it does not read what was there before. */
+/* After a store that is not a read-modify-write, a read no longer synchronizes with earlier releases. */
 void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask)
 {
 	for (uint32_t *link = &c->syncs; *link;) {
@@ -71,7 +73,7 @@ static struct sync *sync_for(const struct event *e, struct cell *c)
 	return sync_at(r, i);
 }
 
-/* What work-items of a domain released with local scope or wider; NULL if nothing. */
+/* The clock released by work-items of a domain with local scope or wider; NULL if there is none. */
 static struct domain *domain_in(const struct emu_races *r, const struct sync *s, uint32_t id)
 {
 	for (uint32_t i = s->domains; i; i = domain_at(r, i)->next) {
@@ -169,7 +171,7 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 
 		if (old->released == s->released[BY_ANY] && old->wavefront == e->wavefront &&
 			old->lane == lane) {
-			return; /* who spins misses the same again */
+			return; /* a spinning work-item misses the same one again */
 		}
 	}
 	if (r->missed >= MISSES) {
@@ -184,7 +186,7 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 	r->missed++;
 }
 
-/* What an acquire by a lane learns from s under HRF-indirect. */
+/* Joins the clocks that an acquire by a lane gets from s under HRF-indirect. */
 static void acquire_scoped(const struct event *e, const struct sync *s, struct party *party, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;

@@ -7,7 +7,7 @@
 
 enum { LANES = 64, FAN = 32, FAN_LOG2 = 5, CHUNK_NODES = 1024 };
 
-/* At level 0 the lanes of a wavefront, above it what is below. low and high bound all entries. */
+/* At level 0 the lanes of a wavefront, above it the lower nodes. low and high bound all entries. */
 struct vclock_node {
 	uint32_t refs, level;
 	uint32_t low, high;
@@ -168,7 +168,7 @@ static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 	return (vclock)node;
 }
 
-/* A node over these parts, whose references it takes. */
+/* A node over these parts; takes over their references. */
 static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock parts[FAN])
 {
 	uint32_t least = low(parts[0]), most = high(parts[0]);

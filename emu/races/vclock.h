@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Vector clocks of very many work-items, most of which know nearly the same.
+ * Vector clocks for very many work-items, most of which have almost the same clock.
  *
- * A clock says of every work-item of a kernel up to which instant its doings are known (happened before). Instants are
- * one count for the whole kernel, not one for each work-item, so that a barrier makes the entries of all its
- * members equal. A clock is a tree over the wavefronts; a part whose entries are all equal is one word, and equal parts
- * of clocks that came from each other are the same nodes. Nodes never change; they count who refers to them.
+ * A clock gives, for every work-item of a kernel, the instant up to which its actions happened before.
+ * Instants are one counter for the whole kernel, not one per work-item, so that a barrier makes the entries
+ * of all its members equal. A clock is a tree over the wavefronts; a part whose entries are all equal is one
+ * word, and equal parts of clocks derived from each other are the same nodes. Nodes are immutable and
+ * reference-counted.
  *
- * References: functions borrow their arguments and return a reference of the caller's, given back by vclock_drop().
- * When memory runs out they note it in the pool's failed and return what is known less.
+ * References: functions borrow their arguments and return a reference owned by the caller, who releases it by
+ * vclock_drop(). When memory runs out they set the pool's failed and return an earlier clock.
  */
 #ifndef EMU_VCLOCK_H
 #define EMU_VCLOCK_H
@@ -19,7 +20,7 @@
 /* A node's address, or an instant (times 2, plus 1) that holds for everything below. */
 typedef uintptr_t vclock;
 
-#define VCLOCK_NONE ((vclock)1) /* knows nothing of anybody */
+#define VCLOCK_NONE ((vclock)1) /* the empty clock */
 
 struct vclock_node;
 
@@ -29,7 +30,8 @@ struct vclock_pool {
 	struct vclock_node *spare;
 	struct vclock_chunk *chunks, *current;
 	uint32_t used; /* nodes of the current chunk */
-	/* The latest results: who asks twice gets the same nodes. Borrowed, forgotten when one of them goes. */
+	/* The latest results: a repeated call returns the same nodes. Borrowed; dropped when one of them is
+	 * freed. */
 	struct {
 		vclock a, b, result;
 	} joined;
@@ -40,18 +42,18 @@ struct vclock_pool {
 	} marked;
 };
 
-/* Forgets every clock; the next ones are of a kernel of so many wavefronts. Keeps the memory. */
+/* Drops every clock; the next ones are for a kernel of this many wavefronts. Keeps the memory. */
 void vclock_reset(struct vclock_pool *pool, uint64_t wavefronts);
 void vclock_finish(struct vclock_pool *pool);
 
 vclock vclock_keep(vclock clock);
 void vclock_drop(struct vclock_pool *pool, vclock clock);
 
-/* What either of them knows. Is a itself (the same reference) if b knows nothing that a does not. */
+/* The join of both. Returns a itself (the same reference) if b adds nothing. */
 vclock vclock_join(struct vclock_pool *pool, vclock a, vclock b);
-/* a, which also knows what lanes of a wavefront did up to time; time is not before anything in a. */
+/* a with the entries of lanes of a wavefront set to time, which is not before any entry of a. */
 vclock vclock_mark(struct vclock_pool *pool, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time);
-/* Those of the lanes of a wavefront of which a does not know what they did at time. */
+/* The lanes of a wavefront whose entry in a is before time. */
 uint64_t vclock_unknown(
 	const struct vclock_pool *pool, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time);
 
