@@ -42,7 +42,7 @@ static int crash(const struct cli_session *s, struct crash_request *request)
 	return status;
 }
 
-/* The worst of the reports under every protocol; of JSON, one array of them. */
+/* The worst verdict of the reports under all protocols; with JSON, one array of them. */
 static int crash_under_each(struct cli_session *s, struct crash_request *request)
 {
 	unsigned protocols = 0, tested = 0, clean = 0;
@@ -95,7 +95,7 @@ static int self_test(const struct cli_session *s, struct crash_request *request)
 	return good ? STATUS_CLEAN : STATUS_INCONSISTENT;
 }
 
-/* Of the command line, as bits of enum cli_circumstance. */
+/* The circumstances of the command line, as bits of enum cli_circumstance. */
 static uint32_t circumstances(const struct cli_session *s, const struct crash_request *r)
 {
 	const bool is_kill = r->options.mode == CT_KILL;
@@ -122,7 +122,7 @@ static uint32_t circumstances(const struct cli_session *s, const struct crash_re
 	return bits;
 }
 
-/* Only the log of a block device on the emulated machine has the machine's timing to observe. */
+/* Only a block device's log from the emulated machine has the timing that observed mode needs. */
 static int check_mode(const struct cli_session *s, const struct crash_request *r)
 {
 	const bool is_host = r->exec || (r->store_log && !ct_is_block_log(r->store_log));

@@ -29,7 +29,7 @@ struct request {
 	const char *record, *report;
 };
 
-/* A file that the program had mapped is not what its record may replace. */
+/* A record must not replace a file that the program had mapped. */
 static int check_distinct(const struct host_control *c, const char *path)
 {
 	struct stat s;
@@ -51,7 +51,7 @@ static int write_log(struct host_session *s, unsigned i, const char *log)
 	return error ? error : fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
 }
 
-/* The logs, and the files as they were; of file i from the second on, LOG.i. */
+/* Writes the logs and the initial content of the files; file i, from the second on, goes to LOG.i. */
 static int write_logs(struct host_session *s, const char *path)
 {
 	const struct host_control *const c = s->control;
@@ -72,13 +72,13 @@ static int write_logs(struct host_session *s, const char *path)
 	return error;
 }
 
-/* Before the program runs, and not hours later. */
+/* Checked before the program runs, and not hours later. */
 static int check_writable(const char *path)
 {
 	const bool there = path == NULL || access(path, F_OK) == 0;
 	const int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
 
-	if (path == NULL || (fd < 0 && errno == ENXIO)) { /* a pipe that nobody reads yet */
+	if (path == NULL || (fd < 0 && errno == ENXIO)) { /* a pipe without a reader yet */
 		return 0;
 	}
 	if (fd < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave fio: the shipped jobs of fio on the emulated NVRAM, what the machine asks for beside what fio measured, and the
- * same without delays, which is what fio and this computer take by themselves.
+ * nvwave fio: the shipped fio jobs on the emulated NVRAM: requested vs. measured values, and the same without
+ * delays, which is the cost of fio and this computer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +30,14 @@ enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
 
 struct row {
 	const char *op;
-	uint64_t bytes;  /* of a block */
+	uint64_t bytes;  /* bytes per block */
 	bool sweep;      /* not the machine's own figure */
-	double asked;    /* ns, or bytes a second */
-	double exec_p50; /* ns, by the session's own histogram; 0: nothing was delayed */
+	double asked;    /* ns, or bytes per second */
+	double exec_p50; /* ns, from the session's own histogram; 0: no delay */
 	struct fio_measured with, without;
 };
 
-/* Of one run. */
+/* Measurements of one run. */
 struct sample {
 	struct fio_measured fio;
 	double exec_p50;
@@ -62,7 +62,7 @@ static double rate_of(const struct emu_config *m)
 	return (double)m->nvram.bandwidth * (double)m->nvram.channels;
 }
 
-/* Time that the NVRAM takes for a block of which nothing else is in the way. */
+/* Time of the NVRAM for one block without contention. */
 static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 {
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
@@ -73,7 +73,8 @@ static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 		       latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
 }
 
-/* A list with commas, each word by parse(); "none" is an empty one. The message begins with the option's name. */
+/* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
+ * option's name. */
 static int parse_list(const char *option, const char *text,
 	int (*parse)(const char *word, uint64_t *ret_value), struct list *ret_list)
 {
@@ -113,7 +114,7 @@ static int parse_rate(const char *word, uint64_t *ret_rate)
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------------ */
 
-/* One run of the job file; its results are the caller's to end. */
+/* One run of the job file; the caller frees its results. */
 static int run_once(
 	struct measuring *m, const struct emu_config *machine, bool delays, struct fio_run *ret_run)
 {
@@ -131,7 +132,7 @@ static int run_once(
 	return error;
 }
 
-/* Of the job with the row's operation, or of the only job. */
+/* For the job with the row's operation, or the only job. */
 static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
 {
 	const struct host_delays *const delays = !strcmp(op, "write") ? &run->sum.write : &run->sum.read;
@@ -147,7 +148,7 @@ static int by_median(const void *a_, const void *b_)
 	return (a->fio.p50_ns > b->fio.p50_ns) - (a->fio.p50_ns < b->fio.p50_ns);
 }
 
-/* A read and a write, with or without delays: of the repeated runs, the one whose median is the middle one. */
+/* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
 static int run_rows(
 	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
@@ -172,7 +173,7 @@ static int run_rows(
 	return error;
 }
 
-/* Two rows, a read and a write; without: of the same job without delays, NULL if it is to be run. */
+/* Two rows, a read and a write. without: results of the same job without delays; NULL: it has to be run. */
 static int add_rows(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
 	const struct row without[2])
 {
@@ -202,7 +203,7 @@ static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 	return fio_write_job(&m->place, job, &lines);
 }
 
-/* A read and a write of one size under the machine's own latencies, or under others. */
+/* A read and a write of one size with the machine's own latencies, or with others. */
 static int add_latency(
 	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
@@ -332,7 +333,7 @@ static json_t *measured_json(const struct fio_measured *m)
 }
 
 struct test {
-	const char *name, *asked;  /* JSON's name of the requested value */
+	const char *name, *asked;  /* JSON name of the requested value */
 	const char *sizes, *sweep; /* the default lists */
 	int (*parse_sweep)(const char *word, uint64_t *ret_value);
 	int (*run)(struct measuring *measuring);

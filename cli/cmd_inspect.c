@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave inspect POOL: what is in it, durably; nothing is changed. */
+/* nvwave inspect POOL: the durable content of a pool; changes nothing. */
 #include <stdio.h>
 
 #include "commands.h"
@@ -22,7 +22,7 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 	return 0;
 }
 
-/* A pool opens with one whole page of its two. */
+/* A pool opens if one of its two header pages is intact. */
 static const char *header_text(const struct nvw_pool *pool)
 {
 	static const char *const text[] = {"whole", "damaged, its copy is whole; nvwave recover mends it",
@@ -65,7 +65,7 @@ static int add_further_pools(const struct nvw_pool *first, json_t *report)
 	return r;
 }
 
-/* How the streams' last epochs ended; each stream by itself with --epochs. */
+/* The outcomes of the streams' last epochs; with --epochs, one by one. */
 static int add_epochs(const struct nvw_pool *pool, bool each, json_t *report)
 {
 	static const char *const names[] = {"never", "completed", "rolled back"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave list: what there is, as a table or as JSON. Every list is rows of named texts. */
+/* nvwave list: tables of what nvwave has, as text or JSON. Every list is rows of named texts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static void list_mutations(struct table *t)
 	}
 }
 
-/* The axioms by name; crashtest/model.h and the report's page say what each means. */
+/* The axioms by name; crashtest/model.h and the HTML report explain them. */
 static void list_models(struct table *t)
 {
 	t->columns[0] = "name";
@@ -100,7 +100,7 @@ static void list_models(struct table *t)
 	}
 }
 
-/* They are printed for machines with more than two devices. */
+/* Printed for machines with more than two devices. */
 static void list_device_stats(struct table *t)
 {
 	unsigned count;

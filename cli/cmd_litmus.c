@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave litmus: which outcomes of litmus tests the protocols show, beside what the models say. */
+/* nvwave litmus: the outcomes of litmus tests under the protocols, compared with the models. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const char *const verdicts[VERDICTS] = {"ok", "FORBIDDEN SEEN", "allowed,
 struct command {
 	struct litmus_options options;
 	struct litmus_list tests;
-	const char *only; /* part of the names; NULL: all */
+	const char *only; /* part of the tests' names; NULL: all tests */
 	const char *protocol[PROTOCOLS_MAX];
 	unsigned protocol_count;
 	uint64_t count[PROTOCOLS_MAX][VERDICTS];

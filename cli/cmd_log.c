@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave log dump FILE: a persist log, one record a line, with source places. For nvwave log export see log_export.h. */
+/* nvwave log dump FILE: a persist log, one record per line, with source lines. For nvwave log export see
+ * log_export.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static void print_operation_place(const struct sites *s, uint32_t id)
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
 {
 	print_place(s, r->store.site);
-	if (r->store.kernel == 0) { /* a program's on the host */
+	if (r->store.kernel == 0) { /* of a host program */
 		printf(" thread %llu group %llu", (ull)r->store.work_item, (ull)r->store.group);
 	} else {
 		printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->store.kernel,
@@ -178,7 +179,7 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	putchar('\n');
 }
 
-/* That of a program on the host knows of no machine. */
+/* The log of a host program has no machine. */
 static void print_info(const struct nvw_log_info *i)
 {
 	printf("# persist log of %s%s%s", i->workload, *i->options ? " " : "", i->options);
@@ -192,7 +193,8 @@ static void print_info(const struct nvw_log_info *i)
 	puts("# time (ns)      record");
 }
 
-/* ---- JSON: one object a line, so that a log of any length streams ----------------------------------------- */
+/* ---- JSON: one object per line, so that a log of any length can be streamed
+ * ---------------------------------- */
 
 static void put_site(json_t *o, const struct sites *s, uint32_t id)
 {
@@ -206,7 +208,7 @@ static void put_number(json_t *o, const char *name, uint64_t value)
 	json_object_set_new(o, name, json_integer((json_int_t)value));
 }
 
-/* Values use all 64 bits, which JSON numbers do not have. */
+/* Values have 64 bits, more than JSON numbers. */
 static void put_hex(json_t *o, const char *name, const uint8_t *data, uint32_t n)
 {
 	char text[2 * 4096 + 1];

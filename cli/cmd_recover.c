@@ -29,7 +29,7 @@ static json_t *report_json(const struct nvw_pool *pool, const struct nvw_recover
 		(json_int_t)r->words_written);
 }
 
-/* One sentence, the verdict in it. */
+/* One sentence with the verdict. */
 static void print_text(
 	const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry, const json_t *report)
 {

@@ -94,7 +94,7 @@ static int judge(const struct replay *r, struct ct_finding *ret_finding)
 		(unsigned)json_integer_value(json_object_get(r->saved.head, "timeout_ms")), ret_finding);
 }
 
-/* The same plan as when it was found. */
+/* Makes the same plan as in the crash test. */
 static int prepare(struct replay *r)
 {
 	const json_t *const head = r->saved.head;
@@ -221,7 +221,7 @@ static int replay(const char *path, const char *extract_to, bool json, int *ret_
 		*ret_status = *now.text ? STATUS_INCONSISTENT : STATUS_CLEAN;
 		error = fflush(stdout) ? nvw_fail_errno("cannot write the report") : 0;
 	}
-	if (r.saved.image && extract_to) { /* also if its workload is gone */
+	if (r.saved.image && extract_to) { /* even without its workload */
 		const int extracted = extract(&r.saved, extract_to);
 
 		error = error ? error : extracted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave run WORKLOAD: prepare, create the pool, set up, run, check, report. An orderly end, not a crash: the
- * check sees everything that was acknowledged.
+ * nvwave run WORKLOAD: prepare, create the pool, set up, run, check, report. A normal end, not a crash: the
+ * check sees all acknowledged operations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct run {
 	struct nvw_machine *machine;
 	struct nvw_acks acks;
 	int ack_error;
-	uint64_t host_readers, reader_scans; /* threads; of 100 reads */
+	uint64_t host_readers, reader_scans; /* number of threads; percentage of reads */
 	struct nvw__sightings *sightings;
 	struct nvw__drive *drive; /* NULL: no host readers (yet) */
 	double seconds;
@@ -61,7 +61,7 @@ static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 	run->ack_error = run->ack_error ? run->ack_error : r;
 }
 
-/* A pool that nobody asked to keep has lost its name before the run begins: nothing can leave it behind. */
+/* A temporary pool loses its name before the run begins, so that it cannot be left behind. */
 static int create_pool(struct run *run)
 {
 	const struct cli_session *const s = run->session;

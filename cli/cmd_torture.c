@@ -19,7 +19,7 @@ struct torture_command {
 	struct torture_options options;
 	unsigned setting_count;
 	bool json, faults, each;
-	json_t *report; /* a row for each run */
+	json_t *report; /* one row per run */
 	bool failed, stopped;
 };
 
@@ -159,7 +159,8 @@ static void print_fault(
 	fflush(stdout);
 }
 
-/* Leaves out every action that the protocol's tables name. What is not found has to be known as unnoticeable. */
+/* Leaves out every action of the protocol's tables. A fault that is not found must be in the list of
+ * undetectable ones. */
 static int run_faults(struct torture_command *c)
 {
 	static struct torture_result result;

@@ -25,7 +25,7 @@ static int take_shard(const char *text, struct ct_options *o)
 	return 0;
 }
 
-/* A model is explored by permitted mode. */
+/* A model implies permitted mode. */
 static void take_mode(const struct cli_options *given, struct ct_options *o)
 {
 	static const enum ct_mode modes[] = {CT_KILL, CT_OBSERVED, CT_PERMITTED};
@@ -199,7 +199,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 {
 	static struct crash_run run;
 
-	ct_result_free(&run.result); /* of the protocol before */
+	ct_result_free(&run.result); /* result of the previous protocol */
 	run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
 	int error = test(&run);
 
@@ -210,7 +210,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	if (!error && fflush(stdout) != 0) {
 		error = nvw_fail_errno("cannot write the report");
 	}
-	if (!error && request->html) { /* the verdict stands, whatever becomes of the page */
+	if (!error && request->html) { /* the verdict stands even if the page cannot be written */
 		error = crash_report_html(heading, &run.result, request->html);
 	}
 	if (error) {

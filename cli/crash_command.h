@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave crash" does beyond what it shares with "nvwave run": its own options, progress, exit status. */
+/* The part of "nvwave crash" that it does not share with "nvwave run": its options, progress, exit status. */
 #ifndef CLI_CRASH_COMMAND_H
 #define CLI_CRASH_COMMAND_H
 
@@ -8,19 +8,19 @@
 #include "crash_report.h"
 #include "options.h"
 
-/* What is to be tested, and how. */
+/* The subject of a test, and its options. */
 struct crash_request {
 	struct ct_options options;
 	bool matrix, self_test, intervals;
 	const char *html; /* page to write; NULL: none */
-	/* Makes the result in place of a subject or a store log, with the test's final options; NULL: no such. */
+	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
 	bool replays;                                                       /* --oracle=replay */
 };
 
-/* From the command line, whose texts it keeps. NVW_E_USAGE with a message. */
+/* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */
 NVW_CHECKED int crash_request_from(const struct cli_options *given, struct crash_request *ret_request);
 
 /* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: 0
@@ -28,21 +28,23 @@ NVW_CHECKED int crash_request_from(const struct cli_options *given, struct crash
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 
-/* NVW_E_USAGE unless there are an image and one checker, which the log of a block device may be without. */
+/* NVW_E_USAGE unless there are an image and one checker; a block device's log needs no checker. */
 NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 
-/* --store-log: the report, and the exit status. machine: that it was recorded on, NULL for a log from elsewhere. */
+/* --store-log: prints the report and returns the exit status. machine: the recording machine, NULL for an
+ * external log. */
 int crash_store_log(const struct emu_config *machine, const struct crash_request *request,
 	const char *command, bool json);
 
-/* --exec: records the program's run on a copy of the image, and goes on as with its log. The exit status. */
+/* --exec: records the program's run on a copy of the image, and continues as with its log. Returns the exit
+ * status. */
 int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command,
 	bool json);
 
-/* --merge: the JSON reports of all shards of an exploration, as one report. */
+/* --merge: combines the JSON reports of all shards of an exploration. */
 int crash_merge(const struct cli_options *given);
 
-/* --self-test of a workload, NULL: of all that are shipped. *ret_good: everything found, no alarm. */
+/* --self-test of a workload, or (NULL) of all shipped ones. *ret_good: all bugs found, no false alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
 	const struct ct_options *options, bool json, bool *ret_good);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave crash --exec: a real program's run is recorded, then its log is explored like one from elsewhere. */
+/* nvwave crash --exec: records the run of a real program, then explores its log like an external one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,11 +23,11 @@
 
 enum { WORDS_MAX = 256 };
 
-/* The copy that the program works on, in a folder of its own under the image's name. */
+/* The copy that the program works on, with the image's name in a folder of its own. */
 struct working_copy {
 	struct nvw_folder folder;
 	char path[640];
-	char *text; /* of the command, with the copy's path in it */
+	char *text; /* the command, with the copy's path in it */
 	char *words[WORDS_MAX + 1];
 };
 
@@ -41,7 +41,7 @@ static int copy_bytes(const char *from_path, const char *to_path)
 	off_t at = 0;
 
 	if (stat(from_path, &s)) {
-		return errno == ENOENT ? 0 : nvw_fail_errno("%s", from_path); /* or the program makes it */
+		return errno == ENOENT ? 0 : nvw_fail_errno("%s", from_path); /* or the program creates it */
 	}
 	if (!S_ISREG(s.st_mode)) {
 		return nvw_fail(NVW_E_INPUT,
@@ -67,7 +67,7 @@ static int copy_bytes(const char *from_path, const char *to_path)
 	return error;
 }
 
-/* Has the image's name, but for characters that would need quoting in a command. */
+/* Makes a copy with the image's name, except for characters that would need quoting in a command. */
 static int make_copy(const char *image, struct working_copy *w)
 {
 	const char *const name = basename(image);
@@ -108,7 +108,7 @@ static char *default_recover(const char *exec)
 	return text;
 }
 
-/* The command with the copy in place of the image, cut into words; by a shell if it has anything that needs one. */
+/* The command with the copy instead of the image, split into words; run by a shell if it needs one. */
 static int make_command(const char *command, const char *image, struct working_copy *w)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
@@ -159,7 +159,7 @@ struct tested {
 	char log[300], base[300];
 };
 
-/* What the program did to itself; in kill mode SIGKILL is ours. */
+/* Reports how the program ended; in kill mode nvwave sent the SIGKILL. */
 static void tell_end(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
@@ -187,7 +187,7 @@ static void tell_gaps(const struct host_control *c)
 	}
 }
 
-/* Which of the files that the program mapped is the copy: 1, or 0 if none is. */
+/* Finds the copy among the files that the program mapped: returns 1, or 0 if it is not among them. */
 static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
 {
 	const struct host_control *const c = s->control;
@@ -218,7 +218,7 @@ static int refuse_unmapped(const struct host_session *s)
 		c->file_count ? c->file[0].path : "");
 }
 
-/* The log and the file as it was, beside the copy. */
+/* Writes the log and the initial content of the file next to the copy. */
 static int write_log(struct host_session *s, const struct crash_recording *r, unsigned file)
 {
 	struct host_counts counts;
@@ -267,7 +267,7 @@ int crash_record(struct crash_recording *r)
 	return error;
 }
 
-/* Runs until the event, 0: to the end. */
+/* Runs up to the event; 0: to the end. */
 static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 {
 	struct crash_recording r = {.machine = t->machine,
@@ -325,7 +325,7 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 	}
 	result = (struct ct_result){0};
 	few.states = STATES_A_KILL;
-	few.save = sum->finding_count ? NULL : o->save; /* the first one's */
+	few.save = sum->finding_count ? NULL : o->save; /* of the first one */
 	error = explore(t, &few, true, false, &result);
 	if (!error) {
 		result.states_failing = !result.consistent; /* kills are counted */
@@ -337,8 +337,8 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 	return error;
 }
 
-/* The program dies by SIGKILL at events of a seeded choice; of each run, what is durable for certain, and some of what may
- * be, is checked. */
+/* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
+ * the possible ones. */
 static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
 	struct tested *const t = context;

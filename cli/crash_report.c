@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave crash" prints. See crash_report.h. */
+/* The output of "nvwave crash". See crash_report.h. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void print_time(FILE *to, uint64_t time_ps)
 	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
 }
 
-/* Only one order of the program's threads was recorded. */
+/* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -131,7 +131,7 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 	fputc('\n', to);
 }
 
-/* What limits the verdict. */
+/* Limits of the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32];
@@ -157,7 +157,7 @@ static void print_limits(const struct ct_result *r, FILE *to)
 	}
 }
 
-/* How many states are possible, and how many of them were covered. */
+/* The number of possible states, and how many of them were covered. */
 static void print_coverage(const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -253,7 +253,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 }
 
-/* What was tested. */
+/* The subject of the test. */
 static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	char a[32], b[32], c[32];
@@ -283,7 +283,7 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fputc('\n', to);
 }
 
-/* One line per interval: how many new states it has, and how they were covered. */
+/* One line per interval: the number of its new states, and how they were covered. */
 static void print_intervals(const struct ct_result *r, FILE *to)
 {
 	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "duplicate", "unread");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave crash" prints: the verdict first, then how much was tested, then what was found and where. */
+/* The output of "nvwave crash": the verdict first, then the amount of testing, then the findings. */
 #ifndef CLI_CRASH_REPORT_H
 #define CLI_CRASH_REPORT_H
 
@@ -7,15 +7,15 @@
 
 #include <crashtest/crash.h>
 
-/* What was tested, in words; all strings are the caller's. */
+/* The subject of the test, in words; the caller owns all strings. */
 struct crash_heading {
 	const char *workload, *machine, *protocol, *model;
 	const char *mutation; /* "" for none */
-	const char *command;  /* that repeats this test */
+	const char *command;  /* command that repeats this test */
 	json_t *made_by;      /* provenance.h */
 	unsigned atomicity;
 	uint64_t seed;
-	bool intervals; /* list them all, in text */
+	bool intervals; /* list all intervals, in text */
 };
 
 void crash_matrix_text(const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
@@ -23,7 +23,7 @@ NVW_CHECKED int crash_matrix_json(
 	const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
 
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
-/* NVW_E_MEMORY or NVW_E_SYSTEM if it could not be written. */
+/* NVW_E_MEMORY, or NVW_E_SYSTEM if it could not be written. */
 NVW_CHECKED int crash_report_json(
 	const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 

@@ -12,9 +12,11 @@
 
 enum { PLACES = 5 };
 
-/* ---- What there is to say ------------------------------------------------------------------------------------- */
+/* ---- Content
+ * -------------------------------------------------------------------------------------------------- */
 
-/* Bytes sent to the medium for each byte that the program meant; changed bytes are known if it was recorded. */
+/* Bytes sent to the medium per byte that the program meant to write; changed bytes are known if it was
+ * recorded. */
 static double amplification(const struct host_control *c, const struct host_thread *sum)
 {
 	const uint64_t meant = c->record || c->advice ? sum->bytes_changed : sum->bytes_asked;
@@ -22,7 +24,7 @@ static double amplification(const struct host_control *c, const struct host_thre
 	return meant ? (double)(sum->lines_flushed * HOST_LINE) / (double)meant : 0;
 }
 
-/* Sites with the most wasted calls, most first. */
+/* The sites with the most wasted calls, in descending order. */
 static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES])
 {
 	unsigned n = 0;
@@ -56,7 +58,7 @@ static const char *ending(const struct host_session *s, char text[96])
 	return text;
 }
 
-/* Sentences that begin "note: "; called with each. */
+/* Calls the function with each sentence that begins with "note: ". */
 static void for_notes(const struct host_session *s, const struct host_thread *sum,
 	void (*note)(void *context, const char *text, uint64_t times), void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave exec" says about a program: statistics, delays asked for and achieved, advice, what went wrong. */
+/* The report of "nvwave exec" on a program: statistics, requested and achieved delays, advice, problems. */
 #ifndef CLI_EXEC_REPORT_H
 #define CLI_EXEC_REPORT_H
 

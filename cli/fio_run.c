@@ -65,7 +65,7 @@ void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 	snprintf(lines->line[i].value, sizeof lines->line[i].value, "%s", value);
 }
 
-/* The other value of a line, or NULL. */
+/* The replacement of a line, or NULL. */
 static const char *replaced(const struct fio_lines *lines, const char *line)
 {
 	for (unsigned i = 0; i < lines->count; i++) {
@@ -153,7 +153,7 @@ static int parse(struct fio_run *run, const char *json)
 static int read_output(const struct fio_place *p, struct fio_run *run)
 {
 	char *const text = read_text(p->output);
-	/* Warnings may stand before the object. */
+	/* There may be warnings before the object. */
 	const char *const json = text == NULL ? NULL : text[0] == '{' ? text : strstr(text, "\n{");
 	const int error =
 		text == NULL ?
@@ -175,7 +175,7 @@ const char *fio_version(const struct fio_run *run)
 
 /* ---- The run -------------------------------------------------------------------------------------------------------- */
 
-/* argv of fio; word[] holds what has to be put together. */
+/* The argv of fio; word[] holds composed words. */
 static void make_arguments(const struct fio_place *p, const struct fio_run *run, char word[2][320],
 	char *argv[FIO_ARGUMENTS_MAX + 8])
 {

@@ -2,12 +2,13 @@
 /*
  * nvwave fio verify: does fio find its acknowledged blocks after a crash?
  *
- * A run of verify.fio's [write] is recorded to its end, to know how many events there are. Then it is killed at events of
- * a seeded choice. Of what each run leaves, what is durable for certain and some of what may be is handed to [check].
+ * A run of verify.fio's [write] is recorded to its end, to count the events. Then it is killed at seeded
+ * events. For each run, [check] gets the certainly durable state and some of the possible ones.
  *
- * What had been acknowledged is known from the record, not from fio: killed by SIGKILL it saves no state (and its own
- * trigger stops the job first). The job writes one block at a time, so when the flush of block n+1 is in the record,
- * fio has acknowledged n. A run of the same job that ends after n blocks saves fio's state for n, which [check] loads.
+ * The record, not fio, tells which blocks had been acknowledged: killed by SIGKILL, fio saves no state (and
+ * its own trigger stops the job first). The job writes one block at a time, so when the flush of block n+1 is
+ * in the record, fio has acknowledged n blocks. A run of the same job that ends after n blocks saves fio's
+ * state for n, which [check] loads.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };
 
 struct kill {
 	uint64_t event, acknowledged, states, lost;
-	char text[CT_TEXT_BYTES]; /* of the first state that lost something */
+	char text[CT_TEXT_BYTES]; /* of the first state with a loss */
 };
 
 struct verify {
@@ -44,7 +45,7 @@ struct verify {
 
 /* ---- Recorded runs ---------------------------------------------------------------------------------------------- */
 
-/* Flushes of the log: one a block, as the engine copies each by one call. */
+/* The number of flushes in the log: one per block, because the engine copies each block by one call. */
 static int count_flushes(const char *path, uint64_t *ret_flushes)
 {
 	struct nvw_log_reader *reader;
@@ -62,7 +63,7 @@ static int count_flushes(const char *path, uint64_t *ret_flushes)
 	return error;
 }
 
-/* Writes until the event, 0: to the end. *ret_flushes is 0 if fio did not come as far as to map its file. */
+/* Writes up to the event; 0: to the end. *ret_flushes is 0 if fio was killed before it mapped its file. */
 static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint64_t *ret_flushes)
 {
 	static char fio[] = "fio", quiet[] = "--eta=never", section[] = "--section=write";
@@ -89,7 +90,7 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 	return found > 0 ? count_flushes(v->log, ret_flushes) : found;
 }
 
-/* A check that fails without a crash would say that everything is lost. */
+/* A check that fails without a crash would report that everything is lost. */
 static int try_check(const struct verify *v)
 {
 	char command[1500];
@@ -100,7 +101,7 @@ static int try_check(const struct verify *v)
 		       nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
 }
 
-/* fio's own state after so many blocks, by the same job on another file. */
+/* fio's own state after this many blocks, from the same job on another file. */
 static int save_state(struct verify *v, uint64_t blocks)
 {
 	char number[48];
@@ -157,8 +158,8 @@ static int kill_once(struct verify *v, struct kill *k, uint64_t seed)
 }
 
 /*
- * The command gets the state's path as its argument. There is no session: fio is told that the file is persistent memory.
- * What it says of it is cleared of the path, and of --readonly.
+ * The command gets the state's path as its argument. There is no session: fio is told that the file is
+ * persistent memory. The path and --readonly are removed from its messages.
  */
 static void make_check(struct verify *v)
 {

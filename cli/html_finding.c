@@ -69,7 +69,7 @@ static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 	}
 }
 
-/* A: the store that was lost. */
+/* A: the lost store. */
 static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	fprintf(to,
@@ -83,7 +83,7 @@ static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_momen
 	fputs("</li>", to);
 }
 
-/* B: what must not be there without A. */
+/* B: the store or acknowledgement that must not be durable without A. */
 static void tell_early(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	fputs("<li class=\"is-kept\"><span class=\"badge\">B</span> ", to);
@@ -104,7 +104,7 @@ static void tell_early(FILE *to, const struct ct_result *r, const struct ct_mome
 	fputs("</li>", to);
 }
 
-/* What is missing between them, or does not suffice. */
+/* What is missing between them, or not sufficient. */
 static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
 	fputs("<li class=\"is-gap\"><span class=\"badge\">!</span> <b>", to);
@@ -137,7 +137,7 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 	free(text);
 }
 
-/* Both sides in the order in which they happened, what does not order them in between, and the crash. */
+/* Both sides in order of time, the missing order between them, and the crash. */
 static void story(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
 	const struct ct_moment *const lost = moment_of(d, CT_ROLE_LOST), *const early =
@@ -170,7 +170,8 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 
 /* ---- Timeline ----------------------------------------------------------------------------------------------------- */
 
-/* Columns of marks: a work-item each, or a work-group or the kernel for its barriers; the last for all that have none. */
+/* Columns of marks: one per work-item, or per work-group or kernel for their barriers; the last one for all
+ * others. */
 struct lanes {
 	unsigned count;
 	struct {
@@ -324,7 +325,7 @@ static void places(FILE *to, const struct ct_finding *d)
 	fputs("</table></div></details>", to);
 }
 
-/* Lost words first: they are few, and of the durable ones often any could be the culprit. */
+/* Lost words first: they are few, while often any of the durable ones could be the culprit. */
 static void words(FILE *to, const struct ct_finding *d)
 {
 	unsigned shown = 0;

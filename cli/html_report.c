@@ -30,7 +30,7 @@ static void print_possible(FILE *f, const struct ct_result *r)
 
 /* ---- Head ------------------------------------------------------------------------------------------------------ */
 
-/* Version and machine; the command line stands above. */
+/* Version and machine; the command line is above. */
 static void made_by(FILE *f, const struct crash_heading *h)
 {
 	char *text = NULL;
@@ -160,7 +160,7 @@ static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 	return false;
 }
 
-/* One bar per interval, or per several: how many states it has, whether it is exhausted. */
+/* One bar per interval, or per several: its number of states, and whether it is exhausted. */
 static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end, double most)
 {
 	double log2_states = 0;

@@ -8,13 +8,13 @@
 
 #include <crashtest/crash.h>
 
-/* The text with the characters that HTML gives a meaning escaped. */
+/* The text with the special characters of HTML escaped. */
 void html_text(FILE *to, const char *text);
 /* 1234567 with thin spaces. */
 void html_figure(FILE *to, uint64_t n);
 /* "12.5 ns", "40.11 us". */
 void html_time(FILE *to, uint64_t ps);
-/* The time; of a host program's log, whose clock counts operations, which one. */
+/* The time; in a host program's log, whose clock counts operations, the number of the operation. */
 void html_moment(FILE *to, const struct ct_result *result, uint64_t ps);
 
 #endif

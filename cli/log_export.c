@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See log_export.h. The format: START, operations, STOP, each ended by '|'; fields of an operation are separated by ';',
- * numbers hexadecimal, and what lies behind the last one is the stack: here one frame, "function (file:line)".
+ * See log_export.h. The format: START, operations, STOP, each ended by '|'; fields of an operation are
+ * separated by ';', numbers are hexadecimal, and the stack follows the last field: here one frame, "function
+ * (file:line)".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct exporter {
 	bool words;
 	char **frame; /* of site i at i - 1 */
 	uint32_t frames;
-	/* Of one STORE, not yet written: words in a row. */
+	/* The bytes of one STORE that is not written yet: adjacent words. */
 	uint8_t value[LINE];
 	uint64_t off, group;
 	uint32_t bytes, site;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A persist log of a program on the host, in the text format of pmemcheck's store logs. */
+/* A persist log of a host program in the text format of pmemcheck's store logs. */
 #ifndef CLI_LOG_EXPORT_H
 #define CLI_LOG_EXPORT_H
 
@@ -8,9 +8,9 @@
 #include <nvw/errors.h>
 
 /*
- * Writes the log to standard output. What persists together (words in a row that one event was found to have changed)
- * is one STORE; with words each word is one. The file that is registered is the one that was recorded, unless file names
- * another. NVW_E_INPUT for the log of a kernel, or a path that the format cannot have.
+ * Writes the log to standard output. Adjacent words that persist together (changes found by one event) are
+ * one STORE; with words, each word is one. The registered file is the recorded one, unless file names
+ * another. NVW_E_INPUT for the log of a kernel, or a path that the format cannot express.
  */
 NVW_CHECKED int log_export(const char *path, const char *file, bool words);
 

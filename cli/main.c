@@ -49,7 +49,8 @@ static int unknown(const char *name)
 	return STATUS_INPUT;
 }
 
-/* What is closed must not become a file of ours that messages are then written into; reading or writing it stays an error. */
+/* A closed standard descriptor must not become one of nvwave's files, into which messages would be written;
+ * reading or writing it remains an error. */
 static void occupy_standard_files(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
@@ -60,7 +61,7 @@ static void occupy_standard_files(void)
 	}
 }
 
-/* What could not be written is no clean end, whatever the command made of it. */
+/* If the output could not be written, the end is not clean, whatever the command returned. */
 static int check_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout)) {

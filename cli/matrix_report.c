@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave crash --matrix" prints. See crash_report.h. */
+/* The output of "nvwave crash --matrix". See crash_report.h. */
 #include <stdio.h>
 
 #include <jansson.h>
@@ -11,7 +11,7 @@ typedef unsigned long long ull;
 
 static const char *const scopes[] = {"none", "work-item", "work-group", "kernel"};
 
-/* The name of a barrier's scope when it is narrower by so many steps. */
+/* The name of a barrier's scope, narrowed by this many steps. */
 static const char *scope_name(const struct ct_barrier *b, unsigned by)
 {
 	return scopes[(unsigned)b->scope + 1 - by];
@@ -66,8 +66,8 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	}
 }
 
-/* The first model under which a barrier that is narrower by one step fails; *ret_others are models under which it does
- * not. */
+/* The first model under which the barrier fails when narrowed by one step; *ret_others: the models under
+ * which it does not. */
 static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
 {
 	enum ct_model model = 0;

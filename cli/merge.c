@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave crash --merge: the reports of all shards as one. */
+/* nvwave crash --merge: combines the reports of all shards. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,17 +112,18 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 	read_places(o, f);
 }
 
-/* ---- Putting together ----------------------------------------------------------------------------------------- */
+/* ---- Merging
+ * ------------------------------------------------------------------------------------------------ */
 
 struct merge {
-	json_t *first; /* report; the others must be of the same exploration */
+	json_t *first; /* a report; the others must belong to the same exploration */
 	const char *first_path;
 	bool seen[65537];
 	struct ct_groups groups;
 	struct ct_result result;
 };
 
-/* What must be equal in all shards of one exploration. */
+/* Checks the values that must be equal in all shards of one exploration. */
 static int compare(const struct merge *m, const json_t *report, const char *path)
 {
 	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed",

@@ -60,7 +60,7 @@ static bool has(const char *command, unsigned id)
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* Choice number i of "kill|observed|permitted": its length, 0 if there are not so many. */
+/* Choice number i of "kill|observed|permitted": its length, 0 if there is no such choice. */
 static size_t choice(const struct record *r, unsigned i, const char **ret_text)
 {
 	const char *at = r->value;
@@ -180,7 +180,7 @@ static int parse_value(const struct record *r, const char *text, uint64_t *ret_n
 
 /* ---- Refusals ------------------------------------------------------------------------------ */
 
-/* " of nvwave run" for an option that other commands have. */
+/* " of nvwave run" for an option of other commands. */
 static const char *owner(const char *name)
 {
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
@@ -274,7 +274,8 @@ static int take(struct cli_options *o, unsigned id, const char *text)
 	return 0;
 }
 
-/* Name and value, NULL if none is there: "--name=value", or the next word, which is used up. */
+/* Name and value of "--name=value"; or the next word, which is consumed, as the value; NULL if there is
+ * none. */
 static const char *split(char *name, char **argv, int argc, int *i, bool is_flag)
 {
 	char *const equals = strchr(name, '=');
@@ -388,7 +389,7 @@ bool cli_json(const struct cli_options *o)
 
 /* ---- Help ---------------------------------------------------------------------------------- */
 
-/* The words of a text from a column on, within the width. */
+/* Prints the words of a text from a column on, within the width. */
 static void print_wrapped(const char *text, int column, int indent)
 {
 	while (*text) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of every command, parsed and checked by the records of options.def.
+ * The command line of every command, parsed and checked with the records of options.def.
  *
- * An option is written --name=value or --name value, a flag --name. An option that the command does not have, a value that
- * is not one of its type, and an option that would do nothing are NVW_E_USAGE, with a message that names the option and
- * the nearest one, or the circumstance in which it does nothing.
+ * An option is written --name=value or --name value, a flag --name. An option that the command does not have,
+ * a value of the wrong type, and an option that would have no effect are NVW_E_USAGE, with a message that
+ * names the option and the nearest one, or the circumstance in which it has no effect.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -19,7 +19,7 @@
 enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_TEXT, CLI_BLOCK };
 
 /* clang-format off */
-/* Circumstances of an invocation, with the end of the sentence "--option does nothing ...". */
+/* Circumstances of an invocation, with the end of the sentence "--option has no effect ...". */
 #define CLI_CIRCUMSTANCES(X)                             \
 	X(WORKLOAD, "with a workload")                   \
 	X(EXEC, "with --exec")                           \
@@ -58,48 +58,48 @@ enum cli_option_id {
 	CLI_OPTIONS
 };
 
-/* A command line; texts live until its end. */
+/* A command line; its strings live until cli_options_end(). */
 struct cli_options {
 	const char *command;
 	struct {
 		bool given;
-		const char *text; /* as given last */
-		uint64_t number;  /* of a COUNT or TIME (ms); index of a CHOICE */
+		const char *text; /* the last one given */
+		uint64_t number;  /* value of a COUNT or TIME (ms); index of a CHOICE */
 		double real;
 	} value[CLI_OPTIONS];
 	const char **setting; /* every --set, in order */
 	unsigned setting_count;
-	const char **argument; /* what is no option, in order */
+	const char **argument; /* non-options, in order */
 	unsigned argument_count;
-	struct cli_other { /* options that the command does not have, perhaps its workload does */
-		const char *name, *value; /* value NULL: none followed */
+	struct cli_other { /* options that the command does not have, but perhaps its workload */
+		const char *name, *value; /* value NULL: without one */
 	} * other;
 	unsigned other_count;
-	char **word; /* copies that the texts above point into */
+	char **word; /* copies for the strings above */
 	unsigned word_count;
 };
 
 /*
- * Parses the words behind the command's name, argv[0]. Unknown options are refused if takes_workload is false, else left
- * in other[]. Ended by cli_options_end(), also after an error.
+ * Parses the words after the command's name, argv[0]. Unknown options are refused if takes_workload is false,
+ * otherwise put into other[]. Release by cli_options_end(), also after an error.
  */
 NVW_CHECKED int cli_options_parse(struct cli_options *options, bool takes_workload, int argc, char **argv);
 void cli_options_end(struct cli_options *options);
 
-/* Refuses an option that does nothing in these circumstances, bits 1 << CLI_AT_.... */
+/* Refuses an option without effect in these circumstances, bits 1 << CLI_AT_.... */
 NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint32_t circumstances);
 
-/* The refusal of an option that neither the command nor the workload (NULL: none) has. */
+/* Refuses an option that neither the command nor the workload (NULL: none) has. */
 int cli_options_unknown(
 	const struct cli_options *options, const struct nvw_workload *workload, const char *name);
 
-/* The refusal of an argument that is one too many. */
+/* Refuses an extra argument. */
 int cli_options_surplus(const struct cli_options *options, const char *argument);
 
 bool cli_given(const struct cli_options *options, enum cli_option_id id);
 /* NULL if it was not given. */
 const char *cli_text(const struct cli_options *options, enum cli_option_id id);
-/* As given, else the record's default, 0 if that is "". */
+/* The given value, else the record's default, or 0 if that is "". */
 uint64_t cli_number(const struct cli_options *options, enum cli_option_id id);
 bool cli_json(const struct cli_options *options);
 
@@ -109,7 +109,8 @@ NVW_CHECKED int cli_parse_block(const char *text, uint64_t *ret_bytes);
 /* Prints the options of a command as --help shows them. */
 void cli_options_help(const char *command);
 
-/* Every record as JSON, for the manual page, completion and tests: {"command", "name", "type", ...} per command. */
+/* All records as JSON, for the manual page, completion and tests: {"command", "name", "type", ...} per
+ * command. */
 json_t *cli_options_json(void);
 
 #endif

@@ -31,8 +31,8 @@ static uint64_t stat_value(const struct emu_stats *stats, const struct emu_stat_
 	return *(const uint64_t *)(const void *)((const char *)stats + info->offset);
 }
 
-/* Calls each() for every statistic of every device that the machine has; of a machine with one DRAM and one NVRAM device for
- * none, since dram.* and nvram.* are the devices'. */
+/* Calls each() for every statistic of every device of the machine; not for a machine with one DRAM and one
+ * NVRAM device, because dram.* and nvram.* are the devices' statistics. */
 static void each_device_stat(const struct cli_run_result *r,
 	void (*each)(void *context, const char *name, uint64_t value, const struct emu_stat_info *info),
 	void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run prints: statistics as lines "name value # meaning (unit)" between markers, or as JSON. */
+/* The output of a run: statistics as lines "name value # meaning (unit)" between markers, or as JSON. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -16,13 +16,13 @@ struct cli_run_result {
 	const struct emu_stats *stats;
 	const struct nvw_machine *machine;    /* its devices' statistics */
 	const struct nvw_description *report; /* the workload's own figures */
-	const struct emu_race_report *races;  /* NULL: nobody looked */
+	const struct emu_race_report *races;  /* NULL: no race check */
 	struct cli_waits {                    /* rows by source line and cause */
 		const struct emu_waited *rows;
 		unsigned count;
 		bool wanted;
 	} waits;
-	double host_seconds; /* of the measured part */
+	double host_seconds; /* for the measured part */
 	const char *verdict; /* "consistent", "inconsistent", "not checked" */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands on pools: what they share. See pool_command.h. */
+/* Common code of the commands on pools. See pool_command.h. */
 #include "pool_command.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the commands on pools share: their command line, and the check of a pool whose plan is unknown. */
+/* Shared by the commands on pools: their command line, and the check of a pool without its plan. */
 #ifndef CLI_POOL_COMMAND_H
 #define CLI_POOL_COMMAND_H
 
@@ -15,11 +15,11 @@ struct pool_command {
 	bool json, help;
 };
 
-/* NVW_E_USAGE with a message. given is ended by the caller, also after an error. */
+/* NVW_E_USAGE with a message. The caller ends given, also after an error. */
 NVW_CHECKED int pool_command_parse(struct pool_command *c, int argc, char **argv);
 
 /*
- * Checks the invariants of a structure that nvwave knows by its layout. Adds "structure" to report:
+ * Checks the invariants of a structure that nvwave recognises by its layout. Adds "structure" to report:
  * "consistent", "inconsistent" with "findings", or "unknown layout". 0, NVW_E_INCONSISTENT, or an error.
  */
 NVW_CHECKED int pool_command_check(struct nvw_pool *pool, json_t *report);

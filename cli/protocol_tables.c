@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave list protocols NAME: the tables of a protocol, as the papers print them. The text is made from the JSON. */
+/* nvwave list protocols NAME: the tables of a protocol, printed as in the papers. The text is generated from
+ * the JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static json_t *cell_json(const char *protocol, enum emu_grid grid, unsigned stat
 		"{s:o, s:s}", "actions", texts_json(cell.actions, EMU_CELL_ACTIONS), "next", cell.next);
 }
 
-/* A row per state, with a member per event; null for what cannot happen. */
+/* One row per state, with a member per event; null for impossible events. */
 static json_t *grid_json(const char *protocol, enum emu_grid grid)
 {
 	const struct emu_protocol_word *event;
@@ -88,7 +89,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* Line n of a cell: its actions, one a line, and the next state below them; "" past the last. */
+/* Line n of a cell: its actions, one per line, and the next state below them; "" after the last. */
 static const char *cell_line(const json_t *cell, size_t n, char *room, size_t size)
 {
 	const json_t *const actions = json_object_get(cell, "actions");
@@ -136,7 +137,7 @@ static bool can_happen(const json_t *rows, const char *event)
 	return false;
 }
 
-/* Blanks are owed until something follows them: no line ends with one. */
+/* Blanks are delayed until text follows them, so that no line ends with one. */
 static void put(const char *text, int width, int *owed)
 {
 	if (*text) {
@@ -172,7 +173,8 @@ static void print_state(const json_t *rows, const json_t *row, enum emu_grid gri
 	}
 }
 
-/* States down, events across. Events that the protocol never meets have no column. */
+/* States from top to bottom, events from left to right. Events that the protocol never meets have no
+ * column. */
 static void print_grid(const char *title, const json_t *rows, enum emu_grid grid)
 {
 	const struct emu_protocol_word *event;

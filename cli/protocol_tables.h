@@ -6,7 +6,7 @@
 
 #include <nvw/pool.h>
 
-/* Prints the tables of a protocol. NVW_E_USAGE if there is none of that name. */
+/* Prints the tables of a protocol. NVW_E_USAGE if there is no such protocol. */
 NVW_CHECKED int protocol_tables_print(const char *name, bool json);
 
 #endif

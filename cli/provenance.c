@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a result was made by. See provenance.h. */
+/* The origin of a result. See provenance.h. */
 #include "provenance.h"
 
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static char *keys_text(const struct emu_config *machine)
 	return text;
 }
 
-/* The shipped machine of this name, else the defaults. */
+/* The shipped machine with this name, otherwise the defaults. */
 static void describe_base(const char *name, struct emu_config *ret_base)
 {
 	emu_config_default(ret_base);
@@ -150,7 +150,8 @@ static json_t *describe_machine(const struct emu_config *machine)
 	char hash[17] = "";
 
 	describe_base(machine->name, &base);
-	/* The protocol is told apart: the command line or the workload's options may have chosen it. */
+	/* The protocol is reported separately: the command line or the workload's options may have chosen
+	 * it. */
 	memcpy(compared.protocol, base.protocol, sizeof compared.protocol);
 	char *const now = keys_text(&compared), *const before = keys_text(&base);
 

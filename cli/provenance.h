@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a result was made by: the command line, the version, and the effective machine. As JSON:
+ * The origin of a result: the command line, the version, and the effective machine. As JSON:
  *
- *	"made_by": {"version", "command", "machine": {"name", "hash", "over", "changed": {"nvram.write": "500ns"}},
+ *	"made_by": {"version", "command", "machine": {"name", "hash", "over", "changed": {"nvram.write":
+ *	"500ns"}},
  *		"protocol", "seed"}
  *
- * hash is of the whole effective machine (64 bits), whatever its name; changed are the keys that differ from "over", the
- * shipped machine of that name, or gope18, whose values are the defaults. Without a machine these members are missing.
+ * hash is of the whole effective machine (64 bits), whatever its name; changed are the keys that differ from
+ * "over", the shipped machine of that name, or gope18, whose values are the defaults. Without a machine these
+ * members are missing.
  */
 #ifndef CLI_PROVENANCE_H
 #define CLI_PROVENANCE_H
@@ -20,18 +22,20 @@
 void cli_command_line(int argc, char **argv);
 
 /*
- * The command line as it can be pasted into a shell: quoted, behind the variables of the environment that matter (NVWAVE_*,
- * PMEM*). "each" of --protocol is replaced by protocol unless that is NULL. Freed by the caller, NULL without memory.
+ * The command line as it can be pasted into a shell: quoted, preceded by the relevant environment variables
+ * (NVWAVE_*, PMEM*). "each" of --protocol is replaced by protocol unless that is NULL. The caller frees it;
+ * NULL without memory.
  */
 char *cli_command_text(const char *protocol);
 
-/* Prints a word as a shell reads it back. */
+/* Prints a word so that a shell reads it back unchanged. */
 void cli_print_quoted(const char *word, FILE *to);
 
-/* machine NULL: the result is not of one machine; command NULL: this process's. NULL without memory. */
+/* machine NULL: the result does not belong to one machine; command NULL: that of this process. NULL without
+ * memory. */
 json_t *cli_provenance(const struct emu_config *machine, const char *command);
 
-/* "made by" and "machine", a line each. */
+/* Prints "made by" and "machine", one line each. */
 void cli_print_provenance(const json_t *provenance, FILE *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a race check has found, as text and as JSON. */
+/* The result of a race check, as text and as JSON. */
 #ifndef CLI_RACE_REPORT_H
 #define CLI_RACE_REPORT_H
 

@@ -5,7 +5,7 @@
 
 #include <nvw/workload.h>
 
-/* All, in the order of workloads/workloads.def; ends with NULL. */
+/* All shipped workloads, in the order of workloads/workloads.def; ends with NULL. */
 extern const struct nvw_workload *const nvw_workloads[];
 
 /* NULL if none has this name. */
@@ -13,7 +13,8 @@ const struct nvw_workload *nvw_workload_find(const char *name);
 
 /*
  * A shipped workload by name, or, if name contains a '/', a shared object that exports "nvw_workload"
- * (docs/tutorial.md). NVW_E_USAGE with the nearest name, or why the object is none. It stays loaded.
+ * (docs/tutorial.md). NVW_E_USAGE with the nearest name, or the reason why the object is not a workload. It
+ * remains loaded.
  */
 NVW_CHECKED int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload);
 

@@ -13,7 +13,7 @@
 #include <crashtest/process.h>
 #include <emu.h>
 
-/* Shared with the process that checks. */
+/* Shared with the checking process. */
 struct answer {
 	volatile uint32_t phase; /* CT_PHASE_IDLE: it has answered */
 	int result;
@@ -68,7 +68,7 @@ static _Noreturn void answer(const struct cli_checked *c, struct answer *a)
 	emu_set_host_fault(c->machine, host_fault, a);
 	r = check(c, a);
 	fail(a, r, r ? nvw_error_message() : "");
-	fflush(NULL); /* what the check has printed */
+	fflush(NULL); /* output of the check */
 	_exit(0);
 }
 

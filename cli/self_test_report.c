@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave crash --self-test: what the crash tester finds of the bugs that are seeded into the structures. */
+/* nvwave crash --self-test: which seeded bugs the crash tester finds. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 struct report {
 	const char *workload;
-	json_t *rows; /* NULL: text, printed as it comes */
+	json_t *rows; /* NULL: text, printed as results arrive */
 };
 
 static void tried(void *context, const struct ct_trial *t)

@@ -75,7 +75,7 @@ static const char *named_protocol(const struct cli_options *o)
 						 NULL;
 }
 
-/* Settings come after the machine that they override. */
+/* Settings are applied after the machine that they override. */
 static int describe_machine(struct cli_session *s)
 {
 	const struct cli_options *const o = &s->given;
@@ -149,7 +149,7 @@ static bool has_option(const struct nvw_workload *w, const char *name)
 	return false;
 }
 
-/* An option that is not the command's is the workload's. */
+/* An option that the command does not have belongs to the workload. */
 static int take_options(struct cli_session *s)
 {
 	const struct cli_options *const o = &s->given;
@@ -205,7 +205,7 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 		s->workload->name, asked.option, protocol, needs[asked.scopes], list);
 }
 
-/* The one that was named, else what the options imply, else the machine's. */
+/* The named protocol, else the one implied by the options, else the machine's. */
 static int choose_protocol(struct cli_session *s)
 {
 	const struct nvw_asked asked = asked_by(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "nvwave run" and "nvwave crash" share: which workload, on which machine, with which options. */
+/* Shared by "nvwave run" and "nvwave crash": the workload, its options, and the machine. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -18,19 +18,19 @@ struct cli_session {
 	int mutation; /* -1: none */
 	bool json, help;
 	bool protocol_named; /* by the user: neither the workload's options nor the machine choose one */
-	bool each_protocol;  /* --protocol=each: one after the other (nvwave crash) */
+	bool each_protocol;  /* --protocol=each: one after another (nvwave crash) */
 };
 
-/* Which arguments a command takes. */
+/* The arguments that a command takes. */
 enum cli_subject {
-	CLI_NO_WORKLOAD,  /* the command looks at the arguments itself */
+	CLI_NO_WORKLOAD,  /* the command parses its arguments itself */
 	CLI_WORKLOAD,     /* one */
 	CLI_MAY_WORKLOAD, /* one or none */
 };
 
 /*
- * Parses the command line, loads the workload and describes the machine. With --help only the workload is looked for.
- * NVW_E_USAGE, NVW_E_CONFIG with a message. Ended by cli_session_end(), also after an error.
+ * Parses the command line, loads the workload and describes the machine. With --help, it only looks up the
+ * workload. NVW_E_USAGE, NVW_E_CONFIG with a message. Release by cli_session_end(), also after an error.
  */
 NVW_CHECKED int cli_session_begin(
 	struct cli_session *session, enum cli_subject subject, int argc, char **argv);
@@ -38,13 +38,14 @@ void cli_session_end(struct cli_session *session);
 
 /* NVW_E_USAGE if there is no coherence protocol of that name. */
 NVW_CHECKED int cli_find_protocol(const char *name);
-/* Whether the workload with these options is right under the protocol; if not, the message names those that could be. */
+/* Whether the workload with these options is correct under the protocol; if not, the message names suitable
+ * ones. */
 NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char *protocol);
 
 /* Prints --help of a command that takes a workload (NULL: only the command's options). */
 void cli_session_help(const char *command, const struct nvw_workload *workload);
 
-/* Name of the persistency model, of the persistence domain. */
+/* Names of the persistency model and of the persistence domain. */
 const char *cli_model_name(const struct emu_config *config);
 const char *cli_domain_name(const struct emu_config *config);
 

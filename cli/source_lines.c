@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a source file is. See source_lines.h. */
+/* Locating source files. See source_lines.h. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@ enum { FOUND_MAX = 32, NAME_MAX_BYTES = 128 };
 
 struct search {
 	const char *file;
-	char path[PATH_MAX]; /* where it is; "" until it is found */
+	char path[PATH_MAX]; /* its path; "" until it is found */
 };
 
 /*
- * The path of a file of a unit that was compiled in folder. It is the one that is looked for if the compiler was given
- * that name in that folder, or in a folder of builds in it ("../NAME", which -fmacro-prefix-map cuts): another file may
- * well have the same last component.
+ * The path of a file of a unit that was compiled in folder. It matches if the compiler was given that name in
+ * that folder, or in a build folder below it ("../NAME", which -fmacro-prefix-map shortens): another file may
+ * have the same last component.
  */
 static void look_at_file(struct search *s, const char *path, const char *folder)
 {
@@ -69,7 +69,7 @@ static int look_at_module(Dwfl_Module *module, void **user, const char *name, Dw
 	return *s->path == '\0' ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-/* The debug information of this program and of what it has loaded. */
+/* Searches the debug information of this program and of its loaded objects. */
 static void look_at_process(struct search *s)
 {
 	static char *no_path;
@@ -87,7 +87,8 @@ static void look_at_process(struct search *s)
 	dwfl_end(dwfl);
 }
 
-/* Where the debug information has the file; "" if nowhere. Remembered, since many findings name few files. */
+/* The file's path according to the debug information; "" if there is none. Cached, because many findings name
+ * few files. */
 static const char *compiled_from(const char *file)
 {
 	static struct {

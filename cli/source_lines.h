@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 /*
- * Opens a source file by the name that a report has for it ("workloads/kv/kernel.c"): where the debug information of the
- * code in this process says that it was compiled, workloads from elsewhere included; else as seen from the working
- * directory, and from where this program was built. NULL if it is nowhere: *ret_searched then says where it was looked
- * for (valid until the next call). The caller closes the file.
+ * Opens a source file by its name in a report ("workloads/kv/kernel.c"): where it was compiled according to
+ * the debug information of code in this process, including external workloads; otherwise relative to the
+ * working directory, or to the place where this program was built. NULL if it is not found: *ret_searched
+ * then lists the searched places (valid until the next call). The caller closes the file.
  */
 FILE *cli_open_source(const char *file, const char **ret_searched);
 

@@ -25,15 +25,15 @@ struct converter {
 	const struct host_session *s;
 	unsigned file;
 	struct nvw_log_writer *log;
-	uint8_t *replay; /* the file, as far as it was read */
-	int replay_fd;   /* of the same: says where its holes are */
+	uint8_t *replay; /* the file, replayed up to the current event */
+	int replay_fd;   /* the same file: tells where its holes are */
 	uint64_t bytes;
 	const uint8_t *spool;
 	uint64_t spool_bytes;
-	uint32_t *site; /* of the session -> of the log, 0: not met */
+	uint32_t *site; /* number in the session -> number in the log, 0: not seen */
 	uint32_t sites;
 	uint64_t time_ps, instruction;
-	uint64_t found; /* stores that comparing found, in no known order */
+	uint64_t found; /* stores found by comparison, in unknown order */
 	struct host_counts counts;
 };
 
@@ -88,7 +88,7 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 	return error;
 }
 
-/* An instruction by itself, or as much of one as goes into a word. */
+/* An instruction of its own, or the part of one that lies in a word. */
 static int store(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE,
@@ -202,7 +202,8 @@ static int convert_spool(struct converter *c)
 
 /* ---- What a killed program left unrecorded -------------------------------------------------------------------------------- */
 
-/* The page at or after an offset that either of the two files has, which may be far behind a hole of both. */
+/* The first page at or after an offset that either of the two files has; it may be far behind a hole in
+ * both. */
 static uint64_t next_page(int fd, int other, uint64_t off)
 {
 	const off_t a = lseek(fd, (off_t)off, SEEK_DATA), b = lseek(other, (off_t)off, SEEK_DATA);
@@ -211,7 +212,7 @@ static uint64_t next_page(int fd, int other, uint64_t off)
 	return first < 0 ? UINT64_MAX : (uint64_t)first & ~(uint64_t)(HOST_PAGE - 1);
 }
 
-/* The file differs from its replay where stores came after the last event. False: the file is not there any more. */
+/* Compares the file with its replay to find stores after the last event. False: the file no longer exists. */
 static bool read_rest(struct converter *c, int *ret_error)
 {
 	const struct host_file *const f = &c->s->control->file[c->file];
@@ -265,7 +266,7 @@ static int map_spool(struct converter *c)
 	return 0;
 }
 
-/* The base, with zeros up to whole lines of the greatest size that the file had. */
+/* The base, extended with zeros to the largest size of the file, in whole lines. */
 static int map_replay(struct converter *c)
 {
 	char path[300];
@@ -291,7 +292,7 @@ static int map_replay(struct converter *c)
 		return error;
 	}
 	while (at < (uint64_t)s.st_size && n > 0) {
-		/* A hole stays one. */
+		/* Holes are kept. */
 		const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 
 		if (data < 0) {
@@ -320,7 +321,8 @@ static void unmap(struct converter *c)
 	c->replay_fd = -1;
 }
 
-/* The unit in which stores persist: 8 if each was recorded by itself, 64 if some were found by comparing. */
+/* The unit in which stores persist: 8 if each was recorded separately, 64 if some were found by
+ * comparison. */
 static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 {
 	const struct converter before = *c;
@@ -339,7 +341,7 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 	return error ? error : map_replay(c);
 }
 
-/* Of the file: what it had when it was mapped, or has by now, if it grew while it was, as far as it was mapped. */
+/* Size of the file: when it was mapped, or now if it has grown since then, as far as it was mapped. */
 static uint64_t size_of(const struct host_session *s, unsigned i)
 {
 	const struct host_file *const f = &s->control->file[i];

@@ -34,7 +34,7 @@ static uint64_t raw_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Over 20 ms; the reading of both clocks is repeated until nothing came between the two. */
+/* Over 20 ms; reading both clocks is repeated until nothing comes between the two. */
 static void read_both(uint64_t *ret_ns, uint64_t *ret_ticks)
 {
 	uint64_t best = UINT64_MAX;
@@ -61,21 +61,22 @@ static double measure_ticks(void)
 	return (double)(ticks[1] - ticks[0]) / (double)(ns[1] - ns[0]);
 }
 
-/* ---- Signals: who ends us means the program, and what it did is still to be reported ------------------------------------- */
+/* ---- Signals: they are meant for the program, whose run must still be reported
+ * ------------------------------------------ */
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 enum { PASSED = sizeof passed / sizeof *passed };
 
 static struct {
-	volatile pid_t pid; /* a group's with a minus */
-	volatile int seen;  /* the last signal that was passed on */
+	volatile pid_t pid; /* negative for a group */
+	volatile int seen;  /* the last signal passed on */
 	bool held;
 	struct sigaction before[PASSED];
 	sigset_t mask;
 } running;
 
-/* What the terminal sends, it sends to the program as well, unless that has a group of its own. */
+/* The terminal sends its signals to the program too, unless that has its own process group. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -90,7 +91,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	}
 }
 
-/* Blocked until there is somebody to pass them on to. */
+/* Blocked until there is a process to pass them on to. */
 static void hold_signals(void)
 {
 	struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -174,7 +175,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {
-		/* With all its space: no store to it can fail later. */
+		/* With all its space allocated, so that no store to it can fail later. */
 		errno = posix_fallocate(fd, 0, sizeof *s->control);
 		at = errno ? MAP_FAILED :
 			     mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -197,7 +198,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		       0;
 }
 
-/* The delays and the persistence domain of a session are one device's. */
+/* The delays and the persistence domain of a session are those of one device. */
 static int check_devices(const struct emu_config *m)
 {
 	for (unsigned i = EMU_NVRAM2; i < m->device_count; i++) {
@@ -210,7 +211,8 @@ static int check_devices(const struct emu_config *m)
 	return 0;
 }
 
-/* Waits spin: a program in a delay of days could not even end by a signal that it handles. */
+/* Waits are busy loops: a program in a very long delay could not even be ended by a signal that it
+ * handles. */
 static int check_delays(const struct emu_config *m)
 {
 	static const uint64_t most_ps = UINT64_C(1000000000000);
@@ -264,7 +266,7 @@ void host_session_end(struct host_session *s)
 
 /* ---- Running ---------------------------------------------------------------------------------------------------------------- */
 
-/* Beside the command in a build folder, or where it is installed. */
+/* Next to the command in a build folder, or where it is installed. */
 static int find_library(char *ret_path, size_t n)
 {
 	const char *const named = getenv(HOST_LIBRARY_VARIABLE);
@@ -352,8 +354,8 @@ static bool is_among(pid_t pid, const pid_t *list, unsigned n)
 }
 
 /*
- * What the program left running has become our child, as we are its reaper. Counts it; or ends it, and what that has left
- * in turn. Our children from before the run are none of it.
+ * The processes that the program left running have become children of this one, their reaper. Counts them, or
+ * ends them and their remaining children. Children from before the run are not included.
  */
 static unsigned left_running(const pid_t *before, unsigned n, bool end)
 {
@@ -389,7 +391,7 @@ static void set_preload(const char *library)
 	setenv("LD_PRELOAD", preload, 1);
 }
 
-/* In the child; tells the parent why the program did not begin. */
+/* In the child; tells the parent why the program could not start. */
 static void enter_program(const struct host_session *s, const char *library, char *const argv[], int failed)
 {
 	set_preload(library);
@@ -422,7 +424,7 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 		enter_program(s, library, argv, failed[1]);
 	}
 	if (pid > 0 && s->apart) {
-		setpgid(pid, pid); /* whoever comes first */
+		setpgid(pid, pid); /* whichever process is first */
 	}
 	close(failed[1]);
 	pass_signals(pid < 0 ? 0 : s->apart ? -pid : pid);
@@ -434,7 +436,7 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 	return error ? -1 : pid;
 }
 
-/* Until it ends; what it has orphaned may end before. Told to stop, it has half a second for that. */
+/* Waits until it ends; its orphans may end before. After a stop signal it has half a second. */
 static void wait_for(pid_t pid, int *ret_status)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
@@ -455,7 +457,7 @@ static void wait_for(pid_t pid, int *ret_status)
 	nvw_stop_reporting();
 }
 
-/* What still runs is not waited for; its record ends here, between two events. */
+/* Processes that still run are not waited for; their record ends here, between two events. */
 static void close_record(struct host_control *c)
 {
 	if (pthread_mutex_lock(&c->lock) == EOWNERDEAD) {
@@ -500,7 +502,8 @@ int host_session_run(struct host_session *s, char *const argv[])
 	return error;
 }
 
-/* ---- What is left ------------------------------------------------------------------------------------------------------------- */
+/* ---- Results
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 void host_session_base(const struct host_session *s, unsigned i, char *ret_path, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a program on emulated persistent memory. Its calls of libpmem are interposed: they take as long as
- * they would on the machine's NVRAM, and the stores, flushes and fences are recorded.
+ * Runs a program on emulated persistent memory. Its calls of libpmem are interposed: they take as long as on
+ * the machine's NVRAM, and stores, flushes and fences are recorded.
  */
 #ifndef HOST_EXEC_H
 #define HOST_EXEC_H
@@ -25,11 +25,11 @@ struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
 	bool apart; /* the program gets its own process group, which control->kill_at needs; set before the run */
-	bool quiet;      /* the program's standard output goes to our standard error; set before the run */
-	bool alone;      /* processes that the program leaves running are ended; set before the run */
-	int interrupted; /* the last signal that was passed on to the program; 0: none */
-	int status;      /* of the program, as waitpid() has it */
-	double seconds;  /* that it ran */
+	bool quiet;      /* the program's standard output goes to standard error; set before the run */
+	bool alone;      /* processes left running by the program are ended; set before the run */
+	int interrupted; /* the last signal passed on to the program; 0: none */
+	int status;      /* of the program, as from waitpid() */
+	double seconds;  /* duration of the run */
 	char program[256];
 };
 
@@ -42,10 +42,9 @@ NVW_CHECKED int host_session_begin(const struct host_options *options, struct ho
 void host_session_end(struct host_session *session);
 
 /*
- * Runs argv[0] with argv until it ends. It inherits our input and output. NVW_E_USAGE for programs that
- * cannot be interposed (missing, static or set-user-id), NVW_E_SYSTEM if the library is not found. If the
- * program fails or is killed, that is no error here: status tells. Signals are passed on to the program
- * until host_session_end().
+ * Runs argv[0] with argv until it ends. It inherits input and output. NVW_E_USAGE for programs that cannot be
+ * interposed (missing, static or set-user-id), NVW_E_SYSTEM if the library is not found. A failing or killed
+ * program is not an error here: see status. Signals are passed on to the program until host_session_end().
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 
@@ -56,18 +55,18 @@ struct host_counts {
 NVW_CHECKED int host_session_convert(
 	struct host_session *session, unsigned i, int fd, const char *name, struct host_counts *ret_counts);
 
-/* The path of a copy of file i as it was when it was first mapped. */
+/* The path of a copy of file i with its content when it was first mapped. */
 void host_session_base(const struct host_session *session, unsigned i, char *ret_path, size_t n);
-/* Copies it to a path, which is replaced, with the length of the log's pool. */
+/* Copies it to path, which is replaced, with the length of the log's pool. */
 NVW_CHECKED int host_session_save_base(const struct host_session *session, unsigned i, const char *path);
 
 /* Sums over all threads. */
 void host_session_sum(const struct host_session *session, struct host_thread *ret_sum);
 
-/* A sentence that says why the record is incomplete. */
+/* A sentence with the reason why the record is incomplete. */
 const char *host_gap_text(enum host_gap gap);
 
-/* Where a site is: "file.c:12 (function)", or "library+0x12" without debug information. */
+/* The place of a site: "file.c:12 (function)", or "library+0x12" without debug information. */
 struct host_place {
 	char file[256], function[64];
 	uint32_t line;

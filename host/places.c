@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Source lines of sites, from the debug information of the objects that they are in. */
+/* Source lines of sites, from the debug information of their objects. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	const struct host_site *const s = &c->site[site - 1];
 	const uint32_t module = s->module - 1;
 	Dwfl *const dwfl = open_module(c, module);
-	const Dwarf_Addr call = s->offset - 1; /* and not what comes after it */
+	const Dwarf_Addr call = s->offset - 1; /* the call, not the return address */
 	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
 	const struct nvw__place found = m ? nvw__place_of(m, call) : (struct nvw__place){0};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an executable is. See program.h. */
+/* The kind of an executable. See program.h. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ enum { SCRIPTS_MAX = 4 };
 
 static enum host_program look_at(const char *path, unsigned depth);
 
-/* The interpreter that the first line of a script names. */
+/* Examines the interpreter named in the first line of a script. */
 static enum host_program look_at_script(const char *head, unsigned depth)
 {
 	char interpreter[256];
@@ -60,7 +60,7 @@ static enum host_program look_into(int fd, const char *path, unsigned depth)
 		return HOST_PROGRAM_SET_ID;
 	}
 	if (pread(fd, &head, sizeof head - 1, 0) < 4) {
-		return HOST_PROGRAM_FITS; /* exec knows what to say */
+		return HOST_PROGRAM_FITS; /* exec reports the error */
 	}
 	if (memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0) {
 		return look_at_script(head.text, depth);
@@ -93,7 +93,8 @@ static enum host_program look_at(const char *path, unsigned depth)
 	return kind;
 }
 
-/* As execvp() looks for it: an empty part of the list is this folder, and what is no program there is passed over. */
+/* Searches like execvp(): an empty part of the list is the current folder, and files that are not programs
+ * are skipped. */
 static bool find_in(const char *list, const char *name, char *ret_path, size_t n)
 {
 	for (const char *at = list;; at++) {

@@ -4,16 +4,15 @@
  *
  *	control     struct host_control, with one struct host_thread per thread
  *	spool       the record: one struct host_event after another (record mode)
- *	base-N      file N as it was when it was first mapped
+ *	base-N      file N with its content when it was first mapped
  *	shadow-N    file N with all recorded stores
- *	lines-N     one byte per cache line of file N: was it stored to since its last flush?
+ *	lines-N     one byte per cache line of file N: has it been stored to since its last flush?
  *
- * All files are mapped shared. So the record is complete however the program ends, and the programs that it
- * forks and executes go on in the same session: the environment names the folder.
+ * All files are mapped shared. So the record is complete however the program ends, and programs that it forks
+ * and executes continue in the same session: the environment names the folder.
  *
  * An event is valid once spool_tail has passed it. It is written first, then published, and then the shadow
- * follows. A process that is killed in between leaves stores that are found again, never stores that are
- * lost.
+ * is updated. After a kill in between, stores may be found twice, but none is lost.
  */
 #ifndef HOST_SESSION_H
 #define HOST_SESSION_H
@@ -23,7 +22,7 @@
 #include <stdint.h>
 
 #define HOST_SESSION_VARIABLE "NVWAVE_SESSION"
-#define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* names the library if it is not beside the command */
+#define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
 	HOST_VERSION = 4,
@@ -97,11 +96,11 @@ struct host_thread {
 
 /* ---- The session ------------------------------------------------------------------------------------------------ */
 
-/* A file that was mapped. */
+/* A mapped file. */
 struct host_file {
 	uint64_t device, inode;
-	uint64_t bytes;    /* the greatest size that it had when it was mapped */
-	uint64_t mapped;   /* the end of the farthest mapping, perhaps behind the file's end */
+	uint64_t bytes;    /* its largest size when it was mapped */
+	uint64_t mapped;   /* end of the farthest mapping, possibly behind the file's end */
 	uint32_t mappings; /* at present, in all processes */
 	uint32_t threads;  /* of processes that mapped it: these may store (preload/threads.c) */
 	char path[1024];
@@ -120,7 +119,7 @@ struct host_site {
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
 
-/* Reasons why the log is incomplete. Each is reported. */
+/* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP)                                                                                             \
 	GAP(SPOOL_FULL, "no space was left for the record, or it could no longer be reached: it ends early")                                       \
@@ -147,25 +146,25 @@ enum host_gap {
 struct host_control {
 	uint32_t version;
 	bool record, advice; /* advice: compare, but keep no events */
-	bool closed;         /* the parent is done: recording has ended */
+	bool closed;         /* the parent has finished: recording has ended */
 	/* The machine. Times are ticks of the time-stamp counter. */
-	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: a line at full bandwidth */
-	uint64_t queue_ticks;                         /* the lag of the device at which a flush has to wait */
-	uint64_t portion; /* lines that are booked together if there are no latencies */
-	bool delays;      /* calls take as long as the device does */
-	bool timed;       /* each call reads the clock, as there is a latency */
+	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
+	uint64_t queue_ticks;                         /* backlog of the device at which a flush has to wait */
+	uint64_t portion; /* lines booked together if there are no latencies */
+	bool delays;      /* calls are delayed like the device */
+	bool timed;       /* each call reads the clock, because there is a latency */
 	bool auto_flush;  /* domain eadr */
 	bool accept;      /* domain adr: a drain only waits for room in the queue */
 	double ticks_per_ns;
-	uint64_t device_free; /* the time at which the device has finished all its lines, in ticks */
+	uint64_t device_free; /* when the device will have finished all its lines, in ticks */
 
-	pthread_mutex_t lock; /* of everything below except the counters; robust, shared by processes */
+	pthread_mutex_t lock; /* lock of everything below except the counters; robust, shared by processes */
 	uint64_t spool_tail;
 	uint64_t events;
 	uint64_t kill_at; /* the session's processes are killed before this event; 0: never */
 	int32_t group;    /* their process group, unless they have left it */
 	uint32_t threads, processes,
-		attached;       /* numbers so far; attached: programs that have begun in the session */
+		attached;       /* numbers used so far; attached: programs that have begun in the session */
 	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
 	bool instrumented;      /* a program was built by nvwave-cc */
 	bool operations;        /* it has announced or acknowledged operations */
@@ -184,14 +183,14 @@ enum host_event_kind {
 	HOST_CHANGE = 1, /* the content of changed lines of the file; bytes follow */
 	HOST_FLUSH,      /* of lines */
 	HOST_FENCE,
-	HOST_WRITTEN,       /* the file changed while nobody had it mapped; bytes follow */
+	HOST_WRITTEN,       /* the file changed while no process had it mapped; bytes follow */
 	HOST_STORE,         /* a store of a program built by nvwave-cc, within one word; bytes follow */
-	HOST_FLUSH_ORDERED, /* as HOST_FLUSH, but ordered before all later stores (clflush) */
+	HOST_FLUSH_ORDERED, /* like HOST_FLUSH, but ordered before all later stores (clflush) */
 	HOST_BEGIN,         /* an operation, whose number is in off; its name follows (nvw/ack.h) */
 	HOST_DURABLE,       /* likewise: it is acknowledged */
 };
 
-/* Its bytes follow, padded to a multiple of 8. All events of a call have the number of the call. */
+/* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */
 struct host_event {
 	uint16_t kind, file;
 	uint32_t thread, site;
@@ -199,7 +198,7 @@ struct host_event {
 	uint64_t off, call;
 };
 
-/* The clock of a session's delays. Both sides read it. */
+/* The clock of a session's delays, read by both sides. */
 static inline uint64_t host_ticks(void)
 {
 #if defined(__x86_64__)

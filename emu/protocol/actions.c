@@ -186,7 +186,7 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
 	line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
-	/* A line that is registered for other bytes stays where it is: data beside an atomic (alsop16 III.C.1). */
+	/* A line registered for other bytes stays in place: data next to an atomic (alsop16 III.C.1). */
 	if (line && !(line->registered && !(line->registered & r->bytes))) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}

@@ -383,7 +383,7 @@ static inline bool coh_hits(
  * of its caches: &cu->l1 to read it, cu->stores to store. */
 struct emu_line *coh_l1_find(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id);
-/* The same, made room for if it is not there; *t moves on. */
+/* The same; makes room for the line if it is absent; *t advances. */
 struct emu_line *coh_l1_obtain(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t);
 /* The L2's line, made room for; *t moves on. bytes are valid afterwards. Of a split L2: a line that has the bytes, or, without
@@ -436,7 +436,8 @@ void coh_waits_forget(struct nvw_machine *m);
  * until that L1 has received them. */
 bool coh_queue_up(const struct coh_request *request, emu_time t);
 
-/* ---- Services of copies.c: read and write caches apart ------------------------------------------------------ */
+/* Lane by lane: read the lanes' bytes; write them to line; read, modify and write them. The writers mark the
+ * bytes valid and dirty and record stores to NVRAM (lanes.c). */
 
 static inline bool coh_is_apart_l1(const struct emu_cu *cu)
 {
@@ -450,7 +451,8 @@ static inline bool coh_is_apart_l2(const struct nvw_machine *m)
 emu_time coh_l1_written_beside(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t);
 
-/* ---- Services of owners.c: what the L2 has written down ------------------------------------------------------ */
+/* ---- Services of owners.c: the L2's records
+ * -------------------------------------------------------------------- */
 
 /* The CU's L1 may hold the L2's line. */
 static inline void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu)

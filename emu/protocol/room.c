@@ -7,7 +7,8 @@ struct emu_line *coh_l1_find(
 {
 	struct emu_line *const line = emu_cache_find(cache, id);
 
-	/* An acquire invalidated the whole cache in no time; each line learns of it when it is next met. */
+	/* An acquire invalidates the whole cache in no time; each line is updated when it is next
+	 * accessed. */
 	if (line && line->generation != cache->generation) {
 		line->generation = cache->generation;
 		coh_l1_event(m, cu, line, id, COH_L1_INVALIDATE, COH_BY_ACCESS, 0);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The assembler of programs that are built by nvwave-cc. Compilers find it by its name, "as": it puts a call before every
- * instruction that persists something, and becomes the real assembler, which reads the result.
+ * The assembler of programs that are built by nvwave-cc. Compilers find it by its name, "as": it inserts a
+ * call before every instruction that persists something, and then executes the real assembler on the result.
  *
  *	clwb 8(%rsp)	->	lea -128(%rsp), %rsp; push %rax; lea 136+8(%rsp), %rax; push $WHAT;
  *				call __nvwave_cc_instruction; ...; clwb 8(%rsp)
  *
- * That is the stage that all code passes through: compiled, inline assembly, files of assembly. What is put in stays on
- * its line and belongs to its source line, so messages and debug information are right. It steps over the red zone and
- * changes neither flags nor registers (thunk.S). AT&T and Intel syntax are understood; bodies of .macro are not touched,
- * which is said.
+ * All code passes through this stage: compiled code, inline assembly, assembly files. Inserted code stays on
+ * its line and belongs to its source line, so messages and debug information are correct. It skips the red
+ * zone and changes neither flags nor registers (thunk.S). AT&T and Intel syntax are understood; bodies of
+ * .macro are left unchanged, with a message.
  *
- * Plain stores are announced by the compiler, but not all: gcc leaves out bit-fields, what a function returns through memory,
- * small copies that it makes itself; nobody does inline assembly. So a store that no announcement since the last call is
- * for gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are left out.
+ * The compiler announces plain stores, but not all: gcc omits bit-fields, values returned through memory, and
+ * small copies of its own; no compiler announces inline assembly. So a store without an announcement since
+ * the last call gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are
+ * removed.
  *
- * In between the stack pointer is lower than the unwind information has it: whoever unwinds from a signal handler there,
- * for a profile, may be misled.
+ * During the inserted code the stack pointer is lower than the unwind information assumes: unwinding from a
+ * signal handler there, for example by a profiler, may go wrong.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -48,12 +49,12 @@ struct piece {
 struct stage {
 	const char *file;
 	FILE *to;
-	const char *emitted;   /* all of the text before it is written */
-	const char *hold;      /* prefixes that are statements by themselves begin here; NULL: none */
-	unsigned line, macros; /* macros: that are being defined, nested */
+	const char *emitted;   /* the whole text before it is written */
+	const char *hold;      /* prefixes written as separate statements begin here; NULL: none */
+	unsigned line, macros; /* macros: nesting depth of macro definitions */
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
 	bool locked, wide;                          /* a prefix that was held: lock; 0x66 */
-	/* bytes of the store that was announced and has not come yet; UINT_MAX: of several */
+	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
 	bool framed; /* %rbp is the function's frame pointer */
 };
@@ -109,7 +110,7 @@ static size_t word_length(struct piece p)
 	return n;
 }
 
-/* Between commas outside of parentheses. */
+/* Splits at commas outside of parentheses. */
 static unsigned operands_of(struct piece p, struct piece *ret)
 {
 	unsigned n = 0, depth = 0;
@@ -128,7 +129,7 @@ static unsigned operands_of(struct piece p, struct piece *ret)
 
 /* ---- Registers and memory ---------------------------------------------------------------------------------------------- */
 
-/* Bytes of a register; 0: it is none. */
+/* Bytes of a register; 0: not a register. */
 static unsigned register_bytes(struct piece p)
 {
 	static const char *const names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
@@ -180,7 +181,8 @@ static struct piece unmasked(struct piece p)
 	return trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
 }
 
-/* The operand as lea takes it, while the stack is lower. False: it is in another segment, which holds no mapping of ours. */
+/* The operand for lea, with the lowered stack. False: it is in another segment, which holds no mapping of the
+ * program. */
 static bool address_of(const struct stage *s, struct piece p, char *to, size_t n)
 {
 	const char *const ptr = s->intel ? find(p, "ptr") : NULL;
@@ -203,7 +205,7 @@ static bool address_of(const struct stage *s, struct piece p, char *to, size_t n
 		return (size_t)snprintf(to, n, "%.*s", (int)p.n, p.at) < n;
 	}
 	if (!s->intel) {
-		const bool plain = stack == p.at; /* no number before it */
+		const bool plain = stack == p.at; /* without a number before it */
 
 		return (size_t)snprintf(to, n, plain ? "%d%.*s" : "%d+%.*s", PUSHED, (int)p.n, p.at) < n;
 	}
@@ -224,7 +226,7 @@ static void emit_to(struct stage *s, const char *at)
 	s->emitted = at;
 }
 
-/* The call, on the line of what comes. address: NULL: there is none. */
+/* Emits the call, on the line of the instruction. address NULL: without one. */
 static void emit_call(const struct stage *s, const char *address, unsigned what)
 {
 	const char *const r = s->bare ? "" : "%";
@@ -257,7 +259,7 @@ struct instruction {
 	bool locked, wide;
 };
 
-/* Bytes of the access: a register says it, or Intel's keyword, or the suffix. */
+/* Bytes of the access, from a register, Intel's keyword, or the suffix. */
 static unsigned bytes_of(const struct stage *s, const struct instruction *i)
 {
 	static const struct {
@@ -296,7 +298,7 @@ static unsigned bytes_of(const struct stage *s, const struct instruction *i)
 	}
 }
 
-/* A store past the caches, its bytes; 0: it is none. The address is that of the destination, or in %rdi. */
+/* Bytes of a store past the caches; 0: not one. The address is that of the destination, or in %rdi. */
 static unsigned streamed_bytes(const struct stage *s, const struct instruction *i, bool *ret_by_rdi)
 {
 	const struct piece m = begins(i->mnemonic, "v") ? rest_of(i->mnemonic, 1) : i->mnemonic;
@@ -322,7 +324,7 @@ static unsigned flush_of(const struct instruction *i)
 	return is(i->mnemonic, "clflush") ? (i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED) : 0;
 }
 
-/* With the size that an operand or a suffix says (0), or their own. */
+/* With the size from an operand or suffix (0), or a size of their own. */
 static const struct {
 	const char *name;
 	unsigned bytes;
@@ -395,11 +397,11 @@ static const struct {
 	{"stmxcsr", 4},
 };
 
-/* Vector stores of fewer bytes than the register has, at most: under a mask, compressed, of a part, converted. */
+/* Vector stores of at most the register's size: masked, compressed, partial, converted. */
 static const char *const partial_stores[] = {
 	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
 
-/* Bytes of a plain store; 0: it is none, or it cannot go to a mapping of ours. */
+/* Bytes of a plain store; 0: not one, or it cannot go to a mapping. */
 static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
 {
 	const struct piece m = i->mnemonic, bare = begins(m, "v") ? rest_of(m, 1) : m;
@@ -439,7 +441,7 @@ static bool is_on_stack(const struct stage *s, struct piece p)
 	return find(p, "rsp") != NULL || (s->framed && find(p, "rbp") != NULL);
 }
 
-/* Whether a plain store needs a call, or the compiler's own is for it. One too many does no harm. */
+/* Whether a plain store needs a call, or the compiler has announced it. An extra call does no harm. */
 static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 {
 	if (s->inline_assembly) {
@@ -455,7 +457,7 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 	return find(to, "rip") == NULL;
 }
 
-/* Whom a call calls, also through the table of offsets (-fno-plt); empty: it is no call. */
+/* The target of a call, also through the table of offsets (-fno-plt); empty: not a call. */
 static struct piece callee(const struct instruction *i)
 {
 	const bool calls = begins(i->mnemonic, "call") && i->operands == 1;
@@ -465,7 +467,7 @@ static struct piece callee(const struct instruction *i)
 					    i->operand[0];
 }
 
-/* A call ends what was announced before, and may announce a store: a range, any number of them. */
+/* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
 	const struct piece to = callee(i);
@@ -476,7 +478,7 @@ static void meet_call(struct stage *s, const struct instruction *i)
 					   (unsigned)atoi(write + strlen("write"));
 }
 
-/* What an instruction is to us, with its bytes; 0: nothing. Its operand may be no memory. */
+/* The kind of an instruction, with its bytes; 0: irrelevant. Its operand may not be memory. */
 static unsigned what_of(struct stage *s, const struct instruction *i, struct piece *ret_operand)
 {
 	static const char rdi[] = "(%rdi)", intel_rdi[] = "[rdi]";
@@ -562,7 +564,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 
 /* ---- Statements -------------------------------------------------------------------------------------------------------------- */
 
-/* clang has types of sections for itself, which other assemblers warn of. */
+/* clang has its own section types, which other assemblers warn of. */
 static void cut_type(struct stage *s, struct piece p)
 {
 	const char *const type = find(p, ",@llvm_");
@@ -601,7 +603,7 @@ static void note_macro(const struct stage *s, struct piece p)
 	}
 }
 
-/* Takes prefixes off the front of an instruction. */
+/* Removes prefixes from the front of an instruction. */
 static struct piece take_prefixes(struct piece p, struct instruction *i)
 {
 	static const char *const others[] = {"rep", "repe", "repz", "repne", "repnz", "notrack", "bnd",
@@ -657,7 +659,7 @@ static void statement(struct stage *s, struct piece p)
 	s->hold = NULL;
 }
 
-/* To the end of a string, a character, a comment or nothing of these: how many characters. */
+/* Number of characters up to the end of a string, a character or a comment; 0 for none of these. */
 static size_t skip(struct stage *s, const char *at, const char *end)
 {
 	size_t n = 1;
@@ -753,7 +755,7 @@ static char *read_all(const char *path, size_t *ret_n)
 	return text;
 }
 
-/* The name by which the real assembler reads the text; in messages it has that of the file. */
+/* The name under which the real assembler reads the text; in messages it uses that of the file. */
 static char *rewrite(const char *path)
 {
 	const char *const name = path ? path : "{standard input}";
@@ -761,14 +763,14 @@ static char *rewrite(const char *path)
 	size_t n;
 	char *const text = read_all(path, &n), *result = NULL;
 	const char *const end = text + n;
-	const int fd = memfd_create("nvwave-cc", 0); /* stays open in the assembler */
+	const int fd = memfd_create("nvwave-cc", 0); /* inherited by the assembler */
 
 	s.to = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
 	if (s.to == NULL) {
 		die("a file in memory");
 	}
 	s.emitted = text;
-	if (n < 7 || strncmp(text, "#NO_APP", 7) != 0) { /* which counts on the first line alone */
+	if (n < 7 || strncmp(text, "#NO_APP", 7) != 0) { /* which matters only on the first line */
 		fprintf(s.to, "# 1 \"%s\"\n", name);
 	}
 	for (const char *at = text; at < end;) {
@@ -796,7 +798,8 @@ static bool is_self(const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* What the compiler would have called, as nvwave-cc found it; else the first one of PATH that is not this one. */
+/* Executes the compiler's assembler, as found by nvwave-cc; otherwise the first one in PATH that is not this
+ * program. */
 static void become(char *argv[])
 {
 	const char *const named = getenv("NVWAVE_CC_AS");
@@ -819,7 +822,7 @@ static void become(char *argv[])
 	die("as");
 }
 
-/* Options whose value is an argument of its own. */
+/* Options whose value is a separate argument. */
 static bool takes_value(const char *option)
 {
 	static const char *const options[] = {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program that nvwave-cc has built and the library that "nvwave exec" preloads agree on. Every executable and
- * shared object has a copy of the runtime (runtime.c, thunk.S), which asks for the hooks when it is loaded; without the
- * library there are none, and each place where one would be called is a branch.
+ * The interface between a program built by nvwave-cc and the library that "nvwave exec" preloads. Every
+ * executable and shared object has a copy of the runtime (runtime.c, thunk.S), which asks for the hooks when
+ * it is loaded; without the library there are none, and each call of a hook is only a branch.
  *
- * All hooks are called *before* what they announce happens. place is the address behind the call of the hook: the
+ * All hooks are called *before* the announced access. place is the return address of the hook's call: the
  * source line of the instruction.
  */
 #ifndef HOST_CC_HOOKS_H
 #define HOST_CC_HOOKS_H
 
-/* What the assembler stage (as.c) pushes for the thunk: what comes, and of how many bytes. */
+/* The kinds that the assembler stage (as.c) pushes for the thunk, with the number of bytes. */
 #define NVWAVE_CC_FLUSH         1 /* clwb, clflushopt */
-#define NVWAVE_CC_FLUSH_ORDERED 2 /* clflush: no later store overtakes it */
+#define NVWAVE_CC_FLUSH_ORDERED 2 /* clflush: ordered with later stores */
 #define NVWAVE_CC_STREAM        3 /* a store past the caches: stored and flushed */
 #define NVWAVE_CC_STORE         4 /* a store by inline assembly */
 #define NVWAVE_CC_FENCE         5 /* sfence, mfence */
@@ -25,15 +25,15 @@
 #include <stdint.h>
 
 struct nvwave_cc_hooks {
-	/* A store; NULL unless stores are recorded. None but between these two is, which change. */
+	/* A store; NULL unless stores are recorded. Only this and the two below change. */
 	void (*store)(void *address, size_t n, void *place);
 	const uintptr_t *lowest, *highest;
-	/* A store that fences what the thread has flushed before. True: it goes to a recorded mapping, and until
-	 * end() everybody else waits, so that exactly what it changes is its own. */
+	/* A store that first fences the thread's earlier flushes. True: it goes to a recorded mapping, and
+	 * until end() all other threads wait, so that exactly its changes are attributed to it. */
 	bool (*begin)(void *address, size_t n, bool fences, void *place);
 	void (*end)(void);
 	void (*fence)(void *place);
-	/* Any of the above, for the thunk: keeps all registers but the general ones. */
+	/* Any of the above, for the thunk: preserves all registers except the general ones. */
 	void (*instruction)(unsigned what, void *address, void *place);
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Linked into what nvwave-cc builds: the functions that the compiler calls before accesses to memory when it instruments for
- * the thread sanitizer, whose library this stands in for. Stores go on to the hooks of "nvwave exec", atomics are carried
- * out, loads mean nothing (the assembler stage leaves out most of their calls).
+ * Linked into programs built by nvwave-cc: the functions that the compiler calls before memory accesses when
+ * it instruments for thread sanitizer, instead of the sanitizer's library. Stores are passed to the hooks of
+ * "nvwave exec", atomics are executed, loads are ignored (the assembler stage removes most of their calls).
  *
- * Hidden: every executable and shared object has its own.
+ * Hidden: every executable and shared object has its own copy.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #define PLACE       __builtin_return_address(0)
 #define UNLIKELY(x) __builtin_expect((x) != 0, 0)
 
-extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent where no C library is linked */
+extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent without a C library */
 
 static const struct nvwave_cc_hooks *hooks;
 static void (*on_store)(void *address, size_t n, void *place);
@@ -102,7 +102,7 @@ void __tsan_read_range(void *address, size_t n)
 {
 }
 
-/* Newer compilers' names for copies: the library sees the C library's functions by itself. */
+/* Newer compilers' names for copies: the preloaded library interposes the C library's functions itself. */
 void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
@@ -123,7 +123,7 @@ void *__tsan_memset(void *to, int c, size_t n)
 
 /* ---- Atomics ------------------------------------------------------------------------------------------------------ */
 
-/* Between the two, what is done to the address is recorded as one store; fences: as a locked instruction does. */
+/* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. */
 #define BEGIN(address, fences)               \
 	const bool held = UNLIKELY(hooks) && \
 			  hooks->begin((void *)(uintptr_t)(address), sizeof *(address), fences, PLACE)
@@ -217,7 +217,7 @@ WIDTH(16)
 WIDTH(32)
 WIDTH(64)
 
-/* cmpxchg16b is all that there is for 16 bytes. */
+/* For 16 bytes there is only cmpxchg16b. */
 #undef EXCHANGE
 #undef FETCH
 #define LOOP(a, result)                                                                \

@@ -31,19 +31,20 @@ struct block_device {
 	struct nvw_log_writer *log;
 	struct nvw_machine *machine;
 	bool failed;
-	uint64_t cut_ps; /* when the power goes; UINT64_MAX: never */
+	uint64_t cut_ps; /* time of the power cut; UINT64_MAX: never */
 	uint64_t *data;  /* device address of offset 0 */
 	uint64_t bytes;
 	char *buffers;              /* in DRAM, options.depth of options.bytes_max */
 	struct block_copy *copies;  /* options.depth */
-	uint64_t ops, acknowledged; /* writes numbered so far, and of these, from the first */
+	uint64_t ops, acknowledged; /* number of writes so far; number of acknowledged ones, from the first */
 	uint64_t operations, time_ps;
 	struct sample sample[BLOCK_KINDS];
 };
 
-/* ---- The process: a machine at a time ---------------------------------------------------------------------- */
+/* ---- The process: one machine at a time
+ * ------------------------------------------------------------------ */
 
-/* Jobs that are threads come here at once. */
+/* Jobs that are threads may get here concurrently. */
 static atomic_flag in_use = ATOMIC_FLAG_INIT;
 
 static int take_process(const char *path)
@@ -57,7 +58,7 @@ static int take_process(const char *path)
 
 /* ---- The pool ------------------------------------------------------------------------------------------- */
 
-/* The extent, then its size: a device is one when it has a size. */
+/* First the extent, then its size: a device is valid once it has a size. */
 static int make_extent(struct nvw_machine *machine, uint64_t bytes)
 {
 	struct nvw_pmem pmem;
@@ -110,7 +111,7 @@ int block_device_create(const char *path, uint64_t bytes)
 	return error;
 }
 
-/* Where the device is in an open pool. */
+/* The place of the device in an open pool. */
 static int locate(const struct nvw_pool *pool, nvw_off *ret_extent, uint64_t *ret_bytes)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
@@ -195,7 +196,7 @@ static int configure(struct block_device *d)
 	return error ? error : emu_config_check(&d->config);
 }
 
-/* The pool as it is before the first record of the log, which crash tests start from. */
+/* The pool before the first record of the log, from which crash tests start. */
 static int copy_image(const struct block_device *d)
 {
 	const uint64_t bytes = nvw_pool_geometry(d->pool)->bytes;
@@ -236,7 +237,7 @@ static int create_log(struct block_device *d)
 	return error ? error : nvw_log_create(d->options.log, &info, &d->log);
 }
 
-/* The log is whole up to the power cut, the pool is what the machine had made durable. */
+/* The log is complete up to the power cut; the pool has the machine's durable data. */
 static void die(void *context)
 {
 	struct block_device *const d = context;
@@ -264,7 +265,7 @@ static int arm_power_cut(struct block_device *d)
 	return 0;
 }
 
-/* A machine cuts the power while a kernel runs: an instant between two kernels is the device's. */
+/* A machine cuts the power only while a kernel runs: an instant between two kernels is handled here. */
 static void between_kernels(struct block_device *d)
 {
 	if (nvw_time_ps(d->machine) >= d->cut_ps) {
@@ -417,7 +418,7 @@ static int has_failed(void)
 	return nvw_fail(NVW_E_KERNEL, "the machine failed earlier");
 }
 
-/* The I/Os as the kernel sees them; what is written goes to its buffer. */
+/* Prepares the I/Os for the kernel; copies data to be written to their buffers. */
 static int send(struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
 {
 	int error = 0;
@@ -480,7 +481,7 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 	d->time_ps += ps;
 	error = error ? error : receive(d, ios, count, ps);
 	if (args.any_durable) {
-		d->acknowledged = d->ops; /* all of a job's writes are */
+		d->acknowledged = d->ops; /* all of a job's writes are durable */
 	}
 	d->failed |= error != 0;
 	return error;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave's ioengine for fio (docs/fio-engine.md): what fio calls, as I/O on a block device in emulated NVRAM.
+ * nvwave's ioengine for fio (docs/fio-engine.md): maps fio's calls to I/O on a block device in emulated
+ * NVRAM.
  *
- * I/Os gather until fio waits for one of them, or until as many have gathered as the job's iodepth; then they are one
- * kernel. A sync runs by itself.
+ * I/Os are collected until fio waits for one of them, or until their number is the job's iodepth; then they
+ * run as one kernel. A sync runs alone.
  *
- * fio sets a job's files up in its own process and runs the job in another: the pool is created in the first, the
- * machine in the second.
+ * fio sets a job's files up in its own process and runs the job in another: the pool is created in the first,
+ * the machine in the second.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "device.h"
 #include "report.h"
 
-/* The job's options; fio puts the job into the first member. */
+/* The job's options; fio stores a pointer to the job in the first member. */
 struct engine_options {
 	struct thread_data *td;
 	char *machine, *set, *protocol, *log, *report, *power_cut;
@@ -89,7 +90,7 @@ struct engine {
 	struct block_io *ios;
 };
 
-/* The message goes to fio's log whole; what fio keeps of it may be cut short. */
+/* The whole message goes to fio's log, because fio may truncate its own copy. */
 static int fail(struct thread_data *td, int error)
 {
 	const int number = error < 0 && error > -4096                    ? -error :
@@ -106,7 +107,7 @@ static int fail(struct thread_data *td, int error)
 
 /* ---- Files, in fio's process ------------------------------------------------------------------------------------ */
 
-/* The size of a device that does not exist yet: all that the job may touch. */
+/* The size of a device that does not exist yet: the range that the job may access. */
 static int create_file(struct thread_data *td, const struct fio_file *f)
 {
 	const uint64_t wanted = (td->o.size ? td->o.size : td->o.file_size_high) + td->o.start_offset;
@@ -160,7 +161,7 @@ static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 	return 0;
 }
 
-/* The device is open as long as the job: files come and go between its phases. */
+/* The device is open for the whole job: files are opened and closed between its phases. */
 static int engine_open_file(struct thread_data *td, struct fio_file *f)
 {
 	if (f->io_size > f->real_file_size || f->file_offset > f->real_file_size - f->io_size) {
@@ -255,7 +256,7 @@ static int engine_init(struct thread_data *td)
 	return 0;
 }
 
-/* Between the lines of fio's own report, where it has lines. */
+/* Printed between the lines of fio's own report, if it has lines. */
 static void print_report(struct thread_data *td, struct engine *e)
 {
 	char *text = NULL;
@@ -321,7 +322,7 @@ static void run_gathered(struct thread_data *td, struct engine *e)
 static enum fio_q_status run_sync(struct thread_data *td, struct engine *e, struct io_u *u)
 {
 	if (e->gathered_count) {
-		return FIO_Q_BUSY; /* fio waits for what came before, and comes again */
+		return FIO_Q_BUSY; /* fio waits for earlier I/Os, and retries */
 	}
 	const int error = block_device_sync(e->device);
 

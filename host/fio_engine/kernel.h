@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block I/O as a kernel. One I/O is one work-group, whose work-items copy it word by word, side by side, between a
- * buffer in DRAM and the NVRAM: an instruction of a wavefront moves 512 bytes that lie together. All I/Os that are
+ * Block I/O as a kernel. One I/O is one work-group, whose work-items copy it word by word, in parallel,
+ * between a buffer in DRAM and the NVRAM: an instruction of a wavefront moves 512 contiguous bytes. All I/Os
  * submitted together are one kernel.
  *
- * A write that is to be durable ends with a persist barrier, of its work-group or, with NVW_KERNEL, of the kernel, and is
- * acknowledged by one work-item after it.
+ * A durable write ends with a persist barrier of its work-group or, with NVW_KERNEL, of the kernel, after
+ * which one work-item acknowledges it.
  */
 #ifndef FIO_ENGINE_KERNEL_H
 #define FIO_ENGINE_KERNEL_H
@@ -31,9 +31,9 @@ struct block_copy {
 };
 
 struct block_args {
-	const struct block_copy *copies; /* one a work-group */
+	const struct block_copy *copies; /* one per work-group */
 	enum nvw_group scope; /* of the persist barrier; NVW_KERNEL: every work-group arrives at it */
-	bool any_durable;     /* of the copies */
+	bool any_durable;     /* any of the copies is durable */
 	enum block_fault fault;
 };
 

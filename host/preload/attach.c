@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program begins, forks and ends in a session. */
+/* Beginning, fork and end of a program in a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 /* ---- Forks ------------------------------------------------------------------------------------------------------ */
 
-/* The thread that goes on in a child is another one. */
+/* The thread that continues in a child is a new one. */
 static void forked(void)
 {
 	const bool inside = host_self.inside;
@@ -24,14 +24,14 @@ static void forked(void)
 	__atomic_add_fetch(&host_control->processes, 1, __ATOMIC_RELAXED);
 }
 
-/* No other thread is in the recorder while memory is copied, so the child finds it in order. */
+/* No other thread is in the recorder while memory is copied, so the child finds it consistent. */
 static void forking(void)
 {
 	if (!host_self.inside) {
 		host_self.inside = true;
 		host_lock();
 		host_thread();
-		host_settle(); /* or the child would find this thread's last store */
+		host_settle(); /* otherwise the child would find this thread's last store */
 		host_self.inside = false;
 	}
 }
@@ -45,7 +45,7 @@ static void forked_parent(void)
 
 /* ---- Attaching ------------------------------------------------------------------------------------------------------------ */
 
-/* A program that cannot be watched says so: the session may not hear of it. */
+/* A program that cannot be watched prints a message, because it may be unable to inform the session. */
 static void not_attached(int fd)
 {
 	const int before = errno;
@@ -110,7 +110,7 @@ __attribute__((constructor)) void host_attach(void)
 	host_calibrate();
 }
 
-/* What was stored and never flushed; a process that is killed leaves that to the parent. */
+/* Records stores that were never flushed; for a killed process the parent does this. */
 __attribute__((destructor)) static void detach(void)
 {
 	if (host_control == NULL || !host_recording || !host_enter()) {

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device, in real time. What is flushed is sent to it and takes its bandwidth; a write is durable write_ticks after
- * its turn, and drains wait for that. So a program that flushes many lines and drains once waits once, as on hardware.
+ * The device, in real time. Flushed lines are sent to it and use its bandwidth; a write is durable
+ * write_ticks after its turn, and drains wait for that. So a program that flushes many lines and drains once
+ * waits once, as on hardware.
  *
- * A call shall take what the device takes, not that and its own time besides: waits end at the tick when the call began
- * plus the delay, less what entering and leaving a call costs, which is measured when the program starts.
+ * A call should take the device's time, without its own time added: waits end at the beginning of the call
+ * plus the delay, minus the cost of entering and leaving a call, which is measured when the program starts.
  *
- * Without latencies the bandwidth is left, and the clock is not read in every call: a thread puts its lines together until
- * they take the device as long as a portion. They count from when they could have begun at the latest, one after the other.
+ * Without latencies only the bandwidth remains, and the clock is not read in every call: a thread collects
+ * its lines until they take the device as long as a portion. They are booked one after another, starting at
+ * the latest possible time.
  */
 #include "preload.h"
 
-static uint64_t overhead; /* of a call with a delay, beyond the delay, in ticks */
+static uint64_t overhead; /* duration of a call beyond its delay, in ticks */
 
 static uint64_t in_ns(uint64_t ticks)
 {
 	return (uint64_t)((double)ticks / host_control->ticks_per_ns + 0.5);
 }
 
-/* Waits for a tick; a delay that is shorter than a call by itself is none. */
+/* Waits until a tick; a delay shorter than the call itself has no effect. */
 static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
 {
 	const uint64_t stop = until - overhead;
@@ -37,7 +39,7 @@ static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
 	host_self.stats->injected_ps += 1000 * in_ns(until - began);
 }
 
-/* The device's next free time for so many lines; returns when it begins with them. */
+/* The device's next free time for this many lines; returns when it begins with them. */
 static uint64_t take_turn(uint64_t now, uint64_t lines)
 {
 	uint64_t *const free = &host_control->device_free;
@@ -50,7 +52,7 @@ static uint64_t take_turn(uint64_t now, uint64_t lines)
 	return begins;
 }
 
-/* Lines to book now with these, 0 if that can wait. */
+/* Number of lines to book now, including these; 0 if that can wait. */
 static uint64_t due(uint64_t lines)
 {
 	const uint64_t sum = host_self.owed + lines;
@@ -67,7 +69,7 @@ static uint64_t known(uint64_t began)
 	return began ? began : host_ticks();
 }
 
-/* The first of the lines were sent by calls before the one that began. */
+/* The first "before" lines were sent by calls before the one that began. */
 static void send(uint64_t began, uint64_t lines, uint64_t before)
 {
 	const uint64_t begins = take_turn(began - before * host_control->line_ticks, lines);
@@ -114,7 +116,8 @@ void host_delay_read(uint64_t began, uint64_t bytes)
 	}
 }
 
-/* Calls of a known delay, timed from outside: the lower quartile of the differences, since what disturbs adds to them. */
+/* Calls with a known delay, timed from outside: the lower quartile of the differences, because disturbances
+ * only add to them. */
 void host_calibrate(void)
 {
 	enum { CALLS = 101 };

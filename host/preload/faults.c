@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), an access behind the end of a
- * file becomes one of memory, and every other fault is the program's.
+ * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), a page behind the end of a file is
+ * replaced by anonymous memory, and every other fault belongs to the program.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 enum { GONE_MAX = 8 };
 
-/* Mappings that are gone, the last few. */
+/* The last few removed mappings. */
 static struct gone {
 	uintptr_t start, end;
 	int file;
@@ -26,11 +26,11 @@ static bool is_within(uintptr_t at, const void *start, size_t n)
 }
 
 /*
- * An access to a page of ours that its file does not have; false: not ours.
+ * An access to a page of a recorded mapping that its file does not have; false: not a recorded mapping.
  *
- * A file that became shorter: what it had there is zeros now, and the program itself may never look. Or the
- * session's folder is full: then the record ends. Either way the page becomes one of memory, as the program
- * must not die of it.
+ * Either a file became shorter: its lost content reads as zeros now, and the program may never notice. Or the
+ * session's folder is full: then the record ends. In both cases the page is replaced by anonymous memory,
+ * because the program must not die of it.
  */
 static bool page_missing(void *address)
 {
@@ -57,7 +57,7 @@ void host_note_gone(const struct host_mapping *m)
 	gone[gone_next++ % GONE_MAX] = (struct gone){m->start, m->start + m->length, m->file};
 }
 
-/* The last words of a program that goes on using what it has unmapped. */
+/* Records an access of a program to memory that it has unmapped. */
 static void note_stray(uintptr_t address)
 {
 	for (unsigned i = 0; i < GONE_MAX; i++) {
@@ -73,7 +73,7 @@ static void note_stray(uintptr_t address)
 	}
 }
 
-/* As if this handler were not there. */
+/* As if this handler did not exist. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	struct sigaction *const own = &host_program_action[number == SIGBUS], action = *own;
@@ -82,7 +82,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		*own = (struct sigaction){.sa_handler = SIG_DFL};
 	}
 	if (action.sa_handler == SIG_IGN && info->si_code <= 0) {
-		return; /* somebody sent it; a fault cannot be ignored */
+		return; /* sent by a process; a fault cannot be ignored */
 	}
 	if (action.sa_flags & SA_SIGINFO) {
 		action.sa_sigaction(number, info, context);
@@ -97,7 +97,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		host_self.inside = inside;
 		if (info->si_code <= 0) {
 			raise(number);
-		} /* else the access is tried again, and ends the program */
+		} /* otherwise the access is retried, and ends the program */
 	}
 }
 

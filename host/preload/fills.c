@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's functions that store into memory which they are given, or after which there is no more to record: for
- * programs that nvwave-cc has built.
+ * Functions of the C library that store to memory passed to them, or that end the recording: for programs
+ * built by nvwave-cc.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #undef stpcpy
 #undef strncpy
 
-/* at and n are looked at only if to is in a mapping. */
+/* at and n are evaluated only if to is in a mapping. */
 #define COMES(to, at, n)                                                     \
 	do {                                                                 \
 		if (__builtin_expect(host_find(to) != NULL, 0)) {            \
@@ -36,7 +36,7 @@ HOST_EXPORT void *memset(void *to, int c, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		((uint8_t *)to)[i] = (uint8_t)c;
-		__asm__ volatile("" ::: "memory"); /* or it becomes a call of memset() */
+		__asm__ volatile("" ::: "memory"); /* otherwise it becomes a call of memset() */
 	}
 	return to;
 }
@@ -77,7 +77,7 @@ HOST_EXPORT char *strcat(char *restrict to, const char *restrict from)
 	return REAL(strcat)(to, from);
 }
 
-/* Destructors are not run, so the last store would be left to comparing. */
+/* Destructors are not run, so the last store would only be found by comparison. */
 HOST_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	host_settle_last();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hooks of programs that nvwave-cc has built (cc/hooks.h): their stores are recorded one by one (stores.c), their flush
- * and fence instructions count, take time and are recorded like calls of libpmem.
+ * The hooks of programs built by nvwave-cc (cc/hooks.h): their stores are recorded one by one (stores.c);
+ * their flush and fence instructions are counted, delayed and recorded like calls of libpmem.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static void fence(void *place)
 	errno = before;
 }
 
-/* What locked instructions are for, mostly, is no persistent memory: they fence what was flushed, and nothing else. */
+/* Locked instructions are mostly not used for persistent memory: they only fence earlier flushes. */
 static void fence_flushed(void *place)
 {
 	if (host_self.flushed) {
@@ -78,13 +78,13 @@ static void end(void)
 
 /* ---- Instructions ---------------------------------------------------------------------------------------------------- */
 
-/* Which registers xsave is to keep: SSE, AVX, AVX-512; 0: there is no xsave. */
+/* The registers that xsave must save: SSE, AVX, AVX-512; 0: there is no xsave. */
 __attribute__((visibility("hidden"))) uint32_t host_vector_state;
 
 void host_vector_instruction(unsigned what, void *address, void *place); /* below, in assembly */
 __attribute__((used, visibility("hidden"))) void host_instruction(unsigned what, void *address, void *place);
 
-/* The address without what it is from the begin of its line on. */
+/* The address rounded down to its line. */
 static void *line_of(const void *address)
 {
 	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
@@ -122,7 +122,8 @@ void host_instruction(unsigned what, void *address, void *place)
 	errno = before;
 }
 
-/* Keeps what the general registers are not, in the standard layout of xsave, whose header must be zero. */
+/* Saves the registers other than the general ones, in the standard layout of xsave, whose header must be
+ * zero. */
 __asm__(".pushsection .text\n"
 	".type host_vector_instruction, @function\n"
 	"host_vector_instruction:\n"
@@ -190,7 +191,7 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
 		.fence = fence,
 		.instruction = host_vector_instruction};
 
-	host_attach(); /* a shared object's constructors may come before ours */
+	host_attach(); /* a shared object's constructors may run before those of this library */
 	if (host_control == NULL) {
 		return NULL;
 	}

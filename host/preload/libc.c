@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's functions that a recorder of mappings must know of: what maps and unmaps, copies out of a mapping,
- * writes into one through the kernel, hides SIGSEGV, looks functions up, and executes programs.
+ * Functions of the C library that the recorder must observe: those that map and unmap, copy out of a mapping,
+ * write to one through the kernel, hide SIGSEGV, look functions up, and execute programs.
  */
-#undef _FILE_OFFSET_BITS /* or mmap() is another name of mmap64() */
+#undef _FILE_OFFSET_BITS /* otherwise mmap() is another name of mmap64() */
 
 #include <alloca.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------------- */
 
-/* It may become writable if the file was opened for that. */
+/* A mapping that may become writable, because the file was opened for writing. */
 static bool is_ours(int prot, int flags, int fd)
 {
 	const int type = flags & MAP_TYPE;
@@ -34,7 +34,7 @@ static bool is_ours(int prot, int flags, int fd)
 	       ((prot & PROT_WRITE) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR);
 }
 
-/* The kernel grants this for persistent memory alone. */
+/* The kernel grants this only for persistent memory. */
 static bool is_synchronous(int flags)
 {
 	return (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & MAP_SYNC);
@@ -51,7 +51,7 @@ static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t o
 		host_mapped(at, length, fd, (uint64_t)off, is_synchronous(flags));
 		if (!(prot & PROT_WRITE)) {
 			host_protecting(at, length, false);
-			REAL(mprotect)(at, length, prot); /* PROT_NONE, perhaps */
+			REAL(mprotect)(at, length, prot); /* perhaps with PROT_NONE */
 		}
 	}
 	return at;
@@ -75,7 +75,7 @@ HOST_EXPORT int munmap(void *addr, size_t length)
 	return REAL(munmap)(addr, length);
 }
 
-/* A mapping that is moved or resized ends, and another begins. */
+/* Moving or resizing a mapping ends it and begins another one. */
 HOST_EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
 {
 	struct host_moved moved;
@@ -105,7 +105,8 @@ HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 	return REAL(mprotect)(addr, length, watched ? prot & ~PROT_WRITE : prot);
 }
 
-/* ---- The kernel's own ways to make a file durable ------------------------------------------------------------------------- */
+/* ---- The kernel's ways to make a file durable
+ * ------------------------------------------------------------------------------- */
 
 HOST_EXPORT int msync(void *addr, size_t length, int flags)
 {
@@ -118,7 +119,7 @@ HOST_EXPORT int msync(void *addr, size_t length, int flags)
 	return error;
 }
 
-/* Whatever was stored through a recorded mapping of the file. */
+/* Records stores through all recorded mappings of the file. */
 static void synced_file(int fd, const struct host_caller *caller)
 {
 	struct stat s;
@@ -169,7 +170,7 @@ typedef void *copy_function(void *to, const void *from, size_t n);
 
 static copy_function *real_memcpy, *real_memmove;
 
-/* Before the real ones are known, which takes a copy or two to find out. */
+/* Used until the real functions are known, because finding them needs copies. */
 static void *copy_bytes(void *to, const void *from, size_t n)
 {
 	uint8_t *t = to;
@@ -178,7 +179,7 @@ static void *copy_bytes(void *to, const void *from, size_t n)
 	if (t <= f || t >= f + n) {
 		for (size_t i = 0; i < n; i++) {
 			t[i] = f[i];
-			__asm__ volatile("" ::: "memory"); /* or it becomes a call of memcpy() */
+			__asm__ volatile("" ::: "memory"); /* otherwise it becomes a call of memcpy() */
 		}
 	} else {
 		while (n-- > 0) {
@@ -227,7 +228,8 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 		       copy_read(real, to, from, n);
 }
 
-/* ---- The kernel as a writer: it would be refused a protected page -------------------------------------------------------- */
+/* ---- The kernel as a writer: a protected page would make the call fail
+ * ----------------------------------------------------- */
 
 static void touch(void *to, size_t n)
 {
@@ -297,14 +299,14 @@ HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off
 	return preadv(fd, v, count, off);
 }
 
-/* What it does not buffer, the C library reads by a call of its own. */
+/* For unbuffered data, the C library calls read() internally. */
 HOST_EXPORT size_t fread(void *restrict to, size_t size, size_t n, FILE *restrict from)
 {
 	touch(to, size * n);
 	return REAL(fread)(to, size, n, from);
 }
 
-/* The same functions in programs that are built with _FORTIFY_SOURCE; the sizes are theirs to check. */
+/* The same functions for programs built with _FORTIFY_SOURCE; the real ones check the sizes. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room);
 ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room);
@@ -340,9 +342,10 @@ HOST_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FIL
 	return REAL(__fread_chk)(to, room, size, n, from);
 }
 
-/* ---- SIGSEGV and SIGBUS stay ours, and unblocked ---------------------------------------------------------------------------- */
+/* ---- SIGSEGV and SIGBUS remain handled by this library, and unblocked
+ * ------------------------------------------------------ */
 
-struct sigaction host_program_action[2]; /* what the program wants done */
+struct sigaction host_program_action[2]; /* the actions that the program has set */
 
 HOST_EXPORT int sigaction(int number, const struct sigaction *new, struct sigaction *old)
 {
@@ -406,7 +409,8 @@ HOST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return REAL(pthread_sigmask)(how, without_faults(how, set, &changed), old);
 }
 
-/* ---- Programs that are executed: seen if the linker loads this library into them -------------------------------------------- */
+/* ---- Executed programs: recorded if the linker loads this library into them
+ * ------------------------------------------------ */
 
 static bool has(char *const *environment, const char *variable)
 {
@@ -420,7 +424,7 @@ static bool has(char *const *environment, const char *variable)
 	return false;
 }
 
-/* Before it is executed: afterwards there is nobody left to tell. */
+/* Called before the program is executed, because a message is impossible afterwards. */
 static void note_program(const char *path, char *const *environment)
 {
 	if (host_control == NULL || path == NULL) {
@@ -474,7 +478,7 @@ HOST_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return REAL(fexecve)(fd, argv, envp);
 }
 
-/* execl() and its kin, as the functions that take an array. */
+/* execl() and similar functions, by means of those that take an array. */
 static size_t count_words(const char *first, va_list list)
 {
 	size_t n = first != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libpmem's interface. Calls on a file that is emulated persistent memory are counted, delayed and recorded; flushes and
- * fences of the processor are carried out on real persistent memory alone, since they do nothing for an ordinary file.
- * Everything else goes to the real library.
+ * libpmem's interface. Calls on a file that is emulated persistent memory are counted, delayed and recorded;
+ * the processor's flushes and fences are executed only for real persistent memory, because they have no
+ * effect on an ordinary file. All other calls go to the real library.
  */
 #include <errno.h>
 #include <libpmem.h>
@@ -11,7 +11,7 @@
 
 #include "preload.h"
 
-/* The real function, found when it is first needed. */
+/* The real function, looked up when first needed. */
 enum { TEMPORAL = PMEM_F_MEM_TEMPORAL | PMEM_F_MEM_NOFLUSH };
 
 static uint64_t lines_of(const void *address, size_t n)
@@ -21,7 +21,7 @@ static uint64_t lines_of(const void *address, size_t n)
 	return n == 0 ? 0 : ((uintptr_t)address + n - 1) / HOST_LINE - first + 1;
 }
 
-/* Orders what the program itself has stored past the caches. */
+/* Orders the program's own stores past the caches. */
 static void store_fence(void)
 {
 #if defined(__x86_64__)
@@ -210,7 +210,7 @@ HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
 	return error;
 }
 
-/* The system call is made as well: who asks for it wants it. */
+/* The system call is executed too, because the program asked for it. */
 HOST_EXPORT int pmem_msync(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
@@ -218,7 +218,7 @@ HOST_EXPORT int pmem_msync(const void *addr, size_t len)
 	const struct host_caller caller = HOST_CALLER;
 	const bool inside = host_self.inside;
 
-	host_self.inside = true; /* the msync() in it is not another event */
+	host_self.inside = true; /* its msync() is not a separate event */
 	const int error = REAL(pmem_msync)(addr, len);
 
 	host_self.inside = inside;
@@ -254,7 +254,7 @@ static bool overlap(const struct copy *o)
 	return to < from + o->n && from < to + o->n;
 }
 
-/* Recorded, a copy goes by the alias of the mapping, where no page is protected. */
+/* When recorded, a copy writes to the alias of the mapping, which has no protected pages. */
 static void *writable(const struct host_mapping *m, const struct copy *o)
 {
 	const bool through = host_recording && m->alias != NULL && !overlap(o) && !m->read_only &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions behind the interposed ones, and what dlsym() gives the program. */
+/* The functions behind the interposed ones, and the results of dlsym() for the program. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ void *host_real(const char *name)
 void *(*host_dlsym)(void *handle, const char *name);
 
 /*
- * What dlsym() is to give for a name: for a function of libpmem that was loaded by dlopen(), ours. NULL: whatever the real
- * one gives.
+ * The result of dlsym() for a name: for a function of a libpmem loaded by dlopen(), the interposed one. NULL:
+ * the real result.
  */
 __attribute__((used, visibility("hidden"))) void *host_own_function(void *handle, const char *name)
 {

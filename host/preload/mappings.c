@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which files the program has mapped, and where: every shared, writable mapping of a regular file is taken
- * for persistent memory. table.c looks them up.
+ * The files that the program has mapped, and where: every shared, writable mapping of a regular file is
+ * treated as persistent memory. table.c looks them up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static size_t whole_pages(size_t n)
 
 /* ---- Files ---------------------------------------------------------------------------------------------------------------- */
 
-/* n bytes from off on, without making holes into data. */
+/* Copies n bytes from off on, and keeps holes. */
 static int copy_part(int from, int to, off_t off, off_t end)
 {
 	static char buffer[1 << 16]; /* under the lock */
@@ -55,7 +55,7 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 		const off_t hole = data < 0 ? bytes : lseek(from, data, SEEK_HOLE);
 
 		if (data < 0) {
-			break; /* nothing but a hole is left */
+			break; /* only a hole remains */
 		}
 		error = copy_part(from, to, data, hole < bytes ? hole : bytes);
 		at = hole;
@@ -66,7 +66,7 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 	return error;
 }
 
-/* A descriptor of its own: the program's position in the file stays as it is. */
+/* A separate descriptor, so that the program's file position does not change. */
 static int reopen(int fd)
 {
 	char path[64];
@@ -127,7 +127,7 @@ static int number_of(int fd, const struct stat *s, bool *ret_known)
 
 /* ---- Watching ------------------------------------------------------------------------------------------------------------- */
 
-/* Part of a file of the session, which grows as far as needed. */
+/* Maps part of a file of the session; extends the file as needed. */
 static void *map_part(const char *name, int number, uint64_t off, size_t n)
 {
 	const int fd = host_open(name, number, O_RDWR);
@@ -144,7 +144,7 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* The byte of a line is off / 64 into the file: mapped from the page that it is in. */
+/* The byte for a line is at offset off / 64 of the file: mapped from the beginning of its page. */
 static uint8_t *map_lines(int number, uint64_t off, size_t n)
 {
 	const uint64_t first = off / HOST_LINE & ~(uint64_t)(HOST_PAGE - 1);
@@ -174,7 +174,8 @@ static void unwatch(struct host_mapping *m)
 	m->page = NULL;
 }
 
-/* Brings in the pages of what the file has: by the thousand, that is a fraction of a fault's cost each. Holes stay holes. */
+/* Populates the pages that the file has: by the thousand, this costs a fraction of a fault each. Holes are
+ * kept. */
 static void populate(const struct host_mapping *m, int fd, off_t end)
 {
 	const int own = reopen(fd);
@@ -242,7 +243,7 @@ static void find_bounds(void)
 			highest = m->start + m->length > highest ? m->start + m->length : highest;
 		}
 	}
-	/* Between the two a reader may find too much, never too little. */
+	/* In between, a reader may find too much, but never too little. */
 	host_highest = highest > host_highest ? highest : host_highest;
 	host_lowest = lowest < highest ? lowest : highest;
 	host_highest = highest;
@@ -259,7 +260,7 @@ static struct host_mapping *free_entry(void)
 	return NULL;
 }
 
-/* The table changes under the session's lock; not in the recorder, which maps for itself. */
+/* The table changes under the session's lock; not within the recorder, whose own mappings do not count. */
 static bool enter(void)
 {
 	if (host_self.inside) {
@@ -276,7 +277,7 @@ static void leave(void)
 	host_self.inside = false;
 }
 
-/* Recorded, if fd is not negative. */
+/* Recorded if fd is not negative. */
 static void add(void *start, size_t length, uint64_t off, bool real, int fd, const struct stat *s)
 {
 	if (!enter()) {
@@ -306,7 +307,7 @@ void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
 	errno = before;
 }
 
-/* The part from a byte on as an entry of its own. */
+/* Makes the part from a byte on a separate entry. */
 static void split(struct host_mapping *m, size_t at)
 {
 	struct host_mapping *const rest = at > 0 && at < m->length ? free_entry() : NULL;
@@ -329,7 +330,7 @@ static void split(struct host_mapping *m, size_t at)
 	m->length = at;
 }
 
-/* Entries begin and end where the range does. */
+/* Makes entries begin and end at the ends of the range. */
 static void cut_at(uintptr_t start, uintptr_t end)
 {
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
@@ -382,7 +383,7 @@ void host_unmapping(void *address, size_t length)
 	const int before = errno;
 
 	if ((start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
-		return; /* the kernel refuses what is not aligned */
+		return; /* the kernel rejects unaligned addresses */
 	}
 	cut_at(start, end);
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
@@ -417,7 +418,7 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 	host_unmapping(start, length);
 	if (watched) {
 		host_protect((uintptr_t)start, length,
-			PROT_READ | PROT_WRITE); /* one piece, or it cannot be moved */
+			PROT_READ | PROT_WRITE); /* one piece, otherwise it cannot be moved */
 	}
 	return true;
 }

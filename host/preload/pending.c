@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores of programs that nvwave-cc has built, one by one, in program order.
+ * Stores of programs built by nvwave-cc, one by one, in program order.
  *
- * Their hooks come before the stores, so what is stored is not known yet. A store is *pending* until its
- * thread comes to its next hook: then it has happened for certain, and what differs from the shadow by then
- * in just those bytes is what it stored. At every event of any thread all pending stores are looked at, in
- * the order of their hooks, and those that have happened are recorded. That keeps causality: who depends on
- * a store has seen it before its own hook comes, so the store is recorded before anything that depends on
- * it.
+ * Hooks are called before the stores, so the stored values are not known yet. A store is *pending* until its
+ * thread reaches its next hook: then it has certainly happened, and its value is the difference from the
+ * shadow in exactly those bytes. At every event of any thread all pending stores are examined, in the order
+ * of their hooks, and completed ones are recorded. This preserves causality: code that depends on a store has
+ * seen it before its own hook is called, so the store is recorded before anything that depends on it.
  *
- * A store that streams past the caches is flushed as well, once it has happened for certain.
+ * A store past the caches is also flushed, once it has certainly happened.
  *
  * Guarantees
- *   (1) Stores of one thread are recorded in program order, each with its bytes alone, at most one word a record.
- *   (2) What recompiled code did not store to a line is recorded before the next such store to that line.
- *   (3) What is missed here (a store in a signal handler that came between another's hook and the store; more threads
- *       than there is room for) is found by comparing, like the stores of code that was not recompiled.
+ *   (1) Stores of one thread are recorded in program order, each with only its own bytes, at most one word
+ *       per record.
+ *   (2) Changes of a line by other code are recorded before the next store to that line by recompiled code.
+ *   (3) Missed stores (in a signal handler between another store and its hook; with too many threads) are
+ *       found by comparison, like the stores of code that was not recompiled.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@
 
 enum { PENDING_MAX = 64 };
 
-/* In the order of their hooks, one a thread; under the lock. */
+/* In the order of their hooks, one per thread; under the lock. */
 static struct host_pending pending[PENDING_MAX];
 static unsigned pending_count;
 
@@ -32,7 +32,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The bytes of a store in one word, if they changed. content: of the word, read at once. */
+/* Records the bytes of a store in one word, if they changed. content: of the word, read at once. */
 static bool settle_word(
 	const struct host_pending *p, const struct host_mapping *m, size_t word, uint64_t content)
 {
@@ -47,7 +47,7 @@ static bool settle_word(
 	return true;
 }
 
-/* What has happened of a store; line: its mapping's content from an offset on, NULL: as it is now. */
+/* Records the completed part of a store; line: its mapping's content from an offset on, NULL: read it now. */
 static bool settle(const struct host_pending *p, const struct host_mapping *m, size_t from, size_t to,
 	const uint64_t *line)
 {
@@ -123,7 +123,7 @@ void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t li
 {
 	for (unsigned i = 0; i < pending_count; i++) {
 		const struct host_pending *const p = &pending[i];
-		const size_t begin = p->address - m->start; /* wraps, then it is far away */
+		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
 
 		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
 			settle(p, m, begin > at ? begin : at, least(begin + p->n, at + HOST_LINE), line);
@@ -143,7 +143,7 @@ void host_forget_stores(uintptr_t start, uintptr_t end)
 	pending_count = kept;
 }
 
-/* A later store to the same bytes is where a change belongs; the oldest goes if there are too many. */
+/* A change is attributed to a later store to the same bytes; the oldest is dropped if there are too many. */
 void host_pend(const struct host_pending *p)
 {
 	unsigned kept = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recording: which bytes of a mapping changed since the last event, and the events themselves.
+ * Recording: the bytes of a mapping that changed since the last event, and the events themselves.
  *
- * A page is protected until the program first writes to it. Then it is *hot*: it is writable, and every
- * fence compares it with its shadow, which costs less than a fault does. When it has not changed for a
- * while, it is protected again:
+ * A page is protected until the program first writes to it. Then it is *hot*: it is writable, and every fence
+ * compares it with its shadow, which costs less than a fault. When it has not changed for a while, it is
+ * protected again:
  *
  *	         fault: made writable            idle for long
  *	CLEAN ------------------------> HOT ------------------> COOLING
@@ -22,8 +22,9 @@
  * two fences does not change what a crash may leave.
  *
  * Guarantees
- *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of its line.
- *   (2) What is recorded, what the shadow gets, and what was read from the mapping are the same bytes.
+ *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of
+ *       its line.
+ *   (2) The bytes recorded, written to the shadow, and read from the mapping are the same.
  *   (3) No page is writable unless it is in the list of hot pages, or on its way there.
  */
 #include <errno.h>
@@ -35,7 +36,7 @@
 #include "preload.h"
 
 enum {
-	HOT_MANY = 1 << 10, /* beyond, a page goes as soon as it does not change */
+	HOT_MANY = 1 << 10, /* beyond this, a page is removed as soon as it does not change */
 	IDLE_MAX = 32,      /* comparisons without a change */
 };
 
@@ -45,17 +46,17 @@ static struct {
 	unsigned hot_count;
 } my = {.hot_end = &my.hot};
 
-/* Pages that a fault has made hot, newest first, and that the list does not have yet. */
+/* Pages made hot by a fault, newest first, that are not in the list yet. */
 static struct host_page *fresh;
 
 /* ---- Comparing --------------------------------------------------------------------------------------------------------------------- */
 
-/* A run of changed lines within a page, being collected. */
+/* A run of changed lines within a page. */
 struct run {
 	const struct host_mapping *m;
 	enum host_event_kind kind;
 	uint32_t site;
-	struct host_event *event; /* in the spool, NULL: not kept */
+	struct host_event *event; /* in the spool, NULL: not stored */
 	uint8_t *data;
 	size_t at, n; /* in the mapping */
 };
@@ -72,7 +73,7 @@ static void begin_run(struct run *r, size_t at)
 	r->n = 0;
 }
 
-/* Publishes, then lets the shadow follow. */
+/* Publishes the run, then updates the shadow. */
 static void end_run(struct run *r)
 {
 	if (r->n == 0) {
@@ -102,7 +103,7 @@ static unsigned words_changed(const uint64_t *a, const uint64_t *b)
 	return n;
 }
 
-/* Words are read one by one, each at once, as other threads may be storing. */
+/* Words are read one by one, each at once, because other threads may be storing. */
 static void read_line(uint64_t line[8], const volatile uint64_t *from)
 {
 	for (unsigned i = 0; i < 8; i++) {
@@ -110,7 +111,8 @@ static void read_line(uint64_t line[8], const volatile uint64_t *from)
 	}
 }
 
-/* Stores that were announced, and happened just before the line was read. How many words were theirs alone. */
+/* Records announced stores that happened just before the line was read. Returns the number of words changed
+ * only by them. */
 static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
 {
 	const uint64_t *const shadow = (const uint64_t *)(r->m->shadow + at);
@@ -124,7 +126,7 @@ static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
 	return before - words_changed(line, shadow);
 }
 
-/* Records what changed in the lines of a range within a page; true if anything did. */
+/* Records the changes in the lines of a range within a page; true if there were any. */
 static bool compare_lines(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
@@ -158,7 +160,7 @@ static bool compare_lines(
 	return changed;
 }
 
-/* The same of any range; quick where nothing changed. */
+/* The same for any range; fast if nothing changed. */
 static bool compare(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
@@ -182,7 +184,7 @@ static struct host_page *page_of(const struct host_mapping *m, uintptr_t address
 	return &m->page[(address - m->start) / HOST_PAGE];
 }
 
-/* What faults have added since, oldest first, goes to the end of the list. */
+/* Appends the pages that faults have added since, oldest first, to the list. */
 static void take_fresh(void)
 {
 	struct host_page *newest = __atomic_exchange_n(&fresh, NULL, __ATOMIC_ACQUIRE), *oldest = NULL;
@@ -214,8 +216,8 @@ static void make_writable(uintptr_t page)
 }
 
 /*
- * Protects a page that has not changed for a while; false if it did, or was written to meanwhile. A thread
- * that faults between the two steps takes the page back.
+ * Protects a page that has not changed for a while; false if it changed, or was written to in the meantime. A
+ * thread that faults between the two steps makes the page hot again.
  */
 static bool cool(struct host_page *p, const struct host_mapping *m)
 {
@@ -234,7 +236,7 @@ static bool cool(struct host_page *p, const struct host_mapping *m)
 	return false;
 }
 
-/* Pages that a flush found changed; the fence behind it will not. */
+/* Keeps pages hot that a flush found changed, because the fence after it will not. */
 static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
 {
 	for (size_t page = from / HOST_PAGE; page <= (to - 1) / HOST_PAGE; page++) {
@@ -242,7 +244,7 @@ static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
 	}
 }
 
-/* Compares all hot pages of a range; those that have been idle for long leave the list. */
+/* Compares all hot pages of a range; idle ones leave the list. */
 static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 {
 	const unsigned patience = my.hot_count > HOT_MANY ? 1 : IDLE_MAX;
@@ -308,7 +310,7 @@ bool host_page_fault(void *address)
 	const uintptr_t page = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1);
 	struct host_page *const p = page_of(m, page);
 
-	/* What was made writable must be hot after that: it may have been cooled in between. */
+	/* After being made writable the page must be hot: it may have been cooled in between. */
 	do {
 		uint8_t before = HOST_CLEAN;
 
@@ -335,7 +337,7 @@ void host_touch(void *address, size_t n)
 
 /* ---- Events -------------------------------------------------------------------------------------------------------------------------- */
 
-/* Lines of the range that were not stored to since they were last flushed; now they are flushed. */
+/* Counts lines of the range without a store since their last flush; marks them as flushed. */
 static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to)
 {
 	uint64_t idle = 0;
@@ -371,7 +373,7 @@ void host_record_change(
 		host_lines_of(m, address, n, &from, &to);
 		compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1,
-			(to - from) / HOST_LINE); /* stored to, if not changed */
+			(to - from) / HOST_LINE); /* stored to, even if unchanged */
 	}
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who called: the innermost frame that is in the program and not in a library of persistent memory.
+ * The origin of a call: the innermost frame that is in the program and not in a persistent-memory library.
  *
- * Unwinding takes a microsecond, so its result is kept, with the places on the stack where the return addresses between
- * the call and that frame were found. A later call from the same place is taken for the same if all of these hold the
- * same addresses: then its frames are the same.
+ * Unwinding takes a microsecond, so its result is cached, with the stack positions of the return addresses
+ * between the call and that frame. A later call from the same place is considered equal if all these
+ * positions hold the same addresses: then its frames are the same.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -17,11 +17,11 @@
 enum { CHAINS = 16384, PROBES = 8, DEPTH = 12 };
 
 struct chain {
-	void *first; /* the call's return address; NULL: free */
+	void *first; /* the call's return address; NULL: unused entry */
 	uint32_t site;
 	unsigned count; /* of the others */
 	struct {
-		ptrdiff_t at; /* from the call's frame */
+		ptrdiff_t at; /* offset from the call's frame */
 		void *address;
 	} link[DEPTH];
 };
@@ -31,7 +31,7 @@ static struct chain chains[CHAINS]; /* under the lock */
 struct walk {
 	const struct host_caller *caller;
 	struct chain chain;
-	bool met, whole; /* the caller's frame was met; every link can be looked up again */
+	bool met, whole; /* the caller's frame was reached; every link can be checked again */
 	void *place;
 };
 
@@ -51,7 +51,7 @@ static bool is_library(const char *path)
 	return false;
 }
 
-/* The object that an address is in, and how far its addresses were moved. */
+/* The object that contains an address, and its load offset. */
 static bool object_of(void *address, const char **ret_path, uint64_t *ret_base)
 {
 	struct link_map *map = NULL;

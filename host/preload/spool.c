@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spool: what was recorded, event after event. Everything here is under the session's lock.
+ * The spool: the recorded events, in order. Everything here is under the session's lock.
  *
- * An event is written, then published, and only then the shadow follows (session.h).
+ * An event is written, then published, and only then is the shadow updated (session.h).
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include "preload.h"
 
-enum { WINDOW = 1 << 25 }; /* of the spool, mapped at once */
+enum { WINDOW = 1 << 25 }; /* part of the spool that is mapped at a time */
 
 static struct {
 	uint8_t *window;
@@ -47,7 +47,7 @@ bool host_enter(void)
 	if (spool.call == host_control->kill_at) {
 		host_control->closed = true;
 		kill(-host_control->group, SIGKILL);
-		kill(0, SIGKILL); /* if we have left it */
+		kill(0, SIGKILL); /* in case the process left the group */
 	}
 	return true;
 }

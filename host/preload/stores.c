@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores that programs built by nvwave-cc announce: each becomes pending (pending.c), or is recorded when it has happened. */
+/* Announced stores of programs built by nvwave-cc: each becomes pending (pending.c), or is recorded when it
+ * has happened. */
 #include "preload.h"
 
-static struct host_pending atomic; /* of which the thread that holds the lock is in the middle */
+static struct host_pending atomic; /* in progress by the thread that holds the lock */
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Spares the program the fault. Nobody protects pages meanwhile. */
+/* Avoids the program's fault. No page is protected in the meantime. */
 static void make_writable(const struct host_mapping *m, size_t at, size_t n)
 {
 	for (size_t page = at / HOST_PAGE; page <= (at + n - 1) / HOST_PAGE; page++) {

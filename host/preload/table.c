@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where files are mapped. Lookups take no lock: an entry is valid while its length is not 0, which is set
- * last and cleared first. mappings.c changes the table.
+ * The table of mapped files. Lookups take no lock: an entry is valid while its length is not 0; the length is
+ * set last and cleared first. mappings.c changes the table.
  */
 #include "preload.h"
 

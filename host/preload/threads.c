@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the threads that may store to a file: those of each process that maps it, from the first mapping
- * on. Threads are counted when they are created. A thread that only stores, while another one flushes, makes
- * no call that is recorded, but a verdict on the record must not forget it.
+ * Counts the threads that may store to a file: those of each process that maps it, from the first mapping on.
+ * Threads are counted when they are created. A thread that only stores, while another one flushes, makes no
+ * recorded call, but a verdict on the record must take it into account.
  *
  * The number may be too large (a thread may never touch the file), never too small, except for threads that
  * are made by the system call clone().
@@ -40,14 +40,15 @@ void host_count_fork(void)
 	count(mapped, 1);
 }
 
-/* A thread that is created while a file is first mapped may count twice: better than not at all. */
+/* A thread that is created during the first mapping of a file may count twice, which is better than not at
+ * all. */
 static void count_created(uint32_t change)
 {
 	__atomic_add_fetch(&created, change, __ATOMIC_SEQ_CST);
 	count(__atomic_load_n(&mapped, __ATOMIC_SEQ_CST), change);
 }
 
-/* Before it is created: it may end the process. */
+/* Counted before it is created, because it may end the process. */
 HOST_EXPORT int pthread_create(
 	pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
@@ -55,7 +56,7 @@ HOST_EXPORT int pthread_create(
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 
 	if (error) {
-		count_created(UINT32_MAX); /* takes it back */
+		count_created(UINT32_MAX); /* undoes it */
 	}
 	return error;
 }
