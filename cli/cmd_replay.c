@@ -42,7 +42,7 @@ static const char *text_of(const json_t *o, const char *name)
 	return text ? text : "";
 }
 
-/* A finding of a checker from elsewhere. */
+/* Replays a finding of an external checker. */
 static int judge_by_checker(
 	const struct ct_saved *s, const struct ct_operations *operations, struct ct_finding *ret_finding)
 {

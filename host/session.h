@@ -150,11 +150,11 @@ struct host_control {
 	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
 	uint64_t queue_ticks;                         /* backlog of the device at which a flush has to wait */
-	uint64_t portion; /* lines booked together if there are no latencies */
-	bool delays;      /* calls are delayed like the device */
-	bool timed;       /* each call reads the clock, because there is a latency */
-	bool auto_flush;  /* domain eadr */
-	bool accept;      /* domain adr: a drain only waits for room in the queue */
+	uint64_t portion;                             /* lines booked together if there are no latencies */
+	bool delays;                                  /* calls are delayed like the device */
+	bool timed;      /* each call reads the clock, because there is a latency */
+	bool auto_flush; /* domain eadr */
+	bool accept;     /* domain adr: a drain only waits for room in the queue */
 	double ticks_per_ns;
 	uint64_t device_free; /* when the device will have finished all its lines, in ticks */
 
