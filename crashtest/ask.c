@@ -17,83 +17,7 @@
 #include "environment.h"
 #include "fork_server.h"
 #include "image.h"
-
-/* ---- The file ------------------------------------------------------------------------------------------------- */
-
-/* The file of this process. */
-struct state_file {
-	pid_t pid;
-	char path[NVW__FOLDER_PATH + 32];
-	uint8_t *map;
-	uint64_t bytes;
-	dev_t device;
-	ino_t inode;
-};
-
-static int make_file(struct state_file *f, const struct ct_asked *c)
-{
-	struct stat s;
-
-	if (f->map != NULL) {
-		munmap(f->map, f->bytes);
-		f->map = NULL;
-	}
-	f->pid = getpid();
-	f->bytes = c->bytes;
-	snprintf(f->path, sizeof f->path, "%s/state-%d", c->folder.path, (int)f->pid);
-	unlink(f->path);
-	const int fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (fd < 0 || posix_fallocate(fd, 0, (off_t)c->bytes) || fstat(fd, &s)) {
-		const int error = nvw_fail_errno("%s", f->path);
-
-		if (fd >= 0) {
-			close(fd);
-		}
-		return error;
-	}
-	void *map = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	close(fd);
-	if (map == MAP_FAILED) {
-		return nvw_fail_errno("%s", f->path);
-	}
-	f->map = map;
-	f->device = s.st_dev;
-	f->inode = s.st_ino;
-	return 0;
-}
-
-/* True if the checker has left the file in its place, and as long as it was. */
-static bool is_in_place(const struct state_file *f)
-{
-	struct stat s;
-
-	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode &&
-	       (uint64_t)s.st_size == f->bytes;
-}
-
-/* Makes the file equal to the state, wherever it differs. */
-static int fill_file(struct state_file *f, const struct ct_asked *c, const struct ct_image *image)
-{
-	enum { PAGE = 4096 };
-
-	if (f->map == NULL || f->pid != getpid() || !is_in_place(f)) {
-		const int error = make_file(f, c);
-
-		if (error) {
-			return error;
-		}
-	}
-	for (uint64_t at = 0; at < c->bytes; at += PAGE) {
-		const uint64_t n = c->bytes - at < PAGE ? c->bytes - at : PAGE;
-
-		if (memcmp(f->map + at, image->rw + at, n) != 0) {
-			memcpy(f->map + at, image->rw + at, n);
-		}
-	}
-	return 0;
-}
+#include "state_file.h"
 
 /* ---- Asking --------------------------------------------------------------------------------------------------- */
 
@@ -129,11 +53,11 @@ static void finish(pid_t pid, unsigned timeout_ms, struct ct_answer *ret_answer)
 static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	bool forked, struct ct_answer *ret_answer)
 {
-	static struct state_file file; /* of this process, which has one command to ask */
+	static struct ct_state_file file; /* of this process, which has one command to ask */
 	static struct ct_command_line line;
 	static struct ct_told_state told;
 	const bool tells = *c->operations_path != '\0';
-	int error = fill_file(&file, c, image);
+	int error = ct_state_file_fill(&file, c->folder.path, image, c->bytes);
 
 	error = error || !tells ? error : ct_environment_tell(acks, &told);
 	if (error) {

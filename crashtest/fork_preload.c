@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +70,11 @@ static void restore_environment(void)
 	}
 	if (ours != NULL) {
 		drop(find(CT_FORK_VARIABLE));
+	}
+	char **const tunables = find(CT_FORK_TUNABLES);
+
+	if (tunables != NULL && strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES) == 0) {
+		drop(tunables);
 	}
 }
 
@@ -140,6 +146,7 @@ static void serve(int in, int out)
 	while (hear(in)) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
+		struct rusage usage = {.ru_minflt = 0};
 		int status = 0;
 
 		if (pid == 0) {
@@ -153,10 +160,12 @@ static void serve(int in, int out)
 		setpgid(pid, pid);
 		tell(out, &number, sizeof number);
 		end_group(pid);
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+		while (pid > 0 && wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
 		}
 		ct_end_descendants(0); /* also descendants that left the group */
-		tell(out, &status, sizeof(int32_t));
+		const int32_t answer[2] = {status, (int32_t)usage.ru_minflt};
+
+		tell(out, answer, sizeof answer);
 	}
 	_exit(127);
 }

@@ -21,13 +21,17 @@
 #define CT_FORK_LIBRARY ""
 #endif
 
-enum { START_MS = 2000, ENVIRONMENT_MAX = 4096 };
+/* Faults that are worth larger pages: a libpmemobj pool that is opened has 3000, most of them for its locks in memory. */
+enum { START_MS = 2000, ENVIRONMENT_MAX = 4096, FAULTS_MANY = 1000 };
+
+static char huge_pages[] = CT_FORK_TUNABLES "=" CT_FORK_HUGE_PAGES;
 
 /* Of this process; not inherited by a fork. */
 static struct {
 	pid_t owner, pid;
 	int to, from;
 	bool refused;
+	bool huge; /* its memory comes in large pages */
 } server;
 
 static bool find_library(char path[4096])
@@ -78,10 +82,13 @@ static bool make_environment(
 		before ? before : "");
 
 	snprintf(text[1], 8192, "%s=%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid());
-	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 3; entry++) {
+	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
 		if (!is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
 		}
+	}
+	if (server.huge) {
+		to[n++] = huge_pages;
 	}
 	to[n++] = text[0];
 	to[n++] = text[1];
@@ -180,9 +187,19 @@ static bool request(const struct ct_told_state *told)
 	return send_all(message, (size_t)(to - message));
 }
 
+/* What a checker does with its memory shows in its first runs: from the next one on it has large pages. */
+static void enlarge_pages(const struct ct_start *how, int32_t faults)
+{
+	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {
+		stop();
+		server.refused = false;
+		server.huge = true;
+	}
+}
+
 int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
 {
-	int32_t pid, status;
+	int32_t pid, answer[2];
 
 	if (server.owner != getpid()) {
 		server.owner = getpid();
@@ -199,17 +216,18 @@ int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret
 		stop();
 		return 0;
 	}
-	int heard = hear(&status, sizeof status, (int)timeout_ms);
+	int heard = hear(answer, sizeof answer, (int)timeout_ms);
 
 	*ret_in_time = heard != 0;
 	if (heard == 0) {
 		kill(-pid, SIGKILL);
-		heard = hear(&status, sizeof status, START_MS);
+		heard = hear(answer, sizeof answer, START_MS);
 	}
 	if (heard != 1) {
 		stop();
 		return 0;
 	}
-	*ret_status = status;
+	*ret_status = answer[0];
+	enlarge_pages(how, answer[1]);
 	return 1;
 }

@@ -6,7 +6,8 @@
  *
  *	parent to server      per run: 'r', a number of bytes (4 bytes), and those bytes: terminated entries of the environment,
  *	                      which replace the entries with their names
- *	server to parent      'K' when it is ready; then per run the child's pid and its status, 4 bytes each
+ *	server to parent      'K' when it is ready; then per run the child's pid, its status, and how many of its
+ *	                      page faults brought memory, 4 bytes each
  */
 #ifndef CRASHTEST_FORK_SERVER_H
 #define CRASHTEST_FORK_SERVER_H
@@ -18,6 +19,11 @@
 /* "in,out,parent": the server's ends of two pipes, and the pid of its parent. LD_PRELOAD names the library
  * first. */
 #define CT_FORK_VARIABLE "NVWAVE_FORK_SERVER"
+
+/* For the GNU C library's malloc(): huge pages where the kernel gives them, and large pieces at once. */
+#define CT_FORK_TUNABLES "GLIBC_TUNABLES"
+#define CT_FORK_HUGE_PAGES \
+	"glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432:glibc.malloc.mmap_threshold=1073741824"
 
 /* How a command is started. */
 struct ct_told_state;

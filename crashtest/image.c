@@ -12,6 +12,7 @@
 
 int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image)
 {
+	static uint64_t serials;
 	struct ct_image image = {.bytes = bytes};
 	const int fd = memfd_create("crash state", MFD_CLOEXEC);
 
@@ -30,9 +31,11 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	close(fd);
 	image.undo_capacity = 4096;
 	image.undo = malloc(image.undo_capacity * sizeof *image.undo);
+	image.touched = calloc(bytes / CT_PAGE + 1, 1);
+	image.serial = ++serials;
 	image.rw = rw == MAP_FAILED ? NULL : rw;
 	image.ro = ro == MAP_FAILED ? NULL : ro;
-	if (image.rw == NULL || image.ro == NULL || image.undo == NULL) {
+	if (image.rw == NULL || image.ro == NULL || image.undo == NULL || image.touched == NULL) {
 		ct_image_destroy(&image);
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
@@ -73,6 +76,7 @@ void ct_image_destroy(struct ct_image *image)
 		munmap((void *)(uintptr_t)image->ro, image->bytes);
 	}
 	free(image->undo);
+	free(image->touched);
 	if (image->reads != NULL) {
 		free(image->reads->words);
 		free(image->reads->order);
@@ -105,6 +109,7 @@ static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
 	uint64_t *word = (uint64_t *)(image->rw + off);
 
 	image->hash ^= word_hash(off, *word) ^ word_hash(off, value);
+	image->touched[off / CT_PAGE] = 1;
 	*word = value;
 }
 

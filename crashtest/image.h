@@ -11,6 +11,8 @@
 
 #include <nvw/pool.h>
 
+enum { CT_PAGE = 4096 };
+
 struct ct_image {
 	uint8_t *rw;
 	const uint8_t *ro;
@@ -21,6 +23,8 @@ struct ct_image {
 		uint64_t old;
 	} * undo;
 	uint64_t undo_count, undo_capacity;
+	uint64_t serial;  /* of this process's images, from 1; 0: it is none of ct_image_create() */
+	uint8_t *touched; /* 1 per page that was written since somebody set it to 0; NULL: not recorded */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
 };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file that a command judges. See state_file.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "state_file.h"
+
+enum { HAS_DATA = 1, HAD_DATA = 2 }; /* of struct ct_state_file.page: now; when it was last filled */
+
+static void forget(struct ct_state_file *f)
+{
+	if (f->map != NULL) {
+		munmap(f->map, f->bytes);
+		close(f->fd);
+	}
+	free(f->page);
+	f->map = NULL;
+	f->page = NULL;
+	f->serial = 0;
+}
+
+static int make(struct ct_state_file *f, const char *folder, uint64_t bytes)
+{
+	struct stat s;
+
+	forget(f);
+	f->pid = getpid();
+	f->bytes = bytes;
+	snprintf(f->path, sizeof f->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)f->pid);
+	unlink(f->path);
+	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	/* With all its space: no store to it can fail later. */
+	if (f->fd < 0 || posix_fallocate(f->fd, 0, (off_t)bytes) || fstat(f->fd, &s)) {
+		const int error = nvw_fail_errno("%s", f->path);
+
+		if (f->fd >= 0) {
+			close(f->fd);
+		}
+		return error;
+	}
+	void *const map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+
+	f->page = calloc(bytes / CT_PAGE + 1, 1);
+	if (map == MAP_FAILED || f->page == NULL) {
+		const int error = nvw_fail_errno("%s", f->path);
+
+		close(f->fd);
+		return error;
+	}
+	f->map = map;
+	f->device = s.st_dev;
+	f->inode = s.st_ino;
+	return 0;
+}
+
+/* True if the command has left the file in its place, and as long as it was. */
+static bool is_in_place(const struct ct_state_file *f)
+{
+	struct stat s;
+
+	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode &&
+	       (uint64_t)s.st_size == f->bytes;
+}
+
+/* Which pages the file has: on a file system that does not tell, all. */
+static void find_data(struct ct_state_file *f)
+{
+	const uint64_t pages = (f->bytes + CT_PAGE - 1) / CT_PAGE;
+	off_t data = 0, end = 0;
+
+	for (uint64_t i = 0; i < pages; i++) {
+		f->page[i] &= (uint8_t)~HAS_DATA;
+	}
+	while ((data = lseek(f->fd, end, SEEK_DATA)) >= 0 && (uint64_t)data < f->bytes &&
+		(end = lseek(f->fd, data, SEEK_HOLE)) > data) {
+		for (uint64_t i = (uint64_t)data / CT_PAGE; i < pages && i * CT_PAGE < (uint64_t)end; i++) {
+			f->page[i] |= HAS_DATA;
+		}
+	}
+}
+
+/* A page of the image, which may be in need of copying; reading a page that the file lacks would give it one. */
+static void fill_page(struct ct_state_file *f, const struct ct_image *image, uint64_t i)
+{
+	static const uint8_t zeros[CT_PAGE];
+	const uint64_t at = i * CT_PAGE, n = f->bytes - at < CT_PAGE ? f->bytes - at : CT_PAGE;
+
+	if (memcmp(f->page[i] & HAS_DATA ? f->map + at : zeros, image->rw + at, n) != 0) {
+		memcpy(f->map + at, image->rw + at, n);
+		f->page[i] |= HAS_DATA;
+	}
+}
+
+int ct_state_file_fill(
+	struct ct_state_file *f, const char *folder, const struct ct_image *image, uint64_t bytes)
+{
+	if (f->map == NULL || f->pid != getpid() || !is_in_place(f)) {
+		const int error = make(f, folder, bytes);
+
+		if (error) {
+			return error;
+		}
+	}
+	const bool follows = image->touched != NULL && f->serial == image->serial;
+
+	find_data(f);
+	for (uint64_t i = 0; i * CT_PAGE < bytes; i++) {
+		if (!follows || f->page[i] != 0 || image->touched[i]) {
+			fill_page(f, image, i);
+		}
+		f->page[i] = f->page[i] & HAS_DATA ? HAD_DATA : 0;
+		if (image->touched != NULL) {
+			image->touched[i] = 0;
+		}
+	}
+	f->serial = image->touched != NULL ? image->serial : 0;
+	return 0;
+}
