@@ -422,6 +422,7 @@ int emu_config_check(const struct emu_config *c)
 
 	r = r ? r : check_range("gpu.wavefronts_per_cu", c->wavefronts_per_cu, 1, 1024);
 	r = r ? r : check_range("gpu.wavefront_width", c->wavefront_width, 1, 64);
+	r = r ? r : check_range("gpu.loads", c->loads, 0, 64);
 	r = r ? r : check_range("l2.banks", c->l2_banks, 1, 1024);
 	r = r ? r : check_range("network.columns", c->columns, 0, 1024);
 	r = r ? r : check_range("network.flit (bytes)", c->flit, 1, 4096);

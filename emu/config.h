@@ -106,6 +106,7 @@ struct emu_config {
 	char protocol[32]; /* gpu.protocol, unless the command line overrides it */
 	uint64_t seed;
 
+	uint64_t loads;
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;

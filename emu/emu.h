@@ -146,7 +146,8 @@ const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 	X(marker, "the acknowledgement of its marker, which goes through the S-FIFOs") \
 	X(room, "a store that leaves its store buffer")                                \
 	X(overlap, "the stores to the same bytes in its store buffer")                 \
-	X(drain, "the last store in its store buffer")
+	X(drain, "the last store in its store buffer")                                 \
+	X(loads, "its loads in flight")
 
 #define X(name, waker) EMU_CAUSE_##name,
 enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };

@@ -128,6 +128,9 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	wf->runnable |= lanes;
 	if (only_issued) {
 		tell_when_done(wf, lanes, wf->queued ? 0 : done);
+		if (m->loads && !wf->queued) {
+			emu_loads_add(m, wf, lanes, done);
+		}
 	}
 	if (wf->queued) {
 		wf->served = done;
@@ -217,6 +220,32 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	}
 }
 
+/* Whether the instruction completes the loads before it. */
+static bool is_fence(const struct nvw__request *r)
+{
+	const unsigned kind = r->op & 0xff;
+
+	return kind == NVW__BARRIER || (kind >= NVW__ATOMIC_LOAD && kind <= NVW__COMPARE_EXCHANGE &&
+					       (r->op >> 16 & 0xff) != NVW_RELAXED);
+}
+
+/* Whether lanes with too many loads in flight, or at a fence behind some, have to wait. They are posted again. */
+static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
+	const emu_time until = is_only_issued(wf, lanes) ? emu_loads_room(m, wf, lanes) :
+			       is_fence(r)               ? emu_loads_done(m, wf, lanes) :
+							   0;
+
+	if (until <= t) {
+		return false;
+	}
+	wf->posted |= lanes;
+	emu_count_wait(m, r->site, EMU_CAUSE_loads, until - t);
+	emu_wake(m, wf, until);
+	return true;
+}
+
 /* Memory instructions check this themselves. On a DRAM-only machine a persist barrier does nothing. */
 static bool needs_empty_buffer(const struct nvw_machine *m, unsigned kind)
 {
@@ -238,6 +267,9 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	wf->posted &= ~lanes;
 	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
 	if (m->store_buffers && needs_empty_buffer(m, kind) && emu_store_buffer_holds(m, wf, lanes, t)) {
+		return;
+	}
+	if (m->loads && loads_hold(m, wf, lanes, t)) {
 		return;
 	}
 	if (kind <= NVW__COMPARE_EXCHANGE) {

@@ -73,7 +73,7 @@ static emu_time drain(struct nvw_machine *m, uint32_t keep, uint64_t *cause, emu
 
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t)
 {
-	return m->l3.banks ? drain(m, 0, &m->stats.l3_writeback_release, t) : t;
+	return drain(m, 0, &m->stats.l3_writeback_release, t);
 }
 
 /* ---- Reads and writes of the L2 ------------------------------------------------------------ */

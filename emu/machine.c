@@ -154,6 +154,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : emu_events_init(m);
 	r = r ? r : emu_wavefronts_init(m);
 	r = r ? r : emu_store_buffers_init(m);
+	r = r ? r : emu_loads_init(m);
 	r = r ? r : emu_faults_catch(m);
 	r = r ? r : persist_init(m);
 	if (r < 0) {
@@ -173,6 +174,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_forget_waits(m);
 	persist_finish(m);
 	emu_store_buffers_finish(m);
+	emu_loads_finish(m);
 	emu_wavefronts_finish(m);
 	emu_events_finish(m);
 	races_finish(m);

@@ -341,12 +341,13 @@ struct nvw_machine {
 	struct emu_network network;
 	struct emu_nvram nvram;
 	struct emu_exec exec;
-	struct emu_races *races;                /* NULL: no race detection */
-	struct emu_record *record;              /* persist log and checker: NULL if neither is on */
-	const struct persist_model *persist;    /* persist/ */
-	void *persist_data;                     /* of the model */
-	emu_time l1_spared, l2_spared;          /* of the latency: what a look-up that misses does not take */
-	bool recalling;                         /* an L1 empties itself for a recall */
+	struct emu_races *races;             /* NULL: no race detection */
+	struct emu_record *record;           /* persist log and checker: NULL if neither is on */
+	const struct persist_model *persist; /* persist/ */
+	void *persist_data;                  /* of the model */
+	emu_time l1_spared, l2_spared;       /* of the latency: what a look-up that misses does not take */
+	bool recalling;                      /* an L1 empties itself for a recall */
+	emu_time *loads; /* loads.c: when those in flight are done; NULL: nobody counts them */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
@@ -525,7 +526,7 @@ static inline emu_time emu_l3_write(struct nvw_machine *m, emu_line_id id, struc
 {
 	return m->l3.banks ? emu_l3_write_here(m, id, line, t) : emu_memory_write(m, id, line, t);
 }
-/* Writes all that it keeps to memory; returns when memory has accepted it. */
+/* Writes all that it keeps to memory; returns when memory has accepted it. There is one. */
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t);
 /* For the host: lays what it keeps of the line over to; the host has written bytes; lines first to end - 1 are not used any more. */
 void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
@@ -650,6 +651,18 @@ void coh_queue_forget(struct nvw_machine *m);
 void emu_count_wait(
 	struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited);
 void emu_forget_waits(struct nvw_machine *m);
+
+/* ---- loads.c: loads in flight, where gpu.loads bounds them (m->loads) ---------------------------------------- */
+
+int emu_loads_init(struct nvw_machine *m);
+void emu_loads_finish(struct nvw_machine *m);
+/* A new work-group has the context: it has none. */
+void emu_loads_forget(struct nvw_machine *m, const struct emu_wavefront *wf);
+/* When each of the lanes may issue another one; when all that they have issued are done. */
+emu_time emu_loads_room(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
+emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
+/* They have issued one that is done then. */
+void emu_loads_add(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time done);
 
 /* ---- deadlock.c -------------------------------------------------------------------------------------------- */
 

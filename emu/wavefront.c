@@ -172,6 +172,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	wf->runnable = wf->live;
 	wf->posted = wf->parked = 0;
 	wf->turns = wf->fair = wf->queued = 0;
+	emu_loads_forget(m, wf);
 	wf->persist_stream = wf->persist_epoch = wf->persist_tag = 0;
 	for (unsigned lane = 0; lane < lanes; lane++) {
 		char *const bottom = stack_bottom(m, wf, lane);

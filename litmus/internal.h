@@ -99,6 +99,7 @@ struct litmus_execution {
 	enum litmus_next next[LITMUS_ITEMS]; /* updated by the kernel */
 	unsigned arrived[LITMUS_THREADS][2],
 		arrived_kernel; /* at barriers and persist barriers of a group, of the kernel */
+	struct nvw_issued issued[LITMUS_THREADS][LITMUS_REGISTERS]; /* by the register that they are for */
 	struct litmus_state state;
 };
 

@@ -96,6 +96,9 @@ static enum litmus_next next_from(const struct litmus_execution *x, unsigned ite
 		if (!op) {
 			return LITMUS_NEXT_ALONE;
 		}
+		if (op->kind == LITMUS_USE) {
+			return LITMUS_NEXT_ALONE;
+		}
 		if (op->kind != LITMUS_SET && op->kind != LITMUS_FLUSH) {
 			return x->geometry.thread[item] < 0 ? LITMUS_NEXT_ALONE : LITMUS_NEXT_SHARED;
 		}
@@ -218,6 +221,14 @@ static void take_step(struct litmus_execution *x, unsigned item, const struct li
 	if (is_skipped(s->op, registers)) {
 		return;
 	}
+	if (s->op->kind == LITMUS_ISSUE) {
+		x->issued[thread][s->op->to] = nvw_load_issue(x->variable[s->op->variable]);
+		return;
+	}
+	if (s->op->kind == LITMUS_USE) {
+		registers[s->op->to] = (int64_t)nvw_load_use(x->issued[thread][s->op->to], uint64_t);
+		return;
+	}
 	arrive(x, item, s->op);
 	result = perform(
 		x, s->op, (uint64_t)value_of(registers, s->op->a), (uint64_t)value_of(registers, s->op->b));
@@ -297,6 +308,7 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 	x->arrived_kernel = 0;
 	memset(x->arrived, 0, sizeof x->arrived);
 	memset(&x->state, 0, sizeof x->state);
+	memset(x->issued, 0, sizeof x->issued);
 	for (unsigned v = 0; v < x->test->variable_count; v++) {
 		const struct litmus_variable *const variable = &x->test->variable[v];
 		int error = 0;

@@ -61,6 +61,8 @@ enum litmus_op_kind {
 	LITMUS_PERSIST_BARRIER, /* gope18 5, with a scope */
 	LITMUS_SET,             /* registers only: to = a + b */
 	LITMUS_FLUSH,           /* PFLUSH: start the write-back of a line (no instruction of gope18) */
+	LITMUS_ISSUE,           /* a plain load that the thread uses later: */
+	LITMUS_USE,             /* the register gets its value */
 	LITMUS_DRAIN,           /* PBARRIER(sys): wait until all flushed lines are durable (likewise) */
 };
 

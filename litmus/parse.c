@@ -303,6 +303,36 @@ static int take_load(struct litmus_reader *r, struct litmus_thread *t, struct li
 	return error ? error : take_variable(r, &op->variable);
 }
 
+/* ISSUE r<-x: a plain load, of which USE r takes the value. */
+static int take_issue(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
+{
+	int error = take_register(r, t, "a register", &op->to);
+
+	op->kind = LITMUS_ISSUE;
+	op->is_plain = true;
+	error = error ? error : expect(r, "<-");
+	error = error ? error : take_variable(r, &op->variable);
+	return error || op->to >= 0 ?
+		       error :
+		       nvw_fail(NVW_E_INPUT, "%s:%u: a load that is issued needs a register for its USE",
+			       r->file, r->line);
+}
+
+static int take_use(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
+{
+	const int error = take_register(r, t, "a register", &op->to);
+
+	op->kind = LITMUS_USE;
+	for (unsigned i = 0; !error && op->to >= 0 && i < t->op_count; i++) {
+		if (t->op[i].kind == LITMUS_ISSUE && t->op[i].to == op->to) {
+			return 0;
+		}
+	}
+	return error ? error :
+		       nvw_fail(NVW_E_INPUT, "%s:%u: USE of a register that no ISSUE before it names",
+			       r->file, r->line);
+}
+
 static int take_store(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
 	int error = take_annotation(r, op, true);
@@ -460,17 +490,18 @@ static int add_op(struct litmus_reader *r, struct litmus_thread *t, const struct
 static int take_op(struct litmus_reader *r, struct litmus_thread *t)
 {
 	static const char *const names[] = {
-		"RMW", "R", "W", "F", "BAR", "MOV", "ADD", "PFLUSH", "PBARRIER", NULL};
+		"RMW", "R", "W", "F", "BAR", "MOV", "ADD", "PFLUSH", "PBARRIER", "ISSUE", "USE", NULL};
 	static int (*const takes[])(struct litmus_reader *, struct litmus_thread *, struct litmus_op *) = {
 		take_rmw, take_load, take_store, take_fence, take_barrier, take_set, take_set, take_flush,
-		take_persist_barrier};
+		take_persist_barrier, take_issue, take_use};
 	struct litmus_op op = {.to = -1, .a.register_number = -1, .b.register_number = -1};
 	int error = accept(r, "[") ? take_guard(r, t, &op) : 0, i;
 
 	if (error) {
 		return error;
 	}
-	i = take_choice(r, names, "an operation: R, W, RMW, F, BAR, MOV, ADD, PFLUSH or PBARRIER");
+	i = take_choice(
+		r, names, "an operation: R, W, RMW, F, BAR, MOV, ADD, PFLUSH, PBARRIER, ISSUE or USE");
 	if (i < 0) {
 		return i;
 	}

@@ -97,6 +97,54 @@ static int draw_model(struct generator *g)
 	return r ? r : set(p, "dram.size=1MiB");
 }
 
+/* What came later than the rest is drawn by itself, so that the programs of a seed stay what they were. */
+static struct nvw_random drawn_apart(uint64_t seed)
+{
+	return (struct nvw_random){nvw_mix64(seed ^ 0x6f7074696f6e73)};
+}
+
+static int draw_store_buffer(struct torture_program *p, struct nvw_random *random)
+{
+	static const char *const orders[] = {"fifo", "unordered"}, *const loads[] = {
+									   "forward", "pass", "wait"};
+	int r = 0;
+
+	if (nvw_random_below(random, 4) == 0 && p->config.model != EMU_MODEL_strict) {
+		r = set(p, "store_buffer.entries=%u", 1 + (unsigned)nvw_random_below(random, 4));
+		r = r ? r : set(p, "store_buffer.order=%s", orders[nvw_random_below(random, 2)]);
+		r = r ? r : set(p, "store_buffer.loads=%s", loads[nvw_random_below(random, 3)]);
+	}
+	return r;
+}
+
+/* Options of machines: store buffers, a bound on loads in flight, an L3. */
+static int draw_options(struct torture_program *p, uint64_t seed)
+{
+	struct nvw_random random = drawn_apart(seed);
+	int r = draw_store_buffer(p, &random);
+
+	if (r == 0 && nvw_random_below(&random, 2)) {
+		r = set(p, "gpu.loads=%u", 1 + (unsigned)nvw_random_below(&random, 4));
+	}
+	if (r == 0 && nvw_random_below(&random, 4) == 0) {
+		r = set(p, "l3.size=%uB", 2048u << nvw_random_below(&random, 3));
+		r = r ? r : set(p, "l3.ways=%u", 1u << nvw_random_below(&random, 3));
+		r = r ? r : set(p, "l3.sfifo=%u", 1 + (unsigned)nvw_random_below(&random, 8));
+		r = r ? r : set(p, "l3.split=%s", nvw_random_below(&random, 2) ? "on" : "off");
+	}
+	return r;
+}
+
+/* Every third load is issued and used later. */
+static void draw_issued(struct torture_program *p, uint64_t seed)
+{
+	struct nvw_random random = drawn_apart(~seed);
+
+	for (unsigned i = 0; i < p->op_count; i++) {
+		p->ops[i].is_issued = nvw_random_below(&random, 3) == 0 && p->ops[i].kind == NVW__LOAD;
+	}
+}
+
 static int apply(struct torture_program *p, const char *const *settings)
 {
 	int r = 0;
@@ -527,6 +575,8 @@ int torture_generate(
 	r = r ? r : apply(p, settings);
 	r = r ? r : draw_model(&g);
 	r = r ? r : apply(p, settings); /* they may name the model */
+	r = r ? r : draw_options(p, seed);
+	r = r ? r : apply(p, settings);
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);
 	if (r < 0) {
@@ -535,6 +585,7 @@ int torture_generate(
 	g.random.state = nvw_mix64(seed ^ 0x70726f6772616d);
 	draw_variables(&g);
 	draw_steps(&g);
+	draw_issued(p, seed);
 	torture_link(p);
 	return 0;
 }
@@ -599,7 +650,7 @@ static void print_op(const struct torture_program *p, const struct torture_step 
 		fprintf(to, " persist barrier;");
 		return;
 	}
-	fprintf(to, " %s %s", kinds[op->kind],
+	fprintf(to, " %s%s %s", op->is_issued ? "issued " : "", kinds[op->kind],
 		has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
 	if (op->kind >= NVW__ATOMIC_LOAD) {
 		fprintf(to, " (%s, %s)", orders[op->order], scopes[op->scope]);

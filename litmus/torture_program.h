@@ -69,6 +69,7 @@ struct torture_set {
 struct torture_op {
 	uint8_t kind; /* enum nvw__kind: loads, stores, atomics, NVW__P_BARRIER (of the work-item) */
 	uint8_t variable, order, scope;
+	bool is_issued; /* a load: used at the end of its step, or behind its release */
 	uint64_t value;
 };
 

@@ -18,7 +18,7 @@
 
 #include "torture_program.h"
 
-enum { OPERATIONS_MAX = 600000, NOBODY = -1 };
+enum { OPERATIONS_OF_STEP = 4, OPERATIONS_MAX = 600000, NOBODY = -1 };
 
 struct run {
 	const struct torture_program *p;
@@ -203,6 +203,43 @@ static void atomic_on_data(struct run *run, unsigned step, const struct torture_
 		atomic(run, op->kind, variable, v, wanted, op->order, op->scope), before);
 }
 
+/* Loads of a step that have been issued and not been used. */
+struct issued {
+	struct nvw_issued value;
+	uint64_t expected;
+	unsigned variable;
+	bool is_late; /* used behind the step's release */
+};
+
+static struct issued issue(struct run *run, const struct torture_op *op, unsigned variable)
+{
+	void *const at = address_of(run, variable);
+
+#define ISSUE(type) nvw_load_issue((type *)at)
+	return (struct issued){.value = BY_SIZE(run->p->variables[variable].size, ISSUE),
+		.expected = run->expected[variable],
+		.variable = variable,
+		.is_late = op->value & 1};
+#undef ISSUE
+}
+
+static void use(struct run *run, unsigned step, const struct issued *issued)
+{
+#define USE(type) nvw_load_use(issued->value, type)
+	compare(run, step, "a load that was issued before", issued->variable,
+		BY_SIZE(run->p->variables[issued->variable].size, USE), issued->expected);
+#undef USE
+}
+
+static void use_all(struct run *run, unsigned step, const struct issued *issued, unsigned count, bool late)
+{
+	for (unsigned i = 0; i < count && !run->failed; i++) {
+		if (issued[i].is_late == late) {
+			use(run, step, &issued[i]);
+		}
+	}
+}
+
 static void operate(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
 {
 	if (!go_on(run)) {
@@ -217,6 +254,26 @@ static void operate(struct run *run, unsigned step, const struct torture_op *op,
 	} else {
 		atomic_on_data(run, step, op, variable);
 	}
+}
+
+/* The step's operations; returns how many loads have been issued. */
+static unsigned operate_all(
+	struct run *run, unsigned number, int own, struct issued issued[OPERATIONS_OF_STEP])
+{
+	const struct torture_step *const step = &run->p->steps[number];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < step->op_count; i++) {
+		const struct torture_op *const op = &run->p->ops[step->first_op + i];
+		const unsigned variable = own < 0 ? op->variable : (unsigned)own;
+
+		if (!op->is_issued) {
+			operate(run, number, op, variable);
+		} else if (go_on(run)) {
+			issued[count++] = issue(run, op, variable);
+		}
+	}
+	return count;
 }
 
 /* ---- Synchronization ----------------------------------------------------------------------- */
@@ -299,7 +356,9 @@ static void access_set(struct run *run, unsigned number)
 	const struct torture_step *const step = &run->p->steps[number];
 	const struct torture_set *const s = &run->p->sets[step->set];
 	const bool has_lock = s->style == TORTURE_LOCK || s->style == TORTURE_STEAL;
+	struct issued issued[OPERATIONS_OF_STEP];
 	int own = TORTURE_NONE;
+	unsigned count;
 
 	if (has_lock) {
 		take_lock(run, number, &step->acquire, s->slot);
@@ -308,16 +367,14 @@ static void access_set(struct run *run, unsigned number)
 	} else if (step->acquire.variable >= 0) {
 		await_turn(run, &step->acquire);
 	}
-	for (unsigned i = 0; i < step->op_count; i++) {
-		const struct torture_op *const op = &run->p->ops[step->first_op + i];
-
-		operate(run, number, op, own < 0 ? op->variable : (unsigned)own);
-	}
+	count = operate_all(run, number, own, issued);
+	use_all(run, number, issued, count, false);
 	if (has_lock) {
 		release_lock(run, number, &step->release, s->slot);
 	} else if (step->release.variable >= 0) {
 		pass_turn(run, &step->release);
 	}
+	use_all(run, number, issued, count, true);
 }
 
 /* Under buffered epoch persistency, work-items do not meet at a persist barrier; one that has passed it must

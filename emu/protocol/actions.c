@@ -288,11 +288,6 @@ static emu_time flush_l2(const struct coh_request *r, emu_time t)
 	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
 }
 
-static emu_time flush_l3(const struct coh_request *r, emu_time t)
-{
-	return emu_l3_flush(r->m, t);
-}
-
 /* The marker has come to the end of the last S-FIFO; the acknowledgement wakes the instruction. */
 static void acknowledge_marker(struct nvw_machine *m, struct coh_wait *w, emu_time t)
 {

@@ -62,7 +62,6 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(register_l1, "registration and data to the requesting L1", ACCESS)        \
 	X(invalidate_unregistered, "invalidate local L1 (non-registered)", ACQUIRE) \
 	X(forget_read_only, "forget what is read-only", ACQUIRE)                    \
-	X(flush_l3, "flush L3", RELEASE)                                            \
 	X(mark_sfifos, "marker through the S-FIFOs", RELEASE)
 
 struct coh_request;

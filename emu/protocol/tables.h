@@ -67,7 +67,6 @@
 #define register_l1             (&coh_register_l1)
 #define invalidate_unregistered (&coh_invalidate_unregistered)
 #define forget_read_only        (&coh_forget_read_only)
-#define flush_l3                (&coh_flush_l3)
 #define mark_sfifos             (&coh_mark_sfifos)
 
 #endif

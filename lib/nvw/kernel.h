@@ -119,7 +119,8 @@ unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group fro
  *	nvw_store(z, nvw_load_use(a, uint64_t) + nvw_load_use(b, uint64_t));
  *
  * The value is the one that nvw_load() would have returned at the issue; type is the type of the object. A
- * value may be used any number of times, including none. The number of outstanding loads is not bounded.
+ * value may be used any number of times, including none. The machine key gpu.loads bounds the loads in flight of a work-item; atomics
+ * that are not relaxed and barriers then wait for them, too. By default there is no bound.
  */
 struct nvw_issued {
 	uint64_t nvw__raw, nvw__ready;

@@ -408,10 +408,10 @@ static void add_up(const void *args)
 	nvw_store(&l->sums[nvw_global_id()], sum);
 }
 
-static struct emu_stats added_up(const char *protocol, bool issued)
+static struct emu_stats added_up_with(const char *protocol, bool issued, const char *more)
 {
 	char setting[32];
-	const char *const settings[] = {setting, NULL};
+	const char *const settings[] = {setting, more, NULL};
 	uint64_t values[8 * LINES] = {0};
 	struct emu_stats stats;
 	struct loads l;
@@ -436,6 +436,11 @@ static struct emu_stats added_up(const char *protocol, bool issued)
 	return stats;
 }
 
+static struct emu_stats added_up(const char *protocol, bool issued)
+{
+	return added_up_with(protocol, issued, NULL);
+}
+
 static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
@@ -452,6 +457,137 @@ static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void 
 	}
 }
 
+static void loads_in_flight_may_be_bounded(void **state)
+{
+	const struct emu_stats blocking = added_up("vi", false), none = added_up("vi", true),
+			       one = added_up_with("vi", true, "gpu.loads=1"),
+			       two = added_up_with("vi", true, "gpu.loads=2"),
+			       all = added_up_with("vi", true, "gpu.loads=8");
+
+	assert_int_equal(none.waits_loads, 0);
+	assert_int_equal(all.waits_loads, 0);
+	assert_int_equal(all.sim_time_ps, none.sim_time_ps);
+	assert_int_equal(one.waits_loads, LINES - 1);
+	assert_int_equal(two.waits_loads, LINES - 2);
+	assert_true(two.wait_loads_ps < one.wait_loads_ps);
+	assert_true(none.sim_time_ps < two.sim_time_ps && two.sim_time_ps < one.sim_time_ps);
+	assert_true(one.sim_time_ps <= blocking.sim_time_ps + 1000 * LINES);
+}
+
+/* A load of a line that nobody has, then what synchronizes, or does not. */
+struct fenced {
+	struct nvw_machine *m;
+	uint64_t *a, *flag;
+	unsigned order; /* enum nvw_order; past them: a barrier */
+	uint64_t took;
+};
+
+static void load_and_synchronize(const void *args)
+{
+	struct fenced *const f = *(struct fenced *const *)args;
+	struct nvw_issued value;
+	uint64_t before;
+
+	nvw_atomic_add(f->flag, 1, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+	before = nvw_time_ps(f->m);
+	value = nvw_load_issue(f->a);
+	if (f->order > NVW_SEQ_CST) {
+		nvw_barrier(NVW_WORKGROUP);
+	} else {
+		nvw_atomic_add(f->flag, 1, (enum nvw_order)f->order, NVW_SCOPE_WORKGROUP);
+	}
+	f->took = nvw_time_ps(f->m) - before;
+	(void)nvw_load_use(value, uint64_t);
+}
+
+static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
+{
+	struct fenced f = {.order = order}, *const args = &f;
+	const char *const settings[] = {bound, NULL};
+	struct rig rig;
+
+	rig_begin(&rig, 0, settings);
+	f.m = rig.machine;
+	f.a = nvw_alloc(rig.machine, 64);
+	f.flag = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "load_and_synchronize", load_and_synchronize, &args, 1, 1));
+	*ret_waits = emu_statistics(rig.machine)->waits_loads;
+	rig_end(&rig);
+	return f.took;
+}
+
+static void what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded(void **state)
+{
+	uint64_t waits;
+	const uint64_t relaxed = synchronized_within(NVW_RELAXED, "gpu.loads=4", &waits);
+
+	assert_int_equal(waits, 0);
+	for (unsigned order = NVW_ACQUIRE; order <= NVW_SEQ_CST + 1; order++) {
+		const uint64_t without = synchronized_within(order, "gpu.loads=0", &waits);
+
+		assert_int_equal(waits, 0);
+		assert_true(synchronized_within(order, "gpu.loads=4", &waits) > without);
+		assert_int_equal(waits, 1);
+	}
+	assert_true(relaxed < synchronized_within(NVW_RELEASE, "gpu.loads=4", &waits));
+}
+
+/* The race detector takes a load where it is issued: a release behind it orders it before what the other stores. */
+static void load_early_and_tell(const void *args)
+{
+	const struct turns *const t = args;
+	struct nvw_issued value;
+
+	if (nvw_group_id() == 0) {
+		value = nvw_load_issue(t->x);
+		nvw_atomic_store(t->turn, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		(void)nvw_load_use(value, uint64_t);
+		return;
+	}
+	if (t->seen) {
+		while (!nvw_atomic_load(t->turn, NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+	}
+	nvw_store(t->x, 1);
+}
+
+static void load_late_and_tell(const void *args)
+{
+	const struct turns *const t = args;
+
+	if (nvw_group_id() == 0) {
+		nvw_atomic_store(t->turn, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		(void)nvw_load_use(nvw_load_issue(t->x), uint64_t);
+		return;
+	}
+	while (!nvw_atomic_load(t->turn, NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+	}
+	nvw_store(t->x, 1);
+}
+
+static uint64_t races_of(nvw_kernel kernel, bool synchronized)
+{
+	struct turns t;
+	struct rig rig;
+	uint64_t races;
+
+	rig_begin(&rig, 0, NULL);
+	t = (struct turns){nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 64), NULL};
+	t.seen = synchronized ? t.turn : NULL;
+	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
+	rig_ok(nvw_launch(rig.machine, "load_and_tell", kernel, &t, 2, 1));
+	races = emu_races(rig.machine)->races;
+	rig_end(&rig);
+	return races;
+}
+
+static void the_race_check_takes_a_load_where_it_is_issued(void **state)
+{
+	assert_int_equal(races_of(load_early_and_tell, true), 0);
+	assert_int_equal(races_of(load_early_and_tell, false), 1);
+	assert_int_equal(races_of(load_late_and_tell, true), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +601,9 @@ int main(void)
 		cmocka_unit_test(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner),
 		cmocka_unit_test(a_store_leaves_no_copy_elsewhere),
 		cmocka_unit_test(loads_under_way_overlap_and_are_waited_for_where_they_are_used),
+		cmocka_unit_test(loads_in_flight_may_be_bounded),
+		cmocka_unit_test(what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded),
+		cmocka_unit_test(the_race_check_takes_a_load_where_it_is_issued),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

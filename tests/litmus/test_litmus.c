@@ -169,10 +169,10 @@ static void the_same_seed_gives_the_same_report(void **state)
 
 static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 {
-	static const char *const files[] = {"hrf.litmus", "remote.litmus"};
+	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
 	const char *protocol, *citation, *summary;
 
-	for (unsigned f = 0; f < 2; f++) {
+	for (unsigned f = 0; f < sizeof files / sizeof *files; f++) {
 		struct litmus_list list = load(files[f]);
 
 		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
@@ -183,6 +183,24 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 		}
 		litmus_list_free(&list);
 	}
+}
+
+/* A load is performed where it is issued: before an acquire it may miss what the acquire brings. */
+static void a_load_is_performed_where_it_is_issued(void **state)
+{
+	static const char *const protocols[] = {"vi", "dd", "hlrc"};
+	struct litmus_list list = load("loads.litmus");
+
+	for (unsigned i = 0; i < 3 * list.count; i++) {
+		const struct litmus_options options = {
+			.protocol = protocols[i % 3], .schedules = 60, .seed = 1};
+		const struct litmus_test *const test = &list.test[i / 3];
+
+		assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+		assert_true(report.is_exhaustive);
+		assert_int_equal(report.seen > 0, test->is_racy);
+	}
+	litmus_list_free(&list);
 }
 
 /* What a model allows and a protocol with scopes shows: if nothing weak were ever seen, nothing would be tested. */
@@ -383,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_that_somebody_misses_does_not_end),
 		cmocka_unit_test(the_same_seed_gives_the_same_report),
 		cmocka_unit_test(shipped_tests_give_their_verdicts_under_every_protocol),
+		cmocka_unit_test(a_load_is_performed_where_it_is_issued),
 		cmocka_unit_test(what_scopes_leave_open_is_seen),
 		cmocka_unit_test(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome),
 		cmocka_unit_test(protocols_without_the_notion_do_not_claim_remote_scopes),

@@ -106,11 +106,11 @@ static void expect_verdicts(const char *protocol, const char *path)
 
 static void litmus_tests_give_their_verdicts_under_them(void **state)
 {
-	static const char *const files[] = {"hrf.litmus", "remote.litmus"};
+	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
 	const char *const folder = getenv("LITMUS_TESTS");
 	char path[512];
 
-	for (unsigned f = 0; f < 2; f++) {
+	for (unsigned f = 0; f < sizeof files / sizeof *files; f++) {
 		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", files[f]);
 		for (unsigned i = 0; i < PROTOCOLS; i++) {
 			expect_verdicts(protocols[i], path);

@@ -33,17 +33,18 @@ static void every_operation_is_read(void **state)
 		"P0@wg1,dev2{R(acq.dev) r0<-x; W(rel.wg)+av x=1; W(plain) x=r0; RMW.add(ar.sys) r1<-x,5; RMW.sub(rlx.sg) _<-x,1;\n"
 		"RMW.exch(sc.wi) r2<-x,r0; RMW.cas(acq.dev.rem) r3<-x,0->7; F(sc.sys.rem); BAR(wg) 3}\n"
 		"|| P1@wg0{[r0!=2] MOV r0=-1; ADD r0=r0+4; PFLUSH x; PBARRIER(sys); PBARRIER(wi); PBARRIER(wg); PBARRIER(kr);\n"
-		"R(plain)+vis r0<-x}" TAIL,
+		"R(plain)+vis r0<-x; ISSUE r4<-x; USE r4}" TAIL,
 		&list);
-	static const enum litmus_op_kind kinds[2][9] = {
+	static const enum litmus_op_kind kinds[2][10] = {
 		{LITMUS_LOAD, LITMUS_STORE, LITMUS_STORE, LITMUS_ADD, LITMUS_SUB, LITMUS_EXCHANGE,
 			LITMUS_COMPARE_EXCHANGE, LITMUS_FENCE, LITMUS_BARRIER},
 		{LITMUS_SET, LITMUS_SET, LITMUS_FLUSH, LITMUS_DRAIN, LITMUS_PERSIST_BARRIER,
-			LITMUS_PERSIST_BARRIER, LITMUS_PERSIST_BARRIER, LITMUS_LOAD}};
+			LITMUS_PERSIST_BARRIER, LITMUS_PERSIST_BARRIER, LITMUS_LOAD, LITMUS_ISSUE,
+			LITMUS_USE}};
 
 	assert_int_equal(t->thread_count, 2);
 	for (unsigned thread = 0; thread < 2; thread++) {
-		assert_int_equal(t->thread[thread].op_count, 9 - thread);
+		assert_int_equal(t->thread[thread].op_count, 9 + thread);
 		for (unsigned i = 0; i < t->thread[thread].op_count; i++) {
 			assert_int_equal(t->thread[thread].op[i].kind, kinds[thread][i]);
 		}
@@ -131,6 +132,8 @@ static void mistakes_are_named_with_file_and_line(void **state)
 		{"tset t", "t.litmus:1: expected test NAME, found \"tset\""},
 		{"test", "t.litmus:1: expected text, found the end"},
 		{HEAD "P0@wg0{X(plain) x=1}" TAIL, "t.litmus:3: expected an operation"},
+		{HEAD "P0@wg0{R(plain) r0<-x; USE r0}" TAIL, "t.litmus:3: USE of a register that no ISSUE"},
+		{HEAD "P0@wg0{ISSUE _<-x}" TAIL, "t.litmus:3: a load that is issued needs a register"},
 		{HEAD "P0@wg0{W(plain) x}" TAIL, "t.litmus:3: expected \"=\", found \"}\""},
 		{HEAD "P0@wg0{W(foo.dev) x=1}" TAIL,
 			"t.litmus:3: expected plain or an order: rlx, acq, rel, ar, sc, found \"foo.dev)\""},
