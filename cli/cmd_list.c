@@ -62,6 +62,19 @@ static void list_protocols(struct table *t)
 	}
 }
 
+/* What a reader of JSON gets besides: the runs in which a mutation shows, and the cure that a report must ask for. */
+static void add_cure(const struct table *t, const struct nvw_workload *w, const struct nvw_mutation *m)
+{
+	json_t *const row = json_array_get(t->rows, json_array_size(t->rows) - 1);
+	const char *lacks = "";
+
+	for (const struct nvw_lack *l = w->lacks; l && l->mutation; l++) {
+		lacks = strcmp(l->mutation, m->name) == 0 ? l->lacks : lacks;
+	}
+	json_object_set_new(row, "options", json_string(m->options ? m->options : w->trial ? w->trial : ""));
+	json_object_set_new(row, "lacks", json_string(lacks));
+}
+
 static void list_mutations(struct table *t)
 {
 	t->columns[0] = "workload";
@@ -71,6 +84,7 @@ static void list_mutations(struct table *t)
 	for (unsigned i = 0; nvw_workloads[i]; i++) {
 		for (const struct nvw_mutation *m = nvw_workloads[i]->mutations; m && m->name; m++) {
 			add(t, nvw_workloads[i]->name, m->name, m->found_by, m->breaks);
+			add_cure(t, nvw_workloads[i], m);
 		}
 	}
 }

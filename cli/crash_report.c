@@ -246,6 +246,10 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
 			(ull)(f->units - f->units_durable), (ull)f->units);
 	}
+	if (f->bounded) {
+		fputs("    the explanation ended at its bound of tested states: the cause may be another\n",
+			to);
+	}
 	if (f->saved[0] != '\0') {
 		fputs("    replay with: nvwave replay ", to);
 		cli_print_quoted(f->saved, to);

@@ -84,6 +84,9 @@ static enum ct_cause_kind cause_kind_of(const char *name)
 
 static void read_cause(const json_t *o, struct ct_cause *c)
 {
+	const json_t *line;
+	size_t i;
+
 	c->kind = cause_kind_of(text_of(o, "kind"));
 	COPY(c->text, o, "text");
 	COPY(c->file, o, "barrier_file");
@@ -92,7 +95,17 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	COPY(c->needed, o, "needed");
 	COPY(c->lost, o, "lost");
 	COPY(c->early, o, "early");
+	COPY(c->lost_function, o, "lost_function");
+	COPY(c->early_function, o, "early_function");
 	c->line = (uint32_t)number_of(o, "barrier_line");
+	c->group_more = (unsigned)number_of(o, "group_more");
+	json_array_foreach(json_object_get(o, "group"), i, line)
+	{
+		if (c->group_count < CT_GROUP_MAX) {
+			COPY(c->group[c->group_count].file, line, "file");
+			c->group[c->group_count++].line = (uint32_t)number_of(line, "line");
+		}
+	}
 }
 
 static void read_finding(const json_t *o, struct ct_finding *f)
@@ -105,7 +118,8 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 		.signal = (int)number_of(o, "signal"),
 		.hung = flag_of(o, "hung"),
 		.units = number_of(o, "writes_in_flight"),
-		.minimised = flag_of(o, "minimised")};
+		.minimised = flag_of(o, "minimised"),
+		.bounded = flag_of(o, "bounded")};
 	f->units_durable = f->units - number_of(o, "writes_lost");
 	COPY(f->text, o, "text");
 	read_cause(json_object_get(o, "cause"), &f->cause);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The barrier that is missing, or too narrow. See cause.h. */
+/* A need in words, and what may cure it. See cause.h. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,47 +23,43 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 	return names[kind];
 }
 
-/* The event that should have waited for the lost store. */
-struct other {
-	uint64_t number; /* of its record */
-	uint32_t kernel, site;
-	uint64_t work_item, group;
-};
-
 /* Flush and fence of a store by a host program. */
 struct flushing {
-	uint64_t flushed, fenced; /* record numbers; 0: none */
+	uint64_t flushed, fenced, thread; /* record numbers; 0: none */
 	uint32_t flush_site, fence_site;
 };
 
 struct search {
-	int log_fd;
-	uint64_t records; /* to read */
 	const struct ct_stores *stores;
-	const struct ct_store *lost;
-	uint64_t operation; /* the operation whose acknowledgement is sought, plus 1 */
-	struct other ack;   /* the acknowledgement; number 0: not found */
-	uint64_t end;       /* barriers after this record do not count */
+	const struct ct_operations *operations; /* may be NULL */
+	const struct ct_need *need;
+	const struct ct_store *lost, *early; /* of need */
+	uint64_t operation;                  /* that is acknowledged, if need says one is */
+	struct ct_cause *cause;
+	struct ct_proposals *proposals;
 	bool found;
-	struct nvw_log_record barrier; /* the widest that the lost store's work-item met after it */
-	uint64_t barrier_number;       /* of its record */
+	struct nvw_log_record
+		barrier;         /* the widest that the lost store's work-item met between lost and early */
+	uint64_t barrier_number; /* of its record */
 	struct flushing flushing;
 };
 
+/* ---- The log between the two ---------------------------------------------------------------------------------- */
+
 static void look_at_flush(struct search *s, const struct nvw_log_record *r, uint64_t number)
 {
+	struct flushing *const f = &s->flushing;
 	const nvw_off line = s->lost->off & ~(nvw_off)63;
 
-	if (r->kind == NVW_LOG_FLUSH && number > s->lost->number && number < s->end &&
-		s->flushing.flushed == 0 && r->flush.off < line + 64 &&
-		r->flush.off + r->flush.bytes > line) {
-		s->flushing.flushed = number;
-		s->flushing.flush_site = r->flush.site;
+	if (r->kind == NVW_LOG_FLUSH && number > s->lost->number && f->flushed == 0 &&
+		r->flush.off < line + 64 && r->flush.off + r->flush.bytes > line) {
+		f->flushed = number;
+		f->thread = r->flush.thread;
+		f->flush_site = r->flush.site;
 	}
-	if (r->kind == NVW_LOG_FENCE && s->flushing.flushed != 0 && number > s->flushing.flushed &&
-		number < s->end && s->flushing.fenced == 0) {
-		s->flushing.fenced = number;
-		s->flushing.fence_site = r->fence.site;
+	if (r->kind == NVW_LOG_FENCE && f->flushed != 0 && f->fenced == 0 && r->fence.thread == f->thread) {
+		f->fenced = number;
+		f->fence_site = r->fence.site;
 	}
 }
 
@@ -88,16 +85,7 @@ static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t number)
 {
 	look_at_flush(s, r, number);
-	if (r->kind == NVW_LOG_ACK && s->operation != 0 && r->ack.first < s->operation &&
-		s->operation <= r->ack.first + r->ack.count) {
-		s->ack = (struct other){.number = number,
-			.kernel = r->ack.kernel,
-			.site = r->ack.site,
-			.work_item = r->ack.work_item,
-			.group = r->ack.group};
-		s->end = number;
-	}
-	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->end &&
+	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->early->number &&
 		is_met_by(r, s->lost) && (!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
 		s->found = true;
 		s->barrier = *r;
@@ -105,23 +93,149 @@ static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t n
 	}
 }
 
-static int read_log(struct search *s)
+static int read_log(struct search *s, int log_fd)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(s->log_fd), "persist log", &reader);
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 
 	if (error) {
 		return error;
 	}
-	for (uint64_t i = 1; i <= s->records && (error = nvw_log_next(reader, &r)) == 1; i++) {
+	for (uint64_t i = 1; (error = nvw_log_next(reader, &r)) == 1; i++) {
 		look_at(s, &r, i);
 	}
 	nvw_log_reader_close(reader);
 	return error < 0 ? error : 0;
 }
 
-static enum needed scope_for(const struct ct_store *lost, const struct other *other)
+/* ---- Names ---------------------------------------------------------------------------------------------------- */
+
+enum { PLACE_BYTES = 224 };
+
+struct place {
+	char text[PLACE_BYTES];
+};
+
+static const struct ct_names *site_of(const struct search *s, uint32_t site)
+{
+	return site >= 1 && site <= s->stores->site_count ? &s->stores->site[site - 1] : NULL;
+}
+
+static struct place place_of(const struct search *s, const struct ct_store *store)
+{
+	const struct ct_names *const at = site_of(s, store->site);
+	struct place p;
+
+	if (at != NULL) {
+		snprintf(p.text, sizeof p.text, "%s:%u", at->file, at->line);
+	} else {
+		snprintf(p.text, sizeof p.text, "offset 0x%llx (no line: built without debug information)",
+			(unsigned long long)store->off);
+	}
+	return p;
+}
+
+static struct place site_name(const struct search *s, uint32_t site)
+{
+	return place_of(s, &(struct ct_store){.site = site});
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct ct_cause *c, const char *format, ...)
+{
+	const size_t at = strlen(c->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(c->text + at, sizeof c->text - at, format, args);
+	va_end(args);
+}
+
+static struct place operation_name(const struct search *s)
+{
+	const struct ct_operation *const o = ct_operations_find(s->operations, s->operation);
+	struct place p;
+
+	snprintf(p.text, sizeof p.text, o && *o->name ? "%llu (%s)" : "%llu",
+		(unsigned long long)s->operation, o ? o->name : "");
+	return p;
+}
+
+/* What relies on the lost store. */
+static struct place name_event(const struct search *s, const struct ct_event *e)
+{
+	const unsigned long long item = e->store.work_item;
+	struct place p;
+
+	if (e->kind == NVW_LOG_HOST) {
+		snprintf(p.text, sizeof p.text, "the host's write at offset 0x%llx",
+			(unsigned long long)e->store.off);
+	} else if (e->kind == NVW_LOG_ACK && s->lost->kernel == 0) {
+		snprintf(p.text, sizeof p.text, "operation %.120s is acknowledged", operation_name(s).text);
+	} else if (e->kind == NVW_LOG_ACK && e->store.kernel == 0) {
+		snprintf(p.text, sizeof p.text, "the host's acknowledgement of operation %llu",
+			(unsigned long long)s->operation);
+	} else if (e->kind == NVW_LOG_ACK && e->store.site != 0) {
+		snprintf(p.text, sizeof p.text,
+			"the acknowledgement of operation %llu at %.100s by work-item %llu",
+			(unsigned long long)s->operation, place_of(s, &e->store).text, item);
+	} else if (e->kind == NVW_LOG_ACK) {
+		snprintf(p.text, sizeof p.text, "the acknowledgement of operation %llu by work-item %llu",
+			(unsigned long long)s->operation, item);
+	} else if (e->store.kernel == 0) {
+		snprintf(p.text, sizeof p.text, "the store at %.180s", place_of(s, &e->store).text);
+	} else {
+		snprintf(p.text, sizeof p.text, "the store at %.150s (work-item %llu)",
+			place_of(s, &e->store).text, item);
+	}
+	return p;
+}
+
+/* ---- Proposals ------------------------------------------------------------------------------------------------ */
+
+static struct ct_line line_of(const struct search *s, uint32_t site)
+{
+	const struct ct_names *const at = site_of(s, site);
+	struct ct_line line = {.line = at ? at->line : 0};
+
+	snprintf(line.file, sizeof line.file, "%s", at ? at->file : "");
+	return line;
+}
+
+static void propose(const struct search *s, struct ct_edit edit)
+{
+	struct ct_proposals *const p = s->proposals;
+
+	if ((edit.a.line != 0 || edit.b.line != 0) && p->count < CT_PROPOSALS_MAX) {
+		p->edit[p->count++] = edit;
+	}
+}
+
+static void propose_barrier(const struct search *s, const struct ct_store *after,
+	const struct ct_store *before, enum needed needed)
+{
+	propose(s, (struct ct_edit){.kind = CT_EDIT_BARRIER,
+			   .a = line_of(s, after->site),
+			   .b = line_of(s, before->site),
+			   .scope = needed == HOST ? NVW_KERNEL : (enum nvw_group)needed});
+}
+
+static void propose_flushing(const struct search *s, const struct ct_store *store)
+{
+	propose(s, (struct ct_edit){.kind = CT_EDIT_FLUSH, .a = line_of(s, store->site)});
+	propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = line_of(s, store->site)});
+}
+
+static void propose_exchange(const struct search *s)
+{
+	propose(s, (struct ct_edit){.kind = CT_EDIT_EXCHANGE,
+			   .a = line_of(s, s->early->site),
+			   .b = line_of(s, s->lost->site)});
+}
+
+/* ---- Order ---------------------------------------------------------------------------------------------------- */
+
+static enum needed scope_for(const struct ct_store *lost, const struct ct_store *other)
 {
 	if (lost->kernel != other->kernel || lost->kernel == 0) {
 		return HOST;
@@ -131,252 +245,307 @@ static enum needed scope_for(const struct ct_store *lost, const struct other *ot
 						     KERNEL;
 }
 
-static const struct ct_names *site_of(const struct search *s, uint32_t site)
+static void note_barrier(struct search *s)
 {
-	return &s->stores->site[site - 1];
-}
+	const struct ct_names *const at = site_of(s, s->barrier.barrier.site);
+	struct ct_cause *const c = s->cause;
 
-static void say(struct ct_cause *c, const struct search *s, enum needed needed, const char *what)
-{
-	const struct ct_names *const lost = site_of(s, s->lost->site);
-	const struct ct_names *const at = s->found ? site_of(s, s->barrier.barrier.site) : NULL;
-
-	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
 	if (at != NULL) {
 		snprintf(c->file, sizeof c->file, "%s", at->file);
 		snprintf(c->function, sizeof c->function, "%s", at->function);
 		c->line = at->line;
-		snprintf(c->scope, sizeof c->scope, "%s", scopes[s->barrier.barrier.scope]);
-		c->barrier_record = s->barrier_number;
+	}
+	snprintf(c->scope, sizeof c->scope, "%s", scopes[s->barrier.barrier.scope]);
+	c->barrier_record = s->barrier_number;
+}
+
+static void say_narrow(struct search *s, const char *lost, const char *what, enum needed needed)
+{
+	s->cause->kind = CT_CAUSE_NARROW;
+	say(s->cause,
+		"the barrier at %s has only %s scope: ordering the store at %s (work-item %llu) before %s takes "
+		"at least %s scope",
+		site_name(s, s->barrier.barrier.site).text, s->cause->scope, lost,
+		(unsigned long long)s->lost->work_item, what, scopes[needed]);
+	propose(s, (struct ct_edit){.kind = CT_EDIT_WIDEN,
+			   .a = line_of(s, s->barrier.barrier.site),
+			   .scope = (enum nvw_group)needed});
+}
+
+/* A barrier is missing, of too narrow a scope, or was not met by the other. */
+static void find_barrier(struct search *s)
+{
+	const enum needed needed = scope_for(s->lost, s->early);
+	const struct place what = name_event(s, &s->need->early), lost = place_of(s, s->lost);
+	struct ct_cause *const c = s->cause;
+
+	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
+	if (s->found) {
+		note_barrier(s);
 	}
 	if (needed == HOST) {
 		c->kind = CT_CAUSE_MISSING;
-		snprintf(c->text, sizeof c->text,
-			"nothing waits for the store at %s:%u to be durable before %s: this takes a persist "
+		say(c,
+			"nothing waits for the store at %s to be durable before %s: this takes a persist "
 			"barrier at the end of its kernel, or nvw_persist() on the host",
-			lost->file, lost->line, what);
+			lost.text, what.text);
 	} else if (!s->found) {
 		c->kind = CT_CAUSE_MISSING;
-		snprintf(c->text, sizeof c->text,
-			"no persist barrier lies between the store at %s:%u and %s: ordering them takes at "
-			"least %s scope",
-			lost->file, lost->line, what, scopes[needed]);
+		say(c,
+			"no persist barrier lies between the store at %s and %s: ordering them takes at least "
+			"%s scope",
+			lost.text, what.text, scopes[needed]);
 	} else if ((enum needed)s->barrier.barrier.scope < needed) {
-		c->kind = CT_CAUSE_NARROW;
-		snprintf(c->text, sizeof c->text,
-			"the barrier at %s:%u has only %s scope: ordering the store at %s:%u (work-item %llu) "
-			"before %s takes at least %s scope",
-			at->file, at->line, c->scope, lost->file, lost->line,
-			(unsigned long long)s->lost->work_item, what, scopes[needed]);
+		say_narrow(s, lost.text, what.text, needed);
 	} else {
 		c->kind = CT_CAUSE_APART;
-		snprintf(c->text, sizeof c->text,
-			"%s did not wait for the barrier at %s:%u, which had not completed for the store at "
-			"%s:%u (work-item %llu)",
-			what, at->file, at->line, lost->file, lost->line,
+		say(c,
+			"%s did not wait for the barrier at %s, which had not completed for the store at %s "
+			"(work-item %llu)",
+			what.text, site_name(s, s->barrier.barrier.site).text, lost.text,
 			(unsigned long long)s->lost->work_item);
 	}
+	propose_barrier(s, s->lost, s->early, needed);
+	if (needed == WORK_ITEM) {
+		propose(s, (struct ct_edit){.kind = CT_EDIT_BARRIER, .b = line_of(s, s->early->site)});
+	}
+	for (enum needed wider = needed + 1; wider <= KERNEL; wider++) {
+		propose_barrier(s, s->lost, s->early, wider);
+	}
 }
 
-static void say_reversed(
-	struct ct_cause *c, const struct search *s, const struct ct_store *early, enum needed needed)
+/* The same for a host program: flush and fence. */
+static void find_flush(struct search *s)
 {
-	const struct ct_names *const before = site_of(s, early->site), *const lost =
-									       site_of(s, s->lost->site);
+	const struct flushing *const f = &s->flushing;
+	const bool is_store = s->need->early.kind == NVW_LOG_STORE;
+	const struct place what = name_event(s, &s->need->early), lost = place_of(s, s->lost);
+	const char *const evicted = is_store ? ", whose line may be evicted at any time" : "";
+	const struct place flush = site_name(s, f->flush_site), fence = site_name(s, f->fence_site);
+	struct ct_cause *const c = s->cause;
+
+	c->kind = CT_CAUSE_MISSING;
+	snprintf(c->needed, sizeof c->needed, "flush and fence");
+	if (f->flushed == 0) {
+		say(c, "the store at %s is never flushed: ordering it before %s%s takes a flush and a fence",
+			lost.text, what.text, evicted);
+		propose_flushing(s, s->lost);
+	} else if (f->flushed > s->early->number) {
+		say(c,
+			"the store at %s is not flushed before %s%s: ordering them takes a flush and a fence (the "
+			"flush at %s comes too late)",
+			lost.text, what.text, evicted, flush.text);
+		propose_flushing(s, s->lost);
+	} else {
+		snprintf(c->needed, sizeof c->needed, "fence");
+		say(c,
+			"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them takes a "
+			"fence",
+			lost.text, flush.text, what.text, evicted);
+		if (f->fenced != 0) { /* after early, or nothing would be lost */
+			say(c, " (the one at %s comes after both)", fence.text);
+		}
+		propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = line_of(s, f->flush_site)});
+	}
+}
+
+static void find_order(struct search *s)
+{
+	if (s->lost->kernel == 0) {
+		find_flush(s);
+	} else {
+		find_barrier(s);
+	}
+	if (s->need->ack.store.number != 0) {
+		say(s->cause, "; the acknowledgement of operation %s relies on it as well",
+			operation_name(s).text);
+	}
+}
+
+/* ---- Apart ---------------------------------------------------------------------------------------------------- */
+
+static void say_reversed(struct search *s)
+{
+	const enum needed needed = scope_for(s->lost, s->early);
+	const struct place lost = place_of(s, s->lost), early = name_event(s, &s->need->early);
+	const bool in_line = ((s->early->off ^ s->lost->off) & ~(nvw_off)63) == 0;
+	struct ct_cause *const c = s->cause;
 
 	c->kind = CT_CAUSE_REVERSED;
-	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
-	snprintf(c->text, sizeof c->text,
-		"the store at %s:%u comes too early: it must follow the store at %s:%u, with a barrier "
-		"of %s scope between them",
-		before->file, before->line, lost->file, lost->line, scopes[needed]);
-}
-
-static void name_site(const struct search *s, uint32_t site, char ret_name[160])
-{
-	snprintf(ret_name, 160, "%s:%u", site_of(s, site)->file, site_of(s, site)->line);
-}
-
-/* For a host program: the missing flush or fence. */
-static int find_on_host(struct search *s, const struct ct_store *early, struct ct_cause *c)
-{
-	const struct ct_store *const lost = s->lost;
-	const struct ct_names *const at = site_of(s, lost->site), *const other = site_of(s, early->site);
-	int error;
-
-	s->end = early->number > lost->number ? early->number : UINT64_MAX;
-	error = read_log(s);
-	if (error) {
-		return error;
-	}
-	snprintf(c->needed, sizeof c->needed, "flush and fence");
-	c->lost_record = lost->number;
-	c->early_record = early->number;
-	name_site(s, lost->site, c->lost);
-	name_site(s, early->site, c->early);
-	c->kind = early->number < lost->number ? CT_CAUSE_REVERSED : CT_CAUSE_MISSING;
-	if (early->number < lost->number && (early->off ^ lost->off) < NVW_LOG_LINE_BYTES) {
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u comes too early: it must follow the store at %s:%u; a crash can "
-			"come between the two (both are in one line, which persists in program order)",
-			other->file, other->line, at->file, at->line);
-	} else if (early->number < lost->number) {
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u comes too early: it must follow the store at %s:%u, with a flush "
-			"and a fence between them (its line may be evicted at any time)",
-			other->file, other->line, at->file, at->line);
-	} else if (s->flushing.flushed == 0) {
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is not flushed before the store at %s:%u, whose line may be evicted "
-			"first: ordering them takes a flush and a fence",
-			at->file, at->line, other->file, other->line);
+	snprintf(c->needed, sizeof c->needed, "%s", s->lost->kernel ? scopes[needed] : "flush and fence");
+	say(c, "%s comes too early: it must follow the store at %s", early.text, lost.text);
+	propose_exchange(s);
+	if (s->need->early.kind == NVW_LOG_HOST) {
+		say(c, ", when it is durable");
+	} else if (s->lost->kernel != 0) {
+		say(c, ", with a barrier of %s scope between them", scopes[needed]);
+		propose_barrier(s, s->lost, s->early, needed);
+	} else if (in_line) {
+		say(c, "; a crash can come between the two (both are in one line, which persists in program order)");
 	} else {
-		const struct ct_names *const flush = site_of(s, s->flushing.flush_site);
-
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is flushed at %s:%u, but no fence follows before the store at "
-			"%s:%u: ordering them takes a fence",
-			at->file, at->line, flush->file, flush->line, other->file, other->line);
+		say(c, ", with a flush and a fence between them (its line may be evicted at any time)");
+		propose_flushing(s, s->lost);
 	}
-	return 0;
 }
 
-/* For a host program: the operation was acknowledged, and its store is lost. */
-static int find_own_acknowledgement(struct search *s, const struct ct_operation *own, struct ct_cause *c)
+/* After the place of another store: its line alone if the file is the same. */
+static struct place line_after(const struct ct_line *before, const struct ct_line *line)
 {
-	const struct ct_names *const at = site_of(s, s->lost->site);
-	char what[256];
-	int error;
+	const bool is_same = before != NULL && strcmp(before->file, line->file) == 0;
+	struct place p;
 
-	s->end = own->durable;
-	error = read_log(s);
-	if (error) {
-		return error;
-	}
-	snprintf(what, sizeof what, *own->name ? "operation %llu (%s)" : "operation %llu",
-		(unsigned long long)own->number, own->name);
-	c->kind = CT_CAUSE_MISSING;
-	c->lost_record = s->lost->number;
-	c->early_record = own->durable;
-	snprintf(c->needed, sizeof c->needed, "flush and fence");
-	name_site(s, s->lost->site, c->lost);
-	snprintf(c->early, sizeof c->early, "acknowledgement");
-	if (s->flushing.flushed == 0) {
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is not flushed before %s is acknowledged: this takes a flush and a fence",
-			at->file, at->line, what);
-	} else {
-		const struct ct_names *const flush = site_of(s, s->flushing.flush_site);
-
-		snprintf(c->text, sizeof c->text,
-			"the store at %s:%u is flushed at %s:%u, but no fence follows before %s is acknowledged",
-			at->file, at->line, flush->file, flush->line, what);
-	}
-	return 0;
+	snprintf(p.text, sizeof p.text, "%s:%u", is_same ? "" : line->file, line->line);
+	return p;
 }
 
-/* The failure needs no lost store: the operation had stored nothing yet. */
-static void find_before_stores(uint64_t acknowledged, struct ct_cause *c)
+void ct_cause_say_group(struct ct_cause *c, struct ct_proposals *ret_proposals)
 {
-	if (acknowledged != 0) {
+	const unsigned n = c->group_count;
+	struct ct_edit edit = {.kind = CT_EDIT_ATOMIC, .a = c->group[0], .b = c->group[n - 1]};
+
+	c->text[0] = '\0';
+	say(c,
+		"the crash fell between %s and %s, and the other order fails as well: these stores must be "
+		"atomic: log them, or publish them by one 8-byte store",
+		line_after(NULL, &c->group[0]).text, line_after(&c->group[0], &c->group[n - 1]).text);
+	for (unsigned i = 0; i < n && n > 2; i++) {
+		say(c, "%s%s", i ? ", " : " (", line_after(i ? &c->group[i - 1] : NULL, &c->group[i]).text);
+	}
+	if (n > 2 && c->group_more > 0) {
+		say(c, " and %u more", c->group_more);
+	}
+	say(c, n > 2 ? ")" : "");
+	for (unsigned i = 1; i + 1 < n && edit.more_count < CT_EDIT_MORE_MAX; i++) {
+		edit.more[edit.more_count++] = c->group[i];
+	}
+	ret_proposals->count = n > 0 && c->group[0].line != 0 && c->group_more == 0;
+	ret_proposals->edit[0] = edit;
+}
+
+static void say_atomic(struct search *s)
+{
+	const struct ct_need *const n = s->need;
+	struct ct_cause *const c = s->cause;
+
+	c->kind = CT_CAUSE_ATOMIC;
+	snprintf(c->needed, sizeof c->needed, "atomic stores");
+	c->group_count = n->group_count;
+	c->group_more = n->group_more;
+	for (unsigned i = 0; i < n->group_count; i++) {
+		c->group[i] = line_of(s, n->group[i].site);
+		if (c->group[i].line == 0) {
+			snprintf(c->group[i].file, sizeof c->group[i].file,
+				"a store at offset 0x%llx (no line: built without debug information)",
+				(unsigned long long)n->group[i].off);
+		}
+	}
+	ct_cause_say_group(c, s->proposals);
+}
+
+static void find_apart(struct search *s)
+{
+	struct ct_cause *const c = s->cause;
+
+	if (s->need->early.kind == NVW_LOG_ACK) {
 		c->kind = CT_CAUSE_REVERSED;
-		snprintf(c->text, sizeof c->text,
-			"operation %llu was acknowledged before its stores were "
-			"made: the acknowledgement must follow them and a persist barrier",
-			(unsigned long long)(acknowledged - 1));
+		say(c,
+			"operation %s was acknowledged before its stores were made: the acknowledgement must "
+			"follow the store at %s and a %s",
+			operation_name(s).text, place_of(s, s->lost).text,
+			s->lost->kernel ? "persist barrier" : "flush and a fence");
+		propose_exchange(s);
+		if (s->lost->kernel == 0) {
+			propose_flushing(s, s->lost);
+		} else {
+			propose_barrier(s, s->lost, s->early, scope_for(s->lost, s->early));
+		}
+	} else if (s->need->lost.kind == NVW_LOG_STORE && !s->need->fails_reversed) {
+		say_reversed(s);
+	} else if (s->need->lost.kind == NVW_LOG_STORE && s->need->early.kind == NVW_LOG_STORE) {
+		say_atomic(s);
+	} else {
+		c->kind = CT_CAUSE_ATOMIC;
+		say(c, "the crash fell between %s and %s, which must persist together",
+			name_event(s, &s->need->early).text, name_event(s, &s->need->lost).text);
 	}
 }
 
-/* The cause is the acknowledgement that the search found. */
-static void find_by_ack(struct search *s, struct ct_cause *c)
+/* ---- Logic ---------------------------------------------------------------------------------------------------- */
+
+static void find_logic(struct search *s)
 {
-	const unsigned long long operation = s->operation - 1;
-	char what[320];
+	s->cause->kind = CT_CAUSE_LOGIC;
+	say(s->cause,
+		"no crash is needed: with all stores durable it fails since %s, and no later store mends it",
+		name_event(s, &s->need->early).text);
+}
+
+/* ---- The cause ------------------------------------------------------------------------------------------------ */
+
+/* The operation that an acknowledgement is about: the one that is known to be behind the failure, if it is among its. */
+static uint64_t operation_of(const struct ct_need *n, uint64_t acknowledged)
+{
+	const struct ct_event *const e = n->early.kind == NVW_LOG_ACK ? &n->early : &n->ack;
+	const uint64_t operation = acknowledged - 1;
+
+	return acknowledged != 0 && operation >= e->store.value && operation - e->store.value < e->count ?
+		       operation :
+		       e->store.value;
+}
+
+static void note_sides(struct search *s)
+{
+	struct ct_cause *const c = s->cause;
+	const struct ct_event *const early = &s->need->early;
 
 	c->lost_record = s->lost->number;
-	c->early_record = s->ack.number;
-	if (s->ack.site != 0) {
-		snprintf(what, sizeof what,
-			"the acknowledgement of operation %llu at %s:%u by work-item %llu", operation,
-			site_of(s, s->ack.site)->file, site_of(s, s->ack.site)->line,
-			(unsigned long long)s->ack.work_item);
-	} else if (s->ack.kernel != 0) {
-		snprintf(what, sizeof what, "the acknowledgement of operation %llu by work-item %llu",
-			operation, (unsigned long long)s->ack.work_item);
-	} else {
-		snprintf(what, sizeof what, "the host's acknowledgement of operation %llu", operation);
+	c->early_record = s->early->number;
+	if (s->lost->number != 0) {
+		const struct ct_names *const at = site_of(s, s->lost->site);
+
+		snprintf(c->lost, sizeof c->lost, "%.159s", place_of(s, s->lost).text);
+		snprintf(c->lost_function, sizeof c->lost_function, "%s", at ? at->function : "");
 	}
-	name_site(s, s->lost->site, c->lost);
-	snprintf(c->early, sizeof c->early, "acknowledgement");
-	say(c, s, scope_for(s->lost, &s->ack), what);
+	if (early->kind == NVW_LOG_STORE) {
+		const struct ct_names *const at = site_of(s, s->early->site);
+
+		snprintf(c->early, sizeof c->early, "%.159s", place_of(s, s->early).text);
+		snprintf(c->early_function, sizeof c->early_function, "%s", at ? at->function : "");
+	} else {
+		snprintf(c->early, sizeof c->early, "%s",
+			early->kind == NVW_LOG_ACK ? "acknowledgement" : "host");
+	}
 }
 
-/* A store that was durable too early. */
-static int find_by_store(struct search *s, const struct ct_store *early, struct ct_cause *c)
+int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_operations *operations,
+	const struct ct_need *need, uint64_t acknowledged, struct ct_cause *ret_cause,
+	struct ct_proposals *ret_proposals)
 {
-	const struct other other = {.number = early->number,
-		.kernel = early->kernel,
-		.work_item = early->work_item,
-		.group = early->group};
-	const enum needed needed = scope_for(s->lost, &other);
-	char what[160];
-	int error;
-
-	s->operation = 0;
-	s->end = other.number;
-	s->found = false;
-	error = read_log(s);
-	if (error) {
-		return error;
-	}
-	name_site(s, s->lost->site, c->lost);
-	name_site(s, early->site, c->early);
-	c->lost_record = s->lost->number;
-	c->early_record = early->number;
-	if (other.number < s->lost->number) {
-		say_reversed(c, s, early, needed);
-	} else {
-		snprintf(what, sizeof what, "the store at %s:%u (work-item %llu)",
-			site_of(s, early->site)->file, site_of(s, early->site)->line,
-			(unsigned long long)other.work_item);
-		say(c, s, needed, what);
-	}
-	return 0;
-}
-
-int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores, const struct ct_store *lost,
-	const struct ct_effect *effect, struct ct_cause *ret_cause)
-{
-	struct search s = {.log_fd = log_fd,
-		.records = records,
-		.stores = stores,
-		.lost = lost,
-		.operation = effect->acknowledged,
-		.end = UINT64_MAX};
-	int error;
+	struct search s = {.stores = stores,
+		.operations = operations,
+		.need = need,
+		.lost = &need->lost.store,
+		.early = &need->early.store,
+		.operation = operation_of(need, acknowledged),
+		.cause = ret_cause,
+		.proposals = ret_proposals};
+	const int error = need->form == CT_NEED_ORDER ? read_log(&s, log_fd) : 0;
 
 	*ret_cause = (struct ct_cause){.kind = CT_CAUSE_NONE};
-	if (lost == NULL) {
-		find_before_stores(effect->acknowledged, ret_cause);
-		return 0;
-	}
-	if (lost->site == 0 || lost->site > stores->site_count) {
-		return 0;
-	}
-	if (lost->kernel == 0) {
-		s.operation = 0;
-		if (effect->own != NULL) {
-			return find_own_acknowledgement(&s, effect->own, ret_cause);
-		}
-		return effect->store ? find_on_host(&s, effect->store, ret_cause) : 0;
-	}
-	error = read_log(&s);
-	if (error) {
+	*ret_proposals = (struct ct_proposals){0};
+	if (error || need->form == CT_NEED_UNKNOWN) {
 		return error;
 	}
-	if (s.ack.number > lost->number) {
-		find_by_ack(&s, ret_cause);
-		return 0;
+	note_sides(&s);
+	switch (need->form) {
+	case CT_NEED_ORDER:
+		find_order(&s);
+		break;
+	case CT_NEED_APART:
+		find_apart(&s);
+		break;
+	default:
+		find_logic(&s);
 	}
-	return effect->store ? find_by_store(&s, effect->store, ret_cause) : 0;
+	return 0;
 }

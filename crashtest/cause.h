@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between a store that was lost and what must not be there without it: which persist barrier is missing, of too
- * narrow a scope, or not met by the other (gope18, equations 1 to 3).
+ * A need (need.h) in words: which persist barrier is missing, of too narrow a scope, or not met by the other (gope18,
+ * equations 1 to 3); which flush or fence; which stores are in the wrong order, or have to be atomic. And what may cure it.
  */
 #ifndef CRASHTEST_CAUSE_H
 #define CRASHTEST_CAUSE_H
 
-#include "stores.h"
+#include "need.h"
 
-struct ct_effect {
-	/* Of a program: the operation of the lost store, if it was acknowledged. */
-	const struct ct_operation *own;
-	const struct ct_store *store; /* that was durable too early, NULL: unknown */
-	uint64_t
-		acknowledged; /* operation that was acknowledged, plus 1; it is what matters if the lost store came
-					 before; 0: unknown */
-};
+/* Reads the log. operations: their names; may be NULL. acknowledged: an operation without whose acknowledgement nothing would be wrong, plus 1; 0: none. */
+NVW_CHECKED int ct_cause_find(int log_fd, const struct ct_stores *stores,
+	const struct ct_operations *operations, const struct ct_need *need, uint64_t acknowledged,
+	struct ct_cause *ret_cause, struct ct_proposals *ret_proposals);
 
-/* Reads the log up to its record number records. lost NULL: nothing was stored yet that could be lost. */
-NVW_CHECKED int ct_cause_find(int log_fd, uint64_t records, const struct ct_stores *stores,
-	const struct ct_store *lost, const struct ct_effect *effect, struct ct_cause *ret_cause);
+/* The text and the proposal of a group of stores that must be atomic (cause's group). */
+void ct_cause_say_group(struct ct_cause *cause, struct ct_proposals *ret_proposals);
 
 #endif

@@ -56,6 +56,7 @@ enum {
 	CT_MOMENTS_MAX = 72,
 	CT_FINDINGS_MAX = 32,
 	CT_ALSO_MAX = 4,
+	CT_GROUP_MAX = 6,
 };
 
 /* Called from time to time in the caller's process, and at the end. */
@@ -123,7 +124,9 @@ struct ct_unit {
 	X(MISSING, "no barrier")                        \
 	X(NARROW, "barrier of too narrow a scope")      \
 	X(APART, "barrier that the other did not meet") \
-	X(REVERSED, "stored in the wrong order")
+	X(REVERSED, "stored in the wrong order")        \
+	X(ATOMIC, "stores that must be atomic")         \
+	X(LOGIC, "wrong without a crash")
 #define X(name, text) CT_CAUSE_##name,
 enum ct_cause_kind { CT_CAUSES(X) };
 #undef X
@@ -135,8 +138,12 @@ struct ct_cause {
 	char file[128], function[64]; /* the barrier, or "" */
 	uint32_t line;
 	char scope[16], needed[16]; /* scope of the barrier; scope needed to order them */
-	/* "file:line" of both, or "acknowledgement"; equal pairs have one root cause */
+	/* "file:line" of both, or "acknowledgement", "host"; and their functions */
 	char lost[160], early[160];
+	char lost_function[64], early_function[64];
+	/* Of stores that must be atomic; "more" are left out. */
+	unsigned group_count, group_more;
+	struct ct_line group[CT_GROUP_MAX];
 	/* Numbers of their log records and of the barrier's, from 1; 0: none. */
 	uint64_t lost_record, early_record, barrier_record;
 };
@@ -179,6 +186,7 @@ struct ct_finding {
 	/* The smallest case found: units in flight, and how many of them were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
+	bool bounded; /* the explanation ended at its bound of tested states */
 	/* operation number plus 1 of the acknowledgement without which nothing would be wrong */
 	uint64_t acknowledged;
 	/* Of a program (nvw/ack.h): the operation named, "17 (delete 42)", and those in flight, likewise; "": none. */

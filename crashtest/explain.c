@@ -5,11 +5,11 @@
  *	1. makes the state again;
  *	2. makes lost units durable, as many together as may be, while it fails in the same way: what remains
  *	   lost must be lost for the failure;
- *	3. of the durable units, those whose loss mends it were durable too early; or an acknowledgement came
- *	   too early, without which nothing would be wrong;
- *	4. names the stores behind both, and the barrier that does not order them (cause.h); where nothing in
- *	   flight explains it, the durable stores around the violation, or that lead to it, and what the same
- *	   work-item (group, kernel) had stored but not yet persisted.
+ *	3. finds which event of the run makes the state fail without the lost stores and not with them (need.h), and one
+ *	   acknowledgement without which nothing would be wrong;
+ *	4. names the stores behind both, and what does not order them (cause.h). Where no state can be tried (recovery or
+ *	   check dies or hangs), those around the violation, and what the same work-item (group, kernel) had stored
+ *	   but not yet persisted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,17 +31,16 @@
 #include "timeline.h"
 #include "worker.h"
 
-enum { JUDGEMENTS_MAX = 4000, SIDE_MAX = CT_PLACES_MAX / 2 };
+enum { JUDGEMENTS_MAX = 2000, TESTS_MAX = 1500, AHEAD = 1 << 14, SIDE_MAX = CT_PLACES_MAX / 2 };
 
 struct explanation {
 	const struct ct_exploration *e;
 	struct ct_medium medium;
 	struct ct_walk walk;
 	unsigned *levels, *spare;
-	bool *early; /* cells that were durable too early */
+	struct ct_need need;
 	char shape[CT_TEXT_BYTES];
 	unsigned judgements;
-	bool answered; /* the last judgement is one */
 	struct nvw_findings findings;
 	struct ct_finding *finding; /* shared with the parent */
 	int error;
@@ -49,23 +48,28 @@ struct explanation {
 
 /* ---- Making it small ------------------------------------------------------------------------------------- */
 
-/* Recovers and checks the state that the medium has; true if it fails in the same way. */
-static bool judge(struct explanation *x)
+/* Recovers and checks a state. Findings are the answer, if there is one. */
+static void judge_image(void *context, struct ct_image *image, const struct nvw_acks *acks)
 {
+	struct explanation *const x = context;
 	const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
 	const struct itimerval longer = {.it_value = {.tv_sec = 10 * limit.it_value.tv_sec}};
 	volatile uint32_t phase = CT_PHASE_OPEN;
-	char shape[CT_TEXT_BYTES];
-	bool same = false;
 
 	setitimer(ITIMER_PROF, &limit, NULL);  /* SIGPROF ends this process, */
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	nvw__findings_clear(&x->findings);
-	const int verdict =
-		x->e->judge(x->e->context, &x->medium.image, &x->medium.acks, &x->findings, &phase);
+	x->e->judge(x->e->context, image, acks, &x->findings, &phase);
+}
 
-	x->answered = verdict == 0 || verdict == NVW_E_INCONSISTENT;
+/* The same for the state that the medium has; true if it fails in the same way. */
+static bool judge(struct explanation *x)
+{
+	char shape[CT_TEXT_BYTES];
+	bool same = false;
+
+	judge_image(x, &x->medium.image, &x->medium.acks);
 	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
 		const struct nvw__finding *v = &x->findings.finding[i];
 
@@ -104,7 +108,7 @@ static void mend(struct explanation *x, unsigned first, unsigned end)
 	for (unsigned i = first; i < end && !lost; i++) {
 		lost = x->levels[i] < x->medium.cell[i].count;
 	}
-	if (!lost || x->judgements >= JUDGEMENTS_MAX / 2) {
+	if (!lost || x->judgements >= JUDGEMENTS_MAX) {
 		return;
 	}
 	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
@@ -124,8 +128,8 @@ static void mend(struct explanation *x, unsigned first, unsigned end)
 /* What is lost in part only: as much of it durable as may be. */
 static void mend_in_part(struct explanation *x)
 {
-	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX / 2; i++) {
-		while (x->levels[i] + 1 < x->medium.cell[i].count && x->judgements < JUDGEMENTS_MAX / 2) {
+	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX; i++) {
+		while (x->levels[i] + 1 < x->medium.cell[i].count && x->judgements < JUDGEMENTS_MAX) {
 			memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
 			ct_states_raise(&x->medium, i, x->levels[i] + 1, x->levels);
 			if (!fails(x)) {
@@ -133,35 +137,6 @@ static void mend_in_part(struct explanation *x)
 				break;
 			}
 		}
-	}
-}
-
-/* Finds the durable cells of a range whose loss mends the failure. */
-static void blame(struct explanation *x, unsigned first, unsigned end)
-{
-	bool durable = false;
-
-	for (unsigned i = first; i < end && !durable; i++) {
-		durable = x->levels[i] > 0;
-	}
-	if (!durable || x->judgements >= JUDGEMENTS_MAX) {
-		return;
-	}
-	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
-	for (unsigned i = first; i < end; i++) {
-		ct_states_lower(&x->medium, i, 0, x->levels);
-	}
-	const bool still = fails(x), mended = x->answered && x->findings.count == 0;
-
-	swap_levels(x);
-	if (still) {
-		return;
-	}
-	if (end - first == 1) {
-		x->early[first] = mended; /* or else it fails in another way: that one is needed too */
-	} else {
-		blame(x, first, first + (end - first) / 2);
-		blame(x, first + (end - first) / 2, end);
 	}
 }
 
@@ -220,9 +195,49 @@ static void minimise(struct explanation *x)
 	}
 	mend(x, 0, x->medium.cell_count);
 	mend_in_part(x);
-	blame(x, 0, x->medium.cell_count);
 	blame_acknowledgement(x);
-	x->finding->minimised = fails(x) && x->judgements < JUDGEMENTS_MAX;
+	x->finding->minimised = fails(x);
+	x->finding->bounded = x->judgements >= JUDGEMENTS_MAX;
+}
+
+/* ---- What it lacks ----------------------------------------------------------------------------------------- */
+
+static int find_need(struct explanation *x)
+{
+	const struct ct_exploration *const e = x->e;
+	struct ct_prefix prefix;
+
+	ct_medium_apply(&x->medium, x->levels);
+	int error = ct_prefix_read(e->log_fd, e->initial, e->bytes, e->first_record, x->medium.record, AHEAD,
+		&x->medium.acks, &prefix);
+
+	if (!error) {
+		const struct ct_need_question q = {.prefix = &prefix,
+			.image = x->medium.image.ro,
+			.unit_bytes = x->medium.unit_bytes,
+			.text = x->finding->text,
+			.operation = x->finding->acknowledged,
+			.raises = ct_model_info(x->medium.rules.model)->replays,
+			.tests_max = TESTS_MAX,
+			.judge = judge_image,
+			.context = x,
+			.findings = &x->findings};
+
+		error = ct_need_find(&q, &x->need);
+		x->finding->bounded = x->finding->bounded || x->need.bounded;
+		ct_prefix_free(&prefix);
+	}
+	ct_medium_undo(&x->medium);
+	return error;
+}
+
+/* Durable, and the lost store had to be before it. */
+static bool is_early(const struct explanation *x, const struct ct_cell *c)
+{
+	const struct ct_store *const s = &x->need.early.store;
+
+	return x->need.form != CT_NEED_UNKNOWN && x->need.early.kind == NVW_LOG_STORE && s->off >= c->off &&
+	       s->off < c->off + 8 * (nvw_off)c->words;
 }
 
 static void count_units(struct explanation *x)
@@ -237,8 +252,8 @@ static void count_units(struct explanation *x)
 		const bool whole = x->levels[i] == c->count;
 
 		f->units_durable += whole;
-		for (unsigned k = 0; (!whole || x->early[i]) && k < c->words && f->unit_count < CT_UNITS_MAX;
-			k++) {
+		for (unsigned k = 0;
+			(!whole || is_early(x, c)) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
 			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
 			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
 			const uint64_t now =
@@ -246,7 +261,7 @@ static void count_units(struct explanation *x)
 				ct_model_info(x->medium.rules.model)->levels == CT_GRAPH ? c->base[k] :
 											   before;
 
-			if (c->words == 1 || now != last[k] || x->early[i]) {
+			if (c->words == 1 || now != last[k] || is_early(x, c)) {
 				f->unit[f->unit_count++] = (struct ct_unit){
 					.off = c->off + 8 * k, .now = now, .newest = last[k], .lost = !whole};
 			}
@@ -317,15 +332,11 @@ static void add_cell(const struct explanation *x, const struct ct_stores *s, con
 	}
 }
 
-static void add_in_flight(
-	const struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
+static void add_in_flight(const struct explanation *x, const struct ct_stores *s, struct side *lost)
 {
 	for (unsigned i = 0; i < x->medium.cell_count; i++) {
 		const struct ct_cell *c = &x->medium.cell[i];
 
-		if (x->early[i]) {
-			add_cell(x, s, c, 0, x->levels[i], durable);
-		}
 		if (x->levels[i] < c->count &&
 			(x->finding->minimised || x->finding->signal || x->finding->hung)) {
 			add_cell(x, s, c, x->levels[i], x->levels[i] + 1, lost);
@@ -438,6 +449,16 @@ static size_t name_operation(const struct explanation *x, uint64_t number, char 
 	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
 }
 
+/* Of a state that does not take one by itself, an acknowledgement that relies on what it lacks. */
+static void note_acknowledgement(struct explanation *x)
+{
+	const struct ct_need *const n = &x->need;
+
+	if (x->finding->acknowledged == 0 && n->form != CT_NEED_UNKNOWN && n->early.kind == NVW_LOG_ACK) {
+		x->finding->acknowledged = n->early.store.value + 1;
+	}
+}
+
 /* The operation behind the finding, and those in flight in its state. */
 static void name_operations(struct explanation *x)
 {
@@ -459,24 +480,10 @@ static void name_operations(struct explanation *x)
 	}
 }
 
-/* Of a program: the operation of the first lost store, if the state owes it. */
-static const struct ct_operation *own_operation(struct explanation *x, const struct side *lost)
+/* Of the stores that are durable, the one that most likely relies on the lost one: made after it, closely related, late. */
+static struct ct_need guess_need(const struct side *durable, const struct side *lost)
 {
-	const struct ct_store *const store = lost->count ? &lost->store[0] : NULL;
-	const struct ct_operation *const o =
-		store && store->kernel == 0 ?
-			ct_operations_at(x->e->operations, store->work_item, store->number) :
-			NULL;
-
-	return o != NULL && nvw_acked(&x->medium.acks, o->number) ? o : NULL;
-}
-
-/* Of the stores that were durable too early, the one that most likely relies on the lost one: made after it, closely
- * related, late. Or the acknowledgement. */
-static int name_cause(
-	struct explanation *x, const struct ct_stores *s, const struct side *durable, const struct side *lost)
-{
-	struct ct_effect effect = {.acknowledged = x->finding->acknowledged, .own = own_operation(x, lost)};
+	struct ct_need need = {.form = CT_NEED_UNKNOWN};
 	uint64_t best = 0;
 
 	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {
@@ -486,15 +493,12 @@ static int name_cause(
 
 		if (score > best) {
 			best = score;
-			effect.store = store;
+			need.early = (struct ct_event){.kind = NVW_LOG_STORE, .store = *store};
+			need.lost = (struct ct_event){.kind = NVW_LOG_STORE, .store = lost->store[0]};
+			need.form = store->number > lost->store[0].number ? CT_NEED_ORDER : CT_NEED_APART;
 		}
 	}
-	if (effect.own != NULL) {
-		x->finding->acknowledged = effect.own->number + 1;
-		name_operations(x);
-	}
-	return ct_cause_find(x->e->log_fd, x->medium.record, s, lost->count ? &lost->store[0] : NULL, &effect,
-		&x->finding->cause);
+	return need;
 }
 
 /* Everything is durable: the crash came right behind this store. */
@@ -513,37 +517,69 @@ static void add_newest(const struct ct_stores *s, struct side *durable)
 	}
 }
 
+/* Without a need that is known. */
+static void guess_sides(
+	struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
+{
+	add_in_flight(x, s, lost);
+	if ((ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
+		add_newest(s, durable);
+	}
+	add_pointers(x, s, durable);
+	add_around(x, s, durable);
+	if (lost->count == 0) {
+		add_not_persisted(x, s, durable, lost);
+	}
+	x->need = guess_need(durable, lost);
+}
+
+static void take_sides(
+	const struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
+{
+	const struct ct_need *const n = &x->need;
+
+	if (n->early.kind == NVW_LOG_STORE) {
+		add(durable, &n->early.store);
+	}
+	if (n->form != CT_NEED_LOGIC && n->lost.kind == NVW_LOG_STORE) {
+		add(lost, &n->lost.store);
+	}
+	for (unsigned i = 0; i < n->losses.count; i++) {
+		for (nvw_off off = n->losses.loss[i].off; off < n->losses.loss[i].off + n->losses.unit_bytes;
+			off += 8) {
+			const struct ct_word *const w = ct_stores_at(s, off);
+
+			if (w != NULL && w->last.number >= n->losses.loss[i].from) {
+				add(lost, w->before.number >= n->losses.loss[i].from ? &w->before : &w->last);
+			}
+		}
+	}
+}
+
 static int name_stores(struct explanation *x)
 {
 	struct side durable = {0}, lost = {0};
 	struct ct_stores s;
-	const int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
+	int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
 
 	if (error) {
 		return error;
 	}
-	add_in_flight(x, &s, &durable, &lost);
 	ct_medium_apply(&x->medium, x->levels);
-	if ((ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
-		add_newest(&s, &durable);
-	}
-	if (durable.count == 0 || (ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
-		add_pointers(x, &s, &durable);
-		add_around(x, &s, &durable);
-	}
-	if (lost.count == 0) {
-		add_not_persisted(x, &s, &durable, &lost);
+	if (x->need.form == CT_NEED_UNKNOWN) {
+		guess_sides(x, &s, &durable, &lost);
+	} else {
+		take_sides(x, &s, &durable, &lost);
 	}
 	name_places(x, &s, &durable, true);
 	name_places(x, &s, &lost, false);
-	int failed = name_cause(x, &s, &durable, &lost);
-
-	failed = failed ?
-			 failed :
-			 ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
+	error = ct_cause_find(x->e->log_fd, &s, x->e->operations, &x->need, x->finding->acknowledged,
+		&x->finding->cause, &x->finding->proposals);
+	error = error ? error :
+			ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
 	ct_medium_undo(&x->medium);
 	ct_stores_free(&s);
-	return failed;
+	return error;
 }
 
 /* ---- The process ------------------------------------------------------------------------------------------- */
@@ -619,8 +655,7 @@ static int remake(struct explanation *x, const struct origin *from)
 	}
 	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
 	x->spare = calloc(x->medium.cell_count + 1, sizeof *x->spare);
-	x->early = calloc(x->medium.cell_count + 1, sizeof *x->early);
-	if (x->levels == NULL || x->spare == NULL || x->early == NULL) {
+	if (x->levels == NULL || x->spare == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
 	}
 	if (from->plan != NULL) {
@@ -663,9 +698,13 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	if (judging) {
 		minimise(x);
 	}
+	if (x->finding->minimised) {
+		x->error = find_need(x);
+	}
 	count_units(x);
+	note_acknowledgement(x);
 	name_operations(x);
-	x->error = name_stores(x);
+	x->error = x->error ? x->error : name_stores(x);
 	if (!x->error && x->finding->saved[0] != '\0') {
 		save(x, from);
 		if (x->error) { /* the verdict is known all the same */

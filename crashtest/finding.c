@@ -102,9 +102,17 @@ static json_t *unit_json(const struct ct_unit *u)
 
 static json_t *cause_json(const struct ct_cause *c)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "kind", ct_cause_name(c->kind),
-		"text", c->text, "barrier_file", c->file, "barrier_function", c->function, "barrier_line",
-		(int)c->line, "scope", c->scope, "needed", c->needed, "lost", c->lost, "early", c->early);
+	json_t *const group = json_array();
+
+	for (unsigned i = 0; i < c->group_count; i++) {
+		json_array_append_new(group,
+			json_pack("{s:s, s:i}", "file", c->group[i].file, "line", (int)c->group[i].line));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i}", "kind",
+		ct_cause_name(c->kind), "text", c->text, "barrier_file", c->file, "barrier_function",
+		c->function, "barrier_line", (int)c->line, "scope", c->scope, "needed", c->needed, "lost",
+		c->lost, "early", c->early, "lost_function", c->lost_function, "early_function",
+		c->early_function, "group", group, "group_more", (int)c->group_more);
 }
 
 static json_t *edits_json(const struct ct_cure *c)
@@ -153,7 +161,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -162,7 +170,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
-		"operation", f->operation, "in_flight", f->in_flight);
+		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

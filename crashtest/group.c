@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cause.h"
 #include "group.h"
 
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])
@@ -66,11 +68,160 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 	g->finding.states = states;
 }
 
+static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
+{
+	for (unsigned i = 0; i < c->group_count; i++) {
+		if (c->group[i].line == line->line && strcmp(c->group[i].file, line->file) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool groups_meet(const struct ct_cause *a, const struct ct_cause *b)
+{
+	for (unsigned i = 0; i < a->group_count; i++) {
+		if (is_in_group(b, &a->group[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool equal_places(const char *a, const char *in_a, const char *b, const char *in_b)
+{
+	return strcmp(a, b) == 0 || (in_a[0] != '\0' && strcmp(in_a, in_b) == 0);
+}
+
+/* Of a host program: every store has its own flush. */
+static bool is_flushing(const struct ct_cause *c)
+{
+	return strstr(c->needed, "fence") != NULL;
+}
+
+static bool is_inside(const struct ct_cause *c, const char *place)
+{
+	char line[160];
+
+	for (unsigned i = 0; i < c->group_count; i++) {
+		snprintf(line, sizeof line, "%s:%u", c->group[i].file, c->group[i].line);
+		if (strcmp(line, place) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What is atomic needs no order inside. */
+static bool makes_order_vain(const struct ct_cause *group, const struct ct_cause *order)
+{
+	return group->kind == CT_CAUSE_ATOMIC && order->kind != CT_CAUSE_ATOMIC &&
+	       order->kind != CT_CAUSE_LOGIC && is_inside(group, order->lost) &&
+	       is_inside(group, order->early);
+}
+
+/*
+ * One cure does for both. Of a machine with barriers: one barrier just before the relying store orders all that is stored before
+ * it, of whatever place; the wider scope does for the narrower.
+ */
 static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 {
-	return a->kind != CT_CAUSE_NONE && a->kind == b->kind && a->line == b->line &&
-	       strcmp(a->file, b->file) == 0 && strcmp(a->lost, b->lost) == 0 &&
-	       strcmp(a->early, b->early) == 0;
+	if (makes_order_vain(a, b) || makes_order_vain(b, a)) {
+		return true;
+	}
+	if (a->kind == CT_CAUSE_NONE || a->kind != b->kind) {
+		return false;
+	}
+	if (a->kind == CT_CAUSE_ATOMIC && a->group_count > 0 && b->group_count > 0) {
+		return groups_meet(a, b);
+	}
+	const bool same_early = equal_places(a->early, a->early_function, b->early, b->early_function);
+
+	if (is_flushing(a) || is_flushing(b) || a->kind == CT_CAUSE_REVERSED) {
+		return same_early && strcmp(a->lost, b->lost) == 0 && strcmp(a->needed, b->needed) == 0;
+	}
+	return same_early && a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+/* The line at the end of "file:line". */
+static unsigned line_in(const char *place)
+{
+	const char *const colon = strrchr(place, ':');
+
+	return colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
+}
+
+static unsigned width_of(const struct ct_cause *c)
+{
+	static const char *const scopes[] = {"work-item", "work-group", "kernel", "host"};
+	unsigned i = 0;
+
+	while (i < 4 && strcmp(c->needed, scopes[i]) != 0) {
+		i++;
+	}
+	return i;
+}
+
+/* The wider scope; else the later of the lost stores of one file. */
+static bool says_more(const struct ct_cause *a, const struct ct_cause *b)
+{
+	if (width_of(a) != width_of(b)) {
+		return width_of(a) > width_of(b);
+	}
+	return strcmp(a->lost_function, b->lost_function) == 0 && line_in(a->lost) > line_in(b->lost);
+}
+
+static void join_proposals(struct ct_proposals *to, const struct ct_proposals *from)
+{
+	for (unsigned i = 0; i < from->count && to->count < CT_PROPOSALS_MAX; i++) {
+		unsigned k = 0;
+
+		while (k < to->count && memcmp(&to->edit[k], &from->edit[i], sizeof to->edit[k]) != 0) {
+			k++;
+		}
+		if (k == to->count) {
+			to->edit[to->count++] = from->edit[i];
+		}
+	}
+}
+
+static void join_groups(struct ct_finding *to, const struct ct_finding *from)
+{
+	struct ct_cause *const c = &to->cause;
+
+	for (unsigned i = 0; i < from->cause.group_count; i++) {
+		if (is_in_group(c, &from->cause.group[i])) {
+			continue;
+		}
+		if (c->group_count == CT_GROUP_MAX) {
+			c->group_more++;
+		} else {
+			c->group[c->group_count++] = from->cause.group[i];
+		}
+	}
+	c->group_more = c->group_more > from->cause.group_more ? c->group_more : from->cause.group_more;
+	if (c->group_count > 0) {
+		ct_cause_say_group(c, &to->proposals);
+	}
+}
+
+/* What is said, and proposed, must do for both. */
+static void join_causes(struct ct_finding *to, const struct ct_finding *from)
+{
+	if (to->cause.kind == CT_CAUSE_ATOMIC && from->cause.kind == CT_CAUSE_ATOMIC) {
+		join_groups(to, from);
+	} else if (from->cause.kind == CT_CAUSE_ATOMIC ||
+		   (to->cause.kind != CT_CAUSE_ATOMIC && says_more(&from->cause, &to->cause))) {
+		struct ct_proposals second = to->proposals;
+
+		to->cause = from->cause;
+		to->proposals = from->proposals;
+		if (from->cause.kind != CT_CAUSE_ATOMIC) {
+			join_proposals(&to->proposals, &second);
+		}
+	} else if (to->cause.kind != CT_CAUSE_ATOMIC) {
+		join_proposals(&to->proposals, &from->proposals);
+	}
 }
 
 static void absorb(struct ct_finding *to, const struct ct_finding *from)
@@ -106,22 +257,29 @@ static void renumber(struct ct_finding *f, unsigned number)
 	memcpy(f->saved, old, sizeof old);
 }
 
-void ct_merge_causes(struct ct_finding *findings, unsigned *count)
+/* True if two of them became one: which may be the cause of more. */
+static bool merge_two(struct ct_finding *findings, unsigned *count)
 {
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < *count; i++) {
-		unsigned k = 0;
-
-		while (k < kept && !same_cause(&findings[k].cause, &findings[i].cause)) {
-			k++;
-		}
-		if (k < kept) {
+	for (unsigned k = 0; k < *count; k++) {
+		for (unsigned i = k + 1; i < *count; i++) {
+			if (!same_cause(&findings[k].cause, &findings[i].cause)) {
+				continue;
+			}
+			join_causes(&findings[k], &findings[i]);
 			absorb(&findings[k], &findings[i]);
-		} else {
-			findings[kept++] = findings[i];
-			renumber(&findings[kept - 1], kept);
+			memmove(&findings[i], &findings[i + 1], (*count - i - 1) * sizeof *findings);
+			--*count;
+			return true;
 		}
 	}
-	*count = kept;
+	return false;
+}
+
+void ct_merge_causes(struct ct_finding *findings, unsigned *count)
+{
+	while (merge_two(findings, count)) {
+	}
+	for (unsigned i = 0; i < *count; i++) {
+		renumber(&findings[i], i + 1);
+	}
 }

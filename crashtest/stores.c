@@ -41,6 +41,23 @@ static int grow(struct ct_stores *s)
 	return 0;
 }
 
+struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
+{
+	return (struct ct_store){
+		.number = number,
+		.work_item = r->store.work_item,
+		.group = r->store.group,
+		.value = r->store.value,
+		.off = r->store.off,
+		.site = r->store.site,
+		.kernel = r->store.kernel,
+		.bytes = r->store.bytes,
+		.epoch_wi = r->store.epoch_wi,
+		.epoch_wg = r->store.epoch_wg,
+		.epoch_kr = r->store.epoch_kr,
+	};
+}
+
 static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
 {
 	const nvw_off off = r->store.off & ~(nvw_off)7;
@@ -56,19 +73,7 @@ static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64
 		s->count++;
 	}
 	w->before = w->last;
-	w->last = (struct ct_store){
-		.number = number,
-		.work_item = r->store.work_item,
-		.group = r->store.group,
-		.value = r->store.value,
-		.off = r->store.off,
-		.site = r->store.site,
-		.kernel = r->store.kernel,
-		.bytes = r->store.bytes,
-		.epoch_wi = r->store.epoch_wi,
-		.epoch_wg = r->store.epoch_wg,
-		.epoch_kr = r->store.epoch_kr,
-	};
+	w->last = ct_store_of(r, number);
 	return 0;
 }
 
@@ -99,11 +104,12 @@ static int add_kernel(struct ct_stores *s, const struct nvw_log_record *r)
 	return 0;
 }
 
-static int add_record(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
+/* Names may come later than what needs them: a store that the crash came before is named as well. */
+static int add_record(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number, uint64_t records)
 {
 	switch (r->kind) {
 	case NVW_LOG_STORE:
-		return add_store(s, r, number);
+		return number <= records ? add_store(s, r, number) : 0;
 	case NVW_LOG_SITE:
 		return add_site(s, r);
 	case NVW_LOG_LAUNCH:
@@ -118,18 +124,15 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	struct ct_stores s = {0};
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
+	uint64_t number = 0;
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 
 	if (error) {
 		return error;
 	}
 	error = grow(&s);
-	for (uint64_t i = 1; i <= records && !error; i++) {
-		error = nvw_log_next(reader, &r);
-		if (error <= 0) {
-			break;
-		}
-		error = add_record(&s, &r, i);
+	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
+		error = add_record(&s, &r, ++number, records);
 	}
 	nvw_log_reader_close(reader);
 	if (error) {

@@ -31,9 +31,12 @@ struct ct_stores {
 	uint32_t kernel_count;
 };
 
-/* Reads the first records records of the log. */
+/* Reads the stores among the first records records of the log, and the names in all of it. */
 NVW_CHECKED int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores);
 void ct_stores_free(struct ct_stores *stores);
+
+/* The store that a record of that number is. */
+struct ct_store ct_store_of(const struct nvw_log_record *record, uint64_t number);
 
 /* The word at off (aligned), NULL if no work-item stored to it. */
 const struct ct_word *ct_stores_at(const struct ct_stores *stores, nvw_off off);

@@ -98,12 +98,28 @@ struct nvw_mutation {
 	const char *options; /* "name=value ..." of a run that shows it; NULL: the workload's trial */
 };
 
+/*
+ * What a seeded bug takes away, as its source says it: the cure that the report of a crash test must ask for. One of these,
+ * alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|", EARLY also "ack" or "host":
+ *
+ *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be durable before it
+ *	exchange LOST EARLY		EARLY comes before LOST, and must follow it
+ *	atomic STORES			their stores persist together
+ *	none				no order of stores helps: the bug is one of coherence or of the algorithm
+ */
+struct nvw_lack {
+	const char *mutation; /* its name; NULL ends the table */
+	const char *lacks;
+};
+
 struct nvw_workload {
 	const char *name; /* also the layout name of its pools */
 	const char *summary;
 
 	const struct nvw_option *options;     /* ends with a row whose name is NULL; may be NULL */
 	const struct nvw_mutation *mutations; /* likewise */
+	const struct nvw_lack
+		*lacks; /* of mutations that lack an order of stores; ends likewise; may be NULL */
 	/* "name=value ..." of small runs, separated by ";", that together exercise every operation that a
 	 * crash could break; run by nvwave crash --self-test. NULL: the defaults. */
 	const char *trial;

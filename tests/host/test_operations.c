@@ -263,7 +263,7 @@ static void an_acknowledged_operation_is_named_with_its_store(void **state)
 	clean();
 	assert_int_equal(crash_by("lazy", "look"), 1);
 	assert_true(printed("    operation 9 (put 0) was acknowledged\n"));
-	assert_true(printed("is not flushed before operation 9 (put 0) is acknowledged"));
+	assert_true(printed("is never flushed: ordering it before operation 9 (put 0) is acknowledged"));
 	assert_true(printed("    in flight: operation 10 (drop 10)\n"));
 	assert_int_equal(crash_by("early", "look"), 1);
 	assert_true(printed("in flight: operation 3 (put 6)"));

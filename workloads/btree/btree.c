@@ -98,6 +98,7 @@ const struct nvw_workload nvw_workload_btree = {
 		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
 	.options = btree_options,
 	.mutations = btree_mutations,
+	.lacks = btree_lacks,
 	.trial =
 		"count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 group-size=64 scope=kernel; "
 		"count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete; "

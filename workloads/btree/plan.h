@@ -50,6 +50,7 @@ int btree_compare_u64(const void *a, const void *b);
 
 extern const struct nvw_option btree_options[];
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
+extern const struct nvw_lack btree_lacks[];         /* likewise */
 
 /* Largest number of nodes that n new keys can make in a tree with this many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);

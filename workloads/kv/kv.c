@@ -43,6 +43,7 @@ const struct nvw_workload nvw_workload_kv = {
 	.summary = "hash table: put, get and delete of 64-bit keys and values of 1 byte to 4 KiB",
 	.options = kv_options,
 	.mutations = kv_mutations,
+	.lacks = kv_lacks,
 	.trial =
 		"count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
 		"count=600 batch=128 slots=64 scope=workgroup",

@@ -106,6 +106,7 @@ unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64
 
 extern const struct nvw_option kv_options[];     /* kv.c */
 extern const struct nvw_mutation kv_mutations[]; /* mutations.c */
+extern const struct nvw_lack kv_lacks[];         /* likewise */
 
 /* The hooks (run.c, check.c, recover.c). */
 int kv_setup(void *plan, struct nvw_machine *machine);

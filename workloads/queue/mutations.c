@@ -117,6 +117,25 @@ const struct nvw_mutation queue_mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* As the sources above say; not from what the tester printed. */
+const struct nvw_lack queue_lacks[] = {
+	{"publish-before-payload", "barrier work-item write_word store_state"},
+	{"narrow-scope", "barrier work-group write_word store_state"},
+	{"ack-before-barrier", "barrier work-item store_state ack"},
+	{"no-take-over", "barrier kernel commit|store_state write_word"},
+	{"torn-state", "atomic store_state_in_halves; exchange store_state_in_halves store_state_in_halves"},
+	{"visible-is-durable", "barrier kernel store_state commit"},
+	{"no-claim", "barrier kernel store_state commit"},
+	{"narrow-acquire", "none"},
+	{"commit-before-record", "barrier work-item write_records commit"},
+	{"mark-before-effect", "exchange commit store_state; atomic store_state|write_records|commit"},
+	{"mark-with-effect", "barrier work-item commit store_state"},
+	{"effect-ack-early", "barrier work-item commit ack"},
+	{"narrow-effect", "barrier work-group write_records commit"},
+	{"racy-tickets", "none"},
+	{NULL, NULL},
+};
+
 const struct queue_steps *queue_replaced(enum queue_mutation mutation)
 {
 	static const struct queue_steps none,

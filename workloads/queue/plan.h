@@ -89,6 +89,7 @@ static inline nvw_off queue_record(nvw_off ledgers, uint64_t records, uint64_t c
 
 extern const struct nvw_option queue_options[];
 extern const struct nvw_mutation queue_mutations[]; /* mutations.c */
+extern const struct nvw_lack queue_lacks[];         /* likewise */
 
 int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void queue_dispose(void *plan);

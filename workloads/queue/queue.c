@@ -126,6 +126,7 @@ const struct nvw_workload nvw_workload_queue = {
 		"queue in NVRAM: producers append messages, consumers take each to exactly one durable effect",
 	.options = queue_options,
 	.mutations = queue_mutations,
+	.lacks = queue_lacks,
 	.trial =
 		"count=96 producers=2 consumers=2 capacity=32 group-size=16; "
 		"count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "

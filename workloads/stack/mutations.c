@@ -144,6 +144,23 @@ const struct nvw_mutation stack_mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* As the sources above say; not from what the tester printed. */
+const struct nvw_lack stack_lacks[] = {
+	{"publish-unordered", "barrier work-item link_unordered|fill_word publish"},
+	{"fill-after-barrier", "barrier work-item fill_word publish"},
+	{"fill-after-publish", "exchange fill_word publish_and_fill"},
+	{"narrow-scope", "barrier work-group fill_word publish|link"},
+	{"push-ack-early", "barrier work-item publish ack"},
+	{"racy-push", "none"},
+	{"stale-link", "none"},
+	{"local-head", "none"},
+	{"take-unordered", "barrier work-item announce_unordered unlink"},
+	{"take-first", "exchange unlink_and_announce unlink_and_announce"},
+	{"torn-announcement", "atomic announce_in_halves; exchange announce_in_halves announce_in_halves"},
+	{"take-ack-early", "barrier work-item unlink ack"},
+	{NULL, NULL},
+};
+
 const struct stack_steps *stack_replaced(enum stack_mutation mutation)
 {
 	static const struct stack_steps none,

@@ -72,6 +72,7 @@ void stack_walk(const struct stack_view *view, uint64_t stack, stack_on_node *on
 
 extern const struct nvw_option stack_options[];
 extern const struct nvw_mutation stack_mutations[]; /* mutations.c */
+extern const struct nvw_lack stack_lacks[];         /* likewise */
 
 int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void stack_dispose(void *plan);

@@ -84,6 +84,7 @@ const struct nvw_workload nvw_workload_stack = {
 	.summary = "Treiber's stacks in NVRAM: lock-free pushes, and takings that happen exactly once",
 	.options = stack_options,
 	.mutations = stack_mutations,
+	.lacks = stack_lacks,
 	.trial = "count=96 stacks=4 groups=2 group-size=16; "
 		 "count=48 stacks=4 groups=2 group-size=16 scope=workgroup; "
 		 "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100",

@@ -122,6 +122,24 @@ const struct nvw_mutation steal_mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* As the sources above say; not from what the tester printed. */
+const struct nvw_lack steal_lacks[] = {
+	{"commit-before-result", "barrier work-group write_result commit"},
+	{"child-before-input", "barrier work-group write_child complete"},
+	{"complete-before-child", "barrier work-item complete commit"},
+	{"ack-before-barrier", "barrier work-item commit ack"},
+	{"narrow-scope", "barrier work-group write_result|write_child commit|complete"},
+	{"no-claim", "barrier kernel write_child|complete commit"},
+	{"late-claim",
+		"barrier work-item claim_and_commit claim_and_commit; barrier kernel write_child|complete claim_and_commit"},
+	{"torn-commit", "atomic commit_in_halves; exchange commit_in_halves commit_in_halves"},
+	{"overwritten-record", "none"},
+	{"narrow-steal", "none"},
+	{"narrow-owner", "none"},
+	{"racy-steal", "none"},
+	{NULL, NULL},
+};
+
 const struct steal_steps *steal_replaced(enum steal_mutation mutation)
 {
 	static const struct steal_steps none,

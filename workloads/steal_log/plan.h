@@ -101,6 +101,7 @@ static inline nvw_off steal_record(nvw_off logs, uint64_t words, uint64_t record
 
 extern const struct nvw_option steal_options[];
 extern const struct nvw_mutation steal_mutations[]; /* mutations.c */
+extern const struct nvw_lack steal_lacks[];         /* likewise */
 
 int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void steal_dispose(void *plan);

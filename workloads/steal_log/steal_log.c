@@ -154,6 +154,7 @@ const struct nvw_workload nvw_workload_steal_log = {
 		"work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each work-group",
 	.options = steal_options,
 	.mutations = steal_mutations,
+	.lacks = steal_lacks,
 	.trial = "tasks=24 groups=4 depth=4 group-size=16; "
 		 "tasks=16 groups=4 depth=4 group-size=16 skew=100 words=7 spawn=75; "
 		 "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped",

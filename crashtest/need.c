@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a failing state lacks. See need.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "group.h"
+#include "need.h"
+
+enum { CLOSERS_MAX = 48, LOST_TRIED_MAX = 24 };
+
+struct search {
+	const struct ct_need_question *q;
+	struct ct_prefix *p;
+	struct ct_need *need;
+	struct nvw_findings with; /* the violations of the last state that was tested with losses */
+	char text[NVW__FINDING_TEXT];
+};
+
+/* ---- Testing a state --------------------------------------------------------------------------------------- */
+
+static const struct ct_event *event_at(const struct search *s, uint64_t i)
+{
+	return &s->p->event[i];
+}
+
+static bool may_test(struct search *s)
+{
+	if (s->need->tests >= s->q->tests_max) {
+		s->need->bounded = true;
+		return false;
+	}
+	s->need->tests++;
+	return true;
+}
+
+/* True if the state after so many events fails. */
+static bool fails(struct search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	if (!may_test(s)) {
+		return false;
+	}
+	ct_prefix_make(s->p, stores, acks, losses);
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_prefix_undo(s->p);
+	return s->q->findings->count > 0;
+}
+
+static bool has_text(const struct nvw_findings *f, const char *text)
+{
+	for (unsigned i = 0; i < f->kept; i++) {
+		if (strcmp(f->finding[i].text, text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool fails_with_text(struct search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	return fails(s, stores, acks, losses) && has_text(s->q->findings, s->text);
+}
+
+/* As the question says, but for numbers; text is how. */
+static bool fails_likewise(struct search *s, uint64_t events, const struct ct_losses *losses)
+{
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+	bool same = false;
+
+	if (!fails(s, events, events, losses)) {
+		return false;
+	}
+	ct_shape(s->q->text, wanted);
+	for (unsigned i = 0; i < s->q->findings->kept && !same; i++) {
+		ct_shape(s->q->findings->finding[i].text, shape);
+		same = strcmp(shape, wanted) == 0;
+		if (same) {
+			memcpy(s->text, s->q->findings->finding[i].text, sizeof s->text);
+		}
+	}
+	return same;
+}
+
+/* A violation that a has and b has not; NULL: none. */
+static const char *new_text(const struct nvw_findings *a, const struct nvw_findings *b)
+{
+	for (unsigned i = 0; i < a->kept; i++) {
+		if (!has_text(b, a->finding[i].text)) {
+			return a->finding[i].text;
+		}
+	}
+	return NULL;
+}
+
+/* True if it is for the losses that the state after so many events fails; then text is how. */
+static bool fails_for_losses(struct search *s, uint64_t events)
+{
+	const char *text;
+
+	if (!fails(s, events, events, &s->need->losses)) {
+		return false;
+	}
+	s->with = *s->q->findings;
+	fails(s, events, events, NULL);
+	text = s->need->bounded ? NULL : new_text(&s->with, s->q->findings);
+	if (text != NULL) {
+		memcpy(s->text, text, sizeof s->text);
+	}
+	return text != NULL;
+}
+
+/* ---- What was lost ------------------------------------------------------------------------------------------ */
+
+/* The content of a unit as the run goes on. */
+struct unit {
+	nvw_off off;
+	uint64_t
+		next; /* the first record that touches it after it was as the crash leaves it; 0: none so far */
+	bool matched;
+	uint8_t now[NVW_LOG_LINE_BYTES];
+};
+
+static int by_off(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static void note_content(const struct search *s, struct unit *u, uint64_t number)
+{
+	if (memcmp(u->now, s->q->image + u->off, s->q->unit_bytes) == 0) {
+		u->matched = true;
+		u->next = 0;
+	} else if (u->next == 0) {
+		u->next = number;
+	}
+}
+
+static void follow_bytes(const struct search *s, struct unit *units, unsigned count, nvw_off off,
+	const uint8_t *from, uint32_t bytes, uint64_t number)
+{
+	const unsigned n = s->q->unit_bytes;
+
+	for (uint32_t i = 0, part; i < bytes; i += part) {
+		const nvw_off at = off + i, within = at % n;
+		const struct unit key = {.off = at - within};
+
+		part = n - within < bytes - i ? (uint32_t)(n - within) : bytes - i;
+		struct unit *const u = bsearch(&key, units, count, sizeof key, by_off);
+
+		if (u != NULL) {
+			memcpy(u->now + within, from + i, part);
+			note_content(s, u, number);
+		}
+	}
+}
+
+static void follow(const struct search *s, struct unit *units, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		memcpy(units[i].now, s->p->image.rw + units[i].off, s->q->unit_bytes);
+		note_content(s, &units[i], 0);
+	}
+	for (uint64_t i = 0; i < s->p->here; i++) {
+		const struct ct_event *const e = event_at(s, i);
+
+		if (e->kind == NVW_LOG_STORE || e->kind == NVW_LOG_HOST) {
+			follow_bytes(s, units, count, e->store.off,
+				e->kind == NVW_LOG_HOST ? s->p->data + e->count :
+							  (const uint8_t *)&e->store.value,
+				e->store.bytes, e->store.number);
+		}
+	}
+}
+
+/* The units in which the state differs from one that lost nothing. */
+static int find_units(struct search *s, struct unit **ret_units, unsigned *ret_count)
+{
+	struct unit *units = NULL;
+	unsigned count = 0, capacity = 0;
+	int error = 0;
+
+	ct_prefix_make(s->p, s->p->here, s->p->here, NULL);
+	for (nvw_off off = 0; off < s->p->image.bytes && !error; off += s->q->unit_bytes) {
+		if (memcmp(s->p->image.rw + off, s->q->image + off, s->q->unit_bytes) == 0) {
+			continue;
+		}
+		if (count == capacity) {
+			capacity = capacity ? 2 * capacity : 64;
+			struct unit *const bigger = realloc(units, capacity * sizeof *units);
+
+			error = bigger ? 0 :
+					 nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+			units = bigger ? bigger : units;
+		}
+		if (!error) {
+			units[count++] = (struct unit){.off = off};
+		}
+	}
+	ct_prefix_undo(s->p);
+	*ret_units = units;
+	*ret_count = count;
+	return error;
+}
+
+/* *ret_known false: the state has bytes that the log does not explain. */
+static int find_losses(struct search *s, bool *ret_known)
+{
+	struct ct_losses *const l = &s->need->losses;
+	struct unit *units;
+	unsigned count;
+	int error = find_units(s, &units, &count);
+
+	*ret_known = true;
+	l->unit_bytes = s->q->unit_bytes;
+	l->loss = calloc(count + 1, sizeof *l->loss);
+	error = error   ? error :
+		l->loss ? 0 :
+			  nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+	if (!error) {
+		follow(s, units, count);
+	}
+	for (unsigned i = 0; i < count && !error; i++) {
+		*ret_known = *ret_known && units[i].matched && units[i].next != 0;
+		l->loss[l->count++] = (struct ct_loss){.off = units[i].off, .from = units[i].next};
+	}
+	free(units);
+	return error;
+}
+
+/* Of the lost units first to end those that the failure does not take are durable: all together if it may be, else half by half.
+ * Moves the kept ones to kept on; how many there are by then. */
+static unsigned raise_losses(struct search *s, const struct ct_loss *all, unsigned first, unsigned end,
+	unsigned count, unsigned kept)
+{
+	struct ct_losses *const l = &s->need->losses;
+
+	memcpy(l->loss + kept, all + end, (count - end) * sizeof *all);
+	l->count = kept + count - end;
+	if (fails_likewise(s, s->p->here, l)) {
+		return kept;
+	}
+	if (end - first == 1 || s->need->bounded) {
+		memcpy(l->loss + kept, all + first, (end - first) * sizeof *all);
+		return kept + end - first;
+	}
+	kept = raise_losses(s, all, first, first + (end - first) / 2, count, kept);
+	return raise_losses(s, all, first + (end - first) / 2, end, count, kept);
+}
+
+static int minimise_losses(struct search *s)
+{
+	struct ct_losses *const l = &s->need->losses;
+	const unsigned count = l->count;
+	struct ct_loss *const all = malloc((count + 1) * sizeof *all);
+
+	if (all == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+	}
+	memcpy(all, l->loss, count * sizeof *all);
+	l->count = count > 0 ? raise_losses(s, all, 0, count, count, 0) : 0;
+	free(all);
+	return 0;
+}
+
+/* ---- Order -------------------------------------------------------------------------------------------------- */
+
+static bool is_same_item(const struct ct_store *a, const struct ct_store *b)
+{
+	return a->kernel == b->kernel && a->work_item == b->work_item;
+}
+
+/* 0: not at all. */
+static unsigned related(const struct ct_store *a, const struct ct_store *b)
+{
+	return a->kernel != b->kernel ? 0 : a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
+}
+
+/* True if the state after so many events passes, or fails in another way, with that unit durable. */
+static bool passes_with(struct search *s, uint64_t events, uint64_t acks, unsigned unit)
+{
+	struct ct_losses *const l = &s->need->losses;
+	const struct ct_loss loss = l->loss[unit];
+
+	memmove(&l->loss[unit], &l->loss[unit + 1], (l->count - unit - 1) * sizeof loss);
+	l->count--;
+	const bool passes = !fails_with_text(s, events, acks, l) && !s->need->bounded;
+
+	memmove(&l->loss[unit + 1], &l->loss[unit], (l->count - unit) * sizeof loss);
+	l->loss[unit] = loss;
+	l->count++;
+	return passes;
+}
+
+/* Another source place, the same work-item, or else group, and late: how likely it is the one that is meant. */
+static uint64_t likeliness(const struct ct_store *lost, const struct ct_store *early)
+{
+	return ((uint64_t)(lost->site != early->site) << 62) + ((uint64_t)related(lost, early) << 60) +
+	       lost->number;
+}
+
+/* The last store before event end to a lost unit that is lost. */
+static const struct ct_event *last_lost(const struct search *s, unsigned unit, uint64_t end)
+{
+	const struct ct_losses l = {
+		.unit_bytes = s->need->losses.unit_bytes, .count = 1, .loss = &s->need->losses.loss[unit]};
+
+	for (uint64_t i = end; i > 0; i--) {
+		if (ct_prefix_loses(&l, event_at(s, i - 1))) {
+			return event_at(s, i - 1);
+		}
+	}
+	return NULL;
+}
+
+/* Of the lost stores before event end, the likeliest one; rather one that mends the state after events when it is durable. */
+static void choose_lost(struct search *s, uint64_t end, uint64_t acks, const struct ct_store *early)
+{
+	uint64_t best = 0;
+
+	for (unsigned i = 0; i < s->need->losses.count; i++) {
+		const struct ct_event *const e = last_lost(s, i, end);
+		uint64_t score = e ? likeliness(&e->store, early) : 0;
+
+		if (e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i)) {
+			score |= UINT64_C(1) << 63;
+		}
+		if (score > best) {
+			best = score;
+			s->need->lost = *e;
+		}
+	}
+}
+
+/* The event before end without which the acknowledged operation would be there all the same; end: none. Other operations count
+ * as not acknowledged: a check that tells of one violation alone would tell of theirs. */
+static uint64_t find_relying(struct search *s, uint64_t begin, uint64_t end)
+{
+	uint64_t lo = begin, hi = end - 1;
+
+	if (!fails_with_text(s, hi, end, &s->need->losses) || fails_with_text(s, lo, end, &s->need->losses)) {
+		return end;
+	}
+	while (hi - lo > 1) {
+		const uint64_t middle = lo + (hi - lo) / 2;
+
+		if (fails_with_text(s, middle, end, &s->need->losses)) {
+			hi = middle;
+		} else {
+			lo = middle;
+		}
+	}
+	return s->need->bounded ? end : hi - 1;
+}
+
+/* An acknowledgement is the last straw. If some store before it relies on the lost one as well, that is the cause. begin: just
+ * before the first lost store, end: behind the acknowledgement. */
+static void look_for_store(struct search *s, uint64_t begin, uint64_t end)
+{
+	const struct ct_event *const ack = event_at(s, end - 1);
+	const uint64_t operation = ack->count == 1 ? ack->store.value : s->q->operation - 1;
+
+	if (operation < ack->store.value || operation - ack->store.value >= ack->count) {
+		return;
+	}
+	s->p->only = operation + 1;
+	const uint64_t relying = find_relying(s, begin, end);
+
+	s->p->only = 0;
+	if (relying != end && event_at(s, relying)->kind == NVW_LOG_STORE &&
+		!ct_prefix_loses(&s->need->losses, event_at(s, relying))) {
+		s->need->ack = s->need->early;
+		s->need->early = *event_at(s, relying);
+	}
+}
+
+/* ---- Apart ---------------------------------------------------------------------------------------------------- */
+
+typedef bool fails_so(struct search *s, uint64_t events);
+
+static bool fails_so_with_text(struct search *s, uint64_t events)
+{
+	return fails_with_text(s, events, events, NULL);
+}
+
+static bool fails_somehow(struct search *s, uint64_t events)
+{
+	return fails(s, events, events, NULL);
+}
+
+/* The last event before end since which the state fails so; end if there is none. */
+static uint64_t find_beginning(struct search *s, uint64_t end, fails_so *fails_as)
+{
+	uint64_t hi = end, lo = end, step = 1;
+
+	if (end == 0) {
+		return end;
+	}
+	do { /* back by more and more, so that it is the one closest to end */
+		hi = lo;
+		lo = lo > step ? lo - step : 0;
+		step *= 2;
+	} while (lo > 0 && fails_as(s, lo));
+	if (s->need->bounded || (lo == 0 && fails_as(s, 0))) {
+		return end;
+	}
+	while (hi - lo > 1) {
+		const uint64_t middle = lo + (hi - lo) / 2;
+
+		if (fails_as(s, middle)) {
+			hi = middle;
+		} else {
+			lo = middle;
+		}
+	}
+	return s->need->bounded ? end : hi - 1;
+}
+
+/* The last one is always among them. */
+static void add_to_group(struct ct_need *n, const struct ct_store *store, bool is_last)
+{
+	for (unsigned i = 0; i < n->group_count; i++) {
+		if (n->group[i].site == store->site) {
+			return;
+		}
+	}
+	if (n->group_count == CT_GROUP_MAX) {
+		n->group_more++;
+		n->group[CT_GROUP_MAX - 1] = is_last ? *store : n->group[CT_GROUP_MAX - 1];
+	} else {
+		n->group[n->group_count++] = *store;
+	}
+}
+
+/* The crash fell between events first and last. */
+static void note_apart(struct search *s, uint64_t first, uint64_t last)
+{
+	struct ct_need *const n = s->need;
+
+	n->form = CT_NEED_APART;
+	n->early = *event_at(s, first);
+	n->lost = *event_at(s, last);
+	for (uint64_t i = first; i <= last; i++) {
+		if (event_at(s, i)->kind == NVW_LOG_STORE &&
+			(i == last || is_same_item(&event_at(s, i)->store, &n->early.store))) {
+			add_to_group(n, &event_at(s, i)->store, i == last);
+		}
+	}
+}
+
+/* True if a state that passes, of the first events without losses, fails with the group's stores behind first, or the last of
+ * them alone. */
+static bool fails_with_group(struct search *s, uint64_t events, const struct ct_losses *losses,
+	uint64_t first, uint64_t last, bool only_last)
+{
+	const struct ct_store *const by = &event_at(s, first)->store;
+
+	if (!may_test(s)) {
+		return false;
+	}
+	ct_prefix_make(s->p, events, events, losses);
+	for (uint64_t i = only_last ? last : first + 1; i <= last; i++) {
+		if (event_at(s, i)->kind == NVW_LOG_STORE &&
+			(i == last || is_same_item(&event_at(s, i)->store, by))) {
+			ct_prefix_add(s->p, event_at(s, i));
+		}
+	}
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_prefix_undo(s->p);
+	return s->q->findings->count > 0;
+}
+
+/* Both orders: the stores behind the first without it. */
+static void try_reversed(
+	struct search *s, uint64_t events, const struct ct_losses *losses, uint64_t first, uint64_t last)
+{
+	struct ct_need *const n = s->need;
+
+	if (n->early.kind != NVW_LOG_ACK && n->lost.kind == NVW_LOG_STORE) {
+		n->fails_reversed = fails_with_group(s, events, losses, first, last, true) ||
+				    fails_with_group(s, events, losses, first, last, false);
+	}
+}
+
+/* True if nothing of that kind is wrong any more: with none, nothing at all. */
+static bool is_closed(const struct search *s, const char *kind)
+{
+	char shape[CT_TEXT_BYTES];
+
+	for (unsigned i = 0; i < s->q->findings->kept; i++) {
+		ct_shape(s->q->findings->finding[i].text, shape);
+		if (kind == NULL || strcmp(shape, kind) == 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before first nothing was
+ * wrong. */
+static uint64_t find_closing_store(struct search *s, uint64_t first, bool alone)
+{
+	const struct ct_store *const by = &event_at(s, first)->store;
+	uint64_t found = 0;
+	unsigned tried = 0;
+
+	ct_prefix_make(s->p, first + 1, first + 1, NULL);
+	for (uint64_t i = first + 1; i < s->p->count && tried < CLOSERS_MAX && found == 0; i++) {
+		const struct ct_event *const e = event_at(s, i);
+
+		if (e->kind != NVW_LOG_STORE || !is_same_item(&e->store, by)) {
+			continue;
+		}
+		tried++;
+		ct_prefix_add(s->p, e);
+		if (!may_test(s)) {
+			break;
+		}
+		const uint64_t own = s->p->image.undo_count;
+
+		s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+		found = (alone ? is_closed(s, NULL) : !has_text(s->q->findings, s->text)) ? i : 0;
+		ct_image_undo(&s->p->image, own);
+	}
+	ct_prefix_undo(s->p);
+	return found;
+}
+
+static bool fails_in_kind(struct search *s, uint64_t events, const char *kind)
+{
+	return fails(s, events, events, NULL) && !is_closed(s, kind);
+}
+
+/* Whatever event it is from begin on with which no failure of this kind is left; 0: none. */
+static uint64_t find_closing_event(struct search *s, uint64_t begin)
+{
+	uint64_t lo = begin, hi = lo, step = 1;
+	char kind[CT_TEXT_BYTES];
+
+	ct_shape(s->text, kind);
+	if (s->p->count <= lo) {
+		return 0;
+	}
+	do {
+		lo = hi;
+		hi = hi + step < s->p->count ? hi + step : s->p->count;
+		step *= 2;
+	} while (hi < s->p->count && fails_in_kind(s, hi, kind));
+	if (s->need->bounded || (hi == s->p->count && fails_in_kind(s, hi, kind))) {
+		return 0;
+	}
+	while (hi - lo > 1) {
+		const uint64_t middle = lo + (hi - lo) / 2;
+
+		if (fails_in_kind(s, middle, kind)) {
+			lo = middle;
+		} else {
+			hi = middle;
+		}
+	}
+	return hi - 1;
+}
+
+/* ---- The three forms ------------------------------------------------------------------------------------------ */
+
+/* It fails with nothing lost after so many events: which of them began it? A check that tells of one violation alone may
+ * hide this one behind another; so rather the event since which anything is wrong, if it is wrong in the same way. */
+static uint64_t find_first(struct search *s, uint64_t end, bool *ret_alone)
+{
+	char text[NVW__FINDING_TEXT];
+	const uint64_t any = find_beginning(s, end, fails_somehow);
+
+	memcpy(text, s->text, sizeof text);
+	*ret_alone = any != end && fails_likewise(s, any + 1, NULL);
+	if (*ret_alone) {
+		return any;
+	}
+	memcpy(s->text, text, sizeof text);
+	return find_beginning(s, end, fails_so_with_text);
+}
+
+/* Since event first it fails with text and with nothing lost. */
+static void find_window(struct search *s, uint64_t first, bool alone)
+{
+	uint64_t last = find_closing_store(s, first, alone);
+
+	last = last ? last : find_closing_event(s, first + 1);
+	if (s->need->bounded) {
+		return;
+	}
+	if (last != 0) {
+		note_apart(s, first, last);
+		try_reversed(s, first, NULL, first, last);
+	} else {
+		s->need->form = CT_NEED_LOGIC;
+		s->need->early = *event_at(s, first);
+	}
+}
+
+static void find_without_losses(struct search *s, uint64_t end)
+{
+	bool alone;
+	const uint64_t first = find_first(s, end, &alone);
+
+	if (first != end) {
+		find_window(s, first, alone);
+	}
+}
+
+/* Before event end, which relies on what is lost, it fails with nothing lost as well: then no order helps. True if the crash
+ * fell between two stores of the same places. */
+static bool fails_in_both_orders(struct search *s, uint64_t end)
+{
+	struct ct_need *const n = s->need;
+
+	if (event_at(s, end)->kind != NVW_LOG_STORE || !fails_somehow(s, end)) {
+		return false;
+	}
+	choose_lost(s, end, end + 1, &event_at(s, end)->store);
+	const uint32_t lost = n->lost.store.site, early = event_at(s, end)->store.site;
+
+	const uint64_t first = find_beginning(s, end, fails_somehow);
+
+	if (first == end || !fails_somehow(s, first + 1)) {
+		return false;
+	}
+	memcpy(s->text, s->q->findings->finding[0].text, sizeof s->text);
+	find_window(s, first, true);
+	for (unsigned i = 0; i < n->group_count && n->fails_reversed; i++) {
+		if (n->group[i].site == lost || n->group[i].site == early) {
+			return true;
+		}
+	}
+	n->form = CT_NEED_UNKNOWN;
+	n->group_count = n->group_more = 0;
+	n->fails_reversed = false;
+	return false;
+}
+
+/* The lost unit of a store is lost from it on. */
+static void lose_from(struct ct_losses *l, const struct ct_store *store)
+{
+	const nvw_off off = store->off & ~(nvw_off)(l->unit_bytes - 1);
+	unsigned i = 0;
+
+	while (i < l->count && l->loss[i].off < off) {
+		i++;
+	}
+	if (i < l->count && l->loss[i].off == off) {
+		l->loss[i].from = store->number < l->loss[i].from ? store->number : l->loss[i].from;
+		return;
+	}
+	memmove(&l->loss[i + 1], &l->loss[i], (l->count - i) * sizeof *l->loss);
+	l->loss[i] = (struct ct_loss){.off = off, .from = store->number};
+	l->count++;
+}
+
+/* Tries the stores of the work-item of event last before it, until the state passes without one of them: that one alone, or
+ * together with all from it on. True if it did. */
+static bool find_opening_store(struct search *s, uint64_t last, struct ct_losses *more, bool alone)
+{
+	const struct ct_losses *const l = &s->need->losses;
+	unsigned tried = 0;
+
+	for (uint64_t i = last; i > 0 && tried < CLOSERS_MAX && !s->need->bounded; i--) {
+		const struct ct_event *const e = event_at(s, i - 1);
+
+		if (e->kind != NVW_LOG_STORE || !is_same_item(&e->store, &event_at(s, last)->store) ||
+			ct_prefix_loses(l, e)) {
+			continue;
+		}
+		tried++;
+		if (alone || tried == 1) {
+			more->count = l->count;
+			memcpy(more->loss, l->loss, l->count * sizeof *l->loss);
+		}
+		lose_from(more, &e->store);
+		if (!fails(s, s->p->here, s->p->here, more) && !s->need->bounded) {
+			note_apart(s, i - 1, last);
+			try_reversed(s, s->p->here, more, i - 1, last);
+			s->need->fails_reversed = s->need->fails_reversed || !alone;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Event last is lost, and before it, it failed already: which store of its work-item before it must be lost as well for the
+ * state to pass? In a state in which all others have gone on. */
+static void find_apart(struct search *s, uint64_t last)
+{
+	const struct ct_losses *const l = &s->need->losses;
+	struct ct_losses more = {
+		.unit_bytes = l->unit_bytes, .loss = malloc((l->count + CLOSERS_MAX) * sizeof *l->loss)};
+
+	if (more.loss == NULL) {
+		return;
+	}
+	if (!find_opening_store(s, last, &more, true) && !find_opening_store(s, last, &more, false) &&
+		!s->need->bounded && fails_likewise(s, last, NULL)) {
+		find_without_losses(s, last);
+	}
+	free(more.loss);
+}
+
+/* The event of a store. */
+static uint64_t index_of(const struct search *s, const struct ct_event *e)
+{
+	uint64_t i = 0;
+
+	while (event_at(s, i)->store.number < e->store.number) {
+		i++;
+	}
+	return i;
+}
+
+static uint64_t first_lost(const struct search *s)
+{
+	uint64_t i = 0;
+
+	while (i < s->p->here && !ct_prefix_loses(&s->need->losses, event_at(s, i))) {
+		i++;
+	}
+	return i;
+}
+
+/* It fails for what was lost: since which event? */
+static void find_with_losses(struct search *s)
+{
+	const uint64_t begin = first_lost(s);
+	uint64_t lo = begin, hi = s->p->here;
+
+	while (hi - lo > 1) {
+		const uint64_t middle = lo + (hi - lo) / 2;
+
+		if (fails_for_losses(s, middle)) {
+			hi = middle;
+		} else {
+			lo = middle;
+		}
+	}
+	if (lo == s->p->here || !fails_for_losses(s, hi)) {
+		return;
+	}
+	const struct ct_event *const e = event_at(s, hi - 1);
+
+	if (ct_prefix_loses(&s->need->losses, e)) {
+		find_apart(s, hi - 1);
+		return;
+	}
+	if (e->kind == NVW_LOG_STORE && fails_with_text(s, hi - 1, hi - 1, &s->need->losses)) {
+		choose_lost(s, hi - 1, hi,
+			&e->store); /* it failed before; what is new is that it passes with all */
+		find_apart(s, index_of(s, &s->need->lost));
+		return;
+	}
+	if (fails_in_both_orders(s, hi - 1) || !fails_for_losses(s, hi)) {
+		return;
+	}
+	s->need->early = *e;
+	if (e->kind == NVW_LOG_ACK) {
+		look_for_store(s, begin, hi);
+	}
+	if (!s->need->bounded) {
+		choose_lost(s, index_of(s, &s->need->early), hi, &s->need->early.store);
+		s->need->form = CT_NEED_ORDER;
+	}
+}
+
+int ct_need_find(const struct ct_need_question *q, struct ct_need *ret_need)
+{
+	struct search s = {.q = q, .p = q->prefix, .need = ret_need};
+	bool known;
+
+	*ret_need = (struct ct_need){.form = CT_NEED_UNKNOWN};
+	int error = find_losses(&s, &known);
+
+	if (!error && (!known || !fails_likewise(&s, q->prefix->here, &ret_need->losses))) {
+		return 0;
+	}
+	if (!error && q->raises) {
+		error = minimise_losses(&s);
+	}
+	if (error) {
+		ct_need_free(ret_need);
+		return error;
+	}
+	ret_need->lost_count = ret_need->losses.count;
+	if (ret_need->losses.count > 0 && fails_for_losses(&s, q->prefix->here)) {
+		find_with_losses(&s);
+	} else if (fails_likewise(&s, q->prefix->here, NULL)) {
+		find_without_losses(&s, q->prefix->here);
+	}
+	return 0;
+}
+
+void ct_need_free(struct ct_need *n)
+{
+	free(n->losses.loss);
+	n->losses = (struct ct_losses){0};
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The run again, up to any event. See prefix.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "prefix.h"
+
+enum { EVENTS_MAX = 1 << 20, ACK_OPERATIONS_MAX = 1 << 24 };
+
+/* ---- Making a state ---------------------------------------------------------------------------------------- */
+
+static int by_off(const void *a, const void *b)
+{
+	const struct ct_loss *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)
+{
+	if (l == NULL || l->count == 0) {
+		return false;
+	}
+	const struct ct_loss key = {.off = off & ~(nvw_off)(l->unit_bytes - 1)};
+	const struct ct_loss *const found = bsearch(&key, l->loss, l->count, sizeof key, by_off);
+
+	return found != NULL && number >= found->from;
+}
+
+bool ct_prefix_loses(const struct ct_losses *losses, const struct ct_event *e)
+{
+	return e->kind == NVW_LOG_STORE && is_lost(losses, e->store.off, e->store.number);
+}
+
+static void put_bytes(struct ct_image *image, nvw_off off, const void *from, unsigned bytes)
+{
+	uint64_t word = ct_image_word(image, off & ~(nvw_off)7);
+
+	memcpy((uint8_t *)&word + off % 8, from, bytes);
+	ct_image_set(image, off & ~(nvw_off)7, word);
+}
+
+/* Durable at once, so never lost. */
+static void put_host(struct ct_prefix *p, const struct ct_event *e)
+{
+	const uint8_t *const data = p->data + e->count;
+
+	for (uint32_t i = 0, n; i < e->store.bytes; i += n) {
+		const nvw_off off = e->store.off + i;
+
+		n = 8 - off % 8 < e->store.bytes - i ? (uint32_t)(8 - off % 8) : e->store.bytes - i;
+		put_bytes(&p->image, off, data + i, n);
+	}
+}
+
+static void put_acks(struct ct_prefix *p, uint64_t first, uint64_t count)
+{
+	for (uint64_t op = first; op < first + count; op++) {
+		if ((p->granted == NULL || nvw_acked(p->granted, op)) &&
+			(p->only == 0 || p->only == op + 1)) {
+			if (nvw__acks_add(&p->acks, op, 1)) {
+				return;
+			}
+		}
+	}
+}
+
+static void begin(struct ct_prefix *p, uint64_t operation)
+{
+	if (nvw__acks_begin(&p->acks, operation)) {
+		return; /* of a number that the medium has refused as well */
+	}
+}
+
+void ct_prefix_add(struct ct_prefix *p, const struct ct_event *e)
+{
+	if (e->kind == NVW_LOG_HOST) {
+		put_host(p, e);
+	} else if (e->kind == NVW_LOG_STORE) {
+		put_bytes(&p->image, e->store.off, &e->store.value, e->store.bytes);
+	}
+}
+
+void ct_prefix_make(struct ct_prefix *p, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	nvw__acks_clear(&p->acks);
+	for (uint64_t op = 0; op < p->before.begun_words * 64; op++) {
+		if (nvw__acks_in_flight(&p->before, op)) {
+			begin(p, op);
+		}
+	}
+	for (uint64_t op = 0; op < p->before.words * 64; op++) {
+		if (nvw_acked(&p->before, op)) {
+			put_acks(p, op, 1);
+		}
+	}
+	for (uint64_t i = 0; i < stores || i < acks; i++) {
+		const struct ct_event *const e = &p->event[i];
+
+		if (e->kind == NVW_LOG_BEGIN && i < acks) {
+			begin(p, e->store.value);
+		} else if (e->kind == NVW_LOG_ACK && i < acks) {
+			put_acks(p, e->store.value, e->count);
+		} else if (i < stores && !ct_prefix_loses(losses, e)) {
+			ct_prefix_add(p, e);
+		}
+	}
+}
+
+void ct_prefix_undo(struct ct_prefix *p)
+{
+	ct_image_undo(&p->image, 0);
+}
+
+/* ---- Reading the log ------------------------------------------------------------------------------------------ */
+
+static void *grown(void *at, uint64_t *capacity, uint64_t wanted, size_t element)
+{
+	uint64_t n = *capacity ? *capacity : 1024;
+
+	while (n < wanted) {
+		n *= 2;
+	}
+	void *const bigger = n == *capacity ? at : realloc(at, n * element);
+
+	*capacity = bigger ? n : *capacity;
+	return bigger;
+}
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the events of a run");
+}
+
+/* The oldest events become part of the bytes before. */
+static int fold(struct ct_prefix *p, uint64_t oldest)
+{
+	const struct nvw_acks *const granted = p->granted;
+	uint64_t first = p->data_bytes;
+
+	p->granted = NULL;
+	ct_prefix_make(p, oldest, 0, NULL);
+	p->granted = granted;
+	ct_image_commit(&p->image);
+	for (uint64_t i = 0; i < oldest; i++) {
+		const struct ct_event *const e = &p->event[i];
+		const int error =
+			e->kind == NVW_LOG_BEGIN ? nvw__acks_begin(&p->before, e->store.value) :
+			e->kind == NVW_LOG_ACK   ? nvw__acks_add(&p->before, e->store.value, e->count) :
+						   0;
+
+		if (error) {
+			return error;
+		}
+	}
+	p->count -= oldest;
+	memmove(p->event, p->event + oldest, p->count * sizeof *p->event);
+	for (uint64_t i = p->count; i > 0; i--) {
+		first = p->event[i - 1].kind == NVW_LOG_HOST ? p->event[i - 1].count : first;
+	}
+	for (uint64_t i = 0; i < p->count; i++) {
+		p->event[i].count -= p->event[i].kind == NVW_LOG_HOST ? first : 0;
+	}
+	p->data_bytes -= first;
+	if (p->data_bytes > 0) {
+		memmove(p->data, p->data + first, p->data_bytes);
+	}
+	return 0;
+}
+
+static int add_event(struct ct_prefix *p, const struct ct_event *e)
+{
+	const int error = p->count == EVENTS_MAX ? fold(p, EVENTS_MAX / 2) : 0;
+
+	if (error) {
+		return error;
+	}
+	void *const bigger = grown(p->event, &p->capacity, p->count + 1, sizeof *p->event);
+
+	if (bigger == NULL) {
+		return no_memory();
+	}
+	p->event = bigger;
+	p->event[p->count++] = *e;
+	return 0;
+}
+
+static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_t number)
+{
+	struct ct_event e = {.kind = NVW_LOG_HOST,
+		.store = {.number = number, .off = r->host.off, .bytes = r->host.bytes}};
+	int error = 0;
+	uint8_t *const bigger = grown(p->data, &p->data_capacity, p->data_bytes + r->host.bytes, 1);
+
+	if (bigger == NULL) {
+		return no_memory();
+	}
+	p->data = bigger;
+	if (r->host.off + r->host.bytes > p->image.bytes) {
+		return nvw_fail(NVW_E_DAMAGED, "persist log: record %llu writes behind the pool's end",
+			(unsigned long long)number);
+	}
+	error = p->count == EVENTS_MAX ? fold(p, EVENTS_MAX / 2) : 0;
+	e.count = p->data_bytes;
+	memcpy(p->data + p->data_bytes, r->host.data, r->host.bytes);
+	p->data_bytes += r->host.bytes;
+	return error ? error : add_event(p, &e);
+}
+
+static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint64_t number)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		if (r->store.off + r->store.bytes > p->image.bytes) {
+			return nvw_fail(NVW_E_DAMAGED,
+				"persist log: record %llu stores behind the pool's end",
+				(unsigned long long)number);
+		}
+		return add_event(
+			p, &(struct ct_event){.kind = NVW_LOG_STORE, .store = ct_store_of(r, number)});
+	case NVW_LOG_HOST:
+		return add_host(p, r, number);
+	case NVW_LOG_BEGIN:
+		return add_event(p, &(struct ct_event){.kind = NVW_LOG_BEGIN,
+					    .store = {.number = number,
+						    .value = r->begin.number,
+						    .site = r->begin.site,
+						    .work_item = r->begin.thread}});
+	case NVW_LOG_ACK: {
+		const struct ct_event e = {.kind = NVW_LOG_ACK,
+			.count = r->ack.count < ACK_OPERATIONS_MAX ? r->ack.count : ACK_OPERATIONS_MAX,
+			.store = {.number = number,
+				.value = r->ack.first,
+				.kernel = r->ack.kernel,
+				.site = r->ack.site,
+				.work_item = r->ack.work_item,
+				.group = r->ack.group}};
+
+		return add_event(p, &e);
+	}
+	default:
+		return 0;
+	}
+}
+
+/* After record number number. */
+static int settle(struct ct_prefix *p, uint64_t number, uint64_t first, uint64_t records, uint64_t ahead)
+{
+	int error = 0;
+
+	if (number == first && number < records) {
+		error = fold(p, p->count);
+	}
+	if (number == records && p->count + ahead > EVENTS_MAX) {
+		error = error ? error : fold(p, p->count / 2);
+	}
+	p->here = number <= records ? p->count : p->here;
+	return error;
+}
+
+int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t first, uint64_t records,
+	uint64_t ahead, const struct nvw_acks *granted, struct ct_prefix *ret_prefix)
+{
+	struct ct_prefix p = {.granted = granted};
+	struct nvw_log_reader *reader = NULL;
+	struct nvw_log_record r;
+	uint64_t number = 0;
+	int error = ct_image_create(initial, bytes, &p.image);
+
+	if (error) {
+		return error;
+	}
+	error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+	while (!error && (number < records || p.count < p.here + ahead)) {
+		error = nvw_log_next(reader, &r);
+		if (error <= 0) {
+			break;
+		}
+		error = add_record(&p, &r, ++number);
+		error = error ? error : settle(&p, number, first, records, ahead);
+	}
+	nvw_log_reader_close(reader);
+	*ret_prefix = p;
+	if (error < 0) {
+		ct_prefix_free(ret_prefix);
+	}
+	return error < 0 ? error : 0;
+}
+
+void ct_prefix_free(struct ct_prefix *p)
+{
+	ct_image_destroy(&p->image);
+	nvw__acks_free(&p->acks);
+	nvw__acks_free(&p->before);
+	free(p->event);
+	free(p->data);
+	*p = (struct ct_prefix){0};
+}
