@@ -12,6 +12,9 @@
 
 static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	__attribute__((unused)) const bool completes = ct_order_completes(m, r);
+	__attribute__((unused)) const uint64_t durable = m->image.hash;
+
 	if (m->seen != NULL) {
 		m->seen(m->context, m, r);
 	}
@@ -19,6 +22,8 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	m->record++;
 	const int error = ct_order_apply(m, r);
 
+	/* Else there should have been an instant before it. */
+	NVW_INVARIANT(completes || m->image.hash == durable || ct_keeps_all(m) || m->joins);
 	ct_image_commit(&m->image);
 	return error;
 }
@@ -65,11 +70,34 @@ __attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m
 	return true;
 }
 
+/* Stores in flight have numbers without gaps, the newest is the newest store, and one that has landed is not the first. Where they
+ * stay, each names its cell and version. */
+__attribute__((unused)) static bool flights_are_in_order(const struct ct_medium *m)
+{
+	const uint64_t count = m->flight_count - m->flight_head;
+
+	if (ct_model_info(m->rules.model)->axioms & CT_A(DEVICE)) {
+		return true; /* write-backs, with numbers of the log */
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		const struct ct_flight *const f = &m->flight[m->flight_head + i];
+
+		if (f->write != m->stores - (count - 1 - i) || (i == 0 && f->done)) {
+			return false;
+		}
+		if (ct_keeps_all(m) && (f->cell >= m->cell_count || f->version >= m->cell[f->cell].count ||
+					       m->cell[f->cell].write[f->version] != f->write)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static int arrive(struct ct_medium *m)
 {
 	const int error = ct_order_at_instant(m);
 
-	NVW_DEEP_INVARIANT(error || cells_are_in_order(m));
+	NVW_DEEP_INVARIANT(error || (cells_are_in_order(m) && flights_are_in_order(m)));
 	m->instant++;
 	return error ? error : 1;
 }
@@ -79,6 +107,7 @@ int ct_medium_next(struct ct_medium *m)
 	struct nvw_log_record r;
 	int error;
 
+	NVW_INVARIANT(m->image.undo_count == 0 && m->dropped.count == 0); /* no state is applied */
 	if (m->at_end) {
 		return 0;
 	}

@@ -2,6 +2,8 @@
 /* Passes the records of a log to the explored model (models/), in order. */
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "medium.h"
 #include "models/models.h"
 
@@ -40,5 +42,6 @@ int ct_order_apply(struct ct_medium *m, const struct nvw_log_record *r)
 
 int ct_order_at_instant(struct ct_medium *m)
 {
+	NVW_INVARIANT(m->changed); /* an instant without news would have the states of the one before */
 	return ct_model_of(m)->at_instant ? ct_model_of(m)->at_instant(m) : 0;
 }

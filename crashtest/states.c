@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "states.h"
 
 static enum ct_levels kind_of(const struct ct_medium *m)
@@ -382,6 +384,68 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 	close_upward(m, first, levels);
 }
 
+/* ---- What every state keeps ----------------------------------------------------------------------------------- */
+
+/* Every durable store is older than every lost one. */
+static bool is_chain(const struct ct_medium *m, const unsigned *levels)
+{
+	uint64_t durable = 0, lost = UINT64_MAX;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		if (levels[i] > 0 && c->write[levels[i] - 1] > durable) {
+			durable = c->write[levels[i] - 1];
+		}
+		if (levels[i] < c->count && c->write[levels[i]] < lost) {
+			lost = c->write[levels[i]];
+		}
+	}
+	return durable < lost;
+}
+
+/* No store is durable that must persist after a lost one. */
+static bool is_closed(const struct ct_medium *m, const unsigned *levels)
+{
+	struct reach r;
+	bool closed = true;
+
+	if (!reach_create(m, UINT32_MAX, &r)) {
+		return true;
+	}
+	for (uint64_t i = m->flight_head; i < m->flight_count && closed; i++) {
+		const struct ct_flight *const f = &m->flight[i];
+
+		if (levels[f->cell] > f->version) {
+			closed = r.item[f->work_item] >= f->epoch_wi && r.group[f->group] >= f->epoch_wg &&
+				 r.kernel >= f->epoch_kr;
+		} else {
+			lose(&r, f);
+		}
+	}
+	reach_free(&r);
+	return closed;
+}
+
+/* Does the model permit these levels? */
+__attribute__((unused)) static bool is_permitted(const struct ct_medium *m, const unsigned *levels)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		if (levels[i] > m->cell[i].count) {
+			return false;
+		}
+	}
+	switch (kind_of(m)) {
+	case CT_CHAIN:
+		return is_chain(m, levels);
+	case CT_GRAPH:
+		return is_closed(m, levels);
+	case CT_FREE:
+		break;
+	}
+	return true;
+}
+
 /* ---- All ----------------------------------------------------------------------------------------------------- */
 
 int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
@@ -444,7 +508,7 @@ static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64
 	return w->graph != NULL;
 }
 
-bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
+static bool by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
 {
 	switch (kind_of(m)) {
 	case CT_CHAIN:
@@ -456,6 +520,14 @@ bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64
 		break;
 	}
 	return free_by_number(m, number, levels);
+}
+
+bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
+{
+	const bool is_there = by_number(m, walk, number, levels);
+
+	NVW_DEEP_INVARIANT(!is_there || is_permitted(m, levels));
+	return is_there;
 }
 
 void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
@@ -471,10 +543,12 @@ void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsi
 		free_sample(m, random, levels);
 		break;
 	}
+	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
 void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
+	NVW_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
 	if (level <= levels[cell]) {
 		return;
 	}
@@ -484,10 +558,12 @@ void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, u
 	} else if (kind_of(m) == CT_GRAPH) {
 		close_downward(m, levels);
 	}
+	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
 void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
+	NVW_INVARIANT(cell < m->cell_count);
 	if (level >= levels[cell]) {
 		return;
 	}
@@ -497,4 +573,5 @@ void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 	} else if (kind_of(m) == CT_GRAPH) {
 		close_upward(m, m->flight_head, levels);
 	}
+	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "machine.h"
 
 int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config)
@@ -157,7 +158,8 @@ void emu_fifo_finish(struct emu_fifo *fifo)
 
 void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id)
 {
-	assert(fifo->tail - fifo->head <= fifo->mask);
+	NVW_DEEP_INVARIANT(emu_fifo_length(fifo) <=
+			   fifo->mask); /* what is pushed over the capacity is drained at once */
 	fifo->ring[fifo->tail++ & fifo->mask] = id;
 }
 

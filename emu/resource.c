@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "machine.h"
 
 enum { INTERVALS_MIN = 16, NEAR_END = 8 };
@@ -69,6 +70,8 @@ static uint32_t first_after(const struct emu_resource *r, emu_time t)
 static void insert(struct emu_resource *r, uint32_t i, emu_time from, emu_time to)
 {
 	struct emu_interval *const at = &r->busy[i], *const end = &r->busy[r->count];
+	NVW_DEEP_INVARIANT(from < to && (i == 0 || at[-1].to <= from) && (at == end || to <= at->from));
+
 	const bool touches_before = i > 0 && at[-1].to == from, touches_after = at < end && at->from == to;
 
 	if (touches_before && touches_after) {

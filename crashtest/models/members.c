@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "models.h"
 
 static uint64_t *at64(const struct ct_array *a, uint64_t i)
@@ -169,6 +171,20 @@ static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_reco
 	return false;
 }
 
+/* How many members and groups owe something, counted anew. */
+__attribute__((unused)) static uint64_t owing(const struct ct_medium *m)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < m->work_items; i++) {
+		n += *at64(&m->owed_item, i) != 0;
+	}
+	for (uint64_t g = 0; g * m->group_size < m->work_items; g++) {
+		n += *at64(&m->owed_group, g) != 0;
+	}
+	return n;
+}
+
 bool ct_members_owe(const struct ct_medium *m, const struct nvw_log_record *r)
 {
 	if (m->owed == 0 || !ct_has(m, CT_A(COMPLETION))) {
@@ -205,6 +221,7 @@ void ct_members_settle(struct ct_medium *m, const struct nvw_log_record *r)
 			settle_member(m, i, 0);
 		}
 	}
+	NVW_DEEP_INVARIANT(m->owed == owing(m));
 	land_covered(m);
 }
 
@@ -218,11 +235,15 @@ static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const int scope = narrower(m, r);
 
+	if (m->stores == 0) {
+		return; /* nothing to owe */
+	}
 	if (scope == NVW_WORKITEM) {
 		for_members(m, r, owe_item, m->stores);
 	} else if (scope == NVW_WORKGROUP) {
 		for_members(m, r, owe_group, m->stores);
 	}
+	NVW_DEEP_INVARIANT(m->owed == owing(m));
 }
 
 /* Models without completion count epochs, so a removed barrier is counted too, in each scope from which it is

@@ -3,7 +3,30 @@
  * The FIFOs of both levels: S-FIFOs hold the dirty lines since the last release (gope18 3), NVW-FIFOs the
  * writes to NVRAM (gope18 6). Whole caches are flushed through them.
  */
+#include "core/invariant.h"
 #include "protocol.h"
+
+/*
+ * What a FIFO is for: when it is empty, no line waits in the cache that it should have named. Bytes that an L1 has registered
+ * wait for no release. Planted faults break it on purpose.
+ */
+__attribute__((unused)) static bool names_all_that_waits(
+	const struct nvw_machine *m, const struct emu_cache *cache, bool of_nvram)
+{
+	if (m->error || m->fault.action || m->fault.line) {
+		return true;
+	}
+	for (uint32_t i = 0; i < cache->sets * cache->ways; i++) {
+		const struct emu_line *const line = &cache->lines[i];
+		const uint64_t waits = of_nvram ? line->dirty : line->dirty & ~line->registered;
+
+		if (cache->tags[i] != EMU_NO_LINE && waits &&
+			(!of_nvram || emu_is_persistent(m, cache->tags[i]))) {
+			return false;
+		}
+	}
+	return true;
+}
 
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t)
@@ -30,6 +53,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 			coh_l1_event(m, cu, line, id, event, reason, t);
 		}
 	}
+	NVW_DEEP_INVARIANT(keep || names_all_that_waits(m, &cu->l1, fifo == &cu->nvw_fifo));
 	return last;
 }
 
@@ -63,6 +87,7 @@ emu_time coh_drain_l2(
 			coh_l2_event(m, line, id, COH_L2_FLUSH, reason, t); /* as in an L1 */
 		}
 	}
+	NVW_DEEP_INVARIANT(keep || names_all_that_waits(m, &m->l2.cache, fifo == &m->l2.nvw_fifo));
 	return last;
 }
 

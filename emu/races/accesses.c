@@ -7,6 +7,7 @@
  * everything that it conflicts with, so an access unordered with the earlier one is unordered with the later
  * one.
  */
+#include "core/invariant.h"
 #include "internal.h"
 
 /* Whether the scopes of two atomics of different work-items include each other. */
@@ -156,6 +157,23 @@ static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
 	return same;
 }
 
+/* The cell counts its accesses, and each of them knows its cell and has a lane left. */
+__attribute__((unused)) static bool is_whole(const struct emu_races *r, const struct cell *c)
+{
+	const uint32_t lists[] = {c->reads, c->writes};
+	uint32_t n = 0;
+
+	for (unsigned k = 0; k < 2; k++) {
+		for (uint32_t i = lists[k]; i; i = access_at(r, i)->next) {
+			if (access_at(r, i)->cell != c->number || !access_at(r, i)->lanes ||
+				n++ == c->count) {
+				return false;
+			}
+		}
+	}
+	return n == c->count;
+}
+
 void race_check(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;
@@ -176,6 +194,7 @@ void race_check(const struct event *e, struct cell *c)
 	} else {
 		race_remember(e, c, is_write ? &c->writes : &c->reads);
 	}
+	NVW_DEEP_INVARIANT(e->m->error || is_whole(r, c));
 	if (prune) {
 		c->prune_at = c->count < PRUNE_MIN / 2 ? PRUNE_MIN : 2 * c->count;
 	}
