@@ -200,6 +200,15 @@ static void shipped_structures_survive_with_store_buffers(void **state)
 	expect(&queue, CT_KILL, 10, -1, entries[1], true);
 }
 
+/* Stores to NVRAM pass a third level on their way. */
+static void shipped_structures_survive_with_an_l3(void **state)
+{
+	expect(&kv_resize, CT_OBSERVED, 1000, -1, "l3.size=4KiB", true);
+	expect(&btree, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
+	expect(&queue, CT_OBSERVED, 1000, -1, "l3.size=4KiB", true);
+	expect(&steal, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
+}
+
 static int mutation_called(const struct nvw_workload *w, const char *name)
 {
 	int i = 0;
@@ -438,6 +447,7 @@ int main(void)
 		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
 		cmocka_unit_test(two_pools_survive_on_every_pair_of_domains_and_under_every_model),
 		cmocka_unit_test(shipped_structures_survive_with_store_buffers),
+		cmocka_unit_test(shipped_structures_survive_with_an_l3),
 		cmocka_unit_test(strict_hardware_orders_stores_whose_barrier_is_missing),
 		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
 		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),

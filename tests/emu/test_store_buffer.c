@@ -368,6 +368,77 @@ static void races_are_those_of_the_program(void **state)
 	assert_int_equal(races_of(false), 1);
 }
 
+/* ---- Stores that are put off on their way --------------------------------------------------- */
+
+/* A store's action that waits once, and then, or never, goes on. */
+static emu_time wait_a_while(const struct coh_request *r, emu_time t)
+{
+	struct coh_wait *const w = r->again ? NULL : coh_put_off(r, EMU_CAUSE_marker, t);
+
+	if (!w) {
+		return t;
+	}
+	coh_wake(r->m, w, t + 100000);
+	return COH_NOT_YET;
+}
+
+static emu_time wait_for_ever(const struct coh_request *r, emu_time t)
+{
+	return coh_put_off(r, EMU_CAUSE_marker, t) ? COH_NOT_YET : t;
+}
+
+static void store_two_values(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		nvw_store(s->x, i);
+		nvw_store(s->y, 10 * i);
+	}
+	s->got[0] = nvw_load(s->x);
+}
+
+static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, emu_time), struct shared *s)
+{
+	static const char *const settings[] = {"store_buffer.entries=4", NULL};
+	const struct coh_action_info action = {carry_out, "wait", COH_PART_ACCESS};
+	struct shared *const args = s;
+	struct rig rig;
+	struct coh_row row;
+	int r;
+
+	begin(&rig, s, "gd", settings);
+	row = *rig.machine->rows[COH_STORE][COH_RELAXED][NVW_SCOPE_WORKITEM][COH_PLACE_L2];
+	row.steps[1] = row.steps[0];
+	row.steps[0] = &action;
+	rig.machine->rows[COH_STORE][COH_RELAXED][NVW_SCOPE_WORKITEM][COH_PLACE_L2] = &row;
+	r = nvw_launch(rig.machine, "store_two_values", store_two_values, &args, 1, 1);
+	if (r == 0) {
+		assert_int_equal(rig_visible(&rig, s->x), 3);
+		assert_int_equal(rig_visible(&rig, s->y), 30);
+		assert_int_equal(emu_statistics(rig.machine)->waits_marker, 6);
+	}
+	rig_end(&rig);
+	return r;
+}
+
+static void a_store_may_be_put_off_when_it_has_left(void **state)
+{
+	struct shared s;
+
+	rig_ok(run_with_an_action(wait_a_while, &s));
+	assert_int_equal(s.got[0], 3);
+}
+
+static void a_store_that_nobody_wakes_is_named(void **state)
+{
+	struct shared s;
+
+	assert_int_equal(run_with_an_action(wait_for_ever, &s), NVW_E_DEADLOCK);
+	assert_non_null(strstr(nvw_error_message(), "(store_two_values): \"wait\" of line"));
+	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
+}
+
 /* ---- Orders that a scheduler chooses ------------------------------------------------------- */
 
 struct schedule {
@@ -442,6 +513,8 @@ int main(void)
 		cmocka_unit_test(buffered_epochs_keep_the_epochs_of_stores_that_wait),
 		cmocka_unit_test(strict_persistency_has_no_store_buffer),
 		cmocka_unit_test(races_are_those_of_the_program),
+		cmocka_unit_test(a_store_may_be_put_off_when_it_has_left),
+		cmocka_unit_test(a_store_that_nobody_wakes_is_named),
 		cmocka_unit_test(when_a_store_leaves_is_a_choice_of_the_scheduler),
 	};
 
