@@ -315,6 +315,21 @@ static void dijkstra_finds_ways_that_no_edge_shortens(void **state)
 	end(&t);
 }
 
+/* Without that a launch would go one step along the path; the last launch finds nothing. */
+static void apsp_sees_distances_that_others_find_in_the_same_launch(void **state)
+{
+	static const char *const options[] = {"graph=grid:29x1 sweeps=1", "graph=grid:29x1 sweeps=4"};
+	static const uint64_t most[] = {29, 29 / 2};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct test t = begin(&nvw_workload_apsp, options[i], "gd");
+
+		run_and_verify(&t);
+		assert_true(t.plan->launches <= most[i]);
+		end(&t);
+	}
+}
+
 static void graphs_that_are_too_large_are_refused(void **state)
 {
 	void *plan;
@@ -336,6 +351,7 @@ int main(void)
 		cmocka_unit_test(spmv_of_ones_counts_neighbours),
 		cmocka_unit_test(sort_sorts),
 		cmocka_unit_test(apsp_walks_along_a_path),
+		cmocka_unit_test(apsp_sees_distances_that_others_find_in_the_same_launch),
 		cmocka_unit_test(convolution_of_a_point_is_the_filter),
 		cmocka_unit_test(fft_finds_the_frequency_of_a_wave),
 		cmocka_unit_test(barnes_hut_is_near_the_direct_sum),

@@ -3,18 +3,20 @@
  * apsp: shortest paths between all pairs of nodes, as hechtman14 4.4.2 describes it: from every node a search for the shortest
  * paths of a single source, until all have converged. Loads of distances are load-acquires and stores are
  * store-releases, so that a work-item sees what others have found in the same launch; the host launches until nobody finds
- * anything shorter. The thesis says no more; here work-item (s, v) looks at the neighbours of v once a launch.
+ * anything shorter. The thesis says no more; here work-item (s, v) looks at the neighbours of v a few times per launch.
  *
  * A distance is written by one work-item alone, only ever falls, and is the length of some path. So the launches end at
  * the lengths of the shortest paths, whoever saw what when. How many launches it takes depends on that, and on the protocol.
  */
 #include "dense.h"
 
+enum { SWEEPS };
 enum { ROWS, COLUMNS, WEIGHTS, DISTANCES, MORE };
 enum { NODES_MAX = 4096, WEIGHT_MAX = 100, FAR = INT32_MAX };
 
 static const struct nvw_option options[] = {
 	DENSE_GRAPH_OPTION("road:128"),
+	{"sweeps", NVW_OPTION_COUNT, "4", NULL, "times that a work-item looks at its neighbours in a launch"},
 	DENSE_OPTIONS_END,
 };
 
@@ -49,8 +51,13 @@ struct args {
 	const uint32_t *rows, *columns;
 	const int32_t *weights;
 	int32_t *distances, *more;
-	uint64_t nodes;
+	uint64_t nodes, sweeps;
 };
+
+DENSE_BRANCH void shorten(int32_t *distance, int32_t value)
+{
+	nvw_atomic_store(distance, value, NVW_RELEASE, NVW_SCOPE_AGENT);
+}
 
 static void apsp_relax(const void *args)
 {
@@ -62,19 +69,26 @@ static void apsp_relax(const void *args)
 		return;
 	}
 
+	const uint32_t first = nvw_load_read_only(&a->rows[v]), end = nvw_load_read_only(&a->rows[v + 1]);
 	const int32_t before = nvw_load(&distances[v]);
-	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
-	int32_t least = before;
+	int32_t distance = before;
 
-	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
-		const uint32_t u = nvw_load_read_only(&a->columns[i]);
-		const int32_t distance = nvw_atomic_load(&distances[u], NVW_ACQUIRE, NVW_SCOPE_AGENT);
-		const int32_t here = over(distance, nvw_load_read_only(&a->weights[i]));
+	for (uint64_t sweep = 0; sweep < a->sweeps; sweep++) {
+		int32_t least = distance;
 
-		least = here < least ? here : least;
+		for (uint32_t i = first; i < end; i++) {
+			const uint32_t u = nvw_load_read_only(&a->columns[i]);
+			const int32_t there = nvw_atomic_load(&distances[u], NVW_ACQUIRE, NVW_SCOPE_AGENT);
+			const int32_t here = over(there, nvw_load_read_only(&a->weights[i]));
+
+			least = here < least ? here : least;
+		}
+		if (least < distance) {
+			shorten(&distances[v], least);
+			distance = least;
+		}
 	}
-	if (least < before) {
-		nvw_atomic_store(&distances[v], least, NVW_RELEASE, NVW_SCOPE_AGENT);
+	if (distance < before) {
 		dense_tell(a->more);
 	}
 }
@@ -86,7 +100,8 @@ static int run(struct dense_plan *p)
 		.weights = p->array[WEIGHTS].device,
 		.distances = p->array[DISTANCES].device,
 		.more = p->array[MORE].device,
-		.nodes = p->graph.nodes};
+		.nodes = p->graph.nodes,
+		.sweeps = p->size[SWEEPS]};
 	bool is_more = true;
 	int r = 0;
 

@@ -228,12 +228,12 @@ static void barnes_hut_accelerate(const void *args)
 		const struct vector centre = {nvw_load(cell), nvw_load(cell + 1), nvw_load(cell + 2)};
 		const struct vector away = minus(centre, here);
 
-		if (counts_as_one(nvw_load(cell + 4), away, a->theta)) {
-			sum = pull(sum, away, nvw_load(cell + 3));
-			i = nvw_load(&a->skips[i]);
-		} else {
-			i++;
-		}
+		const float mass = nvw_load(cell + 3);
+		const bool is_one = counts_as_one(nvw_load(cell + 4), away, a->theta);
+		const uint32_t skip = nvw_load(&a->skips[i]);
+
+		sum = is_one ? pull(sum, away, mass) : sum;
+		i = is_one ? skip : i + 1;
 	}
 	nvw_store(&a->accelerations[3 * body], sum.x);
 	nvw_store(&a->accelerations[3 * body + 1], sum.y);

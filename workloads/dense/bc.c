@@ -62,6 +62,15 @@ static void bc_clear(const void *args)
 	}
 }
 
+/* Node u is of the next level, as known before or found now. */
+DENSE_BRANCH void add_paths(const struct args *a, uint32_t u, uint32_t paths, bool is_new)
+{
+	(void)nvw_atomic_add(&a->paths[u], paths, NVW_RELAXED, NVW_SCOPE_AGENT);
+	if (is_new) {
+		dense_tell(a->more);
+	}
+}
+
 static void bc_forwards(const void *args)
 {
 	const struct args *const a = args;
@@ -78,13 +87,15 @@ static void bc_forwards(const void *args)
 		const int32_t level = nvw_atomic_compare_exchange(
 			&a->levels[u], -1, a->level + 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 
-		if (level == -1) {
-			dense_tell(a->more);
-		}
 		if (level == -1 || level == a->level + 1) {
-			(void)nvw_atomic_add(&a->paths[u], paths, NVW_RELAXED, NVW_SCOPE_AGENT);
+			add_paths(a, u, paths, level == -1);
 		}
 	}
+}
+
+DENSE_BRANCH double share_of(const struct args *a, uint32_t u, double paths)
+{
+	return paths / nvw_load(&a->paths[u]) * (1 + nvw_load(&a->shares[u]));
 }
 
 static void bc_backwards(const void *args)
@@ -104,7 +115,7 @@ static void bc_backwards(const void *args)
 		const uint32_t u = nvw_load_read_only(&a->columns[i]);
 
 		if (nvw_load(&a->levels[u]) == a->level + 1) {
-			share += paths / nvw_load(&a->paths[u]) * (1 + nvw_load(&a->shares[u]));
+			share += share_of(a, u, paths);
 		}
 	}
 	nvw_store(&a->shares[v], share);

@@ -54,6 +54,12 @@ struct args {
 	uint64_t nodes;
 };
 
+DENSE_BRANCH void find(const struct args *a, uint32_t u, int32_t level)
+{
+	nvw_atomic_store(&a->levels[u], level, NVW_RELAXED, NVW_SCOPE_AGENT);
+	nvw_atomic_store(&a->found[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
 static void bfs_visit(const void *args)
 {
 	const struct args *const a = args;
@@ -71,8 +77,7 @@ static void bfs_visit(const void *args)
 		const uint32_t u = nvw_load_read_only(&a->columns[i]);
 
 		if (!nvw_load(&a->visited[u])) {
-			nvw_atomic_store(&a->levels[u], next, NVW_RELAXED, NVW_SCOPE_AGENT);
-			nvw_atomic_store(&a->found[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+			find(a, u, next);
 		}
 	}
 }

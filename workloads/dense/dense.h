@@ -137,6 +137,13 @@ static inline void dense_tell(int32_t *flag)
 	nvw_atomic_store(flag, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
+/*
+ * For a function with the memory operations of a branch in a loop. It is not inlined: lanes that are deeper in calls issue first,
+ * so the lanes in the branch catch up with those that skipped it. In the loop's own function the skipping lanes would
+ * run ahead, iteration by iteration.
+ */
+#define DENSE_BRANCH static __attribute__((noinline))
+
 /* The hooks. */
 int dense_prepare(
 	const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed, void **ret_plan);

@@ -76,6 +76,11 @@ static uint64_t nearest(const struct args *a, const int32_t *distances, const in
 	return nearest;
 }
 
+DENSE_BRANCH void shorten(int32_t *distance, int32_t value)
+{
+	nvw_store(distance, value);
+}
+
 /* Ways over node u, which is so far away. */
 static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t away)
 {
@@ -93,7 +98,7 @@ static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t 
 			const int32_t over = away + nvw_load_use(weight[i], int32_t);
 
 			if (over < nvw_load_use(distance[i], int32_t)) {
-				nvw_store(&distances[(first + i) * n], over);
+				shorten(&distances[(first + i) * n], over);
 			}
 		}
 	}

@@ -146,6 +146,11 @@ static void lulesh_pressure(const void *args)
 	}
 }
 
+DENSE_BRANCH double pressure_of(const struct args *a, uint32_t element)
+{
+	return element == NONE ? 0 : nvw_load(&a->pressures[element]);
+}
+
 static void lulesh_accelerate(const void *args)
 {
 	const struct args *const a = args;
@@ -157,8 +162,7 @@ static void lulesh_accelerate(const void *args)
 		return;
 	}
 	for (unsigned k = 0; k < EIGHT; k++) {
-		const uint32_t element = nvw_load_read_only(&a->around[EIGHT * i + k]);
-		const double p = element == NONE ? 0 : nvw_load(&a->pressures[element]);
+		const double p = pressure_of(a, nvw_load_read_only(&a->around[EIGHT * i + k]));
 
 		for (unsigned d = 0; d < 3; d++) {
 			force[d] += push(p, k, d);

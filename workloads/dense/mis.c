@@ -47,6 +47,11 @@ struct args {
 	uint64_t nodes;
 };
 
+DENSE_BRANCH bool goes_before_undecided(const struct args *a, int32_t priority, uint64_t v, uint32_t u)
+{
+	return goes_before(priority, v, nvw_load_read_only(&a->priorities[u]), u);
+}
+
 static void mis_compare(const void *args)
 {
 	const struct args *const a = args;
@@ -63,8 +68,7 @@ static void mis_compare(const void *args)
 	for (uint32_t i = nvw_load_read_only(&a->rows[v]); is_first && i < end; i++) {
 		const uint32_t u = nvw_load_read_only(&a->columns[i]);
 
-		is_first = nvw_load(&a->states[u]) != UNDECIDED ||
-			   goes_before(priority, v, nvw_load_read_only(&a->priorities[u]), u);
+		is_first = nvw_load(&a->states[u]) != UNDECIDED || goes_before_undecided(a, priority, v, u);
 	}
 	nvw_store(&a->first[v], is_first);
 }

@@ -98,7 +98,7 @@ static void snap_emit(const void *args)
 }
 
 /* What comes in through a face: nothing, if the face is a wall. */
-static inline double incoming(const double *face, uint64_t i)
+DENSE_BRANCH double incoming(const double *face, uint64_t i)
 {
 	return i == 0 ? 0 : nvw_load(face);
 }
