@@ -151,6 +151,11 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
 			to);
 	}
+	if (r->hangs_alike > 0) {
+		fprintf(to,
+			"note: %s checks were cut early, in a function in which another one did not terminate\n",
+			grouped(r->hangs_alike, a));
+	}
 	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
 			r->why_executed);
@@ -360,7 +365,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:O*}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:O*}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -380,7 +385,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
-		r->executed, "why_executed", r->why_executed, "made_by", h->made_by);
+		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
+		"made_by", h->made_by);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

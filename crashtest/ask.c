@@ -35,11 +35,12 @@ static pid_t start(const struct ct_start *how)
 	return pid;
 }
 
-static void finish(pid_t pid, unsigned timeout_ms, struct ct_answer *ret_answer)
+static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_answer)
 {
 	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	ret_answer->in_time = fd < 0 || ct_output_wait(fd, (int)timeout_ms);
+	ret_answer->in_time =
+		fd < 0 || ct_hang_wait(fd, pid, c->timeout_ms, &c->shared->hangs, ret_answer->where);
 	if (fd >= 0) {
 		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
 		close(fd);
@@ -74,9 +75,14 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 		return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
 	}
 	if (forked) {
-		if (!ct_fork_server_run(&how, c->timeout_ms, &ret_answer->status, &ret_answer->in_time)) {
+		struct ct_ending ending;
+
+		if (!ct_fork_server_run(&how, c->timeout_ms, &c->shared->hangs, &ending)) {
 			return 0;
 		}
+		ret_answer->in_time = ending.in_time;
+		ret_answer->status = ending.status;
+		snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
 	} else {
 		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
 		const pid_t pid = start(&how);
@@ -84,7 +90,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 		if (pid < 0) {
 			return nvw_fail_errno("the checker cannot be started");
 		}
-		finish(pid, c->timeout_ms, ret_answer);
+		finish(pid, c, ret_answer);
 	}
 	ct_output_line(ret_answer->line);
 	ct_output_whole(&ret_answer->whole);
@@ -181,7 +187,9 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 {
 	if (!a->in_time) {
-		return nvw_violation(findings, 0, "the checker does not terminate");
+		return *a->where ?
+			       nvw_violation(findings, 0, "the checker does not terminate: %s", a->where) :
+			       nvw_violation(findings, 0, "the checker does not terminate");
 	}
 	if (WIFSIGNALED(a->status)) {
 		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
@@ -242,6 +250,11 @@ void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES]
 	} else {
 		*ret_why = '\0';
 	}
+}
+
+uint64_t ct_asked_alike(const struct ct_asked *c)
+{
+	return c->shared ? c->shared->hangs.alike : 0;
 }
 
 void ct_asked_destroy(struct ct_asked *c)

@@ -17,6 +17,7 @@
 
 #include "command.h"
 #include "crash.h"
+#include "hang.h"
 #include "operations.h"
 #include "output.h"
 
@@ -25,7 +26,7 @@ struct ct_asked {
 	struct ct_command command;
 	bool whole_output;        /* the standard output counts as a whole; the standard error is left out */
 	uint64_t bytes;           /* of the file; the image may be a little longer, to whole lines */
-	unsigned timeout_ms;      /* of one run, in wall-clock time */
+	unsigned timeout_ms;      /* of one run, in CPU time (hang.h) */
 	struct nvw_folder folder; /* of the files, one a process */
 	char operations_path[NVW__FOLDER_PATH + 32]; /* environment.h; "": there are none */
 	struct ct_asked_shared *shared;
@@ -36,6 +37,7 @@ struct ct_asked_shared {
 	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
 	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
 	volatile uint32_t refused; /* it cannot be forked */
+	struct ct_hangs hangs;
 };
 
 /* How a command ended. */
@@ -43,6 +45,7 @@ struct ct_answer {
 	bool in_time; /* otherwise it had to be killed */
 	int status;   /* as waitpid() has it */
 	char line[CT_LINE_BYTES];
+	char where[CT_TEXT_BYTES]; /* of a hang, "": unknown */
 	struct ct_output whole;
 };
 
@@ -61,5 +64,7 @@ int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings
 bool ct_asked_begins_anew(struct ct_asked *asked);
 /* Why the command is executed in every state instead of forked, behind "..., because"; "" if it is not. */
 void ct_asked_why_executed(const struct ct_asked *asked, char ret_why[CT_TEXT_BYTES]);
+/* How many runs were cut early, since they were where others had hung. */
+uint64_t ct_asked_alike(const struct ct_asked *asked);
 
 #endif

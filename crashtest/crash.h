@@ -254,6 +254,7 @@ struct ct_result {
 	 * unknown. */
 	uint64_t threads;
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
+	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
 	char why_executed
 		[CT_TEXT_BYTES]; /* the checker was executed for every state, because ...; "": it was forked */
 	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */

@@ -398,6 +398,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	if (jury->asked != NULL) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);
+		ret_result->hangs_alike = ct_asked_alike(jury->asked);
 		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
 	}
 	return error;

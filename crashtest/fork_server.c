@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "hang.h"
 #include "output.h"
 
 #ifndef CT_FORK_LIBRARY
@@ -197,7 +198,8 @@ static void enlarge_pages(const struct ct_start *how, int32_t faults)
 	}
 }
 
-int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time)
+int ct_fork_server_run(
+	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
 {
 	int32_t pid, answer[2];
 
@@ -216,18 +218,15 @@ int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret
 		stop();
 		return 0;
 	}
-	int heard = hear(answer, sizeof answer, (int)timeout_ms);
-
-	*ret_in_time = heard != 0;
-	if (heard == 0) {
+	ret->in_time = ct_hang_wait(server.from, pid, timeout_ms, hangs, ret->where);
+	if (!ret->in_time) {
 		kill(-pid, SIGKILL);
-		heard = hear(answer, sizeof answer, START_MS);
 	}
-	if (heard != 1) {
+	if (hear(answer, sizeof answer, START_MS) != 1) {
 		stop();
 		return 0;
 	}
-	*ret_status = answer[0];
+	ret->status = answer[0];
 	enlarge_pages(how, answer[1]);
 	return 1;
 }

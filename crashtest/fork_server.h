@@ -34,15 +34,24 @@ struct ct_start {
 	int output;                 /* descriptor of the output; -1: inherited */
 };
 
+/* How it ended. */
+struct ct_hangs;
+struct ct_ending {
+	bool in_time;    /* false: it had to be killed, at where (hang.h) */
+	int status;      /* as from waitpid() */
+	char where[240]; /* CT_TEXT_BYTES */
+};
+
 enum { CT_FORK_MESSAGE_MAX = 1 << 17 };
 
 /*
  * Runs a command in this process's server, which is started if needed. Everything but the told variables must be the same in
- * every call of a process. Returns 1 and the status (as from waitpid()), or *ret_in_time false if the child had to be killed; 0
+ * every call of a process. Returns 1; 0
  * if this checker cannot be served: it is static, a thread runs before main(), or the library is missing. Then the server is
  * not tried again.
  */
-int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, int *ret_status, bool *ret_in_time);
+int ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs,
+	struct ct_ending *ret_ending);
 
 /* The pid of this process's server; 0: none. */
 pid_t ct_fork_server_pid(void);

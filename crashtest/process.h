@@ -14,7 +14,10 @@ double ct_wall_seconds(void);
 double ct_cpu_seconds(pid_t pid);
 
 /* A sleeping process gets this many times its CPU limit in wall-clock time. */
-enum { CT_WALL_FACTOR = 10 };
+enum {
+	CT_WALL_FACTOR = 10,
+	CT_COMMAND_WALL_FACTOR = 5 /* of a command: the process that waits for it has more */
+};
 
 /* True if a process that began at (cpu, wall) seconds has used up its limit. */
 bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stack frames at a signal, and their source lines. See frames.h. */
+#include <dwarf.h>
 #include <execinfo.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,14 +103,15 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 	}
 }
 
+static char *debug_path;
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_linux_proc_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.debuginfo_path = &debug_path,
+};
+
 void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n)
 {
-	static char *debug_path;
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.debuginfo_path = &debug_path,
-	};
 	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
 
 	ret_place[0] = '\0';
@@ -118,6 +120,42 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
 		for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
 			place_of(dwfl, address[i], ret_place, n);
 		}
+	}
+	if (dwfl != NULL) {
+		dwfl_end(dwfl);
+	}
+}
+
+/* ---- Other processes ----------------------------------------------------------------------------------------- */
+
+struct seeker {
+	Dwfl *dwfl;
+	char *place;
+	size_t n;
+};
+
+static int look_at_frame(Dwfl_Frame *frame, void *context)
+{
+	const struct seeker *const s = context;
+	Dwarf_Addr address;
+	bool is_activation;
+
+	if (!dwfl_frame_pc(frame, &address, &is_activation)) {
+		return DWARF_CB_ABORT;
+	}
+	place_of(s->dwfl, (const void *)(uintptr_t)(address - !is_activation), s->place, s->n);
+	return s->place[0] != '\0' ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+void nvw__process_place(pid_t pid, char *ret_place, size_t n)
+{
+	Dwfl *const dwfl = dwfl_begin(&callbacks);
+	struct seeker s = {.dwfl = dwfl, .place = ret_place, .n = n};
+
+	ret_place[0] = '\0';
+	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, pid) == 0 &&
+		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, pid, false) == 0) {
+		dwfl_getthread_frames(dwfl, pid, look_at_frame, &s);
 	}
 	if (dwfl != NULL) {
 		dwfl_end(dwfl);

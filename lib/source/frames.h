@@ -5,6 +5,7 @@
 #define LIB_SOURCE_FRAMES_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Loads the code that nvw__frames_take() needs, because a handler must not load it. */
 void nvw__frames_prepare(void);
@@ -28,5 +29,9 @@ enum nvw__fault nvw__signal_fault(const void *context);
  * process, or to one related to it by fork.
  */
 void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n);
+
+/* The same for another process while it runs, which is stopped for a moment: a child, or a descendant. "" also if it may not be
+ * looked into. */
+void nvw__process_place(pid_t pid, char *ret_place, size_t n);
 
 #endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands that do not terminate. See hang.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "source/frames.h"
+
+#include "hang.h"
+#include "output.h"
+#include "process.h"
+
+enum { TREE_MAX = 32, FIRST_LOOK_MS = 10, LOOK_MS = 100, EARLIEST_MS = 20 };
+
+/* A process and what it has started, as far as there is room. */
+static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
+{
+	unsigned count = 1;
+
+	list[0] = pid;
+	for (unsigned i = 0; i < count; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);
+		FILE *const f = fopen(path, "re");
+
+		while (f != NULL && count < TREE_MAX && fscanf(f, "%d", &list[count]) == 1) {
+			count++;
+		}
+		if (f != NULL) {
+			fclose(f);
+		}
+	}
+	return count;
+}
+
+/* CPU time of all of them, and which has used most. */
+static double cpu_of(pid_t pid, pid_t *ret_busiest)
+{
+	pid_t list[TREE_MAX];
+	const unsigned count = tree(pid, list);
+	double sum = 0, most = -1;
+
+	for (unsigned i = 0; i < count; i++) {
+		const double cpu = ct_cpu_seconds(list[i]);
+
+		sum += cpu > 0 ? cpu : 0;
+		if (cpu > most) {
+			most = cpu;
+			*ret_busiest = list[i];
+		}
+	}
+	return sum;
+}
+
+/* The function, which stays while the line goes round. */
+static const char *function_of(const char *where)
+{
+	const char *const at = strchr(where, '(');
+
+	return at ? at : "";
+}
+
+static bool is_known(const struct ct_hangs *h, const char *where)
+{
+	bool is = false;
+
+	for (uint32_t i = 0; i < h->count && i < CT_HANGS_MAX && *where != '\0' && !is; i++) {
+		is = strcmp(h->place[i], function_of(where)) == 0;
+	}
+	return is;
+}
+
+static void remember(struct ct_hangs *h, const char *where)
+{
+	if (*function_of(where) != '\0' && !is_known(h, where) && h->count < CT_HANGS_MAX) {
+		snprintf(h->place[h->count], sizeof h->place[0], "%s", function_of(where));
+		h->count++;
+	}
+}
+
+bool ct_hang_wait(
+	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES])
+{
+	static double slowest; /* in wall-clock time, of the commands that terminated */
+	const double began = ct_wall_seconds(), limit = 1e-3 * timeout_ms;
+	const double early = 2 * slowest > 1e-3 * EARLIEST_MS ? 2 * slowest : 1e-3 * EARLIEST_MS;
+	unsigned look_ms = timeout_ms < FIRST_LOOK_MS ? timeout_ms : FIRST_LOOK_MS, seen = 0;
+	double looked = 0;
+
+	ret_where[0] = '\0';
+	while (!ct_output_wait(fd, (int)look_ms)) {
+		pid_t busiest = pid;
+		const double cpu = cpu_of(pid, &busiest), wall = ct_wall_seconds() - began;
+
+		if (cpu > limit || wall > CT_COMMAND_WALL_FACTOR * limit) {
+			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
+			if (hangs != NULL) {
+				remember(hangs, ret_where);
+			}
+			return false;
+		}
+		if (hangs != NULL && hangs->count > 0 && cpu > early && cpu > looked + early / 2) {
+			looked = cpu;
+			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
+			seen = is_known(hangs, ret_where) ? seen + 1 : 0;
+			if (seen == 2) {
+				hangs->alike++;
+				return false;
+			}
+		}
+		look_ms = look_ms < LOOK_MS ? 2 * look_ms : look_ms;
+	}
+	const double took = ct_wall_seconds() - began;
+
+	slowest = took > slowest ? took : slowest;
+	return true;
+}
