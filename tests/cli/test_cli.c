@@ -288,6 +288,28 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 
 /* ---- Pools --------------------------------------------------------------------------------- */
 
+/* The first pool's name stands for all of its run. */
+static void the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together(void **state)
+{
+#define TWO_POOLS "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
+	expect_in_dir("run " TWO_POOLS " --pool=%s/a.pool", 0, "consistent", "");
+	expect_in_dir("run " TWO_POOLS " --pool=%s/a.pool", 2, "", "a.pool.1 already exists");
+	expect_in_dir("inspect %s/a.pool", 0, "further_pools[0].device      far", "");
+	expect_in_dir("recover %s/a.pool", 0, "structure tiered: consistent", "");
+	expect_in_dir("recover %s/a.pool.1", 2, "", "is pool 1 of a run of 2");
+	remove_file("a.pool.1");
+	expect_in_dir("inspect %s/a.pool", 2, "", "a.pool.1: No such file");
+	remove_file("a.pool");
+	expect_in_dir("crash " TWO_POOLS " --states=400 --mutate=truncate-unordered --save=%s", 1,
+		"INCONSISTENT", "");
+	expect_in_dir("replay %s/finding-1 --extract=%s/b.pool", 1, "REPRODUCED", "");
+	expect_in_dir("recover %s/b.pool", 1, "structure tiered: inconsistent", "");
+	remove_file("finding-1");
+	remove_file("b.pool");
+	remove_file("b.pool.1");
+	assert_true(is_empty_dir());
+}
+
 static void pool_path(char *path, size_t n)
 {
 	snprintf(path, n, "%s/a.pool", dir);
@@ -730,6 +752,26 @@ static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 		"device nvram2: a program of the host runs on one NVRAM device");
 }
 
+/* The log's pool on a near device, the table's on a far one; a crash state is one of both. */
+static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
+{
+#define NEAR_FAR "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
+	expect("crash " NEAR_FAR " --states=400", 0, "CONSISTENT", "");
+	expect("crash " NEAR_FAR " --mode=permitted --states=400", 0, "CONSISTENT", "");
+	expect("crash " NEAR_FAR " --mode=kill --states=3", 0, "CONSISTENT", "");
+	expect("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", 1, "INCONSISTENT", "");
+	expect("crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", 1, "INCONSISTENT",
+		"");
+	expect("run " NEAR_FAR " --output-format=json", 0, "\"device.far.barrier_wait\": ", "");
+	expect("run " NEAR_FAR " --output-format=json", 0, "\"domain\": \"adr, far device\"", "");
+	expect("run tiered --table-device=far", 2, "", "the machine gope18 has no device far");
+	expect("run tiered --machine=near-far --table-device=farr", 2, "",
+		"the machine near-far has no device farr; did you mean far?");
+	expect("exec --machine=near-far -- true", 2, "",
+		"device far: a program of the host runs on one NVRAM device");
+	expect("list stats", 0, "device.NAME.reads", "");
+}
+
 static void every_state_of_a_small_run_is_accounted_for(void **state)
 {
 	expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0, "100 %: all instants exhausted",
@@ -837,6 +879,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
 		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
 		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),
+		cmocka_unit_test(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together),
 		cmocka_unit_test(damaged_pools_are_refused_and_not_touched),
 		cmocka_unit_test(one_damaged_header_is_mended_from_its_copy),
 		cmocka_unit_test(a_pool_in_use_is_refused),
@@ -855,6 +898,7 @@ int main(void)
 		cmocka_unit_test(an_interrupted_exploration_goes_on_where_it_was),
 		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
 		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
+		cmocka_unit_test(pools_on_two_nvram_devices_are_crash_tested_together),
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
 		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),

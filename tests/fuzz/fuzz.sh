@@ -37,7 +37,7 @@ ninja -C build-fuzz $programs >build-fuzz/build.log 2>&1 || { tail -n 40 build-f
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-for workload in kv btree queue steal-log stack; do
+for workload in kv btree queue steal-log stack tiered; do
 	count=--count=40
 	[ $workload != steal-log ] || count=
 	# shellcheck disable=SC2086

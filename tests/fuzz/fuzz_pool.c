@@ -22,13 +22,13 @@
 #include "fuzz.h"
 #include "pool/layout.h"
 
-enum { POOLS = 5, CHANGES_MAX = 64, SEALED = 1, NEAR = 2, DEEP = 4, ADDED = 8 };
+enum { POOLS = 6, CHANGES_MAX = 64, SEALED = 1, NEAR = 2, DEEP = 4, ADDED = 8 };
 
 extern const struct nvw_workload nvw_workload_kv, nvw_workload_btree, nvw_workload_queue,
-	nvw_workload_steal_log, nvw_workload_stack;
+	nvw_workload_steal_log, nvw_workload_stack, nvw_workload_tiered;
 
 static const struct nvw_workload *const workload[POOLS] = {&nvw_workload_kv, &nvw_workload_btree,
-	&nvw_workload_queue, &nvw_workload_steal_log, &nvw_workload_stack};
+	&nvw_workload_queue, &nvw_workload_steal_log, &nvw_workload_stack, &nvw_workload_tiered};
 static struct {
 	char path[64];
 	uint8_t *base, *copy; /* the file, mapped, and as it was */
