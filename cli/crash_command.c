@@ -12,6 +12,8 @@
 #include "image_name.h"
 #include "provenance.h"
 
+enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
+
 /* ---- Options ------------------------------------------------------------------------------------------------ */
 
 static int take_shard(const char *text, struct ct_options *o)
@@ -36,6 +38,48 @@ static void take_mode(const struct cli_options *given, struct ct_options *o)
 	}
 	o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
 	ct_model_find(cli_text(given, CLI_model), &o->model);
+}
+
+/* "FILE:LINE" as durable, "FILE:LINE:FILE:LINE" as ordered; of the second the file may be left out. */
+static int take_assumption(const char *text, struct ct_edit *ret)
+{
+	struct ct_edit e = {.kind = CT_EDIT_DURABLE};
+	unsigned a, b;
+	char file[128], after;
+
+	if (sscanf(text, "%127[^:]:%u%c", e.a.file, &a, &after) == 2 && a > 0) {
+		e.a.line = a;
+	} else if ((sscanf(text, "%127[^:]:%u:%127[^:]:%u%c", e.a.file, &a, file, &b, &after) == 4 ||
+			   sscanf(text, "%127[^:]:%u:%u%c", e.a.file, &a, &b, &after) == 3) &&
+		   a > 0 && b > 0) {
+		e.kind = CT_EDIT_ORDERED;
+		e.a.line = a;
+		e.b.line = b;
+		snprintf(e.b.file, sizeof e.b.file, "%s",
+			sscanf(text, "%*[^:]:%*u:%127[^:]:%*u", file) == 1 && strchr(file, '.') ? file :
+												  e.a.file);
+	} else {
+		return nvw_fail(NVW_E_USAGE,
+			"--assume-durable, --assume-ordered: expected FILE:LINE, or FILE:LINE:FILE:LINE, found \"%s\"",
+			text);
+	}
+	*ret = e;
+	return 0;
+}
+
+static int take_assumptions(const struct cli_options *given, struct crash_request *r)
+{
+	int error = 0;
+
+	if (given->assumption_count > CRASH_ASSUMPTIONS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "at most %d assumptions", CRASH_ASSUMPTIONS_MAX);
+	}
+	for (unsigned i = 0; i < given->assumption_count && !error; i++) {
+		error = take_assumption(given->assumption[i], &r->assumed[i]);
+	}
+	r->options.assumed = r->assumed;
+	r->options.assumed_count = given->assumption_count;
+	return error;
 }
 
 int crash_request_from(const struct cli_options *given, struct crash_request *ret)
@@ -65,7 +109,11 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	if (cli_given(given, CLI_atomicity)) {
 		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
 	}
-	return cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
+	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
+	o->settle_after = o->cures ? SETTLE_AFTER : 0;
+	const int error = take_assumptions(given, ret);
+
+	return error ? error : cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
 }
 
 /* One crash test from the command line. */

@@ -8,9 +8,12 @@
 #include "crash_report.h"
 #include "options.h"
 
+enum { CRASH_ASSUMPTIONS_MAX = 8 };
+
 /* The subject of a test, and its options. */
 struct crash_request {
 	struct ct_options options;
+	struct ct_edit assumed[CRASH_ASSUMPTIONS_MAX]; /* options points here */
 	bool matrix, self_test, intervals;
 	const char *html; /* page to write; NULL: none */
 	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */

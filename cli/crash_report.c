@@ -156,6 +156,17 @@ static void print_limits(const struct ct_result *r, FILE *to)
 			"note: %s checks were cut early, in a function in which another one did not terminate\n",
 			grouped(r->hangs_alike, a));
 	}
+	if (r->states_settled > 0) {
+		fprintf(to,
+			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
+			grouped(r->states_settled, a));
+	}
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		fprintf(to, "%s %s\n", i ? "and" : "with", text);
+	}
 	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
 			r->why_executed);

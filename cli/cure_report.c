@@ -61,6 +61,10 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 			r->mode == CT_OBSERVED ? " under " : "",
 			r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
 		print_proof(c, to);
+		if (c->assumed > 0) {
+			fprintf(to, "; %u finding%s without a cure assumed away", c->assumed,
+				c->assumed == 1 ? "" : "s");
+		}
 		fputc(')', to);
 		if (c->costed) {
 			fprintf(to, "; it costs %.1f %% of simulated time", 100 * c->cost);
@@ -70,8 +74,11 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 			fprintf(to, "%swithout it alone, %s states fail\n", indent, grouped(c->only, a));
 		}
 	} else if (c->count == 0 && c->tried > 0) {
-		fprintf(to,
-			"    no cure is known: with none of the %u that were tried do these states pass\n",
-			c->tried);
+		fprintf(to, "%sno cure is known: with none of the %u that were tried do these states pass\n",
+			indent, c->tried);
+		if (c->masked) {
+			ct_edit_text(&c->mask, text, sizeof text);
+			fprintf(to, "%sthe test went on with %s\n", indent, text);
+		}
 	}
 }

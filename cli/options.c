@@ -271,6 +271,9 @@ static int take(struct cli_options *o, unsigned id, const char *text)
 	if (id == CLI_set) {
 		o->setting[o->setting_count++] = text;
 	}
+	if (id == CLI_assume_durable || id == CLI_assume_ordered) {
+		o->assumption[o->assumption_count++] = text;
+	}
 	return 0;
 }
 
@@ -328,10 +331,11 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 
 	*o = (struct cli_options){.command = argv[0],
 		.setting = calloc((size_t)argc, sizeof *o->setting),
+		.assumption = calloc((size_t)argc, sizeof *o->assumption),
 		.argument = calloc((size_t)argc, sizeof *o->argument),
 		.other = calloc((size_t)argc, sizeof *o->other),
 		.word = calloc((size_t)argc, sizeof *o->word)};
-	if (!o->setting || !o->argument || !o->other || !o->word) {
+	if (!o->setting || !o->assumption || !o->argument || !o->other || !o->word) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 	}
 	for (int i = 1; i < argc && !error; i++) {
@@ -354,6 +358,7 @@ void cli_options_end(struct cli_options *o)
 	}
 	free(o->word);
 	free(o->setting);
+	free(o->assumption);
 	free(o->argument);
 	free(o->other);
 	*o = (struct cli_options){.command = o->command};

@@ -69,6 +69,8 @@ struct cli_options {
 	} value[CLI_OPTIONS];
 	const char **setting; /* every --set, in order */
 	unsigned setting_count;
+	const char **assumption; /* every --assume-durable and --assume-ordered, in order */
+	unsigned assumption_count;
 	const char **argument; /* non-options, in order */
 	unsigned argument_count;
 	struct cli_other { /* options that the command does not have, but perhaps its workload */

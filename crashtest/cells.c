@@ -6,7 +6,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 
-#include "medium.h"
+#include "limits.h"
 
 static int no_memory(void)
 {
@@ -150,6 +150,25 @@ int ct_medium_put(struct ct_medium *m, uint64_t write, nvw_off line, const uint8
 	return 0;
 }
 
+/* For the limits of stores that are still in flight. */
+static void note_landed(struct ct_medium *m, uint64_t write)
+{
+	const struct ct_limits *const l = m->rules.limits;
+
+	if (l == NULL || write < 1 || write > l->stores) {
+		return;
+	}
+	const struct ct_limit *const at = &l->limit[write - 1];
+
+	if (at->together != 0 && ct_array_grow(&m->landed, (uint64_t)l->groups + 1, 1) == 0) {
+		((uint8_t *)m->landed.at)[at->together] = 1;
+	}
+	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
+		m->landed_after[k] =
+			(at->after >> k & 1) && write > m->landed_after[k] ? write : m->landed_after[k];
+	}
+}
+
 void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
@@ -160,6 +179,9 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 	}
 	if (n == 0) {
 		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		note_landed(m, c->write[i]);
 	}
 	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
 	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);

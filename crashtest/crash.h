@@ -85,7 +85,12 @@ struct ct_options {
 	const char *save;
 	bool nested;      /* recovery is also crashed before each of its own writes; not in kill mode */
 	bool unexplained; /* findings keep their first text: faster */
-	bool first_only; /* each job ends at its first failing state: the earliest of them is the earliest of all */
+	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
+	unsigned stop_after;
+	/* An instant is left when so many states in a row failed there, none in a new way. 0: never. */
+	unsigned settle_after;
+	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
+	unsigned assumed_count;
 	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
@@ -245,6 +250,9 @@ struct ct_result {
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;
 	uint64_t states_uncured;       /* states that fail with every cure applied */
+	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */
+	unsigned assumed_count;
+	uint64_t states_settled;       /* not tested, by options.settle_after */
 	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* the reason of the first one */
 	/* The final image of the program fails without any crash (finding[0] tells how) or gets no verdict:
@@ -324,6 +332,10 @@ struct ct_exploration {
  * final, if not NULL, receives the bytes after the last record (the expected final content of the pool).
  */
 NVW_CHECKED int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *ret_result);
+
+/* The same of the log with edits (edit.h) applied. NVW_E_USAGE if one is refused. */
+NVW_CHECKED int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edits, unsigned count,
+	void *final, struct ct_result *ret_result);
 
 /* ---- Whole crash tests: emulation, recovery, check ------------------------------------------------------- */
 

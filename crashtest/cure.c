@@ -13,7 +13,8 @@
 
 enum {
 	TRIES_MAX = 24, /* proposals and sets of a finding */
-	EDITS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX
+	ASSUMED_MAX = 16,
+	EDITS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX + ASSUMED_MAX
 };
 
 struct proof {
@@ -22,9 +23,10 @@ struct proof {
 	struct ct_result *result; /* the findings, to which those that come to light are added */
 	struct ct_result *trial;  /* of the exploration made last */
 	struct ct_edit edit[EDITS_MAX];
-	unsigned edits; /* of the cures so far */
-	unsigned cures;
-	bool clean; /* no state failed in the last trial, which had all cures */
+	unsigned edits; /* assumptions of the test, then the cures so far */
+	unsigned cures, masks;
+	uint64_t failing; /* states that failed with the cures so far */
+	bool clean;       /* no state failed in the last trial, which had all cures */
 	uint64_t done;
 	double began;
 };
@@ -46,32 +48,21 @@ static void tell(const struct proof *p)
 static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, bool whole)
 {
 	struct ct_exploration e = *p->e;
-	struct ct_operations operations = {0}; /* their records have other numbers there */
-	struct ct_edited edited;
-	int error = ct_edit_log(p->e->log_fd, p->e->first_record, edits, count, &edited);
 
-	if (error) {
-		return error == NVW_E_USAGE ? 1 : error;
-	}
 	e.rules.model = p->model;
-	e.log_fd = edited.log_fd;
-	e.first_record = edited.first_record;
 	e.head = NULL;
 	e.options.save = NULL;
 	e.options.resume = NULL;
 	e.options.shard = e.options.shards = 0;
 	e.options.progress = NULL;
 	e.options.unexplained = whole;
-	e.options.first_only = !whole;
+	e.options.stop_after = !whole;
 	p->done++;
 	tell(p);
 	ct_result_free(p->trial);
-	error = e.operations ? ct_operations_read(edited.log_fd, &operations) : 0;
-	e.operations = e.operations ? &operations : NULL;
-	error = error ? error : ct_explore(&e, NULL, p->trial);
-	ct_operations_free(&operations);
-	ct_edited_free(&edited);
-	return error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
+	const int error = ct_explore_edited(&e, edits, count, NULL, p->trial);
+
+	return error == NVW_E_USAGE ? 1 : error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
 }
 
 /* All of it, without a state that fails or has no answer. */
@@ -84,6 +75,28 @@ static bool is_exhaustive(const struct ct_result *r)
 {
 	return r->instants_exhausted == r->instants && ct_is_consistent(r) && r->states_symmetric == 0 &&
 	       r->states_possible_exact;
+}
+
+/* The edits of the test, of all cures, and of what stands for those that there are not; but for one finding's. */
+static unsigned collect(const struct proof *p, unsigned except, struct ct_edit edits[EDITS_MAX])
+{
+	const struct ct_options *const o = &p->e->options;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < o->assumed_count && i < ASSUMED_MAX; i++) {
+		edits[count++] = o->assumed[i];
+	}
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		const struct ct_cure *const c = &p->result->finding[i].cure;
+
+		for (unsigned k = 0; k < c->count && i != except && count < EDITS_MAX; k++) {
+			edits[count++] = c->edit[k];
+		}
+		if (c->masked && i != except && count < EDITS_MAX) {
+			edits[count++] = c->mask;
+		}
+	}
+	return count;
 }
 
 /* ---- One finding ------------------------------------------------------------------------------------------------ */
@@ -127,6 +140,15 @@ static int try_set(struct proof *p, const struct ct_finding *f, const unsigned *
 	return 0;
 }
 
+/* How many states fail with a set that counts. */
+static int measure(struct proof *p, unsigned size, uint64_t *ret_failing)
+{
+	const int error = explore(p, p->edit, p->edits + size, true);
+
+	*ret_failing = error ? UINT64_MAX : p->trial->states_failing;
+	return error < 0 ? error : 0;
+}
+
 /* The next set of so many of n, in order. */
 static bool next_set(unsigned *set, unsigned size, unsigned n)
 {
@@ -153,7 +175,8 @@ static void keep_set(struct ct_finding *f, const unsigned *set, unsigned size)
 	}
 }
 
-/* Sets of one size: the first that holds, else the first that counts. */
+/* Sets of one size: the first that holds, else of those that count the one that leaves the fewest states that fail. An edit
+ * that only moves the failure elsewhere leaves more than a cure. */
 static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum outcome *best)
 {
 	unsigned set[CT_CURE_MAX] = {0, 1, 2};
@@ -164,9 +187,15 @@ static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum o
 		enum outcome outcome;
 
 		f->cure.tried++;
+		uint64_t failing = 0;
+
 		error = try_set(p, f, set, size, &outcome);
-		if (!error && outcome > *best) {
+		if (!error && outcome == COUNTS) {
+			error = measure(p, size, &failing);
+		}
+		if (!error && outcome != FAILS && failing < p->failing) {
 			*best = outcome;
+			p->failing = failing;
 			keep_set(f, set, size);
 		}
 		more = next_set(set, size, f->proposals.count);
@@ -191,6 +220,54 @@ static void note_next(struct proof *p, const struct ct_finding *next)
 	}
 }
 
+/* Goes on with what has been found for a finding. */
+static int go_on(struct proof *p, bool clean)
+{
+	p->edits = collect(p, UINT32_MAX, p->edit);
+	p->clean = clean;
+	if (clean) {
+		return 0;
+	}
+	/* The finding of the last trial may be that of another set. */
+	const int error = explore(p, p->edit, p->edits, false);
+
+	if (!error && p->trial->finding_count > 0) {
+		note_next(p, &p->trial->finding[0]);
+	}
+	return error < 0 ? error : 0;
+}
+
+/* Without a cure: its lost stores are assumed to persist before what relies on them, or to be durable at once, if that
+ * shows what is behind it. */
+static int mask_finding(struct proof *p, struct ct_finding *f)
+{
+	const struct ct_proposals kept = f->proposals;
+	enum outcome outcome = FAILS;
+	const unsigned first[] = {0};
+	int error = 0;
+
+	f->proposals = (struct ct_proposals){.count = 1, .edit = {{.kind = CT_EDIT_ORDERED}}};
+	if (ct_propose_line(f->cause.lost, &f->proposals.edit[0].a) &&
+		ct_propose_line(f->cause.early, &f->proposals.edit[0].b)) {
+		error = try_set(p, f, first, 1, &outcome);
+	}
+	if (!error && outcome == FAILS && f->proposals.edit[0].a.line != 0) {
+		f->proposals.edit[0].kind = CT_EDIT_DURABLE;
+		error = try_set(p, f, first, 1, &outcome);
+	}
+	f->cure.mask = f->proposals.edit[0];
+	f->proposals = kept;
+	if (!error && outcome != FAILS) {
+		error = measure(p, 1, &p->failing);
+	}
+	if (error || outcome == FAILS) {
+		return error;
+	}
+	f->cure.masked = true;
+	p->masks++;
+	return go_on(p, outcome == HOLDS);
+}
+
 static int cure_finding(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
@@ -204,19 +281,10 @@ static int cure_finding(struct proof *p, unsigned number)
 		error = try_sets(p, f, size, &best);
 	}
 	if (error || best == FAILS) {
-		return error;
+		return error ? error : mask_finding(p, f);
 	}
-	memcpy(&p->edit[p->edits], f->cure.edit, f->cure.count * sizeof *f->cure.edit);
-	p->edits += f->cure.count;
 	p->cures++;
-	p->clean = best == HOLDS;
-	if (best == COUNTS) { /* the trial's finding may be that of another set */
-		error = explore(p, p->edit, p->edits, false);
-		if (!error && p->trial->finding_count > 0) {
-			note_next(p, &p->trial->finding[0]);
-		}
-	}
-	return error;
+	return go_on(p, best == HOLDS);
 }
 
 /* ---- All of them ------------------------------------------------------------------------------------------------ */
@@ -226,15 +294,7 @@ static int count_without(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
 	struct ct_edit edit[EDITS_MAX];
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
-		const struct ct_cure *const c = &p->result->finding[i].cure;
-
-		for (unsigned k = 0; k < c->count && i != number; k++) {
-			edit[count++] = c->edit[k];
-		}
-	}
+	const unsigned count = collect(p, number, edit);
 	const int error = explore(p, edit, count, true);
 
 	if (!error) {
@@ -265,6 +325,7 @@ static int verify_once(struct proof *p)
 		}
 		c->verified = clean;
 		c->others = p->cures - 1;
+		c->assumed = p->masks;
 		c->states = states;
 		c->possible_log2 = possible;
 		c->possible_exact = exact;
@@ -293,14 +354,9 @@ static bool drop_spare(struct proof *p)
 	r->finding[spare].cure.count = 0;
 	r->finding[spare].cure.verified = false;
 	p->cures--;
-	p->edits = 0;
+	p->edits = collect(p, UINT32_MAX, p->edit);
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_cure *const c = &r->finding[i].cure;
-
-		other = c->count && other == 0 ? i + 1 : other;
-		for (unsigned k = 0; k < c->count; k++) {
-			p->edit[p->edits++] = c->edit[k];
-		}
+		other = r->finding[i].cure.count && other == 0 ? i + 1 : other;
 	}
 	r->finding[spare].cure.cured_by = other;
 	return true;
@@ -330,6 +386,9 @@ static int cure_all(struct proof *p)
 		}
 		error = cure_finding(p, i);
 		last = c->count ? i + 1 : last;
+		if (p->e->options.stop_after > 0 && i + 1 >= p->e->options.stop_after) {
+			break;
+		}
 	}
 	return error || p->cures == 0 ? error : verify(p);
 }
@@ -341,8 +400,12 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 	int error = p && trial ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
 
 	if (!error && !result->without_crash && result->finding_count > 0) {
-		*p = (struct proof){
-			.e = e, .model = model, .result = result, .trial = trial, .began = ct_wall_seconds()};
+		*p = (struct proof){.e = e,
+			.model = model,
+			.result = result,
+			.trial = trial, /* of observed mode other states: not known */
+			.failing = e->rules.model == model ? result->states_failing : UINT64_MAX,
+			.began = ct_wall_seconds()};
 		result->proved = true;
 		result->proved_under = model;
 		error = cure_all(p);

@@ -6,6 +6,9 @@
  * At the end all cures together are explored, and all but each one. A cure is *verified* if no state fails with all of
  * them; nothing else is called so.
  *
+ * Of a finding for which nothing holds, the stores that were lost are assumed to persist in time, so that what is behind
+ * it shows; the proofs of the others say so.
+ *
  * Proposals are tried alone, in their order; if none holds, pairs of them and then triples.
  *
  * An edited log has no timing of its own. In observed mode the proofs are therefore of the states that the machine's model
@@ -21,6 +24,9 @@ NVW_CHECKED int ct_cure(const struct ct_exploration *e, enum ct_model model, str
 
 /* What a cause without proposals of its own suggests. */
 void ct_propose(const struct ct_cause *cause, struct ct_proposals *ret_proposals);
+
+/* "file:line" of a cause; false for what has no line. */
+bool ct_propose_line(const char *text, struct ct_line *ret_line);
 
 /* In words: "a flush after list.c:31 and a fence after list.c:31". */
 void ct_cure_text(const struct ct_cure *cure, char *ret_text, size_t bytes);

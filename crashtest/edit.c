@@ -95,11 +95,13 @@ static int edit(struct edit_log *log, const struct ct_edit *e)
 	case CT_EDIT_FENCE:
 		return edit_fences(log, e);
 	case CT_EDIT_ATOMIC:
+		return edit_atomic(log, e);
 	case CT_EDIT_DURABLE:
+		return edit_durable(log, e);
 	case CT_EDIT_ORDERED:
-		break;
+		return edit_ordered(log, e);
 	}
-	return nvw_fail(NVW_E_USAGE, "%s:%u: this edit cannot be applied to a log", e->a.file, e->a.line);
+	return 0;
 }
 
 int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
@@ -116,9 +118,12 @@ int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, 
 	}
 	*ret_edited = (struct ct_edited){.log_fd = -1, .first_record = log.first};
 	if (!error) {
-		error = edit_log_write(&log, &ret_edited->log_fd);
+		error = edit_log_write(&log, &ret_edited->log_fd, &ret_edited->limits);
 	}
 	edit_log_free(&log);
+	if (error) {
+		ct_edited_free(ret_edited);
+	}
 	return error;
 }
 
@@ -127,5 +132,6 @@ void ct_edited_free(struct ct_edited *e)
 	if (e->log_fd >= 0) {
 		close(e->log_fd);
 	}
+	ct_limits_destroy(e->limits);
 	*e = (struct ct_edited){.log_fd = -1};
 }

@@ -38,6 +38,9 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 	case NVW_LOG_LAUNCH:
 		r->launch.name = keep(log, r->launch.name, strlen(r->launch.name) + 1);
 		return r->launch.name ? 0 : no_memory();
+	case NVW_LOG_BEGIN:
+		r->begin.name = keep(log, r->begin.name, strlen(r->begin.name) + 1);
+		return r->begin.name ? 0 : no_memory();
 	case NVW_LOG_HOST:
 		r->host.data = keep(log, r->host.data, r->host.bytes);
 		return r->host.data ? 0 : no_memory();
@@ -114,7 +117,25 @@ int edit_log_read(int log_fd, uint64_t first_record, struct edit_log *ret_log)
 	return 0;
 }
 
-int edit_log_write(const struct edit_log *log, int *ret_fd)
+static int write_limits(const struct edit_log *log, struct ct_limits **ret)
+{
+	uint64_t stores = 0, number = 0;
+
+	for (uint64_t i = 0; i < log->entry.count; i++) {
+		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
+	}
+	*ret = log->limited ? ct_limits_create(stores, log->groups) : NULL;
+	for (uint64_t i = 0; i < log->entry.count && *ret != NULL; i++) {
+		const struct edit_entry *const e = edit_entry_at(log, i);
+
+		if (e->record.kind == NVW_LOG_STORE) {
+			(*ret)->limit[number++] = e->limit;
+		}
+	}
+	return log->limited && *ret == NULL ? no_memory() : 0;
+}
+
+int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **ret_limits)
 {
 	const int fd = ct_log_file();
 	struct nvw_log_writer *w;
@@ -141,7 +162,7 @@ int edit_log_write(const struct edit_log *log, int *ret_fd)
 		close(fd);
 	}
 	*ret_fd = error ? -1 : fd;
-	return error;
+	return error ? error : write_limits(log, ret_limits);
 }
 
 void edit_log_free(struct edit_log *log)

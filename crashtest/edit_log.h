@@ -4,13 +4,14 @@
 #define CRASHTEST_EDIT_LOG_H
 
 #include "edit.h"
-#include "medium.h"
+#include "limits.h"
 
 struct edit_entry {
 	struct nvw_log_record record;
 	uint64_t
 		key; /* 2 * place; of what comes just before or behind another, one less or more than that one's */
 	uint64_t place;
+	struct ct_limit limit; /* of a store */
 };
 
 struct edit_site {
@@ -25,11 +26,14 @@ struct edit_log {
 	struct ct_array site;          /* struct edit_site, number i at i - 1 */
 	struct ct_array owned;         /* void *, texts and data of the records */
 	uint64_t first;                /* place of the record from which states are tested */
+	uint32_t groups;               /* of stores that persist together */
+	unsigned orders;               /* assumed ones */
+	bool limited;                  /* some store is */
 };
 
 NVW_CHECKED int edit_log_read(int log_fd, uint64_t first_record, struct edit_log *ret_log);
-/* Into a new file without a name. */
-NVW_CHECKED int edit_log_write(const struct edit_log *log, int *ret_fd);
+/* Into a new file without a name. ret_limits: NULL if there are none. */
+NVW_CHECKED int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **ret_limits);
 void edit_log_free(struct edit_log *log);
 
 static inline struct edit_entry *edit_entry_at(const struct edit_log *log, uint64_t place)
@@ -59,5 +63,9 @@ NVW_CHECKED int edit_barriers(struct edit_log *log, const struct ct_edit *edit);
 NVW_CHECKED int edit_exchange(struct edit_log *log, const struct ct_edit *edit);
 NVW_CHECKED int edit_flushes(struct edit_log *log, const struct ct_edit *edit);
 NVW_CHECKED int edit_fences(struct edit_log *log, const struct ct_edit *edit);
+/* edit_atomic.c: atomic, durable, ordered. */
+NVW_CHECKED int edit_atomic(struct edit_log *log, const struct ct_edit *edit);
+NVW_CHECKED int edit_durable(struct edit_log *log, const struct ct_edit *edit);
+NVW_CHECKED int edit_ordered(struct edit_log *log, const struct ct_edit *edit);
 
 #endif

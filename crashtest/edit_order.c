@@ -27,6 +27,9 @@ static bool has_actor(const struct nvw_log_record *r, struct actor *ret)
 	case NVW_LOG_FENCE:
 		*ret = (struct actor){0, r->fence.thread};
 		return true;
+	case NVW_LOG_BEGIN:
+		*ret = (struct actor){0, r->begin.thread};
+		return true;
 	default:
 		return false;
 	}

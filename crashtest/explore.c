@@ -495,6 +495,7 @@ static int gather(const struct exploration *x)
 		r->states_failing += s->failing;
 		r->states_unread += s->unread;
 		r->states_symmetric += s->symmetric;
+		r->states_settled += s->settled;
 		if (r->states_undecided == 0) {
 			snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
 		}

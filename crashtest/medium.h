@@ -128,7 +128,10 @@ struct ct_medium {
 	uint32_t narrow_site;                  /* its number in the log, 0: not seen yet */
 	struct ct_array owed_item, owed_group; /* uint64_t */
 	uint64_t owed;
-	uint64_t covered; /* strict persistency: the newest store covered by a completed barrier */
+	/* Of limits (limits.h): what is durable for certain and no longer in a cell. */
+	struct ct_array landed;   /* uint8_t by number of stores together */
+	uint64_t landed_after[8]; /* of each order, the last one that persists later */
+	uint64_t covered;         /* strict persistency: the newest store covered by a completed barrier */
 
 	struct ct_array told;    /* struct ct_told */
 	struct ct_array dropped; /* struct ct_told: undone in the applied state */

@@ -78,6 +78,8 @@ bool ct_model_has_threads(enum ct_model model);
 /* Text of axiom number i (bit i), NULL beyond the last. */
 const char *ct_axiom_text(unsigned i, const char **ret_name);
 
+struct ct_limits;
+
 /* A model with the parameters of an exploration. */
 struct ct_rules {
 	enum ct_model model;
@@ -88,6 +90,7 @@ struct ct_rules {
 	const char *narrow_file;
 	uint32_t narrow_line;
 	unsigned narrow_by;
+	struct ct_limits *limits; /* limits.h; NULL: none */
 };
 
 #endif

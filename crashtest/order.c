@@ -4,7 +4,7 @@
 
 #include "core/invariant.h"
 
-#include "medium.h"
+#include "limits.h"
 #include "models/models.h"
 
 bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *r)
@@ -13,6 +13,12 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 
 	const bool flushed = m->ordered > 0 && r->kind == NVW_LOG_STORE; /* x86: clflush completes here */
 
+	if (r->kind == NVW_LOG_STORE && ct_limits_join(m)) {
+		return false;
+	}
+	if (r->kind == NVW_LOG_STORE && ct_limits_complete(m)) {
+		return true;
+	}
 	return flushed ||
 	       ((eadr ? CT_KIND(FENCE) | CT_KIND(HOST) : ct_model_of(m)->completing) >> r->kind & 1) ||
 	       ct_members_owe(m, r);

@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 
+#include "limits.h"
 #include "plan.h"
 
 /* ---- Budget
@@ -215,9 +216,14 @@ bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_
 {
 	struct nvw_random r = {nvw_mix64(plan->seed ^ nvw_mix64(m->instant)) + draw * 0xa0761d6478bd642fu};
 
-	if (ct_plan_exhausts(plan, m->instant)) {
-		return ct_states_by_number(m, walk, draw, levels);
+	const bool by_number = ct_plan_exhausts(plan, m->instant);
+	const bool is_state = !by_number || ct_states_by_number(m, walk, draw, levels);
+
+	if (!by_number) {
+		ct_states_sample(m, &r, levels);
 	}
-	ct_states_sample(m, &r, levels);
-	return true;
+	if (is_state) {
+		ct_limits_keep(m, levels);
+	}
+	return is_state;
 }

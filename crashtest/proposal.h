@@ -23,7 +23,10 @@ struct ct_cure {
 	unsigned tried; /* proposals and sets of them that were explored */
 	/* No tested state failed with the cure, and with those of all other findings that have one. */
 	bool verified;
-	unsigned others;      /* how many other cures were applied with it */
+	unsigned others;  /* how many other cures were applied with it */
+	unsigned assumed; /* and of how many findings without a cure the lost stores were assumed durable */
+	bool masked;      /* this finding is one of those: mask is the assumption */
+	struct ct_edit mask;
 	uint64_t states;      /* tested with them */
 	double possible_log2; /* states that were possible */
 	bool possible_exact;  /* otherwise a bound */

@@ -6,8 +6,7 @@
 
 #include "cure.h"
 
-/* "file:line"; false for what has no line. */
-static bool line_of(const char *text, struct ct_line *ret)
+bool ct_propose_line(const char *text, struct ct_line *ret)
 {
 	const char *const colon = strrchr(text, ':');
 	struct ct_line l = {.line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0};
@@ -65,8 +64,8 @@ void ct_propose(const struct ct_cause *c, struct ct_proposals *ret)
 	const bool on_host = strcmp(c->needed, "flush and fence") == 0;
 
 	*ret = (struct ct_proposals){.count = 0};
-	line_of(c->early, &early);
-	if (!line_of(c->lost, &lost)) {
+	ct_propose_line(c->early, &early);
+	if (!ct_propose_line(c->lost, &lost)) {
 		return;
 	}
 	if (c->kind == CT_CAUSE_REVERSED && early.line != 0) {

@@ -466,6 +466,7 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 		graph_count(m, &n);
 		break;
 	}
+	n.exact = n.exact && m->rules.limits == NULL; /* limits are not counted */
 	*ret_count = n;
 	return 0;
 }
@@ -546,7 +547,7 @@ void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsi
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
-void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+void ct_levels_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
 	NVW_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
 	if (level <= levels[cell]) {
@@ -561,7 +562,7 @@ void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, u
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
-void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+void ct_levels_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
 	NVW_INVARIANT(cell < m->cell_count);
 	if (level >= levels[cell]) {

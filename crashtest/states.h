@@ -40,8 +40,12 @@ bool ct_states_by_number(
  * every state is possible; those with few and recent losses are more likely. */
 void ct_states_sample(const struct ct_medium *medium, struct nvw_random *random, unsigned *levels);
 
-/* Changes a cell's level, and as few others as the order requires. */
+/* Changes a cell's level, and as few others as the order and the limits of the medium (limits.h) require. */
 void ct_states_raise(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
 void ct_states_lower(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
+
+/* The same without limits. */
+void ct_levels_raise(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
+void ct_levels_lower(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
 
 #endif

@@ -26,6 +26,7 @@ struct range {
 	struct ct_reads reads;
 	uint64_t leaves;                /* of the last tree */
 	bool failed;                    /* a state failed since the last reset */
+	unsigned alike;                 /* states that failed in a row at this instant, none in a new way */
 	struct nvw_pool_reads *tracked; /* the image's; detached while recording does not pay */
 	struct ct_array pattern;        /* uint64_t per work-item */
 	unsigned *levels;
@@ -156,8 +157,12 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
 	r->failed = r->failed || verdict != 0;
+	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
 	if (verdict == NVW_E_INCONSISTENT && !again) {
+		const unsigned known = s->groups.count;
+
 		note_findings(r);
+		r->alike = s->groups.count == known ? r->alike : 0;
 	} else if (verdict == CT_NO_ANSWER && !again) {
 		ct_worker_note_undecided(s, r->plan, nvw_error_message());
 	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
@@ -231,7 +236,8 @@ static void test_state(struct range *r, uint64_t draw)
 
 static bool is_over(const struct range *r)
 {
-	return r->shared->stop || r->error || (r->e->options.first_only && r->shared->failing > 0);
+	return r->shared->stop || r->error ||
+	       (r->e->options.stop_after > 0 && r->shared->groups.count >= r->e->options.stop_after);
 }
 
 /* Tests the leaves of the instant's tree: true if the tree was completed, and so all states of the instant
@@ -273,7 +279,14 @@ static bool try_tree(struct range *r, uint64_t draws)
 		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
 
-	return m->image.reads != NULL && fits && share >= WORTH_A_TREE && test_tree(r, share);
+	return m->image.reads != NULL && m->rules.limits == NULL && fits && share >= WORTH_A_TREE &&
+	       test_tree(r, share);
+}
+
+/* The instant's states keep failing in ways that are known. */
+static bool is_settled(const struct range *r)
+{
+	return r->e->options.settle_after > 0 && r->alike >= r->e->options.settle_after;
 }
 
 static int make_room(struct range *r)
@@ -340,17 +353,21 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			draws = 0;
 		}
 		m->image.reads = NULL; /* recording reads has a cost: only for trees */
-		for (; draw < draws && !is_over(r); draw++) {
+		r->alike = 0;
+		for (; draw < draws && !is_over(r) && !is_settled(r); draw++) {
 			test_state(r, draw);
 			r->shared->next = draw + 1;
 			wait_while_held(r->shared);
 		}
+		const bool settled = draw < draws && !is_over(r);
+
+		r->shared->settled += settled && m->instant >= r->first ? draws - draw : 0;
 		if (is_over(r)) {
 			return r->error;
 		}
 		r->here->exhausted =
 			r->here->exhausted ||
-			(m->instant >= r->first && r->here->undecided == 0 &&
+			(!settled && m->instant >= r->first && r->here->undecided == 0 &&
 				ct_plan_exhausts(r->plan, m->instant) && r->shared->symmetric == symmetric);
 		draw = 0;
 		if (m->instant >= last) {

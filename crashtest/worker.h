@@ -28,7 +28,7 @@ struct ct_shared {
 	volatile uint64_t tree, leaves; /* how many of the tree of this instant have been counted */
 	int error;                      /* error of the explorer itself */
 	char message[512];
-	uint64_t distinct, equal, failing, unread, symmetric, undecided;
+	uint64_t distinct, equal, failing, unread, symmetric, undecided, settled;
 	char why_undecided[CT_TEXT_BYTES];
 	uint64_t by_reads; /* instants exhausted by read-based pruning */
 	struct ct_groups groups;

@@ -7,6 +7,7 @@ static int store_through(struct ct_medium *m, const struct nvw_log_record *r)
 	for (unsigned i = 0; i < r->store.bytes; i++) {
 		ct_medium_set_byte(m, r->store.off + i, (uint8_t)(r->store.value >> 8 * i));
 	}
+	m->stores++;
 	m->changed = m->obliged = true;
 	return 0;
 }

@@ -73,7 +73,8 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what th
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
     "pool": "out", "log": "out", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
-    "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "timeout": "5s", "exec": "true", "store-log": "log",
+    "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
+    "timeout": "5s", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
@@ -86,6 +87,7 @@ other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("tortu
 no_effect_here = {
     "nested": "tests more, and finds nothing here", 
     "symmetric": "has nothing to skip here",
+    "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
     "jobs": "is only quicker", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
     "save": "writes a file if something is found", "merge": "is another command line", "help": "is tested by itself",

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The exploration of a log with edits. */
+#include "crash.h"
+#include "operations.h"
+
+static int explore(const struct ct_exploration *e, const struct ct_edited *edited, void *final,
+	struct ct_result *ret_result)
+{
+	struct ct_exploration of_edited = *e;
+	struct ct_operations operations = {0}; /* their records have other numbers there */
+	int error = e->operations ? ct_operations_read(edited->log_fd, &operations) : 0;
+
+	of_edited.rules.limits = edited->limits;
+	of_edited.log_fd = edited->log_fd;
+	of_edited.first_record = edited->first_record;
+	of_edited.operations = e->operations ? &operations : NULL;
+	error = error ? error : ct_explore(&of_edited, final, ret_result);
+	ct_operations_free(&operations);
+	ret_result->assumed = e->options.assumed;
+	ret_result->assumed_count = e->options.assumed_count;
+	return error;
+}
+
+int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edits, unsigned count,
+	void *final, struct ct_result *ret_result)
+{
+	struct ct_edited edited;
+	int error;
+
+	if (count == 0) {
+		return ct_explore(e, final, ret_result);
+	}
+	if (ct_model_info(e->rules.model)->replays) {
+		return nvw_fail(NVW_E_USAGE,
+			"an edited log, or one with assumptions, has no timing of its own: expected "
+			"--mode=permitted, found observed");
+	}
+	error = ct_edit_log(e->log_fd, e->first_record, edits, count, &edited);
+	if (!error) {
+		error = explore(e, &edited, final, ret_result);
+		ct_edited_free(&edited);
+	}
+	return error;
+}

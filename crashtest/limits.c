@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Limits on the states of an instant. See limits.h. */
+#include <stdlib.h>
+
+#include "limits.h"
+#include "states.h"
+
+struct ct_limits *ct_limits_create(uint64_t stores, uint32_t groups)
+{
+	struct ct_limits *const l = calloc(1, sizeof *l);
+
+	if (l != NULL) {
+		l->stores = stores;
+		l->groups = groups;
+		l->limit = calloc(stores + 1, sizeof *l->limit);
+		l->stamp = calloc((size_t)groups + 1, sizeof *l->stamp);
+	}
+	if (l != NULL && (l->limit == NULL || l->stamp == NULL)) {
+		ct_limits_destroy(l);
+		return NULL;
+	}
+	return l;
+}
+
+void ct_limits_destroy(struct ct_limits *l)
+{
+	if (l != NULL) {
+		free(l->limit);
+		free(l->stamp);
+		free(l);
+	}
+}
+
+/* ---- Keeping to them -------------------------------------------------------------------------------------------- */
+
+/* What the stores of one kind, durable or lost, come to. */
+struct extent {
+	uint64_t order
+		[CT_ORDERS_MAX]; /* number of the last durable one that comes later; of the first lost one that comes first */
+};
+
+static const struct ct_limit *limit_of(const struct ct_medium *m, const struct ct_cell *c, unsigned version)
+{
+	static const struct ct_limit none;
+	const uint64_t number = c->write[version];
+
+	return number >= 1 && number <= m->rules.limits->stores ? &m->rules.limits->limit[number - 1] : &none;
+}
+
+static bool is_stamped(const struct ct_limits *l, uint32_t together)
+{
+	return together != 0 && l->stamp[together] == l->now;
+}
+
+/* What durable stores ask for. */
+static void see_durable(const struct ct_medium *m, const unsigned *levels, struct extent *e)
+{
+	struct ct_limits *const l = m->rules.limits;
+
+	l->now++;
+	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
+		e->order[k] = m->landed_after[k];
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = 0; v < levels[i]; v++) {
+			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
+			const uint64_t number = m->cell[i].write[v];
+
+			l->stamp[at->together] = l->now;
+			for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
+				e->order[k] =
+					(at->after >> k & 1) && number > e->order[k] ? number : e->order[k];
+			}
+		}
+	}
+}
+
+static bool must_persist(
+	const struct ct_medium *m, const struct extent *e, const struct ct_cell *c, unsigned version)
+{
+	const struct ct_limit *const at = limit_of(m, c, version);
+	bool must = at->durable || is_stamped(m->rules.limits, at->together) ||
+		    (at->together != 0 && at->together < m->landed.capacity &&
+			    ((const uint8_t *)m->landed.at)[at->together]);
+
+	for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
+		must = must || ((at->before >> k & 1) && c->write[version] < e->order[k]);
+	}
+	return must;
+}
+
+static bool raise_once(const struct ct_medium *m, unsigned *levels)
+{
+	struct extent e;
+	bool changed = false;
+
+	see_durable(m, levels, &e);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = m->cell[i].count; v > levels[i]; v--) {
+			if (must_persist(m, &e, &m->cell[i], v - 1)) {
+				ct_levels_raise(m, i, v, levels);
+				changed = true;
+			}
+		}
+	}
+	return changed;
+}
+
+void ct_limits_keep(const struct ct_medium *m, unsigned *levels)
+{
+	while (m->rules.limits != NULL && raise_once(m, levels)) {
+	}
+}
+
+/* What lost stores ask for. */
+static void see_lost(const struct ct_medium *m, const unsigned *levels, struct extent *e)
+{
+	struct ct_limits *const l = m->rules.limits;
+
+	l->now++;
+	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
+		e->order[k] = UINT64_MAX;
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
+			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
+			const uint64_t number = m->cell[i].write[v];
+
+			l->stamp[at->together] = l->now;
+			for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
+				e->order[k] =
+					(at->before >> k & 1) && number < e->order[k] ? number : e->order[k];
+			}
+		}
+	}
+}
+
+static bool must_be_lost(
+	const struct ct_medium *m, const struct extent *e, const struct ct_cell *c, unsigned version)
+{
+	const struct ct_limit *const at = limit_of(m, c, version);
+	bool must = is_stamped(m->rules.limits, at->together);
+
+	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
+		must = must || ((at->after >> k & 1) && c->write[version] > e->order[k]);
+	}
+	return must;
+}
+
+static bool lower_once(const struct ct_medium *m, unsigned *levels)
+{
+	struct extent e;
+	bool changed = false;
+
+	see_lost(m, levels, &e);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = 0; v < levels[i]; v++) {
+			if (must_be_lost(m, &e, &m->cell[i], v)) {
+				ct_levels_lower(m, i, v, levels);
+				changed = true;
+			}
+		}
+	}
+	return changed;
+}
+
+void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+{
+	ct_levels_raise(m, cell, level, levels);
+	ct_limits_keep(m, levels);
+}
+
+/* What is durable for certain stays so: then the level comes back. */
+void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+{
+	ct_levels_lower(m, cell, level, levels);
+	while (m->rules.limits != NULL && lower_once(m, levels)) {
+	}
+	ct_limits_keep(m, levels);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Limits on the states of an instant that no record of a log can say (edit.h): stores that persist together, that are
+ * durable at once, or that persist before others. A state's levels are raised, or lowered, until they keep to them.
+ *
+ * Limits are of stores by their numbers in the log, as cells have them: of permitted models. A store that its
+ * model has joined to a later one, and stores under pmreorder, are not limited: more states are permitted, never fewer.
+ */
+#ifndef CRASHTEST_LIMITS_H
+#define CRASHTEST_LIMITS_H
+
+#include "medium.h"
+
+enum { CT_ORDERS_MAX = 8 };
+
+struct ct_limit {
+	uint32_t together;     /* stores of one number persist together; 0: none */
+	uint8_t before, after; /* bit i: of order i, this is what persists first, or what persists later */
+	bool durable;          /* at once */
+};
+
+struct ct_limits {
+	uint64_t stores; /* in the log: number n at n - 1 */
+	struct ct_limit *limit;
+	uint32_t groups;      /* highest number of stores together */
+	uint64_t *stamp, now; /* for ct_limits_keep() */
+};
+
+/* NULL without memory. */
+struct ct_limits *ct_limits_create(uint64_t stores, uint32_t groups);
+void ct_limits_destroy(struct ct_limits *limits);
+
+/* True if the store that comes next persists together with the last one: there is no instant between the two. */
+static inline bool ct_limits_join(const struct ct_medium *m)
+{
+	const struct ct_limits *const l = m->rules.limits;
+
+	return l != NULL && m->stores >= 1 && m->stores < l->stores && l->limit[m->stores].together != 0 &&
+	       l->limit[m->stores].together == l->limit[m->stores - 1].together;
+}
+
+/* True if the store that comes next is durable at once: an instant lies before it. */
+static inline bool ct_limits_complete(const struct ct_medium *m)
+{
+	const struct ct_limits *const l = m->rules.limits;
+
+	return l != NULL && m->stores < l->stores && l->limit[m->stores].durable;
+}
+
+/* Raises levels until the state keeps to the medium's limits. */
+void ct_limits_keep(const struct ct_medium *medium, unsigned *levels);
+
+#endif
