@@ -208,7 +208,7 @@ void task_execute_map(struct task_run *run, uint32_t entry, int32_t code)
 
 /* ---- The stack ------------------------------------------------------------------------------------ */
 
-static int push(struct task_run *run, const struct task_range *range)
+int task_push(struct task_run *run, const struct task_range *range)
 {
 	if (run->depth == NVW_TASK_DEPTH_MAX || (uint64_t)(range->number + 2) * run->functions > INT32_MAX) {
 		return nvw_fail(NVW_E_FULL,
@@ -321,10 +321,10 @@ int task_end_epoch(struct task_run *run, uint32_t next, bool joins, bool maps)
 			joined.kept_first = forked.first;
 			joined.kept_end = forked.end;
 		}
-		error = push(run, &joined);
+		error = task_push(run, &joined);
 	}
 	if (error == 0 && forked.first != forked.end) {
-		error = push(run, &forked);
+		error = task_push(run, &forked);
 	}
 	return error;
 }
@@ -386,7 +386,7 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 			NVW_TASK_ENTRIES_MAX, run->options.entries);
 	}
 	error = check_program(run);
-	return error ? error : push(run, &first);
+	return error ? error : task_push(run, &first);
 }
 
 int task_run_first(struct task_run *run, nvw_task_run function, unsigned n, int32_t *ret_code)

@@ -71,6 +71,9 @@ void task_execute(struct task_run *run, uint32_t entry, int32_t code);
 /* The same for a map; every work-item of the work-group calls it. */
 void task_execute_map(struct task_run *run, uint32_t entry, int32_t code);
 
+/* Puts an epoch on top of the stack. */
+NVW_CHECKED int task_push(struct task_run *run, const struct task_range *range);
+
 /* Phase 1: takes the next epoch off the stack. False: the program has ended. */
 bool task_next_epoch(struct task_run *run);
 /* Phase 3: pushes what was joined and forked; next: the entry after the last that was allocated. */

@@ -8,7 +8,7 @@
  *
  * Work-items reach the shared words by relaxed atomics: several fork at once. Kernels' ends and beginnings order everything else.
  */
-#include "tasks.h"
+#include "save.h"
 
 #include <stdlib.h>
 
@@ -16,8 +16,7 @@ enum { NEXT, JOINS, MAPS, SHARED_WORDS = 16 };
 
 struct trees {
 	struct task_run run;
-	int32_t *code;
-	uint32_t *word; /* word i of entry e is word[i * entries + e] */
+	struct save_vector vector;
 	uint32_t *shared;
 };
 
@@ -26,11 +25,16 @@ static struct trees *trees_of(struct task_run *run)
 	return (struct trees *)(void *)run;
 }
 
+static uint32_t *word_of(const struct trees *t, uint32_t entry, unsigned i)
+{
+	return &t->vector.word[i * t->vector.stride + entry];
+}
+
 /* ---- For a task ----------------------------------------------------------------------------------- */
 
 static uint32_t word(struct task_run *run, uint32_t entry, unsigned i)
 {
-	return nvw_load(&trees_of(run)->word[(uint64_t)i * run->options.entries + entry]);
+	return nvw_load(word_of(trees_of(run), entry, i));
 }
 
 static uint32_t allocate(struct task_run *run)
@@ -42,9 +46,9 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 {
 	const struct trees *const t = trees_of(run);
 
-	nvw_store(&t->code[entry], code);
+	nvw_store(&t->vector.code[entry], code);
 	for (unsigned i = 0; i < n; i++) {
-		nvw_store(&t->word[(uint64_t)i * run->options.entries + entry], words[i]);
+		nvw_store(word_of(t, entry, i), words[i]);
 	}
 }
 
@@ -76,7 +80,7 @@ static void run_epoch(const void *args)
 	const uint64_t entry = t->run.now.first + nvw_global_id();
 
 	if (entry < t->run.now.end) {
-		task_execute(&t->run, (uint32_t)entry, nvw_load(&t->code[entry]));
+		task_execute(&t->run, (uint32_t)entry, nvw_load(&t->vector.code[entry]));
 	}
 }
 
@@ -86,19 +90,22 @@ static void run_maps(const void *args)
 	struct trees *const t = *(struct trees *const *)args;
 	const uint32_t entry = t->run.free_first + (uint32_t)nvw_group_id();
 
-	task_execute_map(&t->run, entry, nvw_load(&t->code[entry]));
+	task_execute_map(&t->run, entry, nvw_load(&t->vector.code[entry]));
 }
 
 /* ---- The host ------------------------------------------------------------------------------------- */
 
 static int allocate_vector(struct trees *t)
 {
-	const uint64_t entries = t->run.options.entries;
+	/* Whole lines: recovery points copy two values at a time. */
+	const uint64_t stride = (t->run.options.entries + UINT64_C(15)) & ~UINT64_C(15);
 
-	t->code = nvw_alloc(t->run.machine, 4 * entries);
-	t->word = nvw_alloc(t->run.machine, 4 * entries * (t->run.program->words + !t->run.program->words));
+	t->vector.stride = stride;
+	t->vector.code = nvw_alloc(t->run.machine, 4 * stride);
+	t->vector.word =
+		nvw_alloc(t->run.machine, 4 * stride * (t->run.program->words + !t->run.program->words));
 	t->shared = nvw_alloc(t->run.machine, 4 * SHARED_WORDS);
-	return t->code && t->word && t->shared ?
+	return t->vector.code && t->vector.word && t->shared ?
 		       0 :
 		       nvw_fail(NVW_E_MEMORY,
 			       "program %s: no device memory for a task vector of %u entries with %u words",
@@ -111,9 +118,9 @@ static int write_first(struct trees *t, nvw_task_run function, const uint32_t *w
 	int32_t code;
 	int error = task_run_first(&t->run, function, n, &code);
 
-	error = error ? error : nvw_write(m, &t->code[0], &code, sizeof code);
+	error = error ? error : nvw_write(m, &t->vector.code[0], &code, sizeof code);
 	for (unsigned i = 0; error == 0 && i < n; i++) {
-		error = nvw_write(m, &t->word[(uint64_t)i * t->run.options.entries], &words[i], 4);
+		error = nvw_write(m, word_of(t, 0, i), &words[i], 4);
 	}
 	return error;
 }
@@ -136,7 +143,7 @@ static int tell(struct trees *t)
 		return 0;
 	}
 	entry = calloc(t->run.options.entries, sizeof *entry);
-	error = entry ? nvw_read(t->run.machine, entry, t->code, 4ul * t->run.options.entries) :
+	error = entry ? nvw_read(t->run.machine, entry, t->vector.code, 4ul * t->run.options.entries) :
 			nvw_fail(NVW_E_MEMORY, "program %s: no memory to report an epoch",
 				t->run.program->name);
 	error = error ? error : task_tell_epoch(&t->run, entry);
@@ -167,9 +174,68 @@ static int read_result(struct trees *t)
 	int error = 0;
 
 	for (unsigned i = 0; error == 0 && i < t->run.program->words; i++) {
-		error = nvw_read(t->run.machine, &t->run.totals.result[i],
-			&t->word[(uint64_t)i * t->run.options.entries], 4);
+		error = nvw_read(t->run.machine, &t->run.totals.result[i], word_of(t, 0, i), 4);
 	}
+	return error;
+}
+
+/* A recovery point, if one is due: before the first epoch, after every so many, at the end. */
+static int save(struct trees *t)
+{
+	const struct nvw_task_save *const save = t->run.options.save;
+
+	return save != NULL && (t->run.depth == 0 || t->run.totals.epochs % save->every == 0) ?
+		       task_save(&t->run, &t->vector) :
+		       0;
+}
+
+static int check_save(const struct task_run *run)
+{
+	const struct nvw_task_save *const save = run->options.save;
+
+	if (save == NULL) {
+		return 0;
+	}
+	for (unsigned i = 0; i < save->array_count; i++) {
+		if (save->arrays[i].bytes % 8 != 0 || (uintptr_t)save->arrays[i].device % 8 != 0) {
+			return nvw_fail(NVW_E_USAGE,
+				"program %s: recovery points: array %u: expected an 8-byte aligned array of 8-byte words",
+				run->program->name, i);
+		}
+	}
+	return save->every > 0 ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE,
+			       "program %s: recovery points: expected one every 1 or more epochs, found 0",
+			       run->program->name);
+}
+
+static int begin(struct trees *t, struct nvw_machine *machine, const struct nvw_task_program *program,
+	const struct nvw_task_options *options)
+{
+	int error = task_run_begin(&t->run, &trees_machine, machine, program, options);
+
+	error = error ? error : check_save(&t->run);
+	return error ? error : allocate_vector(t);
+}
+
+/* From here on, whether it is the beginning or a recovery point. */
+static int go_on(struct trees *t)
+{
+	int error = 0;
+
+	while (error == 0 && task_next_epoch(&t->run)) {
+		error = epoch(t);
+		error = error ? error : save(t);
+	}
+	return error ? error : read_result(t);
+}
+
+static int end(struct trees *t, uint64_t mark, int error, struct nvw_task_totals *ret_totals)
+{
+	task_run_end(&t->run);
+	nvw_release(t->run.machine, mark);
+	*ret_totals = t->run.totals;
 	return error;
 }
 
@@ -178,17 +244,23 @@ int nvw_trees_run(struct nvw_machine *machine, const struct nvw_task_program *pr
 	struct nvw_task_totals *ret_totals)
 {
 	const uint64_t mark = nvw_mark(machine);
-	struct trees t = {.code = NULL};
-	int error = task_run_begin(&t.run, &trees_machine, machine, program, options);
+	struct trees t = {.shared = NULL};
+	int error = begin(&t, machine, program, options);
 
-	error = error ? error : allocate_vector(&t);
 	error = error ? error : write_first(&t, function, words, n);
-	while (error == 0 && task_next_epoch(&t.run)) {
-		error = epoch(&t);
-	}
-	error = error ? error : read_result(&t);
-	task_run_end(&t.run);
-	nvw_release(machine, mark);
-	*ret_totals = t.run.totals;
-	return error;
+	error = error ? error : save(&t);
+	error = error ? error : go_on(&t);
+	return end(&t, mark, error, ret_totals);
+}
+
+int nvw_trees_resume(struct nvw_machine *machine, const struct nvw_task_program *program,
+	const struct nvw_task_options *options, struct nvw_task_totals *ret_totals)
+{
+	const uint64_t mark = nvw_mark(machine);
+	struct trees t = {.shared = NULL};
+	int error = begin(&t, machine, program, options);
+
+	error = error ? error : task_restore(&t.run, &t.vector);
+	error = error ? error : go_on(&t);
+	return end(&t, mark, error, ret_totals);
 }

@@ -107,10 +107,13 @@ struct nvw_task_epoch {
 	const uint32_t *entry;
 };
 
+struct nvw_task_save;
+
 struct nvw_task_options {
-	uint32_t entries;    /* of the task vector; 0 chooses 1 Mi */
-	unsigned group_size; /* work-items per work-group; 0 chooses 256 (hechtman14 5.5.1) */
-	const void *data;    /* for nvw_task_data() */
+	uint32_t entries;                 /* of the task vector; 0 chooses 1 Mi */
+	unsigned group_size;              /* work-items per work-group; 0 chooses 256 (hechtman14 5.5.1) */
+	const void *data;                 /* for nvw_task_data() */
+	const struct nvw_task_save *save; /* recovery points; NULL: none. Of nvw_trees_run() alone */
 	/* Called after each epoch, if not NULL; the task vector is read back for it. */
 	void (*on_epoch)(void *context, const struct nvw_task_epoch *epoch);
 	void *context;
@@ -139,6 +142,68 @@ NVW_CHECKED int nvw_trees_run(struct nvw_machine *machine, const struct nvw_task
 NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options, nvw_task_run function, const uint32_t *words, unsigned n,
 	struct nvw_task_totals *ret_totals);
+
+/* ---- Recovery points ------------------------------------------------------------------------------ */
+
+/*
+ * Between two epochs a task program is consistent. A recovery point is a copy of its state there, in NVRAM: the task vector as
+ * far as it is in use, the stack of epochs, and the program's own arrays. Two copies take turns. A kernel writes the older
+ * one; a persist barrier of kernel scope orders it before the completion of an epoch of the stream in the epoch status table, which
+ * makes it the newer one (gope18 8.3); a second one orders that before whatever follows. So a power cut at any instant leaves the
+ * last complete recovery point, and a run that resumes from it carries out each later task, map and emit once.
+ *
+ * There is one before the first epoch, one after every so many, and one at the end. The kernel acknowledges recovery point c, counted from 1,
+ * as operation c.
+ */
+struct nvw_task_array {
+	void *device;   /* in DRAM, 8-byte aligned */
+	uint64_t bytes; /* a multiple of 8 */
+};
+
+struct nvw_task_save {
+	const struct nvw_pmem *pmem;
+	nvw_off area;                        /* of nvw_task_save_bytes() bytes in the pool; zeroed */
+	uint32_t stream;                     /* of the epoch status table; nothing else uses it */
+	uint32_t every;                      /* epochs between two recovery points, at least 1 */
+	const struct nvw_task_array *arrays; /* what tasks change besides the task vector */
+	unsigned array_count;
+};
+
+enum { NVW_TASK_SAVED_DEPTH_MAX = 1024 }; /* of the stack of epochs; deeper: NVW_E_FULL */
+
+/* Bytes of the area, for two copies: of a task vector of so many entries with so many words, and array_bytes in all arrays. */
+uint64_t nvw_task_save_bytes(uint32_t entries, unsigned words, uint64_t array_bytes);
+
+/*
+ * Continues from the last recovery point, under the same program, entries, and arrays; machine, protocol, group size and
+ * options.save->every may differ. The arrays are overwritten with what was saved. NVW_E_USAGE if there is no recovery
+ * point; NVW_E_DAMAGED if it is of another program.
+ */
+NVW_CHECKED int nvw_trees_resume(struct nvw_machine *machine, const struct nvw_task_program *program,
+	const struct nvw_task_options *options, struct nvw_task_totals *ret_totals);
+
+/* The last recovery point of a pool, for checks. Reads by nvw_pool_word() only. */
+struct nvw_task_saved {
+	const struct nvw_pool *pool;
+	uint64_t number; /* of the recovery point, from 1; 0: there is none, and the rest is not set */
+	uint64_t epochs; /* that had run */
+	uint32_t depth;  /* epochs that wait; 0: the program had ended */
+	uint32_t entries, words;             /* saved; words per entry */
+	uint64_t array_words;                /* 8-byte words of all arrays */
+	nvw_off ranges, codes, word, arrays; /* where they are */
+};
+
+/* entries and words as the area was made for. NVW_E_DAMAGED for what no run can have written. */
+NVW_CHECKED int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stream,
+	uint32_t entries, unsigned words, uint64_t array_bytes, struct nvw_task_saved *ret_saved);
+
+/* Epoch i that waits, from the bottom of the stack: its number, and the entries that it runs over. */
+void nvw_task_saved_range(const struct nvw_task_saved *saved, uint32_t i, uint32_t *ret_number,
+	uint32_t *ret_first, uint32_t *ret_end);
+int32_t nvw_task_saved_code(const struct nvw_task_saved *saved, uint32_t entry);
+uint32_t nvw_task_saved_word(const struct nvw_task_saved *saved, uint32_t entry, unsigned i);
+/* 8-byte word i of the arrays, one after the other. */
+uint64_t nvw_task_saved_array_word(const struct nvw_task_saved *saved, uint64_t i);
 
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 

@@ -55,6 +55,8 @@ static const struct shipped {
   steal_remote = {&nvw_workload_steal_log,
 	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}},
   stack = {&nvw_workload_stack, {{"count", "96"}, {"stacks", "4"}, {"groups", "2"}, {"group-size", "16"}}},
+  tasks = {&nvw_workload_saved_tasks,
+	  {{"program", "nqueens"}, {"n", "5"}, {"entries", "128"}, {"group-size", "16"}}},
   stack_group = {&nvw_workload_stack, {{"count", "60"}, {"stacks", "2"}, {"groups", "3"}, {"group-size", "9"},
 					      {"payload", "6"}, {"scope", "workgroup"}}},
   tiered = {&nvw_workload_tiered, {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}}},
@@ -261,7 +263,7 @@ static bool knows_remote_scopes(const char *name)
 static void queues_stealing_and_stacks_survive_under_every_protocol(void **state)
 {
 	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped,
-		&steal_remote, &stack, &stack_group, &tiered_two};
+		&steal_remote, &stack, &stack_group, &tiered_two, &tasks};
 	const char *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
@@ -368,6 +370,12 @@ static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_u
 	self_test(&nvw_workload_steal_log);
 }
 
+static void recovery_points_of_tasks_survive_under_every_model(void **state)
+{
+	self_test_on(
+		&nvw_workload_saved_tasks, "gope18", 1); /* the library's faults: tests/faults/tasks.fault */
+}
+
 static void every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model(void **state)
 {
 	self_test(&nvw_workload_stack);
@@ -460,6 +468,7 @@ int main(void)
 			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
+		cmocka_unit_test(recovery_points_of_tasks_survive_under_every_model),
 		cmocka_unit_test(
 			every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model),
 		cmocka_unit_test(

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recovery points of task programs (nvw/tasks.h): after a power cut at any instant the program resumes under another machine and
+ * another protocol, and comes to the same result by the same tasks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <emu.h>
+#include <nvw/recovery.h>
+
+#include "workloads/trees/saved.h"
+
+extern const struct nvw_workload nvw_workload_saved_tasks;
+
+static char path[64];
+
+static void ok(int error)
+{
+	if (error < 0) {
+		fail_msg("%s", nvw_error_message());
+	}
+}
+
+static struct nvw_machine *machine_of(struct nvw_pool *pool, const char *const *settings)
+{
+	struct nvw_machine *machine;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	config.seed = 1;
+	for (; *settings != NULL; settings++) {
+		if (strncmp(*settings, "protocol=", 9) == 0) {
+			snprintf(config.protocol, sizeof config.protocol, "%s", *settings + 9);
+		} else {
+			ok(emu_config_set(&config, *settings));
+		}
+	}
+	ok(emu_create(&config, pool, NULL, &machine));
+	return machine;
+}
+
+static void die(void *context)
+{
+	_exit(77);
+}
+
+/* The process whose power is cut: no failure of a test leaves it. */
+static void run_and_exit(struct saved_plan *plan, const struct nvw_pool_params *params,
+	const struct emu_power_cut *cut, const char *const *settings)
+{
+	struct nvw_pool *pool = NULL;
+	struct nvw_machine *machine = NULL;
+	int error = nvw_pool_create(path, params, &pool);
+
+	if (error == 0) {
+		machine = machine_of(pool, settings);
+		error = nvw_workload_saved_tasks.setup(plan, machine);
+		error = error ? error : nvw_persist(machine);
+		emu_set_power_cut(machine, cut);
+		error = error ? error : saved_run(plan, machine, false);
+	}
+	if (error != 0) {
+		fprintf(stderr, "# %s\n", nvw_error_message());
+		_exit(1);
+	}
+	emu_destroy(machine);
+	nvw_pool_close(pool);
+	_exit(0);
+}
+
+/* Runs the plan in a process of its own, whose power is cut at an instant. True if the run had ended before. */
+static bool run_until(struct saved_plan *plan, uint64_t time_ps, const char *const *settings)
+{
+	const struct emu_power_cut cut = {.time_ps = time_ps, .seed = time_ps, .die = die};
+	struct nvw_pool_params params;
+	int status;
+
+	ok(nvw_workload_saved_tasks.pool(plan, &params));
+	unlink(path);
+
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		run_and_exit(plan, &params, &cut, settings);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_true(WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 0);
+	return WEXITSTATUS(status) == 0;
+}
+
+/* Recovers the pool and resumes. False if there was no recovery point yet. */
+static bool resume(struct saved_plan *plan, const char *const *settings)
+{
+	struct nvw_recovery report = {0};
+	struct nvw_machine *machine;
+	struct nvw_pool *pool;
+	int error;
+
+	ok(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
+	ok(nvw_recover(pool, &report));
+	machine = machine_of(pool, settings);
+	error = saved_run(plan, machine, true);
+	emu_destroy(machine);
+	nvw_pool_close(pool);
+	if (error == NVW_E_USAGE) {
+		assert_non_null(strstr(nvw_error_message(), "has no recovery point"));
+		return false;
+	}
+	ok(error);
+	return true;
+}
+
+static void cut_everywhere(
+	struct saved_plan *plan, uint64_t step_ps, const char *const *before, const char *const *after)
+{
+	struct saved_plan whole = *plan;
+	unsigned resumed = 0;
+	bool ended = false;
+
+	/* What a run without a power cut comes to. */
+	run_until(&whole, UINT64_MAX, before);
+	assert_true(resume(&whole, before));
+	assert_int_equal(whole.result, saved_expected(plan));
+	for (uint64_t t = step_ps; !ended; t += step_ps) {
+		struct saved_plan p = *plan;
+
+		ended = run_until(&p, t, before);
+		p.every = plan->every + 1;
+		p.group_size = 48;
+		if (resume(&p, after)) {
+			resumed++;
+			assert_int_equal(p.result, saved_expected(plan));
+			assert_int_equal(p.totals.tasks, whole.totals.tasks);
+			assert_int_equal(p.totals.epochs, whole.totals.epochs);
+		}
+	}
+	assert_true(resumed > 8);
+}
+
+static const char *const small[] = {"gpu.cus=2", "protocol=vi", NULL},
+			 *const other[] = {"gpu.cus=7", "protocol=hlrc", "l1.size=8KiB", NULL},
+			 *const buffered[] = {"persist.model=buffered-epoch", "protocol=dd", NULL};
+
+static void fibonacci_resumes_from_any_instant_under_another_machine(void **state)
+{
+	struct saved_plan plan = {.program = SAVED_FIB,
+		.n = 9,
+		.every = 1,
+		.entries = 512,
+		.group_size = 16,
+		.mutation = SAVED_UNMUTATED};
+
+	cut_everywhere(&plan, 700000, small, other);
+	plan.every = 3;
+	cut_everywhere(&plan, 500000, buffered, small);
+}
+
+static void queens_are_counted_once_after_any_cut(void **state)
+{
+	struct saved_plan plan = {.program = SAVED_NQUEENS,
+		.n = 6,
+		.every = 1,
+		.entries = 512,
+		.group_size = 16,
+		.mutation = SAVED_UNMUTATED};
+
+	cut_everywhere(&plan, 400000, small, other);
+	cut_everywhere(&plan, 400000, buffered, other);
+}
+
+static int begin(void **state)
+{
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	return 0;
+}
+
+static int end(void **state)
+{
+	unlink(path);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fibonacci_resumes_from_any_instant_under_another_machine),
+		cmocka_unit_test(queens_are_counted_once_after_any_cut),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

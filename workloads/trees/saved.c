@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * saved-tasks: a task program with recovery points in NVRAM (nvw/tasks.h). The check does not trust the machine that wrote them: it
+ * computes what is left to do of the saved state by itself, and adds it to what is done.
+ *
+ *	fib	the first task's value, with each task that waits replaced by what it will emit, is the Fibonacci number
+ *	nqueens	the solutions counted, and those of all boards that wait, are as many as there are
+ *
+ * So a recovery point that mixes two instants, or lacks a part of one, is found.
+ */
+#include "saved.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/bounds.h"
+#include "common/extent.h"
+#include "common/figures.h"
+#include "common/roots.h"
+
+enum { ROOT_AREA, ROOT_SHAPE, ROOTS };
+enum { STREAM = 0, N_MAX = 24, QUEENS_MAX = 10 };
+
+static const char *const programs[] = {[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "nqueens", NULL};
+
+static const struct nvw_option options[] = {
+	{"program", NVW_OPTION_CHOICE, "fib", programs, "which program"},
+	{"n", NVW_OPTION_COUNT, "12", NULL, "its argument: which number, or how many queens"},
+	{"checkpoint", NVW_OPTION_COUNT, "1", NULL, "epochs between two recovery points"},
+	{"entries", NVW_OPTION_COUNT, "8k", NULL, "entries of the task vector"},
+	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+static const struct nvw_mutation mutations[] = {
+	[SAVED_FORGOTTEN_ARRAY] = {"forgotten-array", "recovery points lack the array that tasks count in",
+		"observed", "program=nqueens n=5"},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* ---- The programs --------------------------------------------------------------------------------- */
+
+static void sum(struct nvw_task *t)
+{
+	nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
+}
+
+static void fib(struct nvw_task *t)
+{
+	const uint32_t n = nvw_task_word(t, 0);
+
+	if (n < 2) {
+		nvw_emit(t, n);
+	} else {
+		const uint32_t a = nvw_fork(t, fib, n - 1), b = nvw_fork(t, fib, n - 2);
+
+		nvw_join(t, sum, a, b);
+	}
+}
+
+static void place(struct nvw_task *t)
+{
+	const struct saved_data *const d = nvw_task_data(t);
+	const uint32_t columns = nvw_task_word(t, 0), left = nvw_task_word(t, 1), right = nvw_task_word(t, 2);
+
+	if (columns == d->all) {
+		(void)nvw_atomic_add(d->solutions, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		return;
+	}
+	for (uint32_t open = d->all & ~(columns | left | right); open != 0; open &= open - 1) {
+		const uint32_t queen = open & -open;
+
+		nvw_fork(t, place, columns | queen, (left | queen) << 1, (right | queen) >> 1);
+	}
+}
+
+enum { FIB, SUM, FIB_FUNCTIONS };
+
+static const struct nvw_task_program task_programs[] = {
+	[SAVED_FIB] = {.name = "fib",
+		.functions = (const struct nvw_task_function[]){{"fib", fib, false}, {"sum", sum, false},
+			{NULL, NULL, false}},
+		.words = 2},
+	[SAVED_NQUEENS] = {.name = "nqueens",
+		.functions = (const struct nvw_task_function[]){{"place", place, false}, {NULL, NULL, false}},
+		.words = 3},
+};
+
+/* ---- The plan ------------------------------------------------------------------------------------- */
+
+static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
+{
+	static const struct bounds bounds[] = {{"n", 1, N_MAX}, {"checkpoint", 1, 1 << 20},
+		{"entries", 2, 1 << 24}, {"group-size", 1, 1024}};
+	const int error = BOUNDS_CHECK("saved-tasks", o, bounds);
+	struct saved_plan *const p = error ? NULL : malloc(sizeof *p);
+
+	(void)seed;
+	if (error != 0) {
+		return error;
+	}
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "saved-tasks: no memory for a plan");
+	}
+	*p = (struct saved_plan){
+		.program = (enum saved_program)nvw_option_choice(o, "program"),
+		.n = (uint32_t)nvw_option_u64(o, "n"),
+		.every = (uint32_t)nvw_option_u64(o, "checkpoint"),
+		.entries = (uint32_t)nvw_option_u64(o, "entries"),
+		.group_size = (unsigned)nvw_option_u64(o, "group-size"),
+		.mutation = (enum saved_mutation)mutation,
+	};
+	if (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) {
+		const uint32_t n = p->n;
+
+		free(p);
+		return nvw_fail(
+			NVW_E_USAGE, "saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, n);
+	}
+	*ret_plan = p;
+	return 0;
+}
+
+static uint64_t area_bytes(const struct saved_plan *p)
+{
+	return nvw_task_save_bytes(p->entries, task_programs[p->program].words, sizeof(uint64_t));
+}
+
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	*ret_params = (struct nvw_pool_params){
+		.heap_bytes = area_bytes(plan) + UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
+		.layout = "saved-tasks",
+	};
+	return 0;
+}
+
+/* ---- The run -------------------------------------------------------------------------------------- */
+
+static uint64_t shape_of(const struct saved_plan *p)
+{
+	return p->program | (uint64_t)p->n << 8 | (uint64_t)p->entries << 32;
+}
+
+static int setup(void *plan, struct nvw_machine *machine)
+{
+	const struct saved_plan *const p = plan;
+	uint64_t words[ROOTS] = {[ROOT_SHAPE] = shape_of(p)};
+	struct nvw_pmem pmem;
+	int error = nvw_pmem_attach(machine, &pmem);
+
+	error = error ? error : nvw_heap_alloc_extent(machine, &pmem, area_bytes(p), &words[ROOT_AREA]);
+	return error ? error : roots_write(machine, &pmem, words, ROOTS);
+}
+
+int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
+{
+	static const uint32_t empty_board[] = {0, 0, 0};
+	const bool is_fib = p->program == SAVED_FIB;
+	struct saved_data data = {.solutions = nvw_alloc(machine, sizeof(uint64_t)),
+		.unused = nvw_alloc(machine, sizeof(uint64_t)),
+		.all = (UINT32_C(1) << p->n) - 1};
+	const bool forgets = p->mutation == SAVED_FORGOTTEN_ARRAY;
+	const struct nvw_task_array array = {forgets ? data.unused : data.solutions, sizeof(uint64_t)};
+	struct nvw_pmem pmem;
+	nvw_off area;
+	int error = data.solutions && data.unused ?
+			    nvw_pmem_attach(machine, &pmem) :
+			    nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for a counter");
+
+	error = error ? error : roots_read(machine, &pmem, &area, 1);
+	if (error != 0) {
+		return error;
+	}
+
+	const struct nvw_task_save save = {.pmem = &pmem,
+		.area = area,
+		.stream = STREAM,
+		.every = p->every,
+		.arrays = &array,
+		.array_count = 1};
+	const struct nvw_task_options o = {
+		.entries = p->entries, .group_size = p->group_size, .data = &data, .save = &save};
+	uint64_t solutions;
+
+	error = resume ? nvw_trees_resume(machine, &task_programs[p->program], &o, &p->totals) :
+			 nvw_trees_run(machine, &task_programs[p->program], &o, is_fib ? fib : place,
+				 is_fib ? &p->n : empty_board, is_fib ? 1 : 3, &p->totals);
+	error = error ? error : nvw_read(machine, &solutions, data.solutions, sizeof solutions);
+	p->result = error ? 0 : is_fib ? p->totals.result[0] : solutions;
+	return error;
+}
+
+static uint64_t solutions_of(uint32_t all, uint32_t columns, uint32_t left, uint32_t right)
+{
+	uint64_t count = columns == all;
+
+	for (uint32_t open = all & ~(columns | left | right); open != 0; open &= open - 1) {
+		const uint32_t queen = open & -open;
+
+		count += solutions_of(all, columns | queen, (left | queen) << 1, (right | queen) >> 1);
+	}
+	return count;
+}
+
+static uint64_t fib_of(uint32_t n)
+{
+	return n < 2 ? n : fib_of(n - 1) + fib_of(n - 2);
+}
+
+uint64_t saved_expected(const struct saved_plan *p)
+{
+	return p->program == SAVED_FIB ? fib_of(p->n) : solutions_of((UINT32_C(1) << p->n) - 1, 0, 0, 0);
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	struct saved_plan *const p = plan;
+	int error = saved_run(p, machine, false);
+
+	error = error ? error : nvw_persist(machine);
+	if (error == 0 && p->mutation == SAVED_UNMUTATED && p->result != saved_expected(p)) {
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"saved-tasks: the result is %" PRIu64 ", expected %" PRIu64, p->result,
+			saved_expected(p));
+	}
+	return error;
+}
+
+/* ---- The check ------------------------------------------------------------------------------------ */
+
+/* What the task in an entry will have emitted in the end; -1 for what no task of the program is. In a tree of tasks each entry is
+ * looked at once: *left is how many may still be. */
+static int64_t value_of(const struct nvw_task_saved *s, uint32_t entry, uint32_t *left)
+{
+	const int32_t code = nvw_task_saved_code(s, entry);
+	const uint32_t first = nvw_task_saved_word(s, entry, 0);
+	int64_t a, b;
+
+	if (entry >= s->entries || code < 0 || *left == 0) {
+		return -1;
+	}
+	--*left;
+	if (code == 0) {
+		return first;
+	}
+	if ((code - 1) % FIB_FUNCTIONS == FIB) {
+		return first <= N_MAX ? (int64_t)fib_of(first) : -1;
+	}
+	a = value_of(s, first, left);
+	b = a < 0 ? a : value_of(s, nvw_task_saved_word(s, entry, 1), left);
+	return b < 0 ? b : a + b;
+}
+
+/* The solutions that were counted, and those of the boards that wait. */
+static int64_t solutions_in(const struct nvw_task_saved *s, uint32_t n)
+{
+	const uint32_t all = (UINT32_C(1) << n) - 1;
+	uint64_t count = nvw_task_saved_array_word(s, 0);
+
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t number, first, end;
+
+		nvw_task_saved_range(s, i, &number, &first, &end);
+		for (uint32_t e = first; e < end && e < s->entries; e++) {
+			if (nvw_task_saved_code(s, e) == (int32_t)number + 1) {
+				count += solutions_of(all, nvw_task_saved_word(s, e, 0) & all,
+					nvw_task_saved_word(s, e, 1), nvw_task_saved_word(s, e, 2));
+			}
+		}
+	}
+	return (int64_t)count;
+}
+
+static int check_point(const struct saved_plan *p, const struct nvw_task_saved *s, nvw_off area,
+	struct nvw_findings *findings)
+{
+	uint32_t left = s->entries;
+	const int64_t found = p->program == SAVED_FIB ? value_of(s, 0, &left) : solutions_in(s, p->n);
+	const int64_t expected = (int64_t)saved_expected(p);
+
+	return found == expected ? 0 :
+				   nvw_violation(findings, area,
+					   "recovery point %" PRIu64 " leads to the result %" PRId64
+					   ", expected %" PRId64,
+					   s->number, found, expected);
+}
+
+/* Recovery points are acknowledged by their numbers, one after the other. */
+static int check_acknowledged(const struct nvw_task_saved *s, const struct nvw_acks *acks, nvw_off area,
+	struct nvw_findings *findings)
+{
+	for (uint64_t c = s->number + 1; c < s->number + 64; c++) {
+		if (nvw_acked(acks, c)) {
+			return nvw_violation(findings, area,
+				"recovery point %" PRIu64
+				" is lost: it was acknowledged, and the last one is %" PRIu64,
+				c, s->number);
+		}
+	}
+	return 0;
+}
+
+static int open_saved(
+	struct nvw_pool *pool, struct saved_plan *p, nvw_off *ret_area, struct nvw_task_saved *ret_saved)
+{
+	const uint64_t shape = extent_root(pool, ROOT_SHAPE);
+
+	*p = (struct saved_plan){.program = (enum saved_program)(shape & 255),
+		.n = (uint32_t)(shape >> 8 & 0xffffff),
+		.entries = (uint32_t)(shape >> 32),
+		.mutation = SAVED_UNMUTATED};
+	*ret_area = extent_root(pool, ROOT_AREA);
+	*ret_saved = (struct nvw_task_saved){.pool = pool};
+	if (*ret_area == 0) {
+		return 0;
+	}
+	if (p->program > SAVED_NQUEENS || p->n == 0 || p->n > N_MAX ||
+		(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
+		p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p))) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a program",
+			nvw_pool_path(pool));
+	}
+	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, task_programs[p->program].words,
+		sizeof(uint64_t), ret_saved);
+}
+
+static int check(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	struct nvw_task_saved s;
+	struct saved_plan p;
+	nvw_off area;
+	int verdict = 0;
+
+	(void)plan;
+	if (open_saved(pool, &p, &area, &s) != 0) {
+		return nvw_violation(
+			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+	}
+	if (s.number != 0) {
+		verdict = check_point(&p, &s, area, findings);
+	}
+	if (acks != NULL) {
+		const int lost = check_acknowledged(&s, acks, area, findings);
+
+		verdict = verdict ? verdict : lost;
+	}
+	return verdict;
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------- */
+
+static int inspect(struct nvw_pool *pool, struct nvw_description *d)
+{
+	struct nvw_task_saved s;
+	struct saved_plan p;
+	nvw_off area;
+	const int error = open_saved(pool, &p, &area, &s);
+	const struct figure rows[] = {
+		{"tasks.recovery_point", s.number, "count", "number of the last recovery point"},
+		{"tasks.epochs", s.epochs, "count", "epochs that it has behind it"},
+		{"tasks.waiting", s.depth, "count", "epochs that wait in it"},
+		{"tasks.entries", s.entries, "count", "entries of the task vector in it"},
+	};
+
+	return error ? error : FIGURES_DESCRIBE(d, rows);
+}
+
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+{
+	const struct saved_plan *const p = plan;
+	const struct figure rows[] = {
+		{"tasks.run", p->totals.tasks, "count", "tasks that ran, continuations included (T1)"},
+		{"tasks.epochs", p->totals.epochs, "count", "epochs, one after the other (Tinf)"},
+		{"tasks.recovery_points",
+			1 + p->totals.epochs / p->every + (p->totals.epochs % p->every != 0), "count",
+			"recovery points that were made"},
+	};
+
+	(void)machine;
+	return FIGURES_DESCRIBE(d, rows);
+}
+
+extern const struct nvw_workload nvw_workload_saved_tasks;
+
+const struct nvw_workload nvw_workload_saved_tasks = {
+	.name = "saved-tasks",
+	.summary = "a task program with recovery points: after a power cut it goes on from the last one",
+	.options = options,
+	.mutations = mutations,
+	.trial =
+		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 group-size=16; "
+		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16",
+	.prepare = prepare,
+	.dispose = free,
+	.pool = pool,
+	.setup = setup,
+	.run = run,
+	.check = check,
+	.inspect = inspect,
+	.report = report,
+};
