@@ -5,16 +5,16 @@
  */
 #include "protocol.h"
 
-emu_time coh_l1_written_beside(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
+emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
-	struct emu_line *const copy = coh_is_apart_l1(cu) ? emu_cache_peek(&cu->l1, id) : NULL;
+	struct emu_line *const copy = emu_cache_peek(&cu->l1, id);
 
 	return copy ? coh_l1_event(m, cu, copy, id, COH_L1_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
 }
 
-emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t)
+emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
-	struct emu_line *const copy = coh_is_apart_l2(m) ? emu_cache_peek(&m->l2.cache, id) : NULL;
+	struct emu_line *const copy = emu_cache_peek(&m->l2.cache, id);
 
 	return copy ? coh_l2_event(m, copy, id, COH_L2_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
 }

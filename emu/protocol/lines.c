@@ -80,21 +80,26 @@ void coh_line_fetch(struct coh_event *e)
 	}
 }
 
+static uint64_t *counter(struct nvw_machine *m, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)&m->stats + offset);
+}
+
 static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 {
-	uint64_t *const by_reason[] = {
-		[COH_BY_ACCESS] = &m->stats.l1_flush_release,
-		[COH_BY_RELEASE] = &m->stats.l1_flush_release,
-		[COH_BY_SFIFO] = &m->stats.l1_flush_sfifo,
-		[COH_BY_EVICT] = &m->stats.l1_flush_evict,
-		[COH_BY_PERSIST] = &m->stats.l1_flush_persist,
-		[COH_BY_ATOMIC] = &m->stats.l1_flush_atomic,
-		[COH_BY_RECALL] = &m->stats.l1_recalls,
-		[COH_BY_REVOKE] = &m->stats.l1_flush_revoke,
-		[COH_BY_READ] = &m->stats.l1_flush_read,
+	static const size_t by_reason[] = {
+		[COH_BY_ACCESS] = offsetof(struct emu_stats, l1_flush_release),
+		[COH_BY_RELEASE] = offsetof(struct emu_stats, l1_flush_release),
+		[COH_BY_SFIFO] = offsetof(struct emu_stats, l1_flush_sfifo),
+		[COH_BY_EVICT] = offsetof(struct emu_stats, l1_flush_evict),
+		[COH_BY_PERSIST] = offsetof(struct emu_stats, l1_flush_persist),
+		[COH_BY_ATOMIC] = offsetof(struct emu_stats, l1_flush_atomic),
+		[COH_BY_RECALL] = offsetof(struct emu_stats, l1_recalls),
+		[COH_BY_REVOKE] = offsetof(struct emu_stats, l1_flush_revoke),
+		[COH_BY_READ] = offsetof(struct emu_stats, l1_flush_read),
 	};
 
-	++*by_reason[reason];
+	++*counter(m, by_reason[reason]);
 }
 
 /* The L2 takes over the dirty and the registered bytes of an L1's line. */
@@ -151,19 +156,19 @@ static void write_back_to_l2(struct coh_event *e)
 static void write_back_to_memory(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	uint64_t *const by_reason[] = {
-		[COH_BY_ACCESS] = &m->stats.l2_writeback_release,
-		[COH_BY_RELEASE] = &m->stats.l2_writeback_release,
-		[COH_BY_SFIFO] = &m->stats.l2_writeback_sfifo,
-		[COH_BY_EVICT] = &m->stats.l2_writeback_evict,
-		[COH_BY_PERSIST] = &m->stats.l2_writeback_persist,
-		[COH_BY_ATOMIC] = &m->stats.l2_writeback_release,
-		[COH_BY_RECALL] = &m->stats.l2_writeback_evict,
-		[COH_BY_REVOKE] = &m->stats.l2_writeback_release,
-		[COH_BY_READ] = &m->stats.l2_writeback_read,
+	static const size_t by_reason[] = {
+		[COH_BY_ACCESS] = offsetof(struct emu_stats, l2_writeback_release),
+		[COH_BY_RELEASE] = offsetof(struct emu_stats, l2_writeback_release),
+		[COH_BY_SFIFO] = offsetof(struct emu_stats, l2_writeback_sfifo),
+		[COH_BY_EVICT] = offsetof(struct emu_stats, l2_writeback_evict),
+		[COH_BY_PERSIST] = offsetof(struct emu_stats, l2_writeback_persist),
+		[COH_BY_ATOMIC] = offsetof(struct emu_stats, l2_writeback_release),
+		[COH_BY_RECALL] = offsetof(struct emu_stats, l2_writeback_evict),
+		[COH_BY_REVOKE] = offsetof(struct emu_stats, l2_writeback_release),
+		[COH_BY_READ] = offsetof(struct emu_stats, l2_writeback_read),
 	};
 
-	++*by_reason[e->reason];
+	++*counter(m, by_reason[e->reason]);
 	e->t = emu_l3_write(m, e->id, e->line, e->t);
 }
 
@@ -204,9 +209,12 @@ void coh_line_flush_cache(struct coh_event *e)
 
 static struct emu_cache *cache_of(const struct coh_event *e)
 {
-	struct emu_cache *const read = e->cu ? &e->cu->l1 : &e->m->l2.cache;
-
-	return emu_cache_has(read, e->line) ? read : e->cu ? &e->cu->write : &e->m->l2.write;
+	if (e->cu) {
+		return coh_is_apart_l1(e->cu) && emu_cache_has(&e->cu->write, e->line) ? &e->cu->write :
+											 &e->cu->l1;
+	}
+	return coh_is_apart_l2(e->m) && emu_cache_has(&e->m->l2.write, e->line) ? &e->m->l2.write :
+										  &e->m->l2.cache;
 }
 
 void coh_line_drop(struct coh_event *e)

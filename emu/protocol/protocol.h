@@ -446,9 +446,19 @@ static inline bool coh_is_apart_l2(const struct nvw_machine *m)
 {
 	return m->l2.stores != &m->l2.cache;
 }
-/* The line has been stored into. If a write cache has it, the read cache's copy learns of it. */
-emu_time coh_l1_written_beside(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
-emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t);
+/* A write cache's line has been stored into: the read cache's copy, if there is one, learns of it. */
+emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
+emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t);
+/* The line has been stored into. */
+static inline emu_time coh_l1_written_beside(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
+{
+	return coh_is_apart_l1(cu) ? coh_l1_copy_is_old(m, cu, id, t) : t;
+}
+static inline emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t)
+{
+	return coh_is_apart_l2(m) ? coh_l2_copy_is_old(m, id, t) : t;
+}
 
 /* ---- Services of owners.c: the L2's records
  * -------------------------------------------------------------------- */

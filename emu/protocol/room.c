@@ -72,14 +72,14 @@ static struct emu_line *replace_in_l2(
 	return line;
 }
 
-static struct emu_line *find_or_replace(
-	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
+/* The same, with a flush ahead of it where the victim asks for one; that may bring the line along. */
+static struct emu_line *make_room(struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
-	struct emu_line *line;
+	struct emu_line *line = NULL;
 
-	do {
+	while (!line && flush_owner(m, emu_cache_victim(cache, id), t)) {
 		line = emu_cache_find(cache, id);
-	} while (!line && flush_owner(m, emu_cache_victim(cache, id), t));
+	}
 	return line ? line : replace_in_l2(m, cache, id, t);
 }
 
@@ -118,7 +118,8 @@ static struct emu_line *read_apart(
 	if (written && written->dirty) {
 		*t = coh_l2_event(m, written, id, COH_L2_READ_BESIDE, COH_BY_READ, *t);
 	}
-	line = find_or_replace(m, &m->l2.cache, id, t);
+	line = emu_cache_find(&m->l2.cache, id);
+	line = line ? line : make_room(m, &m->l2.cache, id, t);
 	miss_in_l2(m, by, line, id, t);
 	return line;
 }
@@ -131,7 +132,8 @@ struct emu_line *coh_l2_obtain_by(
 	if (bytes && coh_is_apart_l2(m)) {
 		return read_apart(m, by, id, bytes, t);
 	}
-	line = find_or_replace(m, m->l2.stores, id, t);
+	line = emu_cache_find(m->l2.stores, id);
+	line = line ? line : make_room(m, m->l2.stores, id, t);
 	bytes &= ~line->registered;
 	if (!bytes) {
 		return line;
