@@ -275,7 +275,7 @@ static int recover_pool(struct judged *j, struct nvw_recovery *report)
  * write. */
 int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
-	struct judged judged[NVW_POOLS_MAX] = {{NULL}};
+	struct judged judged[NVW_POOLS_MAX] = {{0}};
 	const unsigned count = nvw_pool_count(pool);
 	int r = 0;
 
