@@ -45,16 +45,18 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 	char a[160], b[160];
 
+	const bool before = e->b.line != 0 && (e->a.line == 0 || e->scope == NVW_WORKITEM);
+	const bool between = e->b.line != 0 && !before;
+
 	line_text(&e->a, a);
 	line_text(&e->b, b);
 	switch (e->kind) {
 	case CT_EDIT_BARRIER:
 		snprintf(ret_text, bytes, "a %s barrier %s %s%s%s", scopes[e->scope],
-			e->a.line == 0 ? "before" :
-			e->b.line      ? "between" :
-					 "after",
-			e->a.line ? a : b, e->a.line && e->b.line ? " and " : "",
-			e->a.line && e->b.line ? b : "");
+			before  ? "before" :
+			between ? "between" :
+				  "after",
+			before ? b : a, between ? " and " : "", between ? b : "");
 		break;
 	case CT_EDIT_WIDEN:
 		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);

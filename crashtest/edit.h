@@ -13,8 +13,8 @@
  *		and at each of its later records, what all members have stored by then before their own k-th arrival is
  *		durable. A real barrier would also make the members wait for each other. That the log does not show: it may
  *		have a member pass before another has arrived, and a crash in between is still permitted. If b is given, a
- *		work-item that has not stored at a comes to the barrier before its consecutive stores at b; without a, all
- *		do. Members that come to neither are not covered and wait for nothing. Members that come unequally often:
+ *		work-item that has not stored at a since it last stored at b comes to the barrier before its consecutive stores
+ *		at b; without a, all do. A work-item barrier between a and b stands before b. Members that come to neither are not covered and wait for nothing. Members that come unequally often:
  *		the edit is refused.
  *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its
  *		members that store at all come to the barrier.

@@ -18,6 +18,7 @@ struct member {
 	uint32_t epoch;         /* work-item barriers that it has passed, with those that were added */
 	uint32_t more_wi, more_wg, more_kr; /* epochs that were added */
 	bool uncovered; /* has stored since it was last covered by a barrier of the edit */
+	bool came;      /* has stored at a since it last stored at b */
 	bool after_b;   /* between its stores at b, nothing at a */
 	bool stores;
 };
@@ -182,16 +183,17 @@ static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r
 {
 	struct member *const m = member_at(k, r->store.work_item);
 	const bool inserts = k->edit->kind == CT_EDIT_BARRIER;
-	const bool at_a = inserts && edit_log_is_at(k->log, r->store.site, &k->edit->a);
+	const bool before_b = k->edit->scope == NVW_WORKITEM && k->edit->b.line != 0;
+	const bool at_a = inserts && !before_b && edit_log_is_at(k->log, r->store.site, &k->edit->a);
 	const bool at_b = inserts && !at_a && edit_log_is_at(k->log, r->store.site, &k->edit->b);
 
-	const bool arrived = m->site != 0;
-
 	act(k, place, r->store.work_item, !at_a);
-	if (at_b && !arrived && !m->after_b) {
+	m->came = m->came || at_a;
+	if (at_b && !m->after_b && !m->came) {
 		m->site = r->store.site; /* it stores nothing at a, and comes to the barrier all the same */
 		pass(k, place, r->store.work_item);
 	}
+	m->came = m->came && !at_b;
 	m->after_b = at_b;
 	m->stores = m->uncovered = true;
 	m->site = at_a ? r->store.site : m->site;
