@@ -60,7 +60,7 @@ static int judge_by_checker(
 	return error;
 }
 
-/* A finding of --oracle=replay: what the state may print was saved with it. */
+/* Replays a finding of --oracle=replay: the possible outputs of the state were saved with it. */
 static int judge_by_output(const struct ct_saved *s, const char *command, struct ct_finding *ret_finding)
 {
 	struct ct_replay_oracle oracle;

@@ -94,7 +94,7 @@ static void drop_copy(struct working_copy *w)
 
 /* ---- The command -------------------------------------------------------------------------------------------------- */
 
-/* The program itself, told to print. */
+/* The program itself, with the option to print. */
 static char *default_recover(const char *exec)
 {
 	static const char option[] = " --recover-and-print";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of a finding's cure, in words. See cure_report.h. */
+/* The report on a finding's cure. See cure_report.h. */
 #include <math.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ static const char *grouped(uint64_t n, char text[32])
 	return text;
 }
 
-/* What the cure was tested with. */
+/* The test of the cure. */
 static void print_proof(const struct ct_cure *c, FILE *to)
 {
 	char a[32];
@@ -51,7 +51,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 			c->behind == 1 ? "" : "s");
 	}
 	if (c->cured_by > 0) {
-		fprintf(to, "%sdoes not occur any more with the cure of finding %u\n", indent, c->cured_by);
+		fprintf(to, "%sno longer occurs with the cure of finding %u\n", indent, c->cured_by);
 	} else if (c->verified) {
 		ct_cure_text(c, text, sizeof text);
 		fprintf(to, "%sverified: with %s%s no tested state fails%s%s (", indent, text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of a finding's cure, in words: for the text and the page. */
+/* The report on a finding's cure, for text and HTML. */
 #ifndef CLI_CURE_REPORT_H
 #define CLI_CURE_REPORT_H
 

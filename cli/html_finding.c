@@ -117,7 +117,7 @@ static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_findin
 	fputs("</li>", to);
 }
 
-/* What was proved. */
+/* The proof. */
 static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
 	char *text = NULL;

@@ -23,8 +23,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static int usage(FILE *to, int status)
 {
-	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for what runs on it\n\n",
-		to);
+	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for its programs\n\n", to);
 	for (unsigned i = 0; i < COMMANDS; i++) {
 		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments,
 			commands[i].summary);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands that judge crash states, one after the other. See ask.h. */
+/* Commands that judge crash states, one after another. See ask.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static pid_t start(const struct ct_start *how)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		setpgid(0, 0); /* what it starts ends with it */
+		setpgid(0, 0); /* so that its children can be ended with it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ct_output_redirect(how->output);
 		execvpe(how->words[0], how->words, how->environment);
@@ -42,7 +42,7 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 	ret_answer->in_time =
 		fd < 0 || ct_hang_wait(fd, pid, c->timeout_ms, &c->shared->hangs, ret_answer->where);
 	if (fd >= 0) {
-		kill(-pid, SIGKILL); /* and what it has left: the next state is another's */
+		kill(-pid, SIGKILL); /* its remaining processes too: the next state is a new one */
 		close(fd);
 	}
 	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
@@ -72,7 +72,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 		.output = ct_output_begin(c->whole_output)};
 
 	if (c->whole_output && how.output < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
 	}
 	if (forked) {
 		struct ct_ending ending;

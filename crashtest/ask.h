@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands that judge crash states. Each process that judges has a file, which is made equal to the state before every run,
- * whatever the run before did to it; what a run leaves running is ended before the next one.
+ * Commands that judge crash states. Each judging process has a file, which is made equal to the state before
+ * every run, whatever the previous run did to it; processes that a run leaves running are ended before the
+ * next one.
  *
- * An answer counts only when the command has given it. A command that could not be executed (status 126 or 127, the shell's) is
- * an error; one that was killed by SIGKILL is asked again and then gives no answer.
+ * Only an answer of the command itself counts. A command that could not be executed (the shell's status 126
+ * or 127) is an error; one that was killed by SIGKILL is retried and then gives no answer.
  *
- * Commands are forked rather than executed where that is possible (fork_server.h). On some of the states, the first ones among
- * them, they are executed as well; if the answers differ, they are executed from then on, and what had been judged by forks
- * alone has to be judged again.
+ * Commands are forked instead of executed if possible (fork_server.h). For some of the states, including the
+ * first ones, they are executed as well; if the answers differ, they are executed from then on, and states
+ * judged only by forks are judged again.
  */
 #ifndef CRASHTEST_ASK_H
 #define CRASHTEST_ASK_H
@@ -32,7 +33,7 @@ struct ct_asked {
 	struct ct_asked_shared *shared;
 };
 
-/* What the processes that judge know of each other. */
+/* Shared between the judging processes. */
 struct ct_asked_shared {
 	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
 	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
@@ -60,7 +61,8 @@ NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *imag
 /* An answer that is a hang or a death is a violation; 0 if it is neither. */
 int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
 
-/* True if states were judged by forks that are not to be trusted: all are to be judged again, which is told only once. */
+/* True if states were judged by forks that turned out to be unreliable: all must be judged again. Returns
+ * true only once. */
 bool ct_asked_begins_anew(struct ct_asked *asked);
 /* Why the command is executed in every state instead of forked, behind "..., because"; "" if it is not. */
 void ct_asked_why_executed(const struct ct_asked *asked, char ret_why[CT_TEXT_BYTES]);

@@ -32,7 +32,8 @@ static int write_image(void *context, uint64_t off, const void *from, size_t n)
 	return 0;
 }
 
-/* What a library prints is none of our report. In the process that judges, which prints nothing itself. */
+/* Output of a library is not part of the report. Called in the judging process, which prints nothing
+ * itself. */
 static void silence(void)
 {
 	static bool done;
@@ -46,7 +47,7 @@ static void silence(void)
 	done = true;
 }
 
-/* What the library is told of the program's operations. */
+/* The program's operations as passed to the library. */
 struct told {
 	struct nvw_check check; /* first: the library has its address */
 	const struct nvw_acks *acks;

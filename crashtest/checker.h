@@ -11,7 +11,7 @@
 #include "ask.h"
 
 struct ct_checker {
-	struct ct_asked asked; /* of a library, bytes alone */
+	struct ct_asked asked; /* for a library only bytes */
 	void *library;         /* of dlopen(); NULL: the command */
 	int (*check)(struct nvw_check *check);
 	const struct ct_operations *operations;
@@ -25,7 +25,8 @@ struct ct_checker_is {
 	const struct ct_operations *operations; /* of the program; may be NULL */
 };
 
-/* NVW_E_USAGE if there is no such command, or the object is none. To be destroyed after an error, too. */
+/* NVW_E_USAGE if there is no such command, or the object is not a checker. It must be destroyed, also after
+ * an error. */
 NVW_CHECKED int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker);
 void ct_checker_destroy(struct ct_checker *checker);
 

@@ -136,7 +136,7 @@ static bool is_of_shell(const char *word)
 	return system(text) == 0;
 }
 
-/* What is not there would be a finding in every state. Of a shell's command, only the shell knows. */
+/* A missing command would be a finding in every state. For a shell command, only the shell can tell. */
 int ct_command_make(const char *source, const char *option, bool places, struct ct_command *ret)
 {
 	*ret = (struct ct_command){.source = source, .option = option, .places = places};

@@ -22,10 +22,10 @@ struct ct_command {
 	char text[CT_COMMAND_BYTES];
 };
 
-/* Errors: NVW_E_USAGE if the command is too long, or there is no such program. The source stays the caller's. */
+/* NVW_E_USAGE if the command is too long, or there is no such program. The caller owns source. */
 int ct_command_make(const char *source, const char *option, bool places, struct ct_command *ret_command);
 
-/* The words to execute for a file; text is what they point into. */
+/* The words to execute for a file; they point into text. */
 struct ct_command_line {
 	char *word[CT_WORDS_MAX + 2];
 	char text[2 * CT_COMMAND_BYTES];

@@ -246,7 +246,8 @@ struct ct_result {
 	uint64_t states_planned;     /* states that the budget allows */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
-	/* With cures: under which model they were explored, and what is left with all of them. */
+	/* With cures: the model under which they were explored, and the failing states that remain with all
+	 * of them. */
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;
 	uint64_t states_uncured;       /* states that fail with every cure applied */
@@ -320,10 +321,11 @@ struct ct_exploration {
 	void *context;
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
-	const void *head; /* json_t: what a saved finding says about its subject */
+	const void *head; /* json_t: description of the subject in saved findings */
 	const struct ct_operations
 		*operations; /* of a program (operations.h); NULL: numbers are all there is */
-	/* Adds to a saved finding's object (json_t) what the judge needs to judge its state again; NULL: nothing. */
+	/* Adds the data that the judge needs to judge the state again to a saved finding's object (json_t);
+	 * NULL: none. */
 	void (*save)(void *context, const struct nvw_acks *acks, struct json_t *object);
 };
 

@@ -331,7 +331,7 @@ static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 
 		if (m->total != 0 && m->total != most) {
 			return nvw_fail(NVW_E_USAGE,
-				"a wider barrier at %s:%u: not all work-items that come there do so equally often",
+				"a wider barrier at %s:%u: not all of its work-items reach it equally often",
 				k->edit->a.file, k->edit->a.line);
 		}
 		k->even = k->even && (!m->stores || m->total == most);

@@ -224,7 +224,7 @@ static int exchange(struct edit_log *log, const struct ct_edit *e, const struct 
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"%s:%u and %s:%u cannot be exchanged in the log: between the two, somebody else stored to their words",
+		"%s:%u and %s:%u cannot be exchanged in the log: between the two, another work-item or thread stored to their words",
 		e->a.file, e->a.line, e->b.file, e->b.line);
 }
 
@@ -249,7 +249,8 @@ int edit_exchange(struct edit_log *log, const struct ct_edit *e)
 		pairs += b != NULL;
 	}
 	if (!error && pairs == 0) {
-		error = nvw_fail(NVW_E_USAGE, "%s:%u is not stored to by anybody who stored at %s:%u before",
+		error = nvw_fail(NVW_E_USAGE,
+			"%s:%u is not stored to by any work-item or thread that stored at %s:%u before",
 			e->b.file, e->b.line, e->a.file, e->a.line);
 	}
 	free(at_a.run.at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What checker commands are told. See environment.h. */
+/* The environment of checker commands. See environment.h. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -258,7 +258,7 @@ static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
 	return error;
 }
 
-/* Who judges: a checker from elsewhere, what the program prints or, of a block device's log, the writes that it has. */
+/* The judge: an external checker, the program's output or, for a block device's log, its own writes. */
 struct jury {
 	struct ct_operations operations;
 	struct ct_checker checker;
@@ -332,7 +332,8 @@ static void dismiss(struct jury *jury)
 	ct_operations_free(&jury->operations);
 }
 
-/* The set-up before the first operation is no crash of the program's operations: what it prints then is nobody's promise. */
+/* A crash during set-up, before the first operation, is not a crash of the program's operations: the output
+ * there is not promised. */
 static uint64_t first_begin(const struct ct_operations *o)
 {
 	uint64_t first = UINT64_MAX;

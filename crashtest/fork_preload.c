@@ -78,7 +78,7 @@ static void restore_environment(void)
 	}
 }
 
-/* What the next child is told, and how much that is. */
+/* The message for the next child, and its size. */
 static char told[CT_FORK_MESSAGE_MAX];
 static uint32_t told_bytes;
 

@@ -171,7 +171,7 @@ static bool send_all(const char *from, size_t n)
 	return true;
 }
 
-/* Asks for a run. */
+/* Requests a run. */
 static bool request(const struct ct_told_state *told)
 {
 	static char message[CT_FORK_MESSAGE_MAX];
@@ -188,7 +188,7 @@ static bool request(const struct ct_told_state *told)
 	return send_all(message, (size_t)(to - message));
 }
 
-/* What a checker does with its memory shows in its first runs: from the next one on it has large pages. */
+/* The first runs show how a checker uses its memory: from the next one on it has large pages. */
 static void enlarge_pages(const struct ct_start *how, int32_t faults)
 {
 	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {

@@ -23,8 +23,8 @@ struct ct_image {
 		uint64_t old;
 	} * undo;
 	uint64_t undo_count, undo_capacity;
-	uint64_t serial;  /* of this process's images, from 1; 0: it is none of ct_image_create() */
-	uint8_t *touched; /* 1 per page that was written since somebody set it to 0; NULL: not recorded */
+	uint64_t serial;  /* number of this process's images, from 1; 0: not made by ct_image_create() */
+	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
 };
 

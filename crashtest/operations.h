@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations of a program's log (nvw/ack.h): when each begins and is acknowledged, by whom, and its name. */
+/* The operations of a program's log (nvw/ack.h): when and by which thread each begins and is acknowledged,
+ * and its name. */
 #ifndef CRASHTEST_OPERATIONS_H
 #define CRASHTEST_OPERATIONS_H
 
@@ -24,14 +25,14 @@ struct ct_operations {
 NVW_CHECKED int ct_operations_read(int log_fd, struct ct_operations *ret_operations);
 void ct_operations_free(struct ct_operations *operations);
 
-/* NULL if there is none of that number, or no operations. */
+/* NULL if there is no operation with that number. */
 const struct ct_operation *ct_operations_find(const struct ct_operations *operations, uint64_t number);
 
 /* The one that a store belongs to: begun by its thread, and not acknowledged yet, at a record of the log. NULL: none. */
 const struct ct_operation *ct_operations_at(
 	const struct ct_operations *operations, uint64_t thread, uint64_t record);
 
-/* All of them acknowledged, or begun: what the end of the run owes. */
+/* All of them acknowledged, or begun: the obligations at the end of the run. */
 NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);
 
 /* For saved findings: [[number, name], ...], and back. */

@@ -19,7 +19,8 @@ struct ct_output {
 	size_t kept;
 };
 
-/* Begins anew, for the next command. whole: ct_output_whole() is wanted, of the standard output alone. Returns the descriptor to write to, of this process; -1: there is none. */
+/* Starts anew, for the next command. whole: keep all standard output for ct_output_whole(). Returns the
+ * descriptor to write to, of this process; -1: there is none. */
 int ct_output_begin(bool whole);
 
 /* Waits until fd can be read or has no writer; false if that takes longer. */

@@ -222,7 +222,7 @@ static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t k
 	return &o->reference[o->reference_count++];
 }
 
-/* What is shown, or saved: the hash is of the output as it is. */
+/* For display and saved findings; the hash is that of the unchanged output. */
 static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 {
 	const size_t n = whole->kept < TEXT_KEPT ? whole->kept : TEXT_KEPT;
@@ -243,13 +243,14 @@ static int fill(struct ct_reference *r, const struct ct_answer *a)
 	r->hash = a->whole.hash;
 	r->text = malloc(TEXT_KEPT + 1);
 	if (r->text == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
 	}
 	copy_text(r->text, &a->whole, &r->kept);
 	return 0;
 }
 
-/* What the command prints after the set; from the newest reference on, since states come in the order of the run. */
+/* The output of the command for the set; searched from the newest reference on, because states come in the
+ * order of the run. */
 static int reference_of(
 	struct ct_replay_oracle *o, const struct set *s, const struct ct_reference **ret_reference)
 {
@@ -282,7 +283,7 @@ static int reference_of(
 
 /* ---- Judging ---------------------------------------------------------------------------------------------------- */
 
-/* A copy: the command is asked for references before the answer is looked at. */
+/* A copy, because the command makes references before the output is examined. */
 struct printed {
 	bool ended;
 	int status;
@@ -316,7 +317,7 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 	char found[72], wanted[72];
 
 	if (p->status != 0) {
-		return nvw_violation(findings, 0, "the command ends with status %d%s%s", p->status,
+		return nvw_violation(findings, 0, "the command exited with status %d%s%s", p->status,
 			*p->line ? ": " : "", p->line);
 	}
 	if (nearest == NULL) {
@@ -325,7 +326,8 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 	differing_line(p->text, nearest->text, found);
 	differing_line(nearest->text, p->text, wanted);
 	return nvw_violation(findings, 0,
-		"the output is that of no run without a crash: \"%s\" in place of \"%s\"", found, wanted);
+		"the output differs from that of every run without a crash: \"%s\" instead of \"%s\"", found,
+		wanted);
 }
 
 /* How long two texts are equal. */
@@ -396,7 +398,7 @@ static int compare(struct ct_replay_oracle *o, const struct nvw_acks *acks, cons
 	}
 	if (nearest == NULL) {
 		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command fails on the file as the run itself has it: it must end with "
+			"--recover: the command fails on a file of the run without a crash: it must exit with "
 			"status 0 after each acknowledged operation");
 	}
 	return differs(nearest, p, findings);
@@ -457,7 +459,7 @@ int ct_replay_oracle_try(struct ct_replay_oracle *o, const struct nvw_acks *acks
 	}
 	if (!first->useful) {
 		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command fails on the file as the program leaves it, without any crash%s%.200s",
+			"--recover: the command fails on the program's final file, without any crash%s%.200s",
 			first->kept ? ": " : "", first->text);
 	}
 	hash = first->hash;
@@ -467,8 +469,8 @@ int ct_replay_oracle_try(struct ct_replay_oracle *o, const struct nvw_acks *acks
 	return error || second->hash == hash ?
 		       error :
 		       nvw_fail(NVW_E_INPUT,
-			       "--recover: the command prints different things for the same file: there is nothing to "
-			       "compare a crash state with");
+			       "--recover: the command prints different output for the same file, so crash states "
+			       "cannot be compared with it");
 }
 
 /* ---- Saved findings --------------------------------------------------------------------------------------------- */
@@ -511,7 +513,7 @@ int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_rep
 		struct ct_reference *const r = new_reference(ret, 0);
 
 		if (r == NULL || (r->text = strdup(text ? text : "")) == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for what a command prints");
+			return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
 		}
 		r->useful = true;
 		r->bytes = (uint64_t)json_integer_value(json_object_get(one, "bytes"));

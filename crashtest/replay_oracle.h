@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle that needs no checker (--oracle=replay): a command prints what a file holds, recovering it first if need be. On
- * a crash state it must print what it prints after the acknowledged operations of the run (nvw/ack.h), together with any of
- * those in flight: output equivalence. The standard output and the exit status count.
+ * The oracle that needs no checker (--oracle=replay): a command prints the content of a file, recovering it
+ * first if necessary. In a crash state its output must equal its output after the acknowledged operations of
+ * the run (nvw/ack.h), together with any of those in flight: output equivalence. The standard output and the
+ * exit status are compared.
  *
- * A *reference* is what the command prints without a crash. For a set of operations its file is the first image, with every
- * store of the log that comes before the next operation begins, except for the stores of operations outside the set. A
- * store belongs to the operation that its thread has begun last and that is not acknowledged yet. With one thread this is the
- * file as the run itself had it after the last operation of the set.
+ * A *reference* is the output of the command without a crash. For a set of operations its file is the initial
+ * image with every store of the log before the next operation begins, except the stores of operations outside
+ * the set. A store belongs to the operation that its thread has begun last and that is not acknowledged yet.
+ * With one thread this is the run's own file after the last operation of the set.
  *
- * With more threads, the stores of an operation in flight are left out of the recorded interleaving. Where operations
- * share what they change, that may be an image that no run leaves; the command fails on it, and there is no reference, or it
- * accepts a state too many. Of more than CT_IN_FLIGHT_MAX operations in flight not all subsets are tried, but those that
- * were acknowledged first.
+ * With several threads, the stores of an operation in flight are left out of the recorded interleaving. If
+ * operations share changed data, the result may be an image that no run produces; then the command fails on
+ * it and there is no reference, or it accepts one state too many. If more than CT_IN_FLIGHT_MAX operations
+ * are in flight, only subsets of those acknowledged first are tried.
  */
 #ifndef CRASHTEST_REPLAY_ORACLE_H
 #define CRASHTEST_REPLAY_ORACLE_H
@@ -25,7 +26,7 @@ struct ct_reference {
 	uint64_t key; /* of the set of operations */
 	bool useful;  /* the command ended with status 0 */
 	uint64_t bytes, hash;
-	char *text; /* the beginning of what it printed */
+	char *text; /* the beginning of its output */
 	size_t kept;
 };
 
@@ -37,7 +38,7 @@ struct ct_replay_oracle {
 	uint64_t store_count, store_capacity;
 	struct ct_reference *reference; /* found so far, by this process */
 	uint64_t reference_count, reference_capacity;
-	bool only_those; /* of a saved finding: there is no log to make others from */
+	bool only_those; /* of a saved finding: there is no log from which to make others */
 };
 
 /* Everything but the command stays the caller's. NVW_E_USAGE if the log has no operations. */

@@ -23,7 +23,7 @@ struct ct_state_file {
 	dev_t device;
 	ino_t inode;
 	uint64_t serial; /* of the image that it was last equal to; 0: none */
-	uint8_t *page;   /* of each page, what is known of it */
+	uint8_t *page;   /* per page, what is known of it */
 };
 
 /* In the folder, with the image's first bytes. Errors: no space, no memory. */

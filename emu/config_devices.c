@@ -239,7 +239,7 @@ static int no_such_device(const struct emu_config *c, const char *name)
 
 	return near ? nvw_fail(NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near) :
 		      nvw_fail(NVW_E_USAGE,
-			      "there is no device %s: its section begins with kind = dram or kind = nvram",
+			      "there is no device %s: a section with kind = dram or kind = nvram creates it",
 			      name);
 }
 

@@ -21,7 +21,7 @@ void config_devices_default(struct emu_config *c);
 NVW_CHECKED int config_devices_set(struct emu_config *c, const char *full, const char *text,
 	bool (*is_section)(const char *name), bool *ret_found);
 
-/* The keys that config_devices_set() takes, for "did you mean"; returns how many. */
+/* Lists the keys that config_devices_set() accepts, for "did you mean"; returns their number. */
 unsigned config_devices_names(
 	const struct emu_config *c, char ret_names[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES]);
 

@@ -36,7 +36,7 @@ struct config_place {
 	uint64_t clock; /* gpu.clock, which times in cycles follow */
 };
 
-/* Reads a value; of all types but FREQ and NAME. NVW_E_USAGE with what was expected. */
+/* Parses a value of any type except FREQ and NAME. NVW_E_USAGE with the expected values. */
 NVW_CHECKED int config_value_set(const struct config_place *place, enum config_type type, const char *text);
 /* The value as text, in buffer or constant; of all types but NAME. */
 const char *config_value_text(

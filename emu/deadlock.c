@@ -103,7 +103,7 @@ int emu_deadlock(struct nvw_machine *m)
 			places[i].site->file, places[i].site->line, places[i].site->function);
 	}
 	return m->error = nvw_fail(NVW_E_DEADLOCK,
-		       "kernel %s is deadlocked in %llu of its %llu work-groups, in which %llu work-items have returned:%s%s%s",
+		       "kernel %s is deadlocked in %llu of its %llu work-groups; %llu of their work-items have returned:%s%s%s",
 		       m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups,
 		       (unsigned long long)returned, report_requests(m, requests, sizeof requests), text,
 		       count == REPORT_PLACES ? "\n  and perhaps more" : "");

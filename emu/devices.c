@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The devices behind the caches: their places and bytes, their write queues, and what they have served.
+ * The devices behind the caches: their places and bytes, their write queues, and their traffic.
  *
- * A channel transfers one line at a time, at its bandwidth; latency comes on top and overlaps. Reads and
- * writes have queues of their own: reads overtake posted writes.
+ * A channel transfers one line at a time, at its bandwidth; latency is added and overlaps. Reads and writes
+ * have separate queues: reads overtake posted writes.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -253,7 +253,7 @@ static void add_up(struct emu_traffic *to, const struct emu_traffic *one)
 	to->write_wait_ps += one->write_wait_ps;
 }
 
-/* Of each event, by what is counted. */
+/* Statistics of each event, by kind. */
 enum {
 #define ENERGY(component, counted, femtojoules, source) FJ_##counted = femtojoules,
 #define DEVICE_ENERGY(kind, operation, femtojoules, source)
@@ -282,7 +282,7 @@ static uint64_t link_flits(const struct nvw_machine *m, const struct emu_device 
 	       (emu_network_flits(m, 0) + emu_network_flits(m, EMU_LINE)) * d->hops;
 }
 
-/* What is served as DRAM counts as DRAM. */
+/* Devices served as DRAM count as DRAM. */
 void emu_devices_count(struct nvw_machine *m)
 {
 	struct emu_stats *const s = &m->stats;

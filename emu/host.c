@@ -51,7 +51,7 @@ uint64_t nvw_mark(const struct nvw_machine *m)
 	return m->device[EMU_DRAM].used;
 }
 
-/* L1s keep what they have read from kernel to kernel: whatever changes it says so. */
+/* L1s keep data that they have read from kernel to kernel: every change must be reported to them. */
 static bool keeps_l1s(const struct nvw_machine *m)
 {
 	return !m->protocol->kernel_begin[0];
@@ -146,7 +146,7 @@ static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t
 
 #define PS_PER_SECOND UINT64_C(1000000000000)
 
-/* What the host does after the measured part takes no time. */
+/* Actions of the host after the measured part take no time. */
 static void spend_copy(struct nvw_machine *m, uint64_t bytes)
 {
 	const uint64_t per_second = m->config.host_bandwidth;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The third level: a cache on the memory's side of the L2, as an option of the machine (hechtman14 4).
+ * The third level: a memory-side cache below the L2, as an option of the machine (hechtman14 4).
  *
- * All that the L2 reads and writes passes it, so it needs no coherence protocol: what it holds is what memory would have. It keeps
- * stores to DRAM until they are replaced, its S-FIFO is full, or a protocol flushes it; with l3.split in a write cache of its own.
+ * All reads and writes of the L2 pass through it, so it needs no coherence protocol: its content is that of
+ * memory. It keeps stores to DRAM until they are replaced, its S-FIFO is full, or a protocol flushes it; with
+ * l3.split in a separate write cache.
  *
- * Guarantee: it holds no stores to NVRAM back. They pass on to the device, with their records and tags, and change its copy on the way;
- * so persist barriers, persistency models and the durability checker need to know nothing of it.
+ * Guarantee: it does not hold back stores to NVRAM. They go on to the device, with their records and tags,
+ * and update its copy on the way; so persist barriers, persistency models and the durability checker do not
+ * depend on it.
  */
 #include <stdlib.h>
 

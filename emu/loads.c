@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads in flight: those that a work-item has issued (nvw_load_issue) and that are not done. gpu.loads bounds their number per
- * work-item, as outstanding misses of a hardware thread are bounded. Where it does, what synchronizes waits for them, too: a fence
- * completes all loads before it (hechtman14 3, RMO). Without a bound nobody counts them.
+ * Loads in flight: issued by a work-item (nvw_load_issue) and not complete. gpu.loads limits their number per
+ * work-item, as outstanding misses of a hardware thread are limited. With a limit, synchronizing instructions
+ * wait for them too: a fence completes all earlier loads (hechtman14 3, RMO). Without a limit they are not
+ * counted.
  */
 #include <stdlib.h>
 

@@ -43,7 +43,7 @@ static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
 	return config->split ? emu_cache_init(write, &own) : 0;
 }
 
-/* Of the latency of a hit, what a miss does not take: it looks at the tags only. */
+/* The part of a hit's latency that a miss does not take: it only looks up the tags. */
 static emu_time spared(const struct emu_cache_config *config)
 {
 	return config->tag ? config->latency - config->tag : 0;

@@ -107,7 +107,7 @@ struct emu_cu {
 	emu_time rmw_free; /* until then a remote operation locks read-modify-writes (alsop16 II.D) */
 	struct emu_cache l1;
 	struct emu_cache
-		write; /* l1.split: for what is stored, l1 is for what is read; no sets: there is none */
+		write; /* l1.split: for stored data, while l1 is for read data; no sets: there is none */
 	struct emu_cache *stores; /* the one of them that takes stores */
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
 	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
@@ -347,7 +347,7 @@ struct nvw_machine {
 	void *persist_data;                  /* of the model */
 	emu_time l1_spared, l2_spared;       /* of the latency: what a look-up that misses does not take */
 	bool recalling;                      /* an L1 empties itself for a recall */
-	emu_time *loads; /* loads.c: when those in flight are done; NULL: nobody counts them */
+	emu_time *loads; /* loads.c: completion times of those in flight; NULL: not counted */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
@@ -446,7 +446,7 @@ emu_time emu_network_send(
  */
 void emu_network_broadcast(
 	struct nvw_machine *m, uint32_t from, enum emu_message what, emu_time t, emu_time *ret_arrivals);
-/* Flits of a message of so many data bytes. */
+/* Number of flits of a message with this many data bytes. */
 uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes);
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
@@ -463,8 +463,8 @@ void emu_devices_count(struct nvw_machine *m);
 void emu_devices_count_from_here(struct nvw_machine *m);
 /* The device of an address, NULL outside device memory. */
 const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address);
-/* When the write queue of the line's channel takes a write that the L2 sends at t; *ret_done is when the device
- * has completed it. Who waits at the L2 for either learns of it channels.link_ps later. */
+/* Returns when the write queue of the line's channel accepts a write that the L2 sends at t; *ret_done is
+ * when the device has completed it. The L2 learns of either channels.link_ps later. */
 emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
 static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
 {
@@ -528,7 +528,8 @@ static inline emu_time emu_l3_write(struct nvw_machine *m, emu_line_id id, struc
 }
 /* Writes all that it keeps to memory; returns when memory has accepted it. There is one. */
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t);
-/* For the host: lays what it keeps of the line over to; the host has written bytes; lines first to end - 1 are not used any more. */
+/* For the host: overlays to with its content of the line; the host has written bytes; lines first to end - 1
+ * are no longer used. */
 void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 void emu_l3_forget(struct nvw_machine *m, emu_line_id first, emu_line_id end);
@@ -548,12 +549,13 @@ void emu_nvram_store_through(
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */
 void emu_nvram_complete(struct nvw_machine *m, emu_time t);
-/* When whoever waits at the L2, from now on, knows that all writes in flight to all devices are durable; now if none is. */
+/* When the L2, from now on, knows that all writes in flight to all devices are durable; now if there are
+ * none. */
 emu_time emu_nvram_settled_at(const struct nvw_machine *m);
 /* A persist barrier waits for them: counts for how long, by device. */
 void emu_nvram_count_wait(struct nvw_machine *m);
 
-/* Time passes in which only the memory behind the caches goes on. */
+/* Advances time while only the memory behind the caches works. */
 static inline void emu_spend(struct nvw_machine *m, emu_time took)
 {
 	if (took) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads and writes of lines behind the caches. A read overtakes posted writes; what it must see of them is forwarded
- * to it (nvram.c, persist/).
+ * Reads and writes of lines behind the caches. A read overtakes posted writes; their bytes are forwarded to
+ * it (nvram.c, persist/).
  */
 #include "machine.h"
 #include "persist/persist.h"

@@ -312,10 +312,9 @@ static int take_issue(struct litmus_reader *r, struct litmus_thread *t, struct l
 	op->is_plain = true;
 	error = error ? error : expect(r, "<-");
 	error = error ? error : take_variable(r, &op->variable);
-	return error || op->to >= 0 ?
-		       error :
-		       nvw_fail(NVW_E_INPUT, "%s:%u: a load that is issued needs a register for its USE",
-			       r->file, r->line);
+	return error || op->to >= 0 ? error :
+				      nvw_fail(NVW_E_INPUT, "%s:%u: an ISSUE needs a register for its USE",
+					      r->file, r->line);
 }
 
 static int take_use(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
@@ -329,8 +328,8 @@ static int take_use(struct litmus_reader *r, struct litmus_thread *t, struct lit
 		}
 	}
 	return error ? error :
-		       nvw_fail(NVW_E_INPUT, "%s:%u: USE of a register that no ISSUE before it names",
-			       r->file, r->line);
+		       nvw_fail(NVW_E_INPUT, "%s:%u: USE of a register without an earlier ISSUE", r->file,
+			       r->line);
 }
 
 static int take_store(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)

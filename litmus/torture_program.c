@@ -97,7 +97,7 @@ static int draw_model(struct generator *g)
 	return r ? r : set(p, "dram.size=1MiB");
 }
 
-/* What came later than the rest is drawn by itself, so that the programs of a seed stay what they were. */
+/* Later additions are drawn separately, so that the programs of a seed do not change. */
 static struct nvw_random drawn_apart(uint64_t seed)
 {
 	return (struct nvw_random){nvw_mix64(seed ^ 0x6f7074696f6e73)};

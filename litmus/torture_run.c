@@ -256,7 +256,7 @@ static void operate(struct run *run, unsigned step, const struct torture_op *op,
 	}
 }
 
-/* The step's operations; returns how many loads have been issued. */
+/* Executes the step's operations; returns the number of loads issued. */
 static unsigned operate_all(
 	struct run *run, unsigned number, int own, struct issued issued[OPERATIONS_OF_STEP])
 {

@@ -271,8 +271,8 @@ static int recover_pool(struct judged *j, struct nvw_recovery *report)
 	return r;
 }
 
-/* Each pool has its own epochs and its own log, so the pools are recovered one after the other. All are checked before any
- * write. */
+/* Each pool has its own epochs and its own log, so the pools are recovered one by one. All are checked before
+ * any write. */
 int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	struct judged judged[NVW_POOLS_MAX] = {{0}};

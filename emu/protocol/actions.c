@@ -55,7 +55,8 @@ static emu_time hit_in_l1(const struct coh_request *r, struct emu_line *line, em
 	return t;
 }
 
-/* The bytes are not in the read cache: the write cache has all of them and is hit, or writes what it has of the line. */
+/* The bytes are not in the read cache: the write cache has all of them and hits, or writes back its part of
+ * the line. */
 static struct emu_line *look_in_write_cache(const struct coh_request *r, emu_time *t)
 {
 	struct nvw_machine *const m = r->m;

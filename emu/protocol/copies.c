@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Read and write caches apart (hechtman14 4): what the copy of a line in a read cache learns of the line in the write cache
- * beside it, and of write caches above.
+ * Separate read and write caches (hechtman14 4): updating the copy of a line in a read cache when the line
+ * changes in the write cache at the same level, or in write caches above.
  */
 #include "protocol.h"
 
@@ -44,7 +44,8 @@ void coh_line_drop_copy(struct coh_event *e)
 	}
 }
 
-/* One message that the network copies; nobody answers. What waits for the line waits until the last has it. */
+/* One message that the network copies, without answers. Requests waiting for the line wait until the last
+ * copy has arrived. */
 void coh_line_drop_copies(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

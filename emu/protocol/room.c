@@ -98,7 +98,7 @@ static void miss_in_l2(
 	*t = coh_l2_event_by(m, by, line, id, COH_L2_READ_MISS, COH_BY_ACCESS, *t - m->l2_spared);
 }
 
-/* The read cache first, then the write cache, which has all bytes or writes what it has. */
+/* The read cache first, then the write cache, which has all bytes or writes back its part. */
 static struct emu_line *read_apart(
 	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * "Not yet": an action that cannot go on puts its request off, and is asked again when it is woken.
+ * "Not yet": an action that cannot proceed delays its request, and is retried when the request is woken.
  *
- * Transactions are carried out whole, up to such an action. Other instructions go on meanwhile; the wavefront waits until all
- * requests of its instruction are done (emu_access_served).
+ * Transactions are atomic up to such an action. Other instructions continue in the meantime; the wavefront
+ * waits until all requests of its instruction are complete (emu_access_served).
  *
- * The machine has a list of all requests that wait: what nobody wakes is named when the kernel is deadlocked.
+ * The machine has a list of all waiting requests: those that are never woken are named in the report of a
+ * deadlock.
  */
 #include <stdlib.h>
 
@@ -75,7 +76,7 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
 		emu_stored_swap(r.stored);
 	}
 	if (done == COH_NOT_YET) {
-		r.wf->queued -= !r.stored; /* it has been put off once more */
+		r.wf->queued -= !r.stored; /* it has been delayed once more */
 	} else if (r.stored) {
 		emu_stored_done(m, r.stored, done);
 	} else {

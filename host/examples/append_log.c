@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An append log in persistent memory, by hand on libpmem: entries one after the other, and a header that says how many
- * of them count.
+ * An append log in persistent memory, hand-written on libpmem: a sequence of entries, and a header with the
+ * number of valid ones.
  *
- *	append_log FILE COUNT [BUG]    appends so many entries; makes the file if need be
- *	append_log FILE                checks it: every entry that counts is whole. Exit status 1 if not
+ *	append_log FILE COUNT [BUG]    appends COUNT entries; creates the file if necessary
+ *	append_log FILE                checks it: every valid entry is complete. Exit status 1 if not
  *
- * BUG leaves something out: "one-drain" flushes an entry and the header that counts it before one drain, so that the
- * header may be durable first; "no-flush" does not flush entries at all; "header-first" counts before it writes.
+ * BUG omits a step: "one-drain" flushes an entry and the header that counts it before one drain, so that the
+ * header may be durable first; "no-flush" does not flush entries at all; "header-first" increases the number
+ * before it writes the entry.
  */
 #include <libpmem.h>
 #include <stdint.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An append log with a hash index, by hand on libpmem (indexed_log.h).
+ * An append log with a hash index, hand-written on libpmem (indexed_log.h).
  *
- *	indexed_log FILE COUNT [BUG]   inserts so many entries, after it has indexed what a crash left out; makes the file
- *	                               if need be
+ *	indexed_log FILE COUNT [BUG]   inserts COUNT entries, after indexing an entry that a crash left out;
+ *	creates the file
+ *	                               if necessary
  *	indexed_log FILE               checks it. Exit status 1 if it is inconsistent
  *
- * An insertion is three steps, each durable before the next: the entry, the count, the slot. BUG breaks that: "one-drain"
- * flushes entry and count before one drain; "no-flush" does not flush entries; "index-first" fills the slot before the
- * entry counts; "index-unflushed" never flushes slots.
+ * An insertion is three steps, each durable before the next: the entry, the count, the slot. BUG violates
+ * this: "one-drain" flushes entry and count before one drain; "no-flush" does not flush entries;
+ * "index-first" fills the slot before the entry counts; "index-unflushed" never flushes slots.
  */
 #include <libpmem.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An append log with a hash index, in persistent memory: what lies in the file, and what is to be true of it after a
+ * An append log with a hash index, in persistent memory: the layout of the file, and its invariants after a
  * crash. Shared by the program and by its checker as a library.
  *
- * The log is the truth: entries are whole as far as they count. The index follows it, an entry later at most: open
+ * The log is authoritative: all valid entries are complete. The index may lack at most the last entry: open
  * addressing, a slot has the number of an entry from 1, or 0.
  */
 #ifndef INDEXED_LOG_H
@@ -66,7 +66,7 @@ static inline bool is_whole(const struct entry *e, uint64_t number)
 	return whole;
 }
 
-/* 0, or 1 and what is wrong. */
+/* Returns 0, or 1 and the violation. */
 static inline int check(const struct indexed_log *log, char *message, size_t n)
 {
 	if (log->count > ENTRIES) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transfers between accounts, by hand on libpmem, with several bugs to plant at once.
+ * Transfers between accounts, hand-written on libpmem, with bugs that can be combined.
  *
- *	ledger FILE COUNT [BUG,BUG...]	recovers, then makes so many transfers; makes the file if need be
+ *	ledger FILE COUNT [BUG,BUG...]	recovers, then makes COUNT transfers; creates the file if necessary
  *	ledger FILE			checks the file as recovery would leave it. Exit status 1 if it is inconsistent
  *
- * A transfer is an entry, then a count that includes it; it is then applied to two balances under an undo record. Each
- * step is durable before the next. Recovery rolls a half-applied transfer back and applies all that count.
+ * A transfer is an entry, then a count that includes it; it is then applied to two balances under an undo
+ * record. Each step is durable before the next. Recovery rolls a half-applied transfer back and applies all
+ * valid ones.
  *
  *	entry-unflushed	entries are not flushed
  *	count-first	the count includes an entry that is not written yet
  *	undo-unfenced	the undo record is flushed, but no fence orders it before the balances
- *	applied-early	one fence for the balances and for the number that says that they are there
+ *	applied-early	one fence for the balances and for the number of the applied transfer
  *	no-undo		balances are changed without an undo record
  */
 #include <libpmem.h>
@@ -154,7 +155,7 @@ static bool is_whole(const struct entry *e)
 	return e->from < ACCOUNTS && e->to < ACCOUNTS && e->amount != 0 && e->digest == digest_of(e);
 }
 
-/* On a private mapping. 0, or 1 with what is wrong printed. */
+/* On a private mapping. Returns 0, or 1 with the violation printed. */
 static int check(struct ledger *l)
 {
 	uint64_t expected[ACCOUNTS] = {0};

@@ -123,8 +123,7 @@ int main(int argc, char **argv)
 	}
 	if (pool == NULL) {
 		fprintf(stderr, "%s: %s\n", argv[2], pmemobj_errormsg());
-		return strcmp(what, "check") == 0 ? 1 :
-						    2; /* a pool that does not open is no consistent one */
+		return strcmp(what, "check") == 0 ? 1 : 2; /* a pool that does not open is not consistent */
 	}
 	struct root *const root = pmemobj_direct(pmemobj_root(pool, sizeof *root));
 

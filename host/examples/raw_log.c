@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A log by hand, without any library: a file that is mapped, stores, clflush and mfence. Built by nvwave-cc, every one of
- * them is seen.
+ * A hand-written log without any library: a mapped file, stores, clflush and mfence. Built by nvwave-cc, all
+ * of them are recorded.
  *
  *	raw_log append FILE N [BUG]     N more values
  *	raw_log check FILE              0: in order, 1: not, with the reason on the standard output
  *
- * The first line of the file holds how many values there are, each other line how many of its own and those. A value is
- * stored before its line's number: they are in one line, so that is enough. The line is durable before the total is.
+ * The first line of the file holds the number of values; each other line holds the number of its values, and
+ * the values. A value is stored before its line's number: they are in one line, so that is enough. The line
+ * is durable before the total is.
  *
- * BUG is one to plant:
+ * BUG plants a bug:
  *	early      the line's number is stored before the value
  *	unflushed  the line is not flushed before the total is stored
  *	unfenced   the line is flushed by clflushopt, and no fence waits for it
- * or none, but less than usual:
+ * or omits an unnecessary step:
  *	lean       no fence behind the line's clflush, which no later store overtakes
  */
 #include <fcntl.h>

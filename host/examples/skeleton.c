@@ -155,7 +155,7 @@ static void carry_out(struct pool *p, struct operation o)
 	o.value ? put(p, o.key, o.value) : drop(p, o.key);
 }
 
-/* What the pool must hold after the first n operations: in ordinary memory, by the simplest code there is. */
+/* The expected content of the pool after the first n operations: in ordinary memory, by the simplest code. */
 static void model_after(uint64_t n, uint64_t value[KEYS])
 {
 	memset(value, 0, KEYS * sizeof *value);
@@ -273,7 +273,7 @@ static void print(struct pool *p)
 	}
 }
 
-/* It goes on with the same operations whatever the pool holds. */
+/* Continues with the same operations whatever the pool contains. */
 static int recover_and_print(struct pool *p)
 {
 	make_pool(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that the program announces and acknowledges (nvw/ack.h). What it has stored by then comes before the event, so
- * that every store is on its own side.
+ * Operations that the program announces and acknowledges (nvw/ack.h). Its earlier stores are recorded before
+ * the event, so that every store is on the correct side.
  */
 #include <errno.h>
 #include <string.h>

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * Room for count elements at at, which has room for capacity of them now; both are changed in place. New room is zero. False if
- * there is no memory: then all stays as it is. The caller frees at. count is evaluated twice.
+ * Makes room for count elements at at, which has room for capacity elements; both are updated in place. New
+ * room is zeroed. False if there is no memory: then nothing changes. The caller frees at. count is evaluated
+ * twice.
  */
 #define NVW_ROOM(at, capacity, count)                                                                \
 	((count) <= (capacity) || __extension__({                                                    \
@@ -22,7 +23,7 @@
 		has_room_;                                                                           \
 	}))
 
-/* The same for elements of so many bytes. */
+/* The same for elements of this many bytes. */
 bool nvw__room(void **at, uint64_t *capacity, uint64_t count, size_t bytes);
 
 #endif

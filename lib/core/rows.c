@@ -9,7 +9,7 @@
 
 enum { ROWS_MIN = 256 };
 
-/* Row 0 has a place, too, which nobody uses. */
+/* Row 0 has a place too, which is not used. */
 static int grow(struct nvw_rows *rows)
 {
 	const uint32_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;

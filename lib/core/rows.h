@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of one size, named by number. 0 is no row. A row that is given back serves the next one that is taken.
+ * Rows of one size, identified by number. 0 means no row. A freed row is reused by the next one taken.
  *
- * Structures that refer to each other keep numbers: they are half the size of pointers, and stay true when the rows move to
- * larger memory. A pointer to a row holds until the next row is taken. The first word of a free row is the next free one's
- * number. Not for several threads.
+ * Structures that refer to each other keep numbers: they take half the space of pointers, and stay valid when
+ * the rows move to larger memory. A pointer to a row is valid until the next row is taken. The first word of
+ * a free row is the number of the next free one. Not thread-safe.
  */
 #ifndef CORE_ROWS_H
 #define CORE_ROWS_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the task machines share (hechtman14 5.4.2): the rules that a task keeps, and the stack of epochs.
+ * Common code of the task machines (hechtman14 5.4.2): the rules for tasks, and the stack of epochs.
  *
- * Entries of the task vector. An epoch's forks go into one interval of free entries. In use are, for the epoch that runs and
- * for each one that waits: the entries that it runs over, and those of the tasks that it waits for, whose emitted values it will
- * read. Of the gaps between them the largest is taken. The thesis moves the next free entry back to where an epoch began that neither
- * forked nor joined; a continuation that forks could then overwrite values that its neighbours have not read yet. Programs
- * whose continuations do not fork get the same entries as in Table 5.1.
+ * Entries of the task vector. An epoch's forks go into one interval of free entries. In use are, for the
+ * epoch that runs and for each one that waits: the entries that it runs over, and those of the tasks that it
+ * waits for, whose emitted values it will read. Of the gaps between them the largest is taken. The thesis
+ * moves the next free entry back to where an epoch began that neither forked nor joined; a continuation that
+ * forks could then overwrite values that its neighbours have not read yet. Programs whose continuations do
+ * not fork get the same entries as in Table 5.1.
  */
 #include "tasks.h"
 
@@ -31,7 +32,7 @@ int32_t task_code(const struct task_run *run, unsigned function, uint32_t number
 	return (int32_t)(function + 1 + number * run->functions);
 }
 
-/* One less than in the thesis, where the last function of the table would get 0, which is no task. */
+/* One less than in the thesis, where the last function of the table would get 0, which means no task. */
 int32_t task_map_code(const struct task_run *run, unsigned function)
 {
 	return (int32_t)function - (int32_t)run->functions;
@@ -233,7 +234,7 @@ int task_push(struct task_run *run, const struct task_range *range)
 	return 0;
 }
 
-/* The largest gap between what is in use, from entry 1 on: the first task's result stays in entry 0. */
+/* The largest unused gap, from entry 1 on: the first task's result stays in entry 0. */
 static void find_gap(struct task_run *run)
 {
 	uint32_t at = 1, best = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two task machines share (nvw/tasks.h): what a task may do, epochs, and the stack of epochs. */
+/* Shared by the two task machines (nvw/tasks.h): the operations of a task, epochs, and the stack of
+ * epochs. */
 #ifndef LIB_DEVICE_TASKS_H
 #define LIB_DEVICE_TASKS_H
 
@@ -7,7 +8,7 @@
 
 struct task_run;
 
-/* What a machine does for a task. Everything was checked before it is called. */
+/* A machine's operations for a task. All arguments have been checked. */
 struct task_machine {
 	uint32_t (*word)(struct task_run *run, uint32_t entry, unsigned i);
 	/* The next free entry, or one beyond the end. */
@@ -76,7 +77,7 @@ NVW_CHECKED int task_push(struct task_run *run, const struct task_range *range);
 
 /* Phase 1: takes the next epoch off the stack. False: the program has ended. */
 bool task_next_epoch(struct task_run *run);
-/* Phase 3: pushes what was joined and forked; next: the entry after the last that was allocated. */
+/* Phase 3: pushes the joined and forked tasks; next: the entry after the last allocated one. */
 NVW_CHECKED int task_end_epoch(struct task_run *run, uint32_t next, bool joins, bool maps);
 
 /* Hands the epoch that has ended to options.on_epoch(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The task vector machine as hechtman14 5.4.2 defines it: a task vector, and a stack of masks that says which entries run in
- * which epoch. One work-item carries out the tasks of an epoch, in the order of their entries; vector and stack are
- * the host's.
+ * The task vector machine as defined in hechtman14 5.4.2: a task vector, and a stack of masks that give the
+ * entries to run in each epoch. One work-item executes the tasks of an epoch, in the order of their entries;
+ * vector and stack are on the host.
  */
 #include "tasks.h"
 
@@ -16,7 +16,7 @@ struct tvm {
 	uint32_t next;
 	bool joins, maps;
 	bool *fork_mask, *join_mask; /* of the epoch that runs */
-	bool **stack;                /* masks, beside run.stack; each of as many entries as its range */
+	bool **stack;                /* masks, next to run.stack; each has as many entries as its range */
 	const bool *mask;            /* the execution mask */
 };
 
@@ -48,7 +48,7 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 
 	t->code[entry] = code;
 	t->fork_mask[entry] =
-		code > 0; /* what joins is in the other mask, and not among what was allocated */
+		code > 0; /* joined tasks are in the other mask, and not among the allocated ones */
 	if (n > 0) {
 		memcpy(&t->word[(uint64_t)entry * run->program->words], words, 4ul * n);
 	}
@@ -118,7 +118,7 @@ static int push_mask(struct tvm *t, uint32_t depth, const bool *mask, uint32_t f
 	return 0;
 }
 
-/* The join mask first, then the fork mask: what was forked runs next. */
+/* The join mask first, then the fork mask, so that forked tasks run next. */
 static int end_epoch(struct tvm *t)
 {
 	struct task_run *const r = &t->run;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Acknowledgements of a program on persistent memory, for nvwave exec --record and nvwave crash --exec: which operation
- * begins, and which is durable by now. A crash test then knows what a state owes, tells it to the checker, and names it.
+ * Acknowledgements of a program on persistent memory, for nvwave exec --record and nvwave crash --exec: the
+ * beginning of an operation, and the point from which it is durable. A crash test then knows the obligations
+ * of a state, passes them to the checker, and names the operations.
  *
  *	#include <nvw/ack.h>
  *
@@ -9,19 +10,20 @@
  *	tree_delete(tree, 42);                    // its last fence has completed
  *	nvw_operation_is_durable(17);
  *
- * For C and C++, gcc and clang. Nothing is linked, and without nvwave both do nothing: a load and a branch. Both ways into
- * nvwave hear them, the preloaded library and code that nvwave-cc has built.
+ * For C and C++, gcc and clang. Nothing is linked, and without nvwave both do nothing: a load and a branch.
+ * Both the preloaded library and code built by nvwave-cc record them.
  *
- * Call nvw_operation_begins() before the first store of the operation, and nvw_operation_is_durable() when a crash must not
- * lose it any more. Both may be called by any thread, but not by a signal handler. Between the two calls, stores of the
- * thread belong to the operation (--oracle=replay). A thread has one operation at a time: the next begin ends the
- * membership, but does not acknowledge. An acknowledgement without a begin is fine; then the operation has no name.
+ * Call nvw_operation_begins() before the first store of the operation, and nvw_operation_is_durable() when a
+ * crash must no longer lose it. Both may be called by any thread, but not by a signal handler. Between the
+ * two calls, stores of the thread belong to the operation (--oracle=replay). A thread has one operation at a
+ * time: the next begin ends the membership, but does not acknowledge. An acknowledgement without a begin is
+ * fine; then the operation has no name.
  */
 #ifndef NVW_ACK_H
 #define NVW_ACK_H
 
-/* Numbers are below 2^30 and of one operation each. The name is copied; of longer ones, the first 95 characters count. What is
- * not printable ASCII becomes '?'. NULL: none. */
+/* Numbers are below 2^30, each for one operation. The name is copied; only its first 95 characters are used,
+ * and characters other than printable ASCII become '?'. NULL: no name. */
 #define nvw_operation_begins(number, name)                              \
 	do {                                                            \
 		nvw_ack_hook_ *const nvw_ack_to_ = nvw_ack_find_();     \
@@ -38,7 +40,8 @@
 		}                                                      \
 	} while (0)
 
-/* ---- What they are made of ------------------------------------------------------------------------------------------ */
+/* ---- Implementation
+ * ------------------------------------------------------------------------------------------------ */
 
 enum { NVW_ACK_BEGINS_ = 1, NVW_ACK_IS_DURABLE_ = 2 };
 

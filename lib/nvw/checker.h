@@ -29,9 +29,9 @@ struct nvw_check {
 	char *message;
 	size_t message_bytes;
 	/*
-	 * What the program had told by nvw/ack.h when the power went: whether an operation was acknowledged as durable,
-	 * whether it had begun and was not, and its name ("": it has none). Numbers are below operations, which is 0 if the
-	 * program told nothing.
+	 * The program's reports by nvw/ack.h before the crash: whether an operation was acknowledged as
+	 * durable, whether it had begun and was not, and its name ("": none). Numbers are below operations,
+	 * which is 0 if the program reported none.
 	 */
 	uint64_t operations;
 	int (*is_acknowledged)(const struct nvw_check *check, uint64_t operation);

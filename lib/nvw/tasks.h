@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Task parallelism by epochs: the task vector machine (TVM) and TREES, its runtime on a GPU (hechtman14 chapter 5).
+ * Task parallelism by epochs: the task vector machine (TVM) and TREES, its runtime on a GPU (hechtman14
+ * chapter 5).
  *
- * A program is a set of task functions, and begins with one task. A task may fork tasks, and end in one of three ways: join a
- * function that continues in its place when all that it forked has ended, emit a value, or just return. Tasks that can run
- * at the same time form an *epoch*; whatever is forked in an epoch runs in the next one, and what is joined runs after that
- * (hechtman14 5.4.2). Which tasks there are does not depend on the machine, the protocol or the schedule; which
- * entries of the task vector they get does.
+ * A program is a set of task functions, and begins with one task. A task may fork tasks, and end in one of
+ * three ways: join a function that continues in its place when all its forked tasks have ended, emit a value,
+ * or just return. Tasks that can run at the same time form an *epoch*; tasks forked in an epoch run in the
+ * next one, and joined functions run after that (hechtman14 5.4.2). The set of tasks does not depend on the
+ * machine, the protocol or the schedule; their entries in the task vector do.
  *
  *	static void fib(struct nvw_task *t)
  *	{
@@ -26,14 +27,16 @@
  *		nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
  *	}
  *
- * Arguments and emitted values are 4-byte words. A task reads and writes other memory as a kernel does (nvw/kernel.h). Within
- * an epoch tasks run side by side in any order; what they store is visible in later epochs.
+ * Arguments and emitted values are 4-byte words. A task reads and writes other memory as a kernel does
+ * (nvw/kernel.h). Within an epoch tasks run side by side in any order; what they store is visible in later
+ * epochs.
  *
- * nvw_trees_run() runs a program by kernel launches, an epoch each. nvw_tvm_run() is the formal machine: a task vector and
- * a stack of masks on the host, one task after the other. Both give equal results, and the same epochs.
+ * nvw_trees_run() runs a program by kernel launches, an epoch each. nvw_tvm_run() is the formal machine: a
+ * task vector and a stack of masks on the host, one task after the other. Both give equal results, and the
+ * same epochs.
  *
- * A mistake of a task (a fork after its join, a function that is not registered, a full task vector ...) ends the run with
- * NVW_E_KERNEL or NVW_E_FULL and a message that names the task and the line. Not thread-safe.
+ * A mistake of a task (a fork after its join, a function that is not registered, a full task vector ...) ends
+ * the run with NVW_E_KERNEL or NVW_E_FULL and a message that names the task and the line. Not thread-safe.
  */
 #ifndef NVW_TASKS_H
 #define NVW_TASKS_H
@@ -70,14 +73,15 @@ const void *nvw_task_data(const struct nvw_task *task);
 uint32_t nvw_task_entry(const struct nvw_task *task);
 #define nvw_task_word(task, i) NVW__TASK_READ(task, nvw_task_entry(task), i)
 
-/* Word i of what the task in an entry has emitted; entry comes from nvw_fork(), by way of the arguments of a join. */
+/* Word i of the value emitted by the task in an entry; entry comes from nvw_fork(), through the arguments of
+ * a join. */
 #define nvw_emitted(task, entry, i) NVW__TASK_READ(task, entry, i)
 
 /* A new task, which runs in the next epoch: function(words ...). Returns its entry in the task vector. */
 #define nvw_fork(task, function, ...) NVW__TASK_CALL(nvw__task_fork, task, function, __VA_ARGS__)
 
-/* The task goes on as function(words ...) when all tasks forked in this epoch, and all that follows from them, have ended. Ends the task:
- * the function should return. */
+/* The task continues as function(words ...) when all tasks forked in this epoch, and all their descendants,
+ * have ended. Ends the task: the function should return. */
 #define nvw_join(task, function, ...) ((void)NVW__TASK_CALL(nvw__task_join, task, function, __VA_ARGS__))
 
 /* Leaves values in the task's entry. Ends the task. */
@@ -92,14 +96,14 @@ uint32_t nvw_task_entry(const struct nvw_task *task);
 
 /* ---- Running a program ---------------------------------------------------------------------------- */
 
-/* What an epoch did, after it: a row of hechtman14 Table 5.1. */
+/* The figures of an epoch, after it: a row of hechtman14 Table 5.1. */
 struct nvw_task_epoch {
 	uint32_t number;         /* of the epoch: its depth in the tree of tasks */
 	uint32_t first, end;     /* the entries that it ran over */
 	uint32_t next, next_now; /* the next free entry before and after it */
 	bool joins, maps;        /* scheduled in it */
 	uint64_t tasks;          /* that ran */
-	/* Per function of the program, in the order of the table: how many ran. */
+	/* Per function of the program, in the order of the table: number of executions. */
 	uint64_t ran[NVW_TASK_FUNCTIONS_MAX];
 	unsigned depth;          /* epochs that wait, */
 	const uint32_t *waiting; /* their numbers, the next one first */
@@ -119,7 +123,7 @@ struct nvw_task_options {
 	void *context;
 };
 
-/* What a run came to. */
+/* The totals of a run. */
 struct nvw_task_totals {
 	uint64_t tasks;    /* T1: tasks that ran, continuations included */
 	uint64_t epochs;   /* Tinf */
@@ -127,7 +131,7 @@ struct nvw_task_totals {
 	uint64_t forks, joins, emits, maps;
 	uint32_t entries_most;               /* entries in use at a time, at most */
 	uint32_t depth_most;                 /* epochs on the stack, at most */
-	uint32_t result[NVW_TASK_WORDS_MAX]; /* what the first task has emitted */
+	uint32_t result[NVW_TASK_WORDS_MAX]; /* value emitted by the first task */
 };
 
 /*

@@ -183,7 +183,7 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 	return 0;
 }
 
-/* A pool alone, or one of several; and the name of a device. */
+/* A single pool, or one of several; and the name of a device. */
 static int check_member(const char *path, const struct nvw__header *h)
 {
 	if (h->count ? h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count : h->number != 0) {

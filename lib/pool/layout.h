@@ -49,7 +49,7 @@ struct nvw__header {
 	char layout[NVW_POOL_LAYOUT_BYTES];
 	char device[NVW_DEVICE_NAME_BYTES]; /* zero-terminated; "": nvram */
 	uint8_t run[16];                    /* of several pools: of all of a run the same; else 0 */
-	uint32_t number, count;             /* of them: which one, how many; else 0 */
+	uint32_t number, count;             /* its number among the run's pools, and their count; else 0 */
 	uint8_t zero[80];
 	uint64_t checksum; /* XXH64, seed 0, of everything above */
 };

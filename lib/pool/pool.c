@@ -227,7 +227,7 @@ static int check_first(const struct nvw_pool *pool)
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
 			       "%s is pool %" PRIu32 " of a run of %" PRIu32
-			       ": expected the first, whose name has no number behind it",
+			       ": expected the first, whose name has no number suffix",
 			       nvw_pool_path(pool), pool->member.number, pool->member.count);
 }
 

@@ -137,7 +137,7 @@ static void every_mistake_in_a_section_is_named_with_its_line(void **state)
 			".ini:5: ", "device d.domain: a device of kind dram has no such key"},
 		{FAR FAR, ".ini:6: ", "device far.kind: there is a device far already"},
 		{"[device far]\nread = 1ns\n", ".ini:2: ",
-			"device far.read: there is no device far: its section begins with kind = dram or kind = nvram"},
+			"device far.read: there is no device far: a section with kind = dram or kind = nvram creates it"},
 		{FAR "[device farr]\nread = 1ns\n", ".ini:6: ", "there is no device farr; did you mean far?"},
 		{"\n[device far]\nkind = nvram\nread = 300ns\n",
 			".ini:3: ", "device far: the key write is missing, and it has no default"},

@@ -277,7 +277,7 @@ static void without_a_checker_what_the_program_prints_tells(void **state)
 {
 	clean();
 	assert_int_equal(crash("early", "--oracle=replay"), 1);
-	assert_true(printed("\"key 10: 0\" in place of \"key 10: 2\""));
+	assert_true(printed("\"key 10: 0\" instead of \"key 10: 2\""));
 	assert_int_equal(crash("lazy", "--oracle=replay"), 1);
 	assert_true(printed("operation 9 (put 0) was acknowledged"));
 }
@@ -328,9 +328,9 @@ static void an_oracle_without_anything_to_compare_is_refused(void **state)
 	assert_int_equal(crash("", "--check=true --recover=true"), 2);
 	assert_true(printed("--recover has no effect without --oracle=replay"));
 	assert_int_equal(crash("", "--oracle=replay --recover='date +%N;:'"), 2);
-	assert_true(printed("prints different things for the same file"));
+	assert_true(printed("prints different output for the same file"));
 	assert_int_equal(crash("", "--oracle=replay --recover=false"), 2);
-	assert_true(printed("fails on the file as the program leaves it"));
+	assert_true(printed("fails on the program's final file"));
 }
 
 /* A structure whose further use runs in circles: the place is named, and most such states are cut early. */

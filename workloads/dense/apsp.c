@@ -5,8 +5,9 @@
  * store-releases, so that a work-item sees what others have found in the same launch; the host launches until nobody finds
  * anything shorter. The thesis says no more; here work-item (s, v) looks at the neighbours of v a few times per launch.
  *
- * A distance is written by one work-item alone, only ever falls, and is the length of some path. So the launches end at
- * the lengths of the shortest paths, whoever saw what when. How many launches it takes depends on that, and on the protocol.
+ * A distance is written by only one work-item, never grows, and is the length of some path. So the launches
+ * end with the lengths of the shortest paths, whatever the schedule. The number of launches depends on the
+ * schedule and on the protocol.
  */
 #include "dense.h"
 

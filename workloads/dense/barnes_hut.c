@@ -120,7 +120,8 @@ static uint32_t add_cell(struct tree *t, uint32_t first, uint32_t end, float wid
 	return t->count++;
 }
 
-/* A cube whose bodies are all in one eighth is no cell of its own. Bodies that DEPTH does not tell apart are one. */
+/* A cube with all bodies in one eighth is not a cell of its own. Bodies that DEPTH does not separate are
+ * treated as one. */
 static void build(struct tree *t, uint32_t first, uint32_t end, struct cube cube, unsigned depth)
 {
 	uint32_t starts[9], cell;
@@ -181,7 +182,7 @@ static inline float square(struct vector v)
 	return v.x * v.x + v.y * v.y + v.z * v.z;
 }
 
-/* A body itself and what is at its place do not count. */
+/* The body itself, and bodies at its place, do not count. */
 static inline bool counts_as_one(float width, struct vector away, float theta)
 {
 	return width * width < theta * theta * square(away);

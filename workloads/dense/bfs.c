@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bfs: breadth-first search as in Rodinia, level by level, two launches a level. The first visits the nodes of the
- * frontier and gives their new neighbours the next level; the second makes those the frontier and tells the host, which
- * goes on until nobody does.
+ * bfs: breadth-first search as in Rodinia, level by level, two launches per level. The first visits the nodes
+ * of the frontier and gives their new neighbours the next level; the second makes those the frontier and
+ * informs the host, which continues until the frontier is empty.
  *
- * Several nodes of a frontier may find the same neighbour. All store the same level and the same mark; the original does so by
- * racing plain stores, this one by relaxed atomics.
+ * Several nodes of a frontier may find the same neighbour. All store the same level and the same mark; the
+ * original does so by racing plain stores, this one by relaxed atomics.
  */
 #include "dense.h"
 

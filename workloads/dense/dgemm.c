@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dgemm: result = alpha x left x right + beta x result, matrices of doubles (stc 6). A work-item computes one element; rows of the
- * left matrix and columns of the right one are reused through the caches alone (sgemm.c has tiles in registers).
+ * dgemm: result = alpha x left x right + beta x result, matrices of doubles (stc 6). A work-item computes one
+ * element; rows of the left matrix and columns of the right one are reused only through the caches (sgemm.c
+ * has tiles in registers).
  */
 #include "dense.h"
 

@@ -59,7 +59,7 @@ struct args {
 	uint64_t first, end; /* of the batch */
 };
 
-/* A group's values lie together; in turns a work-item takes those that its neighbours take the ones beside. */
+/* A group's values are adjacent; in each turn neighbouring work-items take neighbouring values. */
 static void histogram_count(const void *args)
 {
 	const struct args *const a = args;

@@ -98,7 +98,8 @@ static inline double pressure(double energy, double volume)
 	return 0.4 * energy / volume;
 }
 
-/* What the pressure of element number k around a node adds to the force in direction d: away from the element. */
+/* Contribution of the pressure of element number k around a node to the force in direction d: away from the
+ * element. */
 static inline double push(double pressure, unsigned k, unsigned d)
 {
 	return k >> d & 1 ? -0.25 * pressure : 0.25 * pressure;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mis: a maximal independent set of a graph as in Pannotia (Luby's algorithm; stc 6). In each round a node joins the set if it
- * goes before all its undecided neighbours; these leave. Three launches per round: who goes first, who joins, who leaves; the last one tells
- * the host whether some node is still undecided.
+ * mis: a maximal independent set of a graph as in Pannotia (Luby's algorithm; stc 6). In each round a node
+ * joins the set if it goes before all its undecided neighbours; these leave. Three launches per round: find
+ * the first nodes, let them join, let their neighbours leave; the last one informs the host whether some node
+ * is still undecided.
  *
- * Several nodes may send away the same neighbour: all store the same value, by relaxed atomics (the original by racing plain
- * stores). Since a node's priority does not change from round to round, the set is the one of the greedy algorithm by priority.
+ * Several nodes may exclude the same neighbour: all store the same value, by relaxed atomics (the original by
+ * racing plain stores). Since a node's priority does not change from round to round, the set is the one of
+ * the greedy algorithm by priority.
  */
 #include "dense.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sort: radix sort of 4-byte keys, byte by byte from the lowest on, as hechtman14 4.4.2 describes it. A pass counts how many keys
- * have each value of its byte; finds, for every place, the key that belongs there, by going through the keys from the
- * first on; moves the keys to their places; and swaps input and output.
+ * sort: radix sort of 4-byte keys, byte by byte from the lowest on, as hechtman14 4.4.2 describes it. A pass
+ * counts the keys per value of its byte; finds, for every place, the key that belongs there, by a search from
+ * the first key on; moves the keys to their places; and swaps input and output.
  *
- * The counts are added up by relaxed atomics; additions of integers commute. Finding takes time quadratic in the number of keys,
- * as the thesis has it.
+ * The counts are added up by relaxed atomics; additions of integers commute. As in the thesis, the search
+ * takes time quadratic in the number of keys.
  */
 #include "dense.h"
 

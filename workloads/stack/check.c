@@ -81,7 +81,7 @@ static void check_announcement(struct check *c, uint64_t work_item)
 	}
 }
 
-/* ---- What was acknowledged: (2), (3) -------------------------------------------------------------- */
+/* ---- Acknowledgements: (2), (3) ------------------------------------------------------------------ */
 
 static void check_acknowledged(struct check *c, uint64_t node)
 {

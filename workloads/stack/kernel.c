@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Treiber's stacks, pushed onto and taken from by every work-item at once. A compare-exchange of the head makes a node
- * visible; persist barriers make what it leads to durable first. To push:
+ * Treiber's stacks, pushed onto and taken from by every work-item at once. A compare-exchange of the head
+ * makes a node visible; persist barriers make what it leads to durable first. To push:
  *
  *	payload, digest					(a)
  *	with --scope=workgroup: the work-group meets;
- *	persist barrier, work-group			(b)  keeps (1): who pushes a node has not written all of it
+ *	persist barrier, work-group			(b)  keeps (1): a node's pusher has not written all of it
  *	node's link := the head that was seen		(c)
- *	persist barrier, work-item			(d)  keeps (1): a node is whole before a stack leads to it
+ *	persist barrier, work-item			(d)  keeps (1): a node is complete before a stack leads to it
  *	compare-exchange of the head, else from (c)	(e)
  *	persist barrier, work-item			(f)
  *	acknowledge the push				(g)  keeps (2)
@@ -16,14 +16,15 @@
  *
  *	read the head, and the link of its node		(h)
  *	announce the node				(i)
- *	persist barrier, work-item			(j)  keeps (2): no node disappears that nobody has announced
+ *	persist barrier, work-item			(j)  keeps (2): no node disappears without an announcement
  *	compare-exchange of the head, else from (h)	(k)
  *	persist barrier, work-item			(l)
  *	acknowledge the taking				(m)  keeps (3)
  *
- * No barrier orders the stores of one work-item before those of another (equations 1 and 2 of gope18); the head does,
- * because stores to one word persist in the order in which they become visible. Whatever persists (e) or (k) of a
- * work-item has persisted every earlier (e) and (k) on this stack, and with them what their barriers (d) and (j) put before.
+ * No barrier orders the stores of one work-item before those of another (equations 1 and 2 of gope18); the
+ * head does, because stores to one word persist in the order in which they become visible. Whatever persists
+ * (e) or (k) of a work-item has persisted every earlier (e) and (k) on this stack, and with them what their
+ * barriers (d) and (j) put before.
  *
  * STEP() marks what a seeded bug may replace (mutations.c).
  */
@@ -67,7 +68,8 @@ static void fill(const struct stack_args *a, const struct stack_push *push)
 	stack_fill_node(a, push);
 }
 
-/* The work-group meets, since a persist barrier may only order: who is ahead must not go on to (e) before all have stored. */
+/* The work-group meets, because a persist barrier may only order: a fast work-item must not continue to (e)
+ * before all have stored. */
 static void order_group(void)
 {
 	nvw_barrier(NVW_WORKGROUP);
@@ -153,7 +155,7 @@ static void complete_take(const struct stack_args *a, const struct stack_take *t
 	nvw_ack(a->plan->count + take->node); /* (m) */
 }
 
-/* False when the head was another by then; take->first is what it was. */
+/* False if the head had changed; take->first is its previous value. */
 static bool take_first(const struct stack_args *a, struct stack_take *take)
 {
 	take->node = stack_node_number(&a->layout, take->first);
@@ -214,7 +216,7 @@ void stack_kernel(const void *args)
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 	uint64_t stack;
 
-	/* The work-group goes on as long as its first work-item has a node: all meet in (b). */
+	/* The work-group continues as long as its first work-item has a node: all meet in (b). */
 	for (uint64_t node = nvw_global_id(); node - nvw_local_id() < a->plan->count; node += work_items) {
 		push(a, node);
 		if (takes_after(a, node, &stack)) {

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of Treiber's stacks in a pool: heads, one announcement per work-item, and the nodes, in one extent.
+ * The bytes of Treiber's stacks in a pool: heads, one announcement per work-item, and the nodes, in one
+ * extent.
  *
  *	root word 0  offset of the extent, 0: the pool is not set up
  *	root word 1  stacks | words of payload << 32
  *	root word 2  nodes | work-items << 32
  *
- * A head is the offset of the first node, 0 for an empty stack, in a line of its own. A node is the offset of the next
- * one, the payload, and a digest of both its number and its payload. Node t is pushed once, onto the stack that its
- * number chooses, and never used again: a head that is what it was is the same stack (no ABA problem).
+ * A head is the offset of the first node, 0 for an empty stack, in a line of its own. A node is the offset of
+ * the next one, the payload, and a digest of both its number and its payload. Node t is pushed once, onto the
+ * stack that its number chooses, and never reused: an unchanged head means an unchanged stack (no ABA
+ * problem).
  *
- * A work-item announces which node it will take, in a word of its own: node + 1, and the stack in the high half.
+ * A work-item announces the node that it will take, in a word of its own: node + 1, and the stack in the high
+ * half.
  *
  * Guarantees after a crash at any point, once recovery has run
- *	(1) every node on a stack is whole, was pushed onto this stack, and is on it once;
- *	(2) a node whose push was acknowledged is on its stack, or its taking was acknowledged, or a work-item has announced it;
+ *	(1) every node on a stack is complete, was pushed onto this stack, and is on it once;
+ *	(2) a node whose push was acknowledged is on its stack, or its taking was acknowledged, or a work-item has
+ *	    announced it;
  *	(3) a node whose taking was acknowledged is on no stack;
  *	(4) no announcement names a node that is on a stack, and none a node of another stack.
  */

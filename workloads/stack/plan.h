@@ -42,7 +42,7 @@ struct stack_plan {
 
 struct stack_steps;
 
-/* What the kernel is given. */
+/* The arguments of the kernel. */
 struct stack_args {
 	struct nvw_pmem pmem;
 	struct stack_plan *plan;

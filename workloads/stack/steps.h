@@ -16,7 +16,7 @@ struct stack_push {
 struct stack_take {
 	uint64_t node, stack;
 	uint64_t *head, *announcement;
-	uint64_t first, next; /* what the head is, and is to be */
+	uint64_t first, next; /* present and intended value of the head */
 };
 
 /* In their order; the letters are those of kernel.c. */
@@ -25,7 +25,7 @@ struct stack_steps {
 	void (*order_group)(void);                                               /* (b) */
 	void (*link)(
 		const struct stack_args *a, const struct stack_push *push, uint64_t first); /* (c), (d) */
-	/* What the head was: first if it worked. */
+	/* Returns the previous head: first if it succeeded. */
 	uint64_t (*publish)(
 		const struct stack_args *a, const struct stack_push *push, uint64_t first); /* (e) */
 	void (*complete_push)(const struct stack_push *push);                               /* (f), (g) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mutexes of sinclair15 (lock.h). STEP() marks what a seeded bug may replace (mutations.c). */
+/* The mutexes of sinclair15 (lock.h). STEP() marks the steps that a seeded bug may replace (mutations.c). */
 #include "steps.h"
 
 const char *const lock_kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff", NULL};

@@ -59,7 +59,7 @@ static void await_relaxed(uint32_t *arrived, uint32_t count)
 	}
 }
 
-/* ---- Who does not wait ------------------------------------------------------------------------------ */
+/* ---- Without waiting -------------------------------------------------------------------------------- */
 
 static bool ask_nobody(struct lock_attempt *at)
 {
@@ -67,7 +67,7 @@ static bool ask_nobody(struct lock_attempt *at)
 	return true;
 }
 
-/* Where the lock may have got lost: goes on without it some time. */
+/* If the lock may have been lost, continues without it after some time. */
 static bool ask_and_give_up(struct lock_attempt *at)
 {
 	enum { PATIENCE = 10000 };
@@ -132,7 +132,7 @@ const struct nvw_mutation semaphore_mutations[] = {
 const struct nvw_mutation barrier_mutations[] = {
 	[BARRIER_NO_ACQUIRE] = {"no-acquire", "work-groups leave the global barrier by a relaxed load",
 		"verify", "accesses=1"},
-	/* What the CU has stored must fit its store buffer: what overflows arrives without a release. */
+	/* The CU's stores must fit in its store buffer: overflowing stores arrive even without a release. */
 	[BARRIER_RELAXED_RELEASE] = {"relaxed-release",
 		"work-groups join the global barrier by a relaxed atomic", "verify", "accesses=2"},
 	[BARRIER_NO_BARRIER] = {"no-barrier", "CUs do not wait for each other", "verify", NULL},

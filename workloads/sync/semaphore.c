@@ -93,7 +93,7 @@ static void give(uint32_t *semaphore, uint32_t units, uint32_t turns, enum nvw_s
 	nvw_atomic_add(semaphore, units + (turns << UNITS_BITS), NVW_RELEASE, scope);
 }
 
-/* All of it: nobody reads meanwhile. */
+/* All units: no work-group reads in the meantime. */
 static uint32_t writer_units(uint32_t parts)
 {
 	return parts;

@@ -20,7 +20,7 @@ enum lock_mutation {
 
 extern const struct nvw_mutation mutex_mutations[], uts_mutations[];
 
-/* What a work-item that wants the lock remembers from poll to poll. */
+/* A work-item's state between polls for the lock. */
 struct lock_attempt {
 	const struct lock *lock;
 	uint32_t ticket;

@@ -68,7 +68,7 @@ static void check_row(struct check *c, uint64_t item, uint64_t key, uint64_t *re
 	}
 }
 
-/* ---- What was acknowledged: (2) ------------------------------------------------------------------- */
+/* ---- Acknowledgements: (2) ----------------------------------------------------------------------- */
 
 /* The item's latest put of the key that was acknowledged, UINT64_MAX for none. */
 static uint64_t latest_acknowledged(const struct check *c, uint64_t item, uint64_t key)

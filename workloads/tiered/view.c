@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The durable table and its logs: found, recovered, inspected.
+ * The durable table and its logs: finding them, recovery, inspection.
  *
- * Recovery carries out the puts that the logs have and the table may lack, in their order, then truncates the logs. The
- * rows are in the table's pool, the logs in another: a log is truncated only when all its rows are durable.
+ * Recovery executes the puts that the logs have and the table may lack, in order, then truncates the logs.
+ * The rows are in the table's pool, the logs in another: a log is truncated only when all its rows are
+ * durable.
  */
 #include <inttypes.h>
 

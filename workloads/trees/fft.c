@@ -35,7 +35,8 @@ static inline void butterfly(struct number u, struct number v, struct number w, 
 	ret[1] = (struct number){u.re - x.re, u.im - x.im};
 }
 
-/* Words of both functions: the first place of the result, how many, the first place of the inputs, their stride, the depth. */
+/* Words of both functions: the first place and the length of the result, the first place of the inputs, their
+ * stride, the depth. */
 static void combine(struct nvw_task *t)
 {
 	const struct data *const d = nvw_task_data(t);

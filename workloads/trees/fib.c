@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trees-fib: the n-th Fibonacci number by its definition (hechtman14 5.6.3): a task does next to nothing, so that forks and joins are
- * what it measures. Results are modulo 2^32. */
+/* trees-fib: the n-th Fibonacci number by its definition (hechtman14 5.6.3): a task does almost nothing, so
+ * it measures forks and joins. Results are modulo 2^32. */
 #include "trees.h"
 
 enum { N };

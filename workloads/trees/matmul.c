@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-matmul: C = A B by blocks. A task multiplies two blocks into a third: it halves the longest side until the block is
- * small. Halves of rows and columns are forked together; halves of the inner side one after the other, the second by a
- * continuation, since both add to the same elements. So every sum has the order of the sequential version.
+ * trees-matmul: C = A B by blocks. A task multiplies two blocks into a third: it halves the longest side
+ * until the block is small. Halves of rows and columns are forked together; halves of the inner side run in
+ * sequence, the second by a continuation, because both add to the same elements. So every sum has the order
+ * of the sequential version.
  */
 #include "trees.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trees-nqueens: in how many ways n queens stand on a board of n rows without attacking each other. A task is a board with
- * some rows filled; it forks one per place in the next row. Nothing is joined: full boards are counted by an atomic. */
+/* trees-nqueens: the number of ways to place n queens on a board of n rows without attacking each other. A
+ * task is a board with some rows filled; it forks one per place in the next row. There are no joins: an
+ * atomic counts full boards. */
 #include "trees.h"
 
 enum { N };

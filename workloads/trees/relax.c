@@ -20,8 +20,8 @@ struct data {
 	int32_t *distances;
 };
 
-/* Relaxes the neighbours of v, and calls PUSH(u) for each that has got nearer. A node that has got nearer since it was
- * pushed is relaxed with what it is by now. */
+/* Relaxes the neighbours of v, and calls PUSH(u) for each that has got nearer. A node that has got nearer
+ * since it was pushed is relaxed with its present distance. */
 #define RELAX(d, v, PUSH)                                                                                   \
 	do {                                                                                                \
 		const int32_t from_ = nvw_atomic_load(&(d)->distances[v], NVW_RELAXED, NVW_SCOPE_AGENT);    \

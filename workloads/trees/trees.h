@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the task programs (nvw/tasks.h) have in common. Each is a dense kernel (dense/dense.h) whose launches are those of TREES: its
- * file holds sizes, arrays, the task functions, the first task, and the sequential version.
+ * Common code of the task programs (nvw/tasks.h). Each is a dense kernel (dense/dense.h) whose launches are
+ * those of TREES: its file holds sizes, arrays, the task functions, the first task, and the sequential
+ * version.
  */
 #ifndef WORKLOADS_TREES_TREES_H
 #define WORKLOADS_TREES_TREES_H

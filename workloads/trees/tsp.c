@@ -61,7 +61,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, SHORTEST, "shortest", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-/* The round trip that always goes on to the nearest city: a bound to begin with. */
+/* The round trip that always continues to the nearest city: an initial bound. */
 static int32_t nearest_first(const int32_t *distances, uint64_t n)
 {
 	uint64_t last = 0, path = 1;
