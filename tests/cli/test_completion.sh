@@ -27,7 +27,7 @@ offers() {
 
 echo 1..6
 offers "crash" a_command_is_completed nvwave cr
-offers "--states= --store-log=" a_command_s_options_are_completed nvwave crash --st
+offers "--states= --stop-after= --store-log=" a_command_s_options_are_completed nvwave crash --st
 offers "kill" a_choice_is_completed nvwave crash --mode=k
 offers "btree" a_workload_is_completed nvwave run btr
 offers "--keys= --key-column=" a_workload_s_options_are_completed nvwave run kv --key
