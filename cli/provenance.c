@@ -124,23 +124,39 @@ static void describe_base(const char *name, struct emu_config *ret_base)
 	}
 }
 
-/* Both texts have the same keys in the same order. */
-static json_t *changes(char *now, char *base)
+/* The keys of a machine file with their values, in their order. The text is cut up. */
+static json_t *keys_of(char *text)
 {
-	json_t *const changed = json_object();
-	char *rest_now, *rest_base, section[64] = "", key[128];
-	char *a = strtok_r(now, "\n", &rest_now), *b = strtok_r(base, "\n", &rest_base);
+	json_t *const keys = json_object();
+	char *rest, section[64] = "", key[128];
 
-	for (; a && b; a = strtok_r(NULL, "\n", &rest_now), b = strtok_r(NULL, "\n", &rest_base)) {
-		char *const equals = strstr(a, " = ");
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *const equals = strstr(line, " = ");
 
-		if (*a == '[') {
-			snprintf(section, sizeof section, "%.*s", (int)strcspn(a + 1, "]"), a + 1);
-		} else if (equals && strcmp(a, b)) {
-			snprintf(key, sizeof key, "%s.%.*s", section, (int)(equals - a), a);
-			json_object_set_new(changed, key, json_string(equals + 3));
+		if (*line == '[') {
+			snprintf(section, sizeof section, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
+		} else if (equals) {
+			snprintf(key, sizeof key, "%s.%.*s", section, (int)(equals - line), line);
+			json_object_set_new(keys, key, json_string(equals + 3));
 		}
 	}
+	return keys;
+}
+
+/* The keys that base does not have, or has with other values: a section [device NAME] may be in one text only. */
+static json_t *changes(char *now, char *base)
+{
+	json_t *const changed = keys_of(now), *const before = keys_of(base), *value;
+	const char *key;
+	void *next;
+
+	json_object_foreach_safe(changed, next, key, value)
+	{
+		if (json_equal(value, json_object_get(before, key))) {
+			json_object_del(changed, key);
+		}
+	}
+	json_decref(before);
 	return changed;
 }
 

@@ -70,13 +70,16 @@ static void where(const struct nvw_machine *m, char *to, size_t n)
 {
 	const struct emu_device *const d = emu_device_at(m, fault.address);
 
-	snprintf(to, n, "%s at offset %#llx", d->pool ? "NVRAM" : "DRAM",
+	const bool is_further = d >= &m->device[EMU_DEVICES_NAMED];
+
+	snprintf(to, n, "%s%s%s at offset %#llx", d->pool ? "NVRAM" : "DRAM",
+		is_further ? " of the device " : "", is_further ? d->name : "",
 		(unsigned long long)(d->off + (uint64_t)(fault.address - d->base)));
 }
 
 static int describe_kernel(const struct nvw_machine *m)
 {
-	char line[PLACE_BYTES], memory[64];
+	char line[PLACE_BYTES], memory[96];
 
 	place(line);
 	if (!is_device(m, fault.address)) {
@@ -94,7 +97,7 @@ static int describe_kernel(const struct nvw_machine *m)
 
 static int describe_host(const struct nvw_machine *m)
 {
-	char line[PLACE_BYTES], memory[64];
+	char line[PLACE_BYTES], memory[96];
 
 	place(line);
 	where(m, memory, sizeof memory);

@@ -764,6 +764,10 @@ static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
 		"");
 	expect("run " NEAR_FAR " --output-format=json", 0, "\"device.far.barrier_wait\": ", "");
 	expect("run " NEAR_FAR " --output-format=json", 0, "\"domain\": \"adr, far device\"", "");
+	expect("run " NEAR_FAR " --set far.write=2us --set nvram.hops=1", 0,
+		"with nvram.hops=1, device far.write=2000ns;", "");
+	expect("run " NEAR_FAR " --set far.wirte=2us", 2, "",
+		"far.wirte: not a key of a device; did you mean write?");
 	expect("run tiered --table-device=far", 2, "", "the machine gope18 has no device far");
 	expect("run tiered --machine=near-far --table-device=farr", 2, "",
 		"the machine near-far has no device farr; did you mean far?");
