@@ -2,6 +2,7 @@
 /* The waits of wavefronts, counted by cause in the statistics, and by cause and source line. */
 #include <stdlib.h>
 
+#include "core/array.h"
 #include "machine.h"
 
 static void count_cause(struct emu_stats *s, enum emu_cause cause, emu_time waited)
@@ -33,16 +34,9 @@ static struct emu_waited *add(struct nvw_machine *m, const struct nvw_site *site
 {
 	struct emu_waited_table *const t = &m->waited;
 
-	if (t->count == t->capacity) {
-		const unsigned capacity = t->capacity ? 2 * t->capacity : 16;
-		struct emu_waited *const grown = realloc(t->rows, capacity * sizeof *grown);
-
-		if (!grown) {
-			m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u places of waiting", capacity);
-			return NULL;
-		}
-		t->rows = grown;
-		t->capacity = capacity;
+	if (!NVW_ROOM(t->rows, t->capacity, t->count + 1)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for more than %u places of waiting", t->count);
+		return NULL;
 	}
 	t->rows[t->count] = (struct emu_waited){.site = site, .cause = cause};
 	return &t->rows[t->count++];

@@ -13,6 +13,7 @@
 
 #include <emu.h>
 
+#include "core/array.h"
 #include "core/units.h"
 
 static const char layout[] = "block-device";
@@ -372,15 +373,8 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 {
 	struct sample *const s = &d->sample[kind];
 
-	if (s->count == s->capacity) {
-		const uint64_t capacity = s->capacity ? 2 * s->capacity : 1024;
-		uint64_t *const grown = realloc(s->ps, capacity * sizeof *grown);
-
-		if (!grown) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " latencies", capacity);
-		}
-		s->ps = grown;
-		s->capacity = capacity;
+	if (!NVW_ROOM(s->ps, s->capacity, s->count + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for more than %" PRIu64 " latencies", s->count);
 	}
 	s->ps[s->count++] = ps;
 	s->bytes += bytes;
