@@ -231,6 +231,7 @@ static int litmus(struct command *c, const struct cli_options *o)
 	json_t *made_by;
 	int error = take_protocol(c, protocol ? protocol : "vi");
 
+	c->options.settings = o->setting; /* NULL-terminated */
 	c->options.seed = cli_number(o, CLI_seed);
 	c->options.schedules = cli_number(o, CLI_schedules);
 	c->only = cli_text(o, CLI_test);

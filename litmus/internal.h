@@ -25,8 +25,8 @@ struct litmus_situation {
 bool litmus_situation(
 	const struct litmus_test *test, unsigned i, uint64_t seed, struct litmus_situation *ret);
 /* The machine of a situation. */
-void litmus_machine(const struct litmus_test *test, const struct litmus_situation *situation,
-	const char *protocol, struct emu_config *ret_config);
+NVW_CHECKED int litmus_machine(const struct litmus_test *test, const struct litmus_situation *situation,
+	const struct litmus_options *options, struct emu_config *ret_config);
 
 /* ---- Placement of threads (situation.c)
  * ------------------------------------------------------------------------- */
@@ -89,7 +89,8 @@ struct litmus_execution {
 	struct litmus_geometry geometry;
 	struct litmus_situation situation;
 	uint64_t *variable[LITMUS_VARIABLES], *fence,
-		*others;              /* device memory; others: lines used by no thread */
+		*others; /* device memory; others: lines used by no thread */
+	bool is_anonymous; /* not only wavefronts are offered to the scheduler: stores leave store buffers, too */
 	bool barriers_stall;          /* of the persistency implementation */
 	struct litmus_search *search; /* NULL: by time */
 	struct {

@@ -269,7 +269,8 @@ static unsigned choose(void *context, unsigned count)
 			ready[n++] = i;
 		}
 	}
-	if (n != count) { /* a barrier opened unexpectedly: the identity of the wavefronts is unknown */
+	if (x->is_anonymous ||
+		n != count) { /* a barrier opened unexpectedly: the identity of the wavefronts is unknown */
 		return litmus_search_choose(x->search, count);
 	}
 	for (unsigned i = 0; i < n; i++) {

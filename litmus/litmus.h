@@ -193,7 +193,8 @@ struct litmus_options {
 	const char *protocol;
 	uint64_t schedules; /* budget per situation; 0 chooses 10000, or 60 for a persist test */
 	uint64_t seed;
-	const char *fault;   /* planted fault (emu_plant_fault); NULL: none */
+	const char *const *settings; /* of the machines: "section.key=value", NULL ends; NULL: none */
+	const char *fault;           /* planted fault (emu_plant_fault); NULL: none */
 	unsigned narrower;   /* another fault: persist barriers act with scopes narrower by this many steps */
 	bool stop_when_seen; /* stop at the first sight of the outcome: counts are then partial */
 };

@@ -138,9 +138,12 @@ static bool has_enough(const struct bench *b)
 static int go_through_schedules(struct bench *b, enum ct_mode mode)
 {
 	struct emu_config config;
-	int error = 0;
+	int error = litmus_machine(b->report.test, &b->execution.situation, b->options, &config);
 
-	litmus_machine(b->report.test, &b->execution.situation, b->options->protocol, &config);
+	if (error) {
+		return error;
+	}
+	b->execution.is_anonymous = config.store_buffer.entries;
 	if (mode == CT_OBSERVED) {
 		config.model = b->persistency;
 	}

@@ -69,15 +69,16 @@ bool litmus_situation(const struct litmus_test *test, unsigned i, uint64_t seed,
 	return false;
 }
 
-void litmus_machine(const struct litmus_test *test, const struct litmus_situation *s, const char *protocol,
-	struct emu_config *ret)
+int litmus_machine(const struct litmus_test *test, const struct litmus_situation *s,
+	const struct litmus_options *options, struct emu_config *ret)
 {
 	struct litmus_geometry g;
+	int error = 0;
 
 	litmus_geometry(test, &g);
 	emu_config_default(ret);
 	snprintf(ret->name, sizeof ret->name, "litmus");
-	snprintf(ret->protocol, sizeof ret->protocol, "%s", protocol);
+	snprintf(ret->protocol, sizeof ret->protocol, "%s", options->protocol);
 	ret->seed = 0; /* work-group g is on CU g */
 	ret->cus = s->is_one_cu ? 1 : g.groups;
 	ret->wavefront_width = 1; /* every thread is scheduled separately */
@@ -91,6 +92,10 @@ void litmus_machine(const struct litmus_test *test, const struct litmus_situatio
 		ret->l1.sfifo = ret->l1.nvw_fifo = ret->l2.sfifo = ret->l2.nvw_fifo = 1;
 	}
 	ret->dram.size = 64 << 10;
+	for (unsigned i = 0; !error && options->settings && options->settings[i]; i++) {
+		error = emu_config_set(ret, options->settings[i]);
+	}
+	return error;
 }
 
 /* Work-groups are numbered in order of appearance. */

@@ -63,9 +63,12 @@ static bool has_enough(const struct runner *run)
 static int go_through_schedules(struct runner *run)
 {
 	struct emu_config config;
-	int error;
+	int error = litmus_machine(run->test, &run->execution.situation, run->options, &config);
 
-	litmus_machine(run->test, &run->execution.situation, run->options->protocol, &config);
+	if (error) {
+		return error;
+	}
+	run->execution.is_anonymous = config.store_buffer.entries;
 	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES,
 		run->options->seed);
 	do {

@@ -111,7 +111,9 @@ static void situations_share_lines_fill_caches_and_warm_them(void **state)
 		 "verdict allowed",
 		&options);
 	for (unsigned i = 0; litmus_situation(report.test, i, 1, &s); i++) {
-		litmus_machine(report.test, &s, "vi", &config);
+		assert_int_equal(
+			litmus_machine(report.test, &s, &(struct litmus_options){.protocol = "vi"}, &config),
+			0);
 		apart += litmus_variable_offset(&s, 1) == 64;
 		shared += litmus_variable_offset(&s, 1) == 8;
 		small += config.l1.size <= 2 * 64 && config.l2.size <= 4 * 64;
@@ -183,6 +185,23 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 		}
 		litmus_list_free(&list);
 	}
+}
+
+/* Releases and acquires drain store buffers: what a protocol claims, it keeps with them. */
+static void claims_hold_with_store_buffers(void **state)
+{
+	static const char *const settings[] = {
+		"store_buffer.entries=2", "store_buffer.order=unordered", NULL};
+	const char *protocol, *citation, *summary;
+	struct litmus_list list = load("hrf.litmus");
+
+	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+		const struct litmus_options options = {
+			.protocol = protocol, .schedules = 12, .seed = 1, .settings = settings};
+
+		assert_int_equal(failures(&list, &options), 0);
+	}
+	litmus_list_free(&list);
 }
 
 /* A load is performed where it is issued: before an acquire it may miss what the acquire brings. */
@@ -401,6 +420,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_that_somebody_misses_does_not_end),
 		cmocka_unit_test(the_same_seed_gives_the_same_report),
 		cmocka_unit_test(shipped_tests_give_their_verdicts_under_every_protocol),
+		cmocka_unit_test(claims_hold_with_store_buffers),
 		cmocka_unit_test(a_load_is_performed_where_it_is_issued),
 		cmocka_unit_test(what_scopes_leave_open_is_seen),
 		cmocka_unit_test(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome),

@@ -118,6 +118,38 @@ static void litmus_tests_give_their_verdicts_under_them(void **state)
 	}
 }
 
+/* Each stores, then looks at the other's variable. The directory protocol is sequentially consistent without store buffers. */
+static uint64_t both_miss_the_other_s_store(const char *const *settings, bool *ret_exhaustive)
+{
+	static const char text[] =
+		"test store-buffering\nracy\nmodel none\n"
+		"P0@wg0,dev0{W(plain) x=1; R(plain) r0<-y} || P1@wg1,dev0{W(plain) y=1; R(plain) r0<-x}\n"
+		"outcome 0:r0==0 && 1:r0==0\nverdict allowed\n";
+	const struct litmus_options options = {
+		.protocol = "directory", .schedules = 2000, .seed = 1, .settings = settings};
+	static struct litmus_report report;
+	struct litmus_list list = {0};
+
+	assert_int_equal(litmus_parse("test", text, &list), 0);
+	assert_int_equal(litmus_run_visibility(&list.test[0], &options, &report), 0);
+	*ret_exhaustive = report.is_exhaustive;
+	litmus_list_free(&list);
+	return report.seen;
+}
+
+static void store_buffers_show_in_litmus_tests(void **state)
+{
+	static const char *const buffers[] = {"store_buffer.entries=2", NULL};
+	static const char *const wait[] = {"store_buffer.entries=2", "store_buffer.loads=wait", NULL};
+	bool exhaustive;
+
+	assert_int_equal(both_miss_the_other_s_store(NULL, &exhaustive), 0);
+	assert_true(exhaustive);
+	/* There are many more orders, which are sampled. */
+	assert_true(both_miss_the_other_s_store(buffers, &exhaustive) > 0);
+	assert_int_equal(both_miss_the_other_s_store(wait, &exhaustive), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +157,7 @@ int main(void)
 		cmocka_unit_test(random_programs_are_right_under_them),
 		cmocka_unit_test(each_of_their_actions_is_missed),
 		cmocka_unit_test(litmus_tests_give_their_verdicts_under_them),
+		cmocka_unit_test(store_buffers_show_in_litmus_tests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
