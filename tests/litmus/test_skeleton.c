@@ -126,7 +126,7 @@ static uint64_t both_miss_the_other_s_store(const char *const *settings, bool *r
 		"P0@wg0,dev0{W(plain) x=1; R(plain) r0<-y} || P1@wg1,dev0{W(plain) y=1; R(plain) r0<-x}\n"
 		"outcome 0:r0==0 && 1:r0==0\nverdict allowed\n";
 	const struct litmus_options options = {
-		.protocol = "directory", .schedules = 2000, .seed = 1, .settings = settings};
+		.protocol = "directory", .schedules = 300, .seed = 1, .settings = settings};
 	static struct litmus_report report;
 	struct litmus_list list = {0};
 
