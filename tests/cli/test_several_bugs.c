@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 
@@ -38,6 +39,104 @@ static void each_bug_of_the_ledger_is_found(void **state)
 	crash("no-undo", 1, "account");
 }
 
+/* ---- Several at once ------------------------------------------------------------------------------ */
+
+/* The cure that mends a bug: what a "verified" line of the report says, up to the line number, and that of the source. */
+enum { BUGS = 4 };
+
+static const struct {
+	const char *name, *cure, *first, *last; /* the line is one from the text first to the text last */
+} bugs[BUGS] = {
+	{"entry-unflushed", "a flush after ledger.c:", "e->from = mixed", "e->digest = digest_of(e);"},
+	{"count-first", " before ledger.c:", "*to = value;", "*to = value;"},
+	{"undo-unfenced", "a fence after ledger.c:", "pmem_flush(&l->undo,", "pmem_flush(&l->undo,"},
+	{"applied-early", "a fence after ledger.c:", "pmem_flush(&l->balance[e->from]",
+		"pmem_flush(&l->balance[e->to]"},
+};
+
+static int line_of(const char *text)
+{
+	FILE *const f = fopen(LEDGER_SOURCE, "r");
+	char line[256];
+	int n = 0, found = 0;
+
+	assert_non_null(f);
+	while (found == 0 && fgets(line, sizeof line, f)) {
+		n++;
+		found = strstr(line, text) != NULL ? n : 0;
+	}
+	fclose(f);
+	assert_true(found > 0);
+	return found;
+}
+
+/* Is the text a cure of the bug? */
+static bool cures(const char *text, unsigned bug)
+{
+	const int first = line_of(bugs[bug].first), last = line_of(bugs[bug].last);
+
+	while ((text = strstr(text, bugs[bug].cure)) != NULL) {
+		const int line = atoi(text += strlen(bugs[bug].cure));
+
+		if (line >= first && line <= last) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Every cure is of a bug that is there, and every bug has its cure. */
+static void judge(const char *report, unsigned set)
+{
+	unsigned found = 0;
+
+	for (const char *at = report; (at = strstr(at, "verified: with ")) != NULL; at++) {
+		const size_t n = strcspn(at, "\n");
+		char text[1024];
+		unsigned of = 0;
+
+		snprintf(text, sizeof text, "%.*s", (int)n, at);
+		for (unsigned bug = 0; bug < BUGS; bug++) {
+			of |= (unsigned)(set >> bug & 1 && cures(text, bug)) << bug;
+		}
+		if (of == 0) {
+			fail_msg("set %u: no bug asks for \"%s\"", set, text);
+		}
+		found |= of;
+	}
+	if (found != set) {
+		fail_msg("of the bugs %#x only %#x have a verified cure:\n%s", set, found, report);
+	}
+}
+
+static void of_two_three_and_four_bugs_each_gets_its_cure(void **state)
+{
+	static const unsigned sets[] = {0x3, 0x6, 0xc, 0x7, 0xe, 0xf};
+	const char *const program = getenv("HOST_LEDGER_CC");
+
+	if (program == NULL) {
+		skip();
+	}
+	for (unsigned k = 0; k < sizeof sets / sizeof *sets; k++) {
+		const unsigned set = sets[k];
+		const struct command_outcome *o;
+		char words[4096], names[128] = "";
+
+		for (unsigned bug = 0; bug < BUGS; bug++) {
+			if (set >> bug & 1) {
+				snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+					names[0] ? "," : "", bugs[bug].name);
+			}
+		}
+		snprintf(words, sizeof words,
+			"crash --exec=%s~%%D/pool~4~%s --image=%%D/pool --check=%s --jobs=2", program, names,
+			program);
+		o = command_run(words);
+		assert_int_equal(o->status, 1);
+		judge(o->out, set);
+	}
+}
+
 static int begin(void **state)
 {
 	char line[2048];
@@ -62,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ledger_without_bugs_is_consistent_in_every_state),
 		cmocka_unit_test(each_bug_of_the_ledger_is_found),
+		cmocka_unit_test(of_two_three_and_four_bugs_each_gets_its_cure),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
