@@ -2,8 +2,8 @@
 /*
  * Tag arrays with true LRU, and the rings of the S-FIFOs and NVW-FIFOs.
  *
- * Tags and stamps lie apart from the lines, so that a look-up in a 16-way set reads one cache line of the
- * host.
+ * Tags and stamps are stored apart from the lines, so that a look-up in a 16-way set reads one cache line of
+ * the host.
  */
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 	       cache->ways;
 }
 
-/* The stamps start again before they wrap round: for a moment every line is equally old. */
+/* The stamps restart before they wrap round: for a moment all lines are equally old. */
 static uint32_t next_stamp(struct emu_cache *cache)
 {
 	if (++cache->clock == 0) {
@@ -158,8 +158,8 @@ void emu_fifo_finish(struct emu_fifo *fifo)
 
 void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id)
 {
-	NVW_DEEP_INVARIANT(emu_fifo_length(fifo) <=
-			   fifo->mask); /* what is pushed over the capacity is drained at once */
+	NVW_DEEP_INVARIANT(
+		emu_fifo_length(fifo) <= fifo->mask); /* entries beyond the capacity are drained at once */
 	fifo->ring[fifo->tail++ & fifo->mask] = id;
 }
 

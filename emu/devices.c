@@ -45,7 +45,7 @@ static void unmap(char *base, uint64_t bytes)
 	}
 }
 
-/* The device gets as many windows of line numbers as its bytes need, from the next on. */
+/* Gives the device as many windows of line numbers as its bytes need, from the next on. */
 static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 {
 	struct emu_device *const d = &m->device[index];
@@ -65,7 +65,7 @@ static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 	return 0;
 }
 
-/* A device that is in the machine's description; it has no bytes yet, so that no address leads to it. */
+/* A device in the machine's description; it has no bytes yet, so no address leads to it. */
 static int device_init(struct nvw_machine *m, unsigned i)
 {
 	const struct emu_device_config *const config = &m->config.device[i];
@@ -110,7 +110,7 @@ static int nvram_init(struct nvw_machine *m, unsigned i, struct nvw_pool *pool, 
 	return give_windows(m, i, next);
 }
 
-/* How much of the pool lies on the first NVRAM device. */
+/* Size of the part of the pool on the first NVRAM device. */
 static nvw_off first_part(const struct emu_config *config, const struct nvw_pool_geometry *pool)
 {
 	enum { PAGE = 4096 };
@@ -120,7 +120,7 @@ static nvw_off first_part(const struct emu_config *config, const struct nvw_pool
 						       pool->bytes;
 }
 
-/* A pool on the device that it names. The pool of nvram may go on on nvram2. */
+/* Puts a pool on the device that it names. The pool of nvram may continue on nvram2. */
 static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, unsigned *next)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
@@ -149,7 +149,7 @@ static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, u
 	return r || split == g->bytes ? r : nvram_init(m, EMU_NVRAM2, pool, base, split, g->bytes, next);
 }
 
-/* The pools are one range of addresses, so that what refers to their bytes by offset does not ask which device has them. */
+/* The pools are one range of addresses, so references by offset do not depend on the device. */
 static int pools_init(struct nvw_machine *m, struct nvw_pool *first)
 {
 	unsigned next = EMU_WINDOWS / 2; /* the DRAM has the lower half */
@@ -200,7 +200,7 @@ void emu_devices_finish(struct nvw_machine *m)
 	unmap(m->nvram_base, m->pool ? nvw_pool_run_bytes(m->pool) : 0);
 }
 
-/* On a DRAM-only machine there is DRAM behind the pools' range too: as many channels as the machine that it is
+/* On a DRAM-only machine the pools' range is DRAM too: with as many channels as the machine that it is
  * compared with, in the same places of the network, with the DRAM's latencies and energies. */
 void emu_devices_set_volatile(struct nvw_machine *m)
 {

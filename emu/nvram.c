@@ -73,7 +73,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	accepted = emu_channel_write(d, id, t, &done);
 	if (d->domain == EMU_DOMAIN_eadr) {
 		return accepted +
-		       d->channels.link_ps; /* the bytes, or newer ones, are durable since they were stored */
+		       d->channels.link_ps; /* these bytes, or newer ones, are durable since the store */
 	}
 	i = nvw_rows_take(&n->writes);
 	if (!i) {
@@ -140,7 +140,7 @@ void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data
 		}
 		value = *at;
 		emu_copy_masked((uint8_t *)&value, data + 8 * word, bytes);
-		__atomic_store_n(at, value, __ATOMIC_RELAXED); /* whole, for host readers and for a kill */
+		__atomic_store_n(at, value, __ATOMIC_RELAXED); /* at once, for host readers and for a kill */
 		d->traffic.words++;
 	}
 }
@@ -174,11 +174,11 @@ static void complete_first(struct nvw_machine *m, uint32_t queue)
 	record_done(m, w);
 	nvw_rows_give(&n->writes, i);
 	if (tag) {
-		m->persist->done(m, tag); /* may send further writes */
+		m->persist->done(m, tag); /* may send more writes */
 	}
 }
 
-/* The queue whose oldest write is due first; ties go to the write that was issued first. */
+/* The queue whose oldest write is due first; of equal times, the write that was issued first. */
 static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_queue)
 {
 	const struct emu_nvram *const n = &m->nvram;

@@ -10,7 +10,7 @@ enum { ON_STACK = 1, ANNOUNCED = 2 };
 struct check {
 	struct stack_view v;
 	const struct stack_plan *plan; /* NULL: structure only */
-	const struct nvw_acks *acks;   /* NULL with it */
+	const struct nvw_acks *acks;   /* NULL if plan is NULL */
 	struct nvw_findings *findings;
 	uint8_t *state; /* of a node */
 	int error;

@@ -51,7 +51,8 @@ void stack_fill_node(const struct stack_args *a, const struct stack_push *push)
 	}
 }
 
-/* The work-group shares out the words of its nodes, so that neighbours write neighbouring words. */
+/* Distributes the words of the group's nodes over its work-items, so that neighbours write neighbouring
+ * words. */
 static void fill_together(const struct stack_args *a, const struct stack_push *push)
 {
 	const uint64_t words = a->plan->payload + 1, first = push->node - nvw_local_id();
@@ -159,7 +160,7 @@ static void complete_take(const struct stack_args *a, const struct stack_take *t
 static bool take_first(const struct stack_args *a, struct stack_take *take)
 {
 	take->node = stack_node_number(&a->layout, take->first);
-	if (take->node == UINT64_MAX) { /* a seeded bug has led astray */
+	if (take->node == UINT64_MAX) { /* a seeded bug has corrupted the stack */
 		take->first = 0;
 		return false;
 	}
@@ -201,7 +202,7 @@ static void take(const struct stack_args *a, uint64_t stack)
 
 /* ---- The kernel ----------------------------------------------------------------------------------- */
 
-/* Is a push followed by a taking, and from which stack? Any; the seed decides. */
+/* Whether a push is followed by a taking, and from which stack: any; the seed decides. */
 static bool takes_after(const struct stack_args *a, uint64_t node, uint64_t *ret_stack)
 {
 	const uint64_t draw = nvw_mix64(a->plan->seed ^ nvw_mix64(node + 1));

@@ -37,7 +37,7 @@ enum {
 	STACK_WORK_ITEMS_MAX = 1 << 20,
 };
 
-/* Where things are in the extent. */
+/* The places of all parts in the extent. */
 struct stack_layout {
 	nvw_off extent;
 	uint64_t stacks, payload, nodes, work_items;
@@ -53,7 +53,7 @@ static inline nvw_off stack_announcement(const struct stack_layout *l, uint64_t 
 	return stack_head(l, l->stacks) + 8 * work_item;
 }
 
-/* Of a node: the link, the payload, the digest. */
+/* Size of a node: the link, the payload, the digest. */
 static inline uint64_t stack_node_bytes(const struct stack_layout *l)
 {
 	return 8 * (l->payload + 2);

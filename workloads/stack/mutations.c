@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of the stacks: what each one does in place of a step. */
+/* The seeded bugs of the stacks: for each, the steps that it replaces. */
 #include "steps.h"
 
 /* ---- Push ----------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static void link_and_fill(const struct stack_args *a, const struct stack_push *p
 	stack_fill_node(a, push);
 }
 
-/* A link of 0 is one that has not been stored yet. */
+/* A link of 0 has not been stored yet. */
 static void link_once(const struct stack_args *a, const struct stack_push *push, uint64_t first)
 {
 	(void)a;

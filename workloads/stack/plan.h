@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a stack run. Operation t is the push of node t, operation count + t its taking, by whomever. */
+/* The plan of a stack run. Operation t is the push of node t, operation count + t its taking, by any
+ * work-item. */
 #ifndef WORKLOADS_STACK_PLAN_H
 #define WORKLOADS_STACK_PLAN_H
 
@@ -27,17 +28,17 @@ enum stack_mutation {
 };
 
 struct stack_plan {
-	/* As the options say. */
+	/* The options. */
 	uint64_t seed, count, stacks, payload, groups, take;
 	unsigned group_size;
 	enum stack_scope scope;
 	enum stack_mutation mutation;
 
-	/* Figures of the run, which the kernel counts on the host's side. */
+	/* Figures of the run, counted by the kernel in host memory. */
 	uint64_t pushed, taken;
-	uint64_t retries; /* compare-exchanges of a head that failed */
+	uint64_t retries; /* failed compare-exchanges of a head */
 	uint64_t empty;   /* takings that found no node */
-	uint64_t stuck;   /* operations that were given up after too many retries */
+	uint64_t stuck;   /* operations given up after too many retries */
 };
 
 struct stack_steps;
@@ -52,20 +53,21 @@ struct stack_args {
 
 void stack_kernel(const void *args);
 
-/* The layout that a plan asks for, without a place. */
+/* The layout for a plan, without a place. */
 struct stack_layout stack_layout_of(const struct stack_plan *plan);
 
-/* The durable stacks, as recovery, check and inspection read them. layout.extent 0: not set up. */
+/* The durable stacks, as read by recovery, check and inspection. layout.extent 0: not set up. */
 struct stack_view {
 	struct nvw_pool *pool;
 	struct stack_layout layout;
 };
-/* NVW_E_DAMAGED if the root words do not name an allocated extent of the size that they promise. */
+/* NVW_E_DAMAGED if the root words do not name an allocated extent of the stated size. */
 NVW_CHECKED int stack_view_open(struct nvw_pool *pool, struct stack_view *ret_view);
 
 /*
- * Goes down a stack, at most as far as there are nodes. on_node gets the offset that a head or link names and its node's
- * number, or UINT64_MAX where no node begins; the way down ends there, or where on_node returns false.
+ * Follows a stack downwards, for at most as many nodes as exist. on_node gets the offset in a head or link
+ * and its node's number, or UINT64_MAX if no node begins there; the walk ends there, or when on_node returns
+ * false.
  */
 typedef bool stack_on_node(void *context, uint64_t stack, nvw_off off, uint64_t node);
 void stack_walk(const struct stack_view *view, uint64_t stack, stack_on_node *on_node, void *context);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of the stacks' kernel that seeded bugs replace (mutations.c), and what both need. */
+/* The steps of the stacks' kernel that seeded bugs replace (mutations.c), and helpers of both. */
 #ifndef WORKLOADS_STACK_STEPS_H
 #define WORKLOADS_STACK_STEPS_H
 
 #include "common/step.h"
 #include "plan.h"
 
-/* A node on its way onto a stack. */
+/* A node being pushed. */
 struct stack_push {
 	uint64_t node;
 	uint64_t *head, *words; /* the node's: link, payload, digest */
 };
 
-/* A node on its way off a stack. */
+/* A node being taken. */
 struct stack_take {
 	uint64_t node, stack;
 	uint64_t *head, *announcement;
 	uint64_t first, next; /* present and intended value of the head */
 };
 
-/* In their order; the letters are those of kernel.c. */
+/* In order; the letters are those of kernel.c. */
 struct stack_steps {
 	void (*fill)(const struct stack_args *a, const struct stack_push *push); /* (a) */
 	void (*order_group)(void);                                               /* (b) */
@@ -34,7 +34,7 @@ struct stack_steps {
 	void (*complete_take)(const struct stack_args *a, const struct stack_take *take);   /* (l), (m) */
 };
 
-/* Those that a seeded bug replaces; none for STACK_UNMUTATED. */
+/* The steps that a seeded bug replaces; none for STACK_UNMUTATED. */
 const struct stack_steps *stack_replaced(enum stack_mutation mutation);
 
 /* (a), word by word. */

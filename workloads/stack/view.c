@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The durable stacks: found, recovered, inspected.
+ * The durable stacks: finding them, recovery, inspection.
  *
- * Recovery withdraws the announcements of nodes that are still on a stack. One word each, so it may stop after any.
+ * Recovery withdraws the announcements of nodes that are still on a stack. It changes one word each, so it
+ * may stop after any.
  */
 #include <inttypes.h>
 #include <stdlib.h>

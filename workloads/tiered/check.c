@@ -7,7 +7,7 @@
 struct check {
 	struct tiered_view v;
 	const struct tiered_plan *plan; /* NULL: structure only */
-	const struct nvw_acks *acks;    /* NULL with it */
+	const struct nvw_acks *acks;    /* NULL if plan is NULL */
 	struct nvw_findings *findings;
 	int error;
 };
@@ -33,7 +33,7 @@ static bool is_whole(const struct check *c, uint64_t op, nvw_off value)
 	       tiered_table_word(&c->v, value + 8 * (1 + words)) == digest;
 }
 
-/* *ret_op is the put that the row has, UINT64_MAX for none. */
+/* *ret_op is the put of the row's value, UINT64_MAX for none. */
 static void check_row(struct check *c, uint64_t item, uint64_t key, uint64_t *ret_op)
 {
 	const struct tiered_layout *const l = &c->v.layout;
@@ -70,7 +70,7 @@ static void check_row(struct check *c, uint64_t item, uint64_t key, uint64_t *re
 
 /* ---- Acknowledgements: (2) ----------------------------------------------------------------------- */
 
-/* The item's latest put of the key that was acknowledged, UINT64_MAX for none. */
+/* The item's latest acknowledged put of the key, UINT64_MAX for none. */
 static uint64_t latest_acknowledged(const struct check *c, uint64_t item, uint64_t key)
 {
 	const struct tiered_layout *const l = &c->v.layout;

@@ -23,7 +23,7 @@ struct tiered_plan {
 	struct tiered_layout shape;               /* without places */
 	char table_device[NVW_DEVICE_NAME_BYTES]; /* "": the table is in the log's pool */
 	enum tiered_mutation mutation;
-	uint64_t truncations; /* counted by the kernel on the host's side */
+	uint64_t truncations; /* counted by the kernel in host memory */
 };
 
 struct tiered_steps;
@@ -38,17 +38,17 @@ struct tiered_args {
 
 void tiered_kernel(const void *args);
 
-/* The durable structure, as recovery, check and inspection read it. layout.log 0: not set up. */
+/* The durable structure, as read by recovery, check and inspection. layout.log 0: not set up. */
 struct tiered_view {
 	struct nvw_pool *log, *table; /* the same without --table-device */
 	struct tiered_layout layout;
 };
-/* NVW_E_DAMAGED if the root words do not name allocated extents of the sizes that they promise. */
+/* NVW_E_DAMAGED if the root words do not name allocated extents of the stated sizes. */
 NVW_CHECKED int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view);
 /* A word of the log, of the table. */
 uint64_t tiered_log_word(const struct tiered_view *view, nvw_off off);
 uint64_t tiered_table_word(const struct tiered_view *view, nvw_off off);
-/* The record of the item's k-th put, if the log has it whole. */
+/* The record of the item's k-th put, if the log has it completely. */
 bool tiered_has_record(
 	const struct tiered_view *view, uint64_t item, uint64_t k, nvw_off *ret_row, nvw_off *ret_value);
 

@@ -6,13 +6,13 @@
 #include "common/step.h"
 #include "plan.h"
 
-/* A put under way. */
+/* A put in progress. */
 struct tiered_put {
 	uint64_t op, item, k;
 	nvw_off row, value;
 };
 
-/* In their order; the letters are those of kernel.c. */
+/* In order; the letters are those of kernel.c. */
 struct tiered_steps {
 	void (*store_value)(const struct tiered_args *a, const struct tiered_put *put); /* (a) */
 	void (*order_value)(void);                                                      /* (b) */
@@ -20,7 +20,7 @@ struct tiered_steps {
 	void (*truncate)(const struct tiered_args *a, uint64_t item, uint64_t applied); /* (g), (h) */
 };
 
-/* Those that a seeded bug replaces; none for TIERED_UNMUTATED. */
+/* The steps that a seeded bug replaces; none for TIERED_UNMUTATED. */
 const struct tiered_steps *tiered_replaced(enum tiered_mutation mutation);
 
 /* (a) */

@@ -82,7 +82,7 @@ static int write_table(const struct tiered_view *v, nvw_off off, uint64_t word)
 		       nvw_pool_write_word(v->table, off - nvw_pool_begin(v->table), word);
 }
 
-/* The puts of one log; *ret_end is the first that it does not have. */
+/* Executes the puts of one log; *ret_end is the first that it does not have. */
 static int redo(const struct tiered_view *v, uint64_t item, uint64_t *ret_end, struct nvw_recovery *report)
 {
 	uint64_t k = tiered_log_word(v, tiered_applied(&v->layout, item));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bitonic: the data-parallel rival of trees-msort (hechtman14 5.6.5): a launch per step of Batcher's bitonic sort, a work-item
- * per key. The keys are filled up to a power of two with keys that come last.
+ * bitonic: the data-parallel counterpart of trees-msort (hechtman14 5.6.5): one launch per step of Batcher's
+ * bitonic sort, one work-item per key. The keys are padded to a power of two with keys that sort last.
  */
 #include "trees.h"
 
@@ -46,7 +46,7 @@ struct args {
 	uint64_t size, block, distance;
 };
 
-/* A work-item per pair at the distance; blocks are sorted up and down in turn. */
+/* One work-item per pair at the distance; blocks are sorted up and down alternately. */
 static void bitonic_step(const void *args)
 {
 	const struct args *const a = args;

@@ -63,7 +63,7 @@ static void merge(struct nvw_task *t)
 	}
 }
 
-/* How many keys of a sorted range are less than one, or equal to it. */
+/* The number of keys in a sorted range that are less than key, or equal to it. */
 static uint32_t rank_of(int32_t key, const int32_t *from, uint32_t first, uint32_t end, bool or_equal)
 {
 	const uint32_t begin = first;
@@ -81,7 +81,7 @@ static uint32_t rank_of(int32_t key, const int32_t *from, uint32_t first, uint32
 	return first - begin;
 }
 
-/* Each key's place: its own rank in its half, and its rank in the other one. */
+/* Each key's place: the sum of its rank in its own half and its rank in the other. */
 static void merge_together(struct nvw_task *t)
 {
 	const struct data *const d = nvw_task_data(t);

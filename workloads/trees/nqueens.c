@@ -14,10 +14,10 @@ static const struct nvw_option options[] = {
 
 struct data {
 	uint32_t *solutions;
-	uint32_t all; /* a bit per column */
+	uint32_t all; /* one bit per column */
 };
 
-/* Words: the columns, and the two diagonals, on which queens stand or which they attack in the next row. */
+/* Words: the columns, and the two diagonals, with queens or attacked in the next row. */
 static void place(struct nvw_task *t)
 {
 	const struct data *const d = nvw_task_data(t);

@@ -79,7 +79,7 @@ static void fill_sssp(struct dense_plan *p)
 	fill_distances(p);
 }
 
-/* Bellman and Ford's algorithm. */
+/* The Bellman-Ford algorithm. */
 static void expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
