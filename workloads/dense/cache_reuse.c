@@ -9,7 +9,7 @@ enum { SIZE, LAUNCHES };
 enum { READ, UPDATED };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "32k", NULL, "elements of each array"},
+	{"size", NVW_OPTION_COUNT, "16k", NULL, "elements of each array"},
 	{"launches", NVW_OPTION_COUNT, "10", NULL, "updates of each element"},
 	DENSE_OPTIONS_END,
 };
