@@ -55,8 +55,8 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
 	const struct nvw__place found = m ? nvw__place_of(m, call) : (struct nvw__place){0};
 
-	snprintf(p->function, sizeof p->function, "%.*s", found.function ? found.function_length : 1,
-		found.function ? found.function : "?");
+	snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
+		*found.function ? found.function : "?");
 	if (found.file == NULL) {
 		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[module].path),
 			(unsigned long long)call);

@@ -98,8 +98,7 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 	}
 	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
 	if (p.file != NULL) {
-		snprintf(ret_place, n, "%.150s:%d (%.*s)", p.file, p.line, p.function ? p.function_length : 1,
-			p.function ? p.function : "?");
+		snprintf(ret_place, n, "%.120s:%d (%s)", p.file, p.line, *p.function ? p.function : "?");
 	}
 }
 

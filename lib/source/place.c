@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "place.h"
 
 static const char *indexed_line(Dwfl_Module *module, Dwarf_Addr address, int *ret_line)
@@ -81,16 +82,60 @@ static void leave_intrinsics(Dwfl_Module *module, Dwarf_Addr address, struct nvw
 	free(scopes);
 }
 
+/* The innermost function that was inlined at an address, as the debug information names it; "": none was. */
+static void inlined_name(Dwfl_Module *module, Dwarf_Addr address, char *ret_name, size_t n)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *const unit = unit_of(module, address, &bias), *scopes = NULL;
+	const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+
+	ret_name[0] = '\0';
+	for (int i = 0; i < count && ret_name[0] == '\0'; i++) {
+		Dwarf_Attribute attribute;
+
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
+			const char *const linked = dwarf_formstring(
+				dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
+			const char *const name = linked ? linked : dwarf_diename(&scopes[i]);
+
+			if (name != NULL) {
+				nvw__demangle(name, strlen(name), ret_name, n);
+			}
+		} else if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
+			break;
+		}
+	}
+	free(scopes);
+}
+
+static void name_function(Dwfl_Module *module, Dwarf_Addr address, bool intrinsic, struct nvw__place *p)
+{
+	const char *const symbol = dwfl_module_addrname(module, address);
+	char inlined[80], function[96];
+
+	if (symbol == NULL) {
+		return;
+	}
+	nvw__demangle(symbol, strcspn(symbol, "."), function, sizeof function);
+	inlined[0] = '\0';
+	if (p->file != NULL && !intrinsic) {
+		inlined_name(module, address, inlined, sizeof inlined);
+	}
+	snprintf(p->function, sizeof p->function, *inlined ? "%s, inlined in %s" : "%s%s", inlined, function);
+}
+
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 {
-	struct nvw__place p = {.function = dwfl_module_addrname(module, address)};
+	struct nvw__place p = {.file = NULL};
 
-	p.function_length = p.function ? (int)strcspn(p.function, ".") : 0;
 	p.file = indexed_line(module, address, &p.line);
 	p.file = p.file ? p.file : searched_line(module, address, &p.line);
-	if (p.file != NULL) {
+	const bool intrinsic = p.file != NULL && is_intrinsic(p.file);
+
+	if (intrinsic) {
 		leave_intrinsics(module, address, &p);
 	}
+	name_function(module, address, intrinsic, &p);
 	while (p.file != NULL && strncmp(p.file, "../", 3) == 0) { /* relative to the build folder */
 		p.file += 3;
 	}

@@ -10,8 +10,9 @@ struct nvw__place {
 	/* relative to the top of the source tree; NULL: not in the debug information */
 	const char *file;
 	int line;
-	const char *function; /* NULL: not in the symbol tables */
-	int function_length;  /* without a compiler's suffix, as in check.lto_priv.0 */
+	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Of code that was inlined:
+	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol tables. */
+	char function[192];
 };
 
 /* The source line of an address of a module. For a return address, which is that of the next instruction,

@@ -184,6 +184,40 @@ static void operations_are_heard_from_programs_of_nvwave_cc_too(void **state)
 	}
 }
 
+/* Stores of C++ functions, one of them inlined. */
+static const char cpp_program[] =
+	"#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\n#include <libpmem.h>\n"
+	"namespace shop {\n"
+	"template <typename T> struct ledger {\n"
+	"	T *at;\n"
+	"	__attribute__((noinline)) void add(T v, int) { *at = v; pmem_persist(at, sizeof v); }\n"
+	"	__attribute__((always_inline)) void change(T v) { at[8] = v; pmem_persist(at + 8, sizeof v); }\n"
+	"};\n"
+	"}\n"
+	"int main(int n, char **a) {\n"
+	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
+	"	if (ftruncate(fd, 4096)) return 1;\n"
+	"	shop::ledger<uint64_t> l = {(uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};\n"
+	"	l.add(7, n);\n"
+	"	l.change(8);\n"
+	"	return 0;\n"
+	"}\n";
+
+static void functions_of_cpp_have_their_names_and_inlined_ones_are_named_too(void **state)
+{
+	clean();
+	write_text("shop.cpp", cpp_program);
+	if (run("command -v c++") != 0) {
+		skip();
+	}
+	assert_int_equal(run("c++ -O1 -g -o shop shop.cpp -lpmem"), 0);
+	assert_int_equal(run("%s exec --record=log -- ./shop pool", nvwave), 0);
+	assert_int_equal(run("%s log dump log", nvwave), 0);
+	assert_true(printed("shop.cpp:9 (shop::ledger<unsigned long>::add)"));
+	assert_true(printed("shop.cpp:10 (shop::ledger<unsigned long>::change, inlined in main)"));
+	assert_false(printed("_ZN4shop"));
+}
+
 /* ---- What checkers are told --------------------------------------------------------------------------------------- */
 
 /* Writes down what it is told; the file it is told of must name operation 1. */
@@ -416,6 +450,7 @@ int main(void)
 		cmocka_unit_test(each_store_lies_between_begin_and_acknowledgement_of_its_operation),
 		cmocka_unit_test(the_header_needs_nothing_and_does_nothing_outside_of_nvwave),
 		cmocka_unit_test(operations_are_heard_from_programs_of_nvwave_cc_too),
+		cmocka_unit_test(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too),
 		cmocka_unit_test(checkers_are_told_what_was_acknowledged_however_they_are_started),
 		cmocka_unit_test(a_library_is_told_the_same),
 		cmocka_unit_test(a_right_structure_is_consistent_by_every_oracle),

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names of C++ functions. See demangle.h. The C++ library knows the rules; it is loaded when the first such name comes, since
+ * who tests C++ programs has it, and nobody else needs it.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle.h"
+
+typedef char *demangle(const char *symbol, char *buffer, size_t *n, int *ret_status);
+
+static demangle *find_demangle(void)
+{
+	static demangle *found;
+	static int looked;
+	void *library;
+
+	if (!looked) {
+		looked = 1;
+		library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+		library = library ? library : dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);
+		if (library != NULL) {
+			*(void **)&found = dlsym(library, "__cxa_demangle");
+		}
+	}
+	return found;
+}
+
+static int begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Characters that look like brackets, and are the name of an operator or of a namespace. */
+static size_t plain_length(const char *text)
+{
+	static const char *const plain[] = {"(anonymous namespace)", "operator()",
+		"operator<<=", "operator>>=", "operator<=>", "operator<<", "operator>>",
+		"operator<=", "operator>=", "operator->*", "operator->", "operator<", "operator>"};
+
+	for (unsigned i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+		if (begins(text, plain[i])) {
+			return strlen(plain[i]);
+		}
+	}
+	return 0;
+}
+
+/* Where the parameters begin: at the first parenthesis outside of templates that is no part of the name. */
+static size_t name_length(const char *name)
+{
+	unsigned depth = 0;
+	size_t i = 0;
+
+	while (name[i] != '\0' && (name[i] != '(' || depth > 0 || plain_length(name + i) > 0)) {
+		const size_t plain = plain_length(name + i);
+
+		depth += plain == 0 && name[i] == '<';
+		depth -= plain == 0 && name[i] == '>' && depth > 0;
+		i += plain ? plain : 1;
+	}
+	return i;
+}
+
+void nvw__demangle(const char *symbol, size_t length, char *ret_name, size_t n)
+{
+	demangle *const function = begins(symbol, "_Z") ? find_demangle() : NULL;
+	char *const whole = strndup(symbol, length);
+	int status = -1;
+	char *const name = function && whole ? function(whole, NULL, NULL, &status) : NULL;
+
+	if (name != NULL && status == 0) {
+		snprintf(ret_name, n, "%.*s", (int)name_length(name), name);
+	} else {
+		snprintf(ret_name, n, "%.*s", (int)length, symbol);
+	}
+	free(name);
+	free(whole);
+}
