@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "crash_command.h"
 #include "html_report.h"
+#include "patch.h"
 #include "image_name.h"
 #include "provenance.h"
 
@@ -90,6 +91,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.self_test = cli_given(given, CLI_self_test),
 		.intervals = cli_given(given, CLI_intervals),
 		.html = cli_text(given, CLI_html),
+		.patch = cli_text(given, CLI_patch),
 		.store_log = cli_text(given, CLI_store_log),
 		.exec = cli_text(given, CLI_exec),
 		.image = cli_text(given, CLI_image),
@@ -257,6 +259,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	}
 	if (!error && fflush(stdout) != 0) {
 		error = nvw_fail_errno("cannot write the report");
+	}
+	if (!error && request->patch) {
+		error = cli_patch_write(&run.result, request->patch);
 	}
 	if (!error && request->html) { /* the verdict stands even if the page cannot be written */
 		error = crash_report_html(heading, &run.result, request->html);

@@ -15,7 +15,8 @@ struct crash_request {
 	struct ct_options options;
 	struct ct_edit assumed[CRASH_ASSUMPTIONS_MAX]; /* options points here */
 	bool matrix, self_test, intervals;
-	const char *html; /* page to write; NULL: none */
+	const char *patch; /* file for the cures; NULL: none */
+	const char *html;  /* page to write; NULL: none */
 	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;

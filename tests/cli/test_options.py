@@ -73,7 +73,7 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what th
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
     "pool": "out", "log": "out", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
-    "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
+    "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "patch": "out", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
@@ -87,6 +87,7 @@ other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("tortu
 no_effect_here = {
     "nested": "tests more, and finds nothing here", 
     "symmetric": "has nothing to skip here",
+    "patch": "writes a file if a cure is found",
     "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
     "jobs": "is only quicker", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
