@@ -235,6 +235,10 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
 	}
 	fputc('\n', to);
+	if (f->sample) {
+		fputs("    another cause of states that fail in the same words as those of an earlier finding\n",
+			to);
+	}
 	if (f->where[0] != '\0') {
 		fprintf(to, "    in %s\n", f->where);
 	}

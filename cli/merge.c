@@ -119,7 +119,8 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 		.hung = flag_of(o, "hung"),
 		.units = number_of(o, "writes_in_flight"),
 		.minimised = flag_of(o, "minimised"),
-		.bounded = flag_of(o, "bounded")};
+		.bounded = flag_of(o, "bounded"),
+		.sample = flag_of(o, "shares_states")};
 	f->units_durable = f->units - number_of(o, "writes_lost");
 	COPY(f->text, o, "text");
 	read_cause(json_object_get(o, "cause"), &f->cause);

@@ -191,6 +191,8 @@ struct ct_finding {
 	/* The smallest case found: units in flight, and how many of them were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
+	/* Another cause of states that fail in the same words as those of an earlier finding: states has all of them. */
+	bool sample;
 	bool bounded; /* the explanation ended at its bound of tested states */
 	/* operation number plus 1 of the acknowledgement without which nothing would be wrong */
 	uint64_t acknowledged;

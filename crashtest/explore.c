@@ -501,10 +501,7 @@ static int gather(const struct exploration *x)
 		}
 		r->states_undecided += s->undecided;
 		r->instants_by_reads += s->by_reads;
-		all.unlisted += s->groups.unlisted;
-		for (unsigned k = 0; k < s->groups.count; k++) {
-			ct_groups_add(&all, &s->groups.group[k].finding);
-		}
+		ct_groups_join(&all, &s->groups);
 	}
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
 	r->states_planned = x->draws;
@@ -520,6 +517,13 @@ static int gather(const struct exploration *x)
 		r->finding[i] = all.group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	if (!x->e->options.unexplained) {
+		struct ct_finding *const behind = &r->finding[r->finding_count];
+		const unsigned samples = ct_groups_samples(&all, behind, CT_FINDINGS_MAX - r->finding_count);
+
+		qsort(behind, samples, sizeof *behind, by_first);
+		r->finding_count += samples;
+	}
 	return count_instants(x);
 }
 

@@ -96,7 +96,7 @@ static json_t *unit_json(const struct ct_unit *u)
 
 	snprintf(now, sizeof now, "0x%016llx", (unsigned long long)u->now);
 	snprintf(newest, sizeof newest, "0x%016llx", (unsigned long long)u->newest);
-	return json_pack("{s:I, s:s, s:s, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest",
+	return json_pack("{s:I, s:s, s:s, s:b, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest",
 		newest, "lost", u->lost);
 }
 
@@ -170,7 +170,8 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
-		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded);
+		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
+		f->sample);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ static bool earlier(const struct ct_finding *a, const struct ct_finding *b)
 	return a->instant < b->instant || (a->instant == b->instant && a->draw < b->draw);
 }
 
-void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
+static struct ct_group *group_of(struct ct_groups *groups, const struct ct_finding *finding)
 {
 	char shape[CT_TEXT_BYTES];
 	unsigned i = 0;
@@ -50,7 +50,7 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 	}
 	if (i == CT_FINDINGS_MAX) {
 		groups->unlisted += finding->states;
-		return;
+		return NULL;
 	}
 	struct ct_group *g = &groups->group[i];
 
@@ -58,7 +58,7 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 		memcpy(g->shape, shape, sizeof shape);
 		g->finding = *finding;
 		groups->count++; /* last: a worker may die at any point */
-		return;
+		return g;
 	}
 	const uint64_t states = g->finding.states + finding->states;
 
@@ -66,6 +66,76 @@ void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 		g->finding = *finding;
 	}
 	g->finding.states = states;
+	return g;
+}
+
+void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
+{
+	group_of(groups, finding);
+}
+
+static void add_sample(struct ct_sample *to, const struct ct_sample *from)
+{
+	if (!to->used || from->instant < to->instant ||
+		(from->instant == to->instant && from->draw < to->draw)) {
+		*to = *from;
+	}
+}
+
+/* By the site alone, so that the samples do not depend on who met which state. */
+void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, uint32_t site)
+{
+	struct ct_group *const g = group_of(groups, f);
+	struct ct_sample sample = {.used = true,
+		.off = f->off,
+		.first_time_ps = f->first_time_ps,
+		.instant = f->instant,
+		.draw = f->draw};
+
+	if (g != NULL) {
+		memcpy(sample.text, f->text, sizeof sample.text);
+		add_sample(&g->sample[site % CT_SAMPLES], &sample);
+	}
+}
+
+void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others)
+{
+	groups->unlisted += others->unlisted;
+	for (unsigned i = 0; i < others->count; i++) {
+		struct ct_group *const g = group_of(groups, &others->group[i].finding);
+
+		for (unsigned k = 0; g != NULL && k < CT_SAMPLES; k++) {
+			if (others->group[i].sample[k].used) {
+				add_sample(&g->sample[k], &others->group[i].sample[k]);
+			}
+		}
+	}
+}
+
+unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *ret_findings, unsigned room)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < groups->count; i++) {
+		const struct ct_finding *const f = &groups->group[i].finding;
+
+		for (unsigned k = 0; k < CT_SAMPLES && count < room; k++) {
+			const struct ct_sample *const s = &groups->group[i].sample[k];
+
+			if (!s->used || (s->instant == f->instant && s->draw == f->draw)) {
+				continue;
+			}
+			ret_findings[count] = (struct ct_finding){.sample = true,
+				.off = s->off,
+				.states = f->states,
+				.first_time_ps = s->first_time_ps,
+				.instant = s->instant,
+				.draw = s->draw};
+			memcpy(ret_findings[count].text, s->text, sizeof s->text);
+			count++;
+		}
+	}
+	return count;
 }
 
 static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
@@ -86,11 +156,6 @@ static bool groups_meet(const struct ct_cause *a, const struct ct_cause *b)
 		}
 	}
 	return false;
-}
-
-static bool equal_places(const char *a, const char *in_a, const char *b, const char *in_b)
-{
-	return strcmp(a, b) == 0 || (in_a[0] != '\0' && strcmp(in_a, in_b) == 0);
 }
 
 /* Of a host program: every store has its own flush. */
@@ -135,7 +200,7 @@ static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 	if (a->kind == CT_CAUSE_ATOMIC && a->group_count > 0 && b->group_count > 0) {
 		return groups_meet(a, b);
 	}
-	const bool same_early = equal_places(a->early, a->early_function, b->early, b->early_function);
+	const bool same_early = strcmp(a->early, b->early) == 0;
 
 	if (is_flushing(a) || is_flushing(b) || a->kind == CT_CAUSE_REVERSED) {
 		return same_early && strcmp(a->lost, b->lost) == 0 && strcmp(a->needed, b->needed) == 0;
@@ -224,10 +289,29 @@ static void join_causes(struct ct_finding *to, const struct ct_finding *from)
 	}
 }
 
+static bool has_shape(const struct ct_finding *f, const char *text)
+{
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+	bool has;
+
+	ct_shape(text, wanted);
+	ct_shape(f->text, shape);
+	has = strcmp(shape, wanted) == 0;
+	for (unsigned i = 0; i < f->also_count && !has; i++) {
+		ct_shape(f->also[i].text, shape);
+		has = strcmp(shape, wanted) == 0;
+	}
+	return has;
+}
+
 static void absorb(struct ct_finding *to, const struct ct_finding *from)
 {
 	if (from->saved[0] != '\0') {
 		unlink(from->saved);
+	}
+	if (has_shape(to, from->text)) {
+		to->sample = to->sample && from->sample;
+		return;
 	}
 	if (to->also_count == CT_ALSO_MAX) {
 		to->also_more++;
@@ -277,8 +361,18 @@ static bool merge_two(struct ct_finding *findings, unsigned *count)
 
 void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 {
+	unsigned kept = 0;
+
 	while (merge_two(findings, count)) {
 	}
+	for (unsigned i = 0; i < *count; i++) {
+		if (findings[i].sample && findings[i].cause.kind == CT_CAUSE_NONE) {
+			unlink(findings[i].saved);
+		} else {
+			findings[kept++] = findings[i];
+		}
+	}
+	*count = kept;
 	for (unsigned i = 0; i < *count; i++) {
 		renumber(&findings[i], i + 1);
 	}

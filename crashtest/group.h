@@ -8,12 +8,21 @@
 
 #include "crash.h"
 
+enum { CT_SAMPLES = 4 };
+
 struct ct_groups {
 	unsigned count;
 	uint64_t unlisted; /* states of groups beyond the last */
 	struct ct_group {
 		char shape[CT_TEXT_BYTES];
 		struct ct_finding finding;
+		/* Failing states that differ: the first after stores of some source places each. */
+		struct ct_sample {
+			bool used;
+			char text[CT_TEXT_BYTES];
+			nvw_off off;
+			uint64_t first_time_ps, instant, draw;
+		} sample[CT_SAMPLES];
 	} group[CT_FINDINGS_MAX];
 };
 
@@ -22,8 +31,14 @@ void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
 
 /* Adds finding->states states that fail so; the earlier (instant, draw) stays as the example. */
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
+/* The same for a state whose newest store is of this site: also a sample. */
+void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *finding, uint32_t site);
+/* Adds the groups of another worker. */
+void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others);
+/* The samples that are not the example itself, as findings that are marked so; at most room. How many. */
+unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *ret_findings, unsigned room);
 
-/* Findings with the same root cause become one. */
+/* Findings with the same root cause become one. Samples stay only if their cause is another. */
 void ct_merge_causes(struct ct_finding *findings, unsigned *count);
 
 #endif

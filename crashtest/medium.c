@@ -20,6 +20,7 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 	m->time_ps = r->time_ps;
 	m->record++;
+	m->newest_site = r->kind == NVW_LOG_STORE ? r->store.site : m->newest_site;
 	const int error = ct_order_apply(m, r);
 
 	/* Else there should have been an instant before it, unless stores persist together. */

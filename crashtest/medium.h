@@ -115,8 +115,9 @@ struct ct_medium {
 	unsigned cell_count, cell_capacity;
 	struct ct_flight *flight; /* oldest first, from flight_head */
 	uint64_t flight_head, flight_count, flight_capacity;
-	uint64_t stores;     /* number of the newest store */
-	uint64_t old_stores; /* the same at the previous instant */
+	uint64_t stores;      /* number of the newest store */
+	uint32_t newest_site; /* its source place */
+	uint64_t old_stores;  /* the same at the previous instant */
 
 	/* The running kernel, and for each of its work-items the newest store in flight. */
 	uint32_t kernel, group_size;

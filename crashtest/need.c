@@ -292,13 +292,6 @@ static bool passes_with(struct search *s, uint64_t events, uint64_t acks, unsign
 	return passes;
 }
 
-/* Another source place, the same work-item, or else group, and late: how likely it is the one that is meant. */
-static uint64_t likeliness(const struct ct_store *lost, const struct ct_store *early)
-{
-	return ((uint64_t)(lost->site != early->site) << 62) + ((uint64_t)related(lost, early) << 60) +
-	       lost->number;
-}
-
 /* The last store before event end to a lost unit that is lost. */
 static const struct ct_event *last_lost(const struct search *s, unsigned unit, uint64_t end)
 {
@@ -313,22 +306,40 @@ static const struct ct_event *last_lost(const struct search *s, unsigned unit, u
 	return NULL;
 }
 
+/* Another source place, the same work-item, or else group, and early: how likely it is the one that is overdue. */
+static bool is_likelier(const struct ct_store *a, bool a_mends, const struct ct_store *b, bool b_mends,
+	const struct ct_store *early)
+{
+	if (a_mends != b_mends) {
+		return a_mends;
+	}
+	if ((a->site != early->site) != (b->site != early->site)) {
+		return a->site != early->site;
+	}
+	if (related(a, early) != related(b, early)) {
+		return related(a, early) > related(b, early);
+	}
+	return a->site == b->site ? a->number > b->number : a->number < b->number;
+}
+
 /* Of the lost stores before event end, the likeliest one; rather one that mends the state after events when it is durable. */
 static void choose_lost(struct search *s, uint64_t end, uint64_t acks, const struct ct_store *early)
 {
-	uint64_t best = 0;
+	const struct ct_event *best = NULL;
+	bool best_mends = false;
 
 	for (unsigned i = 0; i < s->need->losses.count; i++) {
 		const struct ct_event *const e = last_lost(s, i, end);
-		uint64_t score = e ? likeliness(&e->store, early) : 0;
+		const bool mends = e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i);
 
-		if (e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i)) {
-			score |= UINT64_C(1) << 63;
+		if (e != NULL &&
+			(best == NULL || is_likelier(&e->store, mends, &best->store, best_mends, early))) {
+			best = e;
+			best_mends = mends;
 		}
-		if (score > best) {
-			best = score;
-			s->need->lost = *e;
-		}
+	}
+	if (best != NULL) {
+		s->need->lost = *best;
 	}
 }
 
@@ -432,6 +443,40 @@ static void add_to_group(struct ct_need *n, const struct ct_store *store, bool i
 	}
 }
 
+/* True if the state after event first passes with the work-item's stores up to last, but those of a source place. */
+static bool passes_without(struct search *s, uint64_t first, uint64_t last, uint32_t site, bool alone)
+{
+	if (!may_test(s)) {
+		return false;
+	}
+	ct_prefix_make(s->p, first + 1, first + 1, NULL);
+	for (uint64_t i = first + 1; i <= last; i++) {
+		if (event_at(s, i)->kind == NVW_LOG_STORE && event_at(s, i)->store.site != site &&
+			is_same_item(&event_at(s, i)->store, &event_at(s, first)->store)) {
+			ct_prefix_add(s->p, event_at(s, i));
+		}
+	}
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_prefix_undo(s->p);
+	return alone ? s->q->findings->count == 0 : !has_text(s->q->findings, s->text);
+}
+
+/* Leaves out source places between the first and the last that the state passes without: they happen to lie there. */
+static void trim_group(struct search *s, uint64_t first, uint64_t last, bool alone)
+{
+	struct ct_need *const n = s->need;
+	unsigned kept = 1;
+
+	for (unsigned i = 1; i < n->group_count; i++) {
+		const bool ends = n->group[i].site == event_at(s, last)->store.site;
+
+		if (ends || !passes_without(s, first, last, n->group[i].site, alone)) {
+			n->group[kept++] = n->group[i];
+		}
+	}
+	n->group_count = n->group_count > 0 ? kept : 0;
+}
+
 /* The crash fell between events first and last. */
 static void note_apart(struct search *s, uint64_t first, uint64_t last)
 {
@@ -448,20 +493,28 @@ static void note_apart(struct search *s, uint64_t first, uint64_t last)
 	}
 }
 
-/* True if a state that passes, of the first events without losses, fails with the group's stores behind first, or the last of
- * them alone. */
+/* Between two stores of one work-item, its own stores; else everything. */
+static bool is_between(const struct search *s, uint64_t first, uint64_t i, uint64_t last)
+{
+	const bool own = is_same_item(&event_at(s, first)->store, &event_at(s, last)->store);
+
+	return i == last ||
+	       (own ? event_at(s, i)->kind == NVW_LOG_STORE &&
+				       is_same_item(&event_at(s, i)->store, &event_at(s, first)->store) :
+		      event_at(s, i)->kind == NVW_LOG_STORE || event_at(s, i)->kind == NVW_LOG_HOST);
+}
+
+/* True if a state that passes, of the first events without losses, fails with what is behind first up to last, or the last of
+ * it alone. */
 static bool fails_with_group(struct search *s, uint64_t events, const struct ct_losses *losses,
 	uint64_t first, uint64_t last, bool only_last)
 {
-	const struct ct_store *const by = &event_at(s, first)->store;
-
 	if (!may_test(s)) {
 		return false;
 	}
 	ct_prefix_make(s->p, events, events, losses);
 	for (uint64_t i = only_last ? last : first + 1; i <= last; i++) {
-		if (event_at(s, i)->kind == NVW_LOG_STORE &&
-			(i == last || is_same_item(&event_at(s, i)->store, by))) {
+		if (is_between(s, first, i, last)) {
 			ct_prefix_add(s->p, event_at(s, i));
 		}
 	}
@@ -477,7 +530,9 @@ static void try_reversed(
 	struct ct_need *const n = s->need;
 
 	if (n->early.kind != NVW_LOG_ACK && n->lost.kind == NVW_LOG_STORE) {
-		n->fails_reversed = fails_with_group(s, events, losses, first, last, true) ||
+		const bool own = is_same_item(&n->early.store, &n->lost.store);
+
+		n->fails_reversed = (own && fails_with_group(s, events, losses, first, last, true)) ||
 				    fails_with_group(s, events, losses, first, last, false);
 	}
 }
@@ -582,15 +637,21 @@ static uint64_t find_first(struct search *s, uint64_t end, bool *ret_alone)
 /* Since event first it fails with text and with nothing lost. */
 static void find_window(struct search *s, uint64_t first, bool alone)
 {
+	const struct nvw_acks *const granted = s->p->granted;
 	uint64_t last = find_closing_store(s, first, alone);
 
+	s->p->granted = NULL; /* what comes behind the crash goes with its acknowledgements */
 	last = last ? last : find_closing_event(s, first + 1);
+	s->p->granted = granted;
 	if (s->need->bounded) {
 		return;
 	}
 	if (last != 0) {
 		note_apart(s, first, last);
 		try_reversed(s, first, NULL, first, last);
+		if (s->need->fails_reversed && is_same_item(&s->need->early.store, &s->need->lost.store)) {
+			trim_group(s, first, last, alone);
+		}
 	} else {
 		s->need->form = CT_NEED_LOGIC;
 		s->need->early = *event_at(s, first);
@@ -767,6 +828,34 @@ static void find_with_losses(struct search *s)
 	}
 }
 
+/* The run's own end fails, with everything durable: then no order of its stores helps. */
+static bool ends_wrong(struct search *s)
+{
+	if (s->q->prefix->cut || !fails_somehow(s, s->p->count)) {
+		return false;
+	}
+	const uint64_t first = find_beginning(s, s->p->count, fails_somehow);
+
+	if (first == s->p->count) {
+		return false;
+	}
+	s->need->form = CT_NEED_LOGIC;
+	s->need->early = *event_at(s, first);
+	return true;
+}
+
+/* What comes behind the crash goes with its acknowledgements. */
+static bool is_logic(struct search *s)
+{
+	const struct nvw_acks *const granted = s->p->granted;
+
+	s->p->granted = NULL;
+	const bool is = ends_wrong(s);
+
+	s->p->granted = granted;
+	return is;
+}
+
 int ct_need_find(const struct ct_need_question *q, struct ct_need *ret_need)
 {
 	struct search s = {.q = q, .p = q->prefix, .need = ret_need};
@@ -786,6 +875,9 @@ int ct_need_find(const struct ct_need_question *q, struct ct_need *ret_need)
 		return error;
 	}
 	ret_need->lost_count = ret_need->losses.count;
+	if (is_logic(&s)) {
+		return 0;
+	}
 	if (ret_need->losses.count > 0 && fails_for_losses(&s, q->prefix->here)) {
 		find_with_losses(&s);
 	} else if (fails_likewise(&s, q->prefix->here, NULL)) {

@@ -281,6 +281,7 @@ int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t fir
 		error = error ? error : settle(&p, number, first, records, ahead);
 	}
 	nvw_log_reader_close(reader);
+	p.cut = error > 0 || (error == 0 && p.count >= p.here + ahead);
 	*ret_prefix = p;
 	if (error < 0) {
 		ct_prefix_free(ret_prefix);

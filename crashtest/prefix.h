@@ -39,6 +39,7 @@ struct ct_prefix {
 	uint64_t only;                  /* no operation but this one, plus 1, is acknowledged; 0: all are */
 	struct ct_event *event;
 	uint64_t count, capacity;
+	bool cut;      /* the log has more events */
 	uint64_t here; /* events up to the record of the crash */
 	uint8_t *data; /* of the host's writes */
 	uint64_t data_bytes, data_capacity;

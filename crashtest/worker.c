@@ -80,7 +80,7 @@ static void note_findings(struct range *r)
 		}
 		if (!again) {
 			snprintf(f.text, sizeof f.text, "%s", v->text);
-			ct_groups_add(&s->groups, &f);
+			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
 		}
 	}
 }

@@ -100,7 +100,7 @@ struct nvw_mutation {
 
 /*
  * What a seeded bug takes away, as its source says it: the cure that the report of a crash test must ask for. One of these,
- * alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|", EARLY also "ack" or "host":
+ * alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|", EARLY also "ack", "host" or "*", which is anything:
  *
  *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be durable before it
  *	exchange LOST EARLY		EARLY comes before LOST, and must follow it

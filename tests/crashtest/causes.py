@@ -29,16 +29,18 @@ def function_at(tree, place):
     return name
 
 
-def matches(lack, cause, tree):
+def matches(lack, finding, tree):
     words = lack.split()
+    cause = finding["cause"]
+    scopes = [cause["needed"]] + [e["scope"] for e in finding.get("cure", {}).get("edits", [])]
     kind = cause["kind"]
     if words[0] == "none":
         return kind in ("unknown", "wrong without a crash")
     lost, early = (function_at(tree, cause[side]) for side in ("lost", "early"))
     early = "ack" if early == "acknowledgement" else early
     if words[0] == "barrier":
-        return (kind in BARRIERS and cause["needed"] == words[1] and lost in words[2].split("|") and
-                early in words[3].split("|"))
+        return (kind in BARRIERS and words[1] in scopes and lost in words[2].split("|") and
+                (words[3] == "*" or early in words[3].split("|")))
     if words[0] == "exchange":
         is_early_ack = "was acknowledged before its stores were made" in cause["text"]
         return (kind == "stored in the wrong order" and lost in words[1].split("|") and
@@ -63,7 +65,7 @@ def run(nvwave, tree, row, way, states):
             return [(False, "no report", {"kind": "unknown", "text": done.stderr.strip()})]
         report = json.loads(done.stdout)
         if report["findings"]:
-            return [(any(matches(l, f["cause"], tree) for l in row["lacks"].split("; ")), f["text"],
+            return [(any(matches(l, f, tree) for l in row["lacks"].split("; ")), f["text"],
                      f["cause"]) for f in report["findings"]]
     return []
 
@@ -77,12 +79,13 @@ def main():
     parser.add_argument("--states", type=int, default=3000)
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--only", default="", help="WORKLOAD or WORKLOAD/MUTATION")
+    parser.add_argument("--own", action="store_true", help="only in the mode that finds a mutation")
     parser.add_argument("--tap", action="store_true", help="as a test of the suite")
     o = parser.parse_args()
     listed = subprocess.run([o.list or o.nvwave, "list", "mutations", "--output-format=json"],
                             stdout=subprocess.PIPE, check=True, text=True).stdout
     rows = [r for r in json.loads(listed) if r.get("lacks") and (r["workload"] + "/" + r["name"]).startswith(o.only)]
-    trials = [(r, way) for r in rows for way in dict.fromkeys((r["found_by"], "observed", "epoch"))]
+    trials = [(r, way) for r in rows for way in dict.fromkeys((r["found_by"],) if o.own else (r["found_by"], "observed", "epoch"))]
     right = found = runs_right = runs = 0
     if o.tap:
         print("1..1")
