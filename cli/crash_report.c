@@ -224,8 +224,12 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	if (r->without_crash) {
 		return;
 	}
-	fprintf(to, "    %s %s%s, first at ", grouped(f->states, a), r->mode == CT_KILL ? "kill" : "state",
-		f->states == 1 ? "" : "s");
+	if (f->states > 0) {
+		fprintf(to, "    %s %s%s, first at ", grouped(f->states, a),
+			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
+	} else { /* met behind a cure, and not counted */
+		fputs("    first at ", to);
+	}
 	if (ct_model_has_threads(r->model)) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
