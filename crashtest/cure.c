@@ -213,7 +213,9 @@ static void note_next(struct proof *p, const struct ct_finding *next)
 			return;
 		}
 	}
-	if (r->finding_count < CT_FINDINGS_MAX) {
+	const unsigned most = p->e->options.stop_after ? p->e->options.stop_after : CT_FINDINGS_MAX;
+
+	if (r->finding_count < most && r->finding_count < CT_FINDINGS_MAX) {
 		r->finding[r->finding_count] = *next;
 		r->finding[r->finding_count].states = 0; /* counted when all is known */
 		r->finding[r->finding_count++].cure.behind = p->cures;
