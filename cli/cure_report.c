@@ -44,7 +44,7 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
-	char text[1024], a[32];
+	char text[1024], a[32], b[32];
 
 	if (c->behind > 0) {
 		fprintf(to, "%smet with %u cause%s cured: it was hidden\n", indent, c->behind,
@@ -71,7 +71,8 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		}
 		fputc('\n', to);
 		if (c->others > 0) {
-			fprintf(to, "%swithout it alone, %s states fail\n", indent, grouped(c->only, a));
+			fprintf(to, "%swithout it alone, %s of %s states fail\n", indent, grouped(c->only, a),
+				grouped(c->only_of, b));
 		}
 	} else if (c->count == 0 && c->tried > 0) {
 		fprintf(to, "%sno cure is known: with none of the %u that were tried do these states pass\n",

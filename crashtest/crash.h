@@ -341,6 +341,9 @@ NVW_CHECKED int ct_explore(const struct ct_exploration *e, void *final, struct c
 NVW_CHECKED int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edits, unsigned count,
 	void *final, struct ct_result *ret_result);
 
+/* The same with the assumptions of e->options. */
+NVW_CHECKED int ct_explore_assumed(const struct ct_exploration *e, void *final, struct ct_result *ret_result);
+
 /* ---- Whole crash tests: emulation, recovery, check ------------------------------------------------------- */
 
 struct emu_config;

@@ -14,6 +14,9 @@
 enum {
 	TRIES_MAX = 24, /* proposals and sets of a finding */
 	ASSUMED_MAX = 16,
+	TRIAL_PART =
+		10, /* of the test's budget, for one trial: what it leads to is explored with all of it */
+	TRIAL_LEAST = 1000,
 	EDITS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX + ASSUMED_MAX
 };
 
@@ -27,6 +30,7 @@ struct proof {
 	unsigned cures, masks;
 	uint64_t failing; /* states that failed with the cures so far */
 	bool clean;       /* no state failed in the last trial, which had all cures */
+	uint64_t states;  /* budget of a trial */
 	uint64_t done;
 	double began;
 };
@@ -55,6 +59,7 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	e.options.resume = NULL;
 	e.options.shard = e.options.shards = 0;
 	e.options.progress = NULL;
+	e.options.states = p->states;
 	e.options.unexplained = whole;
 	e.options.stop_after = !whole;
 	p->done++;
@@ -301,43 +306,13 @@ static int count_without(struct proof *p, unsigned number)
 
 	if (!error) {
 		f->cure.only = p->trial->states_failing;
+		f->cure.only_of = p->trial->states_tested;
 		f->states = f->states ? f->states : p->trial->states_failing;
 	}
 	return error < 0 ? error : 0;
 }
 
-static int verify_once(struct proof *p)
-{
-	int error = explore(p, p->edit, p->edits, true);
-
-	if (error) {
-		return error < 0 ? error : 0;
-	}
-	p->result->states_uncured = p->trial->states_failing;
-	const bool clean = is_clean(p->trial), exhaustive = is_exhaustive(p->trial),
-		   exact = p->trial->states_possible_exact;
-	const uint64_t states = p->trial->states_tested;
-	const double possible = p->trial->states_possible_log2;
-
-	for (unsigned i = 0; i < p->result->finding_count && !error; i++) {
-		struct ct_cure *const c = &p->result->finding[i].cure;
-
-		if (c->count == 0) {
-			continue;
-		}
-		c->verified = clean;
-		c->others = p->cures - 1;
-		c->assumed = p->masks;
-		c->states = states;
-		c->possible_log2 = possible;
-		c->possible_exact = exact;
-		c->exhaustive = exhaustive;
-		error = p->cures > 1 ? count_without(p, i) : 0;
-	}
-	return error;
-}
-
-/* Puts the cures together anew, without those that the others make unnecessary. True if there were such. */
+/* Takes away a cure that the others make unnecessary. True if there was one. */
 static bool drop_spare(struct proof *p)
 {
 	struct ct_result *const r = p->result;
@@ -346,32 +321,66 @@ static bool drop_spare(struct proof *p)
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		const struct ct_cure *const c = &r->finding[i].cure;
 
-		spare = c->count && c->verified && p->cures > 1 && c->only == 0 && spare == UINT32_MAX ?
-				i :
-				spare;
+		spare = c->count && p->cures > 1 && c->only == 0 && spare == UINT32_MAX ? i : spare;
 	}
 	if (spare == UINT32_MAX) {
 		return false;
 	}
 	r->finding[spare].cure.count = 0;
-	r->finding[spare].cure.verified = false;
 	p->cures--;
 	p->edits = collect(p, UINT32_MAX, p->edit);
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		other = r->finding[i].cure.count && other == 0 ? i + 1 : other;
 	}
-	r->finding[spare].cure.cured_by = other;
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_cure *const c = &r->finding[i].cure;
+
+		c->cured_by = i == spare || c->cured_by == spare + 1 ? other : c->cured_by;
+	}
 	return true;
 }
 
+/* All but each one, until each of them is needed. */
+static int drop_spares(struct proof *p)
+{
+	int error = 0;
+
+	do {
+		for (unsigned i = 0; i < p->result->finding_count && p->cures > 1 && !error; i++) {
+			error = p->result->finding[i].cure.count ? count_without(p, i) : 0;
+		}
+	} while (!error && drop_spare(p));
+	return error;
+}
+
+/* All cures together, with all of the test's budget. */
 static int verify(struct proof *p)
 {
-	int error = verify_once(p);
+	const uint64_t states = p->states;
 
-	while (!error && drop_spare(p)) {
-		error = verify_once(p);
+	p->states = p->e->options.states;
+
+	const int error = explore(p, p->edit, p->edits, true);
+
+	p->states = states;
+	if (error) {
+		return error < 0 ? error : 0;
 	}
-	return error;
+	p->result->states_uncured = p->trial->states_failing;
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		struct ct_cure *const c = &p->result->finding[i].cure;
+
+		if (c->count > 0) {
+			c->verified = is_clean(p->trial);
+			c->others = p->cures - 1;
+			c->assumed = p->masks;
+			c->states = p->trial->states_tested;
+			c->possible_log2 = p->trial->states_possible_log2;
+			c->possible_exact = p->trial->states_possible_exact;
+			c->exhaustive = is_exhaustive(p->trial);
+		}
+	}
+	return 0;
 }
 
 static int cure_all(struct proof *p)
@@ -392,7 +401,41 @@ static int cure_all(struct proof *p)
 			break;
 		}
 	}
+	error = error || p->cures == 0 ? error : drop_spares(p);
 	return error || p->cures == 0 ? error : verify(p);
+}
+
+static uint64_t trial_budget(uint64_t states)
+{
+	const uint64_t part = states / TRIAL_PART > TRIAL_LEAST ? states / TRIAL_PART : TRIAL_LEAST;
+
+	return states < part ? states : part;
+}
+
+/* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of it. */
+static int cure_by_parts(struct proof *p)
+{
+	const struct proof begun = *p;
+	struct ct_finding *const found = calloc(CT_FINDINGS_MAX, sizeof *found);
+	const unsigned count = p->result->finding_count;
+	int error;
+
+	if (found == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
+	}
+	memcpy(found, p->result->finding, count * sizeof *found);
+	p->states = trial_budget(p->e->options.states);
+	error = cure_all(p);
+	if (!error && p->cures > 0 && p->result->states_uncured > 0 && p->states < p->e->options.states) {
+		memcpy(p->result->finding, found, count * sizeof *found);
+		p->result->finding_count = count;
+		p->result->states_uncured = 0;
+		*p = begun;
+		p->states = p->e->options.states;
+		error = cure_all(p);
+	}
+	free(found);
+	return error;
 }
 
 int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result)
@@ -410,7 +453,7 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 			.began = ct_wall_seconds()};
 		result->proved = true;
 		result->proved_under = model;
-		error = cure_all(p);
+		error = cure_by_parts(p);
 	}
 	if (error == NVW_E_STOPPED) { /* the findings stand */
 		result->interrupted = true;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The exploration of a log with edits. */
+#include <stdio.h>
+
 #include "crash.h"
 #include "operations.h"
 
@@ -41,4 +43,24 @@ int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edit
 		ct_edited_free(&edited);
 	}
 	return error;
+}
+
+/* As text says, of the options that it is about. */
+static int name_options(int error)
+{
+	char text[CT_TEXT_BYTES * 2];
+
+	if (error != NVW_E_USAGE) {
+		return error;
+	}
+	snprintf(text, sizeof text, "%s", nvw_error_message());
+	return nvw_fail(error, "--assume-durable or --assume-ordered: %s", text);
+}
+
+int ct_explore_assumed(const struct ct_exploration *e, void *final, struct ct_result *ret_result)
+{
+	const int error =
+		ct_explore_edited(e, e->options.assumed, e->options.assumed_count, final, ret_result);
+
+	return e->options.assumed_count ? name_options(error) : error;
 }

@@ -388,11 +388,10 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	if (more != 1 || f->final_only) {
 		return more < 0 ? more : 0;
 	}
-	const struct ct_options *const o = &e->options;
-	int error = ct_explore_edited(e, o->assumed, o->assumed_count, NULL, ret_result);
+	int error = ct_explore_assumed(e, NULL, ret_result);
 
 	if (jury->asked != NULL && ct_asked_begins_anew(jury->asked)) {
-		error = ct_explore_edited(e, o->assumed, o->assumed_count, NULL, ret_result);
+		error = ct_explore_assumed(e, NULL, ret_result);
 	}
 	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
 		!ct_model_info(e->rules.model)->replays) {

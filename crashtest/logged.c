@@ -84,10 +84,9 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.head = head,
 	};
 	uint8_t *final = malloc(b->bytes);
-	int error =
-		final ? ct_explore_edited(&e, options->assumed, options->assumed_count, final, ret_result) :
-			nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes",
-				(unsigned long long)b->bytes);
+	int error = final ? ct_explore_assumed(&e, final, ret_result) :
+			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes",
+				    (unsigned long long)b->bytes);
 
 	if (!error && ct_model_info(rules->model)->replays) {
 		error = compare_final(b, final);

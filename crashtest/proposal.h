@@ -32,6 +32,7 @@ struct ct_cure {
 	bool possible_exact;  /* otherwise a bound */
 	bool exhaustive;      /* all of them are accounted for */
 	uint64_t only;        /* states that fail without this cure, with all the others */
+	uint64_t only_of;     /* of so many tested */
 	unsigned behind;      /* the finding was met with so many cures applied */
 	unsigned cured_by;    /* number of the finding whose cure cures this one, too; 0: none */
 	bool costed;          /* the machine ran with the cure: */

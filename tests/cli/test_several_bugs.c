@@ -111,7 +111,11 @@ static void judge(const char *report, unsigned set)
 
 static void of_two_three_and_four_bugs_each_gets_its_cure(void **state)
 {
-	static const unsigned sets[] = {0x3, 0x6, 0xc, 0x7, 0xe, 0xf};
+#ifdef __SANITIZE_ADDRESS__
+	static const unsigned sets[] = {0xc}; /* sanitizers take ten times as long */
+#else
+	static const unsigned sets[] = {0xc, 0xe, 0xf};
+#endif
 	const char *const program = getenv("HOST_LEDGER_CC");
 
 	if (program == NULL) {
