@@ -81,7 +81,7 @@ samples = {
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("torture", "fault"): "nothing",
-                 ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "store_buffer.entries=2"}
+                 ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch"}
 
 # What an option changes that is no part of a result, or only of some: the reason.
 no_effect_here = {
