@@ -173,6 +173,7 @@ int main(void)
 		cmocka_unit_test(what_a_living_command_uses_is_not_removed),
 	};
 
+	signal(SIGHUP, SIG_DFL); /* ignored under nohup, and then by the command as well */
 	if (!command_begin()) {
 		return 2;
 	}
