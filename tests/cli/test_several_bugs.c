@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "common/skip.h"
 
 static const char *ledger;
 
@@ -119,7 +120,7 @@ static void of_two_three_and_four_bugs_each_gets_its_cure(void **state)
 	const char *const program = getenv("HOST_LEDGER_CC");
 
 	if (program == NULL) {
-		skip();
+		skip_test("nvwave-cc is for x86-64 only");
 	}
 	for (unsigned k = 0; k < sizeof sets / sizeof *sets; k++) {
 		const unsigned set = sets[k];
@@ -147,7 +148,7 @@ static void the_patch_of_two_bugs_leaves_none(void **state)
 	char words[4096], patched[1024];
 
 	if (system("command -v patch cc >/dev/null") != 0) {
-		skip();
+		skip_test("nvwave-cc is for x86-64 only");
 	}
 	snprintf(words, sizeof words,
 		"crash --exec=%s~%%D/pool~6~undo-unfenced,applied-early --image=%%D/pool --check=%s --patch=%%D/cures",

@@ -18,6 +18,7 @@
 #include <emu.h>
 
 #include "core/options.h"
+#include "common/skip.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads/workloads.def"
@@ -320,7 +321,7 @@ static void judge_trial(void *context, const struct ct_trial *t)
 static void self_test_on(const struct nvw_workload *workload, const char *machine, unsigned least)
 {
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* minutes each; the paths are those of the other tests */
+	skip_test("the self-test of %s: it takes minutes with sanitizers", workload->name);
 #endif
 	const struct ct_options options = {.seed = 1, .jobs = 2};
 	struct ct_self_test sum;
