@@ -47,7 +47,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 	char text[1024], a[32], b[32];
 
 	if (c->behind > 0) {
-		fprintf(to, "%smet with %u cause%s cured: it was hidden\n", indent, c->behind,
+		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
 			c->behind == 1 ? "" : "s");
 	}
 	if (c->cured_by > 0) {
@@ -66,20 +66,17 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 				c->assumed == 1 ? "" : "s");
 		}
 		fputc(')', to);
-		if (c->costed) {
-			fprintf(to, "; it costs %.1f %% of simulated time", 100 * c->cost);
-		}
 		fputc('\n', to);
 		if (c->others > 0) {
-			fprintf(to, "%swithout it alone, %s of %s states fail\n", indent, grouped(c->only, a),
-				grouped(c->only_of, b));
+			fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
+				grouped(c->only, a), grouped(c->only_of, b));
 		}
 	} else if (c->count == 0 && c->tried > 0) {
-		fprintf(to, "%sno cure is known: with none of the %u that were tried do these states pass\n",
+		fprintf(to, "%sno cure is known: these states fail with each of the %u that were tried\n",
 			indent, c->tried);
 		if (c->masked) {
 			ct_edit_text(&c->mask, text, sizeof text);
-			fprintf(to, "%sthe test went on with %s\n", indent, text);
+			fprintf(to, "%sthe test continued with %s\n", indent, text);
 		}
 	}
 }

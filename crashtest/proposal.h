@@ -35,8 +35,6 @@ struct ct_cure {
 	uint64_t only_of;     /* of so many tested */
 	unsigned behind;      /* the finding was met with so many cures applied */
 	unsigned cured_by;    /* number of the finding whose cure cures this one, too; 0: none */
-	bool costed;          /* the machine ran with the cure: */
-	double cost;          /* share of simulated time that it took more; negative: less */
 };
 
 #endif
