@@ -208,6 +208,7 @@ static void mark(FILE *to, const struct ct_moment *m, unsigned lane)
 	fprintf(to, "<span class=\"mark\" style=\"--lane:%u\" aria-hidden=\"true\">%s</span>", lane,
 		m->kind != CT_MOMENT_STORE ? marks[m->kind] :
 		m->durable                 ? "<span class=\"kept\">&#9679;</span>" :
+		m->overwritten             ? "<span class=\"kept\">&#9675;</span>" :
 					     "<span class=\"lost\">&#9675;</span>");
 }
 
@@ -215,7 +216,10 @@ static void what(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	switch (m->kind) {
 	case CT_MOMENT_STORE:
-		fprintf(to, "store, %s: <code>0x%llx = 0x%llx</code>, ", m->durable ? "durable" : "lost",
+		fprintf(to, "store, %s: <code>0x%llx = 0x%llx</code>, ",
+			m->durable     ? "durable" :
+			m->overwritten ? "overwritten" :
+					 "lost",
 			(ull)m->off, (ull)m->value);
 		break;
 	case CT_MOMENT_BARRIER:
@@ -279,7 +283,7 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 	}
 	fprintf(to,
 		"<details%s><summary>Before the crash: %u moments of the work-items behind the finding</summary>"
-		"<p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; <span class=\"lost\">&#9675;</span> lost "
+		"<p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; <span class=\"kept\">&#9675;</span> store overwritten by a durable one &nbsp; <span class=\"lost\">&#9675;</span> lost "
 		"store &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span style=\"color:var(--good)\">"
 		"&#9670;</span> acknowledgement. Oldest first, one column of marks per work-item or group.</p>"
 		"<ol class=\"timeline\" style=\"--lanes:%u\">",

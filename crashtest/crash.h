@@ -172,9 +172,10 @@ struct ct_moment {
 	enum nvw_group scope;
 	nvw_off off;
 	uint32_t bytes;
-	uint64_t value; /* stored value; acknowledged operation */
-	bool durable;   /* store: its value survives the crash */
-	char file[128]; /* source file, "" if unknown */
+	uint64_t value;   /* stored value; acknowledged operation */
+	bool durable;     /* store: its value survives the crash */
+	bool overwritten; /* store: a later store to its bytes is durable instead */
+	char file[128];   /* source file, "" if unknown */
 	uint32_t line;
 };
 

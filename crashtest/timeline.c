@@ -18,6 +18,7 @@ struct entry {
 struct timeline {
 	const struct ct_stores *stores;
 	struct ct_finding *finding;
+	const uint8_t *image;  /* as the crash leaves it */
 	uint64_t record, seen; /* current record of the log; moments so far */
 	struct entry pinned[PINNED_MAX];
 	unsigned pinned_count;
@@ -101,6 +102,22 @@ static void complete_barrier(struct timeline *t, const struct nvw_log_record *r)
 	(void)(complete(t->pinned, t->pinned_count, r) || complete(t->ring, RING, r));
 }
 
+/* Moments before a store whose value the image has: their stores to its bytes were not lost. */
+static void overwrite(struct timeline *t, const struct nvw_log_record *r)
+{
+	if (memcmp(t->image + r->store.off, &r->store.value, r->store.bytes) != 0) {
+		return;
+	}
+	for (unsigned i = 0; i < t->pinned_count + RING; i++) {
+		struct ct_moment *const m = i < RING ? &t->ring[i].moment : &t->pinned[i - RING].moment;
+
+		if (m->kind == CT_MOMENT_STORE && m->off >= r->store.off &&
+			m->off + m->bytes <= r->store.off + r->store.bytes) {
+			m->overwritten = true;
+		}
+	}
+}
+
 static void look_at(struct timeline *t, const struct nvw_log_record *r)
 {
 	const struct ct_finding *const f = t->finding;
@@ -108,6 +125,7 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 
 	switch (r->kind) {
 	case NVW_LOG_STORE:
+		overwrite(t, r);
 		if (role_of(t) || is_behind(f, r->store.work_item, r->store.group, false) ||
 			is_place(f, r->store.off)) {
 			m = add(t, CT_MOMENT_STORE, r, r->store.site);
@@ -161,35 +179,37 @@ static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 }
 
 /* Appends it, with the number of omitted moments before it. */
-static void append(struct timeline *t, const struct entry *e, uint64_t *before, const uint8_t *image)
+static void append(struct timeline *t, const struct entry *e, uint64_t *before)
 {
 	struct ct_moment *const m = &t->finding->moment[t->finding->moment_count++];
 
 	*m = e->moment;
 	m->left_out = e->number - *before - 1;
-	m->durable = m->kind == CT_MOMENT_STORE && memcmp(image + m->off, &m->value, m->bytes) == 0;
+	m->durable = m->kind == CT_MOMENT_STORE && memcmp(t->image + m->off, &m->value, m->bytes) == 0;
+	m->overwritten = m->overwritten && !m->durable;
 	*before = e->number;
 }
 
 /* Oldest first. */
-static void list(struct timeline *t, const uint8_t *image)
+static void list(struct timeline *t)
 {
 	const uint64_t oldest = t->seen > RING ? t->seen - RING + 1 : 1;
 	uint64_t before = 0;
 
 	t->finding->moment_count = 0;
 	for (unsigned i = 0; i < t->pinned_count && t->pinned[i].number < oldest; i++) {
-		append(t, &t->pinned[i], &before, image);
+		append(t, &t->pinned[i], &before);
 	}
 	for (uint64_t number = oldest; number <= t->seen; number++) {
-		append(t, entry_of(t, number), &before, image);
+		append(t, entry_of(t, number), &before);
 	}
 }
 
 int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *stores, const uint8_t *image,
 	struct ct_finding *f)
 {
-	struct timeline t = {.stores = stores, .finding = f, .ring = calloc(RING, sizeof *t.ring)};
+	struct timeline t = {
+		.stores = stores, .finding = f, .image = image, .ring = calloc(RING, sizeof *t.ring)};
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	int error = t.ring ? nvw_log_open_fd(dup(log_fd), "persist log", &reader) :
@@ -203,7 +223,7 @@ int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *store
 		look_at(&t, &r);
 	}
 	nvw_log_reader_close(reader);
-	list(&t, image);
+	list(&t);
 	free(t.ring);
 	return error < 0 ? error : 0;
 }

@@ -152,10 +152,28 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
+/* The head of a stack is stored again and again: what a later push has overwritten is not lost. */
+static void a_store_that_a_durable_one_overwrote_is_not_called_lost(void **state)
+{
+	const char *early;
+
+	assert_int_equal(run("%s crash stack --model=epoch --mutate=publish-unordered --count=96 --stacks=4 "
+			     "--groups=2 --group-size=16 --states=2000 --html=page.html",
+				 nvwave),
+		1);
+	read_page();
+	early = strstr(page, "<ol class=\"timeline\"");
+	assert_non_null(early);
+	assert_non_null(strstr(early, "store, overwritten: "));
+	assert_non_null(strstr(early, ">A</span> store, lost: "));
+	assert_null(strstr(early, ">B</span> store, lost: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_timeline_has_the_guilty_stores_however_old_they_are),
+		cmocka_unit_test(a_store_that_a_durable_one_overwrote_is_not_called_lost),
 		cmocka_unit_test(an_acknowledgement_has_its_source_line),
 		cmocka_unit_test(source_lines_are_those_of_the_code_that_ran),
 		cmocka_unit_test(a_source_file_that_is_not_there_is_named_with_the_folders_searched),
