@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trees-fib: the n-th Fibonacci number by its definition (hechtman14 5.6.3): a task does almost nothing, so
  * it measures forks and joins. Results are modulo 2^32. */
+#include "programs.h"
 #include "trees.h"
 
 enum { N };
@@ -9,31 +10,6 @@ enum { RESULT };
 static const struct nvw_option options[] = {
 	{"n", NVW_OPTION_COUNT, "18", NULL, "which Fibonacci number"},
 	TREES_OPTIONS_END,
-};
-
-static void sum(struct nvw_task *t)
-{
-	nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
-}
-
-static void fib(struct nvw_task *t)
-{
-	const uint32_t n = nvw_task_word(t, 0);
-
-	if (n < 2) {
-		nvw_emit(t, n);
-	} else {
-		const uint32_t a = nvw_fork(t, fib, n - 1), b = nvw_fork(t, fib, n - 2);
-
-		nvw_join(t, sum, a, b);
-	}
-}
-
-static const struct nvw_task_program program = {
-	.name = "fib",
-	.functions = (const struct nvw_task_function[]){{"fib", fib, false}, {"sum", sum, false},
-		{NULL, NULL, false}},
-	.words = 2,
 };
 
 static void shape(struct dense_plan *p)
@@ -48,7 +24,7 @@ static void fill(struct dense_plan *p)
 
 static int run(struct dense_plan *p)
 {
-	int error = trees_run(p, &program, NULL, fib, (uint32_t)p->size[N]);
+	int error = trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]);
 	const uint32_t result = trees_totals(p)->result[0];
 
 	return error ? error : nvw_write(p->machine, p->array[RESULT].device, &result, sizeof result);

@@ -9,6 +9,7 @@
  * So a recovery point that mixes two instants, or lacks a part of one, is found.
  */
 #include "saved.h"
+#include "programs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,13 +20,13 @@
 #include "common/roots.h"
 
 enum { ROOT_AREA, ROOT_SHAPE, ROOTS };
-enum { STREAM = 0, N_MAX = 24, QUEENS_MAX = 10 };
+enum { STREAM = 0, N_MAX = 24, QUEENS_MAX = 10, COUNTER_BYTES = 8 };
 
 static const char *const programs[] = {[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "nqueens", NULL};
 
 static const struct nvw_option options[] = {
 	{"program", NVW_OPTION_CHOICE, "fib", programs, "which program"},
-	{"n", NVW_OPTION_COUNT, "12", NULL, "its argument: which number, or how many queens"},
+	{"n", NVW_OPTION_COUNT, "10", NULL, "its argument: which number, or how many queens (at most 10)"},
 	{"checkpoint", NVW_OPTION_COUNT, "1", NULL, "epochs between two recovery points"},
 	{"entries", NVW_OPTION_COUNT, "8k", NULL, "entries of the task vector"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
@@ -38,53 +39,10 @@ static const struct nvw_mutation mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* ---- The programs --------------------------------------------------------------------------------- */
-
-static void sum(struct nvw_task *t)
+static const struct nvw_task_program *program_of(const struct saved_plan *p)
 {
-	nvw_emit(t, nvw_emitted(t, nvw_task_word(t, 0), 0) + nvw_emitted(t, nvw_task_word(t, 1), 0));
+	return p->program == SAVED_FIB ? &trees_fib_program : &trees_queens_program;
 }
-
-static void fib(struct nvw_task *t)
-{
-	const uint32_t n = nvw_task_word(t, 0);
-
-	if (n < 2) {
-		nvw_emit(t, n);
-	} else {
-		const uint32_t a = nvw_fork(t, fib, n - 1), b = nvw_fork(t, fib, n - 2);
-
-		nvw_join(t, sum, a, b);
-	}
-}
-
-static void place(struct nvw_task *t)
-{
-	const struct saved_data *const d = nvw_task_data(t);
-	const uint32_t columns = nvw_task_word(t, 0), left = nvw_task_word(t, 1), right = nvw_task_word(t, 2);
-
-	if (columns == d->all) {
-		(void)nvw_atomic_add(d->solutions, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-		return;
-	}
-	for (uint32_t open = d->all & ~(columns | left | right); open != 0; open &= open - 1) {
-		const uint32_t queen = open & -open;
-
-		nvw_fork(t, place, columns | queen, (left | queen) << 1, (right | queen) >> 1);
-	}
-}
-
-enum { FIB, SUM, FIB_FUNCTIONS };
-
-static const struct nvw_task_program task_programs[] = {
-	[SAVED_FIB] = {.name = "fib",
-		.functions = (const struct nvw_task_function[]){{"fib", fib, false}, {"sum", sum, false},
-			{NULL, NULL, false}},
-		.words = 2},
-	[SAVED_NQUEENS] = {.name = "nqueens",
-		.functions = (const struct nvw_task_function[]){{"place", place, false}, {NULL, NULL, false}},
-		.words = 3},
-};
 
 /* ---- The plan ------------------------------------------------------------------------------------- */
 
@@ -123,7 +81,7 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 
 static uint64_t area_bytes(const struct saved_plan *p)
 {
-	return nvw_task_save_bytes(p->entries, task_programs[p->program].words, sizeof(uint64_t));
+	return nvw_task_save_bytes(p->entries, program_of(p)->words, COUNTER_BYTES);
 }
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
@@ -157,14 +115,13 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 {
 	static const uint32_t empty_board[] = {0, 0, 0};
 	const bool is_fib = p->program == SAVED_FIB;
-	struct saved_data data = {.solutions = nvw_alloc(machine, sizeof(uint64_t)),
-		.unused = nvw_alloc(machine, sizeof(uint64_t)),
-		.all = (UINT32_C(1) << p->n) - 1};
+	const struct trees_queens data = {nvw_alloc(machine, COUNTER_BYTES), (UINT32_C(1) << p->n) - 1};
+	uint32_t *const unused = nvw_alloc(machine, COUNTER_BYTES);
 	const bool forgets = p->mutation == SAVED_FORGOTTEN_ARRAY;
-	const struct nvw_task_array array = {forgets ? data.unused : data.solutions, sizeof(uint64_t)};
+	const struct nvw_task_array array = {forgets ? unused : data.solutions, COUNTER_BYTES};
 	struct nvw_pmem pmem;
 	nvw_off area;
-	int error = data.solutions && data.unused ?
+	int error = data.solutions && unused ?
 			    nvw_pmem_attach(machine, &pmem) :
 			    nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for a counter");
 
@@ -181,26 +138,14 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 		.array_count = 1};
 	const struct nvw_task_options o = {
 		.entries = p->entries, .group_size = p->group_size, .data = &data, .save = &save};
-	uint64_t solutions;
+	uint32_t solutions;
 
-	error = resume ? nvw_trees_resume(machine, &task_programs[p->program], &o, &p->totals) :
-			 nvw_trees_run(machine, &task_programs[p->program], &o, is_fib ? fib : place,
+	error = resume ? nvw_trees_resume(machine, program_of(p), &o, &p->totals) :
+			 nvw_trees_run(machine, program_of(p), &o, is_fib ? trees_fib : trees_place,
 				 is_fib ? &p->n : empty_board, is_fib ? 1 : 3, &p->totals);
 	error = error ? error : nvw_read(machine, &solutions, data.solutions, sizeof solutions);
 	p->result = error ? 0 : is_fib ? p->totals.result[0] : solutions;
 	return error;
-}
-
-static uint64_t solutions_of(uint32_t all, uint32_t columns, uint32_t left, uint32_t right)
-{
-	uint64_t count = columns == all;
-
-	for (uint32_t open = all & ~(columns | left | right); open != 0; open &= open - 1) {
-		const uint32_t queen = open & -open;
-
-		count += solutions_of(all, columns | queen, (left | queen) << 1, (right | queen) >> 1);
-	}
-	return count;
 }
 
 static uint64_t fib_of(uint32_t n)
@@ -210,7 +155,7 @@ static uint64_t fib_of(uint32_t n)
 
 uint64_t saved_expected(const struct saved_plan *p)
 {
-	return p->program == SAVED_FIB ? fib_of(p->n) : solutions_of((UINT32_C(1) << p->n) - 1, 0, 0, 0);
+	return p->program == SAVED_FIB ? fib_of(p->n) : trees_solutions((UINT32_C(1) << p->n) - 1, 0, 0, 0);
 }
 
 static int run(void *plan, struct nvw_machine *machine)
@@ -244,7 +189,7 @@ static int64_t value_of(const struct nvw_task_saved *s, uint32_t entry, uint32_t
 	if (code == 0) {
 		return first;
 	}
-	if ((code - 1) % FIB_FUNCTIONS == FIB) {
+	if ((code - 1) % TREES_FIB_FUNCTIONS == TREES_FIB) {
 		return first <= N_MAX ? (int64_t)fib_of(first) : -1;
 	}
 	a = value_of(s, first, left);
@@ -264,7 +209,7 @@ static int64_t solutions_in(const struct nvw_task_saved *s, uint32_t n)
 		nvw_task_saved_range(s, i, &number, &first, &end);
 		for (uint32_t e = first; e < end && e < s->entries; e++) {
 			if (nvw_task_saved_code(s, e) == (int32_t)number + 1) {
-				count += solutions_of(all, nvw_task_saved_word(s, e, 0) & all,
+				count += trees_solutions(all, nvw_task_saved_word(s, e, 0) & all,
 					nvw_task_saved_word(s, e, 1), nvw_task_saved_word(s, e, 2));
 			}
 		}
@@ -322,8 +267,8 @@ static int open_saved(
 			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a program",
 			nvw_pool_path(pool));
 	}
-	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, task_programs[p->program].words,
-		sizeof(uint64_t), ret_saved);
+	return nvw_task_saved_open(
+		pool, *ret_area, STREAM, p->entries, program_of(p)->words, COUNTER_BYTES, ret_saved);
 }
 
 static int check(

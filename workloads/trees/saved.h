@@ -21,12 +21,6 @@ struct saved_plan {
 	uint64_t result;
 };
 
-/* What the tasks get. */
-struct saved_data {
-	uint64_t *solutions, *unused;
-	uint32_t all; /* a bit per column */
-};
-
 NVW_CHECKED int saved_run(struct saved_plan *plan, struct nvw_machine *machine, bool resume);
 
 /* What the run comes to, computed by the host. */
