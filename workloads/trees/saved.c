@@ -26,7 +26,7 @@ static const char *const programs[] = {[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "n
 
 static const struct nvw_option options[] = {
 	{"program", NVW_OPTION_CHOICE, "fib", programs, "which program"},
-	{"n", NVW_OPTION_COUNT, "10", NULL, "its argument: which number, or how many queens (at most 10)"},
+	{"n", NVW_OPTION_COUNT, "8", NULL, "its argument: which number, or how many queens (at most 10)"},
 	{"checkpoint", NVW_OPTION_COUNT, "1", NULL, "epochs between two recovery points"},
 	{"entries", NVW_OPTION_COUNT, "8k", NULL, "entries of the task vector"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
