@@ -112,6 +112,7 @@ struct emu_cu {
 	struct emu_fifo sfifo;    /* dirty lines since the last release (gope18 3) */
 	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
+	unsigned drains;          /* of its FIFOs, one within the other, at this instant */
 };
 
 struct emu_l2 {
