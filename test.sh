@@ -68,6 +68,8 @@ if scripts/fetch_fio.sh build-fio; then
 fi
 # Linking every test with optimisation across files takes as long as the tests: only the command is built so, below.
 build_and_test build-release -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
+# The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
+export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 build_and_test build-sanitize -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined -Dwerror=true
 
 echo "== build-lto: the command as demo.sh builds it"

@@ -155,7 +155,9 @@ static int fold(struct ct_prefix *p, uint64_t oldest)
 		}
 	}
 	p->count -= oldest;
-	memmove(p->event, p->event + oldest, p->count * sizeof *p->event);
+	if (p->count > 0) {
+		memmove(p->event, p->event + oldest, p->count * sizeof *p->event);
+	}
 	for (uint64_t i = p->count; i > 0; i--) {
 		first = p->event[i - 1].kind == NVW_LOG_HOST ? p->event[i - 1].count : first;
 	}

@@ -4,7 +4,8 @@
  *
  * The spool has the new content of changed lines. A replay of the file finds the words that changed. All
  * changes that one call reveals in a line have one instruction number: their order is unknown, so they
- * persist together (docs/host.md).
+ * persist together (docs/host.md). A change that one thread's fence reveals may be another thread's store; the
+ * thread that flushes the line next is taken for the one that stored.
  *
  * Each store of a program built by nvwave-cc has its own number. If a file has no other stores, its log has
  * an atomicity of 8 bytes. A first pass over the spool, which writes nothing, finds that out.
@@ -20,6 +21,8 @@
 #include <nvw/persist_log.h>
 
 #include "exec.h"
+
+enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
 
 struct converter {
 	const struct host_session *s;
@@ -65,10 +68,38 @@ static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
 
 /* ---- Changes ------------------------------------------------------------------------------------------------------------ */
 
+static uint64_t event_bytes(const struct host_event *e)
+{
+	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
+			      e->kind == HOST_BEGIN;
+
+	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
+}
+
+/* The next flush of a line, among the events of the spool that come soon; the change's own event if there is none. */
+static const struct host_event *flush_of(const struct converter *c, const struct host_event *e, uint64_t line)
+{
+	/* What read_rest() makes is no event of the spool. */
+	const uintptr_t at = (uintptr_t)e, begin = (uintptr_t)c->spool;
+	uint64_t next = at >= begin && at < begin + c->spool_bytes ? at - begin + event_bytes(e) : UINT64_MAX;
+
+	for (unsigned i = 0; i < EVENTS_AHEAD && next < c->spool_bytes; i++) {
+		const struct host_event *const f = (const struct host_event *)(c->spool + next);
+
+		next += event_bytes(f);
+		if ((f->kind == HOST_FLUSH || f->kind == HOST_FLUSH_ORDERED) && f->file == c->file &&
+			f->off < line + HOST_LINE && f->off + f->bytes > line) {
+			return f;
+		}
+	}
+	return e;
+}
+
 static int change(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread, .bytes = 8}};
 	int error = site_of(c, e->site, &r.store.site);
+	uint64_t line = UINT64_MAX;
 
 	for (uint32_t at = 0; at < e->bytes && !error; at += 8) {
 		const uint64_t off = e->off + at;
@@ -76,6 +107,17 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 		c->instruction += at % HOST_LINE == 0;
 		if (off + 8 > c->bytes || memcmp(c->replay + off, data + at, 8) == 0) {
 			continue;
+		}
+		if (line != (off & ~(uint64_t)(HOST_LINE - 1))) {
+			line = off & ~(uint64_t)(HOST_LINE - 1);
+			const struct host_event *const f = flush_of(c, e, line);
+			const struct host_event *const by = f->thread != e->thread ? f : e;
+
+			r.store.work_item = by->thread;
+			error = site_of(c, by->site, &r.store.site);
+			if (error) {
+				break;
+			}
 		}
 		memcpy(c->replay + off, data + at, 8);
 		memcpy(&r.store.value, data + at, 8);
@@ -191,11 +233,9 @@ static int convert_spool(struct converter *c)
 
 	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-		const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN ||
-				      e->kind == HOST_STORE || e->kind == HOST_BEGIN;
 
 		error = convert_event(c, e, c->spool + at + sizeof *e);
-		at += sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
+		at += event_bytes(e);
 	}
 	return error;
 }
