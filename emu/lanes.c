@@ -62,11 +62,47 @@ void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 	}
 }
 
+/* Whether the lanes add as a wavefront (nvw_wavefront_add()). All of them are at the same instruction. */
+static bool adds_together(const struct coh_request *request)
+{
+	return request->kind == NVW__ADD &&
+	       request->wf->requests[__builtin_ctzll(request->lanes)].compare != 0;
+}
+
+/* One store per object: the sums in between are nowhere. */
+static void add_together(const struct coh_request *request, struct emu_line *line, uint64_t all)
+{
+	uint64_t sum[EMU_LINE] = {0};
+	bool seen[EMU_LINE] = {false};
+
+	FOR_LANES(lane, request->lanes) {
+		struct nvw__request *const r = &request->wf->requests[lane];
+		const unsigned offset = offset_of(r);
+		const uint64_t operand = r->value;
+
+		r->value = (get(line, offset, request->size) + sum[offset]) & all;
+		r->compare = !seen[offset];
+		seen[offset] = true;
+		sum[offset] += operand;
+	}
+	FOR_LANES(lane, request->lanes) {
+		const struct nvw__request *const r = &request->wf->requests[lane];
+
+		if (r->compare != 0) {
+			put(request, line, (unsigned)lane, (r->value + sum[offset_of(r)]) & all);
+		}
+	}
+}
+
 void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 {
 	const unsigned bits = 8 * request->size;
 	const uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 
+	if (adds_together(request)) {
+		add_together(request, line, all);
+		return;
+	}
 	FOR_LANES(lane, request->lanes) {
 		struct nvw__request *const r = &request->wf->requests[lane];
 		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
@@ -110,6 +146,9 @@ unsigned coh_lanes_serial(const struct coh_request *request)
 	uint8_t wanted[EMU_LINE] = {0};
 	unsigned most = 0;
 
+	if (adds_together(request)) {
+		return 1;
+	}
 	FOR_LANES(lane, request->lanes) {
 		const unsigned count = ++wanted[offset_of(&request->wf->requests[lane])];
 

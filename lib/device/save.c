@@ -104,6 +104,8 @@ static uint64_t header_word(
 		return t->maps;
 	case SAVE_MOST:
 		return two(t->entries_most, t->depth_most);
+	case SAVE_ATOMICS:
+		return t->atomics;
 	default:
 		return 0;
 	}
@@ -267,6 +269,7 @@ static int read_header(
 		.joins = h[SAVE_JOINS],
 		.emits = h[SAVE_EMITS],
 		.maps = h[SAVE_MAPS],
+		.atomics = h[SAVE_ATOMICS],
 		.entries_most = (uint32_t)h[SAVE_MOST],
 		.depth_most = (uint32_t)(h[SAVE_MOST] >> 32)};
 	return 0;

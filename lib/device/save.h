@@ -20,6 +20,7 @@ enum save_header {
 	SAVE_EMITS,
 	SAVE_MAPS,
 	SAVE_MOST, /* entries | depth << 32 */
+	SAVE_ATOMICS,
 	SAVE_HEADER_WORDS = 16,
 	SAVE_RANGE_WORDS = 3, /* number | first << 32, end | kept first << 32, kept end */
 };

@@ -39,7 +39,11 @@ static uint32_t word(struct task_run *run, uint32_t entry, unsigned i)
 
 static uint32_t allocate(struct task_run *run)
 {
-	return nvw_atomic_add(&trees_of(run)->shared[NEXT], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	const uint32_t entry =
+		nvw_wavefront_add(&trees_of(run)->shared[NEXT], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+
+	run->totals.atomics += nvw_wavefront_added();
+	return entry;
 }
 
 static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint32_t *words, unsigned n)

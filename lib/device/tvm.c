@@ -39,6 +39,7 @@ static uint32_t allocate(struct task_run *run)
 	if (t->next < run->options.entries) {
 		t->fork_mask[t->next] = false;
 	}
+	run->totals.atomics++;
 	return t->next++;
 }
 

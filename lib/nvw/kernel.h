@@ -171,6 +171,15 @@ struct nvw_issued {
 #define nvw_atomic_compare_exchange(p, expected, desired, order, scope) \
 	NVW__ATOMIC(COMPARE_EXCHANGE, p, desired, expected, order, scope)
 
+/*
+ * An atomic add of a wavefront. The work-items that execute it together on the same object sum up their values first (a
+ * reduction in the work-group's local memory, which takes no time: hechtman14 5.5.4), and one of them adds the sum. Each gets the
+ * value that it would have got, had they added one after the other. nvw_wavefront_added(), right after it: whether this work-item
+ * was the one, for those who count atomics.
+ */
+#define nvw_wavefront_add(p, v, order, scope) NVW__ATOMIC(ADD, p, v, 1, order, scope)
+#define nvw_wavefront_added()                 (nvw__self->compare != 0)
+
 /* ---- Barriers ------------------------------------------------------------------------------------ */
 
 /*
@@ -254,7 +263,9 @@ enum nvw__kind {
 struct nvw__request {
 	uint64_t address; /* the kernel's pointer */
 	uint64_t value;   /* operand; result when the work-item resumes */
-	uint64_t compare; /* compare-exchange: the expected value; issued load: 1, then its completion time */
+	/* compare-exchange: the expected value; issued load: 1, then its completion time; add of a wavefront: 1, then whether
+	 * this work-item was the one that added */
+	uint64_t compare;
 	const struct nvw_site *site;
 	uint32_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
 };

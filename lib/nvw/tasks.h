@@ -129,6 +129,8 @@ struct nvw_task_totals {
 	uint64_t epochs;   /* Tinf */
 	uint64_t launches; /* of kernels: an epoch, or the maps of one */
 	uint64_t forks, joins, emits, maps;
+	uint64_t
+		atomics; /* that took entries for forks and maps: one per wavefront that does so together (5.5.4) */
 	uint32_t entries_most;               /* entries in use at a time, at most */
 	uint32_t depth_most;                 /* epochs on the stack, at most */
 	uint32_t result[NVW_TASK_WORDS_MAX]; /* value emitted by the first task */

@@ -41,6 +41,7 @@ static const struct subject {
 #undef X
 };
 
+enum { DEPTH = 9 };
 enum { PROGRAMS = sizeof programs / sizeof *programs, RIVALS = sizeof rivals / sizeof *rivals };
 
 static struct nvw_task_totals run_with(
@@ -54,6 +55,8 @@ static struct nvw_task_totals run_with(
 	t = begin(w, text, protocol);
 	run_and_verify(&t);
 	totals = t.plan->more ? *trees_totals(t.plan) : (struct nvw_task_totals){0};
+	assert_true(totals.atomics <= totals.forks + totals.maps);
+	totals.atomics = 0; /* as many as the wavefronts make of them */
 	memset(totals.result, 0,
 		sizeof totals.result); /* where nothing is emitted: an argument, or an entry */
 	end(&t);
@@ -119,12 +122,85 @@ static void space_is_bounded_by_the_work_and_without_joins_by_the_parallelism(vo
 	assert_true(nqueens.tasks > 1900);
 }
 
+/* ---- Forks of a wavefront -------------------------------------------------------------------------- */
+
+/* A complete binary tree; the entries of a wavefront's forks lie side by side. */
+static void branch(struct nvw_task *t)
+{
+	const uint32_t left = nvw_task_word(t, 0);
+
+	if (left > 0) {
+		const uint32_t a = nvw_fork(t, branch, left - 1), b = nvw_fork(t, branch, left - 1);
+
+		(void)nvw_atomic_add(
+			(uint64_t *)nvw_task_data(t), (uint64_t)a + b, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static const struct nvw_task_program branching = {
+	.name = "branching",
+	.functions = (const struct nvw_task_function[]){{"branch", branch, false}, {NULL, NULL, false}},
+	.words = 1,
+};
+
+static struct nvw_task_totals run_branching(
+	const char *const *settings, const char *protocol, uint64_t *ret_sum)
+{
+	const struct nvw_task_options o = {.entries = 1 << 12, .group_size = 128};
+	struct nvw_task_options options = o;
+	struct nvw_task_totals totals;
+	struct nvw_machine *machine;
+	struct emu_config config;
+	uint64_t *sum;
+
+	emu_config_default(&config);
+	config.seed = 1;
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	for (; *settings != NULL; settings++) {
+		assert_int_equal(emu_config_set(&config, *settings), 0);
+	}
+	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
+	sum = nvw_alloc(machine, sizeof *sum);
+	options.data = sum;
+	if (nvw_trees_run(machine, &branching, &options, branch, (const uint32_t[]){DEPTH}, 1, &totals) !=
+			0 ||
+		nvw_read(machine, ret_sum, sum, sizeof *sum) != 0) {
+		fail_msg("%s", nvw_error_message());
+	}
+	emu_destroy(machine);
+	return totals;
+}
+
+/* hechtman14 5.5.4. Each task of an epoch forks twice, so a wavefront makes two atomics, and every fork gets an entry of its own. */
+static void a_wavefront_takes_the_entries_of_a_fork_by_one_atomic(void **state)
+{
+	static const char *const wide[] = {NULL}, *const narrow[] = {"gpu.wavefront_width=16", NULL};
+	const char *protocol, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+		for (unsigned width = 16; width <= 64; width += 48) {
+			const uint64_t forks = (2 << DEPTH) - 2; /* into entries 1, 2 ... */
+			uint64_t sum, atomics = 0;
+			const struct nvw_task_totals t =
+				run_branching(width == 64 ? wide : narrow, protocol, &sum);
+
+			for (unsigned k = 0; k < DEPTH; k++) {
+				atomics += 2 * (((1u << k) + width - 1) / width);
+			}
+			assert_int_equal(t.tasks, forks + 1);
+			assert_int_equal(t.atomics, atomics);
+			assert_int_equal(sum, forks * (forks + 1) / 2);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_compute_under_every_protocol_what_the_host_computes),
 		cmocka_unit_test(results_depend_neither_on_work_groups_nor_on_room),
 		cmocka_unit_test(programs_run_the_same_epochs_on_the_formal_machine),
+		cmocka_unit_test(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic),
 		cmocka_unit_test(space_is_bounded_by_the_work_and_without_joins_by_the_parallelism),
 	};
 

@@ -68,6 +68,8 @@ int trees_report(struct dense_plan *p, struct nvw_description *description)
 		{"tasks.joins", t->joins, "count", "continuations that waited for forked tasks"},
 		{"tasks.emits", t->emits, "count", "values that tasks left to the continuation that waited"},
 		{"tasks.maps", t->maps, "count", "data-parallel operations"},
+		{"tasks.atomics", t->atomics, "count",
+			"atomics that took entries of the task vector: one per wavefront that forks together"},
 		{"tasks.entries_most", t->entries_most, "count",
 			"entries of the task vector in use, at most"},
 		{"tasks.depth_most", t->depth_most, "count", "epochs that waited at a time, at most"},
