@@ -253,8 +253,12 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, "    in flight: operation %s\n", f->in_flight);
 	}
 	for (unsigned k = 0; k < f->also_count; k++) {
-		fprintf(to, "    also: %s (%s state%s)\n", f->also[k].text, grouped(f->also[k].states, a),
-			f->also[k].states == 1 ? "" : "s");
+		fprintf(to, "    also: %s", f->also[k].text);
+		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
+			fprintf(to, " (%s state%s)", grouped(f->also[k].states, a),
+				f->also[k].states == 1 ? "" : "s");
+		}
+		fputc('\n', to);
 	}
 	if (f->also_more > 0) {
 		fprintf(to, "    and %u more failures with the same cause\n", f->also_more);

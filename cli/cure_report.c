@@ -50,7 +50,10 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
 			c->behind == 1 ? "" : "s");
 	}
-	if (c->cured_by > 0) {
+	if (c->cured_by > 0 && r->finding[c->cured_by - 1].cure.masked) {
+		ct_edit_text(&r->finding[c->cured_by - 1].cure.mask, text, sizeof text);
+		fprintf(to, "%sno longer occurs with %s, as for finding %u\n", indent, text, c->cured_by);
+	} else if (c->cured_by > 0) {
 		fprintf(to, "%sno longer occurs with the cure of finding %u\n", indent, c->cured_by);
 	} else if (c->verified) {
 		ct_cure_text(c, text, sizeof text);

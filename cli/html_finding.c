@@ -382,7 +382,10 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	for (unsigned k = 0; k < d->also_count; k++) {
 		fputs("<p class=\"soft\">also: ", to);
 		html_text(to, d->also[k].text);
-		fprintf(to, " (%llu states)</p>", (ull)d->also[k].states);
+		if (d->also[k].states > 0) {
+			fprintf(to, " (%llu states)", (ull)d->also[k].states);
+		}
+		fputs("</p>", to);
 	}
 }
 

@@ -110,6 +110,9 @@ static bool same_cause(const struct ct_finding *a, const struct ct_finding *b)
 {
 	char x[CT_TEXT_BYTES], y[CT_TEXT_BYTES];
 
+	if (ct_groups_meet(&a->cause, &b->cause)) {
+		return true;
+	}
 	if (*a->cause.lost != '\0' && *b->cause.lost != '\0') {
 		return strcmp(a->cause.lost, b->cause.lost) == 0 &&
 		       strcmp(a->cause.early, b->cause.early) == 0;
@@ -396,13 +399,32 @@ static int cure_all(struct proof *p)
 			continue;
 		}
 		error = cure_finding(p, i);
-		last = c->count ? i + 1 : last;
+		last = c->count || c->masked ? i + 1 : last;
 		if (p->e->options.stop_after > 0 && i + 1 >= p->e->options.stop_after) {
 			break;
 		}
 	}
 	error = error || p->cures == 0 ? error : drop_spares(p);
 	return error || p->cures == 0 ? error : verify(p);
+}
+
+/* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause in other words. */
+static void join_behind(struct ct_result *r)
+{
+	for (unsigned i = r->finding_count; i-- > 0;) {
+		const unsigned by = r->finding[i].cure.cured_by;
+
+		if (r->finding[i].cure.behind == 0 || by == 0 || by == i + 1) {
+			continue;
+		}
+		ct_finding_absorb(&r->finding[by - 1], &r->finding[i]);
+		memmove(&r->finding[i], &r->finding[i + 1],
+			(r->finding_count - i - 1) * sizeof r->finding[0]);
+		r->finding_count--;
+		for (unsigned k = 0; k < r->finding_count; k++) {
+			r->finding[k].cure.cured_by -= r->finding[k].cure.cured_by > i + 1;
+		}
+	}
 }
 
 static uint64_t trial_budget(uint64_t states)
@@ -454,6 +476,7 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 		result->proved = true;
 		result->proved_under = model;
 		error = cure_by_parts(p);
+		join_behind(result);
 	}
 	if (error == NVW_E_STOPPED) { /* the findings stand */
 		result->interrupted = true;

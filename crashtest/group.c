@@ -148,7 +148,7 @@ static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 	return false;
 }
 
-static bool groups_meet(const struct ct_cause *a, const struct ct_cause *b)
+bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b)
 {
 	for (unsigned i = 0; i < a->group_count; i++) {
 		if (is_in_group(b, &a->group[i])) {
@@ -198,7 +198,7 @@ static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 		return false;
 	}
 	if (a->kind == CT_CAUSE_ATOMIC && a->group_count > 0 && b->group_count > 0) {
-		return groups_meet(a, b);
+		return ct_groups_meet(a, b);
 	}
 	const bool same_early = strcmp(a->early, b->early) == 0;
 
@@ -304,7 +304,7 @@ static bool has_shape(const struct ct_finding *f, const char *text)
 	return has;
 }
 
-static void absorb(struct ct_finding *to, const struct ct_finding *from)
+void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)
 {
 	if (from->saved[0] != '\0') {
 		unlink(from->saved);
@@ -350,7 +350,7 @@ static bool merge_two(struct ct_finding *findings, unsigned *count)
 				continue;
 			}
 			join_causes(&findings[k], &findings[i]);
-			absorb(&findings[k], &findings[i]);
+			ct_finding_absorb(&findings[k], &findings[i]);
 			memmove(&findings[i], &findings[i + 1], (*count - i - 1) * sizeof *findings);
 			--*count;
 			return true;

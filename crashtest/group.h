@@ -41,4 +41,10 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 /* Findings with the same root cause become one. Samples stay only if their cause is another. */
 void ct_merge_causes(struct ct_finding *findings, unsigned *count);
 
+/* True if both are stores that must be atomic, and one place is in both groups. */
+bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b);
+
+/* Takes in a finding with the same cause: its text, and its file, which goes. */
+void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from);
+
 #endif

@@ -551,6 +551,16 @@ static bool is_closed(const struct search *s, const char *kind)
 	return true;
 }
 
+/* Of the state that is made: the failure is gone. */
+static bool closes_now(struct search *s, bool alone)
+{
+	const uint64_t own = s->p->image.undo_count;
+
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_image_undo(&s->p->image, own);
+	return alone ? is_closed(s, NULL) : !has_text(s->q->findings, s->text);
+}
+
 /* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before first nothing was
  * wrong. */
 static uint64_t find_closing_store(struct search *s, uint64_t first, bool alone)
@@ -571,11 +581,43 @@ static uint64_t find_closing_store(struct search *s, uint64_t first, bool alone)
 		if (!may_test(s)) {
 			break;
 		}
-		const uint64_t own = s->p->image.undo_count;
+		found = closes_now(s, alone) ? i : 0;
+	}
+	ct_prefix_undo(s->p);
+	return found;
+}
 
-		s->q->judge(s->q->context, &s->p->image, &s->p->acks);
-		found = (alone ? is_closed(s, NULL) : !has_text(s->q->findings, s->text)) ? i : 0;
-		ct_image_undo(&s->p->image, own);
+/* The next store of the same work-group behind event i; the last event if there is none. */
+static uint64_t next_of_group(const struct search *s, uint64_t i, const struct ct_store *by)
+{
+	do {
+		i++;
+	} while (i < s->p->count &&
+		 (event_at(s, i)->kind != NVW_LOG_STORE || related(&event_at(s, i)->store, by) < 2));
+	return i;
+}
+
+/* The same with the stores of its work-group, which may complete together what each began. The lanes of a wavefront store one
+ * after the other: a state between two stores of one source place is none to ask about. */
+static uint64_t find_closing_in_group(struct search *s, uint64_t first, bool alone)
+{
+	const struct ct_store *const by = &event_at(s, first)->store;
+	uint64_t found = 0, next;
+	unsigned tried = 0;
+
+	if (by->kernel == 0) {
+		return 0; /* threads have no groups */
+	}
+	ct_prefix_make(s->p, first + 1, first + 1, NULL);
+	for (uint64_t i = next_of_group(s, first, by); i < s->p->count && tried < CLOSERS_MAX && found == 0;
+		i = next) {
+		ct_prefix_add(s->p, event_at(s, i));
+		next = next_of_group(s, i, by);
+		if (next < s->p->count && event_at(s, next)->store.site == event_at(s, i)->store.site) {
+			continue;
+		}
+		tried++;
+		found = may_test(s) && closes_now(s, alone) ? i : 0;
 	}
 	ct_prefix_undo(s->p);
 	return found;
@@ -638,7 +680,9 @@ static uint64_t find_first(struct search *s, uint64_t end, bool *ret_alone)
 static void find_window(struct search *s, uint64_t first, bool alone)
 {
 	const struct nvw_acks *const granted = s->p->granted;
-	uint64_t last = find_closing_store(s, first, alone);
+	const uint64_t own = find_closing_store(s, first, alone),
+		       of_group = find_closing_in_group(s, first, alone);
+	uint64_t last = of_group != 0 && (own == 0 || of_group < own) ? of_group : own;
 
 	s->p->granted = NULL; /* what comes behind the crash goes with its acknowledgements */
 	last = last ? last : find_closing_event(s, first + 1);
