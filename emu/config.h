@@ -21,6 +21,7 @@
 
 #define EMU_STORES(X) X(fifo, "fifo") X(unordered, "unordered")
 #define EMU_LOADS(X)  X(forward, "forward") X(pass, "pass") X(wait, "wait")
+#define EMU_FIRSTS(X) X(random, "random") X(first, "first") X(next, "next")
 #define EMU_PARTS(X)  X(none, "none") X(heap, "heap") X(half, "half")
 #define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
 
@@ -41,6 +42,9 @@ enum emu_stores { EMU_STORES(X) };
 #undef X
 #define X(name, text) EMU_LOADS_##name,
 enum emu_loads { EMU_LOADS(X) };
+#undef X
+#define X(name, text) EMU_FIRST_##name,
+enum emu_first { EMU_FIRSTS(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
@@ -106,7 +110,7 @@ struct emu_config {
 	char protocol[32]; /* gpu.protocol, unless the command line overrides it */
 	uint64_t seed;
 
-	uint64_t loads;
+	uint64_t loads, first_cu;
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;

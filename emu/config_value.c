@@ -27,6 +27,11 @@ static const char *const loads[] = {
 	EMU_LOADS(X)
 #undef X
 		NULL};
+static const char *const firsts[] = {
+#define X(name, text) text,
+	EMU_FIRSTS(X)
+#undef X
+		NULL};
 static const char *const kinds[] = {
 #define X(name, text) text,
 	EMU_KINDS(X)
@@ -74,6 +79,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_part] = parts,
 		[ENUM_stores] = stores,
 		[ENUM_loads] = loads,
+		[ENUM_first] = firsts,
 		[ENUM_model] = models};
 
 	return words[type];

@@ -13,13 +13,26 @@
 
 /* ---- Launch -------------------------------------------------------------------------------- */
 
+/* The CU of the first work-group. */
+static uint32_t first_cu(struct nvw_machine *m)
+{
+	struct emu_exec *const x = &m->exec;
+
+	switch (m->config.first_cu) {
+	case EMU_FIRST_next:
+		return x->number > 1 ? (uint32_t)((x->first_cu + x->groups_before) % m->config.cus) : 0;
+	case EMU_FIRST_random:
+		return m->config.seed ? (uint32_t)nvw_random_below(&x->schedule, m->config.cus) : 0;
+	default:
+		return 0;
+	}
+}
+
 /* Divides the CUs into slots for this kernel's work-groups; slots of different CUs alternate. */
 static int make_slots(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
-	const uint32_t first_cu =
-		m->config.seed ? (uint32_t)nvw_random_below(&x->schedule, m->config.cus) : 0;
 
 	if (!per_cu) {
 		return nvw_fail(NVW_E_USAGE,
@@ -28,9 +41,10 @@ static int make_slots(struct nvw_machine *m)
 			x->name, x->group_size, x->group_wavefronts,
 			(unsigned long long)m->config.wavefronts_per_cu);
 	}
+	x->first_cu = first_cu(m);
 	x->slot_count = per_cu * (uint32_t)m->config.cus;
 	for (uint32_t i = 0; i < x->slot_count; i++) {
-		const uint32_t cu = (uint32_t)((i + first_cu) % m->config.cus),
+		const uint32_t cu = (uint32_t)((i + x->first_cu) % m->config.cus),
 			       part = i / (uint32_t)m->config.cus;
 
 		x->slots[i] = (struct emu_slot){
@@ -105,6 +119,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	x->number++;
 	x->group_size = group_size;
 	x->group_wavefronts = (group_size + width - 1) / width;
+	x->groups_before = x->groups;
 	x->groups = (work_items + group_size - 1) / group_size;
 	x->groups_started = x->groups_done = 0;
 	x->epoch_kr = 0;

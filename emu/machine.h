@@ -301,7 +301,8 @@ struct emu_exec {
 	const void *args;
 	const char *name;
 	uint32_t number;
-	uint64_t groups, groups_started, groups_done;
+	uint32_t first_cu;                                           /* of its first work-group */
+	uint64_t groups, groups_started, groups_done, groups_before; /* before: of the kernel before */
 	unsigned group_size, group_wavefronts;
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	emu_time arrived_first;

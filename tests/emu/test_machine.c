@@ -784,6 +784,31 @@ static void launches_and_copies_take_the_time_that_the_machine_says(void **state
 	rig_end(&rig);
 }
 
+/* Whether kernels of one work-group, on a machine with a seed, begin at CUs 0, step, 2 step ... */
+static bool begins_at_steps_of(const char *setting, unsigned step)
+{
+	struct rig rig;
+	struct words w = {.n = 64};
+	bool all = true;
+
+	rig_begin(&rig, 7, (const char *const[]){setting, NULL});
+	w.a = nvw_alloc(rig.machine, 8 * 64);
+	for (unsigned i = 0; i < 12; i++) {
+		rig_ok(nvw_launch(rig.machine, "ids", note_ids, &w, 64, 64));
+		all = all && rig.machine->exec.slots[0].cu->id == i * step % rig.machine->config.cus;
+	}
+	rig_end(&rig);
+	return all;
+}
+
+static void the_machine_says_where_kernels_begin(void **state)
+{
+	assert_true(begins_at_steps_of("gpu.first_cu=first", 0));
+	assert_true(begins_at_steps_of("gpu.first_cu=next", 1));
+	assert_false(begins_at_steps_of("gpu.first_cu=random", 0));
+	assert_false(begins_at_steps_of("gpu.first_cu=random", 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -809,6 +834,7 @@ int main(void)
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
 		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
+		cmocka_unit_test(the_machine_says_where_kernels_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
