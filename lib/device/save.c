@@ -13,8 +13,11 @@ struct save_args {
 	struct task_run *run;
 	const struct save_vector *vector;
 	const struct nvw_task_save *save;
-	nvw_off copy;
-	uint32_t entries;
+	uint64_t which;     /* copy, 0 or 1 */
+	nvw_off copy, last; /* where it is, and the word about the last recovery point */
+	uint32_t depth;
+	uint32_t in_use;  /* entries of the task vector, */
+	uint32_t entries; /* and those that are copied */
 	struct save_parts parts;
 };
 
@@ -30,16 +33,28 @@ static uint64_t array_words(const struct nvw_task_save *save)
 
 uint64_t nvw_task_save_bytes(uint32_t entries, unsigned words, uint64_t array_bytes)
 {
-	return 2 * save_copy_bytes(entries, words, array_bytes / 8);
+	const uint64_t copies = save_copy_off(false, 2, entries, words, array_bytes / 8),
+		       undo = save_copy_off(true, 2, entries, words, array_bytes / 8);
+
+	return copies > undo ? copies : undo;
 }
 
-/* The copies take turns. */
-static nvw_off copy_of(const struct task_run *run, uint64_t number)
+uint32_t nvw_task_log_entries(uint32_t entries, unsigned words)
+{
+	return (uint32_t)(1 + (1 + words) * save_pairs(entries));
+}
+
+static nvw_off copy_at(const struct task_run *run, uint64_t copy)
 {
 	const struct nvw_task_save *const save = run->options.save;
 
 	return save->area +
-	       number % 2 * save_copy_bytes(run->options.entries, run->program->words, array_words(save));
+	       save_copy_off(save->undo, copy, run->options.entries, run->program->words, array_words(save));
+}
+
+static nvw_off last_at(const struct task_run *run)
+{
+	return run->options.save->area + save_last_off(run->options.entries, run->program->words);
 }
 
 /* Entries in use: those of the epochs that wait, and of the values that these will read. */
@@ -56,17 +71,22 @@ static uint32_t entries_in_use(const struct task_run *run)
 	return most;
 }
 
-static struct save_args make_args(
-	struct task_run *run, const struct save_vector *vector, uint64_t number, uint32_t entries)
+static struct save_args make_args(struct task_run *run, const struct save_vector *vector, uint64_t copy,
+	uint32_t in_use, uint32_t depth)
 {
 	const struct nvw_task_save *const save = run->options.save;
+	const uint32_t copied = save->undo ? 0 : in_use;
 
 	return (struct save_args){.run = run,
 		.vector = vector,
 		.save = save,
-		.copy = copy_of(run, number),
-		.entries = entries,
-		.parts = save_parts(run->depth, entries, run->program->words, array_words(save))};
+		.which = copy,
+		.copy = copy_at(run, copy),
+		.last = last_at(run),
+		.depth = depth,
+		.in_use = in_use,
+		.entries = copied,
+		.parts = save_parts(depth, copied, run->program->words, array_words(save))};
 }
 
 /* ---- Words ---------------------------------------------------------------------------------------- */
@@ -85,9 +105,9 @@ static uint64_t header_word(
 	case SAVE_NUMBER:
 		return number;
 	case SAVE_DEPTH:
-		return two(run->depth, run->next);
+		return two(a->depth, run->next);
 	case SAVE_ENTRIES:
-		return two(a->entries, run->program->words);
+		return two(a->in_use, run->program->words);
 	case SAVE_EPOCHS:
 		return t->epochs;
 	case SAVE_TASKS:
@@ -106,6 +126,8 @@ static uint64_t header_word(
 		return two(t->entries_most, t->depth_most);
 	case SAVE_ATOMICS:
 		return t->atomics;
+	case SAVE_UNDO:
+		return a->save->undo;
 	default:
 		return 0;
 	}
@@ -150,24 +172,83 @@ static uint64_t word_at(const struct save_args *a, uint64_t i, uint64_t number)
 	return nvw_load(state_word(a, i));
 }
 
+/* A persist barrier, if no seeded bug has something else there. */
+#define ORDER(save, step, group)                                                  \
+	do {                                                                      \
+		if ((save)->replaced != NULL && (save)->replaced->step != NULL) { \
+			(save)->replaced->step();                                 \
+		} else {                                                          \
+			nvw_p_barrier(group);                                     \
+		}                                                                 \
+	} while (0)
+
 /* ---- Kernels -------------------------------------------------------------------------------------- */
 
 static void save_point(const void *args)
 {
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
+	const uint64_t count = SAVE_STEP(a->save, words, a->parts.total, a->parts.total);
 	struct nvw_epoch epoch = nvw_epoch_begin(a->save->pmem, a->save->stream);
 
-	for (uint64_t i = nvw_global_id(); i < a->parts.total; i += work_items) {
+	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->copy + 8 * i), word_at(a, i, epoch.number));
 	}
-	nvw_p_barrier_kr(); /* the copy is durable before it is the newer one */
+	if (a->save->undo && nvw_global_id() == 0) {
+		nvw_store(nvw_at(a->save->pmem, uint64_t, a->last), epoch.number << 1 | a->which);
+	}
+	/* The copy is durable before it is the newer one. */
+	ORDER(a->save, before_completion, NVW_KERNEL);
 	if (nvw_global_id() == 0) {
 		nvw_epoch_complete(&epoch);
 	}
-	nvw_p_barrier_kr(); /* it is the newer one before anybody writes the other */
+	/* It is the newer one before anybody writes the other. */
+	ORDER(a->save, after_completion, NVW_KERNEL);
 	if (nvw_global_id() == 0) {
 		nvw_ack(epoch.number - 1);
+	}
+}
+
+/* Whether a task in one of two neighbouring entries is about to run. */
+static bool pair_runs(const struct save_args *a, uint64_t pair)
+{
+	const struct task_run *const run = a->run;
+
+	for (uint64_t e = 2 * pair; e < 2 * pair + 2; e++) {
+		if (e >= run->now.first && e < run->now.end &&
+			task_runs(run, nvw_load(&a->vector->code[e]))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A work-item per pair of entries: nobody logs a word twice, and nothing changes before all is logged. */
+static void log_epoch(const void *args)
+{
+	const struct save_args *const a = args;
+	const uint64_t pair = a->run->now.first / 2 + nvw_global_id();
+	const struct nvw_epoch epoch = nvw_epoch_begin(a->save->pmem, a->save->stream);
+
+	if (nvw_global_id() == 0 && !nvw_undo(&epoch, a->last)) {
+		a->run->error = NVW_E_FULL;
+	}
+	if (2 * pair < a->run->now.end && pair_runs(a, pair)) {
+		for (unsigned i = 0; i <= a->run->program->words; i++) {
+			const nvw_off off = a->save->area + 4 * a->vector->stride * i + 8 * pair;
+
+			if (SAVE_STEP(a->save, logs, true, i) && !nvw_undo(&epoch, off)) {
+				a->run->error = NVW_E_FULL;
+			}
+		}
+	}
+	ORDER(a->save, after_log, NVW_WORKGROUP);
+}
+
+void task_order_epoch(const struct task_run *run)
+{
+	if (run->options.save != NULL && run->options.save->undo) {
+		ORDER(run->options.save, after_tasks, NVW_WORKGROUP);
 	}
 }
 
@@ -190,22 +271,34 @@ static int launch(struct task_run *run, const char *name, nvw_kernel kernel, con
 
 /* ---- The host ------------------------------------------------------------------------------------- */
 
-static int last_number(struct task_run *run, uint64_t *ret_number)
+static int read_last(struct task_run *run, struct save_last *ret_last)
 {
-	const struct nvw_pmem *const pmem = run->options.save->pmem;
-	uint64_t word;
-	int error = nvw_read(run->machine, &word,
-		pmem->base + nvw__est_off(&pmem->geometry, run->options.save->stream), sizeof word);
+	const struct nvw_task_save *const save = run->options.save;
+	const char *const base = save->pmem->base;
+	uint64_t settled, last = 0;
+	int error = nvw_read(run->machine, &settled, base + nvw__est_off(&save->pmem->geometry, save->stream),
+		sizeof settled);
 
-	*ret_number = error ? 0 : nvw__est_epoch(word);
+	if (error == 0 && save->undo) {
+		error = nvw_read(run->machine, &last, base + last_at(run), sizeof last);
+	}
+	*ret_last = error ? (struct save_last){0} : save_last(save->undo, nvw__est_epoch(settled), last);
 	return error;
+}
+
+/* The copies take turns. */
+static uint64_t next_copy(const struct nvw_task_save *save, const struct save_last *last)
+{
+	const uint64_t copy = save->undo && last->number != 0 ? !last->copy : (last->settled + 1) % 2;
+
+	return SAVE_STEP(save, copy, copy, copy);
 }
 
 int task_save(struct task_run *run, const struct save_vector *vector)
 {
 	struct save_args a;
-	uint64_t last;
-	int error = last_number(run, &last);
+	struct save_last last;
+	int error = read_last(run, &last);
 
 	if (error == 0 && run->depth > NVW_TASK_SAVED_DEPTH_MAX) {
 		error = nvw_fail(NVW_E_FULL,
@@ -215,8 +308,37 @@ int task_save(struct task_run *run, const struct save_vector *vector)
 	if (error != 0) {
 		return error;
 	}
-	a = make_args(run, vector, last + 1, entries_in_use(run));
+	a = make_args(run, vector, next_copy(run->options.save, &last),
+		SAVE_STEP(run->options.save, entries, entries_in_use(run), entries_in_use(run)),
+		SAVE_STEP(run->options.save, depth, run->depth, run->depth));
 	return launch(run, "tasks-save", save_point, &a);
+}
+
+struct save_vector task_vector_in_pool(const struct task_run *run)
+{
+	const uint64_t stride = save_stride(run->options.entries);
+	int32_t *const code = nvw_at(run->options.save->pmem, int32_t, run->options.save->area);
+
+	return (struct save_vector){.code = code, .word = (uint32_t *)code + stride, .stride = stride};
+}
+
+int task_log(struct task_run *run, const struct save_vector *vector)
+{
+	static const uint32_t none = 0;
+	const struct nvw_task_save *const save = run->options.save;
+	const struct save_args a = {.run = run, .vector = vector, .save = save, .last = last_at(run)};
+	const uint64_t pairs = save_pairs(run->now.end) - run->now.first / 2;
+	int error = nvw_write(run->machine, &save->pmem->log_used[save->stream], &none, sizeof none);
+
+	error = error ? error : nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP);
+	if (error == 0 && run->error != 0) {
+		error = nvw_fail(run->error,
+			"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries fits into %u",
+			run->program->name, run->number, save->pmem->geometry.log_entries,
+			run->options.entries,
+			nvw_task_log_entries(run->options.entries, run->program->words));
+	}
+	return error;
 }
 
 static int read_stack(struct task_run *run, nvw_off copy, uint32_t depth)
@@ -254,12 +376,14 @@ static int read_header(
 	}
 	*ret_depth = (uint32_t)h[SAVE_DEPTH];
 	*ret_entries = (uint32_t)h[SAVE_ENTRIES];
-	if (h[SAVE_NUMBER] != number || h[SAVE_ENTRIES] >> 32 != run->program->words ||
-		*ret_entries > run->options.entries || *ret_depth > NVW_TASK_SAVED_DEPTH_MAX) {
+	if (h[SAVE_NUMBER] != number || h[SAVE_UNDO] != run->options.save->undo ||
+		h[SAVE_ENTRIES] >> 32 != run->program->words || *ret_entries > run->options.entries ||
+		*ret_depth > NVW_TASK_SAVED_DEPTH_MAX) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u words",
+			"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u words, saved %s undo logging",
 			run->program->name, (unsigned long long)number, (unsigned long long)copy,
-			run->options.entries, run->program->words);
+			run->options.entries, run->program->words,
+			run->options.save->undo ? "with" : "without");
 	}
 	run->next = (uint32_t)(h[SAVE_DEPTH] >> 32);
 	*t = (struct nvw_task_totals){.tasks = h[SAVE_TASKS],
@@ -279,18 +403,18 @@ int task_restore(struct task_run *run, const struct save_vector *vector)
 {
 	uint32_t entries, depth;
 	struct save_args a;
-	uint64_t number;
-	int error = last_number(run, &number);
+	struct save_last last;
+	int error = read_last(run, &last);
 
-	if (error == 0 && number == 0) {
+	if (error == 0 && last.number == 0) {
 		return nvw_fail(NVW_E_USAGE, "program %s: the pool has no recovery point to resume from",
 			run->program->name);
 	}
-	error = error ? error : read_header(run, copy_of(run, number), number, &entries, &depth);
-	error = error ? error : read_stack(run, copy_of(run, number), depth);
+	error = error ? error : read_header(run, copy_at(run, last.copy), last.number, &entries, &depth);
+	error = error ? error : read_stack(run, copy_at(run, last.copy), depth);
 	if (error != 0) {
 		return error;
 	}
-	a = make_args(run, vector, number, entries);
+	a = make_args(run, vector, last.copy, entries, depth);
 	return launch(run, "tasks-restore", restore_point, &a);
 }

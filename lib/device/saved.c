@@ -5,11 +5,14 @@
 #include "pool/layout.h"
 
 int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stream, uint32_t entries,
-	unsigned words, uint64_t array_bytes, struct nvw_task_saved *ret_saved)
+	unsigned words, uint64_t array_bytes, bool undo, struct nvw_task_saved *ret_saved)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	const uint64_t number = nvw__est_epoch(nvw_pool_word(pool, nvw__est_off(g, stream)));
-	const nvw_off copy = area + number % 2 * save_copy_bytes(entries, words, array_bytes / 8);
+	const struct save_last last =
+		save_last(undo, nvw__est_epoch(nvw_pool_word(pool, nvw__est_off(g, stream))),
+			nvw_pool_word(pool, area + save_last_off(entries, words)));
+	const uint64_t number = last.number;
+	const nvw_off copy = area + save_copy_off(undo, last.copy, entries, words, array_bytes / 8);
 	struct nvw_task_saved s = {
 		.pool = pool, .number = number, .words = words, .array_words = array_bytes / 8};
 	struct save_parts parts;
@@ -29,10 +32,11 @@ int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stre
 			nvw_pool_path(pool), (unsigned long long)number, (unsigned long long)copy, words,
 			entries);
 	}
-	parts = save_parts(s.depth, s.entries, words, s.array_words);
+	parts = save_parts(s.depth, undo ? 0 : s.entries, words, s.array_words);
 	s.ranges = copy + 8 * parts.ranges;
-	s.codes = copy + 8 * parts.codes;
-	s.word = copy + 8 * parts.words;
+	s.word_bytes = undo ? 4 * save_stride(entries) : 8 * save_pairs(s.entries);
+	s.codes = undo ? area : copy + 8 * parts.codes;
+	s.word = s.codes + s.word_bytes;
 	s.arrays = copy + 8 * parts.arrays;
 	*ret_saved = s;
 	return 0;
@@ -62,8 +66,7 @@ int32_t nvw_task_saved_code(const struct nvw_task_saved *s, uint32_t entry)
 
 uint32_t nvw_task_saved_word(const struct nvw_task_saved *s, uint32_t entry, unsigned i)
 {
-	return entry < s->entries && i < s->words ? half(s, s->word + 8 * i * save_pairs(s->entries), entry) :
-						    0;
+	return entry < s->entries && i < s->words ? half(s, s->word + i * s->word_bytes, entry) : 0;
 }
 
 uint64_t nvw_task_saved_array_word(const struct nvw_task_saved *s, uint64_t i)

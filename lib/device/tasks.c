@@ -181,12 +181,25 @@ uint32_t nvw__task_map(struct nvw_task *t, const struct nvw_site *site, nvw_task
 	return t->entry;
 }
 
+/* The index of a code's function, if it is of the epoch that runs; else no index. */
+static int64_t function_of(const struct task_run *run, int32_t code)
+{
+	return (int64_t)code - 1 - (int64_t)run->number * run->functions;
+}
+
+bool task_runs(const struct task_run *run, int32_t code)
+{
+	const int64_t function = function_of(run, code);
+
+	return function >= 0 && function < run->functions;
+}
+
 void task_execute(struct task_run *run, uint32_t entry, int32_t code)
 {
-	const int64_t function = (int64_t)code - 1 - (int64_t)run->number * run->functions;
+	const int64_t function = function_of(run, code);
 	struct nvw_task t = {.run = run, .entry = entry, .function = (unsigned)function};
 
-	if (function < 0 || function >= run->functions) {
+	if (!task_runs(run, code)) {
 		return;
 	}
 	run->epoch.tasks++;

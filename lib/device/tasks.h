@@ -67,6 +67,9 @@ unsigned task_function(const struct task_run *run, nvw_task_run function);
 int32_t task_code(const struct task_run *run, unsigned function, uint32_t number);
 int32_t task_map_code(const struct task_run *run, unsigned function);
 
+/* Whether a code is of the epoch that runs. */
+bool task_runs(const struct task_run *run, int32_t code);
+
 /* Runs an entry's task, if its code is of the epoch that runs. */
 void task_execute(struct task_run *run, uint32_t entry, int32_t code);
 /* The same for a map; every work-item of the work-group calls it. */

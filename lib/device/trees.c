@@ -86,6 +86,7 @@ static void run_epoch(const void *args)
 	if (entry < t->run.now.end) {
 		task_execute(&t->run, (uint32_t)entry, nvw_load(&t->vector.code[entry]));
 	}
+	task_order_epoch(&t->run);
 }
 
 /* A work-group per entry. */
@@ -99,15 +100,24 @@ static void run_maps(const void *args)
 
 /* ---- The host ------------------------------------------------------------------------------------- */
 
+/* Whether the task vector lies in NVRAM, and epochs log what they change. */
+static bool is_undone(const struct task_run *run)
+{
+	return run->options.save != NULL && run->options.save->undo;
+}
+
 static int allocate_vector(struct trees *t)
 {
-	/* Whole lines: recovery points copy two values at a time. */
-	const uint64_t stride = (t->run.options.entries + UINT64_C(15)) & ~UINT64_C(15);
+	const uint64_t stride = save_stride(t->run.options.entries);
 
-	t->vector.stride = stride;
-	t->vector.code = nvw_alloc(t->run.machine, 4 * stride);
-	t->vector.word =
-		nvw_alloc(t->run.machine, 4 * stride * (t->run.program->words + !t->run.program->words));
+	if (is_undone(&t->run)) {
+		t->vector = task_vector_in_pool(&t->run);
+	} else {
+		t->vector.stride = stride;
+		t->vector.code = nvw_alloc(t->run.machine, 4 * stride);
+		t->vector.word = nvw_alloc(
+			t->run.machine, 4 * stride * (t->run.program->words + !t->run.program->words));
+	}
 	t->shared = nvw_alloc(t->run.machine, 4 * SHARED_WORDS);
 	return t->vector.code && t->vector.word && t->shared ?
 		       0 :
@@ -162,6 +172,7 @@ static int epoch(struct trees *t)
 	struct trees *const args = t;
 	int error = nvw_write(r->machine, t->shared, shared, sizeof shared);
 
+	error = error == 0 && is_undone(r) ? task_log(r, &t->vector) : error;
 	error = error ? error :
 			nvw_launch(r->machine, "trees-epoch", run_epoch, &args, r->now.end - r->now.first,
 				r->options.group_size);
@@ -207,11 +218,13 @@ static int check_save(const struct task_run *run)
 				run->program->name, i);
 		}
 	}
-	return save->every > 0 ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "program %s: recovery points: expected one every 1 or more epochs, found 0",
-			       run->program->name);
+	if (save->undo ? save->every != 1 : save->every == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"program %s: recovery points: expected one every %s, found one every %u",
+			run->program->name, save->undo ? "epoch with undo logging" : "1 or more epochs",
+			save->every);
+	}
+	return 0;
 }
 
 static int begin(struct trees *t, struct nvw_machine *machine, const struct nvw_task_program *program,

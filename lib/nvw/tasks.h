@@ -160,6 +160,10 @@ NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_p
  *
  * There is one before the first epoch, one after every so many, and one at the end. The kernel acknowledges recovery point c, counted from 1,
  * as operation c.
+ *
+ * With undo logging the task vector is not copied: it lies in NVRAM. A kernel before each epoch logs the entries whose tasks are about to
+ * run (nvw/epoch.h), and recovery rolls the epoch that did not complete back. Stack and arrays are copied as above, after each epoch. A log
+ * that is full ends the run with NVW_E_FULL: nvw_task_log_entries() suffice.
  */
 struct nvw_task_array {
 	void *device;   /* in DRAM, 8-byte aligned */
@@ -168,20 +172,39 @@ struct nvw_task_array {
 
 struct nvw_task_save {
 	const struct nvw_pmem *pmem;
-	nvw_off area;                        /* of nvw_task_save_bytes() bytes in the pool; zeroed */
-	uint32_t stream;                     /* of the epoch status table; nothing else uses it */
-	uint32_t every;                      /* epochs between two recovery points, at least 1 */
+	nvw_off area;    /* of nvw_task_save_bytes() bytes in the pool; zeroed */
+	uint32_t stream; /* of the epoch status table; nothing else uses it */
+	uint32_t every;  /* epochs between two recovery points, at least 1; with undo: 1 */
+	bool undo;
 	const struct nvw_task_array *arrays; /* what tasks change besides the task vector */
 	unsigned array_count;
+	const struct nvw_task_steps *replaced; /* for seeded bugs; NULL: none */
+};
+
+/* Steps that a seeded bug of a crash test replaces; NULL keeps a step. The right ones are in brackets. */
+struct nvw_task_steps {
+	uint64_t (*copy)(uint64_t copy);      /* which copy is overwritten, 0 or 1 [copy] */
+	uint64_t (*words)(uint64_t count);    /* of 8 bytes that are written of it [count] */
+	uint32_t (*entries)(uint32_t in_use); /* of the task vector in it [in_use] */
+	uint32_t (*depth)(uint32_t depth);    /* epochs that wait in it [depth] */
+	bool (*logs)(unsigned array);         /* codes: 0, word i: 1 + i [true] */
+	void (*before_completion)(void);      /* [nvw_p_barrier_kr()] */
+	void (*after_completion)(void);       /* [nvw_p_barrier_kr()] */
+	/* With undo logging, in the kernels before a completion, whose ends make all work-items meet. */
+	void (*after_log)(void);   /* [nvw_p_barrier_wg()] */
+	void (*after_tasks)(void); /* [nvw_p_barrier_wg()] */
 };
 
 enum { NVW_TASK_SAVED_DEPTH_MAX = 1024 }; /* of the stack of epochs; deeper: NVW_E_FULL */
 
-/* Bytes of the area, for two copies: of a task vector of so many entries with so many words, and array_bytes in all arrays. */
+/* Bytes of the area, in either mode: of a task vector of so many entries with so many words, and array_bytes in all arrays. */
 uint64_t nvw_task_save_bytes(uint32_t entries, unsigned words, uint64_t array_bytes);
 
+/* Entries of the stream's undo log that suffice for any epoch of such a task vector. */
+uint32_t nvw_task_log_entries(uint32_t entries, unsigned words);
+
 /*
- * Continues from the last recovery point, under the same program, entries, and arrays; machine, protocol, group size and
+ * Continues from the last recovery point, under the same program, entries, arrays and options.save->undo; machine, protocol, group size and
  * options.save->every may differ. The arrays are overwritten with what was saved. NVW_E_USAGE if there is no recovery
  * point; NVW_E_DAMAGED if it is of another program.
  */
@@ -197,11 +220,12 @@ struct nvw_task_saved {
 	uint32_t entries, words;             /* saved; words per entry */
 	uint64_t array_words;                /* 8-byte words of all arrays */
 	nvw_off ranges, codes, word, arrays; /* where they are */
+	uint64_t word_bytes;                 /* from a word of the entries to the next */
 };
 
 /* entries and words as the area was made for. NVW_E_DAMAGED for what no run can have written. */
 NVW_CHECKED int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stream,
-	uint32_t entries, unsigned words, uint64_t array_bytes, struct nvw_task_saved *ret_saved);
+	uint32_t entries, unsigned words, uint64_t array_bytes, bool undo, struct nvw_task_saved *ret_saved);
 
 /* Epoch i that waits, from the bottom of the stack: its number, and the entries that it runs over. */
 void nvw_task_saved_range(const struct nvw_task_saved *saved, uint32_t i, uint32_t *ret_number,

@@ -376,8 +376,7 @@ static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_u
 
 static void recovery_points_of_tasks_survive_under_every_model(void **state)
 {
-	self_test_on(
-		&nvw_workload_saved_tasks, "gope18", 1); /* the library's faults: tests/faults/tasks.fault */
+	self_test(&nvw_workload_saved_tasks);
 }
 
 static void every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model(void **state)

@@ -13,6 +13,9 @@
 #include "workloads/stack/steps.h"
 #include "workloads/steal_log/steps.h"
 #include "workloads/tiered/steps.h"
+#include "workloads/trees/saved.h"
+
+#define saved_steps nvw_task_steps /* of the library, which has the algorithm */
 
 /* Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or none. */
 #define CHECK_TABLE(workload, host_bug)                                                               \
@@ -36,6 +39,7 @@ static void a_seeded_bug_replaces_steps_that_no_other_replaces_alike(void **stat
 	CHECK_TABLE(btree, "");
 	CHECK_TABLE(kv, "free-table-first");
 	CHECK_TABLE(queue, "");
+	CHECK_TABLE(saved, "forgotten-array");
 	CHECK_TABLE(stack, "");
 	CHECK_TABLE(steal, "");
 	CHECK_TABLE(tiered, "");

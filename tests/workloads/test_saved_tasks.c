@@ -19,6 +19,8 @@
 #include <emu.h>
 #include <nvw/recovery.h>
 
+#include "check/check.h"
+#include "core/describe.h"
 #include "workloads/trees/saved.h"
 
 extern const struct nvw_workload nvw_workload_saved_tasks;
@@ -55,61 +57,71 @@ static void die(void *context)
 	_exit(77);
 }
 
+/* A pool as it is created, or as recovery leaves it. */
+static int open_pool(struct saved_plan *plan, bool resumes, struct nvw_pool **ret_pool)
+{
+	struct nvw_recovery report = {0};
+	struct nvw_pool_params params;
+	int error;
+
+	if (!resumes) {
+		unlink(path);
+		error = nvw_workload_saved_tasks.pool(plan, &params);
+		return error ? error : nvw_pool_create(path, &params, ret_pool);
+	}
+	error = nvw_pool_open(path, NVW_POOL_WRITE, ret_pool);
+	return error ? error : nvw_recover(*ret_pool, &report);
+}
+
 /* The process whose power is cut: no failure of a test leaves it. */
-static void run_and_exit(struct saved_plan *plan, const struct nvw_pool_params *params,
-	const struct emu_power_cut *cut, const char *const *settings)
+static void run_and_exit(
+	struct saved_plan *plan, bool resumes, const struct emu_power_cut *cut, const char *const *settings)
 {
 	struct nvw_pool *pool = NULL;
 	struct nvw_machine *machine = NULL;
-	int error = nvw_pool_create(path, params, &pool);
+	int error = open_pool(plan, resumes, &pool);
 
 	if (error == 0) {
 		machine = machine_of(pool, settings);
-		error = nvw_workload_saved_tasks.setup(plan, machine);
+		error = resumes ? 0 : nvw_workload_saved_tasks.setup(plan, machine);
 		error = error ? error : nvw_persist(machine);
 		emu_set_power_cut(machine, cut);
-		error = error ? error : saved_run(plan, machine, false);
+		error = error ? error : saved_run(plan, machine, resumes);
 	}
 	if (error != 0) {
 		fprintf(stderr, "# %s\n", nvw_error_message());
-		_exit(1);
+		_exit(resumes && error == NVW_E_USAGE ? 78 : 1);
 	}
 	emu_destroy(machine);
 	nvw_pool_close(pool);
 	_exit(0);
 }
 
-/* Runs the plan in a process of its own, whose power is cut at an instant. True if the run had ended before. */
-static bool run_until(struct saved_plan *plan, uint64_t time_ps, const char *const *settings)
+/* Runs or resumes the plan in a process of its own, whose power is cut at an instant. True if the run had ended before. */
+static bool run_until(struct saved_plan *plan, bool resumes, uint64_t time_ps, const char *const *settings)
 {
 	const struct emu_power_cut cut = {.time_ps = time_ps, .seed = time_ps, .die = die};
-	struct nvw_pool_params params;
+	const pid_t pid = fork();
 	int status;
 
-	ok(nvw_workload_saved_tasks.pool(plan, &params));
-	unlink(path);
-
-	const pid_t pid = fork();
-
 	if (pid == 0) {
-		run_and_exit(plan, &params, &cut, settings);
+		run_and_exit(plan, resumes, &cut, settings);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	assert_true(WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 0);
+	assert_true(WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 0 ||
+		    (resumes && WEXITSTATUS(status) == 78));
 	return WEXITSTATUS(status) == 0;
 }
 
 /* Recovers the pool and resumes. False if there was no recovery point yet. */
 static bool resume(struct saved_plan *plan, const char *const *settings)
 {
-	struct nvw_recovery report = {0};
 	struct nvw_machine *machine;
 	struct nvw_pool *pool;
 	int error;
 
-	ok(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
-	ok(nvw_recover(pool, &report));
+	ok(open_pool(plan, true, &pool));
 	machine = machine_of(pool, settings);
 	error = saved_run(plan, machine, true);
 	emu_destroy(machine);
@@ -122,6 +134,7 @@ static bool resume(struct saved_plan *plan, const char *const *settings)
 	return true;
 }
 
+/* Cuts the power every so often; again in the resumed run, after a time that differs. The third run comes to the end. */
 static void cut_everywhere(
 	struct saved_plan *plan, uint64_t step_ps, const char *const *before, const char *const *after)
 {
@@ -130,15 +143,17 @@ static void cut_everywhere(
 	bool ended = false;
 
 	/* What a run without a power cut comes to. */
-	run_until(&whole, UINT64_MAX, before);
+	run_until(&whole, false, UINT64_MAX, before);
 	assert_true(resume(&whole, before));
 	assert_int_equal(whole.result, saved_expected(plan));
 	for (uint64_t t = step_ps; !ended; t += step_ps) {
 		struct saved_plan p = *plan;
 
-		ended = run_until(&p, t, before);
-		p.every = plan->every + 1;
+		ended = run_until(&p, false, t, before);
+		p.every = plan->recovery == SAVED_UNDO ? 1 : plan->every + 1;
 		p.group_size = 48;
+		run_until(&p, true, 1000 + t * 7 % (9 * step_ps), after);
+		run_until(&p, true, 1000 + t * 5 % (4 * step_ps), before);
 		if (resume(&p, after)) {
 			resumed++;
 			assert_int_equal(p.result, saved_expected(plan));
@@ -156,6 +171,7 @@ static const char *const small[] = {"gpu.cus=2", "protocol=vi", NULL},
 static void fibonacci_resumes_from_any_instant_under_another_machine(void **state)
 {
 	struct saved_plan plan = {.program = SAVED_FIB,
+		.recovery = SAVED_COPY,
 		.n = 9,
 		.every = 1,
 		.entries = 512,
@@ -167,9 +183,64 @@ static void fibonacci_resumes_from_any_instant_under_another_machine(void **stat
 	cut_everywhere(&plan, 500000, buffered, small);
 }
 
+static void an_epoch_that_the_undo_log_rolled_back_runs_again(void **state)
+{
+	struct saved_plan plan = {.program = SAVED_FIB,
+		.recovery = SAVED_UNDO,
+		.n = 8,
+		.every = 1,
+		.entries = 256,
+		.group_size = 16,
+		.mutation = SAVED_UNMUTATED};
+
+	cut_everywhere(&plan, 900000, small, other);
+	cut_everywhere(&plan, 1300000, buffered, small);
+	plan.program = SAVED_NQUEENS;
+	plan.n = 5;
+	cut_everywhere(&plan, 500000, small, other);
+	cut_everywhere(&plan, 700000, buffered, other);
+}
+
+/* ---- Mistakes ------------------------------------------------------------------------------------- */
+
+/* A run that ends with an error leaves the last recovery point: the same checks as after a power cut. */
+static void a_mistake_of_a_task_loses_no_recovery_point(void **state)
+{
+	for (unsigned recovery = SAVED_COPY; recovery <= SAVED_UNDO; recovery++) {
+		struct saved_plan plan = {.program = SAVED_FIB,
+			.recovery = (enum saved_recovery)recovery,
+			.n = 9,
+			.every = 1,
+			.entries = 64, /* of 109 that it takes */
+			.group_size = 16,
+			.mutation = SAVED_UNMUTATED};
+		struct nvw_findings findings = {0};
+		struct nvw_description d = {0};
+		struct nvw_machine *machine;
+		struct nvw_pool *pool;
+
+		ok(open_pool(&plan, false, &pool));
+		machine = machine_of(pool, small);
+		ok(nvw_workload_saved_tasks.setup(&plan, machine));
+		assert_int_equal(saved_run(&plan, machine, false), NVW_E_FULL);
+		assert_non_null(strstr(nvw_error_message(), "programs.c:"));
+		assert_non_null(strstr(nvw_error_message(), "task fib in entry"));
+		emu_destroy(machine);
+		nvw_pool_close(pool);
+		ok(open_pool(&plan, true, &pool));
+		assert_int_equal(nvw_workload_saved_tasks.check(&plan, pool, NULL, &findings), 0);
+		ok(nvw_workload_saved_tasks.inspect(pool, &d));
+		assert_string_equal(d.values[0].name, "tasks.recovery_point");
+		assert_true(d.values[0].u64 > 3);
+		nvw__description_clear(&d);
+		nvw_pool_close(pool);
+	}
+}
+
 static void queens_are_counted_once_after_any_cut(void **state)
 {
 	struct saved_plan plan = {.program = SAVED_NQUEENS,
+		.recovery = SAVED_COPY,
 		.n = 6,
 		.every = 1,
 		.entries = 512,
@@ -196,6 +267,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fibonacci_resumes_from_any_instant_under_another_machine),
+		cmocka_unit_test(an_epoch_that_the_undo_log_rolled_back_runs_again),
+		cmocka_unit_test(a_mistake_of_a_task_loses_no_recovery_point),
 		cmocka_unit_test(queens_are_counted_once_after_any_cut),
 	};
 

@@ -16,6 +16,7 @@
 	X(trees_fft, "log2=6", "log2=1")                       \
 	X(trees_matmul, "size=13", "size=1")                   \
 	X(trees_tsp, "cities=6", "cities=1")                   \
+	X(trees_uts, "nodes=800", "nodes=64")                  \
 	X(trees_bfs, "graph=rmat:7:4", "graph=grid:1x1")       \
 	X(trees_sssp, "graph=road:90", "graph=grid:1x1")
 

@@ -5,10 +5,7 @@
  * synchronization; a work-group whose queue is empty pulls from the global one, and pushes nodes there when
  * the local one is full.
  *
- * The tree is binomial: the root has nodes / 64 children, every other node 4 with a probability of 63/256 (a
- * table of 256 numbers of children, read-only data), else none. On average such a tree has the requested
- * number of nodes, but the sizes of subtrees differ by orders of magnitude; the host tries roots until one
- * has the requested number within 1/32.
+ * The tree is that of common/unbalanced.h; its table of numbers of children is read-only data.
  *
  * A queue's count is an atomic, because idle work-groups read it without the lock. A work-group that finds
  * both queues empty counts itself as idle, and as busy again before it takes a new node. A busy work-group
@@ -17,12 +14,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <nvw/random.h>
-
 #include "common/bounds.h"
+#include "common/unbalanced.h"
 #include "steps.h"
-
-enum { BRANCHES = 4, TABLE = 256, TABLE_PARENTS = 63, SUBTREE = 64, TOLERANCE = 32, ROOTS_MAX = 1 << 20 };
 
 static const struct nvw_option options[] = {
 	{"nodes", NVW_OPTION_COUNT, "16384", NULL, "of the tree, give or take 1/32"},
@@ -78,17 +72,11 @@ struct args {
 
 struct plan {
 	struct sync_shape shape;
-	uint64_t nodes, sum; /* as counted by the host */
-	uint32_t table[TABLE];
+	struct unbalanced tree; /* as counted by the host */
 	struct args args;
 	uint64_t ps;
 	struct result total;
 };
-
-static uint64_t child_of(uint64_t node, uint32_t i)
-{
-	return nvw_mix64(node + (i + 1) * UINT64_C(0x9e3779b97f4a7c15));
-}
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
@@ -197,7 +185,7 @@ static void push(struct worker *w, uint32_t children)
 	uint64_t *const to = q->nodes + nvw_load(&w->mail->first) + before;
 
 	for (uint32_t i = 0; i < children && room != 0; i++) {
-		nvw_store(to + i, child_of(w->node, i));
+		nvw_store(to + i, unbalanced_child(w->node, i));
 	}
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0 && room != 0) {
@@ -275,67 +263,23 @@ static void uts_kernel(const void *args)
 	nvw_store(&result->pushed[1], w.result.pushed[1]);
 }
 
-/* ---- The tree on the host --------------------------------------------------------------------------- */
-
-/* Counts the nodes below a root and adds their hashes, sequentially; stops above most. */
-static uint64_t traverse(
-	const struct plan *p, uint64_t root, uint64_t most, uint64_t *stack, uint64_t *ret_sum)
-{
-	uint64_t visited = 0, held = 1;
-
-	*ret_sum = 0;
-	stack[0] = root;
-	while (held != 0 && visited <= most) {
-		const uint64_t node = stack[--held];
-		const uint32_t children = node == root ? p->args.root_children : p->table[node >> 56];
-
-		visited++;
-		*ret_sum += node;
-		for (uint32_t i = 0; i < children; i++) {
-			stack[held++] = child_of(node, i);
-		}
-	}
-	return visited;
-}
-
-static int find_tree(struct plan *p, uint64_t wanted, uint64_t seed)
-{
-	const uint64_t most = wanted + wanted / TOLERANCE, least = wanted - wanted / TOLERANCE;
-	/* A visited node leaves at most its children. */
-	uint64_t *const stack = calloc(BRANCHES * (most + 1) + p->args.root_children, sizeof(*stack));
-	struct nvw_random random = {seed};
-
-	if (stack == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a tree of %" PRIu64 " nodes", wanted);
-	}
-	for (unsigned i = 0; i < ROOTS_MAX && (p->nodes < least || p->nodes > most); i++) {
-		p->args.root = nvw_random_u64(&random);
-		p->nodes = traverse(p, p->args.root, most, stack, &p->sum);
-	}
-	free(stack);
-	return p->nodes >= least && p->nodes <= most ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX,
-			       wanted);
-}
-
 /* ---- Host ------------------------------------------------------------------------------------------ */
 
 static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan *p)
 {
-	static const struct bounds bounds[] = {{"nodes", SUBTREE, 1 << 24}, {"queue", 1, 1 << 20}};
+	static const struct bounds bounds[] = {{"nodes", UNBALANCED_SUBTREE, 1 << 24}, {"queue", 1, 1 << 20}};
 	const uint64_t wanted = nvw_option_u64(given, "nodes"), queue = nvw_option_u64(given, "queue");
 	const int error = BOUNDS_CHECK("uts", given, bounds);
 
 	if (error) {
 		return error;
 	}
-	for (unsigned i = 0; i < TABLE; i++) {
-		p->table[i] = i < TABLE_PARENTS ? BRANCHES : 0;
-	}
-	p->args.root_children = (uint32_t)(wanted / SUBTREE);
+	const int found = unbalanced_find(&p->tree, wanted, seed);
+
+	p->args.root = p->tree.root;
+	p->args.root_children = p->tree.root_children;
 	p->args.local_capacity = (uint32_t)queue;
-	return find_tree(p, wanted, seed);
+	return found;
 }
 
 static void dispose(void *plan)
@@ -360,8 +304,8 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 	p->args.local = p->shape.local;
 	p->args.local_replaced = uts_replaced((enum lock_mutation)mutation, false);
 	p->args.global_replaced = uts_replaced((enum lock_mutation)mutation, true);
-	p->args.global_capacity = (uint32_t)p->nodes;
-	p->args.patience = 4 * p->nodes;
+	p->args.global_capacity = (uint32_t)p->tree.nodes;
+	p->args.patience = 4 * p->tree.nodes;
 	*ret_plan = p;
 	return 0;
 }
@@ -376,7 +320,7 @@ static int allocate(struct plan *p, struct nvw_machine *machine)
 	a->local_nodes = nvw_alloc(machine, (uint64_t)cus * a->local_capacity * sizeof(*a->local_nodes));
 	a->global_nodes = nvw_alloc(machine, (uint64_t)a->global_capacity * sizeof(*a->global_nodes));
 	a->idle = nvw_alloc(machine, sizeof(*a->idle));
-	a->table = nvw_alloc(machine, sizeof(p->table));
+	a->table = nvw_alloc(machine, sizeof(p->tree.table));
 	a->mailboxes = nvw_alloc(machine, a->places.group_count * sizeof(*a->mailboxes));
 	a->results = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(*a->results));
 	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle &&
@@ -410,7 +354,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	int error = sync_make_places(machine, &p->shape, &a->places);
 
 	error = error ? error : allocate(p, machine);
-	error = error ? error : nvw_write(machine, a->table, p->table, sizeof(p->table));
+	error = error ? error : nvw_write(machine, a->table, p->tree.table, sizeof(p->tree.table));
 	error = error ? error : nvw_write(machine, a->global_nodes, &a->root, sizeof(a->root));
 	error = error ? error : nvw_write(machine, a->global_words->count, &one, sizeof(one));
 	error = error ? error : sync_launch(machine, &p->shape, &a->places, "uts", uts_kernel, a, &p->ps);
@@ -421,22 +365,22 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 {
 	const struct plan *const p = plan;
 
-	if (p->total.visited != p->nodes) {
+	if (p->total.visited != p->tree.nodes) {
 		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, expected %" PRIu64,
-			p->total.visited, p->nodes);
+			p->total.visited, p->tree.nodes);
 	}
-	return p->total.sum == p->sum ?
+	return p->total.sum == p->tree.sum ?
 		       0 :
 		       nvw_violation(findings, 0,
 			       "the right number of nodes was visited, but not the right nodes: their sum is %#" PRIx64
 			       ", expected %#" PRIx64,
-			       p->total.sum, p->sum);
+			       p->total.sum, p->tree.sum);
 }
 
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
-	int error = nvw_describe_u64(description, "nodes", p->nodes, "", "of the tree");
+	int error = nvw_describe_u64(description, "nodes", p->tree.nodes, "", "of the tree");
 
 	error = error ? error :
 			nvw_describe_u64(description, "pushed_local", p->total.pushed[0], "nodes",
@@ -445,8 +389,8 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 			nvw_describe_u64(description, "pushed_global", p->total.pushed[1], "nodes",
 				"to the global queue");
 	return error ? error :
-		       nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->nodes, "ns",
-			       "simulated time of the kernel for each node");
+		       nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->tree.nodes,
+			       "ns", "simulated time of the kernel for each node");
 }
 
 extern const struct nvw_workload nvw_workload_uts;

@@ -22,21 +22,20 @@
 enum { ROOT_AREA, ROOT_SHAPE, ROOTS };
 enum { STREAM = 0, N_MAX = 24, QUEENS_MAX = 10, COUNTER_BYTES = 8 };
 
+static const char *const recoveries[] = {
+	[SAVED_NONE] = "none", [SAVED_COPY] = "copy", [SAVED_UNDO] = "undo", NULL};
 static const char *const programs[] = {[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "nqueens", NULL};
 
 static const struct nvw_option options[] = {
 	{"program", NVW_OPTION_CHOICE, "fib", programs, "which program"},
 	{"n", NVW_OPTION_COUNT, "8", NULL, "its argument: which number, or how many queens (at most 10)"},
-	{"checkpoint", NVW_OPTION_COUNT, "1", NULL, "epochs between two recovery points"},
+	{"recovery", NVW_OPTION_CHOICE, "copy", recoveries,
+		"none: no recovery points; copy: copies of the task vector; undo: an undo log of each epoch"},
+	{"checkpoint", NVW_OPTION_COUNT, "1", NULL,
+		"epochs between two recovery points; with recovery=undo one"},
 	{"entries", NVW_OPTION_COUNT, "8k", NULL, "entries of the task vector"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
-};
-
-static const struct nvw_mutation mutations[] = {
-	[SAVED_FORGOTTEN_ARRAY] = {"forgotten-array", "recovery points lack the array that tasks count in",
-		"observed", "program=nqueens n=5"},
-	{NULL, NULL, NULL, NULL},
 };
 
 static const struct nvw_task_program *program_of(const struct saved_plan *p)
@@ -66,6 +65,7 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 		.every = (uint32_t)nvw_option_u64(o, "checkpoint"),
 		.entries = (uint32_t)nvw_option_u64(o, "entries"),
 		.group_size = (unsigned)nvw_option_u64(o, "group-size"),
+		.recovery = (enum saved_recovery)nvw_option_choice(o, "recovery"),
 		.mutation = (enum saved_mutation)mutation,
 	};
 	if (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) {
@@ -74,6 +74,11 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 		free(p);
 		return nvw_fail(
 			NVW_E_USAGE, "saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, n);
+	}
+	if (p->recovery == SAVED_UNDO && p->every != 1) {
+		free(p);
+		return nvw_fail(NVW_E_USAGE,
+			"saved-tasks: --checkpoint: expected 1 with --recovery=undo, found more");
 	}
 	*ret_plan = p;
 	return 0;
@@ -86,7 +91,12 @@ static uint64_t area_bytes(const struct saved_plan *p)
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
+	const struct saved_plan *const p = plan;
+
 	*ret_params = (struct nvw_pool_params){
+		.log_entries = p->recovery == SAVED_UNDO ?
+				       nvw_task_log_entries(p->entries, program_of(p)->words) :
+				       0,
 		.heap_bytes = area_bytes(plan) + UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "saved-tasks",
 	};
@@ -97,7 +107,7 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 
 static uint64_t shape_of(const struct saved_plan *p)
 {
-	return p->program | (uint64_t)p->n << 8 | (uint64_t)p->entries << 32;
+	return p->program | (uint64_t)p->recovery << 4 | (uint64_t)p->n << 8 | (uint64_t)p->entries << 32;
 }
 
 static int setup(void *plan, struct nvw_machine *machine)
@@ -134,10 +144,14 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 		.area = area,
 		.stream = STREAM,
 		.every = p->every,
+		.undo = p->recovery == SAVED_UNDO,
 		.arrays = &array,
-		.array_count = 1};
-	const struct nvw_task_options o = {
-		.entries = p->entries, .group_size = p->group_size, .data = &data, .save = &save};
+		.array_count = 1,
+		.replaced = saved_replaced(p->mutation)};
+	const struct nvw_task_options o = {.entries = p->entries,
+		.group_size = p->group_size,
+		.data = &data,
+		.save = p->recovery == SAVED_NONE ? NULL : &save};
 	uint32_t solutions;
 
 	error = resume ? nvw_trees_resume(machine, program_of(p), &o, &p->totals) :
@@ -251,7 +265,8 @@ static int open_saved(
 {
 	const uint64_t shape = extent_root(pool, ROOT_SHAPE);
 
-	*p = (struct saved_plan){.program = (enum saved_program)(shape & 255),
+	*p = (struct saved_plan){.program = (enum saved_program)(shape & 15),
+		.recovery = (enum saved_recovery)(shape >> 4 & 15),
 		.n = (uint32_t)(shape >> 8 & 0xffffff),
 		.entries = (uint32_t)(shape >> 32),
 		.mutation = SAVED_UNMUTATED};
@@ -260,15 +275,15 @@ static int open_saved(
 	if (*ret_area == 0) {
 		return 0;
 	}
-	if (p->program > SAVED_NQUEENS || p->n == 0 || p->n > N_MAX ||
+	if (p->program > SAVED_NQUEENS || p->recovery > SAVED_UNDO || p->n == 0 || p->n > N_MAX ||
 		(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
 		p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p))) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a program",
 			nvw_pool_path(pool));
 	}
-	return nvw_task_saved_open(
-		pool, *ret_area, STREAM, p->entries, program_of(p)->words, COUNTER_BYTES, ret_saved);
+	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, program_of(p)->words, COUNTER_BYTES,
+		p->recovery == SAVED_UNDO, ret_saved);
 }
 
 static int check(
@@ -320,8 +335,10 @@ static int report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 		{"tasks.run", p->totals.tasks, "count", "tasks that ran, continuations included (T1)"},
 		{"tasks.epochs", p->totals.epochs, "count", "epochs, one after the other (Tinf)"},
 		{"tasks.recovery_points",
-			1 + p->totals.epochs / p->every + (p->totals.epochs % p->every != 0), "count",
-			"recovery points that were made"},
+			p->recovery == SAVED_NONE ?
+				0 :
+				1 + p->totals.epochs / p->every + (p->totals.epochs % p->every != 0),
+			"count", "recovery points that were made"},
 	};
 
 	(void)machine;
@@ -334,10 +351,12 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 	.name = "saved-tasks",
 	.summary = "a task program with recovery points: after a power cut it goes on from the last one",
 	.options = options,
-	.mutations = mutations,
+	.mutations = saved_mutations,
 	.trial =
 		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 group-size=16; "
-		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16",
+		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16; "
+		"recovery=undo program=fib n=6 entries=64 group-size=16; "
+		"recovery=undo program=nqueens n=5 entries=128 group-size=16",
 	.prepare = prepare,
 	.dispose = free,
 	.pool = pool,
