@@ -297,6 +297,72 @@ static int cure_finding(struct proof *p, unsigned number)
 	return go_on(p, best == HOLDS);
 }
 
+/* ---- Findings that turn out to be one --------------------------------------------------------------------------- */
+
+/* Takes finding i into finding to. */
+static void join_finding(struct ct_result *r, unsigned to, unsigned i)
+{
+	ct_finding_absorb(&r->finding[to], &r->finding[i]);
+	memmove(&r->finding[i], &r->finding[i + 1], (r->finding_count - i - 1) * sizeof r->finding[0]);
+	r->finding_count--;
+	for (unsigned k = 0; k < r->finding_count; k++) {
+		struct ct_cure *const c = &r->finding[k].cure;
+
+		c->cured_by = c->cured_by == i + 1 ? to + 1 : c->cured_by - (c->cured_by > i + 1);
+	}
+}
+
+/* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause in other words. */
+static void join_behind(struct ct_result *r)
+{
+	for (unsigned i = r->finding_count; i-- > 0;) {
+		const unsigned by = r->finding[i].cure.cured_by;
+
+		if (r->finding[i].cure.behind > 0 && by != 0 && by != i + 1) {
+			join_finding(r, by - 1, i);
+		}
+	}
+}
+
+/* One store comes before several of a function that it must follow: these are lines of one bug. */
+static bool is_too_early_for_both(const struct ct_finding *a, const struct ct_finding *b)
+{
+	const struct ct_cause *const x = &a->cause, *const y = &b->cause;
+
+	return x->kind == CT_CAUSE_REVERSED && y->kind == CT_CAUSE_REVERSED &&
+	       strcmp(x->early, y->early) == 0 && strcmp(x->early_function, y->early_function) == 0 &&
+	       strchr(x->early, ':') != NULL && strcmp(x->lost_function, y->lost_function) == 0 &&
+	       *x->lost_function != '\0' && a->cure.count > 0 && b->cure.count > 0 &&
+	       a->cure.count + b->cure.count <= CT_CURE_EDITS;
+}
+
+static void join_too_early(struct proof *p, unsigned to, unsigned i)
+{
+	struct ct_finding *const a = &p->result->finding[to], *const b = &p->result->finding[i];
+	const bool joined = strstr(a->cause.text, "; likewise ") != NULL;
+	char lost[sizeof b->cause.lost];
+	const size_t at = strlen(a->cause.text);
+
+	memcpy(lost, b->cause.lost, sizeof lost);
+	snprintf(a->cause.text + at, sizeof a->cause.text - at, "%s%s", joined ? ", " : "; likewise ", lost);
+	memcpy(a->cure.edit + a->cure.count, b->cure.edit, b->cure.count * sizeof b->cure.edit[0]);
+	a->cure.count += b->cure.count;
+	a->cure.tried += b->cure.tried;
+	p->cures--;
+	join_finding(p->result, to, i);
+}
+
+static void join_all_too_early(struct proof *p)
+{
+	for (unsigned k = 0; k < p->result->finding_count; k++) {
+		for (unsigned i = p->result->finding_count; i-- > k + 1;) {
+			if (is_too_early_for_both(&p->result->finding[k], &p->result->finding[i])) {
+				join_too_early(p, k, i);
+			}
+		}
+	}
+}
+
 /* ---- All of them ------------------------------------------------------------------------------------------------ */
 
 /* With every cure but one. */
@@ -404,27 +470,9 @@ static int cure_all(struct proof *p)
 			break;
 		}
 	}
+	join_all_too_early(p);
 	error = error || p->cures == 0 ? error : drop_spares(p);
 	return error || p->cures == 0 ? error : verify(p);
-}
-
-/* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause in other words. */
-static void join_behind(struct ct_result *r)
-{
-	for (unsigned i = r->finding_count; i-- > 0;) {
-		const unsigned by = r->finding[i].cure.cured_by;
-
-		if (r->finding[i].cure.behind == 0 || by == 0 || by == i + 1) {
-			continue;
-		}
-		ct_finding_absorb(&r->finding[by - 1], &r->finding[i]);
-		memmove(&r->finding[i], &r->finding[i + 1],
-			(r->finding_count - i - 1) * sizeof r->finding[0]);
-		r->finding_count--;
-		for (unsigned k = 0; k < r->finding_count; k++) {
-			r->finding[k].cure.cured_by -= r->finding[k].cure.cured_by > i + 1;
-		}
-	}
 }
 
 static uint64_t trial_budget(uint64_t states)

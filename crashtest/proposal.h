@@ -8,7 +8,11 @@
 
 #include "edit.h"
 
-enum { CT_PROPOSALS_MAX = 8, CT_CURE_MAX = 3 };
+enum {
+	CT_PROPOSALS_MAX = 8,
+	CT_CURE_MAX = 3,   /* edits that are tried together */
+	CT_CURE_EDITS = 12 /* of a finding that several were joined to */
+};
 
 /* Best first; each is tried alone, then sets of them, in this order. count 0: nothing is proposed. */
 struct ct_proposals {
@@ -19,7 +23,7 @@ struct ct_proposals {
 /* What became of the proposals of a finding. */
 struct ct_cure {
 	unsigned count; /* edits that cure it together; 0: none of what was tried does */
-	struct ct_edit edit[CT_CURE_MAX];
+	struct ct_edit edit[CT_CURE_EDITS];
 	unsigned tried; /* proposals and sets of them that were explored */
 	/* No tested state failed with the cure, and with those of all other findings that have one. */
 	bool verified;

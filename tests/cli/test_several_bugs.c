@@ -86,10 +86,10 @@ static bool cures(const char *text, unsigned bug)
 	return false;
 }
 
-/* Every cure is of a bug that is there, and every bug has its cure. */
+/* Every cure is of a bug that is there, and every bug has its cure. A bug of several source lines is one finding. */
 static void judge(const char *report, unsigned set)
 {
-	unsigned found = 0;
+	unsigned found = 0, findings = 0;
 
 	for (const char *at = report; (at = strstr(at, "verified: with ")) != NULL; at++) {
 		const size_t n = strcspn(at, "\n");
@@ -104,7 +104,9 @@ static void judge(const char *report, unsigned set)
 			fail_msg("set %u: no bug asks for \"%s\"", set, text);
 		}
 		found |= of;
+		findings++;
 	}
+	assert_true(findings <= (unsigned)__builtin_popcount(set));
 	if (found != set) {
 		fail_msg("of the bugs %#x only %#x have a verified cure:\n%s", set, found, report);
 	}
