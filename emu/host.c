@@ -172,6 +172,7 @@ static void peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	if (cached) {
 		emu_copy_masked(to, cached->data, cached->valid);
 		coh_registry_peek(m, id, to);
+		coh_directory_peek(m, id, to);
 	}
 	if (stored && stored != cached) {
 		emu_copy_masked(to, stored->data, stored->dirty);

@@ -11,8 +11,8 @@
  *	(2) Before an L1 reads a line that another may write, that one has written it back, and may no longer write it.
  *	(3) So loads see the latest store, whatever its order and scope: acquires and releases have nothing to do.
  *
- * Deviations: it is no paper's. A write fetches its line first, so a line in D has all its bytes. A protocol that lets
- * loads pass stores has more states than this.
+ * Deviations: it is no paper's. A write fetches its line first and asks for ownership with a second request; the protocols
+ * of a paper that do it with one are emu/protocol/rfo.c and mttop_wb.c.
  *
  * It is not in protocols.def; tests bring it along as they do the skeleton.
  */

@@ -146,6 +146,17 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 	return t;
 }
 
+/* The same for an instruction that is going to write it: a directory is asked for the right to write at once. */
+static struct emu_line *l1_own(const struct coh_request *r, emu_time *t)
+{
+	struct nvw_machine *const m = r->m;
+	struct emu_line *const line = coh_l1_obtain(m, r->cu, &r->cu->l1, r->line, t);
+
+	++*(coh_hits(m, r->cu, line, r->bytes) ? &m->stats.l1_load_hits : &m->stats.l1_load_misses);
+	*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, *t);
+	return line;
+}
+
 static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
@@ -156,7 +167,7 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
 	prepare(r, r->cu, &t);
-	line = l1_writable(r, l1_read(r, &t), &t);
+	line = m->protocol->directory ? l1_own(r, &t) : l1_writable(r, l1_read(r, &t), &t);
 	mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_rmw(r, line);

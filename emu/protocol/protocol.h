@@ -7,8 +7,8 @@
  *     named actions in order, as the papers print them.
  *
  * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets
- * the table of instructions; the actions are in actions.c (instructions), lines.c, registry.c and sharers.c
- * (lines): they move the bytes, account for time and messages. A protocol never touches a cache itself.
+ * the table of instructions; the actions are in actions.c (instructions), lines.c, registry.c, directory.c and
+ * sharers.c (lines): they move the bytes, account for time and messages. A protocol never touches a cache itself.
  *
  * Guarantees of the shared mechanisms, under every protocol
  *   (1) A work-item sees its own stores: an access at the L2 also takes the local L1's copy of the line.
@@ -136,38 +136,41 @@ struct coh_row {
 
 /* ---- Lines ------------------------------------------------------------------------------------------- */
 
-#define COH_L1_EVENTS(X)                                \
-	X(LOAD_HIT, "load, bytes here")                 \
-	X(LOAD_MISS, "load, bytes missing")             \
-	X(STORE, "store")                               \
-	X(FLUSH, "flush")                               \
-	X(PERSIST, "persist")                           \
-	X(INVALIDATE, "invalidate")                     \
-	X(EVICT, "replace")                             \
-	X(RECALL, "recall by the L2")                   \
-	X(STORE_OWN, "store, bytes registered here")    \
-	X(REGISTER, "register")                         \
-	X(REVOKE, "bytes registered elsewhere")         \
-	X(WRITTEN_ELSEWHERE, "another L1 writes")       \
-	X(READ_ELSEWHERE, "another L1 reads")           \
-	X(WRITTEN_BESIDE, "written in the write cache") \
-	X(LEFT_BESIDE, "leaves the write cache")        \
-	X(READ_BESIDE, "read, bytes missing in the write cache")
+#define COH_L1_EVENTS(X)                                         \
+	X(LOAD_HIT, "load, bytes here")                          \
+	X(LOAD_MISS, "load, bytes missing")                      \
+	X(STORE, "store")                                        \
+	X(FLUSH, "flush")                                        \
+	X(PERSIST, "persist")                                    \
+	X(INVALIDATE, "invalidate")                              \
+	X(EVICT, "replace")                                      \
+	X(RECALL, "recall by the L2")                            \
+	X(STORE_OWN, "store, bytes registered here")             \
+	X(REGISTER, "register")                                  \
+	X(REVOKE, "bytes registered elsewhere")                  \
+	X(WRITTEN_ELSEWHERE, "another L1 writes")                \
+	X(READ_ELSEWHERE, "another L1 reads")                    \
+	X(WRITTEN_BESIDE, "written in the write cache")          \
+	X(LEFT_BESIDE, "leaves the write cache")                 \
+	X(READ_BESIDE, "read, bytes missing in the write cache") \
+	X(SHARED, "the line comes, others have it")              \
+	X(ALONE, "the line comes, no other L1 has it")
 
-#define COH_L2_EVENTS(X)                                \
-	X(READ_HIT, "read, bytes here")                 \
-	X(READ_MISS, "read, bytes missing")             \
-	X(WRITE, "written by an L1")                    \
-	X(ATOMIC, "written by an atomic")               \
-	X(FLUSH, "flush")                               \
-	X(EVICT, "replace")                             \
-	X(REGISTER, "registered by an L1")              \
-	X(RETURN, "registered bytes come back")         \
-	X(WANT, "an L1 wants to write")                 \
-	X(OWN, "an L1 may write")                       \
-	X(WRITTEN_BESIDE, "written in the write cache") \
-	X(LEFT_BESIDE, "leaves the write cache")        \
-	X(READ_BESIDE, "read, bytes missing in the write cache")
+#define COH_L2_EVENTS(X)                                         \
+	X(READ_HIT, "read, bytes here")                          \
+	X(READ_MISS, "read, bytes missing")                      \
+	X(WRITE, "written by an L1")                             \
+	X(ATOMIC, "written by an atomic")                        \
+	X(FLUSH, "flush")                                        \
+	X(EVICT, "replace")                                      \
+	X(REGISTER, "registered by an L1")                       \
+	X(RETURN, "registered bytes come back")                  \
+	X(WANT, "an L1 wants to write")                          \
+	X(OWN, "an L1 may write")                                \
+	X(WRITTEN_BESIDE, "written in the write cache")          \
+	X(LEFT_BESIDE, "leaves the write cache")                 \
+	X(READ_BESIDE, "read, bytes missing in the write cache") \
+	X(DISOWN, "its owner gives it up")
 
 #define X(name, text) COH_L1_##name,
 enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
@@ -193,7 +196,11 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(invalidate_sharers, "invalidate sharers elsewhere")                          \
 	X(downgrade_owner, "downgrade the owner")                                      \
 	X(drop_copy, "forget the read cache's copy")                                   \
-	X(drop_copies, "invalidate the copies in all L1s (broadcast)")
+	X(drop_copies, "invalidate the copies in all L1s (broadcast)")                 \
+	X(read_shared, "read the line, to share it or alone")                          \
+	X(read_own, "read the line for ownership")                                     \
+	X(ask_owner, "let the owner answer")                                           \
+	X(disown, "give up the right to write")
 
 /* Why a line moves, for the statistics. */
 enum coh_reason {
@@ -274,6 +281,9 @@ struct coh_protocol {
 	enum emu_scopes scopes;                      /* requirements of tests, and the claimed models */
 	bool inclusive;                              /* guarantee (3) */
 	const struct coh_registration *registration; /* NULL: no registration */
+	/* The L2 is a directory: an L1 owns a line before it writes it, and the L2's line names the owner (directory.c).
+	 * Requires inclusion and one cache at each level. */
+	bool directory;
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
 		COH_LOCAL_CU
@@ -391,7 +401,8 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 /* The same, requested by a CU's L1. */
 struct emu_line *coh_l2_obtain_by(
 	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
-/* Informs the inclusive L2, at t, that the CU holds the line; takes no time. */
+/* Informs the inclusive L2, at t, that the CU holds the line; takes no time. A directory learns it from the request for the
+ * line. */
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 
 /* ---- Services of invariants.c: for broken_invariant, NULL or the violation
@@ -494,6 +505,13 @@ uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *c
 void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* The host has written these bytes: updates the L1s that have registered them. */
 void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
+
+/* ---- Services of directory.c ------------------------------------------------------------------------------- */
+
+/* Overlays to with what the line's owner has stored, for a host's read. */
+void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
+/* For a protocol with a directory: NULL or the violation. owned: the L2's state of a line that an L1 may write. */
+const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, unsigned owned);
 
 /* ---- Services of registry.c: changing owners
  * ------------------------------------------------------------------- */

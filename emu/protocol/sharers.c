@@ -7,8 +7,9 @@
  */
 #include "protocol.h"
 
-/* A message to one L1, its action, and its answer; returns when the answer is at the L2. */
-static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint64_t *count)
+/* A message to one L1, its action, and its answer with so many bytes; returns when the answer is at the L2. */
+static emu_time tell(
+	struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint32_t bytes, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
 	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, cu->id);
@@ -20,7 +21,7 @@ static emu_time tell(struct coh_event *e, struct emu_cu *cu, enum coh_l1_event e
 		++*count;
 		t = coh_l1_event(m, cu, line, e->id, event, COH_BY_REVOKE, t);
 	}
-	return emu_network_send(m, node, bank, 0, EMU_MESSAGE_CONTROL, t);
+	return emu_network_send(m, node, bank, bytes, EMU_MESSAGE_CONTROL, t);
 }
 
 /* Notifies all sharers except the requester; waits for all answers. Their write-backs may need room in the
@@ -33,7 +34,7 @@ static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t 
 	emu_cache_pin(&m->l2.cache, e->line);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
-			last = emu_later(last, tell(e, &m->cus[i], event, count));
+			last = emu_later(last, tell(e, &m->cus[i], event, 0, count));
 		}
 	}
 	emu_cache_find(&m->l2.cache, e->id); /* no longer pinned */
@@ -53,18 +54,17 @@ void coh_line_downgrade_owner(struct coh_event *e)
 	tell_sharers(e, COH_L1_READ_ELSEWHERE, &e->m->stats.l1_downgraded);
 }
 
-/* An L1's line is about to be written: the L2 executes its grid's actions for that, and answers. */
-void coh_line_own(struct coh_event *e)
+/* The owner answers with the line and keeps what it has stored; the answer passes the directory on its way to the reader. */
+void coh_line_ask_owner(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
-	struct emu_line *below;
+	struct emu_cu *const owner = &m->cus[e->line->owner];
+	const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
+	struct emu_line *const reader = e->by ? emu_cache_peek(&e->by->l1, e->id) : NULL;
 
-	e->t = emu_network_send(m, node, bank, 0, EMU_MESSAGE_REGISTER, e->t);
-	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
-	below = coh_l2_obtain_by(m, e->cu, e->id, 0, &e->t);
-	coh_sharer_add(below, e->cu);
-	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
-	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
-	e->t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_REGISTER, e->t);
+	if (line && reader) {
+		emu_copy_masked(reader->data, line->data, line->valid);
+		reader->valid |= line->valid;
+	}
+	e->t = tell(e, owner, COH_L1_READ_ELSEWHERE, EMU_LINE, &m->stats.l1_downgraded);
 }

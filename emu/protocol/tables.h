@@ -27,6 +27,10 @@
 #define downgrade_owner    coh_line_downgrade_owner
 #define drop_copy          coh_line_drop_copy
 #define drop_copies        coh_line_drop_copies
+#define read_shared        coh_line_read_shared
+#define read_own           coh_line_read_own
+#define ask_owner          coh_line_ask_owner
+#define disown             coh_line_disown
 
 /* Synchronization tables */
 #define ON(instruction) (1u << COH_##instruction)

@@ -17,7 +17,7 @@
 #include "command.h"
 
 static const char *const protocols[] = {
-	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
 
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
@@ -73,7 +73,7 @@ static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 {
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
 		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope promotion, or without "
-		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped)");
+		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb)");
 	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
 		"cannot run correctly under gh");
 	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "",

@@ -168,7 +168,7 @@ static uint64_t hash_log(const char *path)
 }
 
 static const char *const protocols[] = {
-	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
 static const char *const domains[] = {"device", "adr", "eadr"};
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols, DOMAINS = sizeof domains / sizeof *domains };
 

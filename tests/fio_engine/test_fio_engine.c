@@ -104,9 +104,9 @@ static void what_fio_writes_verifies_under_every_protocol(void **state)
 	/* The names are made text, and "denovo - b" is no protocol. */
 	/* clang-format off */
 	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro) UNDER(dh)
-			UNDER(hlrc) UNDER(hlrc-scoped),
+			UNDER(hlrc) UNDER(hlrc-scoped) UNDER(rfo) UNDER(mttop-wb),
 		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh) READS(hlrc)
-			READS(hlrc-scoped));
+			READS(hlrc-scoped) READS(rfo) READS(mttop-wb));
 	/* clang-format on */
 }
 

@@ -282,6 +282,10 @@ static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void 
 		{"hlrc", "registration and data to the requesting L1", rmw},
 		{"hlrc-scoped", "invalidate local L1", mp},
 		{"hlrc-scoped", "flush local L1", mp},
+		{"rfo", "invalidate sharers elsewhere", mp},
+		{"rfo", "read the line for ownership", rmw},
+		{"mttop-wb", "invalidate sharers elsewhere", mp},
+		{"mttop-wb", "obtain the right to write", mp},
 	};
 	struct litmus_list lists[] = {load("hrf.litmus"), load("remote.litmus")};
 

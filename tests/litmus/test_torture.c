@@ -76,6 +76,11 @@ static void a_protocol_without_one_of_its_actions_is_found(void **state)
 		{"hlrc", "registration and data to the requesting L1"},
 		{"hlrc-scoped", "flush local L1"},
 		{"hlrc-scoped", "flush the L1"},
+		{"rfo", "let the owner answer"},
+		{"rfo", "invalidate sharers elsewhere"},
+		{"rfo", "read the line for ownership"},
+		{"mttop-wb", "downgrade the owner"},
+		{"mttop-wb", "obtain the right to write"},
 	};
 
 	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
@@ -206,10 +211,10 @@ static void strict_persistency_loads_right_values_under_every_protocol(void **st
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
 
-	for (unsigned i = 0; i < 10; i++) {
-		static const char *const protocols[] = {
-			"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped"};
+	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
+		"hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
 
+	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
 		run(&(struct torture_options){
 			.protocol = protocols[i], .seed = 1 + i, .programs = 4, .settings = settings});
 		assert_false(result.failed);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The protocols with a directory (rfo, mttop-wb; hechtman14 3.3 and 4.2): who may write a line, who has its bytes, what moves. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "protocol/protocol.h"
+
+enum { CUS = 4 };
+
+static const char *const protocols[] = {"rfo", "mttop-wb"};
+
+struct step {
+	unsigned cu;
+	enum { READ, WRITE, ADD, PERSIST } what;
+};
+
+struct script {
+	uint64_t *a;
+	const struct step *steps;
+	unsigned count;
+	uint64_t last; /* read */
+};
+
+/* One work-group on each CU; a kernel-wide barrier between the steps. */
+static void play(const void *args)
+{
+	struct script *const s = *(struct script *const *)args;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (s->steps[i].cu == nvw_group_id()) {
+			switch (s->steps[i].what) {
+			case READ:
+				s->last = nvw_load(s->a);
+				break;
+			case WRITE:
+				nvw_store(s->a, 100 + i);
+				break;
+			case ADD:
+				nvw_atomic_add(s->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+				break;
+			case PERSIST:
+				nvw_p_barrier(NVW_WORKITEM);
+				break;
+			}
+		}
+		nvw_barrier(NVW_KERNEL);
+	}
+}
+
+static const struct emu_line *line_of(const struct rig *rig, const uint64_t *x, int cu)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset));
+	return emu_cache_peek(cu < 0 ? &rig->machine->l2.cache : &rig->machine->cus[cu].l1, id);
+}
+
+static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
+{
+	const struct emu_line *const line = line_of(rig, x, cu);
+	const struct coh_protocol *const p = rig->machine->protocol;
+
+	return !line ? "I" : cu < 0 ? p->l2_states[line->state] : p->l1_states[line->state];
+}
+
+static void begin(
+	struct rig *rig, const char *protocol, const char *more, bool is_persistent, struct script *s)
+{
+	char setting[32];
+	const char *const settings[] = {setting, more, NULL};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(rig, 0, settings);
+	*s = (struct script){
+		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 64)};
+}
+
+static void run(struct rig *rig, struct script *s, const struct step *steps, unsigned count)
+{
+	s->steps = steps;
+	s->count = count;
+	rig_ok(nvw_launch(rig->machine, "play", play, &s, CUS, 1));
+}
+
+#define RUN(rig, s, ...)                                \
+	run(rig, s, (const struct step[]){__VA_ARGS__}, \
+		sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step))
+
+/* The states of CU 0, CU 1 and the L2, as one text. */
+static void expect_states(const struct rig *rig, const struct script *s, const char *expected)
+{
+	char states[32];
+
+	snprintf(states, sizeof states, "%s %s %s", state_at(rig, s->a, 0), state_at(rig, s->a, 1),
+		state_at(rig, s->a, -1));
+	assert_string_equal(states, expected);
+}
+
+/* Read alone, read by two, written by the second, read by the first: typed from MOESI and MESI. */
+static void a_line_has_one_writer_or_many_readers(void **state)
+{
+	static const char *const last[] = {"S O X", "S S V"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, false, &s);
+		RUN(&rig, &s, {0, READ});
+		expect_states(&rig, &s, "E I X");
+		RUN(&rig, &s, {0, WRITE});
+		expect_states(&rig, &s, "M I X");
+		RUN(&rig, &s, {1, WRITE});
+		expect_states(&rig, &s, "I M X");
+		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
+		RUN(&rig, &s, {0, READ});
+		assert_int_equal(s.last, 100);
+		expect_states(&rig, &s, last[i]);
+		RUN(&rig, &s, {0, ADD});
+		expect_states(&rig, &s, "M I X");
+		assert_int_equal(rig_visible(&rig, s.a), 101);
+		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 1);
+		rig_end(&rig);
+	}
+}
+
+/* rfo's owner keeps what it has stored when others read it; mttop-wb's writes it back. */
+static void an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, false, &s);
+		RUN(&rig, &s, {0, WRITE}, {1, READ}, {2, READ});
+		assert_int_equal(s.last, 100);
+		assert_int_equal(line_of(&rig, s.a, 0)->dirty != 0, i == 0);
+		assert_int_equal(line_of(&rig, s.a, -1)->dirty != 0, i == 1);
+		assert_int_equal(emu_statistics(rig.machine)->l1_flush_revoke, i);
+		assert_int_equal(emu_statistics(rig.machine)->l1_downgraded, i ? 1 : 2);
+		rig_end(&rig);
+	}
+}
+
+static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const uint64_t five = 5;
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, false, &s);
+		RUN(&rig, &s, {2, WRITE});
+		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
+		assert_int_equal(rig_visible(&rig, s.a), 100);
+		assert_int_equal(emu_statistics(rig.machine)->l2_writes, 0);
+		rig_ok(nvw_write(rig.machine, s.a, &five, 8));
+		RUN(&rig, &s, {1, READ});
+		assert_int_equal(s.last, 5);
+		rig_end(&rig);
+	}
+}
+
+/* A barrier writes the line back wherever its dirty bytes are: here, in an owner that others read, or handed down to the L2. */
+static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
+{
+	static const struct step scripts[][3] = {
+		{{0, WRITE}, {0, PERSIST}, {3, READ}},
+		{{0, WRITE}, {1, READ}, {0, PERSIST}},
+		{{0, WRITE}, {1, ADD}, {0, PERSIST}},
+	};
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i / 3], NULL, true, &s);
+		run(&rig, &s, scripts[i % 3], 3);
+		assert_int_equal(rig_durable(&rig, s.a), 100);
+		rig_end(&rig);
+	}
+}
+
+static void persistence_takes_no_ownership_away(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, true, &s);
+		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
+		expect_states(&rig, &s, "E I X");
+		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
+		assert_int_equal(rig_durable(&rig, s.a), 100);
+		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
+		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 0);
+		rig_end(&rig);
+	}
+}
+
+/* An L2 of one set of two lines: the third line takes the first from its owner. */
+static void three_lines(const void *args)
+{
+	const struct script *const s = *(struct script *const *)args;
+
+	if (nvw_group_id() == 0) {
+		for (unsigned i = 0; i < 3; i++) {
+			nvw_store(&s->a[8 * i], 7 + i);
+		}
+	}
+}
+
+static void the_directory_recalls_a_line_for_room(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct script s, *const args = &s;
+		struct rig rig;
+
+		const char *const settings[] = {i ? "protocol=mttop-wb" : "protocol=rfo", "l2.size=128B",
+			"l2.ways=2", "l2.banks=1", NULL};
+
+		rig_begin(&rig, 0, settings);
+		s = (struct script){.a = nvw_alloc(rig.machine, 192)};
+		rig_ok(nvw_launch(rig.machine, "three_lines", three_lines, &args, CUS, 1));
+		assert_null(line_of(&rig, s.a, 0));
+		assert_string_equal(state_at(&rig, &s.a[16], 0), "M");
+		assert_int_equal(emu_statistics(rig.machine)->l1_recalls, 1);
+		for (unsigned n = 0; n < 3; n++) {
+			assert_int_equal(rig_visible(&rig, &s.a[8 * n]), 7 + n);
+		}
+		rig_end(&rig);
+	}
+}
+
+/* LdAcq and StRel are performed in the L1 (hechtman14 4.5.1): a line that is there needs no message. */
+static void acquire_and_release_here(const void *args)
+{
+	const struct script *const s = *(struct script *const *)args;
+
+	if (nvw_group_id() == 0) {
+		for (unsigned i = 0; i < 5; i++) {
+			nvw_atomic_store(s->a, i, NVW_RELEASE, NVW_SCOPE_SYSTEM);
+			(void)nvw_atomic_load(s->a, NVW_ACQUIRE, NVW_SCOPE_SYSTEM);
+		}
+	}
+}
+
+static void synchronization_stays_in_the_l1(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct script s, *const args = &s;
+		const struct emu_stats *stats;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, false, &s);
+		rig_ok(nvw_launch(
+			rig.machine, "acquire_and_release", acquire_and_release_here, &args, CUS, 1));
+		stats = emu_statistics(rig.machine);
+		assert_int_equal(stats->l1_owned, 1);
+		assert_int_equal(stats->sync_l1, 10);
+		assert_int_equal(stats->invalidations_acquire + stats->flushes_release, 0);
+		assert_int_equal(stats->l1_load_misses, 0);
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_has_one_writer_or_many_readers),
+		cmocka_unit_test(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it),
+		cmocka_unit_test(dirty_lines_outlive_kernels_and_the_host_sees_them),
+		cmocka_unit_test(a_persist_barrier_finds_what_its_cu_has_stored),
+		cmocka_unit_test(persistence_takes_no_ownership_away),
+		cmocka_unit_test(the_directory_recalls_a_line_for_room),
+		cmocka_unit_test(synchronization_stays_in_the_l1),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
