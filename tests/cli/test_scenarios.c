@@ -123,7 +123,7 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 	static const char line[] =
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
 
-	command_expect(line, 0, "consistent under 7 of 7 protocols",
+	command_expect(line, 0, "consistent under 9 of 9 protocols",
 		"left out: steal-log --scenario=remote cannot run correctly under vi");
 }
 
