@@ -14,4 +14,11 @@
 		return;                            \
 	} while (0)
 
+/* Of what is the same with sanitizers but for its time: tests of verdicts, whose code others run as well. */
+#ifdef __SANITIZE_ADDRESS__
+#define skip_if_sanitized() skip_test("%s: sanitizers take ten times as long", __func__)
+#else
+#define skip_if_sanitized() ((void)0)
+#endif
+
 #endif

@@ -41,6 +41,12 @@ const char *__tsan_default_options(void)
 
 enum { READERS = 2, SCANS = 20 };
 
+#ifdef __SANITIZE_ADDRESS__
+enum { TIMES_KILLED = 2 };
+#else
+enum { TIMES_KILLED = 8 };
+#endif
+
 static const struct subject {
 	const struct nvw_workload *workload;
 	const char *options[8][2];
@@ -364,7 +370,7 @@ static bool kill_often(const struct subject *s, int mutation, unsigned kills)
 static void nothing_that_readers_of_a_killed_run_saw_is_taken_back(void **state)
 {
 	for (unsigned i = 0; i < SUBJECTS; i++) {
-		assert_false(kill_often(all[i], -1, 8));
+		assert_false(kill_often(all[i], -1, TIMES_KILLED));
 	}
 }
 

@@ -17,6 +17,7 @@
 #include <nvw/workload.h>
 
 #include "check/check.h"
+#include "common/skip.h"
 #include "core/options.h"
 #include "workloads/sync/rows.h"
 
@@ -171,6 +172,7 @@ static void every_node_of_a_tree_is_visited_once(void **state)
 
 static void every_seeded_bug_is_noticed(void **state)
 {
+	skip_if_sanitized();
 	for (unsigned i = 0; i < WORKLOADS; i++) {
 		const struct nvw_workload *const w = workloads[i];
 
