@@ -214,6 +214,8 @@ enum emu_scopes {
 };
 /* EMU_SCOPES_WIDENED for an unknown name. */
 enum emu_scopes emu_protocol_scopes(const char *protocol);
+/* Whether it runs with read and write caches apart; false for an unknown name. */
+bool emu_protocol_is_apart(const char *protocol);
 /* Whether programs with these requirements on scopes are correct under the protocol; false for an unknown
  * name. */
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked);

@@ -4,7 +4,8 @@
  *
  * All reads and writes of the L2 pass through it, so it needs no coherence protocol: its content is that of
  * memory. It keeps stores to DRAM until they are replaced, its S-FIFO is full, or a protocol flushes it; with
- * l3.split in a separate write cache.
+ * l3.split in a separate write cache. Under a protocol that writes through, it passes them on, like those to
+ * NVRAM.
  *
  * Guarantee: it does not hold back stores to NVRAM. They go on to the device, with their records and tags,
  * and update its copy on the way; so persist barriers, persistency models and the durability checker do not
@@ -130,7 +131,7 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 	struct emu_line *line;
 
 	t = bank(m, id, t);
-	if (emu_is_persistent(m, id)) {
+	if (m->l3.passes || emu_is_persistent(m, id)) {
 		update_copy(m, id, from->data, from->dirty);
 		return emu_memory_write(m, id, from, t + of_tags(m));
 	}

@@ -31,6 +31,17 @@ static int settle_split(struct nvw_machine *m, const char *level, struct emu_cac
 		m->protocol->name, config->split ? "in one" : "apart");
 }
 
+/* The same for an L3, which every protocol allows. */
+static void settle_l3(struct nvw_machine *m)
+{
+	const enum coh_l3 l3 = m->protocol->l3;
+
+	m->l3.passes = l3 == COH_L3_PASSES && m->config.l3.split != 1;
+	if (m->config.l3.split == EMU_AUTO) {
+		m->config.l3.split = l3 == COH_L3_APART;
+	}
+}
+
 /* The cache for stores, if the level has one apart. */
 static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
 	const struct emu_cache_config *config, struct emu_cache **ret_stores)
@@ -49,14 +60,29 @@ static emu_time spared(const struct emu_cache_config *config)
 	return config->tag ? config->latency - config->tag : 0;
 }
 
+/* An eviction may need a second way (buffered epochs). */
+static int check_write_ways(const struct nvw_machine *m)
+{
+	const struct emu_model_info *const model = emu_model_info(m->config.model);
+
+	if (!m->config.l2.split || m->config.l2.write_ways >= model->l2_ways) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_CONFIG,
+		"l2.write_ways: %s persistency needs at least %llu: an eviction may need a second way",
+		model->name, (unsigned long long)model->l2_ways);
+}
+
 static int caches_init(struct nvw_machine *m)
 {
 	int r = settle_split(m, "l1", &m->config.l1);
 
 	r = r ? r : settle_split(m, "l2", &m->config.l2);
+	r = r ? r : check_write_ways(m);
 	if (r < 0) {
 		return r;
 	}
+	settle_l3(m);
 	m->l1_spared = spared(&m->config.l1);
 	m->l2_spared = spared(&m->config.l2);
 	m->cus = calloc(m->config.cus, sizeof *m->cus);

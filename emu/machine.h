@@ -114,6 +114,9 @@ struct emu_cu {
 	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 	unsigned drains;          /* of its FIFOs, one within the other, at this instant */
+	emu_time
+		accepted; /* when the L2, or memory behind one that writes through, has all that was sent to it */
+	emu_time acknowledged; /* write-through: when the L1 knows */
 };
 
 struct emu_l2 {
@@ -122,6 +125,7 @@ struct emu_l2 {
 	struct emu_fifo nvw_fifo;
 	struct emu_resource *bank;
 	uint32_t banks;
+	emu_time copies_gone; /* when the invalidations of copies that nobody answers have reached all L1s */
 };
 
 /* The memory's side of the L2 (l3.c). */
@@ -130,6 +134,7 @@ struct emu_l3 {
 	struct emu_fifo sfifo;                  /* dirty lines, all of DRAM */
 	struct emu_resource *bank;
 	uint32_t banks; /* 0: there is none */
+	bool passes;    /* stores to DRAM go on to it */
 };
 
 /* ---- Network and memory ---------------------------------------------------------------------------- */

@@ -135,6 +135,24 @@ static int draw_options(struct torture_program *p, uint64_t seed)
 	return r;
 }
 
+/* Where caches are apart, write caches of a few lines. */
+static int draw_write_caches(struct torture_program *p, uint64_t seed)
+{
+	struct nvw_random random = drawn_apart(seed + 1);
+	const uint64_t least = emu_model_info(p->config.model)->l2_ways;
+	int r = 0;
+
+	if (emu_protocol_is_apart(p->config.protocol)) {
+		r = set(p, "l1.write_size=%uB", 256u << nvw_random_below(&random, 3));
+		r = r ? r : set(p, "l1.write_ways=%u", 1u << nvw_random_below(&random, 3));
+		r = r ? r : set(p, "l2.write_size=%uB", 512u << nvw_random_below(&random, 4));
+		r = r ? r :
+			set(p, "l2.write_ways=%u",
+				(unsigned)(least ? least : 1) << nvw_random_below(&random, 2));
+	}
+	return r;
+}
+
 /* Every third load is issued and used later. */
 static void draw_issued(struct torture_program *p, uint64_t seed)
 {
@@ -576,6 +594,7 @@ int torture_generate(
 	r = r ? r : draw_model(&g);
 	r = r ? r : apply(p, settings); /* they may name the model */
 	r = r ? r : draw_options(p, seed);
+	r = r ? r : draw_write_caches(p, seed);
 	r = r ? r : apply(p, settings);
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);

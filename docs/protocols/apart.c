@@ -28,7 +28,7 @@ static const char *const states[] = {"I", "V", "W", "D"};
 
 /* A miss in W: nothing has been stored beside it after all (an atomic that failed). */
 /* clang-format off */
-#define LEAVES GO(I, write_back, drop_copy, drop)
+#define LEAVES GO(I, drop_copy, write_back, drop)
 
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	/*	 LOAD_HIT	LOAD_MISS			STORE			FLUSH	PERSIST	INVALIDATE	EVICT		RECALL	STORE_OWN	REGISTER	REVOKE	WRITTEN_ELSEWHERE	READ_ELSEWHERE	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */
@@ -38,7 +38,7 @@ static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 	[D] = {GO(D),		NEVER,				GO(D),			LEAVES,	LEAVES,	NEVER,		LEAVES,		NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		NEVER,		NEVER,		LEAVES},
 };
 
-#define LEAVES_L2 GO(I, write_back, drop_copy, drop_copies)
+#define LEAVES_L2 GO(I, drop_copies, drop_copy, write_back)
 
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	/*	 READ_HIT	READ_MISS			WRITE			ATOMIC			FLUSH		EVICT		REGISTER	RETURN	WANT	OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */

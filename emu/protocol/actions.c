@@ -295,9 +295,20 @@ static emu_time flush_l1(const struct coh_request *r, emu_time t)
 		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
+/* Invalidations of copies that its lines have caused are a part of it. */
+static emu_time flush_whole_l2(struct nvw_machine *m, emu_time t)
+{
+	return emu_later(coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, t), m->l2.copies_gone);
+}
+
 static emu_time flush_l2(const struct coh_request *r, emu_time t)
 {
-	return coh_drain_l2(r->m, &r->m->l2.sfifo, 0, COH_BY_RELEASE, t);
+	return flush_whole_l2(r->m, t);
+}
+
+static emu_time flush_l3(const struct coh_request *r, emu_time t)
+{
+	return r->m->l3.banks ? emu_l3_flush(r->m, t) : t;
 }
 
 /* The marker has come to the end of the last S-FIFO; the acknowledgement wakes the instruction. */
@@ -319,7 +330,7 @@ static void mark_l3_sfifo(struct nvw_machine *m, void *what)
 /* It arrives at the L2. */
 static void mark_l2_sfifo(struct nvw_machine *m, void *what)
 {
-	const emu_time taken = coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, m->now);
+	const emu_time taken = flush_whole_l2(m, m->now);
 
 	if (m->l3.banks) {
 		emu_schedule(m, taken, mark_l3_sfifo, what);
@@ -343,6 +354,48 @@ static emu_time mark_sfifos(const struct coh_request *r, emu_time t)
 		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), 0, EMU_MESSAGE_CONTROL, t);
 	emu_schedule(m, t, mark_l2_sfifo, w);
 	return COH_NOT_YET;
+}
+
+/* The store of a release (hechtman14 4.3.1): it drives out what the S-FIFOs hold, itself last, and nobody waits. */
+static emu_time push_sfifos(const struct coh_request *r, emu_time t)
+{
+	const emu_time taken = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
+
+	flush_l3(r, flush_whole_l2(r->m, taken));
+	return t;
+}
+
+/* An atomic takes a place in the S-FIFO although its bytes do not wait in the write cache. */
+static emu_time enter_atomic(const struct coh_request *r, emu_time t)
+{
+	struct emu_fifo *const fifo = &r->cu->sfifo;
+
+	emu_fifo_push(fifo, r->line);
+	return emu_fifo_length(fifo) > fifo->capacity ?
+		       coh_drain_l1(r->m, r->cu, fifo, fifo->capacity, COH_BY_SFIFO, t) :
+		       t;
+}
+
+/* ---- Write-through (hechtman14 4.2.3) --------------------------------------------------------- */
+
+/* The store's bytes leave the L1 at once. The wavefront waits until the L2 has accepted them; memory's acknowledgement comes
+ * later. */
+static emu_time send_stores(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	emu_time acknowledged;
+
+	t = coh_drain_l1(m, r->cu, &r->cu->sfifo, 0, COH_BY_STORE, t);
+	acknowledged = emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
+		EMU_MESSAGE_CONTROL, emu_later(t, r->cu->accepted));
+	r->cu->acknowledged = emu_later(r->cu->acknowledged, acknowledged);
+	return t;
+}
+
+/* Acknowledgements come in order: those of the CU's other wavefronts are waited for, too. */
+static emu_time wait_stores(const struct coh_request *r, emu_time t)
+{
+	return emu_later(t, r->cu->acknowledged);
 }
 
 static void invalidate(struct emu_cu *cu, uint64_t *cause)

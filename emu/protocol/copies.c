@@ -29,10 +29,14 @@ static bool forget_in_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id i
 	return copy;
 }
 
+/* A line without stored bytes, after an atomic that has failed, leaves copies as they are. */
 void coh_line_drop_copy(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 
+	if (!e->line->dirty) {
+		return;
+	}
 	if (e->cu) {
 		forget_in_l1(m, e->cu, e->id, &e->t);
 	} else {
@@ -44,20 +48,23 @@ void coh_line_drop_copy(struct coh_event *e)
 	}
 }
 
-/* One message that the network copies, without answers. Requests waiting for the line wait until the last
- * copy has arrived. */
+/* One message that the network copies, without answers. The line does not wait for it; releases wait until the
+ * last copy has arrived (hechtman14 4.3.1: "the invalidations only delay synchronization completion"). */
 void coh_line_drop_copies(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	emu_time arrivals[EMU_CUS_MAX], last = e->t;
+	emu_time arrivals[EMU_CUS_MAX];
 
+	if (!e->line->dirty) {
+		return;
+	}
+	m->stats.l1_probes += m->config.cus;
 	emu_network_broadcast(m, coh_bank_node(m, e->id), EMU_MESSAGE_CONTROL, e->t, arrivals);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		emu_time t = coh_l1_port(m, &m->cus[i], arrivals[i], m->config.l1.occupancy) +
 			     m->config.l1.occupancy;
 
 		m->stats.l1_invalidated += forget_in_l1(m, &m->cus[i], e->id, &t);
-		last = emu_later(last, t);
+		m->l2.copies_gone = emu_later(m->l2.copies_gone, t);
 	}
-	e->t = last;
 }

@@ -97,6 +97,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 		[COH_BY_RECALL] = offsetof(struct emu_stats, l1_recalls),
 		[COH_BY_REVOKE] = offsetof(struct emu_stats, l1_flush_revoke),
 		[COH_BY_READ] = offsetof(struct emu_stats, l1_flush_read),
+		[COH_BY_STORE] = offsetof(struct emu_stats, l1_flush_through),
 	};
 
 	++*counter(m, by_reason[reason]);
@@ -147,7 +148,8 @@ static void write_back_to_l2(struct coh_event *e)
 	}
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
 	merge_into_l2(m, below, line);
-	coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t);
+	e->cu->accepted =
+		emu_later(e->cu->accepted, coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t));
 	coh_l2_written_beside(m, e->id, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);
@@ -166,6 +168,7 @@ static void write_back_to_memory(struct coh_event *e)
 		[COH_BY_RECALL] = offsetof(struct emu_stats, l2_writeback_evict),
 		[COH_BY_REVOKE] = offsetof(struct emu_stats, l2_writeback_release),
 		[COH_BY_READ] = offsetof(struct emu_stats, l2_writeback_read),
+		[COH_BY_STORE] = offsetof(struct emu_stats, l2_writeback_through),
 	};
 
 	++*counter(m, by_reason[e->reason]);

@@ -62,7 +62,12 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(register_l1, "registration and data to the requesting L1", ACCESS)        \
 	X(invalidate_unregistered, "invalidate local L1 (non-registered)", ACQUIRE) \
 	X(forget_read_only, "forget what is read-only", ACQUIRE)                    \
-	X(mark_sfifos, "marker through the S-FIFOs", RELEASE)
+	X(mark_sfifos, "marker through the S-FIFOs", RELEASE)                       \
+	X(send_stores, "write x through", L1)                                       \
+	X(wait_stores, "wait for the acknowledgements of stores", RELEASE)          \
+	X(push_sfifos, "flush of the S-FIFOs that nobody waits for", RELEASE)       \
+	X(enter_atomic, "write marker into the S-FIFO", ACCESS)                     \
+	X(flush_l3, "flush L3", RELEASE)
 
 struct coh_request;
 
@@ -212,7 +217,8 @@ enum coh_reason {
 	COH_BY_ATOMIC,
 	COH_BY_RECALL,
 	COH_BY_REVOKE,
-	COH_BY_READ
+	COH_BY_READ,
+	COH_BY_STORE
 };
 
 /* A line under an event. */
@@ -291,6 +297,9 @@ struct coh_protocol {
 	/* Whether it has cells for machines with read and write caches apart; for no others. Registration and inclusion need one
 	 * cache at each level. */
 	enum coh_caches { COH_CACHES_TOGETHER, COH_CACHES_EITHER, COH_CACHES_APART } caches;
+	/* What an L3, where the machine has one, does with stores to DRAM, unless l3.split says something else: keeps them until it
+	 * replaces them; passes them on to memory; keeps them in a write cache of its own. */
+	enum coh_l3 { COH_L3_KEEPS, COH_L3_PASSES, COH_L3_APART } l3;
 	bool registered_last;       /* the replacement that the paper evaluates */
 	bool keeps_read_only;       /* acquires do not invalidate read-only data (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */

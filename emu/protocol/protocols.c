@@ -50,6 +50,13 @@ enum emu_scopes emu_protocol_scopes(const char *protocol)
 	return p ? p->scopes : EMU_SCOPES_WIDENED;
 }
 
+bool emu_protocol_is_apart(const char *protocol)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	return p && p->caches == COH_CACHES_APART;
+}
+
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
 {
 	const struct coh_protocol *const p = coh_protocol_find(protocol);

@@ -73,4 +73,10 @@
 #define forget_read_only        (&coh_forget_read_only)
 #define mark_sfifos             (&coh_mark_sfifos)
 
+#define send_stores  (&coh_send_stores)
+#define wait_stores  (&coh_wait_stores)
+#define push_sfifos  (&coh_push_sfifos)
+#define enter_atomic (&coh_enter_atomic)
+#define flush_l3     (&coh_flush_l3)
+
 #endif

@@ -102,8 +102,8 @@ static void the_json_has_the_cells_and_null_for_what_cannot_happen(void **state)
 
 static void every_listed_protocol_has_tables_and_no_other_has(void **state)
 {
-	static const char *const names[] = {
-		"gd", "gh", "rsp", "denovo-b", "dd+ro", "dh", "hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
+	static const char *const names[] = {"gd", "gh", "rsp", "denovo-b", "dd+ro", "dh", "hlrc",
+		"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease"};
 	char words[64];
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

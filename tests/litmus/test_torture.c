@@ -81,6 +81,13 @@ static void a_protocol_without_one_of_its_actions_is_found(void **state)
 		{"rfo", "read the line for ownership"},
 		{"mttop-wb", "downgrade the owner"},
 		{"mttop-wb", "obtain the right to write"},
+		{"no-l1", "write x through"},
+		{"wt", "write x through"},
+		{"wt", "invalidate local L1"},
+		{"quickrelease", "marker through the S-FIFOs"},
+		{"quickrelease", "flush of the S-FIFOs that nobody waits for"},
+		{"quickrelease", "forget the read cache's copy"},
+		{"quickrelease", "invalidate the copies in all L1s (broadcast)"},
 	};
 
 	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
@@ -211,12 +218,11 @@ static void strict_persistency_loads_right_values_under_every_protocol(void **st
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
 
-	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
-		"hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
+	const char *protocol;
 
-	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
 		run(&(struct torture_options){
-			.protocol = protocols[i], .seed = 1 + i, .programs = 4, .settings = settings});
+			.protocol = protocol, .seed = 1 + i, .programs = 4, .settings = settings});
 		assert_false(result.failed);
 		assert_int_equal(result.programs, 4);
 	}
