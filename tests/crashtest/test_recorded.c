@@ -167,8 +167,8 @@ static uint64_t hash_log(const char *path)
 	return hash;
 }
 
-static const char *const protocols[] = {
-	"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc", "hlrc-scoped", "rfo", "mttop-wb"};
+static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc",
+	"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease"};
 static const char *const domains[] = {"device", "adr", "eadr"};
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols, DOMAINS = sizeof domains / sizeof *domains };
 
@@ -271,12 +271,26 @@ static void crash_one(
 
 /* ---- The set ------------------------------------------------------------------------------- */
 
+/*
+ * Under buffered epochs work-items do not meet at persist barriers. In scatter a group that is a round ahead may store a word before
+ * another group does in an earlier epoch; the run then ends with a report. Under these protocols it comes to that.
+ */
+static bool is_contradicted(unsigned protocol, const char *model)
+{
+	const char *const name = protocols[protocol];
+
+	return !strcmp(model, "buffered-epoch") &&
+	       (!strcmp(name, "no-l1") || !strcmp(name, "wt") || !strcmp(name, "quickrelease"));
+}
+
 static void write_runs(FILE *to)
 {
 	for (unsigned i = 0; i < PROTOCOLS * DOMAINS; i++) {
 		for (unsigned model = 0; emu_model_info(model); model++) {
-			run_one(to, protocols[i / DOMAINS], emu_model_info(model)->name,
-				domains[i % DOMAINS]);
+			if (!is_contradicted(i / DOMAINS, emu_model_info(model)->name)) {
+				run_one(to, protocols[i / DOMAINS], emu_model_info(model)->name,
+					domains[i % DOMAINS]);
+			}
 		}
 	}
 }

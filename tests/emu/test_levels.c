@@ -282,16 +282,17 @@ static void a_persist_barrier_reaches_through_write_caches_and_an_l3(void **stat
 {
 	static const char *const models[] = {"persist.model=epoch", "persist.model=strict"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
-	static const char *const protocols[] = {"apart", "vi", "rsp", "dd"};
+	static const char *const protocols[] = {"apart", "vi", "rsp", "dd", "quickrelease", "wt", "no-l1"};
+	enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
-	for (unsigned i = 0; i < 4 * 2 * 3; i++) {
-		const char *const settings[] = {"l3.size=4KiB", models[i / 4 % 2], domains[i / 8],
-			i % 2 ? "l3.split=on" : NULL, NULL};
+	for (unsigned i = 0; i < PROTOCOLS * 2 * 3; i++) {
+		const char *const settings[] = {"l3.size=4KiB", models[i / PROTOCOLS % 2],
+			domains[i / PROTOCOLS / 2], i % 2 ? "l3.split=on" : NULL, NULL};
 		struct words w;
 		struct rig rig;
 		struct durable d = {.rig = &rig}, *const args = &d;
 
-		begin(&rig, &w, protocols[i % 4], settings);
+		begin(&rig, &w, protocols[i % PROTOCOLS], settings);
 		d.a = (uint64_t *)(void *)rig.nvram;
 		rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
 		assert_int_equal(d.lost, 0);

@@ -117,11 +117,12 @@ static void barriers_of_too_narrow_a_scope_show(void **state)
 
 static void the_equations_hold_under_every_family_of_protocols(void **state)
 {
-	static const char *const protocols[] = {"gd", "rsp", "denovo-b", "dd", "hlrc"};
+	static const char *const protocols[] = {
+		"gd", "rsp", "denovo-b", "dd", "hlrc", "no-l1", "wt", "quickrelease"};
 	static const char *const names[] = {"persist/wi-of-the-producer-agent", "persist/wg-orders-both-ways",
 		"persist/kr-orders-other-groups"};
 
-	for (unsigned p = 0; p < 5; p++) {
+	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
 		for (unsigned n = 0; n < 3; n++) {
 			const struct litmus_options options = {
 				.protocol = protocols[p], .schedules = 3, .seed = 1};
