@@ -40,6 +40,13 @@ int32_t task_map_code(const struct task_run *run, unsigned function)
 
 /* ---- Tasks ---------------------------------------------------------------------------------------- */
 
+static void describe(
+	struct task_run *r, const struct nvw_site *site, unsigned function, uint32_t entry, const char *what)
+{
+	snprintf(r->text, sizeof r->text, "%s:%u: task %s in entry %u, epoch %u: %s", site->file, site->line,
+		r->program->functions[function].name, entry, r->number, what);
+}
+
 /* The first mistake of a run; what tasks do after it has no effect. */
 static void mistake(const struct nvw_task *t, const struct nvw_site *site, int error, const char *what)
 {
@@ -47,8 +54,7 @@ static void mistake(const struct nvw_task *t, const struct nvw_site *site, int e
 
 	if (r->error == 0) {
 		r->error = error;
-		snprintf(r->text, sizeof r->text, "%s:%u: task %s in entry %u, epoch %u: %s", site->file,
-			site->line, r->program->functions[t->function].name, t->entry, r->number, what);
+		describe(r, site, t->function, t->entry, what);
 	}
 }
 
@@ -75,6 +81,13 @@ uint32_t nvw__task_read(struct nvw_task *t, const struct nvw_site *site, uint32_
 		return 0;
 	}
 	return t->run->does->word(t->run, entry, i);
+}
+
+static void remember(const struct nvw_task *t, const struct nvw_site *site)
+{
+	t->run->last.site = site;
+	t->run->last.entry = t->entry;
+	t->run->last.function = t->function;
 }
 
 /* May the task do this? A map function's index, or a task function's, in *ret_function. */
@@ -131,6 +144,7 @@ uint32_t nvw__task_fork(struct nvw_task *t, const struct nvw_site *site, nvw_tas
 
 	if (may(t, site, "fork", function, false, n, &f) && allocate(t, site, "fork", &entry)) {
 		r->totals.forks++;
+		remember(t, site);
 		r->does->fill(r, entry, task_code(r, f, r->number + 1), words, n);
 		return entry;
 	}
@@ -145,6 +159,7 @@ uint32_t nvw__task_join(struct nvw_task *t, const struct nvw_site *site, nvw_tas
 
 	if (may(t, site, "join", function, false, n, &f)) {
 		r->totals.joins++;
+		remember(t, site);
 		r->does->fill(r, t->entry, task_code(r, f, r->number), words, n);
 		r->does->schedule_join(r, t->entry);
 		t->ended = true;
@@ -222,12 +237,23 @@ void task_execute_map(struct task_run *run, uint32_t entry, int32_t code)
 
 /* ---- The stack ------------------------------------------------------------------------------------ */
 
+static int full_stack(struct task_run *run, const struct task_range *range)
+{
+	char what[120];
+
+	snprintf(what, sizeof what, "epoch %u: the stack of epochs is full (%u wait, expected at most %u)",
+		range->number, run->depth, run->options.depth);
+	if (run->last.site == NULL) { /* a recovery point's stack */
+		return nvw_fail(NVW_E_FULL, "program %s: %s", run->program->name, what);
+	}
+	describe(run, run->last.site, run->last.function, run->last.entry, what);
+	return nvw_fail(NVW_E_FULL, "%s", run->text);
+}
+
 int task_push(struct task_run *run, const struct task_range *range)
 {
-	if (run->depth == NVW_TASK_DEPTH_MAX || (uint64_t)(range->number + 2) * run->functions > INT32_MAX) {
-		return nvw_fail(NVW_E_FULL,
-			"program %s: epoch %u: the stack of epochs is full (%u wait, expected at most %u)",
-			run->program->name, range->number, run->depth, NVW_TASK_DEPTH_MAX);
+	if (run->depth == run->options.depth || (uint64_t)(range->number + 2) * run->functions > INT32_MAX) {
+		return full_stack(run, range);
 	}
 	if (run->depth == run->room) {
 		const uint32_t room = 2 * run->room + 64;
@@ -392,12 +418,17 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 	run->program = program;
 	run->options = options ? *options : (struct nvw_task_options){0};
 	run->options.entries = run->options.entries ? run->options.entries : 1 << 20;
+	run->options.depth = run->options.depth ? run->options.depth : NVW_TASK_DEPTH_MAX;
 	run->options.group_size = run->options.group_size ? run->options.group_size : 256;
 	run->next = 1;
 	if (run->options.entries > NVW_TASK_ENTRIES_MAX) {
 		return nvw_fail(NVW_E_USAGE,
 			"program %s: expected a task vector of at most %u entries, found %u", program->name,
 			NVW_TASK_ENTRIES_MAX, run->options.entries);
+	}
+	if (run->options.depth > NVW_TASK_DEPTH_MAX) {
+		return nvw_fail(NVW_E_USAGE, "program %s: expected a stack of at most %u epochs, found %u",
+			program->name, NVW_TASK_DEPTH_MAX, run->options.depth);
 	}
 	error = check_program(run);
 	return error ? error : task_push(run, &first);

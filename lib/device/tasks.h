@@ -37,6 +37,12 @@ struct task_run {
 	uint32_t number; /* of the epoch that runs */
 	int error;       /* of the first task that made a mistake; its message is kept in text */
 	char text[320];
+	/* The last task that forked, mapped or joined: a full stack of epochs is its mistake. */
+	struct {
+		const struct nvw_site *site;
+		uint32_t entry;
+		unsigned function;
+	} last;
 	struct nvw_task_epoch epoch;
 	struct nvw_task_totals totals;
 

@@ -115,6 +115,7 @@ struct nvw_task_save;
 
 struct nvw_task_options {
 	uint32_t entries;                 /* of the task vector; 0 chooses 1 Mi */
+	uint32_t depth;                   /* of the stack of epochs; 0 chooses NVW_TASK_DEPTH_MAX */
 	unsigned group_size;              /* work-items per work-group; 0 chooses 256 (hechtman14 5.5.1) */
 	const void *data;                 /* for nvw_task_data() */
 	const struct nvw_task_save *save; /* recovery points; NULL: none. Of nvw_trees_run() alone */

@@ -468,6 +468,12 @@ static void fork_without_end(struct nvw_task *t)
 	nvw_join(t, sum, 0, 0);
 }
 
+static void recur_without_end(struct nvw_task *t)
+{
+	nvw_fork(t, recur_without_end, 1);
+	nvw_join(t, sum, 0, 0);
+}
+
 static const struct nvw_task_program mistaken = {
 	.name = "mistaken",
 	.functions = (const struct nvw_task_function[]){{"fork_after_join", fork_after_join, false},
@@ -475,7 +481,8 @@ static const struct nvw_task_program mistaken = {
 		{"map_of_a_task", map_of_a_task, false}, {"map_that_forks", map_that_forks, true},
 		{"maps_it", maps_it, false}, {"too_many_words", too_many_words, false},
 		{"read_beyond", read_beyond, false}, {"fork_without_end", fork_without_end, false},
-		{"sum", sum, false}, {"fib", fib, false}, {"square", square, true}, {NULL, NULL, false}},
+		{"recur_without_end", recur_without_end, false}, {"sum", sum, false}, {"fib", fib, false},
+		{"square", square, true}, {NULL, NULL, false}},
 	.words = 2,
 };
 
@@ -496,11 +503,13 @@ static void mistakes_end_the_run_and_are_named(void **state)
 		{too_many_words, NVW_E_KERNEL, "emit with 3 words, but program mistaken has room for 2"},
 		{read_beyond, NVW_E_KERNEL, "word 0 of entry 1048576 is not in the task vector"},
 		{fork_without_end, NVW_E_FULL, "the task vector of 100 entries is full"},
+		{recur_without_end, NVW_E_FULL,
+			"task recur_without_end in entry 29, epoch 29: epoch 30: the stack of epochs is full (30 wait, expected at most 30)"},
 		{leaf, NVW_E_USAGE, "its first task"},
 	};
 
 	for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-		const struct nvw_task_options options = {.entries = 100, .group_size = 8};
+		const struct nvw_task_options options = {.entries = 100, .group_size = 8, .depth = 30};
 		struct nvw_task_totals totals;
 
 		assert_int_equal(machines[i % 2](ideal_create(1 << 20, 1), &mistaken, &options,
@@ -509,6 +518,8 @@ static void mistakes_end_the_run_and_are_named(void **state)
 		if (strstr(nvw_error_message(), cases[i / 2].text) == NULL) {
 			fail_msg("\"%s\" is not in \"%s\"", cases[i / 2].text, nvw_error_message());
 		}
+		assert_true(cases[i / 2].error == NVW_E_USAGE ||
+			    strstr(nvw_error_message(), "test_tasks.c:") != NULL);
 		ideal_destroy();
 	}
 }

@@ -20,7 +20,7 @@
 #include "common/roots.h"
 
 enum { ROOT_AREA, ROOT_SHAPE, ROOTS };
-enum { STREAM = 0, N_MAX = 24, QUEENS_MAX = 10, COUNTER_BYTES = 8 };
+enum { STREAM = 0, N_MAX = 36, QUEENS_MAX = 10, COUNTER_BYTES = 8 };
 
 static const char *const recoveries[] = {
 	[SAVED_NONE] = "none", [SAVED_COPY] = "copy", [SAVED_UNDO] = "undo", NULL};
@@ -45,7 +45,24 @@ static const struct nvw_task_program *program_of(const struct saved_plan *p)
 
 /* ---- The plan ------------------------------------------------------------------------------------- */
 
-static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
+static int check_plan(const struct saved_plan *p)
+{
+	if (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) {
+		return nvw_fail(
+			NVW_E_USAGE, "saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, p->n);
+	}
+	if (p->recovery == SAVED_UNDO && p->every != 1) {
+		return nvw_fail(NVW_E_USAGE,
+			"saved-tasks: --checkpoint: expected 1 with --recovery=undo, found %u", p->every);
+	}
+	if (p->mutation >= SAVED_NO_LOG && p->recovery != SAVED_UNDO) {
+		return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --recovery=undo",
+			saved_mutations[p->mutation].name);
+	}
+	return 0;
+}
+
+static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
 {
 	static const struct bounds bounds[] = {{"n", 1, N_MAX}, {"checkpoint", 1, 1 << 20},
 		{"entries", 2, 1 << 24}, {"group-size", 1, 1024}};
@@ -53,6 +70,7 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 	struct saved_plan *const p = error ? NULL : malloc(sizeof *p);
 
 	(void)seed;
+	*ret_plan = NULL;
 	if (error != 0) {
 		return error;
 	}
@@ -68,20 +86,20 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 		.recovery = (enum saved_recovery)nvw_option_choice(o, "recovery"),
 		.mutation = (enum saved_mutation)mutation,
 	};
-	if (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) {
-		const uint32_t n = p->n;
-
-		free(p);
-		return nvw_fail(
-			NVW_E_USAGE, "saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, n);
-	}
-	if (p->recovery == SAVED_UNDO && p->every != 1) {
-		free(p);
-		return nvw_fail(NVW_E_USAGE,
-			"saved-tasks: --checkpoint: expected 1 with --recovery=undo, found more");
-	}
 	*ret_plan = p;
 	return 0;
+}
+
+static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
+{
+	int error = read_plan(o, seed, mutation, ret_plan);
+
+	error = error ? error : check_plan(*ret_plan);
+	if (error != 0) {
+		free(*ret_plan);
+		*ret_plan = NULL;
+	}
+	return error;
 }
 
 static uint64_t area_bytes(const struct saved_plan *p)
@@ -164,7 +182,15 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 
 static uint64_t fib_of(uint32_t n)
 {
-	return n < 2 ? n : fib_of(n - 1) + fib_of(n - 2);
+	uint64_t a = 0, b = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t next = a + b;
+
+		a = b;
+		b = next;
+	}
+	return a;
 }
 
 uint64_t saved_expected(const struct saved_plan *p)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What recovery points of a task program cost, against the work that power cuts lose: simulated time until fib(18) is done, all
+ * attempts together, when the power fails at random (exponential) intervals. After a cut, recovery opens the pool, and the run
+ * resumes from the last recovery point, or begins again where there is none. Host time of recovery does not count; it has no
+ * simulated time. tasks_cost [n]: another Fibonacci number. Then, of a million tasks: the run that resumes after a cut near the end.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <emu.h>
+#include <nvw/random.h>
+#include <nvw/recovery.h>
+
+#include "part.h"
+#include "workloads/trees/saved.h"
+
+extern const struct nvw_workload nvw_workload_saved_tasks;
+
+enum { SEEDS = 3, TRIALS = 8, ATTEMPTS_MAX = 400, CUT = 77, NOTHING_SAVED = 78 };
+
+static char path[64];
+static uint64_t *time_ps; /* of the attempt, written by its process */
+
+static const struct mode {
+	const char *name;
+	enum saved_recovery recovery;
+	uint32_t every;
+} modes[] = {{"none", SAVED_NONE, 1}, {"undo", SAVED_UNDO, 1}, {"N=1", SAVED_COPY, 1}, {"N=2", SAVED_COPY, 2},
+	{"N=4", SAVED_COPY, 4}, {"N=8", SAVED_COPY, 8}, {"N=16", SAVED_COPY, 16}};
+
+static const unsigned means_us[] = {0, 200, 50, 25, 12, 6}; /* between two cuts; 0: none */
+
+static void die(void *context)
+{
+	(void)context;
+	_exit(CUT);
+}
+
+static int open_pool(const struct saved_plan *plan, bool resumes, struct nvw_pool **ret_pool)
+{
+	struct nvw_recovery report = {0};
+	struct nvw_pool_params params;
+	int error;
+
+	if (!resumes) {
+		unlink(path);
+		error = nvw_workload_saved_tasks.pool(plan, &params);
+		return error ? error : nvw_pool_create(path, &params, ret_pool);
+	}
+	error = nvw_pool_open(path, NVW_POOL_WRITE, ret_pool);
+	return error ? error : nvw_recover(*ret_pool, &report);
+}
+
+/* An attempt, in a process of its own. */
+static void attempt(struct saved_plan *plan, bool resumes, uint64_t seed, uint64_t cut_ps)
+{
+	const struct emu_power_cut cut = {.time_ps = cut_ps, .seed = seed, .die = die};
+	struct nvw_machine *machine = NULL;
+	struct nvw_pool *pool = NULL;
+	struct emu_config config;
+	int error = open_pool(plan, resumes, &pool);
+
+	emu_config_default(&config);
+	config.seed = seed;
+	*time_ps = cut_ps;
+	error = error ? error : emu_create(&config, pool, NULL, &machine);
+	if (error == 0) {
+		error = resumes ? 0 : nvw_workload_saved_tasks.setup(plan, machine);
+		error = error ? error : nvw_persist(machine);
+		emu_set_power_cut(machine, &cut);
+		error = error ? error : saved_run(plan, machine, resumes);
+	}
+	if (error == NVW_E_USAGE && resumes) {
+		_exit(NOTHING_SAVED);
+	}
+	if (error != 0 || plan->result != saved_expected(plan)) {
+		fprintf(stderr, "tasks_cost: %s\n", error ? nvw_error_message() : "the result is wrong");
+		_exit(1);
+	}
+	*time_ps = emu_statistics(machine)->sim_time_ps;
+	_exit(0);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static struct saved_plan plan_of(const struct mode *mode, uint32_t n)
+{
+	return (struct saved_plan){.program = SAVED_FIB,
+		.n = n,
+		.every = mode->every,
+		.entries = n > 20 ? 1 << 21 : 1 << 16,
+		.group_size = 64,
+		.recovery = mode->recovery,
+		.mutation = SAVED_UNMUTATED};
+}
+
+/* Simulated time of all attempts until the program has ended, in us; a negative number after an error. */
+static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, struct nvw_random *random)
+{
+	bool resumes = false;
+	double total = 0;
+
+	for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
+		const double u = (1 + (double)nvw_random_below(random, 1 << 30)) / (1 << 30);
+		const uint64_t cut_ps = mean_us ? (uint64_t)(-log(u) * 1e6 * mean_us) + 1 : UINT64_MAX;
+		struct saved_plan plan = plan_of(mode, n);
+		const uint64_t seed = nvw_random_u64(random);
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			attempt(&plan, resumes, seed, cut_ps);
+		}
+		switch (wait_for(pid)) {
+		case 0:
+			return total + (double)*time_ps / 1e6;
+		case CUT:
+			total += (double)cut_ps / 1e6;
+			resumes = mode->recovery != SAVED_NONE;
+			break;
+		case NOTHING_SAVED:
+			resumes = false;
+			break;
+		default:
+			return -1;
+		}
+	}
+	return INFINITY;
+}
+
+/* Of a mode, over all trials: a seed's mean each; false after an error. */
+static bool measure(const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials)
+{
+	double least = INFINITY, most = 0, sum = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct nvw_random random = {seed};
+		double of_seed = 0;
+
+		for (unsigned trial = 0; trial < trials; trial++) {
+			const double us = until_done(mode, n, mean_us, &random);
+
+			if (us < 0) {
+				return false;
+			}
+			of_seed += us / trials;
+		}
+		sum += of_seed / SEEDS;
+		least = of_seed < least ? of_seed : least;
+		most = of_seed > most ? of_seed : most;
+	}
+	if (most < INFINITY) {
+		printf(" %7.0f (%5.0f %5.0f)", sum, least, most);
+	} else {
+		printf(" %21s", "not done");
+	}
+	fflush(stdout);
+	return true;
+}
+
+/* A run without a cut, one that is cut when a fiftieth is left, and one that resumes. */
+static int near_end(const struct mode *mode, uint32_t n)
+{
+	struct saved_plan plan = plan_of(mode, n);
+	uint64_t whole_ps, cut_ps;
+	pid_t pid;
+
+	if ((pid = fork()) == 0) {
+		attempt(&plan, false, 1, UINT64_MAX);
+	}
+	if (wait_for(pid) != 0) {
+		return 1;
+	}
+	whole_ps = *time_ps;
+	cut_ps = whole_ps / 50 * 49;
+	if ((pid = fork()) == 0) {
+		attempt(&plan, false, 1, cut_ps);
+	}
+	if (wait_for(pid) != CUT) {
+		return 1;
+	}
+	if ((pid = fork()) == 0) {
+		attempt(&plan, true, 1, UINT64_MAX);
+	}
+	if (wait_for(pid) != 0) {
+		return 1;
+	}
+	printf("fib(%u), %s: %.3f ms in all; after a cut at %.3f ms, the run that resumes takes %.3f ms\n", n,
+		mode->name, (double)whole_ps / 1e9, (double)cut_ps / 1e9, (double)*time_ps / 1e9);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : getenv("PART") ? 9 : 18;
+	const unsigned trials = part_of(TRIALS), rates = sizeof means_us / sizeof *means_us;
+
+	snprintf(path, sizeof path, "/tmp/nvwave-tasks-cost-%ld.pool", (long)getpid());
+	time_ps = mmap(NULL, sizeof *time_ps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (time_ps == MAP_FAILED) {
+		return 1;
+	}
+	printf("us of simulated time until fib(%u) is done: mean of %d seeds with %u trials each (lowest, highest seed)\n",
+		n, SEEDS, trials);
+	printf("%-14s", "between cuts");
+	for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
+		printf(" %21s", mode->name);
+	}
+	for (unsigned i = 0; i < (trials > 1 ? rates : 2); i++) {
+		if (means_us[i]) {
+			printf("\n%11u us", means_us[i]);
+		} else {
+			printf("\n%-14s", "no cuts");
+		}
+		for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
+			if (!measure(mode, n, means_us[i], means_us[i] ? trials : 1)) {
+				unlink(path);
+				return 1;
+			}
+		}
+	}
+	printf("\n");
+	for (const struct mode *mode = modes + 1; mode < modes + sizeof modes / sizeof *modes; mode++) {
+		if (near_end(mode, trials > 1 ? 28 : n) != 0) {
+			unlink(path);
+			return 1;
+		}
+	}
+	unlink(path);
+	return 0;
+}
