@@ -43,7 +43,7 @@ if wants searches; then
 fi
 if wants sorts; then
 	for size in $sizes; do
-		for way in trees-msort trees-msort-map bitonic; do
+		for way in trees-msort trees-msort-map trees-bitonic bitonic; do
 			entries=
 			[ "$way" = bitonic ] || entries=--entries=400k
 			# shellcheck disable=SC2086
@@ -59,11 +59,13 @@ if wants sizes; then
 		measure "4/fft/$log2/fft" "$seeds" trees-fft --log2=$log2
 	done
 fi
+# Where memory is no limit: with gope18's one DRAM channel a single CU reaches its bandwidth.
 if wants fit; then
-	for n in 12 15 18; do
+	for n in 16 18 20; do
 		for cus in 1 2 4 8; do
 			for width in 8 16 32 64; do
-				measure "fit/$n/$cus/$width" "$seeds" trees-fib --n=$n --set=gpu.cus=$cus --set=gpu.wavefront_width=$width
+				measure "fit/$n/$cus/$width" "$seeds" trees-fib --n=$n --set=gpu.cus=$cus --set=gpu.wavefront_width=$width \
+					--set=dram.bandwidth=1000GB/s --set=dram.channels=16 --set=l2.banks=64 --set=l2.size=16MiB
 			done
 		done
 	done
@@ -74,15 +76,21 @@ awk "$spread"'
 		add_ratio(key, id, base, "sim_time_ns")
 		return spread(key, "%.2f")
 	}
-	# The model of 5.4.2 by least squares of relative errors: o1 and oinf, in ns, for runs of one seed.
-	function fit(s,   id, i, f, t, x, y, xx, xy, yy, xt, yt, d, e, part) {
+	# The work of a run as the model has it; width 0: T1 log2(W) / (P W). Else T1 / P, of that width alone.
+	function work(id, s, width,   f) {
+		split(id, f, "/")
+		if (width && f[4] != width)
+			return 0
+		return v[id, s, "tasks.run"] / f[3] * (width ? 1 : log(f[4]) / log(2) / f[4])
+	}
+	# The model by least squares of relative errors: o1 and oinf, in ns, for the runs of a seed.
+	function fit(s, width,   id, i, t, x, y, xx, xy, yy, xt, yt, d, e, worst, total, many) {
 		for (i = 1; i <= points; i++) {
 			id = point[i]
-			split(id, f, "/")
 			t = v[id, s, "sim_time_ns"]
-			if (!t)
+			if (!t || !work(id, s, width))
 				continue
-			x = v[id, s, "tasks.run"] * log(f[4]) / log(2) / (f[3] * f[4]) / t
+			x = work(id, s, width) / t
 			y = v[id, s, "tasks.epochs"] / t
 			xx += x * x; xy += x * y; yy += y * y; xt += x; yt += y
 		}
@@ -91,32 +99,37 @@ awk "$spread"'
 			return
 		o1 = (xt * yy - yt * xy) / d
 		oinf = (yt * xx - xt * xy) / d
-		worst = total = many = 0
 		for (i = 1; i <= points; i++) {
 			id = point[i]
-			split(id, f, "/")
 			t = v[id, s, "sim_time_ns"]
-			if (!t)
+			if (!t || !work(id, s, width))
 				continue
-			part = o1 * v[id, s, "tasks.run"] * log(f[4]) / log(2) / (f[3] * f[4])
-			e = (part + oinf * v[id, s, "tasks.epochs"]) / t - 1
+			e = (o1 * work(id, s, width) + oinf * v[id, s, "tasks.epochs"]) / t - 1
 			e = e < 0 ? -e : e
 			worst = e > worst ? e : worst
 			total += e
 			many++
 		}
-		printf "seed %s: o1 %.1f ns, oinf %.1f ns; relative error: mean %.1f %%, worst %.1f %%, of %d runs\n", s, o1, oinf,
-			100 * total / many, 100 * worst, many
+		add("o1" width, o1)
+		add("oinf" width, oinf)
+		add("mean" width, 100 * total / many)
+		add("worst" width, 100 * worst)
 	}
-	# Measured and modelled, of the first seed.
-	function show(s,   i, id, f, part) {
-		printf "%4s %4s %4s %8s %6s %12s %12s\n", "n", "P", "W", "T1", "Tinf", "measured ns", "model ns"
+	function fitted(what, width) {
+		printf "%-34s o1 %s ns, oinf %s ns; relative error: mean %s %%, worst %s %%\n", what, spread("o1" width, "%.2f"),
+			spread("oinf" width, "%.0f"), spread("mean" width, "%.1f"), spread("worst" width, "%.1f")
+	}
+	# Measured and modelled, of a seed: a row per size and number of CUs, a column per width.
+	function show(s, width,   i, id, f) {
+		printf "\n%s, measured us / model us\n%4s %4s %8s %5s\n", width ? "by width" : "one for all widths", "n", "P", "T1", "Tinf"
 		for (i = 1; i <= points; i++) {
 			id = point[i]
 			split(id, f, "/")
-			part = o1 * v[id, s, "tasks.run"] * log(f[4]) / log(2) / (f[3] * f[4])
-			printf "%4d %4d %4d %8d %6d %12.0f %12.0f\n", f[2], f[3], f[4], v[id, s, "tasks.run"], v[id, s, "tasks.epochs"],
-				v[id, s, "sim_time_ns"], part + oinf * v[id, s, "tasks.epochs"]
+			if (f[4] == 8)
+				printf "%4d %4d %8d %5d ", f[2], f[3], v[id, s, "tasks.run"], v[id, s, "tasks.epochs"]
+			fit(s, width ? f[4] : 0)
+			printf " %6.1f /%6.1f%s", v[id, s, "sim_time_ns"] / 1e3, (o1 * work(id, s, width ? f[4] : 0) + oinf * v[id, s, "tasks.epochs"]) / 1e3,
+				f[4] == 64 ? "\n" : ""
 		}
 	}
 	{
@@ -146,8 +159,10 @@ awk "$spread"'
 		if (sorts)
 			print "Figure 5.9 (H11): merge sort as tasks over bitonic sort; the thesis: naive vastly worse, with map 2 to 3"
 		for (i = 1; i <= sorts; i++)
-			printf "%-8s naive %-22s with map %s\n", sort[i], ratio("9n" sort[i], "9/sort/" sort[i] "/trees-msort", "9/sort/" sort[i] "/bitonic"),
-				ratio("9m" sort[i], "9/sort/" sort[i] "/trees-msort-map", "9/sort/" sort[i] "/bitonic")
+			printf "%-8s naive %-22s merges by map %-22s bitonic sort by map %s\n", sort[i],
+				ratio("9n" sort[i], "9/sort/" sort[i] "/trees-msort", "9/sort/" sort[i] "/bitonic"),
+				ratio("9m" sort[i], "9/sort/" sort[i] "/trees-msort-map", "9/sort/" sort[i] "/bitonic"),
+				ratio("9b" sort[i], "9/sort/" sort[i] "/trees-bitonic", "9/sort/" sort[i] "/bitonic")
 		if (singles)
 			print "Figures 5.4 to 5.6: simulated ns per task, over sizes"
 		for (i = 1; i <= singles; i++) {
@@ -160,9 +175,14 @@ awk "$spread"'
 				v[single[i], seed[single[i], 1], "tasks.epochs"], spread("4" single[i], "%.2f")
 		}
 		if (points) {
-			print "5.4.2: time = o1 * T1 * log2(W) / (P * W) + oinf * Tinf, fib"
+			print "5.4.2: time = o1 * T1 * log2(W) / (P * W) + oinf * Tinf, of fib(16), fib(18), fib(20); W = 8, 16, 32, 64"
 			for (i = seeds_used; i >= 1; i--)
-				fit(order[i])
-			show(order[1])
+				for (width = 0; width <= 64; width = width ? 2 * width : 8)
+					fit(order[i], width)
+			fitted("all widths, T1 log2(W) / (P W):", 0)
+			for (width = 8; width <= 64; width *= 2)
+				fitted("W = " width ", T1 / P:", width)
+			show(order[1], 0)
+			show(order[1], 1)
 		}
 	}' "$results"

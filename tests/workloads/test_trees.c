@@ -13,6 +13,7 @@
 	X(trees_nqueens, "n=6", "n=1")                         \
 	X(trees_msort, "size=301", "size=1")                   \
 	X(trees_msort_map, "size=113 group-size=24", "size=1") \
+	X(trees_bitonic, "size=1301 group-size=48", "size=1")  \
 	X(trees_fft, "log2=6", "log2=1")                       \
 	X(trees_matmul, "size=13", "size=1")                   \
 	X(trees_tsp, "cities=6", "cities=1")                   \

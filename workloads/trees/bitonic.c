@@ -2,6 +2,9 @@
 /*
  * bitonic: the data-parallel counterpart of trees-msort (hechtman14 5.6.5): one launch per step of Batcher's
  * bitonic sort, one work-item per key. The keys are padded to a power of two with keys that sort last.
+ *
+ * trees-bitonic: the same algorithm as tasks, the thesis's merge sort with map. A task maps a chunk of each step, and joins itself for the
+ * next one: so a step takes the launch of an epoch besides that of its maps, and the launch of the epoch that the maps' entries make.
  */
 #include "trees.h"
 
@@ -14,15 +17,24 @@ static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "2k", NULL, "keys"},
 	DENSE_OPTIONS_END,
 };
+static const struct nvw_option task_options[] = {
+	{"size", NVW_OPTION_COUNT, "2k", NULL, "keys"},
+	TREES_OPTIONS_END,
+};
 
-static uint64_t padded(const struct dense_plan *p)
+static uint64_t padded_size(uint64_t size)
 {
 	uint64_t n = 1;
 
-	while (n < p->size[SIZE]) {
+	while (n < size) {
 		n *= 2;
 	}
 	return n;
+}
+
+static uint64_t padded(const struct dense_plan *p)
+{
+	return padded_size(p->size[SIZE]);
 }
 
 static void shape(struct dense_plan *p)
@@ -46,12 +58,10 @@ struct args {
 	uint64_t size, block, distance;
 };
 
-/* One work-item per pair at the distance; blocks are sorted up and down alternately. */
-static void bitonic_step(const void *args)
+/* Pair number id at the distance; blocks are sorted up and down alternately. */
+static void order_pair(const struct args *a, uint64_t id)
 {
-	const struct args *const a = args;
-	const uint64_t id = nvw_global_id(), low = id / a->distance * 2 * a->distance + id % a->distance,
-		       high = low + a->distance;
+	const uint64_t low = id / a->distance * 2 * a->distance + id % a->distance, high = low + a->distance;
 
 	if (high < a->size) {
 		const int32_t x = nvw_load(&a->keys[low]), y = nvw_load(&a->keys[high]);
@@ -63,13 +73,21 @@ static void bitonic_step(const void *args)
 	}
 }
 
+static void give(const struct args *a, uint64_t id)
+{
+	if (id < a->size) {
+		nvw_store(&a->result[id], nvw_load(&a->keys[id]));
+	}
+}
+
+static void bitonic_step(const void *args)
+{
+	order_pair(args, nvw_global_id());
+}
+
 static void bitonic_result(const void *args)
 {
-	const struct args *const a = args;
-
-	if (nvw_global_id() < a->size) {
-		nvw_store(&a->result[nvw_global_id()], nvw_load(&a->keys[nvw_global_id()]));
-	}
+	give(args, nvw_global_id());
 }
 
 static int run(struct dense_plan *p)
@@ -86,6 +104,77 @@ static int run(struct dense_plan *p)
 	return error ? error : dense_launch(p, bitonic_result, &a, a.size);
 }
 
+/* ---- As tasks ------------------------------------------------------------------------------------- */
+
+enum { CHUNK = 512 }; /* keys */
+
+/* Words: the chunk; block; distance. */
+static void order_chunk(struct nvw_task *t)
+{
+	const struct args *const d = nvw_task_data(t);
+	const uint64_t chunk = nvw_task_word(t, 0), end = (chunk + 1) * (CHUNK / 2);
+	const struct args a = {.keys = d->keys,
+		.size = padded_size(d->size),
+		.block = nvw_task_word(t, 1),
+		.distance = nvw_task_word(t, 2)};
+
+	for (uint64_t id = chunk * (CHUNK / 2) + nvw_local_id(); id < end; id += nvw_group_size()) {
+		order_pair(&a, id);
+	}
+}
+
+static void give_chunk(struct nvw_task *t)
+{
+	const struct args *const d = nvw_task_data(t);
+	const uint64_t chunk = nvw_task_word(t, 0);
+
+	for (uint64_t id = chunk * CHUNK + nvw_local_id(); id < (chunk + 1) * CHUNK; id += nvw_group_size()) {
+		give(d, id);
+	}
+}
+
+static void sort_chunk(struct nvw_task *t)
+{
+	const struct args *const d = nvw_task_data(t);
+	const uint32_t chunk = nvw_task_word(t, 0), block = nvw_task_word(t, 1),
+		       distance = nvw_task_word(t, 2);
+
+	if (block > padded_size(d->size)) {
+		nvw_map(t, give_chunk, chunk);
+	} else {
+		nvw_map(t, order_chunk, chunk, block, distance);
+		nvw_join(t, sort_chunk, chunk, distance > 1 ? block : 2 * block,
+			distance > 1 ? distance / 2 : block);
+	}
+}
+
+static void sort_all(struct nvw_task *t)
+{
+	const struct args *const d = nvw_task_data(t);
+
+	for (uint32_t i = 0; i < (padded_size(d->size) + CHUNK - 1) / CHUNK; i++) {
+		nvw_fork(t, sort_chunk, i, 2, 1);
+	}
+}
+
+static const struct nvw_task_program program = {
+	.name = "bitonic",
+	.functions = (const struct nvw_task_function[]){{"sort_all", sort_all, false},
+		{"sort_chunk", sort_chunk, false}, {"order_chunk", order_chunk, true},
+		{"give_chunk", give_chunk, true}, {NULL, NULL, false}},
+	.words = 3,
+};
+
+static int run_tasks(struct dense_plan *p)
+{
+	const struct args data = {
+		.keys = p->array[PADDED].device, .result = p->array[KEYS].device, .size = p->size[SIZE]};
+
+	return trees_run_words(p, &program, &data, sort_all, NULL, 0);
+}
+
+/* ---- Both ----------------------------------------------------------------------------------------- */
+
 static int ascending(const void *a, const void *b)
 {
 	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -101,4 +190,14 @@ static void expect(struct dense_plan *p)
 static const struct dense_kernel kernel = {
 	.name = "bitonic", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
 
+static const struct dense_kernel as_tasks = {.name = "trees-bitonic",
+	.options = task_options,
+	.shape = shape,
+	.fill = fill,
+	.run = run_tasks,
+	.expect = expect,
+	.report = trees_report};
+
 TREES_RIVAL(bitonic, "bitonic", kernel, options, "bitonic sort, a launch per step");
+TREES_WORKLOAD(trees_bitonic, "trees-bitonic", as_tasks, task_options,
+	"tasks: bitonic sort, a map operation per chunk and step");
