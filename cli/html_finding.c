@@ -389,16 +389,34 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	}
 }
 
+static void note(FILE *to, const char *name, const char *text, const char *end)
+{
+	if (*text != '\0') {
+		fprintf(to, "<p>%s <code>", name);
+		html_text(to, text);
+		fprintf(to, "</code>%s</p>", end);
+	}
+}
+
+/* Where it died or hung, and the operations of the program (nvw/ack.h). */
+static void circumstances(FILE *to, const struct ct_finding *d)
+{
+	note(to, "in", d->where, "");
+	if (d->stack[0] != '\0') {
+		fputs("<details><summary>The stack there</summary><pre class=\"mono\">", to);
+		html_text(to, d->stack);
+		fputs("</pre></details>", to);
+	}
+	note(to, "operation", d->operation, " was acknowledged");
+	note(to, "in flight: operation", d->in_flight, "");
+}
+
 void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 {
 	const struct ct_finding *const d = &r->finding[i];
 
 	heading(to, r, i);
-	if (d->where[0] != '\0') {
-		fputs("<p>in <code>", to);
-		html_text(to, d->where);
-		fputs("</code></p>", to);
-	}
+	circumstances(to, d);
 	if (d->cause.kind != CT_CAUSE_NONE || r->mode != CT_KILL) {
 		story(to, r, d);
 	}

@@ -142,6 +142,22 @@ static void coverage(FILE *f, const struct ct_result *r)
 		html_text(f, r->undecided);
 		fputs("</p>", f);
 	}
+	if (r->hangs_alike > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu checks were cut early, in a function in which another one did not terminate.</p>",
+			(ull)r->hangs_alike);
+	}
+	if (r->states_settled > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu states were not tested: at their instants all states kept failing in ways that are "
+			"known.</p>",
+			(ull)r->states_settled);
+	}
+	if (r->why_executed[0] != '\0') {
+		fputs("<p class=\"soft\">The checker was executed anew for every state, because ", f);
+		html_text(f, r->why_executed);
+		fputs(".</p>", f);
+	}
 	if (r->interrupted || r->gave_up) {
 		fputs("<p class=\"lost\">The exploration stopped early: there is no verdict on the rest.</p>",
 			f);

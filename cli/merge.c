@@ -108,6 +108,20 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	}
 }
 
+static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+	{
+		const size_t at = strlen(ret_stack);
+		const char *const text = json_string_value(line);
+
+		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", at ? "\n" : "", text ? text : "");
+	}
+}
+
 static void read_finding(const json_t *o, struct ct_finding *f)
 {
 	*f = (struct ct_finding){.off = number_of(o, "offset"),
@@ -123,6 +137,10 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 		.sample = flag_of(o, "shares_states")};
 	f->units_durable = f->units - number_of(o, "writes_lost");
 	COPY(f->text, o, "text");
+	COPY(f->where, o, "where");
+	COPY(f->operation, o, "operation");
+	COPY(f->in_flight, o, "in_flight");
+	read_stack(json_object_get(o, "stack"), f->stack);
 	read_cause(json_object_get(o, "cause"), &f->cause);
 	read_places(o, f);
 }

@@ -18,6 +18,7 @@
 #include "fork_server.h"
 #include "image.h"
 #include "state_file.h"
+#include "trace.h"
 
 /* ---- Asking --------------------------------------------------------------------------------------------------- */
 
@@ -50,9 +51,9 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
 }
 
-/* Makes the file and asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
-static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
-	bool forked, struct ct_answer *ret_answer)
+/* Makes the file; how to start the command on it. Valid until the next call in this process. */
+static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_start *ret)
 {
 	static struct ct_state_file file; /* of this process, which has one command to ask */
 	static struct ct_command_line line;
@@ -65,14 +66,25 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 		return error;
 	}
 	ct_command_fill(&c->command, file.path, &line);
-	const struct ct_start how = {.words = line.word,
+	*ret = (struct ct_start){.words = line.word,
 		.environment =
 			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
 		.told = tells ? &told : NULL,
 		.output = ct_output_begin(c->whole_output)};
+	return c->whole_output && ret->output < 0 ?
+		       nvw_fail(NVW_E_MEMORY, "no memory for the output of a command") :
+		       0;
+}
 
-	if (c->whole_output && how.output < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
+static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	bool forked, struct ct_answer *ret_answer)
+{
+	struct ct_start how;
+	const int error = prepare(c, image, acks, &how);
+
+	if (error) {
+		return error;
 	}
 	if (forked) {
 		struct ct_ending ending;
@@ -182,6 +194,25 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
 	}
 	return 0;
+}
+
+/* By the signal itself, or as a shell tells of it. */
+static bool was_signalled(const struct ct_answer *a)
+{
+	return WIFSIGNALED(a->status) || WEXITSTATUS(a->status) > 128;
+}
+
+void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	char ret_stack[CT_STACK_BYTES])
+{
+	struct ct_answer a;
+	struct ct_start how;
+
+	ret_stack[0] = '\0';
+	if (ct_ask(c, image, acks, &a) == 0 && (!a.in_time || was_signalled(&a)) &&
+		prepare(c, image, acks, &how) == 0) {
+		ct_trace_run(&how, c->timeout_ms, ret_stack);
+	}
 }
 
 int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)

@@ -61,6 +61,10 @@ NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *imag
 /* An answer that is a hang or a death is a violation; 0 if it is neither. */
 int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
 
+/* The stack of a command that dies of a signal or hangs in this state (trace.h); "" if it does neither. */
+void ct_asked_stack(const struct ct_asked *asked, const struct ct_image *image, const struct nvw_acks *acks,
+	char ret_stack[CT_STACK_BYTES]);
+
 /* True if states were judged by forks that turned out to be unreliable: all must be judged again. Returns
  * true only once. */
 bool ct_asked_begins_anew(struct ct_asked *asked);

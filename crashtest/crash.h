@@ -51,6 +51,7 @@ enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 
 enum {
 	CT_TEXT_BYTES = 240,
+	CT_STACK_BYTES = 2048,
 	CT_PLACES_MAX = 8,
 	CT_UNITS_MAX = 24,
 	CT_MOMENTS_MAX = 72,
@@ -189,6 +190,9 @@ struct ct_finding {
 	int signal;             /* signal that killed recovery or check; 0: none */
 	bool hung;
 	char where[CT_TEXT_BYTES]; /* place of a signal or hang: "file:line (function)", "" if unknown */
+	/* The stack there: a line of text like where for each frame, innermost first; "" if unknown. Of a command also for a death whose place
+	 * is not known otherwise. */
+	char stack[CT_STACK_BYTES];
 	/* The smallest case found: units in flight, and how many of them were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
@@ -330,6 +334,10 @@ struct ct_exploration {
 	/* Adds the data that the judge needs to judge the state again to a saved finding's object (json_t);
 	 * NULL: none. */
 	void (*save)(void *context, const struct nvw_acks *acks, struct json_t *object);
+	/* Judges a state again to see where it dies or hangs: the stack there, "" if it does neither. NULL: the judge's own process dies, and
+	 * tells. */
+	void (*stack)(void *context, const struct ct_image *image, const struct nvw_acks *acks,
+		char ret_stack[CT_STACK_BYTES]);
 };
 
 /*

@@ -688,6 +688,22 @@ static void save(struct explanation *x, const struct origin *from)
 	json_decref(head);
 }
 
+/* Where a command dies or hangs in this state. */
+static void trace(struct explanation *x)
+{
+	struct ct_finding *const f = x->finding;
+
+	if (x->e->stack == NULL) {
+		return;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	x->e->stack(x->e->context, &x->medium.image, &x->medium.acks, f->stack);
+	ct_medium_undo(&x->medium);
+	if (f->where[0] == '\0') {
+		snprintf(f->where, sizeof f->where, "%.*s", (int)strcspn(f->stack, "\n"), f->stack);
+	}
+}
+
 static void explain(struct explanation *x, const struct origin *from, bool judging)
 {
 	x->error = remake(x, from);
@@ -700,6 +716,7 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	}
 	if (x->finding->minimised) {
 		x->error = find_need(x);
+		trace(x);
 	}
 	count_units(x);
 	note_acknowledgement(x);

@@ -145,6 +145,17 @@ static json_t *cure_json(const struct ct_cure *c)
 		"of_states", (json_int_t)c->only_of, "behind", (int)c->behind, "cured_by", (int)c->cured_by);
 }
 
+/* A text's lines. */
+static json_t *stack_json(const char *stack)
+{
+	json_t *const lines = json_array();
+
+	for (const char *at = stack; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+		json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
+	}
+	return lines;
+}
+
 json_t *ct_finding_json(const struct ct_finding *f)
 {
 	json_t *const places = json_array(), *const units = json_array(), *const also = json_array();
@@ -160,7 +171,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -170,7 +181,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
 		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
-		f->sample);
+		f->sample, "stack", stack_json(f->stack));
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

@@ -405,6 +405,13 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	return error;
 }
 
+/* context is a checker, or an oracle; both begin with the command that is asked. */
+static void stack_of_command(void *context, const struct ct_image *image, const struct nvw_acks *acks,
+	char ret_stack[CT_STACK_BYTES])
+{
+	ct_asked_stack(context, image, acks, ret_stack);
+}
+
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
 	uint64_t bytes, bool blocks, struct ct_result *ret_result)
 {
@@ -432,6 +439,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.head = head,
 		.operations = &jury.operations,
 		.save = jury.context == &jury.replay ? ct_replay_oracle_save : NULL,
+		.stack = f->command || f->recover ? stack_of_command : NULL,
 	};
 
 	error = error ? error : explore_after_final(f, &e, &jury, ret_result);

@@ -40,3 +40,8 @@ void ct_frames_place(const struct ct_frames *frames, char ret_place[CT_TEXT_BYTE
 {
 	nvw__frames_place(frames->address, frames->count, ret_place, CT_TEXT_BYTES);
 }
+
+void ct_frames_stack(const struct ct_frames *frames, char ret_stack[CT_STACK_BYTES])
+{
+	nvw__frames_stack(frames->address, frames->count, ret_stack, CT_STACK_BYTES);
+}

@@ -23,4 +23,7 @@ enum { CT_FRAMES_ASK = SIGUSR1 };
  * none. */
 void ct_frames_place(const struct ct_frames *frames, char ret_place[CT_TEXT_BYTES]);
 
+/* All of its frames with a source line, a line of text each. */
+void ct_frames_stack(const struct ct_frames *frames, char ret_stack[CT_STACK_BYTES]);
+
 #endif

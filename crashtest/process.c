@@ -78,6 +78,7 @@ void ct_describe_death(
 {
 	f->hung = hung;
 	ct_frames_place(frames, f->where);
+	ct_frames_stack(frames, f->stack);
 	if (hung) {
 		snprintf(f->text, sizeof f->text, "%s does not terminate", phase_name(phase));
 	} else if (WIFSIGNALED(status)) {

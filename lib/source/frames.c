@@ -160,3 +160,65 @@ void nvw__process_place(pid_t pid, char *ret_place, size_t n)
 		dwfl_end(dwfl);
 	}
 }
+
+/* ---- Whole stacks --------------------------------------------------------------------------------------------- */
+
+enum { INLINED_MAX = 8 };
+
+static void add_frame(Dwfl *dwfl, Dwarf_Addr address, char *stack, size_t n)
+{
+	Dwfl_Module *const module = dwfl_addrmodule(dwfl, address);
+	struct nvw__place place[INLINED_MAX];
+	const unsigned count = is_system(module) ? 0 : nvw__places_of(module, address, place, INLINED_MAX);
+
+	for (unsigned i = 0; i < count; i++) {
+		const size_t at = strlen(stack);
+
+		snprintf(stack + at, n - at, "%s%.120s:%d (%s)", at ? "\n" : "", place[i].file, place[i].line,
+			*place[i].function ? place[i].function : "?");
+	}
+}
+
+void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, size_t n)
+{
+	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
+
+	ret_stack[0] = '\0';
+	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
+		dwfl_report_end(dwfl, NULL, NULL) == 0) {
+		for (unsigned i = 0; i < count; i++) {
+			add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
+		}
+	}
+	if (dwfl != NULL) {
+		dwfl_end(dwfl);
+	}
+}
+
+static int add_stopped_frame(Dwfl_Frame *frame, void *context)
+{
+	const struct seeker *const s = context;
+	Dwarf_Addr address;
+	bool is_activation;
+
+	if (!dwfl_frame_pc(frame, &address, &is_activation)) {
+		return DWARF_CB_ABORT;
+	}
+	add_frame(s->dwfl, address - !is_activation, s->place, s->n);
+	return DWARF_CB_OK;
+}
+
+void nvw__stopped_stack(pid_t thread, char *ret_stack, size_t n)
+{
+	Dwfl *const dwfl = dwfl_begin(&callbacks);
+	struct seeker s = {.dwfl = dwfl, .place = ret_stack, .n = n};
+
+	ret_stack[0] = '\0';
+	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, thread) == 0 &&
+		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, thread, true) == 0) {
+		dwfl_getthread_frames(dwfl, thread, add_stopped_frame, &s);
+	}
+	if (dwfl != NULL) {
+		dwfl_end(dwfl);
+	}
+}

@@ -34,4 +34,11 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
  * looked into. */
 void nvw__process_place(pid_t pid, char *ret_place, size_t n);
 
+/* All frames with a source line, innermost first, a line of text each: "file:line (function)", with inlined calls as frames of
+ * their own. Frames of the C library and the sanitizers are skipped. */
+void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, size_t n);
+
+/* The same for a thread that the caller has stopped by ptrace. */
+void nvw__stopped_stack(pid_t thread, char *ret_stack, size_t n);
+
 #endif

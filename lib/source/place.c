@@ -141,3 +141,65 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 	}
 	return p;
 }
+
+static void own_name(Dwarf_Die *scope, struct nvw__place *p)
+{
+	Dwarf_Attribute attribute;
+	const char *const linked =
+		dwarf_formstring(dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
+	const char *const name = linked ? linked : dwarf_diename(scope);
+
+	p->function[0] = '\0';
+	if (name != NULL) {
+		nvw__demangle(name, strlen(name), p->function, sizeof p->function);
+	}
+}
+
+/* Where an inlined function was called. */
+static bool caller_of(Dwarf_Die *unit, Dwarf_Die *scope, struct nvw__place *p)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number, line;
+	Dwarf_Files *files = NULL;
+
+	if (dwarf_getsrcfiles(unit, &files, NULL) != 0 ||
+		dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &number) != 0 ||
+		dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &line) != 0) {
+		return false;
+	}
+	p->file = dwarf_filesrc(files, number, NULL, NULL);
+	p->line = (int)line;
+	while (p->file != NULL && strncmp(p->file, "../", 3) == 0) {
+		p->file += 3;
+	}
+	return p->file != NULL;
+}
+
+unsigned nvw__places_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity)
+{
+	struct nvw__place here = nvw__place_of(module, address);
+	Dwarf_Addr bias;
+	Dwarf_Die *const unit = here.file && capacity > 0 ? unit_of(module, address, &bias) : NULL,
+			 *scopes = NULL;
+	const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+	unsigned n = 0;
+
+	for (int i = 0; i < count && n < capacity; i++) {
+		const int tag = dwarf_tag(&scopes[i]);
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
+			continue;
+		}
+		own_name(&scopes[i], &here);
+		ret_places[n++] = here;
+		if (tag == DW_TAG_subprogram || !caller_of(unit, &scopes[i], &here)) {
+			break;
+		}
+	}
+	free(scopes);
+	if (n == 0 && here.file != NULL && capacity > 0) {
+		ret_places[n++] = here;
+	}
+	return n;
+}

@@ -19,4 +19,9 @@ struct nvw__place {
  * pass the address minus one. */
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address);
 
+/* The places of an address, of inlined calls as well: the innermost function first, each with a name of its own. Returns their
+ * number, at most capacity; 0 without debug information. */
+unsigned nvw__places_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity);
+
 #endif

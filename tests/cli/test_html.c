@@ -123,6 +123,45 @@ static void a_source_file_that_is_not_there_is_named_with_the_folders_searched(v
 	assert_int_equal(run("rm log pool"), 0);
 }
 
+/* Dies two calls below main() if the second store is there without the first. */
+static const char dying_checker[] =
+	"#include <stdio.h>\n#include <stdlib.h>\n"
+	"static char bytes[128];\n"
+	"__attribute__((noinline)) void fail(int n) { if (n > 0) abort(); puts(\"never\"); }\n"
+	"__attribute__((noinline)) void look(int n) { fail(n + 1); puts(\"never\"); }\n"
+	"int main(int n, char **word) {\n"
+	"	FILE *f = fopen(word[n - 1], \"r\");\n"
+	"	if (!f || !fread(bytes, sizeof bytes, 1, f)) return 2;\n"
+	"	if (!bytes[0] && bytes[64]) look(n);\n"
+	"	return 0;\n}\n";
+
+static void the_whole_stack_of_a_checker_that_dies_is_reported(void **state)
+{
+	static const char *const parts[] = {
+		"The stack there", "dies.c:4 (fail)\n", "dies.c:5 (look)\n", "dies.c:9 (main)", NULL};
+	FILE *source;
+	char path[96];
+
+	snprintf(path, sizeof path, "%s/dies.c", dir);
+	source = fopen(path, "w");
+	assert_non_null(source);
+	fputs(dying_checker, source);
+	fclose(source);
+	assert_int_equal(
+		run("cc -g -O1 -o dies dies.c && printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
+		    "STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP' >log && truncate -s 4096 pool"),
+		0);
+	for (unsigned by_shell = 0; by_shell < 2; by_shell++) {
+		assert_int_equal(
+			run("%s crash --store-log=log --image=pool --html=page.html --cures=off --check='%s'",
+				nvwave, by_shell ? "true; ./dies" : "./dies"),
+			1);
+		read_page();
+		expect_parts(parts);
+	}
+	assert_int_equal(run("rm dies dies.c log pool"), 0);
+}
+
 static void the_page_is_one_file_without_scripts(void **state)
 {
 	static const char *const parts[] = {"<html lang=\"en\">", "width=device-width", "@media print",
@@ -177,6 +216,7 @@ int main(void)
 		cmocka_unit_test(an_acknowledgement_has_its_source_line),
 		cmocka_unit_test(source_lines_are_those_of_the_code_that_ran),
 		cmocka_unit_test(a_source_file_that_is_not_there_is_named_with_the_folders_searched),
+		cmocka_unit_test(the_whole_stack_of_a_checker_that_dies_is_reported),
 		cmocka_unit_test(the_page_is_one_file_without_scripts),
 	};
 

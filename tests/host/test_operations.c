@@ -373,12 +373,16 @@ static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 	clean();
 	assert_int_equal(
 		run("%s crash --exec='%s run pool 10 forgets' --image=pool --oracle=replay --states=200 "
-		    "--timeout=500ms --cures=off --output-format=json >report",
+		    "--timeout=500ms --cures=off --output-format=json --html=page >report",
 			nvwave, skeleton),
 		1);
 	assert_int_equal(
 		run("grep 'does not terminate: host/examples/skeleton.c:[0-9]* ([a-z_, ]*)' report"), 0);
 	assert_int_equal(run("grep '\"hangs_alike\": [1-9]' report"), 0);
+	assert_int_equal(run("test $(grep -A9 '\"stack\"' report | grep -c 'skeleton.c:[0-9]* (') -ge 2"), 0);
+	assert_int_equal(run("grep 'checks were cut early' page && grep 'in flight: operation' page && "
+			     "grep 'The stack there' page && rm page"),
+		0);
 }
 
 /* ---- Several threads --------------------------------------------------------------------------------------------- */
