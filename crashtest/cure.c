@@ -485,6 +485,8 @@ static uint64_t trial_budget(uint64_t states)
 /* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of it. */
 static int cure_by_parts(struct proof *p)
 {
+	p->edits = collect(p, UINT32_MAX, p->edit); /* assumptions of the test */
+
 	const struct proof begun = *p;
 	struct ct_finding *const found = calloc(CT_FINDINGS_MAX, sizeof *found);
 	const unsigned count = p->result->finding_count;
@@ -518,8 +520,11 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 		*p = (struct proof){.e = e,
 			.model = model,
 			.result = result,
-			.trial = trial, /* of observed mode other states: not known */
-			.failing = e->rules.model == model ? result->states_failing : UINT64_MAX,
+			.trial =
+				trial, /* of observed mode other states, and with stop_after not all: not known */
+			.failing = e->rules.model == model && e->options.stop_after == 0 ?
+					   result->states_failing :
+					   UINT64_MAX,
 			.began = ct_wall_seconds()};
 		result->proved = true;
 		result->proved_under = model;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that take a bug for cured, or end with the first: three stores that nothing orders, of which each needs the one before. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <common/shell.h>
+
+static const char *nvwave;
+
+static const char log_text[] =
+	"START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first (list.c:31)|"
+	"STORE;0x1040;0x1;0x8;second (list.c:40)|STORE;0x1080;0x1;0x8;third (list.c:50)|FLUSH;0x1000;0xc0|FENCE|STOP";
+
+/* A library, since it is fast. */
+static const char checker_text[] =
+	"#include <stdio.h>\n#include <nvw/checker.h>\n"
+	"int nvw_check(struct nvw_check *c) {\n"
+	"	const char *const at = c->image;\n"
+	"	if (at[64] && !at[0]) return snprintf(c->message, c->message_bytes, \"second without first\");\n"
+	"	if (at[128] && !at[64]) return snprintf(c->message, c->message_bytes, \"third without second\");\n"
+	"	return 0;\n}\n";
+
+static int crash(const char *options)
+{
+	return run("%s crash --store-log=log --image=pool --check-lib=./check.so %s", nvwave, options);
+}
+
+static void expect(const char *part)
+{
+	if (strstr(output, part) == NULL) {
+		fail_msg("expected \"%s\" in:\n%s", part, output);
+	}
+}
+
+static void both_bugs_are_found_without_assumptions(void **state)
+{
+	assert_int_equal(crash(""), 1);
+	expect(" 1  second without first");
+	expect(" 2  third without second");
+}
+
+static void a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure(void **state)
+{
+	assert_int_equal(crash("--assume-durable=list.c:31"), 1);
+	expect("INCONSISTENT   1 finding");
+	expect("with list.c:31 assumed durable");
+	expect(" 1  third without second");
+	expect("verified: with a flush after list.c:40 and a fence after list.c:40 no tested state fails");
+	assert_int_equal(crash("--assume-durable=list.c:31 --assume-durable=list.c:40"), 0);
+	expect("and list.c:40 assumed durable");
+}
+
+static void stores_assumed_ordered_take_their_bug_away_in_this_order_alone(void **state)
+{
+	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
+	expect("INCONSISTENT   1 finding");
+	expect(" 1  third without second");
+	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31"), 1);
+	expect(" 1  second without first");
+	assert_int_equal(
+		crash("--assume-ordered=list.c:31:list.c:40 --assume-ordered=list.c:40:list.c:50"), 0);
+	expect("with list.c:31 assumed ordered before list.c:40");
+}
+
+static void an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it(void **state)
+{
+	assert_int_equal(crash("--assume-durable=list.c:33"), 2);
+	expect("list.c:33: the log has no store at this line; lines near it that have: 31, 40, 50");
+}
+
+/* Few states were tested then: that says nothing against a cure. */
+static void stop_after_one_lists_one_and_denies_no_cure(void **state)
+{
+	assert_int_equal(crash("--stop-after=1"), 1);
+	expect("INCONSISTENT   1 finding");
+	assert_null(strstr(output, "\n 2  "));
+	assert_null(strstr(output, "no cure is known"));
+	assert_int_equal(crash("--stop-after=2"), 1);
+	expect("INCONSISTENT   2 findings");
+}
+
+static void write_text(const char *name, const char *text)
+{
+	char path[96];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int prepare(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-assumptions-XXXXXX");
+	if (nvwave == NULL || mkdtemp(dir) == NULL) {
+		return -1;
+	}
+	write_text("log", log_text);
+	write_text("check.c", checker_text);
+	return run("truncate -s 4096 pool && cc -I%s -shared -fPIC -o check.so check.c", HEADERS);
+}
+
+static int clean_up(void **state)
+{
+	run("rm log pool check.c check.so");
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_bugs_are_found_without_assumptions),
+		cmocka_unit_test(
+			a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure),
+		cmocka_unit_test(stores_assumed_ordered_take_their_bug_away_in_this_order_alone),
+		cmocka_unit_test(an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it),
+		cmocka_unit_test(stop_after_one_lists_one_and_denies_no_cure),
+	};
+
+	return cmocka_run_group_tests(tests, prepare, clean_up);
+}
