@@ -278,6 +278,33 @@ static int mask_finding(struct proof *p, struct ct_finding *f)
 	return go_on(p, outcome == HOLDS);
 }
 
+/* A work-item barrier between two lines stands before the second one, whatever the first is. */
+static bool is_same_edit(const struct ct_edit *x, const struct ct_edit *y)
+{
+	const bool before = x->kind == CT_EDIT_BARRIER && x->scope == NVW_WORKITEM && x->b.line != 0;
+
+	return x->kind == y->kind && x->scope == y->scope && x->more_count == 0 && y->more_count == 0 &&
+	       x->b.line == y->b.line && strcmp(x->b.file, y->b.file) == 0 &&
+	       (before || (x->a.line == y->a.line && strcmp(x->a.file, y->a.file) == 0));
+}
+
+static void drop_repeated(struct ct_proposals *p)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < p->count; i++) {
+		unsigned k = 0;
+
+		while (k < kept && !is_same_edit(&p->edit[k], &p->edit[i])) {
+			k++;
+		}
+		if (k == kept) {
+			p->edit[kept++] = p->edit[i];
+		}
+	}
+	p->count = kept;
+}
+
 static int cure_finding(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
@@ -287,6 +314,7 @@ static int cure_finding(struct proof *p, unsigned number)
 	if (f->proposals.count == 0) {
 		ct_propose(&f->cause, &f->proposals);
 	}
+	drop_repeated(&f->proposals);
 	for (unsigned size = 1; size <= CT_CURE_MAX && best == FAILS && !error; size++) {
 		error = try_sets(p, f, size, &best);
 	}
@@ -381,20 +409,12 @@ static int count_without(struct proof *p, unsigned number)
 	return error < 0 ? error : 0;
 }
 
-/* Takes away a cure that the others make unnecessary. True if there was one. */
-static bool drop_spare(struct proof *p)
+/* The others make it unnecessary. */
+static void drop(struct proof *p, unsigned spare)
 {
 	struct ct_result *const r = p->result;
-	unsigned spare = UINT32_MAX, other = 0;
+	unsigned other = 0;
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		const struct ct_cure *const c = &r->finding[i].cure;
-
-		spare = c->count && p->cures > 1 && c->only == 0 && spare == UINT32_MAX ? i : spare;
-	}
-	if (spare == UINT32_MAX) {
-		return false;
-	}
 	r->finding[spare].cure.count = 0;
 	p->cures--;
 	p->edits = collect(p, UINT32_MAX, p->edit);
@@ -406,19 +426,34 @@ static bool drop_spare(struct proof *p)
 
 		c->cured_by = i == spare || c->cured_by == spare + 1 ? other : c->cured_by;
 	}
-	return true;
 }
 
-/* All but each one, until each of them is needed. */
+/* All but each one, up to the first state that fails. A cure that is needed stays so when others are dropped. */
 static int drop_spares(struct proof *p)
+{
+	struct ct_edit edit[EDITS_MAX];
+	int error = 0;
+
+	for (unsigned i = 0; i < p->result->finding_count && p->cures > 1 && error >= 0; i++) {
+		if (p->result->finding[i].cure.count == 0) {
+			continue;
+		}
+		error = explore(p, edit, collect(p, i, edit), false);
+		if (error == 0 && is_clean(p->trial)) {
+			drop(p, i);
+		}
+	}
+	return error < 0 ? error : 0;
+}
+
+/* What each of those that are left is needed for. */
+static int count_needs(struct proof *p)
 {
 	int error = 0;
 
-	do {
-		for (unsigned i = 0; i < p->result->finding_count && p->cures > 1 && !error; i++) {
-			error = p->result->finding[i].cure.count ? count_without(p, i) : 0;
-		}
-	} while (!error && drop_spare(p));
+	for (unsigned i = 0; i < p->result->finding_count && p->cures > 1 && !error; i++) {
+		error = p->result->finding[i].cure.count ? count_without(p, i) : 0;
+	}
 	return error;
 }
 
@@ -472,6 +507,7 @@ static int cure_all(struct proof *p)
 	}
 	join_all_too_early(p);
 	error = error || p->cures == 0 ? error : drop_spares(p);
+	error = error || p->cures == 0 ? error : count_needs(p);
 	return error || p->cures == 0 ? error : verify(p);
 }
 
