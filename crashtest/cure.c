@@ -546,6 +546,12 @@ static int cure_by_parts(struct proof *p)
 	return error;
 }
 
+/* How many states fail without any cure, so that it can be compared: of the proof's model, and none was left out. */
+static bool is_measured(const struct ct_exploration *e, enum ct_model model, const struct ct_result *r)
+{
+	return e->rules.model == model && e->options.stop_after == 0 && r->states_settled == 0;
+}
+
 int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result)
 {
 	struct proof *const p = calloc(1, sizeof *p);
@@ -556,11 +562,8 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 		*p = (struct proof){.e = e,
 			.model = model,
 			.result = result,
-			.trial =
-				trial, /* of observed mode other states, and with stop_after not all: not known */
-			.failing = e->rules.model == model && e->options.stop_after == 0 ?
-					   result->states_failing :
-					   UINT64_MAX,
+			.trial = trial,
+			.failing = is_measured(e, model, result) ? result->states_failing : UINT64_MAX,
 			.began = ct_wall_seconds()};
 		result->proved = true;
 		result->proved_under = model;
