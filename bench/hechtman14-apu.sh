@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # hechtman14, figures 4.4 to 4.11, on the machine "hechtman14-apu": no L1, WT, QuickRelease and RFO over no L1, for the kernels of
-# chapter 4 that there are. hechtman14.sh NVWAVE [KERNELS]: those to be measured (all). PLACES: where a kernel's first work-group
+# chapter 4 that there are. hechtman14-apu.sh NVWAVE [KERNELS]: those to be measured (all, and two of
+# them in four sizes). PLACES: where a kernel's first work-group
 # goes (gpu.first_cu; random, and first for comparison). SEEDS and RESULTS: bench/common.sh.
 set -eu
 nvwave=$1
@@ -17,7 +18,7 @@ for place in ${PLACES:-random first}; do
 		done
 	done
 done
-for kernel in ${SIZES-reduction nn}; do
+[ $# -gt 1 ] || for kernel in reduction nn; do
 	for size in 8k 32k 128k 512k; do
 		for protocol in $protocols; do
 			measure "size/$kernel-$size/$protocol" "$seeds" "$kernel" --machine=hechtman14-apu --protocol="$protocol" --size="$size"
