@@ -416,6 +416,48 @@ static int check_l3(const struct emu_config *c)
 	return r || !l3.size ? r : check_cache("l3", &l3);
 }
 
+/* The paper's buffers and MSHRs are "perfect"; these are the largest and an ample one. */
+enum { STORES_MAX = 4096, LOADS_OF_RMO = 16 };
+
+struct emu_config emu_config_consistent(const struct emu_config *config)
+{
+	static const struct {
+		bool has_buffer;
+		uint64_t order, loads, in_flight;
+	} models[] = {
+		[EMU_CONSISTENCY_sc_simple] = {false, EMU_STORES_fifo, EMU_LOADS_wait, 0},
+		[EMU_CONSISTENCY_sc_wb] = {true, EMU_STORES_fifo, EMU_LOADS_wait, 0},
+		[EMU_CONSISTENCY_tso] = {true, EMU_STORES_fifo, EMU_LOADS_pass, 0},
+		[EMU_CONSISTENCY_rmo] = {true, EMU_STORES_unordered, EMU_LOADS_pass, LOADS_OF_RMO},
+	};
+	const uint64_t model = config->consistency;
+	struct emu_config c = *config;
+
+	if (model == EMU_CONSISTENCY_none) {
+		return c;
+	}
+	c.store_buffer.entries = !models[model].has_buffer ? 0 :
+				 c.store_buffer.entries    ? c.store_buffer.entries :
+							     STORES_MAX;
+	c.store_buffer.order = models[model].order;
+	c.store_buffer.loads = models[model].loads;
+	c.loads = c.loads && models[model].in_flight ? c.loads : models[model].in_flight;
+	return c;
+}
+
+static int check_store_buffer(const struct emu_config *config)
+{
+	const struct emu_config c = emu_config_consistent(config);
+	const int r = check_range("store_buffer.entries", c.store_buffer.entries, 0, STORES_MAX);
+
+	if (r == 0 && c.store_buffer.entries && c.model == EMU_MODEL_strict) {
+		return nvw_fail(NVW_E_CONFIG,
+			"%s: strict persistency has each store durable before the next one, so its stores cannot wait in a buffer",
+			c.consistency ? "gpu.consistency" : "store_buffer.entries");
+	}
+	return r;
+}
+
 int emu_config_check(const struct emu_config *c)
 {
 	int r = check_range("gpu.cus", c->cus, 1, 128);
@@ -441,11 +483,7 @@ int emu_config_check(const struct emu_config *c)
 			": an eviction may need a second way",
 			emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
 	}
-	r = r ? r : check_range("store_buffer.entries", c->store_buffer.entries, 0, 4096);
-	if (r == 0 && c->store_buffer.entries && c->model == EMU_MODEL_strict) {
-		r = nvw_fail(NVW_E_CONFIG,
-			"store_buffer.entries: strict persistency has each store durable before the next one, so its stores cannot wait in a buffer");
-	}
+	r = r ? r : check_store_buffer(c);
 	if (r == 0 && c->stack % 64) {
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
 	}

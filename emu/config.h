@@ -22,8 +22,11 @@
 #define EMU_STORES(X) X(fifo, "fifo") X(unordered, "unordered")
 #define EMU_LOADS(X)  X(forward, "forward") X(pass, "pass") X(wait, "wait")
 #define EMU_FIRSTS(X) X(random, "random") X(first, "first") X(next, "next")
-#define EMU_PARTS(X)  X(none, "none") X(heap, "heap") X(half, "half")
-#define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
+/* The consistency models of hechtman14 3.3; none: what protocol and kernels make of it. */
+#define EMU_CONSISTENCIES(X) \
+	X(none, "none") X(sc_simple, "sc-simple") X(sc_wb, "sc-wb") X(tso, "tso") X(rmo, "rmo")
+#define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
+#define EMU_KINDS(X) X(dram, "dram") X(nvram, "nvram")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -45,6 +48,9 @@ enum emu_loads { EMU_LOADS(X) };
 #undef X
 #define X(name, text) EMU_FIRST_##name,
 enum emu_first { EMU_FIRSTS(X) };
+#undef X
+#define X(name, text) EMU_CONSISTENCY_##name,
+enum emu_consistency { EMU_CONSISTENCIES(X) };
 #undef X
 #define X(name, text) EMU_DOMAIN_##name,
 enum emu_domain { EMU_DOMAINS(X) };
@@ -110,7 +116,7 @@ struct emu_config {
 	char protocol[32]; /* gpu.protocol, unless the command line overrides it */
 	uint64_t seed;
 
-	uint64_t loads, first_cu;
+	uint64_t loads, consistency, first_cu;
 	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;
@@ -146,6 +152,10 @@ NVW_CHECKED int emu_config_load(struct emu_config *config, const char *name_or_p
 
 /* One override, "section.key=value", as --set takes it. A device NAME of the machine file is the section NAME. */
 NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment);
+
+/* The configuration with the store buffers and the loads in flight that its consistency model asks for. Called by
+ * emu_create(). */
+struct emu_config emu_config_consistent(const struct emu_config *config);
 
 /* Checks the configuration for contradictions (ways that do not divide the size, zero CUs ...). Called by
  * emu_create(). */

@@ -27,6 +27,11 @@ static const char *const loads[] = {
 	EMU_LOADS(X)
 #undef X
 		NULL};
+static const char *const consistencies[] = {
+#define X(name, text) text,
+	EMU_CONSISTENCIES(X)
+#undef X
+		NULL};
 static const char *const firsts[] = {
 #define X(name, text) text,
 	EMU_FIRSTS(X)
@@ -79,6 +84,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_part] = parts,
 		[ENUM_stores] = stores,
 		[ENUM_loads] = loads,
+		[ENUM_consistency] = consistencies,
 		[ENUM_first] = firsts,
 		[ENUM_model] = models};
 

@@ -26,6 +26,7 @@ enum config_type {
 	ENUM_part,
 	ENUM_stores,
 	ENUM_loads,
+	ENUM_consistency,
 	ENUM_first,
 	ENUM_model
 };

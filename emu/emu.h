@@ -212,6 +212,8 @@ enum emu_scopes {
 	EMU_SCOPES_KEPT,     /* HRF: synchronization of work-group scope stays in the CU */
 	EMU_SCOPES_PROMOTED, /* HRF, and remote scopes synchronize with work-group scope elsewhere */
 };
+/* Whether a line has one writer or many readers under the protocol: what gpu.consistency needs. */
+bool emu_protocol_has_owners(const char *protocol);
 /* EMU_SCOPES_WIDENED for an unknown name. */
 enum emu_scopes emu_protocol_scopes(const char *protocol);
 /* Whether it runs with read and write caches apart; false for an unknown name. */

@@ -116,16 +116,34 @@ static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
 	return rank;
 }
 
-/* The next event when a scheduler decides instead of time. The memory system's own events go first. */
+/* The earliest of the memory system's own events; the number of events if there is none. */
+static uint32_t first_owed(const struct emu_exec *x)
+{
+	uint32_t first = x->event_count;
+
+	for (uint32_t i = 0; i < x->event_count; i++) {
+		const struct emu_event *const e = &x->events[i];
+
+		if (!e->wavefront && !(e->order & is_open) &&
+			(first == x->event_count || before(e, &x->events[first]))) {
+			first = i;
+		}
+	}
+	return first;
+}
+
+/* The next event when a scheduler decides instead of time. The memory system's own events go first, also before open ones of
+ * an earlier instant. */
 static struct emu_event event_choose(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
-	uint32_t chosen = 0, owed = 0, i = 0;
+	const uint32_t owed = first_owed(x);
+	uint32_t chosen = 0, i = 0;
 
-	for (uint32_t k = 0; k < x->event_count; k++) {
-		owed += !x->events[k].wavefront && !(x->events[k].order & is_open);
+	if (owed < x->event_count) {
+		return event_take(x, owed);
 	}
-	if (!owed && x->event_count > 1) {
+	if (x->event_count > 1) {
 		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);
 		assert(chosen < x->event_count);
 	}

@@ -134,7 +134,7 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	}
 	if (wf->queued) {
 		wf->served = done;
-	} else if (only_issued) {
+	} else if (only_issued && !m->loads_complete) {
 		persist_wake(m, wf, start + m->config.issue);
 	} else {
 		persist_wake(m, wf, done);

@@ -155,6 +155,19 @@ static int protocol_init(struct nvw_machine *m)
 	return 0;
 }
 
+/* Stores in front of an L1 are in order only if a store is seen by all others at once. */
+static int consistency_init(struct nvw_machine *m)
+{
+	const uint64_t model = m->config.consistency;
+
+	m->loads_complete = model && model != EMU_CONSISTENCY_rmo;
+	return !model || m->protocol->directory ?
+		       0 :
+		       nvw_fail(NVW_E_CONFIG,
+			       "gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), not %s",
+			       m->protocol->name);
+}
+
 int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
 	struct nvw_machine **ret_machine)
 {
@@ -168,11 +181,12 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	if (!m) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a machine");
 	}
-	m->config = *config;
+	m->config = emu_config_consistent(config);
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = UINT64_MAX;
 	r = emu_devices_init(m, pool);
 	r = r ? r : protocol_init(m);
+	r = r ? r : consistency_init(m);
 	r = r ? r : caches_init(m);
 	r = r ? r : emu_network_init(m);
 	r = r ? r : emu_nvram_init(m);

@@ -17,9 +17,16 @@
 #define PROMOTED (1u << EMU_SCOPES_PROMOTED)
 #define ALL      (WIDENED | KEPT | PROMOTED)
 
+/* And by the consistency model of the machine (gpu.consistency); a set without one holds for any. */
+enum { CONSISTENCY_SHIFT = 8 };
+#define MODEL(name) (1u << (EMU_CONSISTENCY_##name + CONSISTENCY_SHIFT))
+#define SC          (MODEL(sc_simple) | MODEL(sc_wb))
+#define SC_OR_TSO   (SC | MODEL(tso))
+#define SC_TO_RMO   (SC_OR_TSO | MODEL(rmo))
+
 static const struct claim {
 	const char *model;
-	unsigned scopes; /* of the protocols */
+	unsigned where; /* scopes of the protocols, consistency models of the machines */
 	bool is_claimed;
 	const char *why;
 } claims[] = {
@@ -39,7 +46,15 @@ static const struct claim {
 	{"Vulkan", ALL, true,
 		"as HRF; a release makes available and an acquire makes visible all that the CU has"},
 	{"gope18", ALL, true, "equations 1 to 3 are the memory system's, whatever keeps the caches coherent"},
+	{"SC", WIDENED | SC, true,
+		"gpu.consistency has plain accesses in program order, and stores are seen by all at once"},
+	{"SC", ALL, false, "the machine has no model of sequential consistency (gpu.consistency)"},
+	{"x86-TSO", WIDENED | SC_OR_TSO, true,
+		"gpu.consistency lets loads pass stores at most, and stores are seen by all at once"},
 	{"x86-TSO", ALL, false, "plain accesses are ordered by nothing but acquires and releases"},
+	{"RMO", WIDENED | SC_TO_RMO, true,
+		"fences complete all loads and stores, and stores are seen by all at once"},
+	{"RMO", ALL, false, "the machine has no consistency model (gpu.consistency)"},
 	{"PArmv8 persistency", ALL, false,
 		"a persist barrier orders the stores of its own scope, not what another thread has stored and this one "
 		"has read and flushed (gope18 5)"},
@@ -106,12 +121,26 @@ bool litmus_model_is_known(const char *text, const char **ret_nearest)
 	return false;
 }
 
-bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why)
+/* The machine's consistency model, as the last of the settings has it. */
+static unsigned consistency_of(const char *const *settings)
 {
-	const unsigned scopes = 1u << emu_protocol_scopes(protocol);
+	struct emu_config config;
+
+	emu_config_default(&config);
+	for (; settings && *settings; settings++) {
+		(void)!emu_config_set(&config, *settings); /* an error is reported when the machine is made */
+	}
+	return 1u << (config.consistency + CONSISTENCY_SHIFT);
+}
+
+bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char *const *settings,
+	const char **ret_why)
+{
+	const unsigned scopes = 1u << emu_protocol_scopes(protocol), consistency = consistency_of(settings);
 	const struct claim *c = claims;
 
-	while (!is_model(test->model, c->model) || !(c->scopes & scopes)) {
+	while (!is_model(test->model, c->model) || !(c->where & scopes) ||
+		(c->where >> CONSISTENCY_SHIFT && !(c->where & consistency))) {
 		c++;
 	}
 	*ret_why = c->why;

@@ -120,7 +120,8 @@ extern const unsigned litmus_persist_barrier_line;
 
 /* ---- Reports (report.c) -------------------------------------------------------------------------------------------------- */
 
-void litmus_report_begin(struct litmus_report *report, const struct litmus_test *test, const char *protocol);
+void litmus_report_begin(
+	struct litmus_report *report, const struct litmus_test *test, const struct litmus_options *options);
 void litmus_report_witness(struct litmus_report *report, const struct litmus_situation *situation,
 	const struct litmus_search *search);
 /* Counts a final state. */

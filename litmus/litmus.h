@@ -182,10 +182,11 @@ void litmus_state_text(
 bool litmus_model_is_known(const char *text, const char **ret_nearest);
 
 /*
- * Whether the protocol claims the test's model, so that a forbidden outcome is an error; *ret_why gives the
- * reason. The model must be a known one.
+ * Whether the protocol, on a machine with these settings (as in litmus_options), claims the test's model, so that a forbidden
+ * outcome is an error; *ret_why gives the reason. The model must be a known one.
  */
-bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char **ret_why);
+bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char *const *settings,
+	const char **ret_why);
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */
 

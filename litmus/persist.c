@@ -143,7 +143,7 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 	if (error) {
 		return error;
 	}
-	b->execution.is_anonymous = config.store_buffer.entries;
+	b->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
 	if (mode == CT_OBSERVED) {
 		config.model = b->persistency;
 	}
@@ -201,7 +201,7 @@ int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency p
 	b->execution.test = test;
 	b->execution.search = &b->search;
 	litmus_geometry(test, &b->execution.geometry);
-	litmus_report_begin(&b->report, test, options->protocol);
+	litmus_report_begin(&b->report, test, options);
 	b->report.persistency = (int)persistency;
 	b->report.said = test->under[persistency] ? test->under[persistency] : test->verdict;
 	error = nvw__options_create(NULL, &b->none);

@@ -6,12 +6,13 @@
 
 #include "internal.h"
 
-void litmus_report_begin(struct litmus_report *report, const struct litmus_test *test, const char *protocol)
+void litmus_report_begin(
+	struct litmus_report *report, const struct litmus_test *test, const struct litmus_options *options)
 {
 	*report = (struct litmus_report){
 		.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
-	snprintf(report->protocol, sizeof report->protocol, "%s", protocol);
-	report->is_claimed = litmus_claimed(test, protocol, &report->why);
+	snprintf(report->protocol, sizeof report->protocol, "%s", options->protocol);
+	report->is_claimed = litmus_claimed(test, options->protocol, options->settings, &report->why);
 }
 
 void litmus_report_witness(struct litmus_report *report, const struct litmus_situation *situation,

@@ -153,6 +153,19 @@ static int draw_write_caches(struct torture_program *p, uint64_t seed)
 	return r;
 }
 
+/* Every second machine has a consistency model if its protocol lets it. */
+static int draw_consistency(struct torture_program *p, uint64_t seed)
+{
+	static const char *const of[] = {"sc-simple", "sc-wb", "tso", "rmo"};
+	struct nvw_random random = drawn_apart(seed + UINT64_C(0x636f6e736973));
+	const unsigned model = (unsigned)nvw_random_below(&random, 8);
+
+	return model < 4 && emu_protocol_has_owners(p->config.protocol) &&
+			       p->config.model != EMU_MODEL_strict ?
+		       set(p, "gpu.consistency=%s", of[model]) :
+		       0;
+}
+
 /* Every third load is issued and used later. */
 static void draw_issued(struct torture_program *p, uint64_t seed)
 {
@@ -595,6 +608,7 @@ int torture_generate(
 	r = r ? r : apply(p, settings); /* they may name the model */
 	r = r ? r : draw_options(p, seed);
 	r = r ? r : draw_write_caches(p, seed);
+	r = r ? r : draw_consistency(p, seed);
 	r = r ? r : apply(p, settings);
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);

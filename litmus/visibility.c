@@ -68,7 +68,7 @@ static int go_through_schedules(struct runner *run)
 	if (error) {
 		return error;
 	}
-	run->execution.is_anonymous = config.store_buffer.entries;
+	run->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
 	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES,
 		run->options->seed);
 	do {
@@ -117,7 +117,7 @@ int litmus_run_visibility(
 	struct runner *const run = calloc(1, sizeof *run);
 	int error = run ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
 
-	litmus_report_begin(report, test, options->protocol);
+	litmus_report_begin(report, test, options);
 	if (!error && needs_nvram(test)) {
 		error = make_pool(&run->pool);
 	}

@@ -57,6 +57,13 @@ bool emu_protocol_is_apart(const char *protocol)
 	return p && p->caches == COH_CACHES_APART;
 }
 
+bool emu_protocol_has_owners(const char *protocol)
+{
+	const struct coh_protocol *const p = coh_protocol_find(protocol);
+
+	return p && p->directory;
+}
+
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
 {
 	const struct coh_protocol *const p = coh_protocol_find(protocol);

@@ -65,6 +65,7 @@ static const struct shipped {
 	  {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}, {"table-device", "far"}}};
 
 static const char *protocol = "vi";
+static const char *also[3]; /* settings of the machine besides a test's own */
 
 /* Sanitizers take ten times as long: of the states that every protocol is tested with they see a part. */
 #ifdef __SANITIZE_ADDRESS__
@@ -88,6 +89,9 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_int_equal(setting ? emu_config_set(&config, setting) : 0, 0);
+	for (unsigned i = 0; also[i]; i++) {
+		assert_int_equal(emu_config_set(&config, also[i]), 0);
+	}
 	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
 	for (unsigned i = 0; s->options[i][0]; i++) {
 		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
@@ -281,6 +285,36 @@ static void queues_stealing_and_stacks_survive_under_every_protocol(void **state
 	protocol = "vi";
 }
 
+/* A store waits in an owner's cache or, under three of the four models, in a write buffer in front of it. The durability
+ * checker looks on in every build. */
+static void structures_survive_with_owners_under_every_consistency_model(void **state)
+{
+	static const struct shipped *const all[] = {&kv_resize, &btree, &queue, &steal};
+	static const char *const protocols[] = {"mttop-wb", "rfo"}, *const models[] = {
+									    "gpu.consistency=sc-simple",
+									    "gpu.consistency=sc-wb",
+									    "gpu.consistency=tso",
+									    "gpu.consistency=rmo"};
+
+	also[0] = "persist.check=on";
+	for (unsigned i = 0; i < 8; i++) {
+		const struct shipped *const killed = all[i / 2];
+
+		protocol = protocols[i % 2];
+		also[1] = models[i / 2];
+		for (unsigned k = 0; k < 4; k++) {
+			expect(all[k], CT_OBSERVED, 120 / PART, -1, NULL, true);
+			expect(all[k], CT_OBSERVED, 120 / PART, -1, "persist.model=buffered-epoch", true);
+		}
+		run_clean(all[i % 4], CT_MODEL_EPOCH);
+		run_clean(all[i % 4], CT_MODEL_BUFFERED);
+		expect(killed, CT_KILL, 4, -1, NULL, true);
+		expect(killed, CT_KILL, 4, -1, "persist.model=buffered-epoch", true);
+	}
+	also[0] = also[1] = NULL;
+	protocol = "vi";
+}
+
 /* The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they have read
  * (gope18 6.2); where they wait, nothing shows. */
 static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void **state)
@@ -467,6 +501,7 @@ int main(void)
 			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
 		cmocka_unit_test(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too),
 		cmocka_unit_test(queues_stealing_and_stacks_survive_under_every_protocol),
+		cmocka_unit_test(structures_survive_with_owners_under_every_consistency_model),
 		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
 		cmocka_unit_test(
 			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),

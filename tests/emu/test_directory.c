@@ -269,6 +269,58 @@ static void synchronization_stays_in_the_l1(void **state)
 	}
 }
 
+/* ---- Consistency models -------------------------------------------------------------------- */
+
+/* Loads of lines of their own, issued together; then stores to others. */
+static void load_then_store(const void *args)
+{
+	const struct script *const s = *(const struct script *const *)args;
+	struct nvw_issued values[4];
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		values[i] = nvw_load_issue(&s->a[8 * i]);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		sum += nvw_load_use(values[i], uint64_t);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		nvw_store(&s->a[8 * (4 + i)], sum + i);
+	}
+}
+
+static struct emu_stats run_under(const char *consistency)
+{
+	char setting[48];
+	struct script s, *const args = &s;
+	struct emu_stats stats;
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "gpu.consistency=%s", consistency);
+	begin(&rig, "mttop-wb", setting, false, &s);
+	s.a = nvw_alloc(rig.machine, 8 * 64);
+	rig_ok(nvw_launch(rig.machine, "load_then_store", load_then_store, &args, 1, 1));
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(rig_visible(&rig, &s.a[8 * (4 + i)]), i);
+	}
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only(void **state)
+{
+	const struct emu_stats simple = run_under("sc-simple"), buffered = run_under("sc-wb"),
+			       tso = run_under("tso"), rmo = run_under("rmo");
+
+	assert_int_equal(simple.buffered_stores, 0);
+	assert_int_equal(buffered.buffered_stores, 4);
+	assert_int_equal(simple.use_ps + buffered.use_ps + tso.use_ps, 0);
+	assert_true(rmo.use_ps > 0);
+	assert_true(rmo.sim_time_ps < tso.sim_time_ps);
+	assert_true(tso.sim_time_ps <= buffered.sim_time_ps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +331,8 @@ int main(void)
 		cmocka_unit_test(persistence_takes_no_ownership_away),
 		cmocka_unit_test(the_directory_recalls_a_line_for_room),
 		cmocka_unit_test(synchronization_stays_in_the_l1),
+		cmocka_unit_test(
+			loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,14 +319,14 @@ static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state
 				 none = {.model = "none"};
 	const char *why;
 
-	assert_true(litmus_claimed(&test, "rsp", &why));
-	assert_true(litmus_claimed(&test, "hlrc-scoped", &why));
-	assert_true(litmus_claimed(&test, "dd+ro", &why));
-	assert_false(litmus_claimed(&test, "vi", &why));
-	assert_false(litmus_claimed(&test, "dh", &why));
-	assert_true(litmus_claimed(&ptx, "dh", &why));
-	assert_false(litmus_claimed(&tso, "gd", &why));
-	assert_false(litmus_claimed(&none, "vi", &why));
+	assert_true(litmus_claimed(&test, "rsp", NULL, &why));
+	assert_true(litmus_claimed(&test, "hlrc-scoped", NULL, &why));
+	assert_true(litmus_claimed(&test, "dd+ro", NULL, &why));
+	assert_false(litmus_claimed(&test, "vi", NULL, &why));
+	assert_false(litmus_claimed(&test, "dh", NULL, &why));
+	assert_true(litmus_claimed(&ptx, "dh", NULL, &why));
+	assert_false(litmus_claimed(&tso, "gd", NULL, &why));
+	assert_false(litmus_claimed(&none, "vi", NULL, &why));
 }
 
 /* One outcome, two verdicts of a model that nothing here claims: the report must not sound the same. */

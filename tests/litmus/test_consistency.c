@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The consistency models of hechtman14 3.3 over the protocols with ownership: what each lets be seen, and what it never does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <emu.h>
+#include <litmus/litmus.h>
+#include <litmus/torture.h>
+
+#include "common/skip.h"
+
+enum { MODELS = 4, SCHEDULES = 40, SEARCH = 3000 };
+enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
+
+static const char *const models[MODELS] = {
+	"gpu.consistency=sc-simple", "gpu.consistency=sc-wb", "gpu.consistency=tso", "gpu.consistency=rmo"};
+static const char *const protocols[] = {"mttop-wb", "rfo"};
+
+static struct litmus_report report;
+
+/* The outcomes of litmus/tests/consistency.litmus, and the models that show them: from the models' definitions, except that
+ * nothing shows lb/rmo, because a load has its value when it is issued. */
+static const struct {
+	const char *test;
+	unsigned seen;
+} table[] = {
+	{"sb/sc", TSO | RMO},
+	{"sb/tso", TSO | RMO},
+	{"sb/tso-fences", 0},
+	{"sb/tso-own-store", 0},
+	{"sb/tso-exchange", 0},
+	{"mp/tso", RMO},
+	{"mp/rmo", RMO},
+	{"mp/rmo-fences", 0},
+	{"lb/tso", 0},
+	{"lb/rmo", 0},
+	{"2+2w/tso", RMO},
+	{"2+2w/rmo", RMO},
+	{"s/tso", RMO},
+	{"r/tso", TSO | RMO},
+	{"iriw/tso", 0},
+	{"iriw/rmo-fences", 0},
+	{"corr/rmo", 0},
+	{"coww/rmo", 0},
+};
+
+static struct litmus_list load(const char *folder, const char *file)
+{
+	struct litmus_list list = {0};
+	char path[512];
+
+	snprintf(path, sizeof path, "%s/%s", folder, file);
+	if (litmus_load(path, &list)) {
+		litmus_list_free(&list);
+		list.count = 0;
+	}
+	return list;
+}
+
+static struct litmus_list shipped(void)
+{
+	const char *const folder = getenv("LITMUS_TESTS");
+
+	return load(folder ? folder : "litmus/tests", "consistency.litmus");
+}
+
+static bool is_seen(const struct litmus_test *test, const char *protocol, unsigned model, uint64_t schedules)
+{
+	const char *const settings[] = {models[model], NULL};
+	const struct litmus_options options = {.protocol = protocol,
+		.schedules = schedules,
+		.seed = 1,
+		.settings = settings,
+		.stop_when_seen = true};
+
+	assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+	assert_false(litmus_has_failed(&report));
+	return report.seen;
+}
+
+static void expect_under(const char *protocol)
+{
+	struct litmus_list list = shipped();
+
+	assert_int_equal(list.count, sizeof table / sizeof *table);
+	for (unsigned i = 0; i < list.count; i++) {
+		assert_string_equal(list.test[i].name, table[i].test);
+		for (unsigned model = 0; model < MODELS; model++) {
+			const bool expected = table[i].seen >> model & 1;
+
+			if (is_seen(&list.test[i], protocol, model, expected ? SEARCH : SCHEDULES) !=
+				expected) {
+				fail_msg("%s under %s, %s: %s", table[i].test, protocol, models[model],
+					expected ? "never seen" : report.witness);
+			}
+		}
+	}
+	litmus_list_free(&list);
+}
+
+static void each_model_shows_its_outcomes_and_no_other_under_mttop_wb(void **state)
+{
+	expect_under("mttop-wb");
+}
+
+static void each_model_shows_its_outcomes_and_no_other_under_rfo(void **state)
+{
+	expect_under("rfo");
+}
+
+static void a_model_claims_what_weaker_ones_claim(void **state)
+{
+	static const char *const names[] = {"SC", "x86-TSO", "RMO"};
+	static const unsigned claimed[] = {
+		SC_SIMPLE | SC_WB, SC_SIMPLE | SC_WB | TSO, SC_SIMPLE | SC_WB | TSO | RMO};
+	const char *why;
+
+	for (unsigned n = 0; n < 3; n++) {
+		struct litmus_test test = {0};
+
+		snprintf(test.model, sizeof test.model, "%s", names[n]);
+		for (unsigned model = 0; model < MODELS; model++) {
+			const char *const settings[] = {models[model], NULL};
+
+			assert_int_equal(
+				litmus_claimed(&test, "rfo", settings, &why), claimed[n] >> model & 1);
+		}
+		assert_false(litmus_claimed(&test, "rfo", NULL, &why));
+	}
+}
+
+/* The public x86-TSO tests bind under sc-* and tso. */
+static void public_tests_of_x86_tso_show_nothing_forbidden(void **state)
+{
+	const char *const data = getenv("SHARED_DATA");
+	struct litmus_list list;
+	char folder[400];
+	unsigned ran = 0;
+
+	snprintf(folder, sizeof folder, "%s/litmus", data ? data : "../shared/data");
+	list = load(folder, "litmus.tsv");
+	if (!list.count) {
+		skip_test("the public litmus tests are not there: %s", nvw_error_message());
+	}
+	for (unsigned i = 0; i < list.count; i++) {
+		for (unsigned model = 0; model < MODELS - 1 && !strcmp(list.test[i].model, "x86-TSO");
+			model++) {
+			const char *const settings[] = {models[model], NULL};
+			const struct litmus_options options = {.protocol = protocols[i % 2],
+				.schedules = 30,
+				.seed = 1,
+				.settings = settings};
+
+			assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+			assert_true(report.is_claimed);
+			if (litmus_has_failed(&report)) {
+				fail_msg("%s under %s: %s", list.test[i].name, models[model], report.witness);
+			}
+			ran++;
+		}
+	}
+	assert_true(ran >= 3 * 8);
+	litmus_list_free(&list);
+}
+
+static void random_programs_are_right_under_every_model(void **state)
+{
+	static struct torture_result result;
+
+	for (unsigned i = 0; i < 2 * MODELS; i++) {
+		const char *const settings[] = {models[i / 2], NULL};
+
+		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocols[i % 2],
+						     .seed = 1 + 100 * i,
+						     .programs = 12,
+						     .settings = settings},
+					 &result),
+			0);
+		if (result.failed) {
+			fail_msg("%s, %s, seed %llu: %s", protocols[i % 2], models[i / 2],
+				(unsigned long long)result.seed, result.text);
+		}
+	}
+}
+
+static void a_protocol_without_ownership_is_refused(void **state)
+{
+	const char *const settings[] = {models[2], NULL};
+	const struct litmus_options options = {
+		.protocol = "vi", .schedules = 1, .seed = 1, .settings = settings};
+	struct litmus_list list = shipped();
+
+	assert_true(litmus_run_visibility(&list.test[0], &options, &report) < 0);
+	assert_non_null(strstr(nvw_error_message(), "(rfo, mttop-wb), not vi"));
+	litmus_list_free(&list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_model_shows_its_outcomes_and_no_other_under_mttop_wb),
+		cmocka_unit_test(each_model_shows_its_outcomes_and_no_other_under_rfo),
+		cmocka_unit_test(a_model_claims_what_weaker_ones_claim),
+		cmocka_unit_test(public_tests_of_x86_tso_show_nothing_forbidden),
+		cmocka_unit_test(random_programs_are_right_under_every_model),
+		cmocka_unit_test(a_protocol_without_ownership_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
