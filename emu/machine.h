@@ -355,8 +355,8 @@ struct nvw_machine {
 	void *persist_data;                  /* of the model */
 	emu_time l1_spared, l2_spared;       /* of the latency: what a look-up that misses does not take */
 	bool recalling;                      /* an L1 empties itself for a recall */
-	bool loads_complete;  /* an issued load is done before the next instruction (gpu.consistency) */
-	emu_time *loads; /* loads.c: completion times of those in flight; NULL: not counted */
+	bool loads_complete; /* an issued load is done before the next instruction (gpu.consistency) */
+	emu_time *loads;     /* loads.c: completion times of those in flight; NULL: not counted */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
