@@ -16,7 +16,7 @@
 
 #include "common/skip.h"
 
-enum { MODELS = 4, SCHEDULES = 40, SEARCH = 3000 };
+enum { MODELS = 4, SCHEDULES = 24, SEARCH = 3000 };
 enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
 
 static const char *const models[MODELS] = {
@@ -154,7 +154,7 @@ static void public_tests_of_x86_tso_show_nothing_forbidden(void **state)
 			model++) {
 			const char *const settings[] = {models[model], NULL};
 			const struct litmus_options options = {.protocol = protocols[i % 2],
-				.schedules = 30,
+				.schedules = 16,
 				.seed = 1,
 				.settings = settings};
 
@@ -179,7 +179,7 @@ static void random_programs_are_right_under_every_model(void **state)
 
 		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocols[i % 2],
 						     .seed = 1 + 100 * i,
-						     .programs = 12,
+						     .programs = 6,
 						     .settings = settings},
 					 &result),
 			0);
