@@ -458,6 +458,20 @@ static int check_store_buffer(const struct emu_config *config)
 	return r;
 }
 
+static int check_stc(const struct emu_stc_config *c)
+{
+	int r = check_range("stc.bits", c->bits, 1, 5);
+
+	r = r ? r : check_range("stc.seb", c->seb, 6, 32);
+	r = r ? r : check_range("stc.seb_least", c->seb_least, 6, 32);
+	r = r ? r : check_range("stc.at_once", c->at_once, 1, 32);
+	r = r ? r : check_range("stc.wakeup (ps)", c->wakeup, 1, UINT64_C(1000000000));
+	r = r ? r : check_range("stc.cycle (ps)", c->cycle, 1, UINT64_C(1000000000));
+	r = r ? r : check_range("stc.bsq", c->bsq, 1, 1u << 20);
+	r = r ? r : check_range("stc.bsq_banks", c->bsq_banks, 1, 64);
+	return r ? r : check_range("stc.bsq_drain", c->bsq_drain, 1, 1024);
+}
+
 int emu_config_check(const struct emu_config *c)
 {
 	int r = check_range("gpu.cus", c->cus, 1, 128);
@@ -473,6 +487,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_cache("l1", &c->l1);
 	r = r ? r : check_cache("l2", &c->l2);
 	r = r ? r : check_l3(c);
+	r = r ? r : check_stc(&c->stc);
 	r = r ? r : config_devices_check(c);
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);

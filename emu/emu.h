@@ -147,7 +147,9 @@ const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 	X(room, "a store that leaves its store buffer")                                \
 	X(overlap, "the stores to the same bytes in its store buffer")                 \
 	X(drain, "the last store in its store buffer")                                 \
-	X(loads, "its loads in flight")
+	X(loads, "its loads in flight")                                                \
+	X(turn, "the next epoch of its band")                                          \
+	X(bsq, "room in the blocked store queue")
 
 #define X(name, waker) EMU_CAUSE_##name,
 enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };

@@ -293,11 +293,17 @@ static void cut_power(struct nvw_machine *m)
 	m->cut.die(m->cut.context);
 }
 
+/* Events in the background go on only while there are other events, or work-groups that may wait for them. */
+static bool has_events(const struct emu_exec *x)
+{
+	return x->event_count > x->background || (x->event_count && x->groups_done < x->groups);
+}
+
 int emu_run_events(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 
-	while (x->event_count && !m->error) {
+	while (has_events(x) && !m->error) {
 		struct emu_event event;
 
 		if (__builtin_expect(nvw_stopping(), 0)) {

@@ -74,6 +74,7 @@ static int run_kernel(struct nvw_machine *m)
 	for (uint32_t i = 0; i < x->slot_count && !m->error; i++) {
 		emu_slot_fill(m, &x->slots[i], m->now);
 	}
+	coh_turns_launch(m);
 	if (m->error || emu_run_events(m) < 0) {
 		emu_faults_tell(m);
 		return m->error;
@@ -94,6 +95,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 	emu_groups_forget(m);
 	coh_queue_forget(m);
 	coh_waits_forget(m);
+	coh_turns_forget(m);
 	emu_store_buffers_forget(m);
 	emu_events_forget(m);
 }

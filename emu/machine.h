@@ -293,6 +293,7 @@ struct emu_event {
 struct emu_exec {
 	struct emu_event *events; /* a heap, [0] earliest */
 	uint32_t event_count, event_capacity;
+	uint32_t background; /* events that keep no kernel from ending (protocol/turns.c) */
 	char *stacks;
 	uint64_t stacks_bytes;
 	uint64_t stack_bytes; /* of one work-item */
@@ -360,6 +361,7 @@ struct nvw_machine {
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
+	struct coh_turns *turns;  /* protocol/turns.h; NULL: the protocol has none */
 	struct coh_queue *queues; /* protocol/queue.c: lines that several CUs wait for */
 	emu_time head_start;      /* of the current request: how long ago it was sent */
 	struct emu_power_cut cut;
@@ -655,6 +657,15 @@ void emu_faults_tell(struct nvw_machine *m);
 
 /* Drops the waiting requests of a kernel that did not finish. Events own the queues themselves. */
 void coh_queue_forget(struct nvw_machine *m);
+
+/* ---- protocol/turns.c ------------------------------------------------------------------------------------- */
+
+int coh_turns_init(struct nvw_machine *m);
+void coh_turns_finish(struct nvw_machine *m);
+/* A kernel begins: an EMU that never sleeps is awake. */
+void coh_turns_launch(struct nvw_machine *m);
+/* Drops the waiting requests of a kernel that did not finish, and the EMU's events. */
+void coh_turns_forget(struct nvw_machine *m);
 
 /* ---- waiting.c -------------------------------------------------------------------------------------------- */
 

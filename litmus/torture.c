@@ -282,6 +282,14 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 			"lines are only forgotten to be given to another, which empties them"},
 		{"mttop-wb", "give up the right to write",
 			"the directory asks an owner that is gone, and reads the L2; debug builds see the wrong name"},
+		{"stc-nv", "forget the line",
+			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+		{"stc-es", "forget the line",
+			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+		{"stc-ab", "forget the line",
+			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+		{"stc-mb", "forget the line",
+			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
 	};
 
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {

@@ -117,6 +117,18 @@ static int draw_store_buffer(struct torture_program *p, struct nvw_random *rando
 	return r;
 }
 
+/* Few and narrow bands, short epochs, and queues that are often full. */
+static int draw_turns(struct torture_program *p, struct nvw_random *random)
+{
+	int r = set(p, "stc.bits=%u", 1 + (unsigned)nvw_random_below(random, 3));
+
+	r = r ? r : set(p, "stc.seb_least=6");
+	r = r ? r : set(p, "stc.seb=%u", 6 + (unsigned)nvw_random_below(random, 3));
+	r = r ? r : set(p, "stc.at_once=%u", 1 + (unsigned)nvw_random_below(random, 3));
+	r = r ? r : set(p, "stc.wakeup=%ucycles", 1 + (unsigned)nvw_random_below(random, 40));
+	return r ? r : set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
+}
+
 /* Options of machines: store buffers, a bound on loads in flight, an L3. */
 static int draw_options(struct torture_program *p, uint64_t seed)
 {
@@ -132,7 +144,7 @@ static int draw_options(struct torture_program *p, uint64_t seed)
 		r = r ? r : set(p, "l3.sfifo=%u", 1 + (unsigned)nvw_random_below(&random, 8));
 		r = r ? r : set(p, "l3.split=%s", nvw_random_below(&random, 2) ? "on" : "off");
 	}
-	return r;
+	return r ? r : draw_turns(p, &random);
 }
 
 /* Where caches are apart, write caches of a few lines. */

@@ -69,6 +69,12 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(enter_atomic, "write marker into the S-FIFO", ACCESS)                     \
 	X(flush_l3, "flush L3", RELEASE)
 
+/* Those of turns.c. */
+#define COH_TURN_ACTIONS(X)                                       \
+	X(await_turn, "wait for the band's epoch", ACCESS)        \
+	X(acknowledge, "count the write as acknowledged", ACCESS) \
+	X(ld_turn, "LD x at L1, or at L2 in an epoch of its band", L1)
+
 struct coh_request;
 
 enum coh_part { COH_PART_L1, COH_PART_ACCESS, COH_PART_ACQUIRE, COH_PART_RELEASE };
@@ -116,6 +122,7 @@ static inline bool coh_is_of_kernel(const struct coh_request *r)
 
 #define X(name, text, part) extern const struct coh_action_info coh_##name;
 COH_ACTIONS(X)
+COH_TURN_ACTIONS(X)
 #undef X
 
 enum { COH_STEPS_MAX = 8 };
@@ -205,7 +212,8 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(read_shared, "read the line, to share it or alone")                          \
 	X(read_own, "read the line for ownership")                                     \
 	X(ask_owner, "let the owner answer")                                           \
-	X(disown, "give up the right to write")
+	X(disown, "give up the right to write")                                        \
+	X(drop_granted, "forget the line if its band has had an epoch")
 
 /* Why a line moves, for the statistics. */
 enum coh_reason {
@@ -305,6 +313,8 @@ struct coh_protocol {
 	const struct coh_row *rows; /* ends with an empty row */
 	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
+
+	const struct coh_turns_rules *turns; /* turns.h; NULL: writes need no turn */
 
 	/* The classifier: whether a read of these bytes of the line, in cu's L1 or (NULL) in the L2, is a
 	 * hit. NULL: a hit if all of them are valid. After a miss, the grid's LOAD_MISS or READ_MISS must

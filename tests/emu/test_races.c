@@ -14,7 +14,7 @@
 #define AGENT NVW_SCOPE_AGENT
 #define FAR   NVW_SCOPE_REMOTE_AGENT
 
-enum { PATIENCE = 300 };
+enum { PATIENCE = 3000 };
 
 struct program {
 	uint64_t *data, *flag, *other; /* on lines of their own */

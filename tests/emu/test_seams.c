@@ -451,7 +451,9 @@ static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void 
 		assert_true(issued.use_ps > 0);
 		assert_int_equal(issued.loads, blocking.loads);
 		assert_int_equal(issued.net_messages, blocking.net_messages);
-		assert_true(issued.sim_time_ps < blocking.sim_time_ps);
+		/* Where stores wait for their turn, the end may be the same. */
+		assert_true(issued.sim_time_ps < blocking.sim_time_ps ||
+			    (coh_protocols[i]->turns && issued.sim_time_ps == blocking.sim_time_ps));
 		/* It waits for the slowest at least. */
 		assert_true(issued.use_ps > blocking.load_ps / LINES / 2);
 	}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * See turns.h. From top to bottom: the CU's side (stores and loads), the EMU's side (a change of epochs), lines, rules.
+ *
+ * If a scheduler chooses the order of events, time has no meaning: the EMU is awake only while stores wait, and when it wakes
+ * is the scheduler's choice.
+ */
+#include "turns.h"
+
+#include <stdlib.h>
+
+static uint32_t emu_node(const struct nvw_machine *m)
+{
+	return emu_network_bank_node(m, 0);
+}
+
+static uint32_t bit_of(unsigned band)
+{
+	return UINT32_C(1) << band;
+}
+
+static uint64_t address_of(emu_line_id id)
+{
+	return (uint64_t)id * EMU_LINE;
+}
+
+static void append(struct coh_wait ***end, struct coh_wait *w)
+{
+	w->next = NULL;
+	**end = w;
+	*end = &w->next;
+}
+
+/* ---- The EMU sleeps and wakes ------------------------------------------------------------------ */
+
+static void wake_up(struct nvw_machine *m, void *nothing);
+
+static emu_time at_emu_clock(const struct nvw_machine *m, emu_time t)
+{
+	const emu_time cycle = m->config.stc.cycle;
+
+	return (t + cycle - 1) / cycle * cycle;
+}
+
+/* An event of the EMU: it keeps no kernel from ending. */
+static void schedule(
+	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), bool is_a_choice)
+{
+	m->exec.background++;
+	(is_a_choice ? emu_schedule_open : emu_schedule)(m, at_emu_clock(m, t), act, NULL);
+}
+
+/* The EMU sleeps; it wakes at its first tick at which the demand that comes at t is there. */
+static void demand_wakes(struct nvw_machine *m, emu_time t)
+{
+	struct coh_turns *const turns = m->turns;
+	const emu_time period = m->config.stc.wakeup;
+
+	if (turns->emu == TURNS_ASLEEP) {
+		t = emu_later(emu_later(t, turns->ready), m->now);
+		turns->emu = TURNS_WAKING;
+		turns->due = turns->tick + (t - turns->tick + period - 1) / period * period;
+		schedule(m, turns->due, wake_up, m->scheduler.choose);
+	}
+}
+
+/* EpochDemand, once per CU and band in an epoch, and EpochDemandAck. */
+static void demand(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, emu_time t)
+{
+	struct coh_turns *const turns = m->turns;
+	struct turns_cu *const here = &turns->cu[cu->id];
+	const unsigned band = coh_band(turns, id);
+	struct turns_demand *const entry = &turns->erv[band];
+	const uint32_t node = emu_network_cu_node(m, cu->id);
+
+	if (!turns->rules->skips) {
+		demand_wakes(m, t);
+		return;
+	}
+	if (here->demanded & bit_of(band)) {
+		return;
+	}
+	here->demanded |= bit_of(band);
+	m->stats.stc_demands++;
+	t = emu_network_send(m, node, emu_node(m), 0, EMU_MESSAGE_CONTROL, t);
+	emu_network_send(m, emu_node(m), node, 0, EMU_MESSAGE_CONTROL, t);
+	if (!entry->is_set) {
+		*entry = (struct turns_demand){.is_set = true, .at = t, .line = id};
+	}
+	demand_wakes(m, t);
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------ */
+
+static bool is_full(const struct nvw_machine *m, const struct turns_cu *here)
+{
+	return here->count >= m->config.stc.bsq;
+}
+
+/* A full BSQ stalls what comes behind. */
+static emu_time hold_up(const struct coh_request *r, emu_time t)
+{
+	struct turns_cu *const here = &r->m->turns->cu[r->cu->id];
+	struct coh_wait *const w = coh_put_off(r, EMU_CAUSE_bsq, t);
+
+	if (!w) {
+		return t;
+	}
+	append(&here->outside_end, w);
+	return COH_NOT_YET;
+}
+
+static emu_time block(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct turns_cu *const here = &m->turns->cu[r->cu->id];
+	struct coh_wait *w;
+
+	if (is_full(m, here)) {
+		return hold_up(r, t);
+	}
+	w = coh_put_off(r, EMU_CAUSE_turn, t);
+	if (!w) {
+		return t;
+	}
+	append(&here->blocked_end, w);
+	here->count++;
+	here->blocked_bands |= bit_of(coh_band(m->turns, r->line));
+	m->stats.stc_bsq_most = emu_later(m->stats.stc_bsq_most, here->count);
+	demand(m, r->cu, r->line, t);
+	return COH_NOT_YET;
+}
+
+static emu_time await_turn(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct turns_cu *const here = &m->turns->cu[r->cu->id];
+	const bool is_granted = m->turns->granted & bit_of(coh_band(m->turns, r->line));
+
+	if (here->outside && !r->again) {
+		return hold_up(r, t);
+	}
+	if (!is_granted || t >= here->stops) {
+		return block(r, t);
+	}
+	here->pending++;
+	return t;
+}
+
+static emu_time acknowledge(const struct coh_request *r, emu_time t)
+{
+	struct coh_turns *const turns = r->m->turns;
+	struct turns_cu *const here = &turns->cu[r->cu->id];
+
+	if (!(turns->granted & bit_of(coh_band(turns, r->line))) || !here->pending) {
+		turns->broken = "a band is written out of its epoch (rule ER2)";
+	}
+	here->pending -= here->pending > 0;
+	here->acknowledged = emu_later(here->acknowledged, t);
+	return t;
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------- */
+
+/* Where the bits that set two addresses apart are: 1 above the band's bits, -1 below them, 0 in neither place. Below the lowest
+ * SEB nothing can set them apart. */
+static int side_of(const struct coh_turns *turns, uint64_t a, uint64_t b)
+{
+	const unsigned width = (unsigned)__builtin_ctz(turns->bands);
+	const uint64_t differ = (a ^ b) >> turns->seb_least << turns->seb_least;
+
+	if (differ & ((UINT64_C(1) << turns->seb) - 1)) {
+		return -1;
+	}
+	return differ >> (turns->seb + width) ? 1 : 0;
+}
+
+/* EpochConflict: the first read, in an epoch, of a band that a store of this CU waits to write. */
+static void tell_conflict(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	struct coh_turns *const turns = m->turns;
+	struct turns_cu *const here = &turns->cu[r->cu->id];
+	const unsigned band = coh_band(turns, r->line);
+
+	if (here->has_told || !turns->rules->adapts || !(here->blocked_bands & bit_of(band))) {
+		return;
+	}
+	here->has_told = true;
+	m->stats.stc_conflicts++;
+	emu_network_send(m, emu_network_cu_node(m, r->cu->id), emu_node(m), 0, EMU_MESSAGE_CONTROL, t);
+	if (turns->erv[band].is_set) {
+		turns->votes += side_of(turns, address_of(r->line), address_of(turns->erv[band].line));
+	}
+}
+
+/* Load, or, if it is the band's epoch, Load_U. */
+static emu_time ld_turn(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+	const struct coh_turns *const turns = m->turns;
+	const struct turns_cu *const here = &turns->cu[r->cu->id];
+
+	if (here->outside && !r->again) {
+		return hold_up(r, t);
+	}
+	tell_conflict(r, t);
+	if (turns->granted & bit_of(coh_band(turns, r->line))) {
+		m->stats.stc_uncached++;
+		return coh_ld_l2.carry_out(r, t);
+	}
+	return coh_ld_l1.carry_out(r, t);
+}
+
+/* ---- A change of epochs: PrepareEpochChange, ReadyAck, ChangeEpoch, DoneAck ----------------------- */
+
+static bool is_demanded(const struct nvw_machine *m, unsigned band)
+{
+	const struct turns_demand *const entry = &m->turns->erv[band];
+
+	return !m->turns->rules->skips || (entry->is_set && entry->at <= m->now);
+}
+
+/* The bands of the next epochs, by turns; 0 if nobody wants any. */
+static uint32_t choose(struct nvw_machine *m)
+{
+	struct coh_turns *const turns = m->turns;
+	const uint64_t most = turns->rules->many ? m->config.stc.at_once : 1;
+	const unsigned from = turns->current + 1;
+	uint32_t chosen = 0;
+
+	turns->chosen_count = 0;
+	for (unsigned i = 0; i < turns->bands && turns->chosen_count < most; i++) {
+		const unsigned band = (from + i) % turns->bands;
+
+		if (is_demanded(m, band)) {
+			turns->chosen[turns->chosen_count++] = turns->erv[band].line;
+			turns->erv[band].is_set = false;
+			turns->current = band;
+			chosen |= bit_of(band);
+		}
+	}
+	return chosen;
+}
+
+/* Lines that have not been met since learn, by the old bands, of the epochs that they have missed. */
+static void sweep(struct nvw_machine *m, struct emu_cu *cu)
+{
+	for (uint32_t i = 0; i < cu->l1.sets * cu->l1.ways; i++) {
+		if (cu->l1.tags[i] != EMU_NO_LINE) {
+			coh_l1_event(m, cu, &cu->l1.lines[i], cu->l1.tags[i], COH_L1_INVALIDATE,
+				COH_BY_ACCESS, m->now);
+			cu->l1.lines[i].generation = cu->l1.generation;
+		}
+	}
+}
+
+/* The bands move by one bit, where the conflicts since the last change want it. The EMU forgets its demands by old bands, of
+ * which the CUs remind it, and grants those bands of now in which it had chosen addresses. */
+static void move_bands(struct nvw_machine *m)
+{
+	struct coh_turns *const turns = m->turns;
+	const int step = (turns->votes > 0) - (turns->votes < 0);
+
+	turns->votes = 0;
+	if (!turns->rules->adapts || !step || (step < 0 && turns->seb <= turns->seb_least) ||
+		(step > 0 && turns->seb >= TURNS_SEB_MOST)) {
+		return;
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		sweep(m, &m->cus[i]);
+	}
+	turns->seb = (unsigned)((int)turns->seb + step);
+	memset(turns->last_granted, 0, sizeof turns->last_granted);
+	memset(turns->erv, 0, sizeof turns->erv);
+	turns->next = 0;
+	for (unsigned i = 0; i < turns->chosen_count; i++) {
+		turns->next |= bit_of(coh_band(turns, turns->chosen[i]));
+	}
+	m->stats.stc_moves++;
+}
+
+/* The stores of the current epochs leave the BSQ, some from each bank per cycle; the others demand theirs again. */
+static void drain(struct nvw_machine *m, struct emu_cu *cu)
+{
+	struct turns_cu *const here = &m->turns->cu[cu->id];
+	struct coh_wait *w = here->blocked, *next;
+	unsigned left[TURNS_BANKS_MAX] = {0};
+
+	here->blocked = NULL;
+	here->blocked_end = &here->blocked;
+	here->blocked_bands = 0;
+	for (; w; w = next) {
+		const emu_line_id id = w->request.line;
+		const unsigned band = coh_band(m->turns, id),
+			       bank = (unsigned)(emu_line_number(id) % m->config.stc.bsq_banks);
+
+		next = w->next;
+		if (m->turns->granted & bit_of(band)) {
+			here->count--;
+			coh_wake(m, w, m->now + left[bank]++ / m->config.stc.bsq_drain * m->cycle_ps);
+		} else {
+			append(&here->blocked_end, w);
+			here->blocked_bands |= bit_of(band);
+			demand(m, cu, id, m->now);
+		}
+	}
+}
+
+static void let_in(struct nvw_machine *m, struct turns_cu *here)
+{
+	struct coh_wait *w = here->outside;
+
+	if (is_full(m, here)) {
+		return;
+	}
+	here->outside = NULL;
+	here->outside_end = &here->outside;
+	while (w) {
+		struct coh_wait *const next = w->next;
+
+		coh_wake(m, w, m->now + m->cycle_ps);
+		w = next;
+	}
+}
+
+static void enter_epochs(struct nvw_machine *m)
+{
+	struct coh_turns *const turns = m->turns;
+
+	move_bands(m);
+	turns->granted = turns->next;
+	turns->changes++;
+	for (unsigned band = 0; band < turns->bands; band++) {
+		if (turns->granted & bit_of(band)) {
+			turns->last_granted[band] = turns->changes;
+			turns->erv[band].is_set = false;
+		}
+	}
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		m->cus[i].l1.generation = turns->changes;
+		turns->cu[i].stops = UINT64_MAX;
+		turns->cu[i].demanded = 0;
+		turns->cu[i].has_told = false;
+	}
+}
+
+/* Whether the EMU has to wake again: stores wait, or it never sleeps; then, when it has slept, something else goes on. */
+static bool stays_awake(const struct nvw_machine *m)
+{
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		if (m->turns->cu[i].blocked) {
+			return true;
+		}
+	}
+	return !m->turns->rules->skips && !m->scheduler.choose &&
+	       (m->exec.event_count > m->exec.background || m->exec.groups_done == m->exec.groups);
+}
+
+static void rest(struct nvw_machine *m)
+{
+	struct coh_turns *const turns = m->turns;
+
+	turns->emu = TURNS_ASLEEP;
+	if (stays_awake(m)) {
+		turns->emu = TURNS_WAKING;
+		turns->due = emu_later(turns->tick + m->config.stc.wakeup, turns->ready);
+		schedule(m, turns->due, wake_up, false);
+	}
+}
+
+/* ChangeEpoch is at the last CU. */
+static void change(struct nvw_machine *m, void *nothing)
+{
+	struct coh_turns *const turns = m->turns;
+
+	m->exec.background--;
+	enter_epochs(m);
+	turns->ready = m->now;
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		drain(m, &m->cus[i]);
+		let_in(m, &turns->cu[i]);
+		turns->ready = emu_later(turns->ready, emu_network_send(m, emu_network_cu_node(m, i),
+							       emu_node(m), 0, EMU_MESSAGE_CONTROL, m->now));
+	}
+	m->stats.stc_changes++;
+	m->stats.stc_change_ps += turns->ready - turns->tick;
+	rest(m);
+}
+
+static emu_time tell_all(struct nvw_machine *m, emu_time t, emu_time *arrivals)
+{
+	emu_time last = t;
+
+	emu_network_broadcast(m, emu_node(m), EMU_MESSAGE_CONTROL, t, arrivals);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		last = emu_later(last, arrivals[i]);
+	}
+	return last;
+}
+
+/* PrepareEpochChange is at the last CU. Each answers when its writes are acknowledged; where one never is, nothing goes on. */
+static void prepared(struct nvw_machine *m, void *nothing)
+{
+	struct coh_turns *const turns = m->turns;
+	emu_time last = m->now, arrivals[EMU_CUS_MAX];
+
+	m->exec.background--;
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		const struct turns_cu *const here = &turns->cu[i];
+
+		if (here->pending) {
+			return;
+		}
+		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
+					       EMU_MESSAGE_CONTROL, emu_later(m->now, here->acknowledged)));
+	}
+	schedule(m, tell_all(m, at_emu_clock(m, last), arrivals), change, false);
+}
+
+/* An EMU that never sleeps has gone on while no kernel ran: one change stands for those of that time. */
+static void catch_up(struct nvw_machine *m)
+{
+	struct coh_turns *const turns = m->turns;
+	const uint64_t missed =
+		turns->rules->skips || m->now < turns->due ? 0 : (m->now - turns->due) / m->config.stc.wakeup;
+
+	if (!missed) {
+		return;
+	}
+	m->stats.stc_changes += missed;
+	turns->changes++;
+	for (uint64_t i = 0; i < missed && i < turns->bands; i++) {
+		turns->last_granted[(turns->current + 1 + i) % turns->bands] = turns->changes;
+	}
+	turns->current = (unsigned)((turns->current + missed) % turns->bands);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		m->cus[i].l1.generation = turns->changes;
+	}
+}
+
+static void wake_up(struct nvw_machine *m, void *nothing)
+{
+	struct coh_turns *const turns = m->turns;
+	emu_time arrivals[EMU_CUS_MAX], last;
+
+	m->exec.background--;
+	catch_up(m);
+	turns->tick = turns->ready = m->now;
+	turns->next = choose(m);
+	if (!turns->next) {
+		rest(m);
+		return;
+	}
+	turns->emu = TURNS_CHANGING;
+	last = tell_all(m, m->now, arrivals);
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		turns->cu[i].stops = arrivals[i];
+	}
+	schedule(m, last, prepared, false);
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------- */
+
+/* Whether the line's band has had an epoch since the line was last met. */
+static bool has_missed_one(const struct coh_turns *turns, const struct emu_line *line, emu_line_id id)
+{
+	return turns->last_granted[coh_band(turns, id)] > line->generation;
+}
+
+void coh_line_drop_granted(struct coh_event *e)
+{
+	if (has_missed_one(e->m->turns, e->line, e->id)) {
+		e->line->valid = 0;
+		e->line->state = 0;
+		e->m->stats.stc_invalidated++;
+	}
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------- */
+
+/* The bytes on the L2's side of a line. */
+static const uint8_t *bytes_below(const struct nvw_machine *m, emu_line_id id, uint8_t *room)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	emu_memory_peek(m, id, room);
+	emu_l3_peek(m, id, room);
+	if (below) {
+		emu_copy_masked(room, below->data, below->valid);
+	}
+	return room;
+}
+
+static bool differs(const struct emu_line *line, const uint8_t *bytes)
+{
+	for (unsigned i = 0; i < EMU_LINE; i++) {
+		if (line->valid >> i & 1 && line->data[i] != bytes[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *broken_line(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+{
+	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	uint8_t room[EMU_LINE];
+
+	if (!line || !line->valid || has_missed_one(m->turns, line, id)) {
+		return NULL;
+	}
+	if (m->turns->granted & bit_of(coh_band(m->turns, id))) {
+		return "an L1 caches a line of a band that may be written (rule ER1)";
+	}
+	return line->dirty                             ? "an L1 keeps a store (rule ER2)" :
+	       differs(line, bytes_below(m, id, room)) ? "an L1 has an old byte (rules ER1, ER2)" :
+							 NULL;
+}
+
+/* DAR 2 and 3: what waits is demanded, or in the change under way, and the EMU will wake. */
+static const char *broken_wait(const struct coh_turns *turns, const struct turns_cu *here)
+{
+	if (here->blocked && turns->emu == TURNS_ASLEEP) {
+		return "a store waits while the EMU sleeps (rule DAR2)";
+	}
+	for (const struct coh_wait *w = here->blocked; w && turns->rules->skips; w = w->next) {
+		if (!(here->demanded & bit_of(coh_band(turns, w->request.line)))) {
+			return "a store waits for an epoch that nobody has demanded (rule DAR3)";
+		}
+	}
+	return NULL;
+}
+
+const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
+{
+	const struct coh_turns *const turns = m->turns;
+	const char *broken = turns->broken;
+
+	if (!broken && turns->granted >> (turns->bands - 1) > 1) {
+		return "an epoch has no band (rule DAR1)";
+	}
+	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
+		broken = m->cus[i].l1.generation != turns->changes ?
+				 "two CUs are in different epochs (rule ER3)" :
+				 NULL;
+		broken = broken ? broken : broken_wait(turns, &turns->cu[i]);
+		broken = broken ? broken : broken_line(m, &m->cus[i], id);
+	}
+	return broken ? broken : coh_broken_dirty(m, id, COH_TURNS_DIRTY);
+}
+
+/* ---- A machine's life -------------------------------------------------------------------------- */
+
+static void empty(struct turns_cu *here)
+{
+	*here = (struct turns_cu){.stops = UINT64_MAX};
+	here->blocked_end = &here->blocked;
+	here->outside_end = &here->outside;
+}
+
+int coh_turns_init(struct nvw_machine *m)
+{
+	struct coh_turns *turns;
+
+	if (!m->protocol->turns) {
+		return 0;
+	}
+	m->turns = turns = calloc(1, sizeof *turns);
+	if (turns) {
+		turns->cu = calloc(m->config.cus, sizeof *turns->cu);
+	}
+	if (!turns || !turns->cu) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the epochs of %llu CUs",
+			(unsigned long long)m->config.cus);
+	}
+	turns->rules = m->protocol->turns;
+	turns->bands = 1u << m->config.stc.bits;
+	turns->seb = (unsigned)m->config.stc.seb;
+	turns->seb_least = (unsigned)m->config.stc.seb_least;
+	turns->granted = 1;
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		empty(&turns->cu[i]);
+	}
+	return 0;
+}
+
+void coh_turns_launch(struct nvw_machine *m)
+{
+	if (m->turns && !m->turns->rules->skips && !m->scheduler.choose) {
+		demand_wakes(m, m->now);
+	}
+}
+
+void coh_turns_forget(struct nvw_machine *m)
+{
+	m->exec.background = 0;
+	if (!m->turns) {
+		return;
+	}
+	m->turns->emu = TURNS_ASLEEP;
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		empty(&m->turns->cu[i]);
+	}
+}
+
+void coh_turns_finish(struct nvw_machine *m)
+{
+	if (m->turns) {
+		free(m->turns->cu);
+	}
+	free(m->turns);
+}
+
+/* ---- Names in the tables ------------------------------------------------------------------------ */
+
+#define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
+COH_TURN_ACTIONS(X)
+#undef X
