@@ -38,8 +38,8 @@ static const char *const states[] = {"I", "V", "D"};
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
 	/*	 LOAD_HIT	LOAD_MISS	STORE	FLUSH	PERSIST	INVALIDATE		EVICT */
-	[I] = {NEVER,		GO(V, fetch),	NEVER,	GO(I),	GO(I),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		NEVER,		NEVER,	GO(V),	GO(V),	GO(V, drop_granted),	GO(I, drop)},
+	[I] = {NEVER,		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I),			GO(I, drop)},
+	[V] = {GO(V),		NEVER,		NEVER,	NEVER,	NEVER,	GO(V, drop_granted),	GO(I, drop)},
 };
 
 /* No release asks what the L2 has not written back: no line enters its S-FIFO. */

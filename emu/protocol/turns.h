@@ -57,10 +57,10 @@ struct coh_turns {
 	uint32_t next;                       /* bands of the change under way */
 	emu_line_id chosen[TURNS_BANDS_MAX]; /* the demands that it fulfils */
 	unsigned chosen_count;
-	unsigned current;     /* the last band granted in turn */
-	int votes;            /* for a higher SEB, less those for a lower one */
+	unsigned current;          /* the last band granted in turn */
+	int votes;                 /* for a higher SEB, less those for a lower one */
 	emu_time tick, ready, due; /* of the latest wake-up; when it was over; of the next */
-	const char *broken;   /* a rule that was broken; NULL */
+	const char *broken;        /* a rule that was broken; NULL */
 	struct turns_cu *cu;
 };
 

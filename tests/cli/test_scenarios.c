@@ -17,7 +17,8 @@
 #include "command.h"
 
 static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc",
-	"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease"};
+	"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease", "stc-nv", "stc-es", "stc-ab",
+	"stc-mb"};
 
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
@@ -73,7 +74,8 @@ static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 {
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
 		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope promotion, or without "
-		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, quickrelease)");
+		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, quickrelease, stc-nv, "
+		"stc-es, stc-ab, stc-mb)");
 	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
 		"cannot run correctly under gh");
 	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "",
@@ -123,7 +125,7 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 	static const char line[] =
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
 
-	command_expect(line, 0, "consistent under 12 of 12 protocols",
+	command_expect(line, 0, "consistent under 16 of 16 protocols",
 		"left out: steal-log --scenario=remote cannot run correctly under vi");
 }
 

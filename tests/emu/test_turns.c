@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Spatiotemporal coherence: Table 1, the rules, the four ways to take turns, queues, and machine stc. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/host.h>
+
+#include "machine.h"
+#include "protocol/turns.h"
+
+static const char *const variants[] = {"stc-nv", "stc-es", "stc-ab", "stc-mb"};
+enum { VARIANTS = 4, PAGE = 4096 / 8 };
+
+static void begin(struct rig *rig, const char *protocol, const char *first, const char *second)
+{
+	char name[48];
+
+	snprintf(name, sizeof name, "protocol=%s", protocol);
+	rig_begin(rig, 0, (const char *const[]){name, first ? first : "gpu.cus=2", second, NULL});
+}
+
+struct task {
+	uint64_t *a;
+	uint64_t *flag;
+	unsigned n;
+};
+
+static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, unsigned groups)
+{
+	rig_ok(nvw_launch(rig->machine, "task", kernel, t, groups, 1));
+}
+
+/* ---- Table 1 ----------------------------------------------------------------------------------- */
+
+/* stc Table 1, typed from the paper: what becomes of a line in an L1. Empty: it does not happen, or nothing changes. */
+static const struct {
+	const char *state, *store, *load, *load_u, *data, *data_e, *wa;
+} table_1[] = {
+	{"I", "I / PW++", "I_V", "I_I", "", "", "PW--"},
+	{"V", "I / PW++", "hit", "I_I", "", "", "PW--"},
+	{"I_V", "", "", "", "V / LD", "I / LD", "PW--"},
+	{"I_I", "", "", "", "I / LD", "I / LD", "PW--"},
+};
+
+static unsigned row_of(const char *state)
+{
+	unsigned i = 0;
+
+	while (strcmp(table_1[i].state, state)) {
+		i++;
+	}
+	return i;
+}
+
+/* The stable state in which the table leaves the line, from a stable one; transactions pass the transient ones at once. */
+static char settled(unsigned from, const char *entry)
+{
+	if (!strcmp(entry, "hit")) {
+		return table_1[from].state[0];
+	}
+	return entry[1] == '_' ? table_1[row_of(entry)].data[0] : entry[0];
+}
+
+static void load_once(const void *args)
+{
+	const struct task *const t = args;
+
+	(void)nvw_load(t->a);
+}
+
+static void store_once(const void *args)
+{
+	const struct task *const t = args;
+
+	nvw_store(t->a, 7);
+}
+
+static void add_once(const void *args)
+{
+	const struct task *const t = args;
+
+	(void)nvw_atomic_add(t->a, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static emu_line_id line_of(const struct rig *rig, const uint64_t *address)
+{
+	emu_line_id id = 0;
+	unsigned offset;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
+	return id;
+}
+
+/* The state of the line in the first L1, if the line were met now. */
+static char state_of(const struct rig *rig, const uint64_t *address)
+{
+	struct emu_cu *const cu = &rig->machine->cus[0];
+	const struct emu_line *const line = coh_l1_find(rig->machine, cu, &cu->l1, line_of(rig, address));
+
+	return line && line->state ? 'V' : 'I';
+}
+
+static unsigned band_of(const struct rig *rig, const uint64_t *address)
+{
+	return coh_band(rig->machine->turns, line_of(rig, address));
+}
+
+/* Runs one instruction on a line of the first L1 that is in the state; in an epoch of its band, or not. */
+static char after(const char *state, nvw_kernel instruction, bool in_epoch)
+{
+	struct rig rig;
+	struct task t, other;
+	char found;
+
+	begin(&rig, "stc-es", "gpu.cus=1", NULL);
+	t.a = nvw_alloc(rig.machine, 3 * 4096);
+	other.a = t.a + PAGE;
+	launch(&rig, store_once, in_epoch && state[0] == 'I' ? &t : &other, 1);
+	if (state[0] == 'V') {
+		launch(&rig, load_once, &t, 1);
+	}
+	assert_int_equal(state_of(&rig, t.a), state[0]);
+	launch(&rig, instruction, &t, 1);
+	assert_int_equal(rig.machine->turns->cu[0].pending, 0); /* each PW++ has its PW-- */
+	found = state_of(&rig, t.a);
+	rig_end(&rig);
+	return found;
+}
+
+static void a_line_goes_from_state_to_state_as_in_table_1(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(after(table_1[i].state, store_once, false), settled(i, table_1[i].store));
+		assert_int_equal(after(table_1[i].state, add_once, false), settled(i, table_1[i].store));
+		assert_int_equal(after(table_1[i].state, load_once, false), settled(i, table_1[i].load));
+	}
+	assert_int_equal(after("I", load_once, true), settled(0, table_1[0].load_u));
+}
+
+/* Load_U of a line that is in V: its epoch has come since. */
+static void a_line_in_v_is_not_hit_in_an_epoch_of_its_band(void **state)
+{
+	struct rig rig;
+	struct task t, beside;
+
+	begin(&rig, "stc-es", "gpu.cus=1", NULL);
+	t.a = nvw_alloc(rig.machine, 4096);
+	beside.a = t.a + 64;
+	rig.machine->turns->granted = UINT32_C(1) << ((band_of(&rig, t.a) + 1) % 16);
+	launch(&rig, load_once, &t, 1);
+	assert_int_equal(state_of(&rig, t.a), 'V');
+	launch(&rig, store_once, &beside, 1);
+	launch(&rig, load_once, &t, 1);
+	assert_int_equal(emu_statistics(rig.machine)->stc_uncached, 1);
+	assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 0);
+	assert_int_equal(state_of(&rig, t.a), settled(1, table_1[1].load_u));
+	rig_end(&rig);
+}
+
+/* ---- What it is for ------------------------------------------------------------------------------ */
+
+static void read_all(const void *args)
+{
+	const struct task *const t = args;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		(void)nvw_load(t->a + (size_t)8 * i);
+	}
+}
+
+static void data_are_found_again_by_the_next_kernel(void **state)
+{
+	for (unsigned v = 1; v < VARIANTS; v++) {
+		struct rig rig;
+		struct task t = {.n = 32};
+
+		begin(&rig, variants[v], "l1.size=64KiB", "l1.ways=64");
+		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
+		launch(&rig, read_all, &t, 1);
+		launch(&rig, read_all, &t, 1);
+		assert_int_equal(emu_statistics(rig.machine)->l1_load_misses, 32);
+		assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 32);
+		rig_end(&rig);
+	}
+}
+
+static void memory_that_the_host_takes_back_is_forgotten(void **state)
+{
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct rig rig;
+		struct task t = {.n = 16};
+		uint64_t mark;
+
+		begin(&rig, variants[v], NULL, NULL);
+		mark = nvw_mark(rig.machine);
+		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
+		launch(&rig, store_once, &t, 1);
+		launch(&rig, read_all, &t, 1);
+		nvw_release(rig.machine, mark);
+		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
+		launch(&rig, read_all, &t, 1);
+		assert_int_equal(rig_visible(&rig, t.a), 0);
+		assert_null(emu_cache_peek(&rig.machine->cus[1].l1, line_of(&rig, t.a)));
+		rig_end(&rig);
+	}
+}
+
+/* ---- Turns --------------------------------------------------------------------------------------- */
+
+/* Work-item i stores to page i. */
+static void store_to_own_page(const void *args)
+{
+	const struct task *const t = args;
+
+	nvw_store(t->a + nvw_global_id() * PAGE, 1);
+}
+
+static struct emu_stats pages_stored(const char *protocol, const char *setting, unsigned pages)
+{
+	struct emu_stats stats;
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, protocol, setting, NULL);
+	t.a = nvw_alloc(rig.machine, (uint64_t)(pages + 1) * 4096);
+	t.a += PAGE; /* the first page may have an epoch already */
+	launch(&rig, store_to_own_page, &t, pages);
+	for (unsigned i = 0; i < pages; i++) {
+		assert_int_equal(rig_visible(&rig, t.a + (size_t)i * PAGE), 1);
+	}
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void epochs_that_nobody_wants_are_skipped(void **state)
+{
+	assert_int_equal(pages_stored("stc-es", NULL, 1).stc_changes, 1);
+	assert_int_equal(pages_stored("stc-es", NULL, 6).stc_changes, 6);
+	/* In each epoch the CUs demand what still waits: 6 bands, then 5 ... */
+	assert_int_equal(pages_stored("stc-es", NULL, 6).stc_demands, 21);
+	assert_true(pages_stored("stc-nv", NULL, 1).stc_demands == 0);
+}
+
+static void several_bands_have_their_epoch_at_once(void **state)
+{
+	assert_int_equal(pages_stored("stc-mb", NULL, 8).stc_changes, 2);
+	assert_int_equal(pages_stored("stc-mb", "stc.at_once=8", 8).stc_changes, 1);
+	assert_int_equal(pages_stored("stc-ab", NULL, 8).stc_changes, 8);
+	assert_true(
+		pages_stored("stc-mb", NULL, 8).sim_time_ps < pages_stored("stc-es", NULL, 8).sim_time_ps);
+}
+
+static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
+{
+	struct emu_stats last = pages_stored("stc-nv", "stc.wakeup=1000cycles", 15);
+
+	/* One round of 16 epochs and no more than two of a thousand cycles each. */
+	assert_in_range(last.stc_changes, 14, 32);
+	assert_in_range(last.sim_time_ps, 14u * 1000000, 32u * 1000000);
+}
+
+static void a_full_queue_holds_its_cu_up(void **state)
+{
+	const struct emu_stats full = pages_stored("stc-es", "stc.bsq=1", 8),
+			       roomy = pages_stored("stc-es", NULL, 8);
+
+	assert_true(full.waits_bsq > 0 && roomy.waits_bsq == 0);
+	assert_int_equal(full.stc_bsq_most, 1);
+	assert_true(roomy.stc_bsq_most > 1);
+	assert_true(full.sim_time_ps >= roomy.sim_time_ps);
+}
+
+/* One work-item reads the first page of 16, one writes the first of the next 16: one band at SEB 12. */
+static void read_and_write_apart(const void *args)
+{
+	const struct task *const t = args;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		if (nvw_global_id() == 1) {
+			nvw_store(t->a + (size_t)16 * PAGE + (size_t)8 * i, 1);
+		} else {
+			(void)nvw_load(t->a + (size_t)8 * (i % 16));
+		}
+	}
+}
+
+static struct emu_stats apart(const char *protocol)
+{
+	struct emu_stats stats;
+	struct rig rig;
+	struct task t = {.n = 400};
+
+	begin(&rig, protocol, "gpu.cus=1", "store_buffer.entries=4");
+	t.a = (uint64_t *)nvw_alloc(rig.machine, 64 * 4096) + PAGE;
+	launch(&rig, read_and_write_apart, &t, 2);
+	stats = *emu_statistics(rig.machine);
+	rig_end(&rig);
+	return stats;
+}
+
+static void bands_move_until_what_is_read_and_what_is_written_are_apart(void **state)
+{
+	const struct emu_stats fixed = apart("stc-es"), moving = apart("stc-ab");
+
+	assert_int_equal(fixed.stc_moves, 0);
+	assert_true(moving.stc_moves >= 1 && moving.stc_conflicts >= 1);
+	assert_true(moving.l1_load_hits >= fixed.l1_load_hits);
+}
+
+/* ---- Machine stc --------------------------------------------------------------------------------- */
+
+static double load_cycles(struct nvw_machine *m, const struct task *t)
+{
+	nvw_begin_measurement(m);
+	rig_ok(nvw_launch(m, "load", load_once, t, 1, 1));
+	return (double)emu_statistics(m)->load_ps / 1000;
+}
+
+static void round_trips_of_machine_stc_are_those_of_its_table_3(void **state)
+{
+	struct emu_config config;
+	struct nvw_machine *m;
+	struct task t;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_load(&config, "stc"));
+	rig_ok(emu_create(&config, NULL, NULL, &m));
+	t.a = nvw_alloc(m, 2 * 4096);
+	m->turns->granted = UINT32_C(1) << 15 & ~(UINT32_C(1) << coh_band(m->turns, 0));
+	assert_float_equal(load_cycles(m, &t), 260, 3);
+	for (unsigned i = 0; i < m->cus[0].l1.sets * m->cus[0].l1.ways; i++) {
+		emu_cache_assign(&m->cus[0].l1, &m->cus[0].l1.lines[i], EMU_NO_LINE);
+	}
+	assert_float_equal(load_cycles(m, &t), 160, 3);
+	emu_destroy(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_goes_from_state_to_state_as_in_table_1),
+		cmocka_unit_test(a_line_in_v_is_not_hit_in_an_epoch_of_its_band),
+		cmocka_unit_test(data_are_found_again_by_the_next_kernel),
+		cmocka_unit_test(memory_that_the_host_takes_back_is_forgotten),
+		cmocka_unit_test(epochs_that_nobody_wants_are_skipped),
+		cmocka_unit_test(several_bands_have_their_epoch_at_once),
+		cmocka_unit_test(naive_turns_go_round_whether_stores_wait_or_not),
+		cmocka_unit_test(a_full_queue_holds_its_cu_up),
+		cmocka_unit_test(bands_move_until_what_is_read_and_what_is_written_are_apart),
+		cmocka_unit_test(round_trips_of_machine_stc_are_those_of_its_table_3),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
