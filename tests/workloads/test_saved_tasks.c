@@ -183,13 +183,28 @@ static void fibonacci_resumes_from_any_instant_under_another_machine(void **stat
 	cut_everywhere(&plan, 900000, buffered, small);
 }
 
+static void maps_are_carried_out_once_after_any_cut(void **state)
+{
+	struct saved_plan plan = {.program = SAVED_MARKS,
+		.recovery = SAVED_COPY,
+		.n = 30,
+		.every = 1,
+		.entries = 128,
+		.group_size = 16,
+		.mutation = SAVED_UNMUTATED};
+
+	cut_everywhere(&plan, 900000, small, other);
+	plan.recovery = SAVED_UNDO;
+	cut_everywhere(&plan, 1700000, buffered, other);
+}
+
 static void an_epoch_that_the_undo_log_rolled_back_runs_again(void **state)
 {
 	struct saved_plan plan = {.program = SAVED_FIB,
 		.recovery = SAVED_UNDO,
 		.n = 8,
 		.every = 1,
-		.entries = 256,
+		.entries = 80, /* and no more room in the log than an epoch may need */
 		.group_size = 16,
 		.mutation = SAVED_UNMUTATED};
 
@@ -267,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fibonacci_resumes_from_any_instant_under_another_machine),
+		cmocka_unit_test(maps_are_carried_out_once_after_any_cut),
 		cmocka_unit_test(an_epoch_that_the_undo_log_rolled_back_runs_again),
 		cmocka_unit_test(a_mistake_of_a_task_loses_no_recovery_point),
 		cmocka_unit_test(queens_are_counted_once_after_any_cut),

@@ -5,6 +5,9 @@
  */
 #include "dense_test.h"
 
+#include <unistd.h>
+
+#include "common/skip.h"
 #include "workloads/trees/trees.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
@@ -49,7 +52,7 @@ enum { PROGRAMS = sizeof programs / sizeof *programs, RIVALS = sizeof rivals / s
 static struct nvw_task_totals run_with(
 	const struct nvw_workload *w, const char *sizes, const char *more, const char *protocol)
 {
-	char text[128];
+	char text[512];
 	struct nvw_task_totals totals;
 	struct test t;
 
@@ -110,6 +113,22 @@ static void programs_run_the_same_epochs_on_the_formal_machine(void **state)
 			assert_true(trees.tasks > 50 && trees.epochs > 4);
 		}
 	}
+}
+
+/* As tasks and with work lists: each is compared with the host's distances. */
+static void searches_are_right_on_a_real_graph(void **state)
+{
+	const char *const shared = getenv("SHARED_DATA");
+	char sizes[400];
+
+	snprintf(sizes, sizeof sizes, "graph=%s/graphs/bips98_606.mtx", shared ? shared : "");
+	if (access(sizes + strlen("graph="), R_OK) != 0) {
+		skip_test("graphs/bips98_606.mtx: not in $SHARED_DATA");
+	}
+	run_with(&nvw_workload_trees_bfs, sizes, "", "vi");
+	run_with(&nvw_workload_trees_sssp, sizes, "", "dd");
+	run_with(&nvw_workload_list_bfs, sizes, "", "dd");
+	run_with(&nvw_workload_list_sssp, sizes, "", "vi");
 }
 
 /* hechtman14 5.4.2: with joins every task has its entry; without, entries are used again. */
@@ -202,6 +221,7 @@ int main(void)
 		cmocka_unit_test(programs_compute_under_every_protocol_what_the_host_computes),
 		cmocka_unit_test(results_depend_neither_on_work_groups_nor_on_room),
 		cmocka_unit_test(programs_run_the_same_epochs_on_the_formal_machine),
+		cmocka_unit_test(searches_are_right_on_a_real_graph),
 		cmocka_unit_test(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic),
 		cmocka_unit_test(space_is_bounded_by_the_work_and_without_joins_by_the_parallelism),
 	};

@@ -65,3 +65,47 @@ uint32_t trees_solutions(uint32_t all, uint32_t columns, uint32_t left, uint32_t
 	}
 	return count;
 }
+
+/* ---- Marks ---------------------------------------------------------------------------------------- */
+
+/* A work-item per element: no two change the same one. */
+static void add_mark(struct nvw_task *t)
+{
+	const struct trees_marks *const d = nvw_task_data(t);
+	const uint32_t first = nvw_task_word(t, 0), count = nvw_task_word(t, 1);
+
+	for (uint32_t i = nvw_local_id(); i < count; i += nvw_group_size()) {
+		(void)nvw_atomic_add(&d->marks[first + i], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+void trees_mark(struct nvw_task *t)
+{
+	const uint32_t first = nvw_task_word(t, 0), count = nvw_task_word(t, 1), half = count / 2;
+
+	nvw_map(t, add_mark, first, count);
+	if (count > 2) {
+		nvw_fork(t, trees_mark, first, half);
+		nvw_fork(t, trees_mark, first + half, count - half);
+	}
+}
+
+const struct nvw_task_program trees_marks_program = {
+	.name = "marks",
+	.functions = (const struct nvw_task_function[]){[TREES_MARK] = {"mark", trees_mark, false},
+		[TREES_ADD] = {"add", add_mark, true},
+		[TREES_MARK_FUNCTIONS] = {NULL, NULL, false}},
+	.words = 2,
+};
+
+uint64_t trees_marks_of(uint32_t first, uint32_t count)
+{
+	const uint32_t half = count / 2;
+	uint64_t sum = 0;
+
+	for (uint64_t i = first; i < (uint64_t)first + count; i++) {
+		sum += (i + 1) * (i + 1);
+	}
+	return count > 2 ? sum + trees_marks_of(first, half) + trees_marks_of(first + half, count - half) :
+			   sum;
+}

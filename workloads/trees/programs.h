@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two small task programs (nvw/tasks.h) that several workloads run, with and without recovery points. */
+/* Small task programs (nvw/tasks.h) that several workloads run, with and without recovery points. */
 #ifndef WORKLOADS_TREES_PROGRAMS_H
 #define WORKLOADS_TREES_PROGRAMS_H
 
@@ -24,5 +24,19 @@ void trees_place(struct nvw_task *t);
 
 /* The same on the host: how many ways there are to complete a board. */
 uint32_t trees_solutions(uint32_t all, uint32_t columns, uint32_t left, uint32_t right);
+
+/*
+ * Marks: a task adds 1 to a range of an array by a map operation, and forks a task per half, down to two elements. So an element has as
+ * many marks in the end as ranges contain it, if each map is carried out once. First task: trees_mark(0, elements). Data: struct trees_marks.
+ */
+struct trees_marks {
+	uint32_t *marks; /* device memory */
+};
+enum trees_mark_function { TREES_MARK, TREES_ADD, TREES_MARK_FUNCTIONS };
+extern const struct nvw_task_program trees_marks_program;
+void trees_mark(struct nvw_task *t);
+
+/* On the host: the marks that a task, and all that it forks, add, each mark of element i counted (i + 1)^2 times. */
+uint64_t trees_marks_of(uint32_t first, uint32_t count);
 
 #endif

@@ -5,6 +5,7 @@
  *
  *	fib	the first task's value, with each task that waits replaced by what it will emit, is the Fibonacci number
  *	nqueens	the solutions counted, and those of all boards that wait, are as many as there are
+ *	marks	the marks of each element, and those that the tasks that wait will add by map operations, are as many as they have to be
  *
  * So a recovery point that mixes two instants, or lacks a part of one, is found.
  */
@@ -20,15 +21,17 @@
 #include "common/roots.h"
 
 enum { ROOT_AREA, ROOT_SHAPE, ROOTS };
-enum { STREAM = 0, N_MAX = 36, QUEENS_MAX = 10, COUNTER_BYTES = 8 };
+enum { STREAM = 0, N_MAX = 36, QUEENS_MAX = 10, LOG_MAX = 1 << 20 /* of a pool */ };
 
 static const char *const recoveries[] = {
 	[SAVED_NONE] = "none", [SAVED_COPY] = "copy", [SAVED_UNDO] = "undo", NULL};
-static const char *const programs[] = {[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "nqueens", NULL};
+static const char *const programs[] = {
+	[SAVED_FIB] = "fib", [SAVED_NQUEENS] = "nqueens", [SAVED_MARKS] = "marks", NULL};
 
 static const struct nvw_option options[] = {
 	{"program", NVW_OPTION_CHOICE, "fib", programs, "which program"},
-	{"n", NVW_OPTION_COUNT, "8", NULL, "its argument: which number, or how many queens (at most 10)"},
+	{"n", NVW_OPTION_COUNT, "8", NULL,
+		"its argument: which number, how many queens (at most 10), or elements"},
 	{"recovery", NVW_OPTION_CHOICE, "copy", recoveries,
 		"none: no recovery points; copy: copies of the task vector; undo: an undo log of each epoch"},
 	{"checkpoint", NVW_OPTION_COUNT, "1", NULL,
@@ -40,7 +43,17 @@ static const struct nvw_option options[] = {
 
 static const struct nvw_task_program *program_of(const struct saved_plan *p)
 {
-	return p->program == SAVED_FIB ? &trees_fib_program : &trees_queens_program;
+	static const struct nvw_task_program *const of[] = {[SAVED_FIB] = &trees_fib_program,
+		[SAVED_NQUEENS] = &trees_queens_program,
+		[SAVED_MARKS] = &trees_marks_program};
+
+	return of[p->program];
+}
+
+/* Of the array that tasks change: a counter of solutions, or the marks. */
+static uint64_t array_bytes(const struct saved_plan *p)
+{
+	return p->program == SAVED_MARKS ? 8 * ((p->n + 1) / 2) : 8;
 }
 
 /* ---- The plan ------------------------------------------------------------------------------------- */
@@ -104,17 +117,19 @@ static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, voi
 
 static uint64_t area_bytes(const struct saved_plan *p)
 {
-	return nvw_task_save_bytes(p->entries, program_of(p)->words, COUNTER_BYTES);
+	return nvw_task_save_bytes(p->entries, program_of(p)->words, array_bytes(p));
 }
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct saved_plan *const p = plan;
 
+	const uint32_t entries = nvw_task_log_entries(p->entries, program_of(p)->words);
+
 	*ret_params = (struct nvw_pool_params){
-		.log_entries = p->recovery == SAVED_UNDO ?
-				       nvw_task_log_entries(p->entries, program_of(p)->words) :
-				       0,
+		.log_entries = p->recovery != SAVED_UNDO ? 0 :
+			       entries < LOG_MAX         ? entries :
+							   LOG_MAX,
 		.heap_bytes = area_bytes(plan) + UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "saved-tasks",
 	};
@@ -139,19 +154,49 @@ static int setup(void *plan, struct nvw_machine *machine)
 	return error ? error : roots_write(machine, &pmem, words, ROOTS);
 }
 
+static int run_program(
+	struct saved_plan *p, struct nvw_machine *machine, bool resume, const struct nvw_task_options *o)
+{
+	const struct {
+		nvw_task_run function;
+		uint32_t words[3];
+		unsigned count;
+	} first[] = {[SAVED_FIB] = {trees_fib, {p->n}, 1},
+		[SAVED_NQUEENS] = {trees_place, {0, 0, 0}, 3},
+		[SAVED_MARKS] = {trees_mark, {0, p->n}, 2}};
+
+	return resume ? nvw_trees_resume(machine, program_of(p), o, &p->totals) :
+			nvw_trees_run(machine, program_of(p), o, first[p->program].function,
+				first[p->program].words, first[p->program].count, &p->totals);
+}
+
+static int read_result(struct saved_plan *p, struct nvw_machine *machine, const uint32_t *device)
+{
+	uint32_t array[N_MAX + 1] = {0};
+	const int error = nvw_read(machine, array, device, array_bytes(p));
+
+	p->result = p->program == SAVED_FIB ? p->totals.result[0] : array[0];
+	if (p->program == SAVED_MARKS) {
+		p->result = 0;
+		for (uint64_t i = 0; i < p->n; i++) {
+			p->result += (i + 1) * (i + 1) * array[i];
+		}
+	}
+	return error;
+}
+
 int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 {
-	static const uint32_t empty_board[] = {0, 0, 0};
-	const bool is_fib = p->program == SAVED_FIB;
-	const struct trees_queens data = {nvw_alloc(machine, COUNTER_BYTES), (UINT32_C(1) << p->n) - 1};
-	uint32_t *const unused = nvw_alloc(machine, COUNTER_BYTES);
+	uint32_t *const device = nvw_alloc(machine, array_bytes(p)), *const unused = nvw_alloc(
+									     machine, array_bytes(p));
+	const struct trees_queens queens = {device, (uint32_t)((UINT64_C(1) << p->n) - 1)};
+	const struct trees_marks marks = {device};
 	const bool forgets = p->mutation == SAVED_FORGOTTEN_ARRAY;
-	const struct nvw_task_array array = {forgets ? unused : data.solutions, COUNTER_BYTES};
+	const struct nvw_task_array array = {forgets ? unused : device, array_bytes(p)};
 	struct nvw_pmem pmem;
 	nvw_off area;
-	int error = data.solutions && unused ?
-			    nvw_pmem_attach(machine, &pmem) :
-			    nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for a counter");
+	int error = device && unused ? nvw_pmem_attach(machine, &pmem) :
+				       nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for an array");
 
 	error = error ? error : roots_read(machine, &pmem, &area, 1);
 	if (error != 0) {
@@ -168,16 +213,11 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 		.replaced = saved_replaced(p->mutation)};
 	const struct nvw_task_options o = {.entries = p->entries,
 		.group_size = p->group_size,
-		.data = &data,
+		.data = p->program == SAVED_MARKS ? (const void *)&marks : &queens,
 		.save = p->recovery == SAVED_NONE ? NULL : &save};
-	uint32_t solutions;
 
-	error = resume ? nvw_trees_resume(machine, program_of(p), &o, &p->totals) :
-			 nvw_trees_run(machine, program_of(p), &o, is_fib ? trees_fib : trees_place,
-				 is_fib ? &p->n : empty_board, is_fib ? 1 : 3, &p->totals);
-	error = error ? error : nvw_read(machine, &solutions, data.solutions, sizeof solutions);
-	p->result = error ? 0 : is_fib ? p->totals.result[0] : solutions;
-	return error;
+	error = run_program(p, machine, resume, &o);
+	return error ? error : read_result(p, machine, device);
 }
 
 static uint64_t fib_of(uint32_t n)
@@ -195,7 +235,9 @@ static uint64_t fib_of(uint32_t n)
 
 uint64_t saved_expected(const struct saved_plan *p)
 {
-	return p->program == SAVED_FIB ? fib_of(p->n) : trees_solutions((UINT32_C(1) << p->n) - 1, 0, 0, 0);
+	return p->program == SAVED_FIB     ? fib_of(p->n) :
+	       p->program == SAVED_NQUEENS ? trees_solutions((UINT32_C(1) << p->n) - 1, 0, 0, 0) :
+					     trees_marks_of(0, p->n);
 }
 
 static int run(void *plan, struct nvw_machine *machine)
@@ -237,20 +279,45 @@ static int64_t value_of(const struct nvw_task_saved *s, uint32_t entry, uint32_t
 	return b < 0 ? b : a + b;
 }
 
-/* The solutions that were counted, and those of the boards that wait. */
-static int64_t solutions_in(const struct nvw_task_saved *s, uint32_t n)
+/* What a board that waits, or a task of marks, will add to the array. */
+static uint64_t left_of(const struct nvw_task_saved *s, uint32_t entry, const struct saved_plan *p)
 {
-	const uint32_t all = (UINT32_C(1) << n) - 1;
-	uint64_t count = nvw_task_saved_array_word(s, 0);
+	const uint32_t all = (uint32_t)((UINT64_C(1) << p->n) - 1), a = nvw_task_saved_word(s, entry, 0),
+		       b = nvw_task_saved_word(s, entry, 1);
+
+	if (p->program == SAVED_NQUEENS) {
+		return trees_solutions(all, a & all, b, nvw_task_saved_word(s, entry, 2));
+	}
+	return a < p->n && b <= p->n - a ? trees_marks_of(a, b) : UINT32_MAX;
+}
+
+/* What is in the array. */
+static uint64_t done_of(const struct nvw_task_saved *s, const struct saved_plan *p)
+{
+	uint64_t done = 0;
+
+	if (p->program == SAVED_NQUEENS) {
+		return nvw_task_saved_array_word(s, 0);
+	}
+	for (uint64_t i = 0; i < p->n; i++) {
+		done += (i + 1) * (i + 1) * (uint32_t)(nvw_task_saved_array_word(s, i / 2) >> (i % 2 * 32));
+	}
+	return done;
+}
+
+/* What has been done, and what is left to the tasks that wait. The first function of either program is its only task function. */
+static int64_t done_and_left(const struct nvw_task_saved *s, const struct saved_plan *p)
+{
+	const uint32_t functions = p->program == SAVED_MARKS ? TREES_MARK_FUNCTIONS : 1;
+	uint64_t count = done_of(s, p);
 
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t number, first, end;
 
 		nvw_task_saved_range(s, i, &number, &first, &end);
 		for (uint32_t e = first; e < end && e < s->entries; e++) {
-			if (nvw_task_saved_code(s, e) == (int32_t)number + 1) {
-				count += trees_solutions(all, nvw_task_saved_word(s, e, 0) & all,
-					nvw_task_saved_word(s, e, 1), nvw_task_saved_word(s, e, 2));
+			if (nvw_task_saved_code(s, e) == (int32_t)(number * functions + 1)) {
+				count += left_of(s, e, p);
 			}
 		}
 	}
@@ -261,7 +328,7 @@ static int check_point(const struct saved_plan *p, const struct nvw_task_saved *
 	struct nvw_findings *findings)
 {
 	uint32_t left = s->entries;
-	const int64_t found = p->program == SAVED_FIB ? value_of(s, 0, &left) : solutions_in(s, p->n);
+	const int64_t found = p->program == SAVED_FIB ? value_of(s, 0, &left) : done_and_left(s, p);
 	const int64_t expected = (int64_t)saved_expected(p);
 
 	return found == expected ? 0 :
@@ -301,14 +368,14 @@ static int open_saved(
 	if (*ret_area == 0) {
 		return 0;
 	}
-	if (p->program > SAVED_NQUEENS || p->recovery > SAVED_UNDO || p->n == 0 || p->n > N_MAX ||
+	if (p->program > SAVED_MARKS || p->recovery > SAVED_UNDO || p->n == 0 || p->n > N_MAX ||
 		(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
 		p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p))) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a program",
 			nvw_pool_path(pool));
 	}
-	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, program_of(p)->words, COUNTER_BYTES,
+	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, program_of(p)->words, array_bytes(p),
 		p->recovery == SAVED_UNDO, ret_saved);
 }
 
@@ -382,7 +449,8 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 group-size=16; "
 		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16; "
 		"recovery=undo program=fib n=6 entries=64 group-size=16; "
-		"recovery=undo program=nqueens n=5 entries=128 group-size=16",
+		"recovery=undo program=nqueens n=5 entries=128 group-size=16; "
+		"program=marks n=9 entries=64 group-size=16; recovery=undo program=marks n=9 entries=64 group-size=16",
 	.prepare = prepare,
 	.dispose = free,
 	.pool = pool,

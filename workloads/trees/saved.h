@@ -6,7 +6,7 @@
 #include <nvw/tasks.h>
 #include <nvw/workload.h>
 
-enum saved_program { SAVED_FIB, SAVED_NQUEENS };
+enum saved_program { SAVED_FIB, SAVED_NQUEENS, SAVED_MARKS };
 
 enum saved_recovery { SAVED_NONE, SAVED_COPY, SAVED_UNDO };
 
