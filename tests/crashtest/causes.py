@@ -50,7 +50,7 @@ def matches(lack, finding, tree):
             all(f in words[1].split("|") for f in group))
 
 
-def run(nvwave, tree, row, way, states):
+def run(nvwave, tree, row, way, states, seed):
     """The findings of the first of the mutation's runs that has any: (right, text, cause)."""
     if way in ("kill", "observed"):
         mode = ["--mode=" + way]
@@ -59,7 +59,7 @@ def run(nvwave, tree, row, way, states):
     budget = [] if way == "kill" else ["--states=%d" % states]
     for options in row["options"].split(";"):
         command = [nvwave, "crash", row["workload"], "--mutate=" + row["name"], "--output-format=json"]
-        command += mode + budget + ["--" + o for o in options.split()]
+        command += mode + budget + ["--" + o for o in options.split()] + ["--seed=%d" % seed]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tree, text=True)
         if done.returncode not in (0, 1) or not done.stdout:
             return [(False, "no report", {"kind": "unknown", "text": done.stderr.strip()})]
@@ -77,6 +77,7 @@ def main():
     parser.add_argument("--tree", default=os.getcwd(), help="the sources")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--states", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--only", default="", help="WORKLOAD or WORKLOAD/MUTATION")
     parser.add_argument("--own", action="store_true", help="only in the mode that finds a mutation")
@@ -90,7 +91,7 @@ def main():
     if o.tap:
         print("1..1")
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        results = pool.map(lambda t: run(shutil.which(o.nvwave) or o.nvwave, o.tree, t[0], t[1], o.states), trials)
+        results = pool.map(lambda t: run(shutil.which(o.nvwave) or o.nvwave, o.tree, t[0], t[1], o.states, o.seed), trials)
         for (row, way), findings in zip(trials, results):
             runs += bool(findings)
             runs_right += bool(findings) and all(f[0] for f in findings)
