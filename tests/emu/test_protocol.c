@@ -293,6 +293,38 @@ static void vi_does_what_the_papers_say(void **state)
 		"flush local L1; flush L2; ST x at L2");
 }
 
+/* hechtman14 4.2.3 (WT: a release waits for all prior writes, an acquire invalidates the L1), 4.2.1 (no L1), 4.3.1
+ * (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel flushes, too). At every scope.
+ */
+static void write_through_and_quickrelease_do_what_the_paper_says(void **state)
+{
+#define WAIT   "wait for the acknowledgements of stores; "
+#define MARKER "marker through the S-FIFOs; "
+	for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
+		assert_string_equal(
+			steps_text("wt", COH_STORE, COH_RELAXED, scope), "ST x at L1; write x through");
+		assert_string_equal(steps_text("wt", COH_ATOMIC_LOAD, COH_ACQUIRE, scope),
+			"LD x at L2; invalidate local L1");
+		assert_string_equal(
+			steps_text("wt", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
+		assert_string_equal(steps_text("wt", COH_RMW, COH_ACQ_REL, scope),
+			WAIT "RMW x at L2; invalidate local L1");
+		assert_string_equal(steps_text("no-l1", COH_LOAD, COH_RELAXED, scope), "LD x at L2");
+		assert_string_equal(steps_text("no-l1", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2");
+		assert_string_equal(
+			steps_text("no-l1", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
+		assert_string_equal(steps_text("quickrelease", COH_STORE, COH_RELAXED, scope), "ST x at L1");
+		assert_string_equal(
+			steps_text("quickrelease", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L1");
+		assert_string_equal(steps_text("quickrelease", COH_ATOMIC_STORE, COH_RELEASE, scope),
+			MARKER "ST x at L1; flush of the S-FIFOs that nobody waits for");
+		assert_string_equal(steps_text("quickrelease", COH_RMW, COH_ACQ_REL, scope),
+			MARKER "write marker into the S-FIFO; RMW x at L2");
+	}
+#undef WAIT
+#undef MARKER
+}
+
 /* sinclair15 3: all synchronization at the L2; with HRF, that of local scope in the L1, without actions. */
 static void gd_and_gh_do_what_the_paper_says(void **state)
 {
@@ -609,6 +641,7 @@ int main(void)
 			dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
 		cmocka_unit_test(vi_does_what_the_papers_say),
 		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
+		cmocka_unit_test(write_through_and_quickrelease_do_what_the_paper_says),
 		cmocka_unit_test(
 			what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
 		cmocka_unit_test(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol),
