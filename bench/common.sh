@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# Sourced by the scripts that print a paper's figures: gope18.sh, alsop16.sh, sinclair15.sh, trees.sh. Runs are kept as lines "ID SEED STATISTIC VALUE".
+# Sourced by the scripts that print a paper's figures: gope18.sh, alsop16.sh, sinclair15.sh, hechtman14-mttop.sh, trees.sh. Runs are kept as lines "ID SEED STATISTIC VALUE".
 # SEEDS	what is averaged over (1 2 3)
 # RESULTS	a file for the lines: it is added to, and what it has already is not run again (a temporary file)
 # shellcheck disable=SC2034,SC2154
