@@ -166,6 +166,24 @@ static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
 	}
 }
 
+/* As the processors do whose protocol it is: no read for sharing comes first. */
+static void a_read_modify_write_asks_for_ownership_at_once(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct emu_stats *stats;
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, protocols[i], NULL, false, &s);
+		RUN(&rig, &s, {0, ADD}, {1, ADD});
+		assert_int_equal(rig_visible(&rig, s.a), 2);
+		stats = emu_statistics(rig.machine);
+		assert_int_equal(stats->l1_owned, 2);
+		assert_int_equal(stats->l1_upgraded + stats->l1_downgraded, 0);
+		rig_end(&rig);
+	}
+}
+
 /* A barrier writes the line back wherever its dirty bytes are: here, in an owner that others read, or handed down to the L2. */
 static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
 {
@@ -327,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_line_has_one_writer_or_many_readers),
 		cmocka_unit_test(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it),
 		cmocka_unit_test(dirty_lines_outlive_kernels_and_the_host_sees_them),
+		cmocka_unit_test(a_read_modify_write_asks_for_ownership_at_once),
 		cmocka_unit_test(a_persist_barrier_finds_what_its_cu_has_stored),
 		cmocka_unit_test(persistence_takes_no_ownership_away),
 		cmocka_unit_test(the_directory_recalls_a_line_for_room),
