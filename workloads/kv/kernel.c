@@ -353,7 +353,24 @@ static void write_together(const struct kv_batch_args *a)
 	}
 }
 
-void kv_batch_workgroup(const void *args)
+/* The entry of this work-item's put; or, written together, the entries of the group's. */
+static void write_entries(const struct kv_batch_args *a, const struct kv_change *c, uint64_t id)
+{
+	if (a->own_entries) {
+		if (c->entry != 0) {
+			STEP(a->replaced, write_entry, a, c, c->entry);
+		}
+		return;
+	}
+	if (id < a->count) {
+		nvw_store(&a->blocks[id], c->entry);
+	}
+	nvw_barrier(NVW_WORKGROUP); /* all work-items see the blocks */
+	write_together(a);
+	nvw_barrier(NVW_WORKGROUP); /* all entries are written and visible to their publishers */
+}
+
+void kv_batch_together(const void *args)
 {
 	const struct kv_batch_args *const a = args;
 	const uint64_t id = nvw_global_id();
@@ -362,15 +379,10 @@ void kv_batch_workgroup(const void *args)
 	if ((c.kind & KV_PUT) != 0) {
 		allocate(a, &c);
 	}
-	if (id < a->count) {
-		nvw_store(&a->blocks[id], c.entry);
-	}
-	nvw_barrier(NVW_WORKGROUP); /* all work-items see the blocks */
-	write_together(a);
-	nvw_barrier(NVW_WORKGROUP); /* all entries are written and visible to their publishers */
-	STEP(a->replaced, order_entry, NVW_WORKGROUP); /* (b) */
+	write_entries(a, &c, id);
+	STEP(a->replaced, order_entry, a->scope); /* (b) */
 	apply(a, &c);
-	STEP(a->replaced, order_change, a, &c, NVW_WORKGROUP); /* (d) */
+	STEP(a->replaced, order_change, a, &c, a->scope); /* (d) */
 	if (id < a->count) {
 		settle(a, &c, id);
 	}

@@ -36,15 +36,17 @@ struct kv_batch_args {
 	struct kv_note *notes;
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
+	enum nvw_group scope; /* of kv_batch_together(): NVW_WORKGROUP or NVW_KERNEL */
+	bool own_entries;     /* of kv_batch_together(): every work-item writes its own entry */
 	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 
 /* One work-item per operation; barriers of work-item scope. */
 void kv_batch_workitem(const void *args);
 
-/* The work-group writes the entries of its operations together; barriers of work-group scope. Every work-item
- * of the group takes part, even without an operation. */
-void kv_batch_workgroup(const void *args);
+/* Barriers of work-group or kernel scope; unless own_entries is set, the work-group writes the entries of its
+ * operations together. Every work-item takes part, even without an operation. */
+void kv_batch_together(const void *args);
 
 struct kv_rebuild_args {
 	struct nvw_pmem pmem;

@@ -460,7 +460,12 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 			return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --scope=workgroup",
 				kv_mutations[p->mutation].name);
 		}
+		if (p->writers == KV_WRITERS_OWN && nvw_option_given(options, "writers")) {
+			return nvw_fail(NVW_E_USAGE, "mutation %s has no effect with --writers=own",
+				kv_mutations[p->mutation].name);
+		}
 		p->scope = KV_SCOPE_WORKGROUP;
+		p->writers = KV_WRITERS_GROUP;
 	}
 	if (is_resize && plan_need(p).rebuilds == 0) {
 		return nvw_fail(NVW_E_USAGE,
@@ -484,6 +489,15 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	p->batch = nvw_option_u64(options, "batch");
 	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
 	p->scope = (enum kv_scope)nvw_option_choice(options, "scope");
+	p->writers = (enum kv_writers)nvw_option_choice(options, "writers");
+	if (p->writers == KV_WRITERS_OF_SCOPE) {
+		p->writers = p->scope == KV_SCOPE_WORKITEM ? KV_WRITERS_OWN : KV_WRITERS_GROUP;
+	}
+	if (p->scope == KV_SCOPE_WORKITEM && p->writers == KV_WRITERS_GROUP) {
+		return nvw_fail(NVW_E_USAGE,
+			"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item scope do not "
+			"order what others of the group wrote");
+	}
 	p->log2_slots = KV_LOG2_SLOTS_MIN;
 	while (p->log2_slots < 30 && UINT64_C(1) << p->log2_slots < nvw_option_u64(options, "slots")) {
 		p->log2_slots++;

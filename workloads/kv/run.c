@@ -236,7 +236,7 @@ static int send_batch(struct run *r, uint64_t first, uint64_t count)
 static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	const struct kv_plan *const p = r->plan;
-	const bool is_group = p->scope == KV_SCOPE_WORKGROUP;
+	const bool is_group = p->scope != KV_SCOPE_WORKITEM;
 	const struct kv_batch_args args = {
 		.pmem = r->pmem,
 		.table = p->table,
@@ -250,11 +250,13 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 		.count = count,
 		.seed = p->seed,
 		.value_bytes = p->value_bytes,
+		.scope = p->scope == KV_SCOPE_KERNEL ? NVW_KERNEL : NVW_WORKGROUP,
+		.own_entries = p->writers == KV_WRITERS_OWN,
 		.replaced = kv_replaced(p->mutation),
 	};
 
 	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch",
-		is_group ? kv_batch_workgroup : kv_batch_workitem, &args, count, p->group_size);
+		is_group ? kv_batch_together : kv_batch_workitem, &args, count, p->group_size);
 }
 
 static int run_batch(struct run *r, uint64_t first, uint64_t count)
