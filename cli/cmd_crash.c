@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "crash_command.h"
+#include "examine.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -177,6 +178,20 @@ static int merge(int argc, char **argv)
 
 	cli_options_end(&given);
 	return status;
+}
+
+int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
+{
+	struct crash_request request;
+	struct cli_session session;
+	int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
+
+	error = error ? error : crash_request_from(&session.given, &request);
+	error = error ? error : check(&session, &request);
+	error = error || !session.workload ? error : cli_session_try(&session);
+	*ret_config = session.config;
+	cli_session_end(&session);
+	return error;
 }
 
 int cmd_crash(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "examine.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -225,10 +226,9 @@ static int take_protocol(struct command *c, const char *value)
 					   near ? near : "", near ? "?" : "");
 }
 
-static int litmus(struct command *c, const struct cli_options *o)
+static int take(struct command *c, const struct cli_options *o)
 {
 	const char *const protocol = cli_text(o, CLI_each_protocol);
-	json_t *made_by;
 	int error = take_protocol(c, protocol ? protocol : "vi");
 
 	c->options.settings = o->setting; /* NULL-terminated */
@@ -244,6 +244,27 @@ static int litmus(struct command *c, const struct cli_options *o)
 		error = nvw_fail(
 			NVW_E_USAGE, "litmus: expected .litmus files, .tsv tables, or folders of them");
 	}
+	return error;
+}
+
+int cli_examine_litmus(int argc, char **argv)
+{
+	struct command c = {.protocol_count = 0};
+	struct cli_options given;
+	int error = cli_options_parse(&given, false, argc, argv);
+
+	error = error ? error : cli_options_check_use(&given, 0);
+	error = error ? error : take(&c, &given);
+	litmus_list_free(&c.tests);
+	cli_options_end(&given);
+	return error;
+}
+
+static int litmus(struct command *c, const struct cli_options *o)
+{
+	json_t *made_by;
+	int error = take(c, o);
+
 	error = error ? error : run_tests(c);
 	nvw_stop_reporting();
 	c->stopped = error == NVW_E_STOPPED;

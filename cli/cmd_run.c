@@ -18,6 +18,7 @@
 #include "core/pools.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "examine.h"
 #include "output.h"
 #include "provenance.h"
 #include "race_report.h"
@@ -280,6 +281,28 @@ static int take_own(struct run *run)
 	return cli_options_check_use(o, run->host_readers ? 0 : UINT32_C(1) << CLI_AT_NO_READERS);
 }
 
+static int refuse_each(const struct cli_session *s)
+{
+	return s->each_protocol ?
+		       nvw_fail(NVW_E_USAGE,
+			       "run: --protocol=each is not supported: name one protocol, or use nvwave crash") :
+		       0;
+}
+
+int cli_examine_run(int argc, char **argv, struct emu_config *ret_config)
+{
+	struct cli_session session;
+	struct run run = {.session = &session};
+	int r = cli_session_begin(&session, CLI_WORKLOAD, argc, argv);
+
+	r = r ? r : take_own(&run);
+	r = r ? r : refuse_each(&session);
+	r = r ? r : cli_session_try(&session);
+	*ret_config = session.config;
+	cli_session_end(&session);
+	return r;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct cli_session session;
@@ -293,10 +316,7 @@ int cmd_run(int argc, char **argv)
 		return STATUS_CLEAN;
 	}
 	r = r ? r : take_own(&run);
-	if (r == 0 && session.each_protocol) {
-		r = nvw_fail(NVW_E_USAGE,
-			"run: --protocol=each is not supported: name one protocol, or use nvwave crash");
-	}
+	r = r ? r : refuse_each(&session);
 	r = r ? r : dump_machine(&session);
 	r = r ? r : execute(&run, &verdict);
 	if (r == NVW_E_STOPPED && run.machine) {

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "examine.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -211,6 +212,17 @@ static int run(struct torture_command *c)
 		c->options.protocol = name;
 		r = of_protocol(c);
 	}
+	return r;
+}
+
+int cli_examine_torture(int argc, char **argv)
+{
+	struct torture_command c = {0};
+	struct cli_options given;
+	int r = cli_options_parse(&given, false, argc, argv);
+
+	r = r ? r : parse(&c, &given);
+	cli_options_end(&given);
 	return r;
 }
 

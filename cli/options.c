@@ -290,7 +290,12 @@ static const char *split(char *name, char **argv, int argc, int *i, bool is_flag
 	return is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2) ? NULL : argv[++*i];
 }
 
-static bool is_flag(const char *command, const char *word)
+bool cli_has_option(const char *command, const char *name)
+{
+	return find(command, name) < CLI_OPTIONS;
+}
+
+bool cli_is_flag(const char *command, const char *word)
 {
 	const unsigned id = find(command, word);
 
@@ -305,7 +310,7 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 	}
 	o->word[o->word_count++] = name;
-	const char *const value = split(name, argv, argc, i, is_flag(o->command, name));
+	const char *const value = split(name, argv, argc, i, cli_is_flag(o->command, name));
 	const unsigned id = find(o->command, name);
 
 	if (id == CLI_OPTIONS && takes_workload) {

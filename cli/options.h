@@ -41,6 +41,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(DUMP, "in log dump")                           \
 	X(EXPORT, "in log export")                       \
 	X(FAULTS, "with --faults")                       \
+	X(POINTS, "with --points")                       \
+	X(HEAT, "with --kind=heat")                      \
 	X(JSON, "with --output-format=json")
 /* clang-format on */
 
@@ -99,6 +101,8 @@ int cli_options_unknown(
 int cli_options_surplus(const struct cli_options *options, const char *argument);
 
 bool cli_given(const struct cli_options *options, enum cli_option_id id);
+bool cli_has_option(const char *command, const char *name);
+bool cli_is_flag(const char *command, const char *name); /* false if the command does not have it */
 /* NULL if it was not given. */
 const char *cli_text(const struct cli_options *options, enum cli_option_id id);
 /* The given value, else the record's default, or 0 if that is "". */

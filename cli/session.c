@@ -265,6 +265,17 @@ void cli_session_end(struct cli_session *s)
 	free(s->reference);
 }
 
+int cli_session_try(const struct cli_session *s)
+{
+	void *plan = NULL;
+	const int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &plan);
+
+	if (plan && s->workload->dispose) {
+		s->workload->dispose(plan);
+	}
+	return r;
+}
+
 void cli_session_help(const char *command, const struct nvw_workload *workload)
 {
 	printf("nvwave %s WORKLOAD [options]\n\n", command);

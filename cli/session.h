@@ -42,6 +42,9 @@ NVW_CHECKED int cli_find_protocol(const char *name);
  * ones. */
 NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char *protocol);
 
+/* Whether the workload can be prepared with these options: prepares and disposes of it. */
+NVW_CHECKED int cli_session_try(const struct cli_session *session);
+
 /* Prints --help of a command that takes a workload (NULL: only the command's options). */
 void cli_session_help(const char *command, const struct nvw_workload *workload);
 

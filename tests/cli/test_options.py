@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,8 @@ broken = ["btree", "--count=100", "--preload=100", "--mutate=update-before-log"]
 log = ["--image=log.image", "--check-lib=" + library]
 test = os.path.join(litmus_tests, "hrf.litmus")
 
+plot = ["plot", "table.csv", "--x=a", "--y=c", "--output=out.svg"]
+
 # Modes of a command: name, words, and whether it takes too long to be run again for each option that it accepts.
 modes = {
     "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"])],
@@ -65,6 +68,9 @@ modes = {
     "log": [("dump", ["log", "dump", "log"]), ("export", ["log", "export", "log"])],
     "torture": [("torture", ["torture", "--programs=3"]), ("faults", ["torture", "--faults", "--programs=1"])],
     "litmus": [("litmus", ["litmus", test]), ("json", ["litmus", test, "--output-format=json"])],
+    "sweep": [("sweep", ["sweep", "workload=kv", "count=6", "batch=2", "slots=16", "scope=workitem,workgroup", "--output=out"]),
+              ("points", ["sweep", "workload=kv", "count=6", "scope=workitem,workgroup", "--points"])],
+    "plot": [("plot", plot), ("heat", plot + ["--kind=heat", "--series=b"])],
     "list": [("list", ["list", "protocols"])],
 }
 too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what they accept is tested elsewhere
@@ -78,10 +84,13 @@ samples = {
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
+    "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
+    "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("torture", "fault"): "nothing",
-                 ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch"}
+                 ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
+                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out"}
 
 # What an option changes that is no part of a result, or only of some: the reason.
 no_effect_here = {
@@ -91,7 +100,7 @@ no_effect_here = {
     "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
     "jobs": "is only quicker", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
-    "save": "writes a file if something is found", "merge": "is another command line", "help": "is tested by itself",
+    "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "help": "is tested by itself",
     "exec": "is another subject", "store-log": "is another subject",
     "image": "is the subject", "check-lib": "is the subject",
 }
@@ -101,6 +110,8 @@ def prepare():
     subprocess.run([program, "pool", "0"], check=True, env=dict(os.environ, PMEM_IS_PMEM_FORCE="1"))
     run(["exec", "--delays=off", "--record=log", "--", program, "pool", "2"])
     run(["run", "btree", "--count=100", "--pool=kept"])
+    with open("table.csv", "w") as f:
+        f.write("a,b,c\n1,1,5\n2,2,6\n4,1,7\n")
     run(["crash"] + broken + ["--model=epoch", "--save=found"])
     for i in (1, 2):
         with open("shard%d" % i, "w") as f:
@@ -130,7 +141,8 @@ def essence(text):
 
 def result(words):
     status, out, err = run(words)
-    files = sorted(n for n in os.listdir(".") if n.startswith(("out", "record")))
+    files = sorted((n, open(n).read() if n.endswith((".svg", ".csv")) else "")
+                   for n in os.listdir(".") if n.startswith(("out", "record")))
     clean()
     return status, essence(out), essence(err), files
 
@@ -266,6 +278,9 @@ prepare()
 records = json.loads(run(["list", "command-options", "--output-format=json"])[1])
 commands = list(dict.fromkeys(r["command"] for r in records))
 only = sys.argv[5:] or commands
+if not shutil.which("gnuplot"):
+    print("# skipped: options of plot: there is no gnuplot")
+    only = [c for c in only if c != "plot"]
 print("1..%d" % (len(only) + 5))
 defaults(records)
 workload_defaults()

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A sweep: points of a command over axes. docs/sweeps.md has the user's view.
+ *
+ *	sweep_read.c    file and command line -> axes, rules, points
+ *	sweep_point.c   a point's command line; checked; identified by a hash of all that its result depends on
+ *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
+ *	sweep_run.c     the other points, as processes side by side
+ *	sweep_rows.c    CSV and JSON lines: a row per point, in the order of the points
+ *	sweep_summary.c medians over seeds, ratios to the baseline, geometric means
+ */
+#ifndef CLI_SWEEP_H
+#define CLI_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "options.h"
+
+enum {
+	SWEEP_AXES_MAX = 32,
+	SWEEP_TERMS_MAX = 8,
+	SWEEP_RULES_MAX = 64,
+	SWEEP_POINTS_MAX = 1000000,
+	SWEEP_KEY_BYTES = 33 /* 128 bits in hexadecimal, and a 0 byte */
+};
+
+struct sweep_axis {
+	char *name;
+	char **value;
+	unsigned count;
+	bool from_words; /* on the command line, which replaces the file's */
+};
+
+/* NAME OP VALUE[|VALUE...], or NAME OP NAME of another axis. */
+struct sweep_term {
+	unsigned axis;
+	int other; /* an axis; -1: text */
+	char op[3];
+	char *text;
+};
+
+struct sweep_rule {
+	char *text;
+	struct sweep_term term[SWEEP_TERMS_MAX]; /* all of them hold */
+	unsigned count;
+};
+
+struct sweep_point {
+	uint32_t choice[SWEEP_AXES_MAX]; /* the value of each axis */
+	char key[SWEEP_KEY_BYTES];
+	json_t *row; /* {"status", "reason", "seconds", "values": {...}}; NULL: not known yet */
+	bool is_known; /* from the journal */
+};
+
+struct sweep {
+	const char *where; /* file, or "sweep" */
+	char *command;
+	char *metrics; /* "sim_time, nvram.writes"; NULL: the command's default */
+	struct sweep_axis axis[SWEEP_AXES_MAX];
+	unsigned axis_count;
+	struct sweep_rule exclude[SWEEP_RULES_MAX];
+	unsigned exclude_count;
+	struct sweep_rule baseline; /* count 0: none */
+	struct sweep_point *point;
+	unsigned count;
+};
+
+/* The file (NULL: none) and the words of the command line, checked as far as they can be without the commands
+ * themselves. NVW_E_USAGE or NVW_E_INPUT. Release by sweep_end(), also after an error. */
+NVW_CHECKED int sweep_read(struct sweep *sweep, const char *path, const struct cli_options *given);
+void sweep_end(struct sweep *sweep);
+
+/* The value of an axis at a point. */
+const char *sweep_value(const struct sweep *sweep, const struct sweep_point *point, unsigned axis);
+/* The axis of that name, -1 if there is none. */
+int sweep_axis_named(const struct sweep *sweep, const char *name);
+/* Whether all terms hold. */
+bool sweep_holds(const struct sweep *sweep, const struct sweep_rule *rule, const struct sweep_point *point);
+/* "scope=kernel seed=1" of the axes with more than one value, or of all if there is no such axis. Freed by the
+ * caller; NULL without memory. */
+char *sweep_point_text(const struct sweep *sweep, const struct sweep_point *point);
+
+/* The words of a point behind the command's program: argv[0] is the command's name. */
+struct sweep_words {
+	char *word[SWEEP_AXES_MAX + 4];
+	int count;
+};
+NVW_CHECKED int sweep_words(
+	const struct sweep *sweep, const struct sweep_point *point, struct sweep_words *ret_words);
+void sweep_words_end(struct sweep_words *words);
+
+/* Checks every point as its command would, and sets its key. The message names the first point that is refused. */
+NVW_CHECKED int sweep_check(struct sweep *sweep);
+
+struct sweep_journal {
+	int fd;
+	char *path;
+};
+
+/* Opens or creates it, locked for this process, and takes the rows of points that it knows; none if fresh. */
+NVW_CHECKED int sweep_journal_open(
+	struct sweep *sweep, const char *path, bool fresh, struct sweep_journal *ret_journal);
+NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
+void sweep_journal_close(struct sweep_journal *journal);
+
+struct sweep_manner {
+	unsigned jobs;
+	uint64_t timeout_ms; /* of a point; 0: none */
+	bool progress;
+};
+
+/* Runs every point without a row. NVW_E_STOPPED on a signal: rows so far are in the journal. */
+NVW_CHECKED int sweep_run(struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
+
+/* A finished process -> a row. exit_status as of waitpid(). */
+json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *out, const char *err);
+NVW_CHECKED int sweep_write_csv(const struct sweep *sweep, const char *path);
+NVW_CHECKED int sweep_write_json_lines(const struct sweep *sweep, const char *path);
+/* One field of a CSV file, quoted where it must be. */
+void sweep_csv_field(const char *text, FILE *to);
+
+/* {"summary": [...], "geometric_means": [...]}. NVW_E_USAGE if no row has a value of a metric's name. */
+NVW_CHECKED int sweep_summarise(const struct sweep *sweep, json_t **ret_summary);
+NVW_CHECKED int sweep_write_summary(const struct sweep *sweep, const json_t *summary, const char *path);
+
+#endif

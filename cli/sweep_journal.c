@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known of points, in a file: what has been run survives the end of the process at any instant, and the next
+ * sweep of the same output takes it from there. A line per result, in the order of their ends:
+ *
+ *	KEY CHECK {"status": ...}
+ *
+ * CHECK is 64 bits of the row's text in hexadecimal. A line is one write at the file's end; one that was cut or
+ * damaged is not used. Rows "error", "died" and "timeout" are not taken: those points run again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include <nvw/input.h>
+
+#include "sweep.h"
+
+static const char heading[] = "nvwave sweep journal 1\n";
+
+enum { JOURNAL_BYTES_MAX = 1 << 30, KEY_DIGITS = SWEEP_KEY_BYTES - 1, CHECK_DIGITS = 16 };
+
+static uint64_t check_of(const char *text)
+{
+	return XXH3_64bits(text, strlen(text));
+}
+
+/* A line without its end -> the row, NULL if it is no whole line of a result to be used again. */
+static json_t *row_of(const char *line)
+{
+	const char *const row = line + KEY_DIGITS + 1 + CHECK_DIGITS + 1;
+	json_t *parsed;
+
+	if (strlen(line) <= (size_t)(row - line) || line[KEY_DIGITS] != ' ' ||
+		strtoull(line + KEY_DIGITS + 1, NULL, 16) != check_of(row)) {
+		return NULL;
+	}
+	parsed = json_loads(row, 0, NULL);
+	const char *const status = json_string_value(json_object_get(parsed, "status"));
+
+	if (!status || (strcmp(status, "ok") && strcmp(status, "wrong"))) {
+		json_decref(parsed);
+		return NULL;
+	}
+	return parsed;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp((*(struct sweep_point *const *)a)->key, (*(struct sweep_point *const *)b)->key);
+}
+
+/* Points may have the same key: every one gets the row. */
+static void take_line(struct sweep_point **sorted, unsigned count, const char *line)
+{
+	struct sweep_point wanted, *const key = &wanted;
+
+	if (strlen(line) <= KEY_DIGITS) {
+		return;
+	}
+	memcpy(wanted.key, line, KEY_DIGITS);
+	wanted.key[KEY_DIGITS] = 0;
+	struct sweep_point **at = bsearch(&key, sorted, count, sizeof *sorted, by_key);
+	json_t *const row = at ? row_of(line) : NULL;
+
+	while (row && at > sorted && !strcmp(at[-1]->key, wanted.key)) {
+		at--;
+	}
+	for (; row && at < sorted + count && !strcmp((*at)->key, wanted.key); at++) {
+		json_decref((*at)->row);
+		(*at)->row = json_incref(row);
+		(*at)->is_known = true;
+	}
+	json_decref(row);
+}
+
+static int take_rows(struct sweep *s, char *text)
+{
+	struct sweep_point **const sorted = malloc(s->count * sizeof(struct sweep_point *));
+	char *rest = text, *line;
+
+	if (!sorted) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the journal");
+	}
+	for (unsigned i = 0; i < s->count; i++) {
+		sorted[i] = &s->point[i];
+	}
+	qsort(sorted, s->count, sizeof *sorted, by_key);
+	while ((line = strsep(&rest, "\n"))) {
+		take_line(sorted, s->count, line);
+	}
+	free(sorted);
+	return 0;
+}
+
+/* A last line that was cut ends here, so that the next one begins a line of its own. */
+static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
+{
+	char *text = NULL;
+	uint64_t bytes;
+	int r = nvw_input_read(j->path, JOURNAL_BYTES_MAX, &text, &bytes);
+
+	if (r < 0) {
+		return r;
+	}
+	const char *const last = memrchr(text, '\n', bytes);
+	const bool is_new = bytes < sizeof heading - 1 && !strncmp(text, heading, bytes);
+
+	if (!is_new && strncmp(text, heading, sizeof heading - 1)) {
+		r = nvw_fail(NVW_E_INPUT, "%s: this is not the journal of a sweep", j->path);
+	} else if (is_new || fresh) {
+		r = ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0 ?
+			    nvw_fail_errno("%s", j->path) :
+			    0;
+	} else {
+		r = ftruncate(j->fd, last + 1 - text) ? nvw_fail_errno("%s", j->path) : take_rows(s, text);
+	}
+	free(text);
+	return r;
+}
+
+int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
+{
+	int r = 0;
+
+	*j = (struct sweep_journal){.path = strdup(path)};
+	j->fd = j->path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
+	if (j->fd < 0) {
+		r = j->path ? nvw_fail_errno("%s", path) : nvw_fail(NVW_E_MEMORY, "no memory for the journal");
+	} else if (flock(j->fd, LOCK_EX | LOCK_NB)) {
+		r = errno == EWOULDBLOCK ?
+			    nvw_fail(NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output",
+				    path) :
+			    nvw_fail_errno("%s", path);
+	}
+	r = r ? r : prepare(s, j, fresh);
+	if (r < 0) {
+		sweep_journal_close(j);
+	}
+	return r;
+}
+
+int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
+{
+	char *const row = json_dumps(p->row, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	char *line = NULL;
+	const int n = row ? asprintf(&line, "%s %016" PRIx64 " %s\n", p->key, check_of(row), row) : -1;
+	const ssize_t written = n < 0 ? n : write(j->fd, line, (size_t)n);
+
+	free(row);
+	if (n >= 0) {
+		free(line);
+	}
+	return n < 0		? nvw_fail(NVW_E_MEMORY, "no memory for a result") :
+	       written == n	? 0 :
+	       written >= 0	? nvw_fail(NVW_E_FULL, "%s: no space is left", j->path) :
+				  nvw_fail_errno("%s", j->path);
+}
+
+void sweep_journal_close(struct sweep_journal *j)
+{
+	if (j->fd >= 0) {
+		close(j->fd);
+	}
+	free(j->path);
+	*j = (struct sweep_journal){.fd = -1};
+}

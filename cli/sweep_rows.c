@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows: what is kept of a point's report, and the files that have a row per point. The files depend on the results only:
+ * not on how many points ran side by side, which came from the journal, or how long they took. The exception is
+ * host_seconds in the JSON lines.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "core/newfile.h"
+#include "sweep.h"
+
+enum { NAME_BYTES = 256, REASON_BYTES = 512 };
+
+/* ---- A report becomes values --------------------------------------------------------------- */
+
+/* What depends on this computer, or repeats the point's description. */
+static bool is_left_out(const char *name)
+{
+	static const char *const names[] = {
+		"made_by", "repeat", "command", "options", "seconds", "explore_seconds", "version", "workers"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(name, names[i])) {
+			return true;
+		}
+	}
+	return !strncmp(name, "host_", 5);
+}
+
+static void flatten(json_t *to, const char *prefix, json_t *from);
+
+/* Lists are counted. A summary by protocols needs no names where there is one. */
+static void add_value(json_t *to, const char *name, json_t *value)
+{
+	if (!strcmp(name, "summary") && json_object_size(value) == 1) {
+		flatten(to, "", json_object_iter_value(json_object_iter(value)));
+	} else if (json_is_object(value)) {
+		flatten(to, strcmp(name, "stats") ? name : "", value);
+	} else if (json_is_array(value)) {
+		json_object_set_new(to, name, json_integer((json_int_t)json_array_size(value)));
+	} else if (!json_is_null(value)) {
+		json_object_set(to, name, value);
+	}
+}
+
+static void flatten(json_t *to, const char *prefix, json_t *from)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(from, key, value)
+	{
+		char name[NAME_BYTES];
+
+		snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key);
+		if (!is_left_out(key)) {
+			add_value(to, name, value);
+		}
+	}
+}
+
+/* Reports of several protocols are a list, each element with the name of its protocol. */
+static json_t *values_of(json_t *report)
+{
+	json_t *const values = json_object(), *element;
+	size_t i;
+
+	if (json_is_object(report)) {
+		flatten(values, "", report);
+	}
+	json_array_foreach(report, i, element)
+	{
+		const char *const name = json_string_value(json_object_get(element, "protocol"));
+
+		flatten(values, json_array_size(report) > 1 && name ? name : "", element);
+	}
+	return values;
+}
+
+/* ---- Why a point failed -------------------------------------------------------------------- */
+
+/* The last line that is not blank, without "nvwave: ". */
+static void last_line(const char *text, char reason[REASON_BYTES])
+{
+	size_t end = strlen(text), begin;
+
+	while (end && (text[end - 1] == '\n' || text[end - 1] == ' ')) {
+		end--;
+	}
+	for (begin = end; begin && text[begin - 1] != '\n'; begin--) {
+	}
+	if (!strncmp(text + begin, "nvwave: ", 8)) {
+		begin += 8;
+	}
+	snprintf(reason, REASON_BYTES, "%.*s", (int)(end - begin), text + begin);
+}
+
+/* The report's own words: a finding, a verdict, or what is said of a program. */
+static void explain_wrong(json_t *values, const char *err, char reason[REASON_BYTES])
+{
+	const char *const what = json_string_value(json_object_get(values, "what"));
+	const char *const verdict = json_string_value(json_object_get(values, "verdict"));
+
+	last_line(err, reason);
+	if (!*reason) {
+		snprintf(reason, REASON_BYTES, "%s", what ? what : verdict ? verdict : "exit status 1");
+	}
+}
+
+static const char *judge(int exit_status, bool timed_out, const char *err, json_t *values, char reason[REASON_BYTES])
+{
+	*reason = 0;
+	if (timed_out) {
+		snprintf(reason, REASON_BYTES, "it took longer than --timeout");
+		return "timeout";
+	}
+	if (WIFSIGNALED(exit_status)) {
+		snprintf(reason, REASON_BYTES, "SIG%s", sigabbrev_np(WTERMSIG(exit_status)));
+		return "died";
+	}
+	if (WEXITSTATUS(exit_status) > 1) {
+		last_line(err, reason);
+		return "error";
+	}
+	if (!values) {
+		snprintf(reason, REASON_BYTES, "its report is not JSON");
+		return "error";
+	}
+	if (WEXITSTATUS(exit_status) == 1) {
+		explain_wrong(values, err, reason);
+		return "wrong";
+	}
+	return "ok";
+}
+
+json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *out, const char *err)
+{
+	char reason[REASON_BYTES];
+	json_t *const report = json_loads(out, 0, NULL);
+	json_t *const values = report ? values_of(report) : NULL;
+	const char *const status = judge(exit_status, timed_out, err, values, reason);
+	const bool keep = values && (!strcmp(status, "ok") || !strcmp(status, "wrong"));
+	json_t *const row = json_pack("{s:s, s:s, s:f}", "status", status, "reason", reason, "seconds", seconds);
+
+	if (row) {
+		json_object_set_new(row, "values", keep ? json_incref(values) : json_object());
+	}
+	json_decref(values);
+	json_decref(report);
+	return row;
+}
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+/* Names of all values, in the order in which the points' reports have them, without those of axes. */
+static json_t *columns(const struct sweep *s)
+{
+	json_t *const names = json_object(), *value;
+	const char *key;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		json_object_foreach(json_object_get(s->point[i].row, "values"), key, value)
+		{
+			if (sweep_axis_named(s, key) < 0) {
+				json_object_set_new(names, key, json_null());
+			}
+		}
+	}
+	return names;
+}
+
+void sweep_csv_field(const char *text, FILE *to)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++) {
+		if (*text == '"') {
+			fputc('"', to);
+		}
+		fputc(*text == '\n' || *text == '\r' ? ' ' : *text, to);
+	}
+	fputc('"', to);
+}
+
+static void print_value(const json_t *value, FILE *to)
+{
+	if (json_is_integer(value)) {
+		fprintf(to, "%lld", (long long)json_integer_value(value));
+	} else if (json_is_real(value)) {
+		fprintf(to, "%.15g", json_real_value(value));
+	} else if (json_is_string(value)) {
+		sweep_csv_field(json_string_value(value), to);
+	} else if (json_is_boolean(value)) {
+		fputs(json_is_true(value) ? "true" : "false", to);
+	}
+}
+
+static void print_head(const struct sweep *s, json_t *names, FILE *to)
+{
+	const char *key;
+	json_t *value;
+
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		sweep_csv_field(s->axis[i].name, to);
+		fputc(',', to);
+	}
+	fputs("status,reason", to);
+	json_object_foreach(names, key, value)
+	{
+		fputc(',', to);
+		sweep_csv_field(key, to);
+	}
+	fputc('\n', to);
+}
+
+static void print_row(const struct sweep *s, const struct sweep_point *p, json_t *names, FILE *to)
+{
+	json_t *const values = json_object_get(p->row, "values"), *value;
+	const char *key;
+
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		sweep_csv_field(sweep_value(s, p, i), to);
+		fputc(',', to);
+	}
+	print_value(json_object_get(p->row, "status"), to);
+	fputc(',', to);
+	print_value(json_object_get(p->row, "reason"), to);
+	json_object_foreach(names, key, value)
+	{
+		fputc(',', to);
+		print_value(json_object_get(values, key), to);
+	}
+	fputc('\n', to);
+}
+
+int sweep_write_csv(const struct sweep *s, const char *path)
+{
+	struct nvw_new_file f;
+	const int r = nvw_new_file_begin(path, false, &f);
+	json_t *names;
+
+	if (r < 0) {
+		return r;
+	}
+	names = columns(s);
+	print_head(s, names, f.file);
+	for (unsigned i = 0; i < s->count; i++) {
+		print_row(s, &s->point[i], names, f.file);
+	}
+	json_decref(names);
+	return nvw_new_file_end(&f, 0);
+}
+
+/* ---- JSON lines ---------------------------------------------------------------------------- */
+
+/* A number where the whole text is one. */
+static json_t *typed(const char *text)
+{
+	char *end;
+	const long long n = strtoll(text, &end, 10);
+
+	if (*text && !*end && strspn(text, "-0123456789") == strlen(text) && strlen(text) < 19) {
+		return json_integer(n);
+	}
+	return json_string(text);
+}
+
+int sweep_write_json_lines(const struct sweep *s, const char *path)
+{
+	struct nvw_new_file f;
+	int r = nvw_new_file_begin(path, false, &f);
+
+	if (r < 0) {
+		return r;
+	}
+	for (unsigned i = 0; i < s->count && r == 0; i++) {
+		const struct sweep_point *const p = &s->point[i];
+		json_t *const line = json_object();
+
+		for (unsigned k = 0; k < s->axis_count; k++) {
+			json_object_set_new(line, s->axis[k].name, typed(sweep_value(s, p, k)));
+		}
+		json_object_set(line, "status", json_object_get(p->row, "status"));
+		json_object_set(line, "reason", json_object_get(p->row, "reason"));
+		json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
+		json_object_update_missing(line, json_object_get(p->row, "values"));
+		r = json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) || fputc('\n', f.file) == EOF ?
+			    nvw_fail_errno("%s", path) :
+			    0;
+		json_decref(line);
+	}
+	return nvw_new_file_end(&f, r);
+}

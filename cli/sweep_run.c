@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Points as processes of this program, side by side. A point that dies takes nothing along, and all of them die with
+ * the sweep.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/stop.h"
+#include "sweep.h"
+
+enum { POLL_MS = 100, REPORT_BYTES_MAX = 1 << 28 };
+
+struct child {
+	pid_t pid; /* 0: none */
+	int watch; /* readable when it has ended */
+	int out, err;
+	double began;
+	bool timed_out;
+	struct sweep_point *point;
+};
+
+struct running {
+	struct sweep *sweep;
+	const struct sweep_manner *manner;
+	struct sweep_journal *journal;
+	struct child *child; /* manner->jobs */
+	unsigned next, active;
+	unsigned ended, failed, to_run;
+	double began, shown;
+};
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- A process ----------------------------------------------------------------------------- */
+
+/* In the child: the parent's end is its end. */
+static void become(pid_t parent, struct child *c, const struct sweep_words *w)
+{
+	char *argv[SWEEP_AXES_MAX + 6] = {"nvwave"};
+
+	for (int i = 0; i < w->count; i++) {
+		argv[i + 1] = w->word[i];
+	}
+	nvw_stop_leave_to_parent();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && dup2(c->out, STDOUT_FILENO) >= 0 &&
+		dup2(c->err, STDERR_FILENO) >= 0) {
+		execv("/proc/self/exe", argv);
+	}
+	_exit(127);
+}
+
+static void release(struct child *c)
+{
+	const int fds[] = {c->watch, c->out, c->err};
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (fds[i] >= 0) {
+			close(fds[i]);
+		}
+	}
+	*c = (struct child){.pid = 0};
+}
+
+static int start(struct child *c, const struct sweep *s, struct sweep_point *p)
+{
+	const pid_t parent = getpid();
+	struct sweep_words words;
+	int r = sweep_words(s, p, &words);
+
+	*c = (struct child){.watch = -1, .out = -1, .err = -1, .point = p, .began = seconds_now()};
+	c->out = memfd_create("nvwave-out", MFD_CLOEXEC);
+	c->err = memfd_create("nvwave-err", MFD_CLOEXEC);
+	if (r == 0 && c->out >= 0 && c->err >= 0) {
+		c->pid = fork();
+		if (c->pid == 0) {
+			become(parent, c, &words);
+		}
+	}
+	if (r == 0 && (c->out < 0 || c->err < 0 || c->pid < 0 || (c->watch = pidfd_open(c->pid, 0)) < 0)) {
+		r = nvw_fail_errno("cannot start a point");
+	}
+	if (r < 0 && c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	if (r < 0) {
+		release(c);
+	}
+	sweep_words_end(&words);
+	return r;
+}
+
+/* All that was written, with a 0 byte behind it; NULL without memory. */
+static char *content(int fd)
+{
+	struct stat about;
+	char *text;
+	ssize_t n = 0;
+
+	if (fstat(fd, &about) || about.st_size > REPORT_BYTES_MAX) {
+		return NULL;
+	}
+	text = malloc((size_t)about.st_size + 1);
+	if (text) {
+		n = pread(fd, text, (size_t)about.st_size, 0);
+		text[n > 0 ? n : 0] = 0;
+	}
+	return text;
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static void show(struct running *r, bool last)
+{
+	const double now = seconds_now(), spent = now - r->began;
+	const double rate = spent > 0 ? r->ended / spent : 0;
+
+	if (!r->manner->progress || (!last && now - r->shown < 0.2)) {
+		return;
+	}
+	r->shown = now;
+	fprintf(stderr, "\r%u of %u points", r->ended, r->to_run);
+	if (r->ended) {
+		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (r->to_run - r->ended) / rate);
+	}
+	if (r->failed) {
+		fprintf(stderr, ", %u not ok", r->failed);
+	}
+	fputs(last ? "\033[K\r\033[K" : "\033[K", stderr);
+	fflush(stderr);
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+static int finish(struct running *r, struct child *c)
+{
+	int status;
+
+	if (waitpid(c->pid, &status, 0) < 0) {
+		return nvw_fail_errno("cannot wait for a point");
+	}
+	char *const out = content(c->out), *const err = content(c->err);
+
+	c->point->row =
+		out && err ? sweep_row(status, c->timed_out, seconds_now() - c->began, out, err) : NULL;
+	free(out);
+	free(err);
+	r->active--;
+	r->ended++;
+
+	const struct sweep_point *const p = c->point;
+
+	release(c);
+	if (!p->row) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	r->failed += strcmp(json_string_value(json_object_get(p->row, "status")), "ok") != 0;
+	return sweep_journal_add(r->journal, p);
+}
+
+static int start_more(struct running *r)
+{
+	struct sweep *const s = r->sweep;
+	int error = 0;
+
+	for (unsigned i = 0; i < r->manner->jobs && error == 0; i++) {
+		while (r->next < s->count && s->point[r->next].row) {
+			r->next++;
+		}
+		if (r->child[i].pid == 0 && r->next < s->count) {
+			error = start(&r->child[i], s, &s->point[r->next++]);
+			r->active += error == 0;
+		}
+	}
+	return error;
+}
+
+/* Waits until one has ended, at most for a moment. */
+static int wait_for_some(struct running *r)
+{
+	const unsigned jobs = r->manner->jobs;
+	struct pollfd *const fds = calloc(jobs, sizeof *fds);
+	int error = fds ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the points");
+
+	for (unsigned i = 0; fds && i < jobs; i++) {
+		struct child *const c = &r->child[i];
+
+		fds[i] = (struct pollfd){.fd = c->pid ? c->watch : -1, .events = POLLIN};
+		if (c->pid && r->manner->timeout_ms &&
+			(seconds_now() - c->began) * 1000 >= (double)r->manner->timeout_ms) {
+			c->timed_out = true;
+			kill(c->pid, SIGKILL);
+		}
+	}
+	if (fds && poll(fds, jobs, POLL_MS) < 0 && errno != EINTR) {
+		error = nvw_fail_errno("cannot wait for the points");
+	}
+	for (unsigned i = 0; fds && i < jobs && error == 0; i++) {
+		if (fds[i].fd >= 0 && fds[i].revents) {
+			error = finish(r, &r->child[i]);
+		}
+	}
+	free(fds);
+	return error;
+}
+
+static void kill_all(struct running *r)
+{
+	for (unsigned i = 0; i < r->manner->jobs; i++) {
+		if (r->child[i].pid) {
+			kill(r->child[i].pid, SIGKILL);
+			waitpid(r->child[i].pid, NULL, 0);
+			release(&r->child[i]);
+		}
+	}
+}
+
+int sweep_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
+{
+	struct running r = {.sweep = s, .manner = manner, .journal = journal, .began = seconds_now()};
+	int error = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		r.to_run += s->point[i].row == NULL;
+	}
+	r.child = calloc(manner->jobs, sizeof *r.child);
+	if (!r.child) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the points");
+	}
+	do {
+		error = nvw_stopping() ? nvw_stop_error() : start_more(&r);
+		error = error || !r.active ? error : wait_for_some(&r);
+		show(&r, error || !r.active);
+	} while (error == 0 && (r.active || r.next < s->count));
+	kill_all(&r);
+	free(r.child);
+	return error;
+}

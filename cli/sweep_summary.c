@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A group of points differs in the seed only. Its median is over the points that are ok; its ratio is to the median of
+ * the group that has the baseline's values instead of its own. A geometric mean is of the ratios of all groups with the
+ * same values of the baseline's axes; groups without a ratio are not in it, and it says of how many it is.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/newfile.h"
+#include "sweep.h"
+
+struct group {
+	const struct sweep_point *first;
+	unsigned points, ok;
+	double *value; /* ok, sorted */
+	double ratio;  /* 0: none */
+};
+
+struct summary {
+	const struct sweep *sweep;
+	int seed; /* axis, -1: none */
+	struct group *group;
+	unsigned count;
+	json_t *rows, *means;
+};
+
+static bool is_of_baseline(const struct sweep *s, unsigned axis)
+{
+	for (unsigned i = 0; i < s->baseline.count; i++) {
+		if (s->baseline.term[i].axis == axis) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+/* Orders points by all axes but the seed; the order of the points otherwise. */
+static int compare_points(const struct summary *m, const struct sweep_point *a, const struct sweep_point *b)
+{
+	for (unsigned i = 0; i < m->sweep->axis_count; i++) {
+		if ((int)i != m->seed && a->choice[i] != b->choice[i]) {
+			return a->choice[i] < b->choice[i] ? -1 : 1;
+		}
+	}
+	return 0;
+}
+
+static int by_point(const void *a, const void *b, void *summary)
+{
+	return compare_points(summary, *(struct sweep_point *const *)a, *(struct sweep_point *const *)b);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool value_of(const struct sweep_point *p, const char *metric, double *ret)
+{
+	const json_t *const value = json_object_get(json_object_get(p->row, "values"), metric);
+
+	*ret = json_number_value(value);
+	return json_is_number(value) && !strcmp(json_string_value(json_object_get(p->row, "status")), "ok");
+}
+
+static double median(const struct group *g)
+{
+	return g->ok ? (g->value[(g->ok - 1) / 2] + g->value[g->ok / 2]) / 2 : 0;
+}
+
+static void clear_groups(struct summary *m)
+{
+	for (unsigned i = 0; i < m->count; i++) {
+		free(m->group[i].value);
+	}
+	free(m->group);
+	m->group = NULL;
+	m->count = 0;
+}
+
+static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
+{
+	m->group = calloc(m->sweep->count, sizeof *m->group);
+	for (unsigned i = 0; m->group && i < m->sweep->count; i++) {
+		const bool begins = i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0;
+		struct group *const g = &m->group[begins ? m->count : m->count - 1];
+		double *const more = realloc(g->value, (g->ok + 1) * sizeof *more);
+
+		g->first = begins ? sorted[i] : g->first;
+		m->count += begins;
+		if (!more) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+		}
+		g->value = more;
+		g->points++;
+		g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
+	}
+	for (unsigned i = 0; i < m->count; i++) {
+		qsort(m->group[i].value, m->group[i].ok, sizeof(double), by_size);
+	}
+	return m->group ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+}
+
+/* The group that has the baseline's values in place of this one's; NULL if it was excluded. */
+static const struct group *base_of(const struct summary *m, const struct group *g)
+{
+	const struct sweep *const s = m->sweep;
+	struct sweep_point wanted = *g->first;
+
+	for (unsigned i = 0; i < s->baseline.count; i++) {
+		const struct sweep_axis *const a = &s->axis[s->baseline.term[i].axis];
+		uint32_t *const choice = &wanted.choice[s->baseline.term[i].axis];
+
+		for (*choice = 0; strcmp(a->value[*choice], s->baseline.term[i].text) != 0; ++*choice) {
+		}
+	}
+	for (unsigned low = 0, high = m->count; low < high;) {
+		const unsigned at = (low + high) / 2;
+		const int order = compare_points(m, m->group[at].first, &wanted);
+
+		if (order == 0) {
+			return &m->group[at];
+		}
+		low = order < 0 ? at + 1 : low;
+		high = order < 0 ? high : at;
+	}
+	return NULL;
+}
+
+static void set_ratios(struct summary *m)
+{
+	for (unsigned i = 0; m->sweep->baseline.count && i < m->count; i++) {
+		struct group *const g = &m->group[i];
+		const struct group *const base = base_of(m, g);
+
+		g->ratio = base && g->ok && median(base) > 0 ? median(g) / median(base) : 0;
+	}
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static void add_rows(struct summary *m, const char *metric)
+{
+	const struct sweep *const s = m->sweep;
+
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct group *const g = &m->group[i];
+		json_t *const row = json_object();
+
+		for (unsigned k = 0; k < s->axis_count; k++) {
+			if ((int)k != m->seed) {
+				json_object_set_new(
+					row, s->axis[k].name, json_string(sweep_value(s, g->first, k)));
+			}
+		}
+		json_object_set_new(row, "metric", json_string(metric));
+		json_object_set_new(row, "points", json_integer(g->points));
+		json_object_set_new(row, "ok", json_integer(g->ok));
+		json_object_set_new(row, "median", g->ok ? json_real(median(g)) : json_null());
+		json_object_set_new(row, "least", g->ok ? json_real(g->value[0]) : json_null());
+		json_object_set_new(row, "most", g->ok ? json_real(g->value[g->ok - 1]) : json_null());
+		json_object_set_new(row, "ratio", g->ratio > 0 ? json_real(g->ratio) : json_null());
+		json_array_append_new(m->rows, row);
+	}
+}
+
+/* "scope=kernel": the values of the baseline's axes. */
+static void variant_text(const struct summary *m, const struct group *g, char *text, size_t room)
+{
+	const struct sweep *const s = m->sweep;
+	size_t used = 0;
+
+	*text = 0;
+	for (unsigned k = 0; k < s->axis_count && used < room; k++) {
+		if (is_of_baseline(s, k)) {
+			used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "",
+				s->axis[k].name, sweep_value(s, g->first, k));
+		}
+	}
+}
+
+static json_t *mean_of(const struct summary *m, const char *variant, const char *metric)
+{
+	double sum = 0, least = INFINITY, most = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct group *const g = &m->group[i];
+		char text[256];
+
+		variant_text(m, g, text, sizeof text);
+		if (g->ratio > 0 && !strcmp(text, variant)) {
+			sum += log(g->ratio);
+			least = fmin(least, g->ratio);
+			most = fmax(most, g->ratio);
+			n++;
+		}
+	}
+	return n ? json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant, "geometric_mean",
+			   exp(sum / n), "least", least, "most", most, "groups", (int)n) :
+		   NULL;
+}
+
+static void add_means(struct summary *m, const char *metric)
+{
+	json_t *const done = json_object();
+
+	for (unsigned i = 0; m->sweep->baseline.count && i < m->count; i++) {
+		char text[256];
+
+		variant_text(m, &m->group[i], text, sizeof text);
+		if (!json_object_get(done, text)) {
+			json_t *const mean = mean_of(m, text, metric);
+
+			json_object_set_new(done, text, json_true());
+			if (mean) {
+				json_array_append_new(m->means, mean);
+			}
+		}
+	}
+	json_decref(done);
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+static bool is_known(const struct sweep *s, const char *metric)
+{
+	bool any_ok = false;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		json_t *const values = json_object_get(s->point[i].row, "values");
+
+		any_ok = any_ok || json_object_size(values);
+		if (json_is_number(json_object_get(values, metric))) {
+			return true;
+		}
+	}
+	return !any_ok;
+}
+
+static int summarise(struct summary *m, const struct sweep_point **sorted, const char *metric)
+{
+	int r = is_known(m->sweep, metric) ?
+			0 :
+			nvw_fail(NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where, metric);
+
+	r = r ? r : make_groups(m, sorted, metric);
+	if (r == 0) {
+		set_ratios(m);
+		add_rows(m, metric);
+		add_means(m, metric);
+	}
+	clear_groups(m);
+	return r;
+}
+
+static const char *standard_metrics(const char *command)
+{
+	return !strcmp(command, "run")	 ? "sim_time" :
+	       !strcmp(command, "crash") ? "states_distinct" :
+	       !strcmp(command, "litmus") ? "tests" :
+					    "operations";
+}
+
+int sweep_summarise(const struct sweep *s, json_t **ret_summary)
+{
+	struct summary m = {
+		.sweep = s, .seed = sweep_axis_named(s, "seed"), .rows = json_array(), .means = json_array()};
+	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
+	char *const metrics = strdup(s->metrics ? s->metrics : standard_metrics(s->command));
+	char *rest = metrics, *metric;
+	int r = sorted && metrics ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+
+	for (unsigned i = 0; r == 0 && i < s->count; i++) {
+		sorted[i] = &s->point[i];
+	}
+	if (r == 0) {
+		qsort_r(sorted, s->count, sizeof *sorted, by_point, &m);
+	}
+	while (r == 0 && (metric = strsep(&rest, ", "))) {
+		r = *metric ? summarise(&m, sorted, metric) : 0;
+	}
+	free(metrics);
+	free(sorted);
+	*ret_summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
+	return r;
+}
+
+static void print_cell(const json_t *value, FILE *to)
+{
+	if (json_is_string(value)) {
+		sweep_csv_field(json_string_value(value), to);
+	} else if (json_is_integer(value)) {
+		fprintf(to, "%lld", (long long)json_integer_value(value));
+	} else if (json_is_real(value)) {
+		fprintf(to, "%.15g", json_real_value(value));
+	}
+}
+
+int sweep_write_summary(const struct sweep *s, const json_t *summary, const char *path)
+{
+	struct nvw_new_file f;
+	const int r = nvw_new_file_begin(path, false, &f);
+	json_t *const rows = json_object_get(summary, "summary"), *row, *value;
+	const char *key;
+	size_t i;
+
+	if (r < 0) {
+		return r;
+	}
+	json_array_foreach(rows, i, row)
+	{
+		if (i == 0) {
+			json_object_foreach(row, key, value)
+			{
+				fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",", f.file);
+				sweep_csv_field(key, f.file);
+			}
+			fputc('\n', f.file);
+		}
+		json_object_foreach(row, key, value)
+		{
+			fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",", f.file);
+			print_cell(value, f.file);
+		}
+		fputc('\n', f.file);
+	}
+	return nvw_new_file_end(&f, 0);
+}
