@@ -26,8 +26,8 @@ static int take(const struct cli_options *o, struct plot *p)
 	if (!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output)) {
 		return nvw_fail(NVW_E_USAGE, "plot: expected a table, --x, --y and -o FILE: %s is missing",
 			!p->path ? "the table" :
-			!p->x	 ? "--x" :
-			!p->y	 ? "--y" :
+			!p->x    ? "--x" :
+			!p->y    ? "--y" :
 				   "-o FILE");
 	}
 	return p->kind == PLOT_HEAT && !p->series ?

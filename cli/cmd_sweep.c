@@ -51,7 +51,8 @@ static char *output_of(const struct cli_options *o)
 	const char *const name = slash ? slash + 1 : file ? file : "sweep";
 	const size_t n = strlen(name), cut = n > 4 && !strcmp(name + n - 4, ".ini") ? 4 : 0;
 
-	return cli_given(o, CLI_sweep_output) ? strdup(cli_text(o, CLI_sweep_output)) : strndup(name, n - cut);
+	return cli_given(o, CLI_sweep_output) ? strdup(cli_text(o, CLI_sweep_output)) :
+						strndup(name, n - cut);
 }
 
 /* The output with an end; freed by the caller. */
@@ -87,8 +88,8 @@ static int write_lines(const struct sweep_command *c, const char *path)
 	return sweep_write_json_lines(&c->sweep, path);
 }
 
-static int write_file(
-	const struct sweep_command *c, const char *end, int (*write_to)(const struct sweep_command *, const char *))
+static int write_file(const struct sweep_command *c, const char *end,
+	int (*write_to)(const struct sweep_command *, const char *))
 {
 	char *const name = name_of(c, end);
 	const int r = name ? write_to(c, name) : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
@@ -102,7 +103,8 @@ static int write_file(
 static void count(struct sweep_command *c)
 {
 	for (unsigned i = 0; i < c->sweep.count; i++) {
-		const char *const status = json_string_value(json_object_get(c->sweep.point[i].row, "status"));
+		const char *const status =
+			json_string_value(json_object_get(c->sweep.point[i].row, "status"));
 
 		c->counts.ok += !strcmp(status, "ok");
 		c->counts.wrong += !strcmp(status, "wrong");
@@ -166,9 +168,10 @@ static void print_report(const struct sweep_command *c)
 
 static void print_json(const struct sweep_command *c)
 {
-	json_t *const report = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:s}", "points", (int)c->sweep.count, "ok",
-		(int)c->counts.ok, "wrong", (int)c->counts.wrong, "without_result", (int)c->counts.failed,
-		"unchanged", (int)c->counts.known, "host_seconds", c->seconds, "output", c->output);
+	json_t *const report = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:s}", "points", (int)c->sweep.count,
+		"ok", (int)c->counts.ok, "wrong", (int)c->counts.wrong, "without_result",
+		(int)c->counts.failed, "unchanged", (int)c->counts.known, "host_seconds", c->seconds,
+		"output", c->output);
 
 	json_object_update(report, c->summary);
 	json_object_set_new(report, "made_by", cli_provenance(NULL, NULL));
@@ -202,8 +205,9 @@ static int list_points(const struct sweep *s)
 static int open_journal(struct sweep_command *c)
 {
 	char *const path = name_of(c, ".journal");
-	const int r = path ? sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal) :
-			     nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	const int r =
+		path ? sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal) :
+		       nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 
 	free(path);
 	return r;
@@ -211,9 +215,9 @@ static int open_journal(struct sweep_command *c)
 
 static int run_points(struct sweep_command *c)
 {
-	const struct sweep_manner manner = {
-		.jobs = cli_given(&c->given, CLI_sweep_jobs) ? (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
-							       processors(),
+	const struct sweep_manner manner = {.jobs = cli_given(&c->given, CLI_sweep_jobs) ?
+							    (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
+							    processors(),
 		.timeout_ms = cli_number(&c->given, CLI_point_timeout),
 		.progress = isatty(STDERR_FILENO)};
 	const double began = seconds_now();
@@ -222,7 +226,8 @@ static int run_points(struct sweep_command *c)
 	r = r ? r : sweep_run(&c->sweep, &manner, &c->journal);
 	c->seconds = seconds_now() - began;
 	return r == NVW_E_STOPPED ?
-		       nvw_fail(r, "%s; what has been run is in %s.journal, and the same command goes on from there",
+		       nvw_fail(r,
+			       "%s; what has been run is in %s.journal, and the same command goes on from there",
 			       nvw_error_message(), c->output) :
 		       r;
 }
@@ -273,14 +278,14 @@ int cmd_sweep(int argc, char **argv)
 		cli_options_end(&c.given);
 		return STATUS_CLEAN;
 	}
-	r = r ? r : cli_options_check_use(&c.given, cli_given(&c.given, CLI_points) ? UINT32_C(1) << CLI_AT_POINTS : 0);
+	r = r ? r :
+		cli_options_check_use(
+			&c.given, cli_given(&c.given, CLI_points) ? UINT32_C(1) << CLI_AT_POINTS : 0);
 	r = r ? r : sweep(&c);
 	sweep_journal_close(&c.journal);
 	sweep_end(&c.sweep);
 	json_decref(c.summary);
 	free(c.output);
 	cli_options_end(&c.given);
-	return r < 0					? cli_fail() :
-	       c.counts.wrong || c.counts.failed ? STATUS_INCONSISTENT :
-							  STATUS_CLEAN;
+	return r < 0 ? cli_fail() : c.counts.wrong || c.counts.failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
 }

@@ -18,8 +18,8 @@ enum plot_kind { PLOT_LINES, PLOT_BARS, PLOT_HEAT };
 enum { PLOT_SERIES_MAX = 14, PLOT_HEAT_MAX = 64 };
 
 struct plot_table {
-	char *text;          /* the file, cut up into fields */
-	const char **field;  /* columns x (rows + 1); the first row has the names */
+	char *text;         /* the file, cut up into fields */
+	const char **field; /* columns x (rows + 1); the first row has the names */
 	unsigned columns, rows;
 };
 
@@ -29,7 +29,8 @@ void plot_table_end(struct plot_table *table);
 /* Of row 0 to rows - 1. */
 const char *plot_field(const struct plot_table *table, unsigned row, unsigned column);
 /* NVW_E_USAGE with the nearest name if there is no such column. */
-NVW_CHECKED int plot_column(const struct plot_table *table, const char *what, const char *name, unsigned *ret_column);
+NVW_CHECKED int plot_column(
+	const struct plot_table *table, const char *what, const char *name, unsigned *ret_column);
 
 struct plot_cell {
 	unsigned count;
@@ -45,14 +46,14 @@ struct plot_names {
 };
 
 struct plot {
-	const char *path; /* of the table */
+	const char *path;                   /* of the table */
 	const char *x, *y, *series, *title; /* names of columns; series, title NULL: none */
 	const char *baseline;               /* "COLUMN=VALUE", NULL: none */
 	enum plot_kind kind;
 	bool log_x, log_y;
-	struct plot_names at, of;  /* values of x, and of series: one "" without it */
-	struct plot_cell *cell;    /* cell[series * at.count + x]; count 0: no row */
-	unsigned left_out;         /* rows whose status is not "ok" */
+	struct plot_names at, of; /* values of x, and of series: one "" without it */
+	struct plot_cell *cell;   /* cell[series * at.count + x]; count 0: no row */
+	unsigned left_out;        /* rows whose status is not "ok" */
 };
 
 /* Takes the rows that where ("COLUMN=VALUE ..." or NULL) selects. NVW_E_USAGE if rows of one cell differ in more than

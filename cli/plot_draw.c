@@ -83,8 +83,8 @@ static const char *scaled_unit(const char *unit, double most, double *ret_scale)
 	static const struct {
 		const char *unit, *larger;
 		double scale;
-	} scales[] = {{"ps", "s", 1e12}, {"ps", "ms", 1e9}, {"ps", "µs", 1e6}, {"ps", "ns", 1e3}, {"pJ", "mJ", 1e9},
-		{"pJ", "µJ", 1e6}, {"pJ", "nJ", 1e3}};
+	} scales[] = {{"ps", "s", 1e12}, {"ps", "ms", 1e9}, {"ps", "µs", 1e6}, {"ps", "ns", 1e3},
+		{"pJ", "mJ", 1e9}, {"pJ", "µJ", 1e6}, {"pJ", "nJ", 1e3}};
 
 	*ret_scale = 1;
 	for (unsigned i = 0; i < sizeof scales / sizeof *scales; i++) {
@@ -100,7 +100,7 @@ static const char *scaled_unit(const char *unit, double most, double *ret_scale)
 static bool is_label(const char *meaning)
 {
 	return strlen(meaning) <= LABEL_MAX && strncmp(meaning, "of ", 3) && strncmp(meaning, "by ", 3) &&
-		strncmp(meaning, "because", 7) && !strstr(meaning, "these");
+	       strncmp(meaning, "because", 7) && !strstr(meaning, "these");
 }
 
 static void label_of(const struct plot *p, char text[LABEL_BYTES], double *ret_scale)
@@ -160,7 +160,8 @@ static void print_tics(const char *axis, const struct plot_names *n, bool at_num
 
 static void print_head(const struct plot *p, const char *terminal, const char *label, FILE *to)
 {
-	fprintf(to, "# made by nvwave " NVWAVE_VERSION " from %s\nset encoding utf8\nset terminal %s\n", p->path, terminal);
+	fprintf(to, "# made by nvwave " NVWAVE_VERSION " from %s\nset encoding utf8\nset terminal %s\n",
+		p->path, terminal);
 	fputs("set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror\nset grid ytics lc rgb '#dddddd'\n"
 	      "set key outside right top vertical Left reverse samplen 3\n",
 		to);
@@ -254,8 +255,9 @@ static void print_numbers(const struct plot *p, FILE *to)
 static void print_spread(const struct plot *p, const char *const *colour, FILE *to)
 {
 	for (unsigned i = 0; has_spread(p) && i < p->of.count; i++) {
-		fprintf(to, ", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' notitle", i,
-			colour ? colour[i % COLOURS] : "#000000");
+		fprintf(to,
+			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' notitle",
+			i, colour ? colour[i % COLOURS] : "#000000");
 	}
 	fputc('\n', to);
 }
@@ -268,12 +270,10 @@ static void print_axes(const struct plot *p, FILE *to)
 	} else {
 		print_numbers(p, to);
 	}
-	fputs(p->log_y	     ? "set logscale y\n" :
-	      is_negative(p) ? "" :
-			       "set yrange [0:*]\n",
-		to);
+	fputs(p->log_y ? "set logscale y\n" : is_negative(p) ? "" : "set yrange [0:*]\n", to);
 	if (p->baseline) {
-		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 back\n", to);
+		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 back\n",
+			to);
 	}
 }
 
@@ -333,7 +333,8 @@ static void print_heat(const struct plot *p, double scale, FILE *to)
 		p->at.count - 0.5, p->of.count - 0.5);
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		if (p->cell[i].count) {
-			fprintf(to, "%u %u %.9g\n", i % p->at.count, i / p->at.count, p->cell[i].median / scale);
+			fprintf(to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
+				p->cell[i].median / scale);
 		}
 	}
 	fprintf(to,
@@ -346,13 +347,15 @@ static void print_heat(const struct plot *p, double scale, FILE *to)
 static int check(const struct plot *p)
 {
 	if (largest(p) == 0 && p->baseline) {
-		return nvw_fail(NVW_E_USAGE, "plot: --baseline=%s: nothing is left: it has no values above 0", p->baseline);
+		return nvw_fail(NVW_E_USAGE, "plot: --baseline=%s: nothing is left: it has no values above 0",
+			p->baseline);
 	}
 	if (p->log_y && !is_above_zero(p)) {
 		return nvw_fail(NVW_E_USAGE, "plot: --scale: %s has values that are not above 0", p->y);
 	}
 	if (p->log_x && (!p->at.numbers || p->kind != PLOT_LINES || strtod(p->at.name[0], NULL) <= 0)) {
-		return nvw_fail(NVW_E_USAGE, "plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
 	}
 	return 0;
 }
@@ -396,7 +399,9 @@ int plot_find_gnuplot(void)
 		}
 	}
 	free(path);
-	return found ? 0 : nvw_fail(NVW_E_USAGE, "plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
+	return found ? 0 :
+		       nvw_fail(NVW_E_USAGE,
+			       "plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
 }
 
 static int complain(int status, int messages)
@@ -449,7 +454,8 @@ int plot_draw(const struct plot *p, const char *path, const char *script)
 {
 	FILE *const commands = tmpfile();
 	struct nvw_new_file f;
-	int r = commands ? write_script(p, path, false, commands) : nvw_fail_errno("cannot write gnuplot's script");
+	int r = commands ? write_script(p, path, false, commands) :
+			   nvw_fail_errno("cannot write gnuplot's script");
 
 	r = r || !script ? r : keep(p, path, script);
 	if (r == 0) {

@@ -68,15 +68,17 @@ static int read_fields(const char *path, struct plot_table *t)
 		const char *field;
 
 		if (!cut(&at, &field, &end)) {
-			return nvw_fail(NVW_E_INPUT, "%s: line %u is not CSV: text behind a quote, or none to end it",
-				path, (unsigned)line);
+			return nvw_fail(NVW_E_INPUT,
+				"%s: line %u is not CSV: text behind a quote, or none to end it", path,
+				(unsigned)line);
 		}
 		r = add_field(t, &count, &capacity, field);
 		in_line++;
 		if (end != ',') {
 			t->columns = line == 1 ? (unsigned)in_line : t->columns;
 			if (in_line != t->columns) {
-				return nvw_fail(NVW_E_INPUT, "%s: line %u has %u fields, and the first line %u", path,
+				return nvw_fail(NVW_E_INPUT,
+					"%s: line %u has %u fields, and the first line %u", path,
 					(unsigned)line, (unsigned)in_line, t->columns);
 			}
 			in_line = 0;
@@ -97,8 +99,9 @@ int plot_table_read(const char *path, struct plot_table *t)
 	if (r < 0) {
 		return r;
 	}
-	r = strlen(t->text) == bytes ? read_fields(path, t) :
-				       nvw_fail(NVW_E_INPUT, "%s: this is not a table in CSV: it has a zero byte", path);
+	r = strlen(t->text) == bytes ?
+		    read_fields(path, t) :
+		    nvw_fail(NVW_E_INPUT, "%s: this is not a table in CSV: it has a zero byte", path);
 	return r || t->rows ? r : nvw_fail(NVW_E_INPUT, "%s: this table has no rows", path);
 }
 
@@ -141,8 +144,8 @@ int plot_column(const struct plot_table *t, const char *what, const char *name, 
 	memcpy(names, t->field, t->columns * sizeof *names);
 	near = nvw_nearest(name, names);
 	free(names);
-	return near ? nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what, name,
-			      near) :
+	return near ? nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what,
+			      name, near) :
 		      nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s", what, name);
 }
 
@@ -177,7 +180,8 @@ static int read_where(struct selection *s, const char *where)
 			continue;
 		}
 		if (!equals || s->count == CONDITIONS_MAX) {
-			r = nvw_fail(NVW_E_USAGE, "plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"",
+			r = nvw_fail(NVW_E_USAGE,
+				"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"",
 				CONDITIONS_MAX, word);
 		} else {
 			*equals = 0;
@@ -274,13 +278,15 @@ static int check_same(const struct selection *s, unsigned row, unsigned other)
 	for (int i = 0; i < s->axes; i++) {
 		const unsigned c = (unsigned)i;
 
-		if (c != s->x && c != s->y && !(s->has_series && c == s->series) && strcmp(s->table->field[c], "seed") &&
+		if (c != s->x && c != s->y && !(s->has_series && c == s->series) &&
+			strcmp(s->table->field[c], "seed") &&
 			strcmp(plot_field(s->table, row, c), plot_field(s->table, other, c)) != 0) {
 			return nvw_fail(NVW_E_USAGE,
 				"plot: rows with the same place in the figure differ in %s (%s and %s): choose one by "
 				"--where=%s=%s, or take --series=%s",
-				s->table->field[c], plot_field(s->table, other, c), plot_field(s->table, row, c),
-				s->table->field[c], plot_field(s->table, other, c), s->table->field[c]);
+				s->table->field[c], plot_field(s->table, other, c),
+				plot_field(s->table, row, c), s->table->field[c],
+				plot_field(s->table, other, c), s->table->field[c]);
 		}
 	}
 	return 0;
@@ -348,8 +354,9 @@ static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_p
 
 	*ret_series = equals && p->series && strlen(p->series) == n && !strncmp(p->baseline, p->series, n);
 	if (!is_x && !*ret_series) {
-		return nvw_fail(NVW_E_USAGE, "plot: --baseline: expected a value of the columns of --x or --series, found "
-					     "\"%s\"",
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --baseline: expected a value of the columns of --x or --series, found "
+			"\"%s\"",
 			p->baseline);
 	}
 	const struct plot_names *const names = *ret_series ? &p->of : &p->at;
@@ -369,9 +376,9 @@ static int divide(struct plot *p)
 	int r = by ? find_baseline(p, &is_series, &place) : no_memory();
 
 	for (unsigned i = 0; r == 0 && i < p->at.count * p->of.count; i++) {
-		const struct plot_cell *const base =
-			is_series ? &p->cell[place * p->at.count + i % p->at.count] :
-				    &p->cell[i / p->at.count * p->at.count + place];
+		const struct plot_cell *const base = is_series ?
+							     &p->cell[place * p->at.count + i % p->at.count] :
+							     &p->cell[i / p->at.count * p->at.count + place];
 
 		by[i] = base->count ? base->median : 0;
 	}
@@ -400,12 +407,14 @@ static int fill(struct plot *p, struct selection *s)
 			p->left_out ? ": none of the chosen points is ok" : "");
 	}
 	if (r == 0 && p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX) {
-		r = nvw_fail(NVW_E_USAGE, "plot: --series=%s has %u values, and a figure at most %d: use --where or "
-					  "--kind=heat",
+		r = nvw_fail(NVW_E_USAGE,
+			"plot: --series=%s has %u values, and a figure at most %d: use --where or "
+			"--kind=heat",
 			p->series, p->of.count, PLOT_SERIES_MAX);
 	}
 	if (r == 0 && p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX)) {
-		r = nvw_fail(NVW_E_USAGE, "plot: --kind=heat takes at most %d values on each axis", PLOT_HEAT_MAX);
+		r = nvw_fail(
+			NVW_E_USAGE, "plot: --kind=heat takes at most %d values on each axis", PLOT_HEAT_MAX);
 	}
 	if (r < 0) {
 		return r;
@@ -420,7 +429,8 @@ static int fill(struct plot *p, struct selection *s)
 
 int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 {
-	struct selection s = {.table = t, .has_series = p->series != NULL, .status = column_named(t, "status")};
+	struct selection s = {
+		.table = t, .has_series = p->series != NULL, .status = column_named(t, "status")};
 	int r = plot_column(t, "x", p->x, &s.x);
 
 	s.axes = s.status < 0 ? 0 : s.status;

@@ -52,7 +52,7 @@ struct sweep_rule {
 struct sweep_point {
 	uint32_t choice[SWEEP_AXES_MAX]; /* the value of each axis */
 	char key[SWEEP_KEY_BYTES];
-	json_t *row; /* {"status", "reason", "seconds", "values": {...}}; NULL: not known yet */
+	json_t *row;   /* {"status", "reason", "seconds", "values": {...}}; NULL: not known yet */
 	bool is_known; /* from the journal */
 };
 
@@ -114,7 +114,8 @@ struct sweep_manner {
 };
 
 /* Runs every point without a row. NVW_E_STOPPED on a signal: rows so far are in the journal. */
-NVW_CHECKED int sweep_run(struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
+NVW_CHECKED int sweep_run(
+	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
 
 /* A finished process -> a row. exit_status as of waitpid(). */
 json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *out, const char *err);

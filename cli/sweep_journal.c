@@ -132,11 +132,12 @@ int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct swe
 	*j = (struct sweep_journal){.path = strdup(path)};
 	j->fd = j->path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
 	if (j->fd < 0) {
-		r = j->path ? nvw_fail_errno("%s", path) : nvw_fail(NVW_E_MEMORY, "no memory for the journal");
+		r = j->path ? nvw_fail_errno("%s", path) :
+			      nvw_fail(NVW_E_MEMORY, "no memory for the journal");
 	} else if (flock(j->fd, LOCK_EX | LOCK_NB)) {
 		r = errno == EWOULDBLOCK ?
-			    nvw_fail(NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output",
-				    path) :
+			    nvw_fail(NVW_E_USAGE,
+				    "%s: another sweep is using it: wait, or name another --output", path) :
 			    nvw_fail_errno("%s", path);
 	}
 	r = r ? r : prepare(s, j, fresh);
@@ -157,10 +158,10 @@ int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
 	if (n >= 0) {
 		free(line);
 	}
-	return n < 0		? nvw_fail(NVW_E_MEMORY, "no memory for a result") :
-	       written == n	? 0 :
-	       written >= 0	? nvw_fail(NVW_E_FULL, "%s: no space is left", j->path) :
-				  nvw_fail_errno("%s", j->path);
+	return n < 0        ? nvw_fail(NVW_E_MEMORY, "no memory for a result") :
+	       written == n ? 0 :
+	       written >= 0 ? nvw_fail(NVW_E_FULL, "%s: no space is left", j->path) :
+			      nvw_fail_errno("%s", j->path);
 }
 
 void sweep_journal_close(struct sweep_journal *j)

@@ -24,8 +24,8 @@
 /* ---- Words --------------------------------------------------------------------------------- */
 
 /* Options that write files, which points side by side would share, or that change the report's form. */
-static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine", "html", "save",
-	"patch", "resume", "record", "json", NULL};
+static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine", "html",
+	"save", "patch", "resume", "record", "json", NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -60,8 +60,8 @@ static int add_option(const struct sweep *s, const char *name, const char *value
 		return nvw_fail(
 			NVW_E_USAGE, "%s: axis %s: expected on or off, found \"%s\"", s->where, name, value);
 	}
-	return is_flag		 ? add(w, "--%s%s", name, "") :
-	       is_model		 ? add(w, "--set=persist.%s=%s", name, value) :
+	return is_flag           ? add(w, "--%s%s", name, "") :
+	       is_model          ? add(w, "--set=persist.%s=%s", name, value) :
 	       strchr(name, '.') ? add(w, "--set=%s=%s", name, value) :
 				   add(w, "--%s=%s", name, value);
 }
@@ -87,9 +87,10 @@ int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep
 				strcmp(name, "help") ? "points would share its file or the report's form" :
 						       "it runs nothing");
 		} else if (is_argument(s, name)) {
-			r = *value == '-' ? nvw_fail(NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where,
-						    name, value) :
-					    add(w, "%s%s", value, "");
+			r = *value == '-' ?
+				    nvw_fail(NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"",
+					    s->where, name, value) :
+				    add(w, "%s%s", value, "");
 		} else {
 			r = add_option(s, name, value, w);
 		}
@@ -250,7 +251,7 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 static int examine(const char *command, struct sweep_words *w, struct emu_config *config, bool *ret_machine)
 {
 	*ret_machine = !strcmp(command, "run") || !strcmp(command, "crash");
-	return !strcmp(command, "run")	  ? cli_examine_run(w->count, w->word, config) :
+	return !strcmp(command, "run")    ? cli_examine_run(w->count, w->word, config) :
 	       !strcmp(command, "crash")  ? cli_examine_crash(w->count, w->word, config) :
 	       !strcmp(command, "litmus") ? cli_examine_litmus(w->count, w->word) :
 					    cli_examine_torture(w->count, w->word);
@@ -304,15 +305,18 @@ static int check_command(const struct sweep *s)
 	static const char *const commands[] = {"run", "crash", "litmus", "torture", NULL};
 
 	if (!is_among(s->command, commands)) {
-		return nvw_fail(NVW_E_USAGE, "%s: command: expected run, crash, litmus or torture, found \"%s\"",
-			s->where, s->command);
+		return nvw_fail(NVW_E_USAGE,
+			"%s: command: expected run, crash, litmus or torture, found \"%s\"", s->where,
+			s->command);
 	}
-	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) && sweep_axis_named(s, "workload") < 0) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected an axis workload (see nvwave list workloads)", s->where);
+	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) &&
+		sweep_axis_named(s, "workload") < 0) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: expected an axis workload (see nvwave list workloads)", s->where);
 	}
 	if (!strcmp(s->command, "litmus") && sweep_axis_named(s, "tests") < 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected an axis tests: .litmus files or folders of them", s->where);
+		return nvw_fail(NVW_E_USAGE, "%s: expected an axis tests: .litmus files or folders of them",
+			s->where);
 	}
 	return 0;
 }

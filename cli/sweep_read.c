@@ -50,8 +50,8 @@ static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 
 	a->value = more ? more : a->value;
 	if (!*text) {
-		return nvw_fail(NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out", s->where,
-			a->name);
+		return nvw_fail(NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out",
+			s->where, a->name);
 	}
 	for (unsigned i = 0; i < a->count; i++) {
 		if (!strcmp(a->value[i], text)) {
@@ -67,11 +67,12 @@ static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 }
 
 /* "1..8", "1..100+25" or "64..4096*2"; false if it is something else. */
-static bool is_range(const char *text, uint64_t *ret_first, uint64_t *ret_last, char *ret_op, uint64_t *ret_step)
+static bool is_range(
+	const char *text, uint64_t *ret_first, uint64_t *ret_last, char *ret_op, uint64_t *ret_step)
 {
 	char rest;
-	const int n = sscanf(
-		text, "%" SCNu64 "..%" SCNu64 "%c%" SCNu64 "%c", ret_first, ret_last, ret_op, ret_step, &rest);
+	const int n = sscanf(text, "%" SCNu64 "..%" SCNu64 "%c%" SCNu64 "%c", ret_first, ret_last, ret_op,
+		ret_step, &rest);
 
 	if (n == 2 && strspn(text, "0123456789.") == strlen(text)) {
 		*ret_op = '+';
@@ -90,10 +91,10 @@ static int add_range(struct sweep *s, struct sweep_axis *a, const char *text)
 	if (!is_range(text, &at, &last, &op, &step)) {
 		return add_value(s, a, text);
 	}
-	if (at > last || step < (op == '*' ? 2 : 1) || (op == '*' && at == 0) || last > UINT64_MAX / 2 / step ||
-		(op == '+' && (last - at) / step > RANGE_MAX)) {
-		return nvw_fail(NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where, a->name,
-			text);
+	if (at > last || step < (op == '*' ? 2 : 1) || (op == '*' && at == 0) ||
+		last > UINT64_MAX / 2 / step || (op == '+' && (last - at) / step > RANGE_MAX)) {
+		return nvw_fail(NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where,
+			a->name, text);
 	}
 	for (; at <= last && r == 0; at = op == '*' ? at * step : at + step) {
 		snprintf(number, sizeof number, "%" PRIu64, at);
@@ -161,8 +162,8 @@ static int parse_term(struct sweep *s, const char *what, char *word, struct swee
 	}
 	if (op == 6 || at == word || !at[strlen(ops[op])]) {
 		return nvw_fail(NVW_E_USAGE,
-			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where, what,
-			word);
+			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where,
+			what, word);
 	}
 	snprintf(t->op, sizeof t->op, "%s", ops[op]);
 	const char *const text = at + strlen(ops[op]);
@@ -209,8 +210,9 @@ static int check_baseline(const struct sweep *s)
 			found = found || !strcmp(a->value[k], t->text);
 		}
 		if (strcmp(t->op, "=") || !found || !strcmp(a->name, "seed")) {
-			return nvw_fail(NVW_E_USAGE, "%s: baseline: %s%s%s is no value of an axis other than seed",
-				s->where, a->name, t->op, t->text);
+			return nvw_fail(NVW_E_USAGE,
+				"%s: baseline: %s%s%s is no value of an axis other than seed", s->where,
+				a->name, t->op, t->text);
 		}
 	}
 	return 0;
@@ -219,7 +221,8 @@ static int check_baseline(const struct sweep *s)
 static int add_rule(struct sweep *s, const char *text)
 {
 	if (s->exclude_count == SWEEP_RULES_MAX) {
-		return nvw_fail(NVW_E_USAGE, "%s: there are more than %d exclusions", s->where, SWEEP_RULES_MAX);
+		return nvw_fail(
+			NVW_E_USAGE, "%s: there are more than %d exclusions", s->where, SWEEP_RULES_MAX);
 	}
 	s->exclude[s->exclude_count].text = strdup(text);
 	return s->exclude[s->exclude_count++].text ? 0 : no_memory();
@@ -241,7 +244,7 @@ static int compare(const char *a, const char *b)
 {
 	uint64_t x, y;
 	const bool numbers = (nvw_parse_count(a, &x) == 0 || nvw_parse_bytes(a, &x) == 0) &&
-		(nvw_parse_count(b, &y) == 0 || nvw_parse_bytes(b, &y) == 0);
+			     (nvw_parse_count(b, &y) == 0 || nvw_parse_bytes(b, &y) == 0);
 
 	return numbers ? (x > y) - (x < y) : strcmp(a, b);
 }
@@ -303,10 +306,11 @@ static int on_own(struct sweep *s, const char *name, const char *value)
 	       !strcmp(name, "baseline") ? replace(&s->baseline.text, value) :
 	       !strcmp(name, "metrics")  ? replace(&s->metrics, value) :
 	       !strcmp(name, "exclude")  ? add_rule(s, value) :
-		near ? nvw_fail(NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name, near) :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: [sweep] has no key %s: expected command, baseline, exclude or metrics", s->where,
-			       name);
+	       near ? nvw_fail(NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name,
+			      near) :
+		      nvw_fail(NVW_E_USAGE,
+			      "%s: [sweep] has no key %s: expected command, baseline, exclude or metrics",
+			      s->where, name);
 }
 
 struct reading {
@@ -320,11 +324,13 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	struct sweep *const s = r->sweep;
 
 	if (r->error == 0) {
-		r->error = !strcmp(section, "sweep") ? on_own(s, name, value) :
-			   !strcmp(section, "axes")  ? add_axis(s, name, value, false) :
-						       nvw_fail(NVW_E_USAGE,
-								"%s: there is no section [%s]: expected [sweep] or [axes]",
-								s->where, section);
+		r->error = !strcmp(section, "sweep") ?
+				   on_own(s, name, value) :
+			   !strcmp(section, "axes") ?
+				   add_axis(s, name, value, false) :
+				   nvw_fail(NVW_E_USAGE,
+					   "%s: there is no section [%s]: expected [sweep] or [axes]",
+					   s->where, section);
 	}
 	return r->error == 0;
 }
@@ -339,8 +345,8 @@ static int check_lines(const char *path, const char *text)
 
 		if (n > LINE_BYTES_MAX) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s: line %u has more than %d bytes: continue it in the next line, indented", path,
-				line, LINE_BYTES_MAX);
+				"%s: line %u has more than %d bytes: continue it in the next line, indented",
+				path, line, LINE_BYTES_MAX);
 		}
 		at += n + (at[n] == '\n');
 	}
@@ -363,9 +369,9 @@ static int read_file(struct sweep *s, const char *path)
 		const int line = ini_parse_string(text, on_key, &reading);
 
 		r = reading.error ? reading.error :
-		    line	  ? nvw_fail(NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path,
-					    line) :
-				    0;
+		    line ? nvw_fail(NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path,
+				   line) :
+			   0;
 	}
 	free(text);
 	return r;
@@ -504,7 +510,8 @@ int sweep_read(struct sweep *s, const char *path, const struct cli_options *give
 
 	r = r ? r : read_words(s, path != NULL, given);
 	if (r == 0 && !s->axis_count) {
-		r = nvw_fail(NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup", s->where);
+		r = nvw_fail(
+			NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup", s->where);
 	}
 	r = r || s->command ? r : replace(&s->command, "run");
 	r = r ? r : parse_rules(s);

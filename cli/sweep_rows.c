@@ -19,8 +19,8 @@ enum { NAME_BYTES = 256, REASON_BYTES = 512 };
 /* What depends on this computer, or repeats the point's description. */
 static bool is_left_out(const char *name)
 {
-	static const char *const names[] = {
-		"made_by", "repeat", "command", "options", "seconds", "explore_seconds", "version", "workers"};
+	static const char *const names[] = {"made_by", "repeat", "command", "options", "seconds",
+		"explore_seconds", "version", "workers"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!strcmp(name, names[i])) {
@@ -110,7 +110,8 @@ static void explain_wrong(json_t *values, const char *err, char reason[REASON_BY
 	}
 }
 
-static const char *judge(int exit_status, bool timed_out, const char *err, json_t *values, char reason[REASON_BYTES])
+static const char *judge(
+	int exit_status, bool timed_out, const char *err, json_t *values, char reason[REASON_BYTES])
 {
 	*reason = 0;
 	if (timed_out) {
@@ -143,7 +144,8 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 	json_t *const values = report ? values_of(report) : NULL;
 	const char *const status = judge(exit_status, timed_out, err, values, reason);
 	const bool keep = values && (!strcmp(status, "ok") || !strcmp(status, "wrong"));
-	json_t *const row = json_pack("{s:s, s:s, s:f}", "status", status, "reason", reason, "seconds", seconds);
+	json_t *const row =
+		json_pack("{s:s, s:s, s:f}", "status", status, "reason", reason, "seconds", seconds);
 
 	if (row) {
 		json_object_set_new(row, "values", keep ? json_incref(values) : json_object());
@@ -290,7 +292,8 @@ int sweep_write_json_lines(const struct sweep *s, const char *path)
 		json_object_set(line, "reason", json_object_get(p->row, "reason"));
 		json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
 		json_object_update_missing(line, json_object_get(p->row, "values"));
-		r = json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) || fputc('\n', f.file) == EOF ?
+		r = json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+				    fputc('\n', f.file) == EOF ?
 			    nvw_fail_errno("%s", path) :
 			    0;
 		json_decref(line);

@@ -59,8 +59,8 @@ static void become(pid_t parent, struct child *c, const struct sweep_words *w)
 		argv[i + 1] = w->word[i];
 	}
 	nvw_stop_leave_to_parent();
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && dup2(c->out, STDOUT_FILENO) >= 0 &&
-		dup2(c->err, STDERR_FILENO) >= 0) {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+		dup2(c->out, STDOUT_FILENO) >= 0 && dup2(c->err, STDERR_FILENO) >= 0) {
 		execv("/proc/self/exe", argv);
 	}
 	_exit(127);

@@ -202,8 +202,8 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 			n++;
 		}
 	}
-	return n ? json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant, "geometric_mean",
-			   exp(sum / n), "least", least, "most", most, "groups", (int)n) :
+	return n ? json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
+			   "geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n) :
 		   NULL;
 }
 
@@ -248,7 +248,8 @@ static int summarise(struct summary *m, const struct sweep_point **sorted, const
 {
 	int r = is_known(m->sweep, metric) ?
 			0 :
-			nvw_fail(NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where, metric);
+			nvw_fail(NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where,
+				metric);
 
 	r = r ? r : make_groups(m, sorted, metric);
 	if (r == 0) {
@@ -262,8 +263,8 @@ static int summarise(struct summary *m, const struct sweep_point **sorted, const
 
 static const char *standard_metrics(const char *command)
 {
-	return !strcmp(command, "run")	 ? "sim_time" :
-	       !strcmp(command, "crash") ? "states_distinct" :
+	return !strcmp(command, "run")    ? "sim_time" :
+	       !strcmp(command, "crash")  ? "states_distinct" :
 	       !strcmp(command, "litmus") ? "tests" :
 					    "operations";
 }
@@ -319,7 +320,8 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 		if (i == 0) {
 			json_object_foreach(row, key, value)
 			{
-				fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",", f.file);
+				fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",",
+					f.file);
 				sweep_csv_field(key, f.file);
 			}
 			fputc('\n', f.file);

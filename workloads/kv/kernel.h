@@ -36,8 +36,8 @@ struct kv_batch_args {
 	struct kv_note *notes;
 	uint64_t first_op, count;
 	uint64_t seed, value_bytes;
-	enum nvw_group scope; /* of kv_batch_together(): NVW_WORKGROUP or NVW_KERNEL */
-	bool own_entries;     /* of kv_batch_together(): every work-item writes its own entry */
+	enum nvw_group scope;            /* of kv_batch_together(): NVW_WORKGROUP or NVW_KERNEL */
+	bool own_entries;                /* of kv_batch_together(): every work-item writes its own entry */
 	const struct kv_steps *replaced; /* by a seeded bug (steps.h) */
 };
 

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_sweep.py NVWAVE DOCS/SWEEPS LITMUS-TESTS: sweeps and their figures."""
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+nvwave, sweeps, litmus_tests = (os.path.abspath(p) for p in sys.argv[1:4])
+folder = tempfile.TemporaryDirectory(prefix="nvwave-sweep-")
+os.chdir(folder.name)
+count = 0
+long = 300000  # operations: more than a test waits for
+kv = ["workload=kv", "batch=8", "slots=64", "group-size=8"]
+
+
+def run(*words, **more):
+    done = subprocess.run([nvwave] + list(words), capture_output=True, text=True, timeout=300, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def sweep(*words, **more):
+    return run("sweep", *words, **more)
+
+
+def read(name):
+    with open(name) as f:
+        return f.read()
+
+
+def rows(name):
+    with open(name) as f:
+        return list(csv.DictReader(f))
+
+
+def ok(good, name, *notes):
+    global count
+    count += 1
+    for note in notes if not good else []:
+        print("# " + str(note).replace("\n", "\n# "))
+    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
+
+
+# ---- Points ----------------------------------------------------------------------------------------------------------
+
+def points():
+    with open("p.ini", "w") as f:
+        f.write("[sweep]\nexclude = scope=workitem writers=group\nexclude = batch>count\n[axes]\nworkload = kv\n"
+                "scope = workitem, workgroup\nwriters = own, group\ncount = 4, 16\nbatch = 4..8*2\nnvram.write = 300ns\n"
+                "model = strict\n")
+    status, out, err = sweep("p.ini", "count=4,8", "seed=-", "--points")
+    expected = ["nvwave run kv --scope=%s --writers=%s --count=%d --batch=%d --set=nvram.write=300ns "
+                "--set=persist.model=strict" % (scope, writers, n, batch)
+                for scope, writers in (("workitem", "own"), ("workgroup", "own"), ("workgroup", "group"))
+                for n in (4, 8) for batch in (4, 8) if batch <= n]
+    ok(status == 0 and out.splitlines() == expected, "points_are_all_combinations_that_no_rule_excludes", out, err)
+
+
+def refusals():
+    wrong = []
+    with open("bad.ini", "w") as f:
+        f.write("[sweep]\nbasline = x\n")
+    with open("long.ini", "w") as f:
+        f.write("[axes]\nseed = " + ", ".join(map(str, range(100))) + "\n")
+    before = set(os.listdir("."))
+    for words, message in (
+            (kv + ["scop=kernel"], "did you mean --scope?"),
+            (kv + ["scope=kernell"], 'is not one of'),
+            (kv + ["scope=workitem,workgroup", "writers=group"], "scope=workitem: --writers=group needs"),
+            (kv + ["machine=gope"], "did you mean gope18?"),
+            (kv + ["nvram.writ=1ns"], "did you mean nvram.write?"),
+            (kv + ["protocol=vy"], "no coherence protocol"),
+            (kv + ["seed=1,1"], "the value 1 twice"),
+            (kv + ["seed=5..1"], "has no end or is empty"),
+            (kv + ["log=out"], "--log cannot be an axis"),
+            (kv + ["seed=1,2", "--exclude=seed>0"], "every combination is excluded"),
+            (kv + ["seed=1,2", "--exclude=sed=1"], "no axis sed"),
+            (kv + ["scope=kernel", "--baseline=scope=workitem"], "no value of an axis"),
+            (["scope=kernel"], "expected an axis workload"), ([], "expected axes"),
+            (["nothing.ini"], "No such file"), (["bad.ini"], "did you mean baseline?"), (["long.ini"], "more than 198"),
+            (["."], "found a folder"), (["--command=litmus", "seed=1"], "expected an axis tests"),
+            (["--command=torture", "protocol=vi", "programs=x"], "expected a number")):
+        status, out, err = sweep(*words)
+        if status != 2 or out or message not in err or err.count("\n") != 1:
+            wrong.append("%s: %d %s%s" % (words, status, out, err))
+    ok(not wrong and set(os.listdir(".")) == before, "what_cannot_run_is_refused_in_one_sentence_before_anything_runs",
+       *wrong)
+
+
+# ---- Results ---------------------------------------------------------------------------------------------------------
+
+def as_one_by_one():
+    status, out, err = sweep(*kv, "count=16,32", "scope=workitem,kernel", "seed=1..2", "--output=each")
+    wrong = [err] if status else []
+    for row in rows("each.csv"):
+        words = ["--%s=%s" % (k, row[k]) for k in ("batch", "slots", "group-size", "count", "scope", "seed")]
+        report = json.loads(run("run", "kv", *words, "--output-format=json")[1])
+        got = {k: v for k, v in row.items() if k in report["stats"]}
+        if row["status"] != "ok" or len(got) < 50 or any(str(report["stats"][k]) != v for k, v in got.items()
+                                                       if "." not in str(report["stats"][k])):
+            wrong.append(row)
+    ok(len(rows("each.csv")) == 8 and not wrong, "a_row_has_the_statistics_of_the_run_by_itself", *wrong)
+    lines = [json.loads(line) for line in open("each.jsonl")]
+    ok([(str(o["count"]), o["scope"], str(o["seed"]), str(o["sim_time"])) for o in lines]
+       == [(r["count"], r["scope"], r["seed"], r["sim_time"]) for r in rows("each.csv")],
+       "json_lines_have_the_rows_of_the_csv_with_numbers_as_numbers")
+
+
+def order():
+    words = kv + ["count=64,8,32,16", "seed=1..5"]
+    for jobs in ("1", "5"):
+        sweep(*words, "--jobs=" + jobs, "--output=jobs" + jobs)
+    ok(all(read("jobs1" + end) == read("jobs5" + end) for end in (".csv", ".summary.csv")) and len(rows("jobs1.csv")) == 20,
+       "the_number_of_jobs_changes_nothing_in_the_files")
+
+
+def killed():
+    words = kv + ["count=64", "preload=500", "seed=1..24", "--jobs=2"]
+    sweep(*words, "--output=whole")
+    kept = []
+    for moment in range(2):
+        process = subprocess.Popen([nvwave, "sweep"] + words + ["--output=killed"], stdout=subprocess.DEVNULL)
+        begun, known = time.time(), read("killed.journal").count("\n") if moment else 0
+        while time.time() - begun < 60 and process.poll() is None and (
+                not os.path.exists("killed.journal") or read("killed.journal").count("\n") < known + 5):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept.append(read("killed.journal").count("\n") - 1)
+    with open("killed.journal", "a") as f:  # as if a write had been cut
+        f.write(read("killed.journal").splitlines()[1][:100])
+    unfinished = not os.path.exists("killed.csv")
+    status, out, err = sweep(*words, "--output=killed")
+    again = int(re.search(r"(\d+) of them unchanged", out).group(1))
+    ok(unfinished and status == 0 and read("killed.csv") == read("whole.csv") and 0 < kept[0] < kept[1] == again < 24,
+       "a_sweep_that_was_killed_goes_on_and_ends_with_the_same_table", kept, out, err)
+
+
+def child_of(process):
+    begun, child = time.time(), ""
+    while time.time() - begun < 60 and not child:
+        child = read("/proc/%d/task/%d/children" % (process.pid, process.pid)).strip()
+    return child
+
+
+def children_die():
+    process = subprocess.Popen([nvwave, "sweep"] + kv + ["count=%d" % long, "--jobs=1", "--output=orphan"])
+    child, begun = child_of(process), time.time()
+    process.kill()
+    process.wait()
+    while time.time() - begun < 60 and os.path.exists("/proc/" + child) and "Z" not in read("/proc/%s/stat" % child):
+        time.sleep(0.01)
+    ok(child and (not os.path.exists("/proc/" + child) or "Z" in read("/proc/%s/stat" % child)),
+       "points_end_with_the_sweep", child)
+
+
+def failures():
+    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=400ms", "--output=late")
+    late = [(r["status"], r["reason"]) for r in rows("late.csv")]
+    ok(status == 1 and late == [("ok", ""), ("timeout", "it took longer than --timeout")],
+       "a_point_that_takes_too_long_is_a_row", out, err, late)
+    status, out, err = sweep(*kv, "mutate=-,publish-before-value", "count=64", "scope=workitem", "states=200",
+                             "--command=crash", "--output=crash")
+    crash = [(r["mutate"], r["status"], r["reason"]) for r in rows("crash.csv")]
+    ok(status == 1 and crash == [("-", "ok", ""), ("publish-before-value", "wrong", "inconsistent")]
+       and "1 ok, 1 wrong" in out, "an_inconsistency_is_a_row_with_the_verdict", out, err, crash)
+    process = subprocess.Popen([nvwave, "sweep"] + kv + ["count=%d,8" % long, "--jobs=1", "--output=died"],
+                               stdout=subprocess.DEVNULL)
+    os.kill(int(child_of(process)), signal.SIGSEGV)
+    status = process.wait()
+    died = [(r["status"], r["reason"]) for r in rows("died.csv")]
+    ok(status == 1 and died == [("died", "SIGSEGV"), ("ok", "")], "a_point_that_dies_is_a_row_and_takes_nothing_along", died)
+
+
+def unchanged():
+    def known(*words):
+        out = sweep(*words, "--output=cache")[1]
+        found = re.search(r"(\d+) of them unchanged, taken from cache.journal", out)
+        return int(found.group(1)) if found else 0
+
+    def keys(n):
+        with open("keys", "w") as f:
+            f.write("".join("%d\n" % (i * n + 1) for i in range(40)))
+
+    def machine(write):
+        with open("mine.ini", "w") as f:
+            f.write("[nvram]\nwrite = %dns\n" % write)
+
+    keys(3)
+    machine(300)
+    words = kv + ["keys=text:keys", "machine=./mine.ini", "seed=1,2"]
+    seen = [known(*words), known(*words), known(*words[:-1], "seed=1..3")]
+    before = read("cache.csv")
+    keys(5)
+    seen.append(known(*words))
+    changed = read("cache.csv") != before
+    machine(400)
+    seen.append(known(*words))
+    seen.append(known(*words, "--fresh"))
+    ok(seen == [0, 2, 2, 0, 0, 0] and changed,
+       "points_that_did_not_change_are_not_run_again_and_the_report_says_so", seen)
+    status, out, err = sweep(*words, "--output=cache")
+    with open("cache.journal") as f:
+        text = f.read()
+    with open("cache.journal", "w") as f:
+        f.write(re.sub(r'"sim_time":\d', '"sim_time":9', text))
+    table = read("cache.csv")
+    ok(known(*words) == 0 and read("cache.csv") == table, "a_damaged_result_is_not_used")
+
+
+def summary():
+    sweep(*kv, "scope=workitem,kernel", "count=8,64", "seed=1..4", "--baseline=scope=workitem",
+          "--metrics=sim_time,nvram.writes", "--output=sum")
+    table, wrong = rows("sum.csv"), []
+
+    def values(scope, n, metric):
+        return sorted(float(r[metric]) for r in table if (r["scope"], r["count"]) == (scope, n))
+
+    def median(v):
+        return (v[1] + v[2]) / 2
+
+    summaries = rows("sum.summary.csv")
+    for r in summaries:
+        mine, base = values(r["scope"], r["count"], r["metric"]), values("workitem", r["count"], r["metric"])
+        expected = [median(mine), mine[0], mine[3], median(mine) / median(base)]
+        if any(abs(float(r[k]) - e) > 1e-9 * e for k, e in zip(("median", "least", "most", "ratio"), expected)):
+            wrong.append((r, expected))
+    again = json.loads(sweep(*kv, "scope=workitem,kernel", "count=8,64", "seed=1..4", "--baseline=scope=workitem",
+                             "--output=sum", "--output-format=json")[1])
+    mean = [m["geometric_mean"] for m in again["geometric_means"] if m["points"] == "scope=kernel"]
+    product = 1.0
+    for n in ("8", "64"):
+        product *= median(values("kernel", n, "sim_time")) / median(values("workitem", n, "sim_time"))
+    ok(not wrong and len(summaries) == 8 and abs(mean[0] - product ** 0.5) < 1e-9,
+       "medians_ratios_and_geometric_means_are_those_of_the_rows", wrong, mean, product ** 0.5)
+
+
+def other_commands():
+    test = os.path.join(litmus_tests, "hrf.litmus")
+    a = sweep("--command=litmus", "tests=" + test, "test=MP|SB", "protocol=vi", "--output=lit")
+    b = sweep("--command=torture", "protocol=vi,gh", "programs=2", "seed=1..2", "--output=tor")
+    torture = rows("tor.csv") if not b[0] else []
+    ok(len(torture) == 4 and all(int(r["operations"]) > 0 and r["status"] == "ok" for r in torture) and a[0] in (0, 1)
+       and len(rows("lit.csv")) == 2, "litmus_tests_and_torture_are_swept_too", a, b)
+
+
+def kept_sweeps():
+    wrong = []
+    for name in sorted(os.listdir(sweeps)):
+        if name.endswith(".ini"):
+            done = sweep(os.path.join(sweeps, name), "preload=20", "count=32", "slots=128", "group-size=8", "seed=1")
+            if done[0] not in (0, 1) or not rows(name[:-4] + ".csv"):
+                wrong.append((name, done))
+    ok(not wrong, "the_sweeps_of_the_documentation_run", *wrong)
+
+
+# ---- Figures -----------------------------------------------------------------------------------------------------------
+
+def plot(*words, **more):
+    return run("plot", *words, **more)
+
+
+def refused_figures():
+    wrong = []
+    for name, text in (("short.csv", "a,b\n1,2\n3\n"), ("quote.csv", 'a,b\n"1"x,2\n'), ("empty.csv", ""),
+                       ("head.csv", "a,b\n"), ("zero.csv", "a,b\n1,0\n"), ("dead.csv", "a,status,b\n1,died,\n"),
+                       ("two.csv", "a,m,status,b\n1,x,ok,3\n1,y,ok,4\n"), ("good.csv", "a,b\n1,2\n")):
+        with open(name, "w") as f:
+            f.write(text)
+    before = set(os.listdir("."))
+    for words, message in (
+            (["short.csv"], "line 3 has 1 fields"), (["quote.csv"], "line 2 is not CSV"), (["empty.csv"], "no rows"),
+            (["head.csv"], "no rows"), (["zero.csv", "--scale=log-y"], "not above 0"), (["dead.csv"], "none of the chosen"),
+            (["two.csv"], "differ in m (x and y)"), (["nothing.csv"], "No such file"), (["."], "found a folder"),
+            (["good.csv", "--series=c"], "no column c"), (["good.csv", "--baseline=b=2"], "--baseline"),
+            (["good.csv", "--kind=heat"], "needs --series"), (["good.csv", "--where=a=7"], "no row is left")):
+        status, out, err = plot(*words, "--x=a", "--y=b", "-o", "f.svg")
+        if status != 2 or message not in err or err.count("\n") != 1:
+            wrong.append("%s: %d %s" % (words, status, err))
+    for words, message in ((["-o", "f.gif"], "ends in .svg"), ([], "-o FILE is missing")):
+        status, out, err = plot("good.csv", "--x=a", "--y=b", *words)
+        if status != 2 or message not in err:
+            wrong.append("%s: %d %s" % (words, status, err))
+    status, out, err = plot("good.csv", "--x=a", "--y=b", "-o", "f.svg", env=dict(os.environ, PATH="/nonexistent"))
+    if status != 2 or "there is no gnuplot" not in err:
+        wrong.append(err)
+    ok(not wrong and set(os.listdir(".")) == before, "what_cannot_be_drawn_is_refused_in_one_sentence", *wrong)
+
+
+def drawn():
+    """The data in the script are the medians of the table, and every kind and format is a picture of its kind."""
+    wrong = []
+    for kind in ("lines", "bars", "heat"):
+        for end, magic in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+            status, out, err = plot("sum.csv", "--x=count", "--y=sim_time", "--series=scope", "--kind=" + kind, "-o",
+                                    kind + end, "--keep-script")
+            if status or not open(kind + end, "rb").read().startswith(magic):
+                wrong.append((kind, end, status, err))
+    script = read("lines.svg.gp")
+    for scope, block in zip(("workitem", "kernel"), re.findall(r"<< EOD\n(.*?)EOD", script, re.S)):
+        for line, n in zip(block.splitlines(), (8, 64)):
+            v = sorted(float(r["sim_time"]) for r in rows("sum.csv") if (r["scope"], r["count"]) == (scope, str(n)))
+            got = [float(w) for w in line.split()]
+            if any(abs(a - b) > 1e-6 * b for a, b in zip(got, [n] + [x / 1e6 for x in ((v[1] + v[2]) / 2, v[0], v[3])])):
+                wrong.append((scope, n, got, v))
+    if "simulated time of the measured part (µs)" not in script:
+        wrong.append(script)
+    before = read("lines.svg")
+    subprocess.run(["gnuplot", "-d", "lines.svg.gp"], check=True)
+    ok(not wrong and read("lines.svg") == before, "figures_have_the_medians_of_the_table_with_unit_and_label", *wrong)
+
+
+figures = [refused_figures, drawn] if shutil.which("gnuplot") else []
+tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, other_commands,
+         kept_sweeps] + figures
+print("1..%d" % (len(tests) + 4))
+for test in tests:
+    test()
+if not figures:
+    print("# skipped: figures: there is no gnuplot")
