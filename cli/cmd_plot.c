@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "plot.h"
+#include "provenance.h"
 #include "session.h"
 
 static int take(const struct cli_options *o, struct plot *p)
@@ -35,6 +36,17 @@ static int take(const struct cli_options *o, struct plot *p)
 		       0;
 }
 
+static void print_json(const struct plot *p, const char *path)
+{
+	json_t *const report = json_pack("{s:s, s:s, s:i, s:i, s:i, s:o}", "figure", path, "table", p->path,
+		"places", (int)p->at.count, "series", (int)p->of.count, "rows_left_out", (int)p->left_out,
+		"made_by", cli_provenance(NULL, NULL));
+
+	json_dumpf(report, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(report);
+}
+
 static int plot(const struct cli_options *o)
 {
 	const char *const path = cli_text(o, CLI_plot_output), *terminal;
@@ -55,6 +67,9 @@ static int plot(const struct cli_options *o)
 	r = r ? r : plot_draw(&p, path, script);
 	if (r == 0 && p.left_out) {
 		fprintf(stderr, "nvwave: plot: %u rows are left out: their status is not ok\n", p.left_out);
+	}
+	if (r == 0 && cli_json(o)) {
+		print_json(&p, path);
 	}
 	free(script);
 	plot_cells_end(&p);

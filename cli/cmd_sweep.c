@@ -182,23 +182,41 @@ static void print_json(const struct sweep_command *c)
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-/* The command line of every point, as it can be pasted into a shell. */
-static int list_points(const struct sweep *s)
+static void print_words(const struct sweep_words *words)
 {
+	fputs("nvwave", stdout);
+	for (int i = 0; i < words->count - 1; i++) {
+		putchar(' ');
+		cli_print_quoted(words->word[i], stdout);
+	}
+	putchar('\n');
+}
+
+/* The command line of every point, as it can be pasted into a shell; with JSON, a list of lists of words. */
+static int list_points(const struct sweep *s, bool json)
+{
+	json_t *const all = json_array();
 	int r = 0;
 
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
 		struct sweep_words words;
+		json_t *const point = json_array();
 
 		r = sweep_words(s, &s->point[i], &words);
-		fputs(r ? "" : "nvwave", stdout);
 		for (int k = 0; r == 0 && k < words.count - 1; k++) {
-			putchar(' ');
-			cli_print_quoted(words.word[k], stdout);
+			json_array_append_new(point, json_string(words.word[k]));
 		}
-		fputs(r ? "" : "\n", stdout);
+		json_array_append_new(all, point);
+		if (r == 0 && !json) {
+			print_words(&words);
+		}
 		sweep_words_end(&words);
 	}
+	if (r == 0 && json) {
+		json_dumpf(all, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(all);
 	return r;
 }
 
@@ -252,7 +270,7 @@ static int sweep(struct sweep_command *c)
 
 	r = r ? r : sweep_check(&c->sweep);
 	if (r || cli_given(&c->given, CLI_points)) {
-		return r ? r : list_points(&c->sweep);
+		return r ? r : list_points(&c->sweep, cli_json(&c->given));
 	}
 	c->output = output_of(&c->given);
 	r = c->output ? run_points(c) : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
