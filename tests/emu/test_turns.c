@@ -262,6 +262,31 @@ static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
 	assert_in_range(last.sim_time_ps, 14u * 1000000, 32u * 1000000);
 }
 
+/* One store of the first work-item is on its way while the second one waits for another band. */
+static void a_change_waits_for_the_acknowledgements_of_writes(void **state)
+{
+	const struct emu_stats near = pages_stored("stc-nv", "l2.latency=20cycles", 15),
+			       far = pages_stored("stc-nv", "l2.latency=2000cycles", 15);
+
+	/* Each of 15 epochs has a write, which takes 1980 cycles longer. */
+	assert_true(far.stc_change_ps > near.stc_change_ps + 10u * 1980000);
+}
+
+static void a_store_does_not_leave_when_its_epoch_ends(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "stc-es", "gpu.cus=1", NULL);
+	t.a = nvw_alloc(rig.machine, 4096);
+	rig.machine->turns->granted = UINT32_C(1) << band_of(&rig, t.a);
+	rig.machine->turns->cu[0].stops = 0; /* PrepareEpochChange has come */
+	launch(&rig, store_once, &t, 1);
+	assert_int_equal(emu_statistics(rig.machine)->waits_turn, 1);
+	assert_int_equal(emu_statistics(rig.machine)->stc_changes, 1);
+	rig_end(&rig);
+}
+
 static void a_full_queue_holds_its_cu_up(void **state)
 {
 	const struct emu_stats full = pages_stored("stc-es", "stc.bsq=1", 8),
@@ -348,6 +373,8 @@ int main(void)
 		cmocka_unit_test(epochs_that_nobody_wants_are_skipped),
 		cmocka_unit_test(several_bands_have_their_epoch_at_once),
 		cmocka_unit_test(naive_turns_go_round_whether_stores_wait_or_not),
+		cmocka_unit_test(a_change_waits_for_the_acknowledgements_of_writes),
+		cmocka_unit_test(a_store_does_not_leave_when_its_epoch_ends),
 		cmocka_unit_test(a_full_queue_holds_its_cu_up),
 		cmocka_unit_test(bands_move_until_what_is_read_and_what_is_written_are_apart),
 		cmocka_unit_test(round_trips_of_machine_stc_are_those_of_its_table_3),
