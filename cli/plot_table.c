@@ -264,7 +264,7 @@ static int collect(const struct selection *s, int column, struct plot_names *n)
 		n->name[n->count++] = name;
 		n->numbers = n->numbers && is_number(name, &number);
 	}
-	if (n->numbers) {
+	if (n->numbers && n->count) {
 		qsort(n->name, n->count, sizeof *n->name, by_number);
 	}
 	return 0;
