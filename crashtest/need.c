@@ -157,6 +157,9 @@ static void follow_bytes(const struct search *s, struct unit *units, unsigned co
 
 static void follow(const struct search *s, struct unit *units, unsigned count)
 {
+	if (count == 0) {
+		return;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		memcpy(units[i].now, s->p->image.rw + units[i].off, s->q->unit_bytes);
 		note_content(s, &units[i], 0);

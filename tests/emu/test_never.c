@@ -73,7 +73,6 @@ static int run_under(const struct coh_protocol *protocol)
 	snprintf(setting, sizeof setting, "protocol=%s", protocol->name);
 	rig_begin(&rig, 1, settings);
 	rig.machine->protocol = protocol;
-	rig_ok(coh_turns_init(rig.machine));
 	for (unsigned n = 0; n < COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES; n++) {
 		(&rig.machine->rows[0][0][0][0])[n] =
 			coh_row_find(protocol, n / (COH_ORDERS * COH_SCOPES * COH_PLACES),
