@@ -164,7 +164,7 @@ static int consistency_init(struct nvw_machine *m)
 	return !model || m->protocol->directory ?
 		       0 :
 		       nvw_fail(NVW_E_CONFIG,
-			       "gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), not %s",
+			       "gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), or to be none; found %s",
 			       m->protocol->name);
 }
 

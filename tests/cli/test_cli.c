@@ -638,6 +638,7 @@ static uint64_t sum_of(const char *text, const char *name)
 
 static void shards_together_are_the_whole(void **state)
 {
+	skip_if_sanitized();
 	const uint64_t failing = sum_of(run(BROKEN " --output-format=json")->out, "states_failing");
 	const uint64_t distinct = sum_of(run(BROKEN " --output-format=json")->out, "states_distinct");
 
@@ -664,21 +665,15 @@ static void shards_together_are_the_whole(void **state)
 }
 
 /* SIGINT in the middle, twice; then to the end. */
-/* That take some seconds to explore: sanitizers make it ten times slower. */
-#ifdef __SANITIZE_ADDRESS__
-#define SECONDS_OF_STATES "30000"
-#else
-#define SECONDS_OF_STATES "100000"
-#endif
-
 static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 {
+	skip_if_sanitized();
 	static const char whole[] =
 		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-		"--states=" SECONDS_OF_STATES;
+		"--states=100000";
 	const uint64_t distinct =
 		sum_of(run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-			   "--states=" SECONDS_OF_STATES " --output-format=json")
+			   "--states=100000 --output-format=json")
 				->out,
 			"states_distinct");
 	char words[256], path[96];
@@ -733,6 +728,7 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 /* The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way round. */
 static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 {
+	skip_if_sanitized();
 #define TWO_NVRAM "--machine=two-nvram --count=600 --preload=300 --batch=200 --group-size=64 --states=400"
 #define SWAPPED                                                                     \
 	" --set=nvram.write=1us --set=nvram.domain=device --set=nvram2.write=100ns" \

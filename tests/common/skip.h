@@ -17,8 +17,10 @@
 /* Of what is the same with sanitizers but for its time: tests of verdicts, whose code others run as well. */
 #ifdef __SANITIZE_ADDRESS__
 #define skip_if_sanitized() skip_test("%s: sanitizers take ten times as long", __func__)
+#define NEXT_PROTOCOL       4 /* of those in the list; torture and litmus try each */
 #else
 #define skip_if_sanitized() ((void)0)
+#define NEXT_PROTOCOL       1
 #endif
 
 #endif

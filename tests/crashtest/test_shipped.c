@@ -128,7 +128,7 @@ static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, 
 
 static void run_clean(const struct shipped *s, enum ct_model model)
 {
-	const struct ct_result r = run_under(s, CT_PERMITTED, model, 300, -1, NULL);
+	const struct ct_result r = run_under(s, CT_PERMITTED, model, 300 / PART, -1, NULL);
 
 	if (!r.consistent) {
 		fail_msg("%s under %s, %s: %s", s->workload->name, protocol, ct_model_info(model)->name,
@@ -246,7 +246,7 @@ static void shipped_structures_survive_under_every_protocol(void **state)
 {
 	const char *citation, *summary;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
 		static const struct shipped *const all[] = {&kv_resize, &kv_group, &btree, &btree_kernel};
 
 		for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
@@ -271,7 +271,7 @@ static void queues_stealing_and_stacks_survive_under_every_protocol(void **state
 		&steal_remote, &stack, &stack_group, &tiered_two, &tasks};
 	const char *citation, *summary;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
 		for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
 			if (all[k] == &steal_remote && !knows_remote_scopes(protocol)) {
 				continue;

@@ -195,7 +195,7 @@ static void claims_hold_with_store_buffers(void **state)
 	const char *protocol, *citation, *summary;
 	struct litmus_list list = load("hrf.litmus");
 
-	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p += NEXT_PROTOCOL) {
 		const struct litmus_options options = {
 			.protocol = protocol, .schedules = 12, .seed = 1, .settings = settings};
 
@@ -297,10 +297,12 @@ static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void 
 		for (unsigned l = 0; l < 2; l++) {
 			for (unsigned i = 0; i < lists[l].count; i++) {
 				if (!strcmp(lists[l].test[i].name, faults[f][2])) {
-					assert_int_equal(
-						litmus_run_visibility(&lists[l].test[i], &options, &report),
-						0);
-					found = litmus_has_failed(&report);
+					const int r =
+						litmus_run_visibility(&lists[l].test[i], &options, &report);
+
+					/* Debug builds end such a run at the first broken invariant. */
+					assert_true(r == 0 || r == NVW_E_MODEL);
+					found = r == NVW_E_MODEL || litmus_has_failed(&report);
 				}
 			}
 		}
@@ -396,6 +398,7 @@ static void a_thread_without_operations_does_nothing(void **state)
 
 static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state)
 {
+	skip_if_sanitized();
 	const char *const folder = getenv("SHARED_DATA"), *protocol, *citation, *summary;
 	struct litmus_list list = {0};
 	char path[512];

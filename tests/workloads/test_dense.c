@@ -66,7 +66,7 @@ static void kernels_compute_under_every_protocol_what_the_host_computes(void **s
 {
 	const char *protocol, *citation, *summary;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
 		for (unsigned k = 0; k < KERNELS; k++) {
 			struct test t = begin(kernels[k].workload, kernels[k].sizes, protocol);
 

@@ -72,7 +72,7 @@ static void programs_compute_under_every_protocol_what_the_host_computes(void **
 {
 	const char *protocol, *citation, *summary;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
 		for (unsigned k = 0; k < PROGRAMS; k++) {
 			run_with(programs[k].workload, programs[k].sizes, "", protocol);
 		}
