@@ -83,7 +83,7 @@ else
 fi
 
 echo "== build-clang"
-[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Db_lto=false >/dev/null
+[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Db_lto=false -Doptimization=0 >/dev/null
 if ninja -C build-clang >build-clang/build.log 2>&1; then
 	passed=$((passed + 1))
 else

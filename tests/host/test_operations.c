@@ -20,6 +20,7 @@
 #include <nvw/persist_log.h>
 
 #include "common/shell.h"
+#include "common/skip.h"
 
 static const char *nvwave, *skeleton, *compiler;
 
@@ -287,6 +288,7 @@ static void a_right_structure_is_consistent_by_every_oracle(void **state)
 /* What is handed out twice shows when the structure is used further, and in no look-up before. */
 static void going_on_finds_what_look_ups_alone_do_not(void **state)
 {
+	skip_if_sanitized();
 	clean();
 	assert_int_equal(crash_by("forgets", "look"), 0);
 	assert_int_equal(crash_by("forgets", "check"), 1);
@@ -370,6 +372,7 @@ static void an_oracle_without_anything_to_compare_is_refused(void **state)
 /* A structure whose further use runs in circles: the place is named, and most such states are cut early. */
 static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 {
+	skip_if_sanitized();
 	clean();
 	assert_int_equal(
 		run("%s crash --exec='%s run pool 10 forgets' --image=pool --oracle=replay --states=200 "

@@ -20,6 +20,7 @@
 #include <nvw/recovery.h>
 
 #include "check/check.h"
+#include "common/skip.h"
 #include "core/describe.h"
 #include "workloads/trees/saved.h"
 
@@ -200,6 +201,7 @@ static void maps_are_carried_out_once_after_any_cut(void **state)
 
 static void an_epoch_that_the_undo_log_rolled_back_runs_again(void **state)
 {
+	skip_if_sanitized();
 	struct saved_plan plan = {.program = SAVED_FIB,
 		.recovery = SAVED_UNDO,
 		.n = 8,
@@ -254,6 +256,7 @@ static void a_mistake_of_a_task_loses_no_recovery_point(void **state)
 
 static void queens_are_counted_once_after_any_cut(void **state)
 {
+	skip_if_sanitized();
 	struct saved_plan plan = {.program = SAVED_NQUEENS,
 		.recovery = SAVED_COPY,
 		.n = 6,
