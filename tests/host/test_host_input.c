@@ -218,7 +218,7 @@ static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 	clean();
 	assert_int_equal(
 		run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
-		    "$n; ls -d tmp/nvwave-exec-*",
+		    "$n; wait $n; ls -d tmp/nvwave-exec-*",
 			nvwave, odd),
 		0);
 	assert_int_equal(run("TMPDIR=$PWD/tmp %s exec -- true && ! ls -d tmp/nvwave*", nvwave), 0);
