@@ -75,7 +75,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 				grouped(c->only, a), grouped(c->only_of, b));
 		}
 	} else if (c->count == 0 && c->tried > 0) {
-		fprintf(to, "%sno cure is known: these states fail with each of the %u that were tried\n",
+		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)\n",
 			indent, c->tried);
 		if (c->masked) {
 			ct_edit_text(&c->mask, text, sizeof text);
