@@ -472,6 +472,17 @@ static int check_stc(const struct emu_stc_config *c)
 	return r ? r : check_range("stc.bsq_drain", c->bsq_drain, 1, 1024);
 }
 
+static int check_tcs(const struct emu_tcs_config *c)
+{
+	const uint64_t most = UINT64_C(1000000000);
+	int r = check_range("tcs.most (ps)", c->most, 0, most);
+
+	r = r ? r : check_range("tcs.least (ps)", c->least, 0, c->most);
+	r = r ? r : check_range("tcs.lease (ps)", c->lease, c->least, c->most);
+	r = r ? r : check_range("tcs.step (ps)", c->step, 0, most);
+	return r ? r : check_range("tcs.mshrs", c->mshrs, 1, 1u << 20);
+}
+
 int emu_config_check(const struct emu_config *c)
 {
 	int r = check_range("gpu.cus", c->cus, 1, 128);
@@ -488,6 +499,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_cache("l2", &c->l2);
 	r = r ? r : check_l3(c);
 	r = r ? r : check_stc(&c->stc);
+	r = r ? r : check_tcs(&c->tcs);
 	r = r ? r : config_devices_check(c);
 	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
 		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);

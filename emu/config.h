@@ -124,6 +124,9 @@ struct emu_config {
 	struct emu_stc_config {
 		uint64_t bits, seb, seb_least, at_once, wakeup, cycle, bsq, bsq_banks, bsq_drain;
 	} stc;
+	struct emu_tcs_config {
+		uint64_t lease, least, most, step, mshrs;
+	} tcs;
 	struct emu_cache_config l1, l2, l3; /* l3.size 0: there is none */
 	uint64_t l2_banks, l3_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;

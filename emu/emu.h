@@ -149,7 +149,8 @@ const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 	X(drain, "the last store in its store buffer")                                 \
 	X(loads, "its loads in flight")                                                \
 	X(turn, "the next epoch of its band")                                          \
-	X(bsq, "room in the blocked store queue")
+	X(bsq, "room in the blocked store queue")                                      \
+	X(lease, "the end of the leases on its line")
 
 #define X(name, waker) EMU_CAUSE_##name,
 enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };

@@ -189,6 +189,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	r = r ? r : consistency_init(m);
 	r = r ? r : caches_init(m);
 	r = r ? r : coh_turns_init(m);
+	r = r ? r : coh_leases_init(m);
 	r = r ? r : emu_network_init(m);
 	r = r ? r : emu_nvram_init(m);
 	r = r ? r : record_init(m, log);
@@ -224,6 +225,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_network_finish(m);
 	caches_finish(m);
 	coh_turns_finish(m);
+	coh_leases_finish(m);
 	emu_faults_release(m);
 	emu_devices_finish(m);
 	free(m);

@@ -59,8 +59,8 @@ struct emu_line {
 	uint8_t state;       /* in the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint8_t buffered;    /* L1: its words in the store buffer, if that counts words */
-	uint8_t owner;       /* L2: the CU whose L1 may write, in the states of a directory that say so */
-	uint32_t stores;     /* chain of store records whose bytes are dirty here; 0 is none */
+	uint8_t owner; /* L2: the CU whose L1 may write, in the states of a directory that say so, or alone has leases */
+	uint32_t stores; /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag; /* of the persistency model; 0 if clean */
 	union {
@@ -68,6 +68,10 @@ struct emu_line {
 		struct {
 			uint64_t read_only; /* L1: bytes that an acquire does not invalidate */
 			emu_time granted;   /* L1: when the latest registration arrives */
+		};
+		struct {
+			emu_time refuses; /* L2: a store waits until then, and no L1 gets a lease */
+			emu_time lease;   /* L1: the line is kept until then; L2: the last one ends then */
 		};
 	};
 	uint8_t data[EMU_LINE]; /* L2: for a registered byte, the CU that has it (alsop16 II.E) */
@@ -361,9 +365,10 @@ struct nvw_machine {
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
-	struct coh_turns *turns;  /* protocol/turns.h; NULL: the protocol has none */
-	struct coh_queue *queues; /* protocol/queue.c: lines that several CUs wait for */
-	emu_time head_start;      /* of the current request: how long ago it was sent */
+	struct coh_turns *turns;   /* protocol/turns.h; NULL: the protocol has none */
+	struct coh_leases *leases; /* protocol/leases.h; likewise */
+	struct coh_queue *queues;  /* protocol/queue.c: lines that several CUs wait for */
+	emu_time head_start;       /* of the current request: how long ago it was sent */
 	struct emu_power_cut cut;
 	struct {
 		void (*told)(void *context, const char *message); /* NULL: no handler */
@@ -657,6 +662,11 @@ void emu_faults_tell(struct nvw_machine *m);
 
 /* Drops the waiting requests of a kernel that did not finish. Events own the queues themselves. */
 void coh_queue_forget(struct nvw_machine *m);
+
+/* ---- protocol/leases.c ------------------------------------------------------------------------------------ */
+
+int coh_leases_init(struct nvw_machine *m);
+void coh_leases_finish(struct nvw_machine *m);
 
 /* ---- protocol/turns.c ------------------------------------------------------------------------------------- */
 

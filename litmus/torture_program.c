@@ -129,6 +129,17 @@ static int draw_turns(struct torture_program *p, struct nvw_random *random)
 	return r ? r : set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
 }
 
+/* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for one of them. */
+static int draw_leases(struct torture_program *p, uint64_t seed)
+{
+	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6c6561736573));
+	int r = set(p, "tcs.lease=%ucycles", 5u << nvw_random_below(&random, p->schedule ? 10 : 6));
+
+	r = r ? r : set(p, "tcs.most=%ucycles", p->schedule ? 8000 : 160);
+	r = r ? r : set(p, "tcs.step=%ucycles", (unsigned)nvw_random_below(&random, 40));
+	return r ? r : set(p, "tcs.mshrs=%u", 8u << nvw_random_below(&random, 3));
+}
+
 /* Options of machines: store buffers, a bound on loads in flight, an L3. */
 static int draw_options(struct torture_program *p, uint64_t seed)
 {
@@ -624,6 +635,9 @@ int torture_generate(
 	r = r ? r : apply(p, settings);
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);
+	r = r ? r : draw_leases(p, seed);
+	r = r ? r : apply(p, settings);
+	r = r ? r : emu_config_check(&p->config);
 	if (r < 0) {
 		return r;
 	}

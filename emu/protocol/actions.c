@@ -186,13 +186,17 @@ static enum emu_message message_of(const struct coh_request *r)
 				       EMU_MESSAGE_READ;
 }
 
-/* The request's path to the bank, preceded by the local L1's copy: a work-item sees its own stores. */
-static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occupancy, emu_time t)
+static uint32_t touched(const struct coh_request *r)
+{
+	return (uint32_t)__builtin_popcountll(r->bytes);
+}
+
+/* The local L1's copy leaves before an access at the L2: a work-item sees its own stores. */
+static emu_time leave_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	t = l1_port(r, t) + m->config.l1.occupancy;
 	line = coh_is_apart_l1(r->cu) ? coh_l1_find(m, r->cu, r->cu->stores, r->line) : NULL;
 	if (line) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
@@ -202,10 +206,37 @@ static emu_time to_l2(const struct coh_request *r, uint32_t bytes, emu_time occu
 	if (line && !(line->registered && !(line->registered & r->bytes))) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
+	return t;
+}
+
+static bool is_load(const struct coh_request *r)
+{
+	return r->kind == NVW__LOAD || r->kind == NVW__LOAD_READ_ONLY || r->kind == NVW__ATOMIC_LOAD;
+}
+
+/* Read-modify-writes of the same bytes are served one by one. */
+static emu_time bank_occupancy(const struct coh_request *r)
+{
+	const bool is_rmw = coh_is_atomic(r) && !is_load(r) && r->kind != NVW__ATOMIC_STORE;
+
+	return (is_rmw ? coh_lanes_serial(r) : 1) * r->m->config.l2.occupancy;
+}
+
+emu_time coh_send_to_l2(const struct coh_request *r, emu_time t)
+{
+	struct nvw_machine *const m = r->m;
+
+	t = leave_l1(r, l1_port(r, t) + m->config.l1.occupancy);
 	m->stats.l2_atomics += coh_is_atomic(r);
-	t = emu_network_send(
-		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), bytes, message_of(r), t);
-	return coh_l2_access(m, r->line, occupancy, t);
+	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line),
+		is_load(r) ? 0 : touched(r), message_of(r), t);
+	return coh_l2_access(m, r->line, bank_occupancy(r), t);
+}
+
+/* The request's path to the bank, if it is not there. */
+static emu_time to_l2(const struct coh_request *r, emu_time t)
+{
+	return r->is_at_l2 ? leave_l1(r, t) : coh_send_to_l2(r, t);
 }
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
@@ -214,14 +245,9 @@ static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
 		bytes, message_of(r), t);
 }
 
-static uint32_t touched(const struct coh_request *r)
-{
-	return (uint32_t)__builtin_popcountll(r->bytes);
-}
-
 static emu_time ld_l2(const struct coh_request *r, emu_time t)
 {
-	t = to_l2(r, 0, r->m->config.l2.occupancy, t);
+	t = to_l2(r, t);
 	coh_lanes_load(r, coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t));
 	return from_l2(r, touched(r), t);
 }
@@ -245,7 +271,7 @@ static emu_time st_l2(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
-	t = to_l2(r, touched(r), r->m->config.l2.occupancy, t);
+	t = to_l2(r, t);
 	prepare(r, NULL, &t);
 	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, 0, &t);
 	t = change_l2(r, line, coh_lanes_store, t);
@@ -269,7 +295,7 @@ static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 {
 	struct emu_line *line;
 
-	t = to_l2(r, touched(r), coh_lanes_serial(r) * r->m->config.l2.occupancy, t);
+	t = to_l2(r, t);
 	prepare(r, NULL, &t);
 	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t);
 	t = change_l2(r, l2_writable(r, line, &t), coh_lanes_rmw, t);

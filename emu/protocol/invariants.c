@@ -2,6 +2,32 @@
 /* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation. */
 #include "protocol.h"
 
+/* The bytes on the L2's side of a line. */
+static const uint8_t *bytes_below(const struct nvw_machine *m, emu_line_id id, uint8_t *room)
+{
+	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+
+	emu_memory_peek(m, id, room);
+	emu_l3_peek(m, id, room);
+	if (below) {
+		emu_copy_masked(room, below->data, below->valid);
+	}
+	return room;
+}
+
+bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line, emu_line_id id)
+{
+	uint8_t room[EMU_LINE];
+	const uint8_t *const bytes = bytes_below(m, id, room);
+
+	for (unsigned i = 0; i < EMU_LINE; i++) {
+		if (line->valid >> i & 1 && line->data[i] != bytes[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);

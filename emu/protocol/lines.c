@@ -5,7 +5,7 @@
  * Time: a line action advances event->t to the instant at which waiting requests can continue. The next level
  * accepts a write-back when its port (or its write queue) is free; the look-up there does not delay anything.
  */
-#include "protocol.h"
+#include "leases.h"
 
 #include "../persist/persist.h"
 #include "../record.h"
@@ -35,6 +35,12 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 	return last;
 }
 
+/* Bytes of a request, and of its answer, besides the line's. */
+static uint32_t timestamp(const struct nvw_machine *m)
+{
+	return m->protocol->leases ? LEASES_TIMESTAMP : 0;
+}
+
 static void fetch_from_l2(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
@@ -42,18 +48,21 @@ static void fetch_from_l2(struct coh_event *e)
 	struct emu_line *below;
 	emu_time remote;
 
-	e->t = emu_network_send(m, cu, bank, 0, EMU_MESSAGE_READ, e->t);
+	e->t = emu_network_send(m, cu, bank, timestamp(m), EMU_MESSAGE_READ, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
 	below = coh_l2_obtain_by(m, e->cu, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
 		coh_l2_obtain(m, e->id, UINT64_MAX,
 			&e->t); /* if all bytes come from other L1s, the rest is not waited for */
 	}
-	coh_sharer_add(below, e->cu);
+	if (!m->protocol->leases) {
+		coh_sharer_add(below, e->cu);
+	}
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
 	e->line->valid |= below->valid;
 	remote = fetch_from_owners(e, below, e->t);
-	e->t = remote > e->t ? remote : emu_network_send(m, bank, cu, EMU_LINE, EMU_MESSAGE_READ, e->t);
+	e->t = remote > e->t ? remote :
+			       emu_network_send(m, bank, cu, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
 }
 
 static void fetch_from_memory(struct coh_event *e)

@@ -75,6 +75,9 @@ enum { COH_RELAXED = 0, COH_ACQUIRE = 1, COH_RELEASE = 2, COH_ACQ_REL = 3, COH_O
 	X(acknowledge, "count the write as acknowledged", ACCESS) \
 	X(ld_turn, "LD x at L1, or at L2 in an epoch of its band", L1)
 
+/* Those of leases.c. */
+#define COH_LEASE_ACTIONS(X) X(await_lease, "wait for the end of the line's leases", ACCESS)
+
 struct coh_request;
 
 enum coh_part { COH_PART_L1, COH_PART_ACCESS, COH_PART_ACQUIRE, COH_PART_RELEASE };
@@ -104,6 +107,7 @@ struct coh_request {
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
 	bool again;                /* this step has answered COH_NOT_YET before */
+	bool is_at_l2;             /* its message has come there, where it was put off */
 	struct emu_stored *stored; /* a store that leaves a store buffer; NULL: of the current instruction */
 	/* Continues at t, after this delay: from the step that was not ready, or from the beginning. */
 	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
@@ -123,6 +127,7 @@ static inline bool coh_is_of_kernel(const struct coh_request *r)
 #define X(name, text, part) extern const struct coh_action_info coh_##name;
 COH_ACTIONS(X)
 COH_TURN_ACTIONS(X)
+COH_LEASE_ACTIONS(X)
 #undef X
 
 enum { COH_STEPS_MAX = 8 };
@@ -213,7 +218,10 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(read_own, "read the line for ownership")                                     \
 	X(ask_owner, "let the owner answer")                                           \
 	X(disown, "give up the right to write")                                        \
-	X(drop_granted, "forget the line if its band has had an epoch")
+	X(drop_granted, "forget the line if its band has had an epoch")                \
+	X(lease, "lease the line to the L1 that reads it")                             \
+	X(take_lease, "take the lease that comes with the line")                       \
+	X(keep_lease, "remember the lease of the line that leaves")
 
 /* Why a line moves, for the statistics. */
 enum coh_reason {
@@ -315,6 +323,7 @@ struct coh_protocol {
 	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
 
 	const struct coh_turns_rules *turns; /* turns.h; NULL: writes need no turn */
+	bool leases;                         /* L1s keep lines until a time (leases.h) */
 
 	/* The classifier: whether a read of these bytes of the line, in cu's L1 or (NULL) in the L2, is a
 	 * hit. NULL: a hit if all of them are valid. After a miss, the grid's LOAD_MISS or READ_MISS must
@@ -349,6 +358,8 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
 /* The largest number of lanes that access the same bytes: they are served one by one. */
 unsigned coh_lanes_serial(const struct coh_request *request);
 
+/* Sends a request to the L2 at t; the local L1's copy leaves first. Returns when it is looked up there. */
+emu_time coh_send_to_l2(const struct coh_request *request, emu_time t);
 /* Runs the row of an instruction. COH_NOT_YET: it is delayed, and its wavefront learns of the completion by
  * emu_access_served(). */
 emu_time coh_execute(struct coh_request *request, emu_time t);
@@ -427,6 +438,8 @@ void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, em
 /* ---- Services of invariants.c: for broken_invariant, NULL or the violation
  * ------------------------------------- */
 
+/* Whether a valid byte of an L1's line is another than the one on the L2's side. */
+bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line, emu_line_id id);
 /* At both levels the line's dirty bytes are valid and it is in state dirty, the same at both. */
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty);
 /* For a protocol with registration: at most one L1 has a byte, and L1s and L2 agree. */

@@ -88,7 +88,7 @@ bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked)
 
 static const coh_action actions[] = {
 #define X(name, text, part) &coh_##name,
-	COH_ACTIONS(X) COH_TURN_ACTIONS(X)
+	COH_ACTIONS(X) COH_TURN_ACTIONS(X) COH_LEASE_ACTIONS(X)
 #undef X
 };
 

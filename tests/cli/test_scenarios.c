@@ -18,7 +18,7 @@
 
 static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc",
 	"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease", "stc-nv", "stc-es", "stc-ab",
-	"stc-mb"};
+	"stc-mb", "tcs"};
 
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
@@ -75,7 +75,7 @@ static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
 		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope promotion, or without "
 		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, quickrelease, stc-nv, "
-		"stc-es, stc-ab, stc-mb)");
+		"stc-es, stc-ab, stc-mb, tcs)");
 	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
 		"cannot run correctly under gh");
 	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "",
@@ -125,7 +125,7 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 	static const char line[] =
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
 
-	command_expect(line, 0, "consistent under 16 of 16 protocols",
+	command_expect(line, 0, "consistent under 17 of 17 protocols",
 		"left out: steal-log --scenario=remote cannot run correctly under vi");
 }
 

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Temporal coherence: leases, stores that wait for them, the prediction, lines that the L2 has replaced, persist barriers. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/host.h>
+
+#include "machine.h"
+#include "protocol/leases.h"
+
+enum { LINE_WORDS = 8, LEASE = 5000, CYCLE = 1000 };
+
+/* Two CUs, one bank, leases of LEASE cycles. */
+static void begin(struct rig *rig, const char *first, const char *second)
+{
+	rig_begin(rig, 0,
+		(const char *const[]){"protocol=tcs", "gpu.cus=2", "l2.banks=1", "tcs.lease=5000cycles",
+			"tcs.step=0cycles", first ? first : "gpu.cus=2", second, NULL});
+}
+
+struct task {
+	uint64_t *a;
+	uint64_t *others; /* lines that take time to read */
+	unsigned n;
+};
+
+static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, unsigned groups)
+{
+	rig_ok(nvw_launch(rig->machine, "task", kernel, t, groups, 1));
+}
+
+static struct task task_of(struct rig *rig, unsigned n)
+{
+	struct task t = {.n = n};
+
+	t.a = nvw_alloc(rig->machine, 64);
+	t.others = nvw_alloc(rig->machine, 64 * (uint64_t)(n ? n : 1));
+	return t;
+}
+
+static void read_others(const struct task *t)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		(void)nvw_load(t->others + (size_t)LINE_WORDS * i);
+	}
+}
+
+static const struct emu_stats *stats_of(const struct rig *rig)
+{
+	return emu_statistics(rig->machine);
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------- */
+
+static void read_twice(const void *args)
+{
+	const struct task *const t = args;
+
+	(void)nvw_load(t->a);
+	read_others(t);
+	(void)nvw_load(t->a);
+}
+
+static void a_line_is_hit_until_its_lease_ends(void **state)
+{
+	for (unsigned n = 4; n <= 400; n += 396) {
+		struct rig rig;
+		struct task t;
+
+		begin(&rig, "l1.size=64KiB", NULL);
+		t = task_of(&rig, n);
+		launch(&rig, read_twice, &t, 1);
+		assert_int_equal(stats_of(&rig)->l1_load_hits, n == 4 ? 1 : 0);
+		assert_int_equal(stats_of(&rig)->tcs_expired, n == 4 ? 0 : 1);
+		rig_end(&rig);
+	}
+}
+
+static void load_once(const void *args)
+{
+	const struct task *const t = args;
+
+	(void)nvw_load(t->a);
+}
+
+static void data_are_found_again_by_the_next_kernel(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, NULL, NULL);
+	t = task_of(&rig, 0);
+	launch(&rig, load_once, &t, 1);
+	launch(&rig, load_once, &t, 1);
+	assert_int_equal(stats_of(&rig)->l1_load_hits, 1);
+	rig_end(&rig);
+}
+
+static void a_read_and_its_answer_carry_a_timestamp(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "network.flit=4B", NULL);
+	t = task_of(&rig, 0);
+	launch(&rig, load_once, &t, 1);
+	/* A header of 8 bytes, and 4 of the clock; the same with a line. */
+	assert_int_equal(stats_of(&rig)->net_flits_read, (8 + 4) / 4 + (8 + 64 + 4) / 4);
+	rig_end(&rig);
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------ */
+
+/* The first work-item reads the line; the second stores to it some time later. */
+static void one_reads_one_writes(const void *args)
+{
+	const struct task *const t = args;
+
+	if (nvw_global_id() == 0) {
+		(void)nvw_load(t->a);
+	} else {
+		read_others(t);
+		nvw_store(t->a, 7);
+	}
+}
+
+static void a_store_waits_until_the_lease_of_another_l1_has_ended(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, NULL, NULL);
+	t = task_of(&rig, 8);
+	launch(&rig, one_reads_one_writes, &t, 2);
+	/* Once on its way to the L2, once there. */
+	assert_int_equal(stats_of(&rig)->waits_lease, 2);
+	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
+	assert_int_equal(rig_visible(&rig, t.a), 7);
+	rig_end(&rig);
+}
+
+static void a_store_comes_to_the_l2_only_once(void **state)
+{
+	uint64_t atomics[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		struct task t;
+
+		begin(&rig, i ? "tcs.lease=0cycles" : NULL, NULL);
+		t = task_of(&rig, 8);
+		launch(&rig, one_reads_one_writes, &t, 2);
+		atomics[i] = stats_of(&rig)->net_flits_write;
+		rig_end(&rig);
+	}
+	assert_int_equal(atomics[0], atomics[1]);
+}
+
+static void read_then_write(const void *args)
+{
+	const struct task *const t = args;
+
+	(void)nvw_load(t->a);
+	nvw_store(t->a, 7);
+	assert_int_equal(nvw_load(t->a), 7);
+}
+
+static void a_cu_does_not_wait_for_its_own_lease(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, NULL, NULL);
+	t = task_of(&rig, 0);
+	launch(&rig, read_then_write, &t, 1);
+	assert_int_equal(stats_of(&rig)->waits_lease, 0);
+	launch(&rig, read_then_write, &t, 1); /* what it stored keeps nobody from writing */
+	assert_int_equal(stats_of(&rig)->waits_lease, 0);
+	rig_end(&rig);
+}
+
+/* The first work-item reads the line; the second reads it later, and stores. */
+static void both_read_one_writes(const void *args)
+{
+	const struct task *const t = args;
+
+	if (nvw_global_id() == 1) {
+		read_others(t);
+	}
+	(void)nvw_load(t->a);
+	if (nvw_global_id() == 1) {
+		nvw_store(t->a, 7);
+	}
+}
+
+static void a_lease_of_two_l1s_is_nobody_s_own(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, NULL, NULL);
+	t = task_of(&rig, 8);
+	launch(&rig, both_read_one_writes, &t, 2);
+	assert_true(stats_of(&rig)->waits_lease >= 1);
+	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
+	rig_end(&rig);
+}
+
+/* The first two work-items read until they see the store of the third, and not at the same times. */
+static void two_poll_one_writes(const void *args)
+{
+	const struct task *const t = args;
+
+	if (nvw_global_id() == 1) {
+		read_others(t);
+	}
+	if (nvw_global_id() == 2) {
+		read_others(t);
+		nvw_store(t->a, 1);
+		return;
+	}
+	for (unsigned i = 0; i < 10000 && !nvw_load(t->a); i++) {
+	}
+}
+
+static void readers_that_go_on_reading_do_not_keep_a_store_waiting(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "gpu.cus=3", "tcs.lease=400cycles");
+	t = task_of(&rig, 6);
+	launch(&rig, two_poll_one_writes, &t, 3);
+	assert_true(stats_of(&rig)->waits_lease >= 1);
+	assert_true(stats_of(&rig)->wait_lease_ps <= (uint64_t)2 * 400 * CYCLE);
+	assert_int_equal(rig_visible(&rig, t.a), 1);
+	rig_end(&rig);
+}
+
+/* Each work-item adds to a counter that all of them poll. */
+static void add_and_poll(const void *args)
+{
+	const struct task *const t = args;
+	const uint64_t all = t->n;
+
+	nvw_atomic_add(t->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	while (nvw_atomic_load(t->a, NVW_ACQUIRE, NVW_SCOPE_AGENT) < all) {
+	}
+}
+
+static void all_stores_to_a_line_are_carried_out_however_many_wait(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "tcs.lease=300cycles", "tcs.step=8cycles");
+	t = task_of(&rig, 8);
+	launch(&rig, add_and_poll, &t, t.n);
+	assert_int_equal(rig_visible(&rig, t.a), 8);
+	rig_end(&rig);
+}
+
+/* ---- The prediction ---------------------------------------------------------------------------- */
+
+static uint64_t predicted(const struct rig *rig)
+{
+	return rig->machine->leases->bank[0].prediction / CYCLE;
+}
+
+static void leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "tcs.step=10cycles", "l1.size=64KiB");
+	t = task_of(&rig, 400);
+	launch(&rig, read_twice, &t, 1);
+	assert_int_equal(predicted(&rig), LEASE + 10);
+	rig_end(&rig);
+	begin(&rig, "tcs.step=10cycles", NULL);
+	t = task_of(&rig, 8);
+	launch(&rig, one_reads_one_writes, &t, 2);
+	assert_int_equal(predicted(&rig), LEASE - 10);
+	rig_end(&rig);
+}
+
+/* The lease ended, and then the line was written: a longer one would have kept the store waiting. */
+static void read_write_read(const void *args)
+{
+	const struct task *const t = args;
+
+	if (nvw_global_id() == 0) {
+		(void)nvw_load(t->a);
+		read_others(t);
+		(void)nvw_load(t->a);
+	} else {
+		for (unsigned i = 0; i < 20; i++) {
+			(void)nvw_load(t->others + (size_t)LINE_WORDS * (200 + i));
+		}
+		nvw_store(t->a, 1);
+	}
+}
+
+static void leases_do_not_grow_for_data_that_are_new(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "tcs.lease=100cycles", "tcs.step=10cycles");
+	t = task_of(&rig, 220);
+	launch(&rig, read_write_read, &t, 2);
+	assert_int_equal(stats_of(&rig)->tcs_expired, 0);
+	assert_int_equal(predicted(&rig), 100);
+	rig_end(&rig);
+}
+
+static void predictions_have_bounds(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "tcs.most=5000cycles", "tcs.step=1000cycles");
+	rig.machine->leases->bank[0].prediction = rig.config.tcs.lease;
+	t = task_of(&rig, 400);
+	launch(&rig, read_twice, &t, 1);
+	assert_int_equal(predicted(&rig), LEASE);
+	rig_end(&rig);
+	begin(&rig, "tcs.least=4999cycles", "tcs.step=1000cycles");
+	t = task_of(&rig, 8);
+	launch(&rig, one_reads_one_writes, &t, 2);
+	assert_int_equal(predicted(&rig), 4999);
+	rig_end(&rig);
+}
+
+/* ---- Lines that the L2 has replaced -------------------------------------------------------------- */
+
+static void the_l2_remembers_the_leases_of_lines_that_it_replaces(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "l2.size=512B", "l2.ways=1");
+	t = task_of(&rig, 8);
+	launch(&rig, one_reads_one_writes, &t, 2);
+	assert_true(stats_of(&rig)->tcs_mshr_most >= 1);
+	assert_true(stats_of(&rig)->waits_lease >= 1);
+	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
+	assert_int_equal(stats_of(&rig)->tcs_full, 0);
+	rig_end(&rig);
+}
+
+static void read_all(const void *args)
+{
+	read_others(args);
+}
+
+static void a_line_without_an_mshr_waits_for_one(void **state)
+{
+	uint64_t time[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig rig;
+		struct task t;
+
+		begin(&rig, i ? "tcs.mshrs=2" : NULL, "l2.size=1KiB");
+		t = task_of(&rig, 20);
+		launch(&rig, read_all, &t, 1);
+		assert_int_equal(stats_of(&rig)->tcs_full > 0, i);
+		time[i] = stats_of(&rig)->sim_time_ps;
+		rig_end(&rig);
+	}
+	assert_true(time[1] > time[0] + (uint64_t)LEASE * CYCLE / 2);
+}
+
+/* ---- The host, and what is durable --------------------------------------------------------------- */
+
+static void memory_that_the_host_takes_back_is_forgotten(void **state)
+{
+	struct rig rig;
+	struct task t;
+	uint64_t mark;
+
+	begin(&rig, NULL, NULL);
+	mark = nvw_mark(rig.machine);
+	t = task_of(&rig, 0);
+	launch(&rig, read_then_write, &t, 1);
+	nvw_release(rig.machine, mark);
+	t = task_of(&rig, 0);
+	launch(&rig, load_once, &t, 2);
+	assert_int_equal(rig_visible(&rig, t.a), 0);
+	rig_end(&rig);
+}
+
+static void write_and_persist(const void *args)
+{
+	const struct task *const t = args;
+
+	if (nvw_global_id() == 0) {
+		(void)nvw_load(t->a);
+	} else {
+		read_others(t);
+		nvw_store(t->a, 7);
+		nvw_p_barrier(NVW_WORKITEM);
+		nvw_store(t->a + LINE_WORDS, 8);
+	}
+}
+
+/* The store is in no FIFO while it waits for a lease. */
+static void a_persist_barrier_covers_a_store_that_has_waited_for_a_lease(void **state)
+{
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, NULL, NULL);
+	t = task_of(&rig, 8);
+	t.a = (uint64_t *)(void *)rig.nvram;
+	launch(&rig, write_and_persist, &t, 2);
+	assert_true(stats_of(&rig)->waits_lease >= 1);
+	assert_int_equal(rig_durable(&rig, t.a), 7);
+	assert_int_equal(rig_durable(&rig, t.a + LINE_WORDS), 0); /* nobody has asked for it */
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_hit_until_its_lease_ends),
+		cmocka_unit_test(data_are_found_again_by_the_next_kernel),
+		cmocka_unit_test(a_read_and_its_answer_carry_a_timestamp),
+		cmocka_unit_test(a_store_waits_until_the_lease_of_another_l1_has_ended),
+		cmocka_unit_test(a_store_comes_to_the_l2_only_once),
+		cmocka_unit_test(a_cu_does_not_wait_for_its_own_lease),
+		cmocka_unit_test(a_lease_of_two_l1s_is_nobody_s_own),
+		cmocka_unit_test(readers_that_go_on_reading_do_not_keep_a_store_waiting),
+		cmocka_unit_test(all_stores_to_a_line_are_carried_out_however_many_wait),
+		cmocka_unit_test(leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early),
+		cmocka_unit_test(leases_do_not_grow_for_data_that_are_new),
+		cmocka_unit_test(predictions_have_bounds),
+		cmocka_unit_test(the_l2_remembers_the_leases_of_lines_that_it_replaces),
+		cmocka_unit_test(a_line_without_an_mshr_waits_for_one),
+		cmocka_unit_test(memory_that_the_host_takes_back_is_forgotten),
+		cmocka_unit_test(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
