@@ -479,33 +479,9 @@ void coh_line_drop_granted(struct coh_event *e)
 
 /* ---- Rules ------------------------------------------------------------------------------------- */
 
-/* The bytes on the L2's side of a line. */
-static const uint8_t *bytes_below(const struct nvw_machine *m, emu_line_id id, uint8_t *room)
-{
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-
-	emu_memory_peek(m, id, room);
-	emu_l3_peek(m, id, room);
-	if (below) {
-		emu_copy_masked(room, below->data, below->valid);
-	}
-	return room;
-}
-
-static bool differs(const struct emu_line *line, const uint8_t *bytes)
-{
-	for (unsigned i = 0; i < EMU_LINE; i++) {
-		if (line->valid >> i & 1 && line->data[i] != bytes[i]) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static const char *broken_line(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
 	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
-	uint8_t room[EMU_LINE];
 
 	if (!line || !line->valid || has_missed_one(m->turns, line, id)) {
 		return NULL;
@@ -513,9 +489,26 @@ static const char *broken_line(const struct nvw_machine *m, const struct emu_cu 
 	if (m->turns->granted & bit_of(coh_band(m->turns, id))) {
 		return "an L1 caches a line of a band that may be written (rule ER1)";
 	}
-	return line->dirty                             ? "an L1 keeps a store (rule ER2)" :
-	       differs(line, bytes_below(m, id, room)) ? "an L1 has an old byte (rules ER1, ER2)" :
-							 NULL;
+	return line->dirty                    ? "an L1 keeps a store (rule ER2)" :
+	       coh_differs_below(m, line, id) ? "an L1 has an old byte (rules ER1, ER2)" :
+						NULL;
+}
+
+static bool has_load(const struct coh_wait *w)
+{
+	while (w && (w->request.kind == NVW__STORE || w->request.kind >= NVW__ATOMIC_STORE)) {
+		w = w->next;
+	}
+	return w;
+}
+
+/* ER 4: nothing but a full BSQ keeps a load. */
+static const char *broken_read(const struct nvw_machine *m, const struct turns_cu *here)
+{
+	return has_load(here->blocked) ? "a read waits for an epoch (rule ER4)" :
+	       has_load(here->outside) && !is_full(m, here) ?
+					 "a read waits for room in a queue that has some (rule ER4)" :
+					 NULL;
 }
 
 /* DAR 2 and 3: what waits is demanded, or in the change under way, and the EMU will wake. */
@@ -545,6 +538,7 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 				 "two CUs are in different epochs (rule ER3)" :
 				 NULL;
 		broken = broken ? broken : broken_wait(turns, &turns->cu[i]);
+		broken = broken ? broken : broken_read(m, &turns->cu[i]);
 		broken = broken ? broken : broken_line(m, &m->cus[i], id);
 	}
 	return broken ? broken : coh_broken_dirty(m, id, COH_TURNS_DIRTY);

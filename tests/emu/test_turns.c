@@ -335,6 +335,128 @@ static void bands_move_until_what_is_read_and_what_is_written_are_apart(void **s
 	assert_true(moving.l1_load_hits >= fixed.l1_load_hits);
 }
 
+/* ---- The rules as invariants ----------------------------------------------------------------------- */
+
+/* Work-item 0 stores to all pages, the others read them. */
+static void store_and_read_pages(const void *args)
+{
+	const struct task *const t = args;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		if (nvw_global_id() == 0) {
+			nvw_store(t->a + (size_t)i * PAGE, 1);
+		} else {
+			(void)nvw_load(t->a + (size_t)i * PAGE + 8);
+		}
+	}
+}
+
+static void reads_never_wait_for_an_epoch(void **state)
+{
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct rig rig;
+		struct task t = {.n = 20};
+
+		begin(&rig, variants[v], NULL, NULL);
+		t.a = nvw_alloc(rig.machine, (uint64_t)t.n * 4096);
+		launch(&rig, store_and_read_pages, &t, 5);
+		assert_in_range(emu_statistics(rig.machine)->waits_turn, 1, 20);
+		assert_int_equal(emu_statistics(rig.machine)->waits_bsq, 0);
+		rig_end(&rig);
+	}
+}
+
+/* Breaks a rule by hand in a machine that keeps all of them, and looks again. */
+static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, emu_line_id))
+{
+	const char *broken;
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "stc-es", NULL, NULL);
+	t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
+	launch(&rig, load_once, &t, 1);
+	assert_null(coh_turns_broken(rig.machine, line_of(&rig, t.a)));
+	breaks(rig.machine->turns, line_of(&rig, t.a));
+	broken = coh_turns_broken(rig.machine, line_of(&rig, t.a));
+	if (!broken || !strstr(broken, rule)) {
+		fail_msg("%s is broken, found: %s", rule, broken ? broken : "nothing");
+	}
+	rig.machine->turns->cu[1].blocked = rig.machine->turns->cu[1].outside = NULL;
+	rig_end(&rig);
+}
+
+static struct coh_wait waiting;
+
+/* One request of this kind waits in the list, demanded and with the EMU awake, so that only its being there is wrong. */
+static struct coh_wait *wait_of(struct coh_turns *turns, emu_line_id id, unsigned kind)
+{
+	waiting = (struct coh_wait){.request = {.kind = kind, .line = id}};
+	turns->emu = TURNS_WAKING;
+	turns->cu[1].demanded = UINT32_MAX;
+	return &waiting;
+}
+
+static void write_band(struct coh_turns *turns, emu_line_id id)
+{
+	turns->granted = UINT32_C(1) << coh_band(turns, id);
+}
+
+static void write_out_of_turn(struct coh_turns *turns, emu_line_id id)
+{
+	turns->broken = "a band is written out of its epoch (rule ER2)";
+}
+
+static void leave_one_behind(struct coh_turns *turns, emu_line_id id)
+{
+	turns->changes++;
+}
+
+static void block_a_load(struct coh_turns *turns, emu_line_id id)
+{
+	turns->cu[1].blocked = wait_of(turns, id, NVW__LOAD);
+}
+
+static void block_an_atomic_load(struct coh_turns *turns, emu_line_id id)
+{
+	turns->cu[1].blocked = wait_of(turns, id, NVW__ATOMIC_LOAD);
+}
+
+static void keep_a_load_outside(struct coh_turns *turns, emu_line_id id)
+{
+	turns->cu[1].outside = wait_of(turns, id, NVW__LOAD);
+}
+
+static void grant_no_band(struct coh_turns *turns, emu_line_id id)
+{
+	turns->granted = UINT32_C(1) << turns->bands;
+}
+
+static void oversleep(struct coh_turns *turns, emu_line_id id)
+{
+	turns->cu[1].blocked = wait_of(turns, id, NVW__STORE);
+	turns->emu = TURNS_ASLEEP;
+}
+
+static void forget_a_demand(struct coh_turns *turns, emu_line_id id)
+{
+	turns->cu[1].blocked = wait_of(turns, id, NVW__STORE);
+	turns->cu[1].demanded = 0;
+}
+
+static void each_rule_is_checked(void **state)
+{
+	expect_broken("ER1", write_band);
+	expect_broken("ER2", write_out_of_turn);
+	expect_broken("ER3", leave_one_behind);
+	expect_broken("ER4", block_a_load);
+	expect_broken("ER4", block_an_atomic_load);
+	expect_broken("ER4", keep_a_load_outside);
+	expect_broken("DAR1", grant_no_band);
+	expect_broken("DAR2", oversleep);
+	expect_broken("DAR3", forget_a_demand);
+}
+
 /* ---- Machine stc --------------------------------------------------------------------------------- */
 
 static double load_cycles(struct nvw_machine *m, const struct task *t)
@@ -377,6 +499,8 @@ int main(void)
 		cmocka_unit_test(a_store_does_not_leave_when_its_epoch_ends),
 		cmocka_unit_test(a_full_queue_holds_its_cu_up),
 		cmocka_unit_test(bands_move_until_what_is_read_and_what_is_written_are_apart),
+		cmocka_unit_test(reads_never_wait_for_an_epoch),
+		cmocka_unit_test(each_rule_is_checked),
 		cmocka_unit_test(round_trips_of_machine_stc_are_those_of_its_table_3),
 	};
 
