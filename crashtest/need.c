@@ -715,8 +715,46 @@ static void find_without_losses(struct search *s, uint64_t end)
 	}
 }
 
-/* Before event end, which relies on what is lost, it fails with nothing lost as well: then no order helps. True if the crash
- * fell between two stores of the same places. */
+static void forget_window(struct ct_need *n)
+{
+	n->form = CT_NEED_UNKNOWN;
+	n->group_count = n->group_more = 0;
+	n->fails_reversed = false;
+}
+
+/* Before event end it fails with nothing lost as well, whatever the text: since which event, and what ends it? False if there is
+ * no such event. */
+static bool find_any_window(struct search *s, uint64_t end)
+{
+	const uint64_t first = find_beginning(s, end, fails_somehow);
+
+	if (first == end || !fails_somehow(s, first + 1)) {
+		return false;
+	}
+	memcpy(s->text, s->q->findings->finding[0].text, sizeof s->text);
+	find_window(s, first, true);
+	return true;
+}
+
+/* Then no order helps. True if the crash fell between stores that must be atomic, and a store of one of two source places is
+ * among them. */
+static bool fails_without_losses(struct search *s, uint64_t end, uint32_t lost, uint32_t early)
+{
+	struct ct_need *const n = s->need;
+
+	if (!find_any_window(s, end)) {
+		return false;
+	}
+	for (unsigned i = 0; i < n->group_count && n->fails_reversed; i++) {
+		if (n->group[i].site == lost || n->group[i].site == early) {
+			return true;
+		}
+	}
+	forget_window(n);
+	return false;
+}
+
+/* The same before event end, which relies on what is lost. */
 static bool fails_in_both_orders(struct search *s, uint64_t end)
 {
 	struct ct_need *const n = s->need;
@@ -725,24 +763,7 @@ static bool fails_in_both_orders(struct search *s, uint64_t end)
 		return false;
 	}
 	choose_lost(s, end, end + 1, &event_at(s, end)->store);
-	const uint32_t lost = n->lost.store.site, early = event_at(s, end)->store.site;
-
-	const uint64_t first = find_beginning(s, end, fails_somehow);
-
-	if (first == end || !fails_somehow(s, first + 1)) {
-		return false;
-	}
-	memcpy(s->text, s->q->findings->finding[0].text, sizeof s->text);
-	find_window(s, first, true);
-	for (unsigned i = 0; i < n->group_count && n->fails_reversed; i++) {
-		if (n->group[i].site == lost || n->group[i].site == early) {
-			return true;
-		}
-	}
-	n->form = CT_NEED_UNKNOWN;
-	n->group_count = n->group_more = 0;
-	n->fails_reversed = false;
-	return false;
+	return fails_without_losses(s, end, n->lost.store.site, event_at(s, end)->store.site);
 }
 
 /* The lost unit of a store is lost from it on. */
@@ -832,6 +853,72 @@ static uint64_t first_lost(const struct search *s)
 	return i;
 }
 
+/* Other bytes of the same word. */
+static bool completes_word(const struct ct_store *a, const struct ct_store *b)
+{
+	return (a->off ^ b->off) < 8 && (a->off + a->bytes <= b->off || b->off + b->bytes <= a->off);
+}
+
+/* The next store of the work-item of event first, if it fills in the same word, and mends the state behind first, lost or still
+ * to come: the crash tore the word. Its event; 0: none. */
+static uint64_t find_torn(struct search *s, uint64_t first)
+{
+	const struct ct_store *const by = &event_at(s, first)->store;
+	uint64_t i = first + 1;
+
+	while (i < s->p->count &&
+		(event_at(s, i)->kind != NVW_LOG_STORE || !is_same_item(&event_at(s, i)->store, by))) {
+		i++;
+	}
+	if (i < s->p->count && !completes_word(by, &event_at(s, i)->store)) {
+		return 0;
+	}
+	if (i == s->p->count || !may_test(s)) {
+		return 0;
+	}
+	ct_prefix_make(s->p, first + 1, first + 1, &s->need->losses);
+	ct_prefix_add(s->p, event_at(s, i));
+	const bool mends = closes_now(s, false);
+
+	ct_prefix_undo(s->p);
+	return mends ? i : 0;
+}
+
+/* Event early fails without the stores that were lost before it. */
+static void find_order(struct search *s, uint64_t begin, uint64_t early)
+{
+	const struct ct_event *const e = event_at(s, early);
+	const uint64_t torn = e->kind == NVW_LOG_STORE ? find_torn(s, early) : 0;
+
+	if (torn != 0) {
+		note_apart(s, early, torn);
+		try_reversed(s, early, &s->need->losses, early, torn);
+		return;
+	}
+	s->need->early = *e;
+	if (e->kind == NVW_LOG_ACK) {
+		look_for_store(s, begin, early + 1);
+	}
+	if (!s->need->bounded) {
+		choose_lost(s, index_of(s, &s->need->early), early + 1, &s->need->early.store);
+		s->need->form = CT_NEED_ORDER;
+	}
+}
+
+/* It fails for what was lost since event last, which is lost itself. */
+static void find_what_is_cut(struct search *s, uint64_t last)
+{
+	const uint32_t site = event_at(s, last)->store.site;
+
+	if (fails_somehow(s, last) && fails_without_losses(s, last, site, site)) {
+		return;
+	}
+	find_apart(s, last);
+	if (s->need->form == CT_NEED_UNKNOWN && fails_somehow(s, last + 1)) {
+		find_any_window(s, last + 1); /* the loss changes how it fails, not that it does */
+	}
+}
+
 /* It fails for what was lost: since which event? */
 static void find_with_losses(struct search *s)
 {
@@ -853,7 +940,7 @@ static void find_with_losses(struct search *s)
 	const struct ct_event *const e = event_at(s, hi - 1);
 
 	if (ct_prefix_loses(&s->need->losses, e)) {
-		find_apart(s, hi - 1);
+		find_what_is_cut(s, hi - 1);
 		return;
 	}
 	if (e->kind == NVW_LOG_STORE && fails_with_text(s, hi - 1, hi - 1, &s->need->losses)) {
@@ -865,14 +952,7 @@ static void find_with_losses(struct search *s)
 	if (fails_in_both_orders(s, hi - 1) || !fails_for_losses(s, hi)) {
 		return;
 	}
-	s->need->early = *e;
-	if (e->kind == NVW_LOG_ACK) {
-		look_for_store(s, begin, hi);
-	}
-	if (!s->need->bounded) {
-		choose_lost(s, index_of(s, &s->need->early), hi, &s->need->early.store);
-		s->need->form = CT_NEED_ORDER;
-	}
+	find_order(s, begin, hi - 1);
 }
 
 /* The run's own end fails, with everything durable: then no order of its stores helps. */

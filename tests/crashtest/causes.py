@@ -51,7 +51,7 @@ def matches(lack, finding, tree):
 
 
 def run(nvwave, tree, row, way, states, seed):
-    """The findings of the first of the mutation's runs that has any: (right, text, cause)."""
+    """The findings of the first of the mutation's runs that has any: (right, text, cause, whether its cure is verified)."""
     if way in ("kill", "observed"):
         mode = ["--mode=" + way]
     else:
@@ -62,11 +62,11 @@ def run(nvwave, tree, row, way, states, seed):
         command += mode + budget + ["--" + o for o in options.split()] + ["--seed=%d" % seed]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tree, text=True)
         if done.returncode not in (0, 1) or not done.stdout:
-            return [(False, "no report", {"kind": "unknown", "text": done.stderr.strip()})]
+            return [(False, "no report", {"kind": "unknown", "text": done.stderr.strip()}, False)]
         report = json.loads(done.stdout)
         if report["findings"]:
             return [(any(matches(l, f, tree) for l in row["lacks"].split("; ")), f["text"],
-                     f["cause"]) for f in report["findings"]]
+                     f["cause"], bool(f.get("cure", {}).get("verified"))) for f in report["findings"]]
     return []
 
 
@@ -87,7 +87,7 @@ def main():
                             stdout=subprocess.PIPE, check=True, text=True).stdout
     rows = [r for r in json.loads(listed) if r.get("lacks") and (r["workload"] + "/" + r["name"]).startswith(o.only)]
     trials = [(r, way) for r in rows for way in dict.fromkeys((r["found_by"],) if o.own else (r["found_by"], "observed", "epoch"))]
-    right = found = runs_right = runs = 0
+    right = found = runs_right = runs = verified = misled = 0
     if o.tap:
         print("1..1")
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
@@ -95,10 +95,12 @@ def main():
         for (row, way), findings in zip(trials, results):
             runs += bool(findings)
             runs_right += bool(findings) and all(f[0] for f in findings)
-            for is_right, text, cause in findings:
+            for is_right, text, cause, is_verified in findings:
                 found += 1
                 right += is_right
-                print("%s%-6s %s/%s %s\n#\t%s\n#\t%s: %s" % ("# " if o.tap else "", "right" if is_right else "WRONG",
+                verified += is_verified
+                misled += is_verified and not is_right
+                print("%s%-6s %s/%s %s\n#\t%s\n#\t%s: %s" % ("# " if o.tap else "", "right" if is_right else "WRONG, VERIFIED" if is_verified else "WRONG",
                       row["workload"], row["name"], way, text, cause["kind"], cause["text"]))
                 if not is_right:
                     print("#\tlacks: " + row["lacks"])
@@ -106,7 +108,8 @@ def main():
     share = 100.0 * right / found if found else 0.0
     print("# right: %d of %d findings (%.1f %%), %d of %d runs (%.1f %%)" % (right, found, share, runs_right, runs,
           100.0 * runs_right / runs if runs else 0.0))
-    fine = share >= o.least
+    print("# verified: %d findings, %d of them wrong" % (verified, misled))
+    fine = share >= o.least and misled == 0
     if o.tap:
         print("%s 1 - the cause of a seeded bug is what it took away" % ("ok" if fine else "not ok"))
     return 0 if fine or o.tap else 1
