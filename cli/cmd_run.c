@@ -25,6 +25,7 @@
 #include "readers/drive.h"
 #include "run_check.h"
 #include "session.h"
+#include "timeline.h"
 
 struct run {
 	const struct cli_session *session;
@@ -38,7 +39,8 @@ struct run {
 	int ack_error;
 	uint64_t host_readers, reader_scans; /* number of threads; percentage of reads */
 	struct nvw__sightings *sightings;
-	struct nvw__drive *drive; /* NULL: no host readers (yet) */
+	struct nvw__drive *drive;      /* NULL: no host readers (yet) */
+	struct cli_timeline *timeline; /* NULL: none */
 	double seconds;
 	struct nvw_description report;
 	struct nvw_findings findings;
@@ -121,6 +123,62 @@ static int start_readers(struct run *run)
 				NVW_E_USAGE;
 }
 
+/* ---- Observers ----------------------------------------------------------------------------- */
+
+static int create_timeline(struct run *run)
+{
+	const struct cli_options *const o = &run->session->given;
+	struct cli_window window = {.to_ps = UINT64_MAX};
+	int r = 0;
+
+	if (cli_given(o, CLI_timeline_window)) {
+		r = cli_window_parse(cli_text(o, CLI_timeline_window), &window);
+		r = r ? nvw_fail(r, "--timeline-window=%s", nvw_error_message()) : 0;
+	}
+	return r || !cli_given(o, CLI_timeline) ?
+		       r :
+		       cli_timeline_create(cli_text(o, CLI_timeline), &window, &run->timeline);
+}
+
+static void see(void *context, const struct emu_sight *sight)
+{
+	const struct run *const run = context;
+
+	cli_timeline_see(run->timeline, sight);
+}
+
+/* The measured part begins. */
+static int watch(struct run *run)
+{
+	if (!run->timeline) {
+		return 0;
+	}
+	cli_timeline_start(run->timeline, run->machine);
+	return emu_watch(run->machine, see, run);
+}
+
+/* It has ended, perhaps by a signal. */
+static int write_timeline(struct run *run)
+{
+	char text[NVW_UNIT_TEXT];
+	uint64_t complete_ps;
+	int r;
+
+	if (!run->timeline || !run->machine) {
+		return 0;
+	}
+	r = cli_timeline_write(run->timeline, &complete_ps);
+	if (r == 0 && complete_ps != UINT64_MAX) {
+		fprintf(stderr,
+			"nvwave: %s: the timeline is complete up to %s only, because it is too long: choose a part by "
+			"--timeline-window\n",
+			run->session->workload->name, nvw_format_time(complete_ps, text));
+	}
+	return r;
+}
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
 static int measured_part(struct run *run)
 {
 	const struct nvw_workload *const w = run->session->workload;
@@ -133,6 +191,10 @@ static int measured_part(struct run *run)
 		return r;
 	}
 	nvw_begin_measurement(run->machine);
+	r = watch(run);
+	if (r < 0) {
+		return r;
+	}
 	acknowledged = run->acks.count;
 	r = start_readers(run);
 	if (r < 0) {
@@ -146,6 +208,7 @@ static int measured_part(struct run *run)
 	}
 	r = r ? r : nvw_persist(run->machine);
 	nvw_end_measurement(run->machine);
+	r = r ? r : emu_watch(run->machine, NULL, NULL);
 	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
 	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
@@ -182,6 +245,7 @@ static int execute(struct run *run, const char **ret_verdict)
 
 	r = r ? r : create_pool(run);
 	r = r ? r : create_log(run);
+	r = r ? r : create_timeline(run);
 	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
 	if (r == 0 && run->look_for_races) {
 		r = emu_check_races(run->machine, run->race_model);
@@ -195,6 +259,11 @@ static int execute(struct run *run, const char **ret_verdict)
 	if (r == 0 && run->log) {
 		r = nvw_log_close(run->log, nvw_time_ps(run->machine));
 		run->log = NULL;
+	}
+	if (run->timeline && (r == 0 || r == NVW_E_STOPPED)) {
+		const int written = write_timeline(run);
+
+		r = r ? r : written;
 	}
 	return r ? r : check(run, ret_verdict);
 }
@@ -210,6 +279,7 @@ static void end(struct run *run)
 		run->session->workload->dispose(run->plan);
 	}
 	nvw__acks_free(&run->acks);
+	cli_timeline_free(run->timeline);
 	nvw__description_clear(&run->report);
 }
 
@@ -278,7 +348,9 @@ static int take_own(struct run *run)
 	run->race_model = models[cli_number(o, CLI_races)];
 	run->host_readers = cli_number(o, CLI_host_readers);
 	run->reader_scans = cli_number(o, CLI_reader_scans);
-	return cli_options_check_use(o, run->host_readers ? 0 : UINT32_C(1) << CLI_AT_NO_READERS);
+	return cli_options_check_use(
+		o, (run->host_readers ? 0 : UINT32_C(1) << CLI_AT_NO_READERS) |
+			   (cli_given(o, CLI_timeline) ? 0 : UINT32_C(1) << CLI_AT_NO_TIMELINE));
 }
 
 static int refuse_each(const struct cli_session *s)

@@ -21,6 +21,7 @@
 #include <nvw/persist_log.h>
 
 #include "config.h"
+#include "watch.h"
 
 /*
  * Creates a machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM; NULL for a machine without NVRAM.

@@ -242,6 +242,9 @@ static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	}
 	wf->posted |= lanes;
 	emu_count_wait(m, r->site, EMU_CAUSE_loads, until - t);
+	if (emu_is_watched(m)) {
+		emu_watch_wait(m, wf, emu_cause_name(EMU_CAUSE_loads), r->site, t, until);
+	}
 	emu_wake(m, wf, until);
 	return true;
 }
@@ -265,6 +268,9 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	}
 	lanes = pick_lanes(m, wf);
 	wf->posted &= ~lanes;
+	if (emu_is_watched(m)) {
+		emu_watch_issue(m, wf, lanes, t);
+	}
 	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
 	if (m->store_buffers && needs_empty_buffer(m, kind) && emu_store_buffer_holds(m, wf, lanes, t)) {
 		return;

@@ -52,6 +52,9 @@ static void start_group(struct nvw_machine *m, struct emu_slot *slot, emu_time t
 	}
 	x->live_groups = group;
 	slot->resident = group;
+	if (emu_is_watched(m)) {
+		emu_watch_enter(m, slot, t);
+	}
 	m->stats.work_groups++;
 	m->stats.work_items += group->size;
 	for (unsigned i = 0; i < x->group_wavefronts; i++) {
@@ -86,6 +89,9 @@ void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t
 
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		record_close_wavefront(m, &slot->wavefronts[i]);
+	}
+	if (emu_is_watched(m)) {
+		emu_watch_leave(m, slot, t);
 	}
 	races_group_finish(m, group);
 	m->exec.groups_done++;
@@ -135,11 +141,14 @@ static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *asid
 	}
 }
 
-static void switch_out(struct nvw_machine *m, struct emu_slot *slot)
+static void switch_out(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 {
 	const uint64_t contexts = m->exec.group_wavefronts * sizeof *slot->wavefronts;
 	struct emu_group *const group = slot->resident;
 
+	if (emu_is_watched(m)) {
+		emu_watch_leave(m, slot, t);
+	}
 	group->saved = malloc(saved_bytes(m, slot));
 	if (!group->saved) {
 		m->error =
@@ -162,6 +171,9 @@ static void switch_in(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 		slot->ready_last = NULL;
 	}
 	slot->resident = group;
+	if (emu_is_watched(m)) {
+		emu_watch_enter(m, slot, t);
+	}
 	memcpy(slot->wavefronts, group->saved, contexts);
 	copy_stacks(m, slot, group->saved + contexts, false);
 	free(group->saved);
@@ -182,7 +194,7 @@ void emu_slot_fill(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 static void yield_slot(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 {
 	if (slot->ready_first || m->exec.groups_started < m->exec.groups) {
-		switch_out(m, slot);
+		switch_out(m, slot, t);
 		if (!m->error) {
 			emu_slot_fill(m, slot, t + m->config.preempt);
 		}

@@ -18,8 +18,15 @@
 /* The request is at the line's bank at t; returns when its look-up begins. */
 static emu_time bank(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
+	const uint32_t i = emu_line_number(id) % m->l3.banks;
+	const emu_time start = emu_book(m, &m->l3.bank[i], t, m->config.l3.occupancy);
+
 	m->stats.l3_accesses++;
-	return emu_book(m, &m->l3.bank[emu_line_number(id) % m->l3.banks], t, m->config.l3.occupancy);
+	if (emu_is_watched(m)) {
+		emu_watch_busy(
+			m, EMU_SIGHT_BANK, m->l2.banks + i, "L3", start, start + m->config.l3.occupancy);
+	}
+	return start;
 }
 
 static emu_time of_tags(const struct nvw_machine *m)

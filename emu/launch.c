@@ -105,6 +105,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 {
 	const unsigned width = (unsigned)m->config.wavefront_width;
 	struct emu_exec *const x = &m->exec;
+	emu_time begin;
 	int r;
 
 	if (m->error) {
@@ -136,7 +137,15 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	record_launch(m, x->groups * group_size);
 	races_launch(m);
 	persist_launch(m);
+	begin = m->now;
 	r = run_kernel(m);
+	if (emu_is_watched(m)) {
+		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_KERNEL,
+				    .from = begin,
+				    .to = m->now,
+				    .what = name,
+				    .number = x->number});
+	}
 	if (r < 0) {
 		emu_forget_kernel(m);
 		return r;

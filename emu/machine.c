@@ -214,6 +214,7 @@ void emu_destroy(struct nvw_machine *m)
 	}
 	emu_forget_kernel(m);
 	emu_forget_waits(m);
+	emu_watch_finish(m);
 	persist_finish(m);
 	emu_store_buffers_finish(m);
 	emu_loads_finish(m);
@@ -243,18 +244,6 @@ const struct emu_config *emu_machine_config(const struct nvw_machine *m)
 
 /* ---- Statistics ---------------------------------------------------------------------------- */
 
-static const struct emu_stat_info table[] = {
-#define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_stats, field)},
-#include "stats.def"
-#undef STAT
-};
-
-const struct emu_stat_info *emu_stat_table(unsigned *ret_count)
-{
-	*ret_count = sizeof table / sizeof *table;
-	return table;
-}
-
 static void add_up_energy(struct emu_stats *s)
 {
 	s->energy_core = s->energy_l1 = s->energy_l2 = s->energy_network = s->energy_nvw_fifo = 0;
@@ -264,18 +253,6 @@ static void add_up_energy(struct emu_stats *s)
 #include "energy.def"
 #undef ENERGY
 #undef DEVICE_ENERGY
-}
-
-static const struct emu_stat_info device_table[] = {
-#define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_device_stats, field)},
-#include "device_stats.def"
-#undef STAT
-};
-
-const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count)
-{
-	*ret_count = sizeof device_table / sizeof *device_table;
-	return device_table;
 }
 
 const struct emu_stats *emu_statistics(struct nvw_machine *m)

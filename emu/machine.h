@@ -25,6 +25,7 @@
 
 #include "core/rows.h"
 #include "emu.h"
+#include "watch.h"
 
 enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128, EMU_FJ_A_PJ = 1000 };
 
@@ -159,6 +160,7 @@ enum emu_message {
 
 struct emu_network {
 	uint32_t nodes, columns, rows;
+	enum emu_message message; /* under way: for observers */
 	emu_time flit_ps;
 	/* crossbar: in and out port of each node; grids: four links and the ports */
 	struct emu_resource *link;
@@ -389,6 +391,7 @@ struct nvw_machine {
 		void (*line)(struct coh_event *event); /* a coh_line_action */
 	} fault;                                       /* left out */
 
+	struct emu_watch *watch; /* watch.h; NULL: no observer */
 	struct emu_stats stats;
 	emu_time measured_from, measured_to; /* to: 0 while it goes on */
 };
@@ -448,6 +451,33 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 	}
 }
 
+/* ---- watch.c: sights for an observer --------------------------------------------------------------------- */
+
+static inline bool emu_is_watched(const struct nvw_machine *m)
+{
+	return __builtin_expect(m->watch != NULL, 0);
+}
+/* There is an observer: the callers of all of these look. */
+__attribute__((cold)) void emu_tell(struct nvw_machine *m, const struct emu_sight *sight);
+/* The wavefront's lanes issue an instruction at t, which ends the stall of its previous one. */
+__attribute__((cold)) void emu_watch_issue(
+	struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+/* A work-group is resident from t on, or until t. */
+__attribute__((cold)) void emu_watch_enter(struct nvw_machine *m, const struct emu_slot *slot, emu_time t);
+__attribute__((cold)) void emu_watch_leave(struct nvw_machine *m, const struct emu_slot *slot, emu_time t);
+__attribute__((cold)) void emu_watch_wait(struct nvw_machine *m, const struct emu_wavefront *wf,
+	const char *cause, const struct nvw_site *site, emu_time from, emu_time to);
+/* A bank or a link is busy. */
+__attribute__((cold)) void emu_watch_busy(struct nvw_machine *m, enum emu_sight_kind kind, uint32_t unit,
+	const char *what, emu_time from, emu_time to);
+/* A flush or an invalidation of a whole L1, which this statistic counts. */
+__attribute__((cold)) void emu_watch_cache(struct nvw_machine *m, enum emu_sight_kind kind,
+	const struct emu_cu *cu, const uint64_t *stat, emu_time from, emu_time to);
+/* A read or a write of a line by its device. */
+__attribute__((cold)) void emu_watch_memory(
+	struct nvw_machine *m, enum emu_sight_kind kind, emu_line_id id, emu_time from, emu_time to);
+void emu_watch_finish(struct nvw_machine *m);
+
 /* ---- network.c --------------------------------------------------------------------------------------- */
 
 int emu_network_init(struct nvw_machine *m);
@@ -466,6 +496,8 @@ void emu_network_broadcast(
 uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes);
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu);
 uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank);
+/* For example "CU 3 out", "node 4 east". */
+void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *text, size_t size);
 
 /* ---- devices.c: the devices and their write queues ------------------------------------------------------- */
 
@@ -485,6 +517,17 @@ emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu
 static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
 {
 	return emu_line_number(id) % c->count;
+}
+
+/* Channels are numbered over all devices: the first of one. */
+static inline uint32_t emu_first_channel(const struct nvw_machine *m, unsigned device)
+{
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < device; i++) {
+		first += m->device[i].channels.count;
+	}
+	return first;
 }
 
 /* The device of a line. */

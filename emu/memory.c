@@ -31,6 +31,9 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 	start = emu_book(m, &c->read[emu_channel_of(c, id)], t, c->line_ps);
 	d->traffic.reads++;
 	d->traffic.read_wait_ps += start - t;
+	if (emu_is_watched(m)) {
+		emu_watch_memory(m, EMU_SIGHT_READ, id, t, start + c->read_ps);
+	}
 	return start + c->read_ps + c->link_ps;
 }
 
@@ -50,5 +53,8 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 
 	accepted = emu_channel_write(d, id, t, &done);
 	emu_copy_masked((uint8_t *)emu_memory_behind(m, id), line->data, mask);
+	if (emu_is_watched(m)) {
+		emu_watch_memory(m, EMU_SIGHT_WRITE, id, t + d->channels.link_ps, done);
+	}
 	return accepted + d->channels.link_ps;
 }

@@ -6,6 +6,7 @@
  * grid every link, for as many cycles as it has flits. Its head advances by one hop latency per hop, its tail
  * follows at one flit per cycle (wormhole).
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "machine.h"
@@ -67,6 +68,31 @@ static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
 	return up;
 }
 
+static __attribute__((noinline, cold)) void watch_link(
+	struct nvw_machine *m, size_t link, emu_time from, emu_time to)
+{
+	static const char *const classes[] = {
+		[EMU_MESSAGE_READ] = "read",
+		[EMU_MESSAGE_REGISTER] = "register",
+		[EMU_MESSAGE_WRITE] = "write",
+		[EMU_MESSAGE_ATOMIC] = "atomic",
+		[EMU_MESSAGE_CONTROL] = "control",
+	};
+
+	emu_watch_busy(m, EMU_SIGHT_LINK, (uint32_t)link, classes[m->network.message], from, to);
+}
+
+/* The message occupies the link, or port, from t on or later; returns from when. */
+static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
+{
+	const emu_time start = emu_book(m, &m->network.link[link], t, occupancy);
+
+	if (emu_is_watched(m)) {
+		watch_link(m, link, start, start + occupancy);
+	}
+	return start;
+}
+
 /* Follows the links, columns first; returns the head's arrival and the number of hops. */
 static emu_time walk(
 	struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t, uint32_t *ret_hops)
@@ -84,8 +110,7 @@ static emu_time walk(
 		} else {
 			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
 		}
-		t = emu_book(m, &n->link[(size_t)n->nodes * PORTS + node * LINKS + link], t, occupancy) +
-		    m->config.hop;
+		t = book(m, (size_t)n->nodes * PORTS + node * LINKS + link, t, occupancy) + m->config.hop;
 		hops++;
 	}
 	*ret_hops = hops;
@@ -124,18 +149,18 @@ static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, 
 emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
-	struct emu_network *const n = &m->network;
 	const uint32_t flits = emu_network_flits(m, bytes);
-	const emu_time occupancy = flits * n->flit_ps;
+	const emu_time occupancy = flits * m->network.flit_ps;
 	uint32_t hops = 1;
 
-	t = emu_book(m, &n->link[from * PORTS], t, occupancy);
+	m->network.message = what;
+	t = book(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		t += m->config.hop;
 	} else {
 		t = walk(m, from, to, occupancy, t, &hops);
 	}
-	t = emu_book(m, &n->link[to * PORTS + 1], t, occupancy) + occupancy;
+	t = book(m, to * PORTS + 1, t, occupancy) + occupancy;
 	count(m, what, flits, hops);
 	return t;
 }
@@ -156,10 +181,9 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_
 			if (next >= nodes || (along_row && next / n->columns != row)) {
 				break;
 			}
-			arrived[next] =
-				emu_book(m, &n->link[(size_t)n->nodes * PORTS + (size_t)at * LINKS + link],
-					arrived[at], occupancy) +
-				m->config.hop;
+			arrived[next] = book(m, (size_t)n->nodes * PORTS + (size_t)at * LINKS + link,
+						arrived[at], occupancy) +
+					m->config.hop;
 			++*hops;
 			at = next;
 		}
@@ -176,7 +200,8 @@ void emu_network_broadcast(
 	emu_time arrived[2 * NODES_MAX];
 	uint32_t hops = 0;
 
-	t = emu_book(m, &n->link[from * PORTS], t, occupancy);
+	n->message = what;
+	t = book(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		for (uint32_t i = 0; i < n->nodes; i++) {
 			arrived[i] = t + m->config.hop;
@@ -195,9 +220,33 @@ void emu_network_broadcast(
 		const uint32_t node = emu_network_cu_node(m, i);
 
 		ret_arrivals[i] =
-			node == from ?
-				t :
-				emu_book(m, &n->link[node * PORTS + 1], arrived[node], occupancy) + occupancy;
+			node == from ? t : book(m, node * PORTS + 1, arrived[node], occupancy) + occupancy;
 	}
 	count(m, what, flits, hops);
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static void node_name(const struct nvw_machine *m, uint32_t node, char text[32])
+{
+	if (m->config.bank_nodes == EMU_BANKS_beside) {
+		snprintf(text, 32, "node %u", node);
+	} else if (node < m->config.cus) {
+		snprintf(text, 32, "CU %u", node);
+	} else {
+		snprintf(text, 32, "bank %u", node - (uint32_t)m->config.cus);
+	}
+}
+
+void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *text, size_t size)
+{
+	static const char *const directions[] = {
+		[EAST] = "east", [WEST] = "west", [SOUTH] = "south", [NORTH] = "north"};
+	const uint32_t ports = m->network.nodes * PORTS;
+	const bool is_port = link < ports;
+	char node[32];
+
+	node_name(m, is_port ? link / PORTS : (link - ports) / LINKS, node);
+	snprintf(text, size, "%s %s", node,
+		is_port ? (link % PORTS ? "in" : "out") : directions[(link - ports) % LINKS]);
 }

@@ -71,6 +71,9 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	uint32_t i;
 
 	accepted = emu_channel_write(d, id, t, &done);
+	if (emu_is_watched(m)) {
+		emu_watch_memory(m, EMU_SIGHT_WRITE, id, t + d->channels.link_ps, done);
+	}
 	if (d->domain == EMU_DOMAIN_eadr) {
 		return accepted +
 		       d->channels.link_ps; /* these bytes, or newer ones, are durable since the store */

@@ -179,6 +179,10 @@ static void wake_ready(struct nvw_machine *m, struct emu_store_buffer *b)
 	}
 	if (b->stalls && !b->count) {
 		emu_count_wait(m, b->stalls, EMU_CAUSE_drain, m->now - b->since);
+		if (emu_is_watched(m)) {
+			emu_watch_wait(
+				m, b->wf, emu_cause_name(EMU_CAUSE_drain), b->stalls, b->since, m->now);
+		}
 		b->stalls = NULL;
 		emu_wake(m, b->wf, m->now);
 	}

@@ -3,7 +3,7 @@
 # no network, when everything is there.
 
 dependencies="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal libpmem-dev liburcu-dev libcmocka-dev
-	libpmemobj-dev libinih-dev libjansson-dev libdw-dev libzstd-dev libxxhash-dev libarchive-dev procps gnuplot-nox fonts-dejavu-core"
+	libpmemobj-dev libinih-dev libjansson-dev libdw-dev libzstd-dev libxxhash-dev libarchive-dev libprotobuf-c-dev protobuf-c-compiler procps gnuplot-nox fonts-dejavu-core"
 
 install_dependencies() {
 	missing=

@@ -47,6 +47,7 @@ struct stream {
 	uint32_t count;   /* of epochs */
 	uint32_t current; /* the first that is not over */
 	uint32_t waiting; /* entries that wait for a later epoch */
+	unsigned kind;    /* WAVEFRONT ... */
 };
 
 /* Shared by the lines that one wavefront made dirty in one epoch. */
@@ -118,7 +119,7 @@ static uint32_t row_take(struct nvw_machine *m, struct nvw_rows *rows)
 	return i;
 }
 
-static uint32_t new_stream(struct nvw_machine *m, uint32_t members)
+static uint32_t new_stream(struct nvw_machine *m, unsigned kind, uint32_t members)
 {
 	const uint32_t i = row_take(m, &buffer_of(m)->streams);
 	struct stream *const s = stream_at(m, i);
@@ -129,6 +130,7 @@ static uint32_t new_stream(struct nvw_machine *m, uint32_t members)
 		return 0;
 	}
 	s->count = 2;
+	s->kind = kind;
 	s->epochs[0].inside = members;
 	return i;
 }
@@ -149,7 +151,7 @@ static struct epoch *epoch_of(struct nvw_machine *m, uint32_t stream, uint32_t e
 static uint32_t wavefront_stream(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	if (!wf->persist_stream) {
-		wf->persist_stream = new_stream(m, 1);
+		wf->persist_stream = new_stream(m, WAVEFRONT, 1);
 		if (wf->persist_epoch) {
 			epoch_of(m, wf->persist_stream, 0)->inside = 0;
 			epoch_of(m, wf->persist_stream, wf->persist_epoch)->inside = 1;
@@ -162,7 +164,7 @@ static uint32_t wavefront_stream(struct nvw_machine *m, struct emu_wavefront *wf
 static uint32_t group_stream(struct nvw_machine *m, struct emu_group *group)
 {
 	if (!group->persist_stream) {
-		group->persist_stream = new_stream(m, group->size);
+		group->persist_stream = new_stream(m, GROUP, group->size);
 	}
 	return group->persist_stream;
 }
@@ -338,6 +340,9 @@ static void advance(struct nvw_machine *m, uint32_t stream)
 	uint32_t waiting, reversed = 0;
 
 	while (s->current + 1 < s->count && !s->epochs[s->current].inside && !s->epochs[s->current].tags) {
+		if (emu_is_watched(m)) {
+			persist_watch_epoch(m, (enum nvw_group)s->kind, s->current);
+		}
 		s->current++;
 	}
 	if (s->current == before || !s->waiting) {
@@ -662,6 +667,9 @@ static void barrier(
 		move(m, wf->persist_stream, wf->persist_epoch, false);
 	}
 	wf->persist_epoch++;
+	if (emu_is_watched(m)) {
+		persist_watch(m, &(struct persist_barrier){.what = what, .arrived = t}, false, t);
+	}
 	persist_run_on(m, wf, lanes, t);
 }
 
@@ -714,7 +722,7 @@ static void launch(struct nvw_machine *m)
 {
 	assert(!buffer_of(m)->held);
 	forget(buffer_of(m));
-	buffer_of(m)->kernel = new_stream(m, (uint32_t)(m->exec.groups * m->exec.group_size));
+	buffer_of(m)->kernel = new_stream(m, KERNEL, (uint32_t)(m->exec.groups * m->exec.group_size));
 }
 
 /* A waiting write-back of a store, for the report of a contradiction. */

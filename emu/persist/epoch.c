@@ -30,6 +30,9 @@ static void resume(struct nvw_machine *m, void *context)
 
 	persist_release(m, b, m->now);
 	m->stats.p_barrier_stall_ps += m->now - b->arrived;
+	if (emu_is_watched(m)) {
+		persist_watch(m, b, true, m->now);
+	}
 	free(b);
 }
 
@@ -67,15 +70,22 @@ static void durable(struct nvw_machine *m, void *context)
 	struct persist_barrier *const b = context;
 
 	record_barrier(m, &b->what, true);
+	b->durable = m->now;
+	if (emu_is_watched(m)) {
+		persist_watch_epoch(m, (enum nvw_group)b->what.scope, b->what.epoch);
+	}
 	emu_schedule(m, acknowledge(m, b), resume, b);
 }
 
 /* Steps 4 and 5. */
 static void at_l2(struct nvw_machine *m, void *context)
 {
+	struct persist_barrier *const b = context;
+
+	b->at_l2 = m->now;
 	coh_drain_l2(m, &m->l2.nvw_fifo, 0, COH_BY_PERSIST, m->now);
 	emu_nvram_count_wait(m);
-	emu_schedule(m, emu_nvram_settled_at(m), durable, context);
+	emu_schedule(m, emu_nvram_settled_at(m), durable, b);
 }
 
 /* Steps 2 and 3, in one L1; returns when the marker reaches the L2. */
@@ -98,6 +108,7 @@ static void begin(struct nvw_machine *m, const struct persist_barrier *what, str
 		return;
 	}
 	*b = *what;
+	b->met = t;
 	if (cu) {
 		at = flush_l1(m, cu, t);
 	} else {

@@ -12,6 +12,9 @@ void persist_release_at_once(
 {
 	(void)cu;
 	record_barrier(m, &b->what, true);
+	if (emu_is_watched(m)) {
+		persist_watch(m, b, false, t);
+	}
 	persist_release(m, b, t);
 }
 

@@ -64,6 +64,41 @@ void persist_release(struct nvw_machine *m, const struct persist_barrier *b, emu
 	}
 }
 
+void persist_watch_epoch(struct nvw_machine *m, enum nvw_group scope, uint64_t epoch)
+{
+	emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_EPOCH,
+			    .unit = scope,
+			    .from = m->now,
+			    .to = m->now,
+			    .what = "epoch durable",
+			    .number = epoch});
+}
+
+void persist_watch(struct nvw_machine *m, const struct persist_barrier *b, bool parts, emu_time t)
+{
+	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
+		"the writes in flight to NVRAM", "the acknowledgement"};
+	const emu_time ends[] = {b->met, b->at_l2, b->durable, t};
+	struct emu_sight sight = {.kind = EMU_SIGHT_BARRIER,
+		.unit = b->what.scope,
+		.from = b->arrived,
+		.to = t,
+		.what = "persist barrier",
+		.site = b->what.site,
+		.number = b->what.group};
+
+	emu_tell(m, &sight);
+	sight.kind = EMU_SIGHT_PART;
+	for (unsigned i = 0; parts && i < sizeof ends / sizeof *ends; i++) {
+		sight.to = ends[i];
+		sight.what = waits_for[i];
+		if (sight.from < sight.to) {
+			emu_tell(m, &sight);
+		}
+		sight.from = ends[i];
+	}
+}
+
 /* The first of the lanes' work-items represents them in the log. */
 static struct record_barrier describe(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)

@@ -27,7 +27,8 @@ struct persist_barrier {
 	emu_time arrived;
 	struct emu_wavefront *wf; /* work-item scope: the lanes that wait */
 	uint64_t lanes;
-	struct emu_group *group; /* work-group scope */
+	struct emu_group *group;      /* work-group scope */
+	emu_time met, at_l2, durable; /* when the steps ended, for observers */
 };
 
 struct persist_model {
@@ -120,6 +121,11 @@ void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count);
 /* All earlier stores are durable when this returns; m->now advances. */
 void persist_everything(struct nvw_machine *m);
+
+/* For an observer: the barrier ends at t; parts: its steps are known. Its epoch is durable. */
+__attribute__((cold)) void persist_watch(
+	struct nvw_machine *m, const struct persist_barrier *barrier, bool parts, emu_time t);
+__attribute__((cold)) void persist_watch_epoch(struct nvw_machine *m, enum nvw_group scope, uint64_t epoch);
 
 /* For the models: lets lanes continue, or those of a barrier; counts the barrier; tells the host. */
 void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);

@@ -424,11 +424,14 @@ static emu_time wait_stores(const struct coh_request *r, emu_time t)
 	return emu_later(t, r->cu->acknowledged);
 }
 
-static void invalidate(struct emu_cu *cu, uint64_t *cause)
+static void invalidate(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t)
 {
 	struct emu_cache *const l1 = &cu->l1;
 
 	++*cause;
+	if (emu_is_watched(m)) {
+		emu_watch_cache(m, EMU_SIGHT_INVALIDATION, cu, cause, t, t);
+	}
 	if (++l1->generation == 0) {
 		/* Lines that were not accessed since the count began must not become valid again. */
 		for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
@@ -450,7 +453,7 @@ static uint64_t *invalidation_cause(const struct coh_request *r)
 
 static emu_time invalidate_l1(const struct coh_request *r, emu_time t)
 {
-	invalidate(r->cu, invalidation_cause(r));
+	invalidate(r->m, r->cu, invalidation_cause(r), t);
 	return l1_port(r, t) + r->m->config.l1.occupancy;
 }
 
@@ -503,7 +506,7 @@ static emu_time flush_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 
 static emu_time invalidate_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
-	invalidate(cu, &m->stats.invalidations_remote);
+	invalidate(m, cu, &m->stats.invalidations_remote, t);
 	return coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
 }
 

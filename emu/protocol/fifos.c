@@ -62,8 +62,13 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t)
 {
+	const emu_time done = coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t);
+
 	++*cause;
-	return coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t);
+	if (emu_is_watched(m)) {
+		emu_watch_cache(m, EMU_SIGHT_FLUSH, cu, cause, t, done);
+	}
+	return done;
 }
 
 emu_time coh_drain_l2(

@@ -44,7 +44,8 @@ plot = ["plot", "table.csv", "--x=a", "--y=c", "--output=out.svg"]
 
 # Modes of a command: name, words, and whether it takes too long to be run again for each option that it accepts.
 modes = {
-    "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"])],
+    "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"]),
+            ("timeline", ["run"] + kv + ["--timeline=out.json"])],
     "crash": [
         ("observed", ["crash"] + kv),
         ("permitted", ["crash"] + kv + ["--mode=permitted"]),
@@ -78,7 +79,7 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what th
 # A value that makes a difference where the option makes one.
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
-    "pool": "out", "log": "out", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
+    "pool": "out", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
     "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "patch": "out", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
@@ -141,7 +142,7 @@ def essence(text):
 
 def result(words):
     status, out, err = run(words)
-    files = sorted((n, open(n).read() if n.endswith((".svg", ".csv")) else "")
+    files = sorted((n, open(n).read() if n.endswith((".svg", ".csv", ".json")) else "")
                    for n in os.listdir(".") if n.startswith(("out", "record")))
     clean()
     return status, essence(out), essence(err), files

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collects the sights of a run and writes them as tracks. See timeline.h.
+ *
+ * Viewers want the slices of a track nested, and in the order of their times. So all sights are kept until the end, and sorted. Sights of one
+ * place that overlap (reads of a channel, barriers of a scope) are put on several tracks of the same name, up to a number that viewers bear;
+ * beyond it their begin and end are instants.
+ */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/newfile.h"
+#include "core/units.h"
+
+enum {
+	SIGHTS_MAX = 4000000, /* 64 bytes each */
+	NAME = 64,
+	LANES = 32, /* sights that overlap more than this are instants on a track behind the lanes */
+};
+
+struct row {
+	struct emu_sight sight;
+	uint32_t lane;
+	uint32_t of; /* parts: the row of their barrier */
+	bool is_part;
+};
+
+struct name {
+	char *text;
+	struct name *next;
+};
+
+struct cli_timeline {
+	struct nvw_new_file file;
+	bool is_open; /* the file */
+	struct cli_window window;
+	const struct cli_timeline_format *format;
+	const struct nvw_machine *machine;
+	uint64_t origin_ps, complete_ps;
+	struct row *rows;
+	uint32_t count, capacity, barrier;
+	bool full, no_memory;
+	struct name *names;
+	struct cli_track **tracks;
+	uint32_t track_count, track_capacity;
+};
+
+/* ---- Windows ------------------------------------------------------------------------------- */
+
+static int parse_edge(const char *text, uint64_t *ret_ps)
+{
+	bool cycles;
+	int r;
+
+	if (!*text) {
+		return 0;
+	}
+	r = nvw_parse_time(text, ret_ps, &cycles);
+	return r || !cycles ? r : nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
+}
+
+int cli_window_parse(const char *text, struct cli_window *w)
+{
+	const char *const dots = strstr(text, "..");
+	char from[NVW_UNIT_TEXT];
+	int r;
+
+	*w = (struct cli_window){.to_ps = UINT64_MAX};
+	if (!dots || (size_t)(dots - text) >= sizeof from) {
+		return nvw_fail(NVW_E_USAGE, "\"%s\": expected FROM..TO, such as 10us..20us", text);
+	}
+	snprintf(from, sizeof from, "%.*s", (int)(dots - text), text);
+	r = parse_edge(from, &w->from_ps);
+	r = r ? r : parse_edge(dots + 2, &w->to_ps);
+	return r || w->from_ps < w->to_ps ?
+		       r :
+		       nvw_fail(NVW_E_USAGE, "\"%s\": the window ends before it begins", text);
+}
+
+/* ---- Collecting ---------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && !strcmp(text + n - k, end);
+}
+
+int cli_timeline_create(const char *path, const struct cli_window *window, struct cli_timeline **ret)
+{
+	struct cli_timeline *const t = calloc(1, sizeof *t);
+	int r;
+
+	if (!t) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	}
+	t->window = *window;
+	t->complete_ps = UINT64_MAX;
+	t->format = ends_with(path, ".json") ? &cli_timeline_chrome : &cli_timeline_perfetto;
+	r = nvw_new_file_begin(path, false, &t->file);
+	t->is_open = r == 0;
+	if (r < 0) {
+		cli_timeline_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void cli_timeline_start(struct cli_timeline *t, const struct nvw_machine *machine)
+{
+	t->machine = machine;
+	t->origin_ps = nvw_time_ps(machine);
+}
+
+/* A copy of the text, once. */
+static const char *keep(struct cli_timeline *t, const char *text)
+{
+	struct name *name = t->names;
+
+	while (name && strcmp(name->text, text) != 0) {
+		name = name->next;
+	}
+	if (name) {
+		return name->text;
+	}
+	name = malloc(sizeof *name);
+	if (name) {
+		*name = (struct name){.text = strdup(text), .next = t->names};
+	}
+	if (!name || !name->text) {
+		free(name);
+		t->no_memory = true;
+		return "";
+	}
+	t->names = name;
+	return name->text;
+}
+
+static uint64_t since(uint64_t time, uint64_t origin)
+{
+	return time > origin ? time - origin : 0;
+}
+
+/* False if there is nothing of it in the window. */
+static bool cut(const struct cli_timeline *t, struct emu_sight *s)
+{
+	const bool is_moment = s->from == s->to;
+
+	s->from = since(s->from, t->origin_ps);
+	s->to = since(s->to, t->origin_ps);
+	if (s->to + is_moment <= t->window.from_ps || s->from >= t->window.to_ps) {
+		return false;
+	}
+	s->from = s->from > t->window.from_ps ? s->from : t->window.from_ps;
+	s->to = s->to < t->window.to_ps ? s->to : t->window.to_ps;
+	return true;
+}
+
+static void leave_out(struct cli_timeline *t, const struct emu_sight *s)
+{
+	t->full = true;
+	t->complete_ps = s->from < t->complete_ps ? s->from : t->complete_ps;
+}
+
+void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
+{
+	struct emu_sight s = *sight;
+
+	if (!cut(t, &s)) {
+		return;
+	}
+	if (t->full || t->count == SIGHTS_MAX || !NVW_ROOM(t->rows, t->capacity, t->count + 1)) {
+		leave_out(t, &s);
+		return;
+	}
+	s.what = s.kind == EMU_SIGHT_KERNEL || s.kind == EMU_SIGHT_GROUP ? keep(t, s.what) : s.what;
+	t->barrier = s.kind == EMU_SIGHT_BARRIER ? t->count : t->barrier;
+	t->rows[t->count] = (struct row){.sight = s, .of = t->barrier};
+	t->count++;
+}
+
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+/* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
+static int by_place(const void *a, const void *b)
+{
+	const struct row *const x = *(struct row *const *)a, *const y = *(struct row *const *)b;
+
+	if (x->sight.kind != y->sight.kind) {
+		return x->sight.kind < y->sight.kind ? -1 : 1;
+	}
+	if (x->sight.unit != y->sight.unit) {
+		return x->sight.unit < y->sight.unit ? -1 : 1;
+	}
+	if (x->lane != y->lane) {
+		return x->lane < y->lane ? -1 : 1;
+	}
+	if (x->sight.from != y->sight.from) {
+		return x->sight.from < y->sight.from ? -1 : 1;
+	}
+	if (x->sight.to != y->sight.to) {
+		return x->sight.to > y->sight.to ? -1 : 1;
+	}
+	return x < y ? -1 : x > y;
+}
+
+static bool is_same_place(const struct row *a, const struct row *b)
+{
+	return a->sight.kind == b->sight.kind && a->sight.unit == b->sight.unit;
+}
+
+/* The first lane that is free at the time. */
+static uint32_t free_lane(const uint64_t *busy_to, uint32_t lanes, uint64_t from)
+{
+	uint32_t lane = 0;
+
+	while (lane < lanes && busy_to[lane] > from) {
+		lane++;
+	}
+	return lane;
+}
+
+/* Gives overlapping rows of a place lanes of their own; LANES: there is none left. */
+static void give_lanes(struct row **order, uint32_t count)
+{
+	uint64_t busy_to[LANES] = {0};
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct row *const row = order[i];
+
+		lanes = i && is_same_place(order[i - 1], row) ? lanes : 0;
+		if (row->sight.kind == EMU_SIGHT_PART) {
+			continue;
+		}
+		row->lane = free_lane(busy_to, lanes, row->sight.from);
+		if (row->lane < LANES) {
+			lanes = row->lane < lanes ? lanes : row->lane + 1;
+			busy_to[row->lane] = row->sight.to;
+		}
+	}
+}
+
+/* ---- Tracks -------------------------------------------------------------------------------- */
+
+static struct cli_track *find_track(const struct cli_timeline *t, uint32_t folder, const char *name)
+{
+	for (uint32_t i = 0; i < t->track_count; i++) {
+		if (t->tracks[i]->folder == folder && t->tracks[i]->name == name) {
+			return t->tracks[i];
+		}
+	}
+	return NULL;
+}
+
+/* A track that is new even if there is one of this name. */
+static struct cli_track *add_track(
+	struct cli_timeline *t, void *writer, uint32_t folder, const char *name, bool is_counter)
+{
+	struct cli_track *const track = malloc(sizeof *track);
+
+	if (!track || !NVW_ROOM(t->tracks, t->track_capacity, t->track_count + 1)) {
+		free(track);
+		t->no_memory = true;
+		return NULL;
+	}
+	*track = (struct cli_track){
+		.id = t->track_count + 1, .folder = folder, .name = name, .is_counter = is_counter};
+	t->tracks[t->track_count++] = track;
+	return t->format->track(writer, track) == 0 ? track : NULL;
+}
+
+/* The folder of a kind's tracks; CUs have one each. */
+static const char *folder_of(struct cli_timeline *t, const struct emu_sight *s)
+{
+	static const char *const folders[] = {
+		[EMU_SIGHT_KERNEL] = "GPU",
+		[EMU_SIGHT_BARRIER] = "persist barriers",
+		[EMU_SIGHT_PART] = "persist barriers",
+		[EMU_SIGHT_EPOCH] = "epochs",
+		[EMU_SIGHT_BANK] = "L2",
+		[EMU_SIGHT_LINK] = "network",
+		[EMU_SIGHT_READ] = "memory",
+		[EMU_SIGHT_WRITE] = "memory",
+		[EMU_SIGHT_KINDS] = NULL,
+	};
+	char text[NAME], *comma;
+
+	if (folders[s->kind]) {
+		return folders[s->kind];
+	}
+	emu_sight_place(t->machine, s->kind, s->unit, text, sizeof text);
+	comma = strchr(text, ',');
+	if (comma) {
+		*comma = '\0';
+	}
+	return keep(t, text);
+}
+
+/* The track's name within its folder. */
+static const char *track_name(struct cli_timeline *t, const struct row *row)
+{
+	static const char *const ends[] = {
+		[EMU_SIGHT_GROUP] = ": work-groups",
+		[EMU_SIGHT_WAIT] = ": waits",
+		[EMU_SIGHT_READ] = ": reads",
+		[EMU_SIGHT_WRITE] = ": writes",
+		[EMU_SIGHT_KINDS] = NULL,
+	};
+	const char *const end = ends[row->sight.kind] ? ends[row->sight.kind] : "";
+	const struct emu_sight *const s = &row->sight;
+	char text[NAME], all[3 * NAME], *comma;
+
+	if (s->kind == EMU_SIGHT_KERNEL) {
+		return "kernels";
+	}
+	if (s->kind == EMU_SIGHT_FLUSH || s->kind == EMU_SIGHT_INVALIDATION) {
+		return s->kind == EMU_SIGHT_FLUSH ? "L1 flushes" : "L1 invalidations";
+	}
+	emu_sight_place(t->machine, s->kind, s->unit, text, sizeof text);
+	comma = strchr(text, ',');
+	snprintf(
+		all, sizeof all, "%s%s%s", comma ? comma + 2 : text, end, row->lane == LANES ? ", more" : "");
+	return keep(t, all);
+}
+
+static const struct cli_track *track_of(struct cli_timeline *t, void *writer, const struct row *row)
+{
+	const char *const name = keep(t, folder_of(t, &row->sight));
+	const struct cli_track *folder = find_track(t, 0, name);
+
+	folder = folder ? folder : add_track(t, writer, 0, name, false);
+	return folder ? add_track(t, writer, folder->id, track_name(t, row), false) : NULL;
+}
+
+/* ---- Slices -------------------------------------------------------------------------------- */
+
+static bool is_instant(const struct emu_sight *s)
+{
+	return s->kind == EMU_SIGHT_EPOCH || s->kind == EMU_SIGHT_INVALIDATION;
+}
+
+static struct cli_mark mark_of(const struct row *row, const struct cli_track *track)
+{
+	const struct emu_sight *const s = &row->sight;
+
+	return (struct cli_mark){.type = is_instant(s) ? CLI_MARK_INSTANT : CLI_MARK_BEGIN,
+		.track = track,
+		.time_ps = s->from,
+		.name = s->what,
+		.category = emu_sight_name(row->is_part ? EMU_SIGHT_PART : s->kind),
+		.site = s->site,
+		.value = s->number};
+}
+
+static int end_slice(struct cli_timeline *t, void *writer, const struct cli_track *track, uint64_t time)
+{
+	return t->format->mark(
+		writer, &(struct cli_mark){.type = CLI_MARK_END, .track = track, .time_ps = time});
+}
+
+/* Rows without a lane. */
+static int write_instants(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
+	const struct cli_track *track)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		struct cli_mark mark = mark_of(order[i], track);
+
+		mark.type = CLI_MARK_INSTANT;
+		r = t->format->mark(writer, &mark);
+		mark.time_ps = order[i]->sight.to;
+		mark.name = "done";
+		r = r ? r : t->format->mark(writer, &mark);
+	}
+	return r;
+}
+
+/* The rows of one track. Lanes and parts see to it that they do not overlap, but for parts in their barrier. */
+static int write_track(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
+	const struct cli_track *track)
+{
+	uint64_t open[8];
+	unsigned depth = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		const struct emu_sight *const s = &order[i]->sight;
+		const struct cli_mark mark = mark_of(order[i], track);
+
+		while (depth && open[depth - 1] <= s->from && r == 0) {
+			r = end_slice(t, writer, track, open[--depth]);
+		}
+		r = r ? r : t->format->mark(writer, &mark);
+		if (mark.type == CLI_MARK_BEGIN && depth < sizeof open / sizeof *open) {
+			open[depth] = depth && open[depth - 1] < s->to ? open[depth - 1] : s->to;
+			depth++;
+		}
+	}
+	while (depth && r == 0) {
+		r = end_slice(t, writer, track, open[--depth]);
+	}
+	return r;
+}
+
+/* Parts have their barrier's kind and lane from here on: they are inside it. */
+static void join_parts(struct cli_timeline *t)
+{
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct row *const row = &t->rows[i];
+
+		if (row->sight.kind == EMU_SIGHT_PART) {
+			row->lane = t->rows[row->of].lane;
+			row->sight.kind = EMU_SIGHT_BARRIER;
+			row->is_part = true;
+		}
+	}
+}
+
+/* ---- Queues -------------------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Times at which a request comes or goes, each kind in ascending order: the length of the queue at each. */
+static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_track *track,
+	const uint64_t *come, const uint64_t *go, uint32_t count)
+{
+	uint32_t came = 0, gone = 0;
+	int r = 0;
+
+	while (gone < count && r == 0) {
+		const uint64_t now = came < count && come[came] < go[gone] ? come[came] : go[gone];
+
+		while (came < count && come[came] <= now) {
+			came++;
+		}
+		while (gone < came && go[gone] <= now) {
+			gone++;
+		}
+		r = t->format->mark(writer, &(struct cli_mark){.type = CLI_MARK_COUNTER,
+						    .track = track,
+						    .time_ps = now,
+						    .value = came - gone});
+	}
+	return r;
+}
+
+/* The queue of a channel: its reads, or its writes, that have arrived and are not done. */
+static int write_queue(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
+{
+	const struct emu_sight *const s = &order[0]->sight;
+	char name[3 * NAME];
+	uint64_t *const times = malloc(2 * (size_t)count * sizeof *times);
+	const struct cli_track *track;
+	int r;
+
+	snprintf(name, sizeof name, "%s: in flight", track_name(t, order[0]));
+	track = add_track(t, writer, find_track(t, 0, keep(t, folder_of(t, s)))->id, keep(t, name), true);
+	if (!times || !track) {
+		free(times);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		times[i] = order[i]->sight.from;
+		times[count + i] = order[i]->sight.to;
+	}
+	qsort(times, count, sizeof *times, by_time);
+	qsort(times + count, count, sizeof *times, by_time);
+	r = write_lengths(t, writer, track, times, times + count, count);
+	free(times);
+	return r;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+static bool has_queue(const struct row *row)
+{
+	return row->sight.kind == EMU_SIGHT_READ || row->sight.kind == EMU_SIGHT_WRITE;
+}
+
+/* All tracks of one place: a lane each, and its queue. */
+static int write_place(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
+{
+	int r = 0;
+
+	for (uint32_t from = 0, to; from < count && r == 0; from = to) {
+		const struct cli_track *const track = track_of(t, writer, order[from]);
+
+		for (to = from; to < count && order[to]->lane == order[from]->lane; to++) {
+		}
+		r = !track                     ? nvw_fail(NVW_E_MEMORY, "no memory for a timeline") :
+		    order[from]->lane == LANES ? write_instants(t, writer, order + from, to - from, track) :
+						 write_track(t, writer, order + from, to - from, track);
+	}
+	return r || !has_queue(order[0]) ? r : write_queue(t, writer, order, count);
+}
+
+static int write_all(struct cli_timeline *t, void *writer, struct row **order)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		order[i] = &t->rows[i];
+	}
+	qsort(order, t->count, sizeof *order, by_place);
+	give_lanes(order, t->count);
+	join_parts(t);
+	qsort(order, t->count, sizeof *order, by_place);
+	for (uint32_t from = 0, to; from < t->count && r == 0; from = to) {
+		for (to = from; to < t->count && is_same_place(order[to], order[from]); to++) {
+		}
+		r = write_place(t, writer, order + from, to - from);
+	}
+	return r || !t->no_memory ? r : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+}
+
+int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
+{
+	struct row **const order = malloc((t->count + 1) * sizeof *order);
+	void *const writer = order ? t->format->begin(t->file.file) : NULL;
+	int r = writer ? write_all(t, writer, order) : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+
+	if (writer) {
+		const int ended = t->format->end(writer);
+
+		r = r ? r : ended;
+	}
+	free(order);
+	t->is_open = false;
+	*ret_complete_ps = t->complete_ps;
+	return nvw_new_file_end(&t->file, r);
+}
+
+void cli_timeline_free(struct cli_timeline *t)
+{
+	if (!t) {
+		return;
+	}
+	if (t->is_open) {
+		(void)!nvw_new_file_end(&t->file, NVW_E_STOPPED);
+	}
+	for (struct name *name = t->names, *next; name; name = next) {
+		next = name->next;
+		free(name->text);
+		free(name);
+	}
+	for (uint32_t i = 0; i < t->track_count; i++) {
+		free(t->tracks[i]);
+	}
+	free(t->tracks);
+	free(t->rows);
+	free(t);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read. Folders are processes, tracks their
+ * threads. Times are in us, with all their digits.
+ */
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "timeline.h"
+
+struct writer {
+	FILE *to;
+	bool begun;
+};
+
+static int failed(void)
+{
+	return nvw_fail_errno("cannot write the timeline");
+}
+
+static void *begin(FILE *to)
+{
+	struct writer *const w = calloc(1, sizeof *w);
+
+	if (w) {
+		w->to = to;
+	}
+	return w;
+}
+
+static int end(void *writer)
+{
+	struct writer *const w = writer;
+	const bool good = fprintf(w->to, "%s]}\n", w->begun ? "\n" : "{\"traceEvents\": [") >= 0;
+
+	free(w);
+	return good ? 0 : failed();
+}
+
+/* Takes the event. */
+static int write_event(struct writer *w, json_t *event)
+{
+	const bool good = event && fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->to) >= 0 &&
+			  json_dumpf(event, w->to, JSON_COMPACT) == 0;
+
+	w->begun = true;
+	json_decref(event);
+	return good ? 0 : event ? failed() : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+}
+
+static int track(void *writer, const struct cli_track *track)
+{
+	const bool is_folder = !track->folder;
+
+	if (track->is_counter) {
+		return 0; /* its events have its name */
+	}
+	return write_event(writer, json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name",
+					   is_folder ? "process_name" : "thread_name", "pid",
+					   (json_int_t)(is_folder ? track->id : track->folder), "tid",
+					   (json_int_t)track->id, "args", "name", track->name));
+}
+
+static json_t *notes(const struct cli_mark *mark)
+{
+	return mark->site ? json_pack("{s:o}", "source",
+				    json_sprintf("%s:%u", mark->site->file, mark->site->line)) :
+			    json_pack("{s:I}", "number", (json_int_t)mark->value);
+}
+
+static int mark(void *writer, const struct cli_mark *mark)
+{
+	static const char *const types[] = {[CLI_MARK_BEGIN] = "B",
+		[CLI_MARK_END] = "E",
+		[CLI_MARK_INSTANT] = "i",
+		[CLI_MARK_COUNTER] = "C"};
+	json_t *const event = json_pack("{s:s, s:I, s:I, s:f}", "ph", types[mark->type], "pid",
+		(json_int_t)mark->track->folder, "tid", (json_int_t)mark->track->id, "ts",
+		(double)mark->time_ps / 1e6);
+
+	if (event && mark->type == CLI_MARK_COUNTER) {
+		json_object_set_new(event, "name", json_string(mark->track->name));
+		json_object_set_new(event, "args", json_pack("{s:I}", "value", (json_int_t)mark->value));
+	} else if (event && mark->type != CLI_MARK_END) {
+		json_object_set_new(event, "name", json_string(mark->name));
+		json_object_set_new(event, "cat", json_string(mark->category));
+		json_object_set_new(event, "args", notes(mark));
+	}
+	return write_event(writer, event);
+}
+
+const struct cli_timeline_format cli_timeline_chrome = {
+	.begin = begin, .track = track, .mark = mark, .end = end};
