@@ -19,6 +19,7 @@ MAY_KNOW = {
     'crashtest': ['lib', 'recovery', 'emu'],
     'host': ['lib', 'emu/config.h'],
     'host/fio_engine': ['lib', 'emu'],
+    'host/cuda': ['lib', 'emu'],
     'litmus': ['lib', 'emu', 'crashtest'],
     'cli': None,
     'bench': None,

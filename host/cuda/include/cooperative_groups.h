@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cooperative groups: the block, the grid (of cudaLaunchCooperativeKernel), tiles of at most a warp, and the lanes that are active.
+ * Not: groups of several devices, clusters, and memcpy_async.
+ */
+#ifndef NVW_CUDA_COOPERATIVE_GROUPS_H
+#define NVW_CUDA_COOPERATIVE_GROUPS_H
+
+#include <cuda_runtime.h>
+
+extern "C" __device__ void nvw_cuda_grid_barrier(void) __attribute__((convergent));
+
+namespace cooperative_groups
+{
+struct thread_block {
+	static __device__ void sync()
+	{
+		__syncthreads();
+	}
+	static __device__ unsigned thread_rank()
+	{
+		return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	}
+	static __device__ unsigned size()
+	{
+		return blockDim.x * blockDim.y * blockDim.z;
+	}
+	static __device__ unsigned num_threads()
+	{
+		return size();
+	}
+	static __device__ dim3 group_index()
+	{
+		return blockIdx;
+	}
+	static __device__ dim3 thread_index()
+	{
+		return threadIdx;
+	}
+	static __device__ dim3 group_dim()
+	{
+		return blockDim;
+	}
+	static __device__ dim3 dim_threads()
+	{
+		return blockDim;
+	}
+};
+
+struct grid_group {
+	static __device__ void sync()
+	{
+		nvw_cuda_grid_barrier();
+	}
+	static __device__ bool is_valid()
+	{
+		return true;
+	}
+	static __device__ unsigned long long block_rank()
+	{
+		return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+	}
+	static __device__ unsigned long long num_blocks()
+	{
+		return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+	}
+	static __device__ unsigned long long thread_rank()
+	{
+		return block_rank() * thread_block::size() + thread_block::thread_rank();
+	}
+	static __device__ unsigned long long size()
+	{
+		return num_blocks() * thread_block::size();
+	}
+	static __device__ unsigned long long num_threads()
+	{
+		return size();
+	}
+	static __device__ dim3 group_dim()
+	{
+		return gridDim;
+	}
+};
+
+/* What groups within a warp have in common: the lanes of a mask. */
+struct nvw_lanes {
+	unsigned lanes;
+
+	__device__ unsigned thread_rank() const
+	{
+		return (unsigned)__popc(lanes & ((1u << nvw_cuda_lane()) - 1));
+	}
+	__device__ unsigned size() const
+	{
+		return (unsigned)__popc(lanes);
+	}
+	__device__ unsigned num_threads() const
+	{
+		return size();
+	}
+	__device__ void sync() const
+	{
+		__syncwarp(lanes);
+	}
+	__device__ int any(int predicate) const
+	{
+		return __any_sync(lanes, predicate);
+	}
+	__device__ int all(int predicate) const
+	{
+		return __all_sync(lanes, predicate);
+	}
+	__device__ unsigned ballot(int predicate) const
+	{
+		return packed(__ballot_sync(lanes, predicate));
+	}
+	template <class T> __device__ unsigned match_any(T value) const
+	{
+		return packed(__match_any_sync(lanes, value));
+	}
+	template <class T> __device__ T shfl(T value, unsigned from) const
+	{
+		return nvw_cuda_shuffle(lanes, value, lane_of(from));
+	}
+	template <class T> __device__ T shfl_up(T value, unsigned by) const
+	{
+		const unsigned rank = thread_rank();
+
+		return nvw_cuda_shuffle(lanes, value, lane_of(rank >= by ? rank - by : rank));
+	}
+	template <class T> __device__ T shfl_down(T value, unsigned by) const
+	{
+		const unsigned rank = thread_rank();
+
+		return nvw_cuda_shuffle(lanes, value, lane_of(rank + by < size() ? rank + by : rank));
+	}
+	template <class T> __device__ T shfl_xor(T value, unsigned with) const
+	{
+		const unsigned rank = thread_rank();
+
+		return nvw_cuda_shuffle(lanes, value, lane_of((rank ^ with) < size() ? rank ^ with : rank));
+	}
+	__device__ unsigned lane_of(unsigned rank) const
+	{
+		unsigned rest = lanes;
+
+		for (rank %= size(); rank; rank--) {
+			rest &= rest - 1;
+		}
+		return (unsigned)__ffs((int)rest) - 1;
+	}
+	/* The bits of the lanes, one after the other. */
+	__device__ unsigned packed(unsigned bits) const
+	{
+		unsigned result = 0, at = 0;
+
+		for (unsigned rest = lanes; rest; rest &= rest - 1, at++) {
+			result |= (bits & rest & -rest ? 1u : 0u) << at;
+		}
+		return result;
+	}
+};
+
+struct coalesced_group : nvw_lanes {
+	__device__ explicit coalesced_group(unsigned mask) : nvw_lanes{mask}
+	{
+	}
+	__device__ unsigned meta_group_size() const
+	{
+		return 1;
+	}
+	__device__ unsigned meta_group_rank() const
+	{
+		return 0;
+	}
+};
+
+template <unsigned Size, class Parent = void> struct thread_block_tile : nvw_lanes {
+	static_assert(
+		Size && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 work-items");
+
+	__device__ thread_block_tile()
+	    : nvw_lanes{(Size == 32 ? 0xffffffffu : (1u << Size % 32) - 1) << (nvw_cuda_lane() & ~(Size - 1))}
+	{
+	}
+	__device__ unsigned thread_rank() const
+	{
+		return nvw_cuda_lane() & (Size - 1);
+	}
+	static constexpr __device__ unsigned size()
+	{
+		return Size;
+	}
+	static constexpr __device__ unsigned num_threads()
+	{
+		return Size;
+	}
+	__device__ unsigned meta_group_rank() const
+	{
+		return thread_block::thread_rank() / Size;
+	}
+	__device__ unsigned meta_group_size() const
+	{
+		return (thread_block::size() + Size - 1) / Size;
+	}
+	template <class T> __device__ T shfl(T value, unsigned from) const
+	{
+		return __shfl_sync(lanes, value, (int)from, Size);
+	}
+	template <class T> __device__ T shfl_up(T value, unsigned by) const
+	{
+		return __shfl_up_sync(lanes, value, by, Size);
+	}
+	template <class T> __device__ T shfl_down(T value, unsigned by) const
+	{
+		return __shfl_down_sync(lanes, value, by, Size);
+	}
+	template <class T> __device__ T shfl_xor(T value, unsigned with) const
+	{
+		return __shfl_xor_sync(lanes, value, (int)with, Size);
+	}
+	__device__ unsigned ballot(int predicate) const
+	{
+		return __ballot_sync(lanes, predicate) >> (nvw_cuda_lane() & ~(Size - 1));
+	}
+	template <class T> __device__ unsigned match_any(T value) const
+	{
+		return __match_any_sync(lanes, value) >> (nvw_cuda_lane() & ~(Size - 1));
+	}
+};
+
+static __forceinline__ __device__ thread_block this_thread_block()
+{
+	return thread_block();
+}
+static __forceinline__ __device__ grid_group this_grid()
+{
+	return grid_group();
+}
+static __forceinline__ __device__ coalesced_group coalesced_threads()
+{
+	return coalesced_group(__activemask());
+}
+template <unsigned Size, class Parent>
+__device__ thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+{
+	return thread_block_tile<Size, Parent>();
+}
+template <class Group> __device__ void sync(const Group &group)
+{
+	group.sync();
+}
+
+/* Reductions of groups within a warp. */
+template <class T> struct plus {
+	__device__ T operator()(T a, T b) const
+	{
+		return a + b;
+	}
+};
+template <class T> struct less {
+	__device__ T operator()(T a, T b) const
+	{
+		return b < a ? b : a;
+	}
+};
+template <class T> struct greater {
+	__device__ T operator()(T a, T b) const
+	{
+		return a < b ? b : a;
+	}
+};
+template <class Group, class T, class Operation>
+__device__ T reduce(const Group &group, T value, Operation operation)
+{
+	T result = group.shfl(value, 0);
+
+	for (unsigned i = 1; i < group.size(); i++) {
+		result = operation(result, group.shfl(value, i));
+	}
+	return result;
+}
+} // namespace cooperative_groups
+
+#endif

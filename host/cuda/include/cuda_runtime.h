@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CUDA's runtime API, as nvwave-nvcc includes it before every source. Device code reaches the runtime (host/cuda/runtime) by the
+ * functions nvw_cuda_*; its loads, stores and atomics on plain types are announced by the compiler.
+ */
+#ifndef NVW_CUDA_RUNTIME_H
+#define NVW_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#define CUDART_VERSION 11080
+#define CUDA_VERSION   11080
+
+#include <driver_types.h>
+#include <host_defines.h>
+#include <vector_types.h>
+
+#include <nvw_cuda_host_api.h>
+
+#include <nvw_cuda_atomics.h>
+#include <nvw_cuda_math.h>
+#include <nvw_cuda_refused.h>
+#include <nvw_cuda_warp.h>
+
+/* ---- Who am I: constant for a work-item, so that the compiler may ask once */
+extern "C" {
+__device__ uint3 nvw_cuda_thread_idx(void) __attribute__((const, nothrow));
+__device__ uint3 nvw_cuda_block_idx(void) __attribute__((const, nothrow));
+__device__ uint3 nvw_cuda_block_dim(void) __attribute__((const, nothrow));
+__device__ uint3 nvw_cuda_grid_dim(void) __attribute__((const, nothrow));
+}
+#define threadIdx (nvw_cuda_thread_idx())
+#define blockIdx  (nvw_cuda_block_idx())
+#define blockDim  (dim3(nvw_cuda_block_dim()))
+#define gridDim   (dim3(nvw_cuda_grid_dim()))
+static const int warpSize = 32;
+
+/* ---- Barriers of the block, fences */
+#define __syncthreads \
+	nvw_cuda_sync_threads /* clang has a builtin of that name, for its own GPU targets alone */
+extern "C" {
+__device__ void nvw_cuda_sync_threads(void) __attribute__((convergent));
+/* kind: 0 barrier, 1 count, 2 and, 3 or of the predicates of the block's work-items */
+__device__ int nvw_cuda_barrier(int kind, int predicate) __attribute__((convergent));
+/* scope: 1 block, 2 device, 3 system */
+__device__ void nvw_cuda_fence(int scope);
+__device__ long long nvw_cuda_clock(void);
+__device__ unsigned long long nvw_cuda_nanoseconds(void);
+__device__ void nvw_cuda_sleep(unsigned ns);
+__device__ void nvw_cuda_trap(void) __attribute__((noreturn));
+}
+static __forceinline__ __device__ int __syncthreads_count(int predicate)
+{
+	return nvw_cuda_barrier(1, predicate != 0);
+}
+static __forceinline__ __device__ int __syncthreads_and(int predicate)
+{
+	return nvw_cuda_barrier(2, predicate != 0);
+}
+static __forceinline__ __device__ int __syncthreads_or(int predicate)
+{
+	return nvw_cuda_barrier(3, predicate != 0);
+}
+static __forceinline__ __device__ void __threadfence_block(void)
+{
+	nvw_cuda_fence(1);
+}
+static __forceinline__ __device__ void __threadfence(void)
+{
+	nvw_cuda_fence(2);
+}
+static __forceinline__ __device__ void __threadfence_system(void)
+{
+	nvw_cuda_fence(3);
+}
+static __forceinline__ __device__ long long clock64(void)
+{
+	return nvw_cuda_clock();
+}
+__device__ clock_t clock(void) __asm__("nvw_cuda_clock");
+static __forceinline__ __device__ unsigned long long globaltimer(void)
+{
+	return nvw_cuda_nanoseconds();
+}
+static __forceinline__ __device__ void __nanosleep(unsigned ns)
+{
+	nvw_cuda_sleep(ns);
+}
+static __forceinline__ __device__ void __trap(void)
+{
+	nvw_cuda_trap();
+}
+static __forceinline__ __device__ void __brkpt(void)
+{
+	nvw_cuda_trap();
+}
+
+/* ---- Loads and stores with cache hints: hints are not modelled */
+#define NVW_CUDA_LOADS(X) X(__ldg) X(__ldcg) X(__ldca) X(__ldcs) X(__ldlu) X(__ldcv)
+#define X(name)                                                                 \
+	template <class T> static __forceinline__ __device__ T name(const T *p) \
+	{                                                                       \
+		return *p;                                                      \
+	}
+NVW_CUDA_LOADS(X)
+#undef X
+#define NVW_CUDA_STORES(X) X(__stwb) X(__stcg) X(__stcs) X(__stwt)
+#define X(name)                                                                   \
+	template <class T> static __forceinline__ __device__ void name(T *p, T v) \
+	{                                                                         \
+		*p = v;                                                           \
+	}
+NVW_CUDA_STORES(X)
+#undef X
+
+/* ---- The C library inside kernels */
+extern "C" {
+__device__ int printf(const char *format, ...);
+__device__ void *malloc(size_t bytes) __asm__("nvw_cuda_malloc");
+__device__ void free(void *p) __asm__("nvw_cuda_free");
+__device__ void *memcpy(void *to, const void *from, size_t n) __asm__("nvw_cuda_memcpy");
+__device__ void *memmove(void *to, const void *from, size_t n) __asm__("nvw_cuda_memmove");
+__device__ void *memset(void *to, int byte, size_t n) __asm__("nvw_cuda_memset");
+__device__ void __assert_fail(const char *expression, const char *file, unsigned line,
+	const char *function) noexcept __asm__("nvw_cuda_assert_failed") __attribute__((noreturn));
+__device__ void abort(void) noexcept __asm__("nvw_cuda_trap") __attribute__((noreturn));
+__device__ void __cxa_pure_virtual(void) __asm__("nvw_cuda_trap");
+}
+#include <new> /* clang's, with the device's operators on malloc() and free() */
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The function and variable qualifiers of CUDA, as clang spells them. */
+#ifndef NVW_CUDA_HOST_DEFINES_H
+#define NVW_CUDA_HOST_DEFINES_H
+
+#define __host__     __attribute__((host))
+#define __device__   __attribute__((device))
+#define __global__   __attribute__((global))
+#define __shared__   __attribute__((shared))
+#define __constant__ __attribute__((constant))
+
+#define __launch_bounds__(...) /* every kernel fits */
+#define __forceinline__        __inline__ __attribute__((always_inline))
+#ifndef __noinline__ /* libstdc++ writes it within __attribute__ */
+#define __noinline__ __attribute__((noinline))
+#endif
+#define __align__(n)         __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __cudart_builtin__
+#define __device_builtin__
+#define CUDARTAPI
+#define CUDART_CB
+
+#ifdef __CUDA_ARCH__
+#define NVW_CUDA_IN_DEVICE_HALF 1
+#endif
+
+#endif

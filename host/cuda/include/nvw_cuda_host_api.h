@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host API, as far as it exists here; docs/cuda.md has the table. Launches and copies are complete when they return, whatever
+ * their stream: streams order nothing that is not ordered already. Errors of a kernel are sticky, as with CUDA: every later call
+ * returns them.
+ */
+#ifndef NVW_CUDA_HOST_API_H
+#define NVW_CUDA_HOST_API_H
+
+#include <driver_types.h>
+#include <vector_types.h>
+
+extern "C" {
+/* ---- Memory: device memory cannot be read or written by host code, other than by these copies. */
+cudaError_t cudaMalloc(void **ret, size_t bytes);
+cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t height);
+cudaError_t cudaMallocManaged(void **ret, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+cudaError_t cudaMallocHost(void **ret, size_t bytes, unsigned flags = 0);
+cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *p);
+cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(
+	void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+	size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemset(void *to, int byte, size_t bytes);
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream = 0);
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset = 0,
+	enum cudaMemcpyKind kind = cudaMemcpyHostToDevice);
+cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset = 0,
+	enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost);
+cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol);
+cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol);
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int device, cudaStream_t stream = 0);
+cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise advice, int device);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p);
+
+/* ---- Launches */
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
+unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t cudaLaunchKernel(
+	const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel(
+	const void *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0);
+cudaError_t cudaFuncSetCacheConfig(const void *kernel, enum cudaFuncCache config);
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *kernel);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+	int *ret, const void *kernel, int block_size, size_t shared);
+
+/* ---- Devices, streams, events, errors */
+cudaError_t cudaGetDeviceCount(int *ret);
+cudaError_t cudaGetDevice(int *ret);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaSetDeviceFlags(unsigned flags);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
+cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
+cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit);
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config);
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
+cudaError_t cudaRuntimeGetVersion(int *ret);
+cudaError_t cudaDriverGetVersion(int *ret);
+cudaError_t cudaStreamCreate(cudaStream_t *ret);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaEventCreate(cudaEvent_t *ret);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t from, cudaEvent_t to);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+const char *cudaGetErrorString(cudaError_t error);
+const char *cudaGetErrorName(cudaError_t error);
+}
+
+/* ---- The same with types, as C++ programs call them */
+template <class T> static inline cudaError_t cudaMalloc(T **ret, size_t bytes)
+{
+	return cudaMalloc((void **)(void *)ret, bytes);
+}
+template <class T>
+static inline cudaError_t cudaMallocPitch(T **ret, size_t *ret_pitch, size_t width, size_t height)
+{
+	return cudaMallocPitch((void **)(void *)ret, ret_pitch, width, height);
+}
+template <class T>
+static inline cudaError_t cudaMallocManaged(T **ret, size_t bytes, unsigned flags = cudaMemAttachGlobal)
+{
+	return cudaMallocManaged((void **)(void *)ret, bytes, flags);
+}
+template <class T> static inline cudaError_t cudaMallocHost(T **ret, size_t bytes, unsigned flags = 0)
+{
+	return cudaMallocHost((void **)(void *)ret, bytes, flags);
+}
+template <class T> static inline cudaError_t cudaHostAlloc(T **ret, size_t bytes, unsigned flags)
+{
+	return cudaHostAlloc((void **)(void *)ret, bytes, flags);
+}
+template <class T> static inline cudaError_t cudaHostGetDevicePointer(T **ret, void *host, unsigned flags)
+{
+	return cudaHostGetDevicePointer((void **)(void *)ret, host, flags);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
+	size_t offset = 0, enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+	return cudaMemcpyToSymbol((const void *)&symbol, from, bytes, offset, kind);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+	enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+	return cudaMemcpyFromSymbol(to, (const void *)&symbol, bytes, offset, kind);
+}
+template <class T, class S> static inline cudaError_t cudaGetSymbolAddress(T **ret, const S &symbol)
+{
+	return cudaGetSymbolAddress((void **)(void *)ret, (const void *)&symbol);
+}
+template <class S> static inline cudaError_t cudaGetSymbolSize(size_t *ret, const S &symbol)
+{
+	return cudaGetSymbolSize(ret, (const void *)&symbol);
+}
+template <class K>
+static inline cudaError_t cudaLaunchKernel(
+	K *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0)
+{
+	return cudaLaunchKernel((const void *)kernel, grid, block, args, shared, stream);
+}
+template <class K>
+static inline cudaError_t cudaLaunchCooperativeKernel(
+	K *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0)
+{
+	return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, args, shared, stream);
+}
+template <class K> static inline cudaError_t cudaFuncSetCacheConfig(K *kernel, enum cudaFuncCache config)
+{
+	return cudaFuncSetCacheConfig((const void *)kernel, config);
+}
+template <class K>
+static inline cudaError_t cudaFuncSetAttribute(K *kernel, enum cudaFuncAttribute a, int value)
+{
+	return cudaFuncSetAttribute((const void *)kernel, a, value);
+}
+template <class K> static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, K *kernel)
+{
+	return cudaFuncGetAttributes(ret, (const void *)kernel);
+}
+template <class K>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+	int *ret, K *kernel, int block_size, size_t shared)
+{
+	return cudaOccupancyMaxActiveBlocksPerMultiprocessor(ret, (const void *)kernel, block_size, shared);
+}
+template <class K>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(
+	int *ret_grid, int *ret_block, K *, size_t = 0, int limit = 0)
+{
+	*ret_block = limit && limit < 256 ? limit : 256;
+	*ret_grid = 16;
+	return cudaSuccess;
+}
+
+#endif

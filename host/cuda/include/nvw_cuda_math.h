@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mathematics in kernels: the C library's functions, and CUDA's own. Results are the host's; a GPU rounds some of them otherwise.
+ */
+#ifndef NVW_CUDA_MATH_H
+#define NVW_CUDA_MATH_H
+
+#include <host_defines.h>
+
+/* clang-format off */
+#define NVW_CUDA_ONE(X) \
+	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(erf) \
+	X(erfc) X(exp) X(exp2) X(expm1) X(fabs) X(floor) X(lgamma) X(log) X(log10) X(log1p) X(log2) \
+	X(logb) X(nearbyint) X(rint) X(round) X(sin) X(sinh) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc)
+/* clang-format on */
+#define NVW_CUDA_TWO(X) \
+	X(atan2) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder)
+
+extern "C" {
+#define X(name)                                  \
+	__device__ double name(double) noexcept; \
+	__device__ float name##f(float) noexcept;
+NVW_CUDA_ONE(X)
+#undef X
+#define X(name)                                          \
+	__device__ double name(double, double) noexcept; \
+	__device__ float name##f(float, float) noexcept;
+NVW_CUDA_TWO(X)
+#undef X
+__device__ double fma(double, double, double) noexcept;
+__device__ float fmaf(float, float, float) noexcept;
+__device__ double ldexp(double, int) noexcept;
+__device__ float ldexpf(float, int) noexcept;
+__device__ double frexp(double, int *) noexcept;
+__device__ float frexpf(float, int *) noexcept;
+__device__ double modf(double, double *) noexcept;
+__device__ float modff(float, float *) noexcept;
+__device__ int abs(int) noexcept;
+__device__ long labs(long) noexcept;
+__device__ long long llabs(long long) noexcept;
+__device__ long lrint(double) noexcept;
+__device__ long lround(double) noexcept;
+__device__ long long llrint(double) noexcept;
+__device__ long long llround(double) noexcept;
+__device__ void sincos(double, double *, double *) noexcept;
+__device__ void sincosf(float, float *, float *) noexcept;
+}
+
+#define NVW_CUDA_DEVICE static __forceinline__ __device__
+#define NVW_CUDA_BOTH   static __forceinline__ __host__ __device__
+
+#define NVW_CUDA_MINMAX(type)                  \
+	NVW_CUDA_BOTH type min(type a, type b) \
+	{                                      \
+		return b < a ? b : a;          \
+	}                                      \
+	NVW_CUDA_BOTH type max(type a, type b) \
+	{                                      \
+		return a < b ? b : a;          \
+	}
+NVW_CUDA_MINMAX(int)
+NVW_CUDA_MINMAX(unsigned)
+NVW_CUDA_MINMAX(long)
+NVW_CUDA_MINMAX(unsigned long)
+NVW_CUDA_MINMAX(long long)
+NVW_CUDA_MINMAX(unsigned long long)
+NVW_CUDA_MINMAX(float)
+NVW_CUDA_MINMAX(double)
+#undef NVW_CUDA_MINMAX
+NVW_CUDA_BOTH unsigned min(int a, unsigned b)
+{
+	return min((unsigned)a, b);
+}
+NVW_CUDA_BOTH unsigned min(unsigned a, int b)
+{
+	return min(a, (unsigned)b);
+}
+NVW_CUDA_BOTH unsigned max(int a, unsigned b)
+{
+	return max((unsigned)a, b);
+}
+NVW_CUDA_BOTH unsigned max(unsigned a, int b)
+{
+	return max(a, (unsigned)b);
+}
+NVW_CUDA_BOTH double min(float a, double b)
+{
+	return min((double)a, b);
+}
+NVW_CUDA_BOTH double min(double a, float b)
+{
+	return min(a, (double)b);
+}
+NVW_CUDA_BOTH double max(float a, double b)
+{
+	return max((double)a, b);
+}
+NVW_CUDA_BOTH double max(double a, float b)
+{
+	return max(a, (double)b);
+}
+
+NVW_CUDA_BOTH float rsqrtf(float x)
+{
+	return 1.0f / __builtin_sqrtf(x);
+}
+NVW_CUDA_BOTH double rsqrt(double x)
+{
+	return 1.0 / __builtin_sqrt(x);
+}
+NVW_CUDA_DEVICE float __fdividef(float a, float b)
+{
+	return a / b;
+}
+NVW_CUDA_DEVICE float __expf(float x)
+{
+	return expf(x);
+}
+NVW_CUDA_DEVICE float __exp10f(float x)
+{
+	return powf(10.0f, x);
+}
+NVW_CUDA_DEVICE float __logf(float x)
+{
+	return logf(x);
+}
+NVW_CUDA_DEVICE float __log2f(float x)
+{
+	return log2f(x);
+}
+NVW_CUDA_DEVICE float __log10f(float x)
+{
+	return log10f(x);
+}
+NVW_CUDA_DEVICE float __sinf(float x)
+{
+	return sinf(x);
+}
+NVW_CUDA_DEVICE float __cosf(float x)
+{
+	return cosf(x);
+}
+NVW_CUDA_DEVICE float __tanf(float x)
+{
+	return tanf(x);
+}
+NVW_CUDA_DEVICE float __powf(float x, float y)
+{
+	return powf(x, y);
+}
+NVW_CUDA_DEVICE float __saturatef(float x)
+{
+	return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
+}
+NVW_CUDA_DEVICE float __fadd_rn(float a, float b)
+{
+	return a + b;
+}
+NVW_CUDA_DEVICE float __fmul_rn(float a, float b)
+{
+	return a * b;
+}
+NVW_CUDA_DEVICE float __frcp_rn(float a)
+{
+	return 1.0f / a;
+}
+NVW_CUDA_DEVICE float __fsqrt_rn(float a)
+{
+	return sqrtf(a);
+}
+NVW_CUDA_DEVICE float __fdiv_rn(float a, float b)
+{
+	return a / b;
+}
+NVW_CUDA_DEVICE float __fmaf_rn(float a, float b, float c)
+{
+	return fmaf(a, b, c);
+}
+NVW_CUDA_DEVICE double __dadd_rn(double a, double b)
+{
+	return a + b;
+}
+NVW_CUDA_DEVICE double __dmul_rn(double a, double b)
+{
+	return a * b;
+}
+
+NVW_CUDA_DEVICE int __popc(unsigned x)
+{
+	return __builtin_popcount(x);
+}
+NVW_CUDA_DEVICE int __popcll(unsigned long long x)
+{
+	return __builtin_popcountll(x);
+}
+NVW_CUDA_DEVICE int __clz(int x)
+{
+	return x ? __builtin_clz((unsigned)x) : 32;
+}
+NVW_CUDA_DEVICE int __clzll(long long x)
+{
+	return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+NVW_CUDA_DEVICE int __ffs(int x)
+{
+	return __builtin_ffs(x);
+}
+NVW_CUDA_DEVICE int __ffsll(long long x)
+{
+	return __builtin_ffsll(x);
+}
+NVW_CUDA_DEVICE unsigned __brev(unsigned x)
+{
+	return __builtin_bitreverse32(x);
+}
+NVW_CUDA_DEVICE unsigned long long __brevll(unsigned long long x)
+{
+	return __builtin_bitreverse64(x);
+}
+NVW_CUDA_DEVICE int __mul24(int a, int b)
+{
+	return (int)((unsigned)(a << 8 >> 8) * (unsigned)(b << 8 >> 8));
+}
+NVW_CUDA_DEVICE unsigned __umul24(unsigned a, unsigned b)
+{
+	return (a & 0xffffff) * (b & 0xffffff);
+}
+NVW_CUDA_DEVICE int __mulhi(int a, int b)
+{
+	return (int)((long long)a * b >> 32);
+}
+NVW_CUDA_DEVICE unsigned __umulhi(unsigned a, unsigned b)
+{
+	return (unsigned)((unsigned long long)a * b >> 32);
+}
+NVW_CUDA_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+	return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+NVW_CUDA_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by)
+{
+	return (unsigned)((((unsigned long long)high << 32 | low) << (by & 31)) >> 32);
+}
+NVW_CUDA_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
+{
+	return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
+}
+NVW_CUDA_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
+{
+	const unsigned long long all = (unsigned long long)y << 32 | x;
+	unsigned result = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned which = selector >> 4 * i & 15;
+		const unsigned byte = (unsigned)(all >> 8 * (which & 7)) & 0xff;
+
+		result |= (which & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << 8 * i;
+	}
+	return result;
+}
+NVW_CUDA_DEVICE int __float_as_int(float x)
+{
+	int r;
+	__builtin_memcpy(&r, &x, 4);
+	return r;
+}
+NVW_CUDA_DEVICE unsigned __float_as_uint(float x)
+{
+	unsigned r;
+	__builtin_memcpy(&r, &x, 4);
+	return r;
+}
+NVW_CUDA_DEVICE float __int_as_float(int x)
+{
+	float r;
+	__builtin_memcpy(&r, &x, 4);
+	return r;
+}
+NVW_CUDA_DEVICE float __uint_as_float(unsigned x)
+{
+	float r;
+	__builtin_memcpy(&r, &x, 4);
+	return r;
+}
+NVW_CUDA_DEVICE long long __double_as_longlong(double x)
+{
+	long long r;
+	__builtin_memcpy(&r, &x, 8);
+	return r;
+}
+NVW_CUDA_DEVICE double __longlong_as_double(long long x)
+{
+	double r;
+	__builtin_memcpy(&r, &x, 8);
+	return r;
+}
+NVW_CUDA_DEVICE int __float2int_rn(float x)
+{
+	return (int)rintf(x);
+}
+NVW_CUDA_DEVICE int __float2int_rz(float x)
+{
+	return (int)x;
+}
+NVW_CUDA_DEVICE int __float2int_rd(float x)
+{
+	return (int)floorf(x);
+}
+NVW_CUDA_DEVICE int __float2int_ru(float x)
+{
+	return (int)ceilf(x);
+}
+NVW_CUDA_DEVICE unsigned __float2uint_rn(float x)
+{
+	return (unsigned)rintf(x);
+}
+NVW_CUDA_DEVICE unsigned __float2uint_rz(float x)
+{
+	return (unsigned)x;
+}
+NVW_CUDA_DEVICE float __int2float_rn(int x)
+{
+	return (float)x;
+}
+NVW_CUDA_DEVICE float __uint2float_rn(unsigned x)
+{
+	return (float)x;
+}
+NVW_CUDA_DEVICE double __int2double_rn(int x)
+{
+	return x;
+}
+
+#endif

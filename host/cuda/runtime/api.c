@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rest of the host API: devices, streams, events. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime.h"
+
+/* ---- The device: there is one --------------------------------------------------------------------------------- */
+
+static const struct cudaDeviceProp properties = {
+	.name = "nvwave",
+	.totalGlobalMem = (size_t)16 << 30,
+	.sharedMemPerBlock = 48 << 10,
+	.sharedMemPerBlockOptin = DYNAMIC_MAX,
+	.sharedMemPerMultiprocessor = DYNAMIC_MAX,
+	.regsPerBlock = 65536,
+	.regsPerMultiprocessor = 65536,
+	.warpSize = WARP,
+	.memPitch = INT32_MAX,
+	.maxThreadsPerBlock = BLOCK_MAX,
+	.maxThreadsDim = {BLOCK_MAX, BLOCK_MAX, 64},
+	.maxGridSize = {INT32_MAX, UINT16_MAX, UINT16_MAX},
+	.clockRate = 1000000,
+	.totalConstMem = 64 << 10,
+	.major = 7,
+	.minor = 0,
+	.multiProcessorCount = 16,
+	.canMapHostMemory = 1,
+	.concurrentKernels = 1,
+	.asyncEngineCount = 1,
+	.unifiedAddressing = 1,
+	.memoryClockRate = 1000000,
+	.memoryBusWidth = 256,
+	.l2CacheSize = 4 << 20,
+	.maxThreadsPerMultiProcessor = 2048,
+	.managedMemory = 1,
+	.cooperativeLaunch = 1,
+};
+
+cudaError_t cudaGetDeviceCount(int *ret)
+{
+	*ret = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *ret)
+{
+	*ret = 0;
+	return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	return device == 0 ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+	(void)flags;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
+{
+	if (device != 0) {
+		return nvw_cuda_fail(cudaErrorInvalidDevice);
+	}
+	*ret = properties;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device)
+{
+	const struct cudaDeviceProp *const p = &properties;
+
+	if (device != 0) {
+		return nvw_cuda_fail(cudaErrorInvalidDevice);
+	}
+	switch (attribute) {
+	case cudaDevAttrMaxThreadsPerBlock:
+		*ret = p->maxThreadsPerBlock;
+		break;
+	case cudaDevAttrMaxSharedMemoryPerBlock:
+		*ret = (int)p->sharedMemPerBlock;
+		break;
+	case cudaDevAttrWarpSize:
+		*ret = p->warpSize;
+		break;
+	case cudaDevAttrClockRate:
+		*ret = p->clockRate;
+		break;
+	case cudaDevAttrMultiProcessorCount:
+		*ret = p->multiProcessorCount;
+		break;
+	case cudaDevAttrMaxThreadsPerMultiProcessor:
+		*ret = p->maxThreadsPerMultiProcessor;
+		break;
+	case cudaDevAttrComputeCapabilityMajor:
+		*ret = p->major;
+		break;
+	case cudaDevAttrComputeCapabilityMinor:
+		*ret = p->minor;
+		break;
+	case cudaDevAttrUnifiedAddressing:
+	case cudaDevAttrManagedMemory:
+	case cudaDevAttrCooperativeLaunch:
+		*ret = 1;
+		break;
+	default:
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaThreadSynchronize(void)
+{
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+	nvw_cuda_forget_errors();
+	return cudaSuccess;
+}
+
+static size_t limits[3] = {STACK_BYTES, 1 << 20, 8 << 20};
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+	(void)value; /* stacks are large, and neither buffer nor heap have a bound */
+	return limit <= cudaLimitMallocHeapSize ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit)
+{
+	if (limit > cudaLimitMallocHeapSize) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	*ret = limits[limit];
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+	(void)config;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+{
+	(void)config;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *ret)
+{
+	*ret = 11080;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *ret)
+{
+	return cudaRuntimeGetVersion(ret);
+}
+
+/* ---- Functions -------------------------------------------------------------------------------------------------- */
+
+static cudaError_t check_kernel(const void *kernel)
+{
+	return nvw_cuda_kernel_of(kernel) ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidDeviceFunction);
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *kernel, enum cudaFuncCache config)
+{
+	(void)config;
+	return check_kernel(kernel);
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+{
+	if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value > DYNAMIC_MAX) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	return check_kernel(kernel);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *kernel)
+{
+	memset(ret, 0, sizeof *ret);
+	ret->maxThreadsPerBlock = BLOCK_MAX;
+	ret->numRegs = 32;
+	ret->ptxVersion = ret->binaryVersion = 70;
+	return check_kernel(kernel);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+	int *ret, const void *kernel, int block_size, size_t shared)
+{
+	int blocks = block_size > 0 ? properties.maxThreadsPerMultiProcessor / block_size : 0;
+
+	if (shared && blocks > (int)(properties.sharedMemPerMultiprocessor / shared)) {
+		blocks = (int)(properties.sharedMemPerMultiprocessor / shared);
+	}
+	*ret = blocks;
+	return check_kernel(kernel);
+}
+
+/* ---- Streams: everything is complete when its call returns -------------------------------------------------------- */
+
+struct nvw_cuda_stream {
+	unsigned flags;
+};
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
+{
+	*ret = malloc(sizeof **ret);
+	if (!*ret) {
+		return nvw_cuda_fail(cudaErrorMemoryAllocation);
+	}
+	(*ret)->flags = flags;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *ret)
+{
+	return cudaStreamCreateWithFlags(ret, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	free(stream);
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	(void)stream;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	(void)stream;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+	(void)stream;
+	(void)event;
+	(void)flags;
+	return nvw_cuda_failed();
+}
+
+struct nvw_cuda_event {
+	struct timespec when;
+	bool recorded;
+};
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
+{
+	(void)flags;
+	*ret = calloc(1, sizeof **ret);
+	return *ret ? cudaSuccess : nvw_cuda_fail(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *ret)
+{
+	return cudaEventCreateWithFlags(ret, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	free(event);
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	(void)stream;
+	clock_gettime(CLOCK_MONOTONIC, &event->when);
+	event->recorded = true;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	(void)event;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+	(void)event;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t from, cudaEvent_t to)
+{
+	if (!from->recorded || !to->recorded) {
+		return nvw_cuda_fail(cudaErrorInvalidResourceHandle);
+	}
+	*ret_ms = (float)((double)(to->when.tv_sec - from->when.tv_sec) * 1e3 +
+			  (double)(to->when.tv_nsec - from->when.tv_nsec) / 1e6);
+	return nvw_cuda_failed();
+}

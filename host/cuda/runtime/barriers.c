@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Barriers of blocks, with their votes, and of the grid: those who have returned do not count. */
+#include "runtime.h"
+
+static void open_barrier(struct group *g)
+{
+	const uint64_t result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
+
+	for (unsigned i = 0; i < g->size; i++) {
+		if (g->items[i].state == AT_BARRIER) {
+			g->items[i].result = result;
+			nvw_cuda_wake(&g->items[i]);
+		}
+	}
+	g->waiting = 0;
+	g->counts = 0;
+}
+
+static void maybe_open_barrier(struct group *g)
+{
+	if (g->waiting && g->waiting == g->live) {
+		open_barrier(g);
+	}
+}
+
+void nvw_cuda_sync_threads(void);
+int nvw_cuda_barrier(int kind, int predicate);
+
+static int meet_at_barrier(int kind, int predicate, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+	struct group *const g = me->group;
+
+	nvw_cuda_settle();
+	g->counts += predicate;
+	g->waiting++;
+	me->state = AT_BARRIER;
+	maybe_open_barrier(g);
+	if (me->state == AT_BARRIER) {
+		nvw_cuda_wait(AT_BARRIER, place);
+	} else {
+		nvw_cuda_next();
+	}
+	const unsigned count = (unsigned)me->result, all = (unsigned)(me->result >> 32);
+
+	return kind == 1 ? (int)count : kind == 2 ? count == all : count != 0;
+}
+
+void nvw_cuda_sync_threads(void)
+{
+	(void)meet_at_barrier(0, 0, __builtin_return_address(0));
+}
+
+int nvw_cuda_barrier(int kind, int predicate)
+{
+	return meet_at_barrier(kind, predicate, __builtin_return_address(0));
+}
+
+static uint64_t live_items(void)
+{
+	uint64_t live = (nvw_cuda_launch.groups - nvw_cuda_running.started) * nvw_cuda_launch.group_size;
+	const struct group *g = nvw_cuda_running.ring;
+
+	if (g) {
+		do {
+			live += g->live;
+			g = g->next;
+		} while (g != nvw_cuda_running.ring);
+	}
+	return live;
+}
+
+static void maybe_open_grid_barrier(void)
+{
+	struct group *g = nvw_cuda_running.ring;
+
+	if (!nvw_cuda_running.at_grid_barrier || nvw_cuda_running.at_grid_barrier < live_items()) {
+		return;
+	}
+	do {
+		for (unsigned i = 0; i < g->size; i++) {
+			if (g->items[i].state == AT_GRID_BARRIER) {
+				nvw_cuda_wake(&g->items[i]);
+			}
+		}
+		g = g->next;
+	} while (g != nvw_cuda_running.ring);
+	nvw_cuda_running.at_grid_barrier = 0;
+}
+
+void nvw_cuda_grid_barrier(void)
+{
+	struct item *const me = nvw_cuda_now;
+
+	if (!nvw_cuda_launch.cooperative) {
+		nvw_cuda_report(__builtin_return_address(0),
+			"synchronizes the grid: launch it with cudaLaunchCooperativeKernel()");
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
+	nvw_cuda_settle();
+	nvw_cuda_running.at_grid_barrier++;
+	me->state = AT_GRID_BARRIER;
+	maybe_open_grid_barrier();
+	if (me->state == AT_GRID_BARRIER) {
+		nvw_cuda_wait(AT_GRID_BARRIER, __builtin_return_address(0));
+	} else {
+		nvw_cuda_next();
+	}
+}
+
+void nvw_cuda_item_left(struct group *g)
+{
+	maybe_open_barrier(g);
+	maybe_open_grid_barrier();
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom the engine chooses (schedule.c). */
+#include "../../../emu/fiber.h"
+#include "runtime.h"
+
+struct item *nvw_cuda_now;
+struct launch nvw_cuda_launch;
+struct running nvw_cuda_running;
+
+bool nvw_cuda_is_stack_guard(const void *address)
+{
+	const struct item *const me = nvw_cuda_now;
+	const char *const at = address;
+
+	return me && at >= me->stack && at < me->stack + STACK_GUARD;
+}
+
+static void append(struct group *g, struct item *item)
+{
+	item->next = NULL;
+	*(g->first ? &g->last->next : &g->first) = item;
+	g->last = item;
+}
+
+struct item *nvw_cuda_take(struct group *g)
+{
+	struct item *const item = g->first;
+
+	g->first = item->next;
+	return item;
+}
+
+void nvw_cuda_wake(struct item *item)
+{
+	item->state = RUNNABLE;
+	append(item->group, item);
+}
+
+static void switch_to_next(struct item *me)
+{
+	struct group *const g = me->group;
+
+	if (g->first && nvw_cuda_running.slice > 0) {
+		nvw_cuda_now = nvw_cuda_take(g);
+		if (nvw_cuda_now != me) {
+			emu_fiber_switch(&me->sp, nvw_cuda_now->sp);
+		}
+	} else {
+		nvw_cuda_now = NULL;
+		emu_fiber_switch(&me->sp, nvw_cuda_running.engine);
+	}
+}
+
+void nvw_cuda_next(void)
+{
+	nvw_cuda_running.slice--;
+	switch_to_next(nvw_cuda_now);
+}
+
+void nvw_cuda_yield(void)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_settle();
+	nvw_cuda_running.slice--;
+	if (me->group->first || nvw_cuda_running.slice <= 0) {
+		append(me->group, me);
+		switch_to_next(me);
+	}
+}
+
+void nvw_cuda_wait(enum state state, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_settle();
+	me->state = state;
+	me->place = place;
+	nvw_cuda_running.slice--;
+	switch_to_next(me);
+}
+
+_Noreturn void nvw_cuda_end_kernel(cudaError_t error)
+{
+	void *nobody;
+
+	nvw_cuda_running.error = error;
+	nvw_cuda_now = NULL;
+	emu_fiber_switch(&nobody, nvw_cuda_running.engine);
+	__builtin_unreachable();
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launches: the configuration between <<< and >>>, and what is launched. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* The tables of all object files, one after the other: the linker gives their ends. */
+extern const struct kernel_entry __start_nvw_kernels[] __attribute__((weak)),
+	__stop_nvw_kernels[] __attribute__((weak));
+
+struct configuration {
+	struct extent grid, block;
+	size_t shared;
+	void *stream;
+};
+/* Calls of kernels as arguments of calls of kernels nest. */
+enum { NESTED = 8 };
+static __thread struct configuration configured[NESTED];
+static __thread unsigned depth;
+
+unsigned __cudaPushCallConfiguration(struct extent grid, struct extent block, size_t shared, void *stream)
+{
+	if (depth == NESTED) {
+		return 1;
+	}
+	configured[depth++] = (struct configuration){grid, block, shared, stream};
+	return 0;
+}
+
+unsigned __cudaPopCallConfiguration(struct extent *grid, struct extent *block, size_t *shared, void **stream)
+{
+	struct configuration c = {{1, 1, 1}, {1, 1, 1}, 0, NULL};
+
+	if (!nvw_cuda_is_asking() && depth) {
+		c = configured[--depth];
+	}
+	*grid = c.grid;
+	*block = c.block;
+	*shared = c.shared;
+	*stream = c.stream;
+	return 0;
+}
+
+const struct kernel_entry *nvw_cuda_kernel_of(const void *stub)
+{
+	static const struct kernel_entry *last;
+
+	if (last && last->stub == stub) {
+		return last;
+	}
+	for (const struct kernel_entry *k = __start_nvw_kernels; k < __stop_nvw_kernels; k++) {
+		if (k->stub == stub) {
+			return last = k;
+		}
+	}
+	return NULL;
+}
+
+static bool is_possible(const struct launch *l)
+{
+	const uint64_t size = (uint64_t)l->block.x * l->block.y * l->block.z;
+
+	return size && size <= BLOCK_MAX && l->block.z <= 64 && l->grid.x && l->grid.y && l->grid.z &&
+	       l->grid.x <= INT32_MAX && l->grid.y <= UINT16_MAX && l->grid.z <= UINT16_MAX &&
+	       l->dynamic <= DYNAMIC_MAX;
+}
+
+static cudaError_t launch(const void *stub, struct extent grid, struct extent block, void **args,
+	size_t shared, bool cooperative)
+{
+	static struct image image;
+	const struct kernel_entry *const kernel = nvw_cuda_kernel_of(stub);
+	struct launch l = {
+		.image = &image, .grid = grid, .block = block, .dynamic = shared, .cooperative = cooperative};
+
+	if (!kernel) {
+		return nvw_cuda_fail(cudaErrorInvalidDeviceFunction);
+	}
+	if (!is_possible(&l)) {
+		return nvw_cuda_fail(cudaErrorInvalidConfiguration);
+	}
+	l.kernel = kernel->kernel;
+	l.name = nvw_cuda_kernel_name(kernel);
+	l.group_size = block.x * block.y * block.z;
+	l.groups = (uint64_t)grid.x * grid.y * grid.z;
+	nvw_cuda_lock();
+	cudaError_t error = cudaErrorLaunchFailure;
+	if (nvw_cuda_arguments(kernel, args, &image)) {
+		error = nvw_cuda_run(&l);
+	}
+	nvw_cuda_unlock();
+	return error ? nvw_cuda_fail(error) : cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(
+	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
+{
+	(void)stream;
+	if (nvw_cuda_is_asking()) {
+		nvw_cuda_answer(args);
+		return cudaSuccess;
+	}
+	if (nvw_cuda_now) {
+		nvw_cuda_report(__builtin_return_address(0),
+			"launches a kernel: dynamic parallelism is not supported");
+		nvw_cuda_end_kernel(cudaErrorNotSupported);
+	}
+	return launch(stub, grid, block, args, shared, false);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(
+	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
+{
+	(void)stream;
+	return launch(stub, grid, block, args, shared, true);
+}

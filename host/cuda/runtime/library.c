@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What else compiled kernels call: who they are, clocks, the device's heap, traps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime.h"
+
+struct extent nvw_cuda_thread_idx(void);
+struct extent nvw_cuda_block_idx(void);
+struct extent nvw_cuda_block_dim(void);
+struct extent nvw_cuda_grid_dim(void);
+long long nvw_cuda_clock(void);
+unsigned long long nvw_cuda_nanoseconds(void);
+void nvw_cuda_sleep(unsigned ns);
+_Noreturn void nvw_cuda_trap(void);
+_Noreturn void nvw_cuda_assert_failed(
+	const char *expression, const char *file, unsigned line, const char *function);
+void *nvw_cuda_malloc(size_t bytes);
+void nvw_cuda_free(void *p);
+
+struct extent nvw_cuda_thread_idx(void)
+{
+	return nvw_cuda_now->thread;
+}
+
+struct extent nvw_cuda_block_idx(void)
+{
+	return nvw_cuda_now->group->block;
+}
+
+struct extent nvw_cuda_block_dim(void)
+{
+	return nvw_cuda_launch.block;
+}
+
+struct extent nvw_cuda_grid_dim(void)
+{
+	return nvw_cuda_launch.grid;
+}
+
+/* Grows with every look at it, so that loops that wait for a time end. */
+long long nvw_cuda_clock(void)
+{
+	static long long clock;
+
+	nvw_cuda_yield();
+	return clock += 16;
+}
+
+unsigned long long nvw_cuda_nanoseconds(void)
+{
+	struct timespec now;
+
+	nvw_cuda_yield();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+void nvw_cuda_sleep(unsigned ns)
+{
+	(void)ns;
+	nvw_cuda_yield();
+}
+
+_Noreturn void nvw_cuda_trap(void)
+{
+	nvw_cuda_report(__builtin_return_address(0), "traps");
+	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+}
+
+_Noreturn void nvw_cuda_assert_failed(
+	const char *expression, const char *file, unsigned line, const char *function)
+{
+	const struct extent *const b = &nvw_cuda_now->group->block, *const t = &nvw_cuda_now->thread;
+
+	fflush(stdout);
+	fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
+		line, function, b->x, b->y, b->z, t->x, t->y, t->z, expression);
+	nvw_cuda_end_kernel(cudaErrorAssert);
+}
+
+/* The device's heap is the program's: what a kernel allocates the next one may free. */
+void *nvw_cuda_malloc(size_t bytes)
+{
+	return malloc(bytes);
+}
+
+void nvw_cuda_free(void *p)
+{
+	free(p);
+}

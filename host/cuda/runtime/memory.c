@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device memory: a range of addresses of its own. Each allocation has its own pages and ends, rounded up to 256 bytes, where they
+ * end, with nothing behind it. While no kernel and no copy runs, nothing can access it, so host code that dereferences a device
+ * pointer faults, as with a GPU. Managed and pinned memory lies elsewhere and is plain memory for both sides.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime.h"
+
+enum { PAGE = 4096, ALIGNED = 256 };
+#define ARENA_BYTES (UINT64_C(1) << 40)
+
+enum memory_kind { DEVICE, MANAGED, PINNED, REGISTERED };
+
+struct block {
+	char *pages, *start; /* REGISTERED: no pages of ours */
+	size_t page_bytes, bytes;
+	enum memory_kind kind;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, kernels = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks; /* by address */
+static size_t block_count, block_room;
+static char *arena;
+static unsigned open_count;
+
+void nvw_cuda_lock(void)
+{
+	pthread_mutex_lock(&kernels);
+}
+
+void nvw_cuda_unlock(void)
+{
+	pthread_mutex_unlock(&kernels);
+}
+
+/* ---- Opening and closing --------------------------------------------------------------------------------- */
+
+static void protect_all(int protection)
+{
+	for (size_t i = 0; i < block_count; i++) {
+		if (blocks[i].kind == DEVICE) {
+			mprotect(blocks[i].pages, blocks[i].page_bytes, protection);
+		}
+	}
+}
+
+void nvw_cuda_open_memory(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (open_count++ == 0) {
+		protect_all(PROT_READ | PROT_WRITE);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+void nvw_cuda_close_memory(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (--open_count == 0) {
+		protect_all(PROT_NONE);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+bool nvw_cuda_is_device_memory(const void *address)
+{
+	return arena && (const char *)address >= arena && (const char *)address < arena + ARENA_BYTES;
+}
+
+/* ---- The list ----------------------------------------------------------------------------------------------- */
+
+static bool insert(size_t at, const struct block *block)
+{
+	if (block_count == block_room) {
+		const size_t room = block_room ? 2 * block_room : 64;
+		struct block *const more = realloc(blocks, room * sizeof *blocks);
+
+		if (!more) {
+			return false;
+		}
+		blocks = more;
+		block_room = room;
+	}
+	memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
+	blocks[at] = *block;
+	block_count++;
+	return true;
+}
+
+static size_t place_for(const char *start)
+{
+	size_t at = 0;
+
+	while (at < block_count && blocks[at].start < start) {
+		at++;
+	}
+	return at;
+}
+
+static struct block *find(const void *start)
+{
+	const size_t at = place_for(start);
+
+	return at < block_count && blocks[at].start == start ? &blocks[at] : NULL;
+}
+
+static void forget(struct block *block)
+{
+	memmove(block, block + 1, (size_t)(blocks + block_count - block - 1) * sizeof *blocks);
+	block_count--;
+}
+
+/* The first gap in the arena, with an unused page behind. */
+static char *gap(size_t page_bytes)
+{
+	char *from = arena + PAGE;
+
+	for (size_t i = 0; i < block_count; i++) {
+		if (blocks[i].kind != DEVICE) {
+			continue;
+		}
+		if ((size_t)(blocks[i].pages - from) >= page_bytes + PAGE) {
+			return from;
+		}
+		from = blocks[i].pages + blocks[i].page_bytes + PAGE;
+	}
+	return (size_t)(arena + ARENA_BYTES - from) >= page_bytes + PAGE ? from : NULL;
+}
+
+static bool make_arena(void)
+{
+	if (!arena) {
+		arena = mmap(
+			NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		arena = arena == MAP_FAILED ? NULL : arena;
+	}
+	return arena;
+}
+
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+static cudaError_t allocate_device(size_t bytes, void **ret)
+{
+	const size_t aligned = round_up(bytes, ALIGNED), page_bytes = round_up(aligned, PAGE);
+	struct block b = {.bytes = bytes, .page_bytes = page_bytes, .kind = DEVICE};
+
+	if (aligned < bytes || page_bytes >= ARENA_BYTES || !make_arena() || !(b.pages = gap(page_bytes))) {
+		return cudaErrorMemoryAllocation;
+	}
+	b.start = b.pages + page_bytes - aligned;
+	if (mmap(b.pages, page_bytes, open_count ? PROT_READ | PROT_WRITE : PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED ||
+		!insert(place_for(b.start), &b)) {
+		return cudaErrorMemoryAllocation;
+	}
+	*ret = b.start;
+	return cudaSuccess;
+}
+
+static cudaError_t allocate_plain(size_t bytes, enum memory_kind kind, void **ret)
+{
+	struct block b = {.bytes = bytes, .page_bytes = round_up(bytes, PAGE), .kind = kind};
+
+	b.pages = mmap(NULL, b.page_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	b.start = b.pages;
+	if (b.page_bytes < bytes || b.pages == MAP_FAILED || !insert(place_for(b.start), &b)) {
+		return cudaErrorMemoryAllocation;
+	}
+	*ret = b.start;
+	return cudaSuccess;
+}
+
+static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
+{
+	cudaError_t error;
+
+	if (!ret) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	*ret = NULL;
+	if (!bytes) {
+		return cudaSuccess;
+	}
+	pthread_mutex_lock(&mutex);
+	error = kind == DEVICE ? allocate_device(bytes, ret) : allocate_plain(bytes, kind, ret);
+	pthread_mutex_unlock(&mutex);
+	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
+}
+
+static cudaError_t release(void *p)
+{
+	struct block *b;
+	cudaError_t error = cudaSuccess;
+
+	if (!p) {
+		return cudaSuccess;
+	}
+	pthread_mutex_lock(&mutex);
+	b = find(p);
+	if (!b || b->kind == REGISTERED) {
+		error = cudaErrorInvalidValue;
+	} else {
+		if (b->kind == DEVICE) { /* the range stays ours */
+			(void)mmap(b->pages, b->page_bytes, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		} else {
+			munmap(b->pages, b->page_bytes);
+		}
+		forget(b);
+	}
+	pthread_mutex_unlock(&mutex);
+	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
+}
+
+/* ---- Allocation ------------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaMalloc(void **ret, size_t bytes)
+{
+	return allocate(bytes, DEVICE, ret);
+}
+
+cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t height)
+{
+	*ret_pitch = round_up(width, ALIGNED);
+	return allocate(*ret_pitch * height, DEVICE, ret);
+}
+
+cudaError_t cudaMallocManaged(void **ret, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	return allocate(bytes, MANAGED, ret);
+}
+
+cudaError_t cudaMallocHost(void **ret, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	return allocate(bytes, PINNED, ret);
+}
+
+cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags)
+{
+	return cudaMallocHost(ret, bytes, flags);
+}
+
+cudaError_t cudaFree(void *p)
+{
+	return release(p);
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+	return release(p);
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
+{
+	const struct block b = {.start = p, .bytes = bytes, .kind = REGISTERED};
+	cudaError_t error = cudaSuccess;
+
+	(void)flags;
+	if (!p || !bytes) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	pthread_mutex_lock(&mutex);
+	if (find(p)) {
+		error = cudaErrorHostMemoryAlreadyRegistered;
+	} else if (!insert(place_for(p), &b)) {
+		error = cudaErrorMemoryAllocation;
+	}
+	pthread_mutex_unlock(&mutex);
+	return error ? nvw_cuda_fail(error) : cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+	struct block *b;
+
+	pthread_mutex_lock(&mutex);
+	b = find(p);
+	if (b && b->kind == REGISTERED) {
+		forget(b);
+	} else {
+		b = NULL;
+	}
+	pthread_mutex_unlock(&mutex);
+	return b ? cudaSuccess : nvw_cuda_fail(cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
+{
+	(void)flags;
+	*ret = host; /* unified addressing */
+	return cudaSuccess;
+}
+
+/* The block that an address is in, or the last one that begins before it. */
+static const struct block *nearest(const void *address)
+{
+	const struct block *found = NULL;
+
+	for (size_t i = 0; i < block_count && blocks[i].start <= (const char *)address; i++) {
+		found = &blocks[i];
+	}
+	return found ? found : block_count ? blocks : NULL;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p)
+{
+	static const enum cudaMemoryType types[] = {[DEVICE] = cudaMemoryTypeDevice,
+		[MANAGED] = cudaMemoryTypeManaged,
+		[PINNED] = cudaMemoryTypeHost,
+		[REGISTERED] = cudaMemoryTypeHost};
+	const struct block *b;
+
+	memset(ret, 0, sizeof *ret);
+	pthread_mutex_lock(&mutex);
+	b = nearest(p);
+	if (b && (const char *)p >= b->start && (const char *)p < b->start + b->bytes) {
+		ret->type = types[b->kind];
+		ret->devicePointer = (void *)(uintptr_t)p;
+		ret->hostPointer = b->kind == DEVICE ? NULL : (void *)(uintptr_t)p;
+	}
+	pthread_mutex_unlock(&mutex);
+	return cudaSuccess;
+}
+
+void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
+{
+	const char *const at = address;
+	const struct block *const b = nearest(address);
+
+	if (!b) {
+		snprintf(ret_text, n, "nothing is allocated");
+	} else if (at < b->start) {
+		snprintf(ret_text, n, "%zu bytes before the allocation of %zu bytes at %p",
+			(size_t)(b->start - at), b->bytes, (void *)b->start);
+	} else if (at < b->start + b->bytes) {
+		snprintf(ret_text, n, "byte %zu of the allocation of %zu bytes at %p",
+			(size_t)(at - b->start), b->bytes, (void *)b->start);
+	} else {
+		snprintf(ret_text, n, "%zu bytes behind the end of the allocation of %zu bytes at %p",
+			(size_t)(at - b->start - b->bytes), b->bytes, (void *)b->start);
+	}
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* Whether both ends fit the kind. */
+static bool is_right_kind(const void *to, const void *from, enum cudaMemcpyKind kind)
+{
+	switch (kind) {
+	case cudaMemcpyHostToHost:
+		return !nvw_cuda_is_device_memory(to) && !nvw_cuda_is_device_memory(from);
+	case cudaMemcpyHostToDevice:
+		return !nvw_cuda_is_device_memory(from);
+	case cudaMemcpyDeviceToHost:
+		return !nvw_cuda_is_device_memory(to);
+	default:
+		return kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
+	}
+}
+
+/* Whether the range lies in one allocation, if it is device memory. */
+static bool is_inside(const void *p, size_t n)
+{
+	const struct block *b;
+	bool inside;
+
+	if (!nvw_cuda_is_device_memory(p)) {
+		return true;
+	}
+	pthread_mutex_lock(&mutex);
+	b = nearest(p);
+	inside = b && (const char *)p >= b->start && (const char *)p + n <= b->start + b->bytes;
+	pthread_mutex_unlock(&mutex);
+	return inside;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+{
+	if (nvw_cuda_failed()) {
+		return nvw_cuda_failed();
+	}
+	if (!n) {
+		return cudaSuccess;
+	}
+	if (!is_right_kind(to, from, kind)) {
+		return nvw_cuda_fail(cudaErrorInvalidMemcpyDirection);
+	}
+	if (!to || !from || !is_inside(to, n) || !is_inside(from, n)) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	nvw_cuda_open_memory();
+	memmove(to, from, n);
+	nvw_cuda_close_memory();
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(
+	void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	(void)stream;
+	return cudaMemcpy(to, from, n, kind);
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+	size_t height, enum cudaMemcpyKind kind)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (width > to_pitch || width > from_pitch) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	nvw_cuda_open_memory();
+	for (size_t row = 0; row < height && !error; row++) {
+		error = cudaMemcpy(
+			(char *)to + row * to_pitch, (const char *)from + row * from_pitch, width, kind);
+	}
+	nvw_cuda_close_memory();
+	return error;
+}
+
+cudaError_t cudaMemset(void *to, int byte, size_t n)
+{
+	if (nvw_cuda_failed()) {
+		return nvw_cuda_failed();
+	}
+	if (n && (!to || !is_inside(to, n))) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	nvw_cuda_open_memory();
+	memset(to, byte, n);
+	nvw_cuda_close_memory();
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t n, cudaStream_t stream)
+{
+	(void)stream;
+	return cudaMemset(to, byte, n);
+}
+
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
+{
+	size_t used = 0;
+
+	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < block_count; i++) {
+		used += blocks[i].kind == DEVICE ? blocks[i].page_bytes : 0;
+	}
+	pthread_mutex_unlock(&mutex);
+	*ret_total = UINT64_C(16) << 30;
+	*ret_free = *ret_total > used ? *ret_total - used : 0;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t n, int device, cudaStream_t stream)
+{
+	(void)p;
+	(void)n;
+	(void)device;
+	(void)stream;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemAdvise(const void *p, size_t n, enum cudaMemoryAdvise advice, int device)
+{
+	(void)p;
+	(void)n;
+	(void)advice;
+	(void)device;
+	return cudaSuccess;
+}
+
+/* ---- Variables of the device -------------------------------------------------------------------------------------- */
+
+extern const struct variable_entry __start_nvw_variables[] __attribute__((weak)),
+	__stop_nvw_variables[] __attribute__((weak));
+
+static const struct variable_entry *variable_of(const void *symbol)
+{
+	for (const struct variable_entry *v = __start_nvw_variables; v < __stop_nvw_variables; v++) {
+		if (v->shadow == symbol || v->variable == symbol) {
+			return v;
+		}
+	}
+	return NULL;
+}
+
+cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
+{
+	const struct variable_entry *const v = variable_of(symbol);
+
+	*ret = v ? v->variable : NULL;
+	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
+}
+
+cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol)
+{
+	const struct variable_entry *const v = variable_of(symbol);
+
+	*ret = v ? v->bytes : 0;
+	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
+}
+
+static cudaError_t in_symbol(const void *symbol, size_t n, size_t offset, char **ret)
+{
+	const struct variable_entry *const v = variable_of(symbol);
+
+	if (!v) {
+		return nvw_cuda_fail(cudaErrorInvalidSymbol);
+	}
+	if (n > v->bytes || offset > v->bytes - n) {
+		return nvw_cuda_fail(cudaErrorInvalidValue);
+	}
+	*ret = (char *)v->variable + offset;
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaMemcpyToSymbol(
+	const void *symbol, const void *from, size_t n, size_t offset, enum cudaMemcpyKind kind)
+{
+	char *to;
+	const cudaError_t error = in_symbol(symbol, n, offset, &to);
+
+	return error ? error : cudaMemcpy(to, from, n, kind);
+}
+
+cudaError_t cudaMemcpyFromSymbol(
+	void *to, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind)
+{
+	char *from;
+	const cudaError_t error = in_symbol(symbol, n, offset, &from);
+
+	return error ? error : cudaMemcpy(to, from, n, kind);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The runtime that nvwave-nvcc links into CUDA programs: kernels run in the launching thread, work-items as fibers.
+ *
+ *	api.c                                   the host API
+ *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
+ *	schedule.c                              work-groups that are resident
+ *	fault.c                                 faults of kernels and of host code
+ *	hooks.c atomics.c library.c             what compiled kernels call,
+ *	warp.c barriers.c                       also to wait for each other
+ *	shared.c                                shared variables, a place per work-group
+ *	fibers.c                                whose work-item runs next
+ *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
+ *
+ * Calls go downwards.
+ *
+ * One kernel runs at a time; host threads that launch wait for each other. nvw_cuda_now is the running work-item, NULL outside of
+ * kernels.
+ */
+#ifndef HOST_CUDA_RUNTIME_H
+#define HOST_CUDA_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../include/driver_types.h"
+
+enum { WARP = 32, BLOCK_MAX = 1024, STACK_BYTES = 256 << 10, STACK_GUARD = 4096, DYNAMIC_MAX = 160 << 10 };
+
+struct extent {
+	unsigned x, y, z; /* as dim3 is passed by value: 12 bytes */
+};
+
+/* ---- Kernels and their arguments: tables that nvwave-nvcc makes for every object file */
+
+/* A __global__ function: its stub is the address that host code knows. */
+struct kernel_entry {
+	const void *stub;
+	void (*kernel)(void);
+	const char *symbol;
+	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m (symbols.awk) */
+};
+/* A __device__ or __constant__ variable: its shadow is the address that host code knows. */
+struct variable_entry {
+	const void *shadow;
+	void *variable;
+	uint64_t bytes;
+};
+
+/* Registers and stack at the entry of a function, by the x86-64 ABI. */
+enum { INTEGERS = 6, FLOATS = 8, STACK_WORDS = 512 };
+struct image {
+	uint64_t integer[INTEGERS];
+	uint64_t floating[FLOATS]; /* the low halves of xmm0 to xmm7 */
+	uint64_t stack_words;
+	const void *stack_at; /* where the function found its stack words */
+	uint64_t stack[STACK_WORDS + 1];
+};
+/* Calls function with them, on the present stack (enter.S). */
+void nvw_cuda_enter(void (*function)(void), struct image *image);
+
+/* Finds the kernel of a stub; NULL: it is none. */
+const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);
+/* The kernel's name for people: without parameters. The string lives for ever. */
+const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel);
+/* Fills in an image from the array of pointers to arguments that cudaLaunchKernel() gets. False, with a message, if that cannot be done. */
+bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct image *ret_image);
+/* While a stub is asked for its arguments: takes what it passes to cudaLaunchKernel(). */
+bool nvw_cuda_is_asking(void);
+void nvw_cuda_answer(void **args);
+
+/* ---- Work-items */
+
+enum state { RUNNABLE, AT_BARRIER, AT_GRID_BARRIER, MEETING, DONE };
+
+struct warp;
+struct group;
+
+struct item {
+	void *sp;
+	struct item *next; /* runnable ones of the group */
+	struct group *group;
+	struct warp *warp;
+	char *stack;
+	struct extent thread;
+	unsigned lane;
+	enum state state;
+	uint64_t result;   /* of what it waited for */
+	const void *place; /* where it waits */
+};
+
+/* Lanes that meet at a function: those of a mask. */
+struct meeting {
+	unsigned mask, arrived; /* arrived 0: free */
+	int kind;
+	uint64_t value[WARP];
+	unsigned argument[WARP];
+};
+
+enum { MEETINGS = WARP };
+struct warp {
+	unsigned live; /* lanes that have not returned */
+	struct item *item[WARP];
+	struct meeting meeting[MEETINGS];
+	const void *asking[WARP]; /* where lanes ask for the active mask */
+};
+
+struct group {
+	struct group *next; /* resident ones, in a ring */
+	struct extent block;
+	uint64_t number;
+	unsigned size, live, waiting, waiting_for_grid;
+	int counts;                /* predicates that were true, at the present barrier */
+	struct item *first, *last; /* runnable */
+	struct item *items;
+	struct warp *warps;
+	char *shared; /* its own bytes of all __shared__ variables */
+};
+
+struct launch {
+	const char *name;
+	void (*kernel)(void);
+	struct image *image;
+	struct extent grid, block;
+	uint64_t groups;
+	unsigned group_size;
+	size_t dynamic; /* bytes of dynamic shared memory */
+	bool cooperative;
+};
+
+/* The running kernel. */
+struct running {
+	void *engine;         /* its context */
+	struct group *ring;   /* resident groups: the one that runs, or ran last */
+	struct group *unused; /* of this launch, to be used again */
+	uint64_t started, done, at_grid_barrier;
+	unsigned resident; /* work-items */
+	int slice;         /* turns that are left to the group */
+	cudaError_t error;
+};
+
+extern struct running nvw_cuda_running;
+extern struct item *nvw_cuda_now;
+extern struct launch nvw_cuda_launch; /* the running one */
+
+/* Runs a kernel; the caller has the lock. */
+cudaError_t nvw_cuda_run(const struct launch *launch);
+/* Lets other work-items of the kernel run. */
+void nvw_cuda_yield(void);
+/* Waits in a state until somebody wakes this work-item. */
+void nvw_cuda_wait(enum state state, const void *place);
+/* Makes a work-item runnable. */
+void nvw_cuda_wake(struct item *item);
+/* Goes on with the next work-item; this one has been woken already. */
+void nvw_cuda_next(void);
+/* The next runnable work-item of a group, taken out of its queue. */
+struct item *nvw_cuda_take(struct group *group);
+/* A work-item has returned: barriers may open (barriers.c). */
+void nvw_cuda_item_left(struct group *group);
+/* A lane has returned: those that wait for it may go on (warp.c). */
+void nvw_cuda_lane_left(struct warp *warp);
+/* Ends the kernel from within a work-item. */
+_Noreturn void nvw_cuda_end_kernel(cudaError_t error);
+bool nvw_cuda_is_stack_guard(const void *address);
+
+/* ---- Memory */
+
+void nvw_cuda_lock(void);
+void nvw_cuda_unlock(void);
+/* Device memory is open to plain accesses only between these two, which may be nested. */
+void nvw_cuda_open_memory(void);
+void nvw_cuda_close_memory(void);
+bool nvw_cuda_is_device_memory(const void *address);
+/* Describes where an address lies, for an error: "4 bytes behind the 400 bytes at 0x.. of cudaMalloc". */
+void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n);
+/* Bytes of all shared variables, static ones first. */
+size_t nvw_cuda_shared_bytes(void);
+/* The group's own place of an address of a shared variable; the address itself for all others. */
+void *nvw_cuda_translate(void *address, size_t n);
+/* A store to shared memory is announced: of n bytes to an address, for which place stands. */
+void nvw_cuda_announce(void *address, void *place, size_t n);
+/* By now it is executed: its value goes to the place. */
+void nvw_cuda_settle(void);
+
+/* ---- Errors */
+
+void nvw_cuda_catch_faults(void);
+/* Prints "nvwave: PLACE: kernel NAME, block (..), thread (..): ..." for the running work-item. */
+void nvw_cuda_report(const void *place, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "file.cu:12 (function)" of a code address; "" without debug information. */
+void nvw_cuda_place(const void *address, char *ret_text, size_t n);
+/* The sticky error. */
+cudaError_t nvw_cuda_fail(cudaError_t error);
+cudaError_t nvw_cuda_failed(void);
+void nvw_cuda_forget_errors(void);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where lanes of a warp meet: votes, shuffles, __syncwarp().
+ *
+ * A meeting is known by its mask: lanes with different masks meet separately. It is complete when all lanes of the mask that have
+ * not returned are there, and everyone's result is computed at that moment, so that a fast lane may come back for the next one
+ * while a slow one has not yet left.
+ *
+ * The active mask is the set of lanes that ask for it at the same place: a lane that asks lets the others run until they ask as
+ * well, or wait, or return. Lanes that spin on each other would hold that up for ever, so it is given up after some turns.
+ */
+#include <string.h>
+
+#include "../include/nvw_cuda_warp.h"
+#include "runtime.h"
+
+enum { PATIENCE = 256 };
+
+/* ---- Results -------------------------------------------------------------------------------------------- */
+
+static uint64_t ballot(const struct meeting *m)
+{
+	uint64_t result = 0;
+
+	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(rest);
+
+		result |= (m->value[lane] ? UINT64_C(1) : 0) << lane;
+	}
+	return result;
+}
+
+static uint64_t same_as(const struct meeting *m, unsigned lane)
+{
+	uint64_t result = 0;
+
+	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
+		const unsigned other = (unsigned)__builtin_ctz(rest);
+
+		result |= (m->value[lane] == m->value[other] ? UINT64_C(1) : 0) << other;
+	}
+	return result;
+}
+
+static uint64_t reduce_two(int kind, uint64_t a, uint64_t b)
+{
+	switch (kind) {
+	case NVW_CUDA_REDUCE_ADD:
+		return a + b;
+	case NVW_CUDA_REDUCE_MIN:
+		return (uint32_t)b < (uint32_t)a ? b : a;
+	case NVW_CUDA_REDUCE_MAX:
+		return (uint32_t)a < (uint32_t)b ? b : a;
+	case NVW_CUDA_REDUCE_SIGNED_MIN:
+		return (int64_t)b < (int64_t)a ? b : a;
+	case NVW_CUDA_REDUCE_SIGNED_MAX:
+		return (int64_t)a < (int64_t)b ? b : a;
+	case NVW_CUDA_REDUCE_AND:
+		return a & b;
+	case NVW_CUDA_REDUCE_OR:
+		return a | b;
+	default:
+		return a ^ b;
+	}
+}
+
+static uint64_t reduce(const struct meeting *m)
+{
+	const unsigned first = (unsigned)__builtin_ctz(m->arrived);
+	uint64_t result = m->value[first];
+
+	for (unsigned rest = m->arrived & (m->arrived - 1); rest; rest &= rest - 1) {
+		result = reduce_two(m->kind, result, m->value[__builtin_ctz(rest)]);
+	}
+	return result;
+}
+
+static uint64_t result_of(const struct meeting *m, unsigned lane)
+{
+	const unsigned from = m->argument[lane];
+
+	switch (m->kind) {
+	case NVW_CUDA_MEET:
+		return 0;
+	case NVW_CUDA_BALLOT:
+		return ballot(m);
+	case NVW_CUDA_SHUFFLE:
+		return m->value[from < WARP && m->arrived >> from & 1 ? from : lane];
+	case NVW_CUDA_MATCH_ANY:
+		return same_as(m, lane);
+	case NVW_CUDA_MATCH_ALL:
+		return same_as(m, lane) == m->arrived ? m->arrived : 0;
+	default:
+		return reduce(m);
+	}
+}
+
+/* ---- Meetings --------------------------------------------------------------------------------------------- */
+
+static void conclude(struct warp *w, struct meeting *m)
+{
+	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(rest);
+
+		w->item[lane]->result = result_of(m, lane);
+		nvw_cuda_wake(w->item[lane]);
+	}
+	m->arrived = 0;
+}
+
+static bool is_complete(const struct warp *w, const struct meeting *m)
+{
+	return m->arrived && (m->mask & w->live & ~m->arrived) == 0;
+}
+
+void nvw_cuda_lane_left(struct warp *w)
+{
+	for (unsigned i = 0; i < MEETINGS; i++) {
+		if (is_complete(w, &w->meeting[i])) {
+			conclude(w, &w->meeting[i]);
+		}
+	}
+}
+
+/* The one of this mask, or a free one: there are as many as lanes. */
+static struct meeting *find(struct warp *w, unsigned mask)
+{
+	struct meeting *found = NULL;
+
+	for (unsigned i = 0; i < MEETINGS; i++) {
+		if (w->meeting[i].arrived && w->meeting[i].mask == mask) {
+			return &w->meeting[i];
+		}
+		if (!w->meeting[i].arrived && !found) {
+			found = &w->meeting[i];
+		}
+	}
+	found->mask = mask;
+	return found;
+}
+
+uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument);
+
+uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument)
+{
+	struct item *const me = nvw_cuda_now;
+	struct meeting *const m = find(me->warp, mask);
+
+	if (!(mask >> me->lane & 1)) {
+		nvw_cuda_report(
+			__builtin_return_address(0), "lane %u is not in its own mask %#x", me->lane, mask);
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
+	nvw_cuda_settle();
+	if (m->arrived && m->kind != kind) {
+		nvw_cuda_report(__builtin_return_address(0),
+			"lanes of mask %#x call different functions of their warp at the same time", mask);
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
+	m->kind = kind;
+	m->value[me->lane] = value;
+	m->argument[me->lane] = argument;
+	m->arrived |= 1u << me->lane;
+	me->state = MEETING;
+	if (is_complete(me->warp, m)) {
+		conclude(me->warp, m);
+		nvw_cuda_next();
+	} else {
+		nvw_cuda_wait(MEETING, __builtin_return_address(0));
+	}
+	return me->result;
+}
+
+unsigned nvw_cuda_lane(void);
+
+unsigned nvw_cuda_lane(void)
+{
+	return nvw_cuda_now->lane;
+}
+
+/* ---- The active mask ----------------------------------------------------------------------------------------- */
+
+/* Whether a lane may yet come to ask. */
+static bool others_run(const struct warp *w)
+{
+	for (unsigned rest = w->live; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(rest);
+
+		if (w->item[lane]->state == RUNNABLE && !w->asking[lane]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void answer(struct warp *w, const void *place)
+{
+	unsigned mask = 0;
+
+	for (unsigned lane = 0; lane < WARP; lane++) {
+		mask |= w->asking[lane] == place ? 1u << lane : 0;
+	}
+	for (unsigned rest = mask; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(rest);
+
+		w->asking[lane] = NULL;
+		w->item[lane]->result = mask;
+	}
+}
+
+unsigned nvw_cuda_active_mask(void);
+
+unsigned nvw_cuda_active_mask(void)
+{
+	struct item *const me = nvw_cuda_now;
+	struct warp *const w = me->warp;
+
+	w->asking[me->lane] = __builtin_return_address(0);
+	for (unsigned turn = 0; turn < PATIENCE && w->asking[me->lane] && others_run(w); turn++) {
+		nvw_cuda_yield();
+	}
+	if (w->asking[me->lane]) {
+		answer(w, w->asking[me->lane]);
+	}
+	return (unsigned)me->result;
+}

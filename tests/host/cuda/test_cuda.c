@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CUDA sources through nvwave-nvcc: programs that check themselves (semantics.cu), mistakes (bad.cu), options. Without clang every
+ * test says that it is left out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/shell.h"
+#include "common/skip.h"
+
+#define SOURCE(name) CUDA_TESTS "/" name
+
+static bool have_clang;
+
+#define NEEDS_CLANG()                             \
+	if (!have_clang) {                        \
+		skip_test("there is no clang++"); \
+	}
+
+static void assert_output_has(const char *text)
+{
+	if (!strstr(output, text)) {
+		print_error("expected \"%s\" in\n%s\n", text, output);
+		fail();
+	}
+}
+
+static void build(const char *options, const char *program, const char *sources)
+{
+	if (run(NVCC " %s -o %s %s", options, program, sources)) {
+		print_error("%s\n", output);
+		fail();
+	}
+}
+
+/* ---- What CUDA programs rely on ---------------------------------------------------------------------------- */
+
+static void assert_all_hold(void)
+{
+	const int status = run("./semantics");
+
+	assert_output_has("all hold");
+	assert_output_has("lane 1 of block 0 says  0.50");
+	assert_int_equal(status, 0);
+}
+
+static void cuda_programs_do_what_cuda_says_without_optimization(void **state)
+{
+	NEEDS_CLANG();
+	build("-O0 -g -G -std=c++14", "semantics", SOURCE("semantics.cu") " " SOURCE("parts.cu"));
+	assert_all_hold();
+}
+
+static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	build("-O3 -std=c++20 -rdc=true -gencode arch=compute_70,code=sm_70 -gencode=arch=compute_60,code=sm_60 -Xcompiler -Wall,-O2 "
+	      "-Xptxas -v --expt-relaxed-constexpr -lineinfo -DNAME='\"a b\"' -dc",
+		"semantics.o", SOURCE("semantics.cu"));
+	build("-O3 --use_fast_math -maxrregcount=32 -x cu -I. -c", "parts.o", SOURCE("parts.cu"));
+	build("-rdc=true", "semantics", "semantics.o parts.o -lcudart -lcuda -lm -L/usr/lib");
+	assert_all_hold();
+}
+
+/* ---- The two halves -------------------------------------------------------------------------------------------- */
+
+static void functions_for_both_sides_are_two_functions(void **state)
+{
+	NEEDS_CLANG();
+	build("-O0", "weak", SOURCE("weak.cu"));
+	assert_int_equal(run("./weak"), 0);
+	assert_string_equal(output, "device 1000 host 2\n");
+}
+
+/* The same with a wrapper that gives both the same names: the test above would notice. */
+static void a_build_that_merges_them_is_noticed(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run("mkdir -p planted && cp -rL " NVCC " $(dirname " NVCC
+			     ")/[dsbl]*.[saw]* $(dirname " NVCC ")/include planted"),
+		0);
+	assert_int_equal(
+		run("sed -i 's/: \"\\.dev\")/: \"\")/' planted/symbols.awk && grep -q ': \"\")' planted/symbols.awk"),
+		0);
+	assert_int_equal(run("planted/nvwave-nvcc -O0 -o merged " SOURCE("weak.cu") " && ./merged"), 0);
+	assert_string_not_equal(output, "device 1000 host 2\n");
+}
+
+/* ---- Mistakes ----------------------------------------------------------------------------------------------------- */
+
+static void assert_mistake(const char *mode, const char *message, const char *error)
+{
+	assert_int_equal(run("./bad %s", mode), 0);
+	assert_output_has(message);
+	assert_output_has(error);
+}
+
+static void mistakes_in_kernels_are_told_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	build("-O1", "bad", SOURCE("bad.cu"));
+	assert_mistake("behind",
+		"bad.cu:8 (behind): kernel behind, block (0,0,0), thread (28,0,0): writes to ",
+		"cudaErrorIllegalAddress\ncudaErrorIllegalAddress\n");
+	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
+	assert_mistake("wild", "bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ",
+		"cudaErrorIllegalAddress");
+	assert_mistake("deep",
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has overflowed",
+		"cudaErrorLaunchFailure");
+	assert_mistake("asserts",
+		"bad.cu:17: void asserts(int *): block: [0,0,0], thread: [0,0,0] Assertion `*p == 1` failed.",
+		"cudaErrorAssert");
+	assert_mistake("stuck", "bad.cu:22",
+		"waits for the barrier of its block, which never come: the kernel is stuck");
+	assert_mistake("mask", "lane 4 is not in its own mask 0xf", "cudaErrorLaunchFailure");
+	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
+		"cudaErrorIllegalAddress");
+	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
+}
+
+static void host_code_that_reads_device_memory_is_told(void **state)
+{
+	NEEDS_CLANG();
+	build("-O1", "bad", SOURCE("bad.cu"));
+	assert_int_not_equal(run("./bad host"), 0);
+	assert_output_has("bad.cu:57 (main): host code reads from device memory at ");
+	assert_output_has("(byte 0 of the allocation of 400 bytes");
+}
+
+static void what_is_not_supported_is_named(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused.cu")), 1);
+	assert_output_has("refused.cu:5:40: error:");
+	assert_int_equal(run(NVCC " -ptx %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: -ptx: not supported");
+	assert_int_equal(run(NVCC " -lcublas %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: -lcublas: this library of the SDK is not supported");
+	assert_int_equal(run(NVCC " --nonsense %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: --nonsense: this option is not known");
+	assert_int_equal(run(NVCC " missing.cu"), 2);
+	assert_output_has("nvwave-nvcc: missing.cu: there is no such file");
+	assert_int_equal(run("echo 'int x = y;' >wrong.cu; " NVCC " -c wrong.cu"), 1);
+	assert_output_has("wrong.cu:1:9: error:");
+}
+
+static void a_missing_clang_is_told(void **state)
+{
+	assert_int_equal(run("NVWAVE_CLANG=/nonexistent/clang++ " NVCC " %s", SOURCE("weak.cu")), 2);
+	assert_string_equal(
+		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
+		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
+		cmocka_unit_test(functions_for_both_sides_are_two_functions),
+		cmocka_unit_test(a_build_that_merges_them_is_noticed),
+		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
+		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
+		cmocka_unit_test(what_is_not_supported_is_named),
+		cmocka_unit_test(a_missing_clang_is_told),
+	};
+
+	strcpy(dir, "/tmp/nvw-cuda-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	have_clang = run("command -v clang++ || command -v clang++-14") == 0;
+	const int status = cmocka_run_group_tests(tests, NULL, NULL);
+
+	run("rm -rf -- %s", dir);
+	return status;
+}
