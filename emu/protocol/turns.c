@@ -42,12 +42,13 @@ static emu_time at_emu_clock(const struct nvw_machine *m, emu_time t)
 	return (t + cycle - 1) / cycle * cycle;
 }
 
-/* An event of the EMU: it keeps no kernel from ending. */
+/* An event of the EMU: it keeps no kernel from ending, and where one has ended it comes with the next kernel, late. */
 static void schedule(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), bool is_a_choice)
 {
 	m->exec.background++;
-	(is_a_choice ? emu_schedule_open : emu_schedule)(m, at_emu_clock(m, t), act, NULL);
+	m->turns->at = at_emu_clock(m, t);
+	(is_a_choice ? emu_schedule_open : emu_schedule)(m, m->turns->at, act, NULL);
 }
 
 /* The EMU sleeps; it wakes at its first tick at which the demand that comes at t is there. */
@@ -369,20 +370,27 @@ static void rest(struct nvw_machine *m)
 	}
 }
 
+/* By how much the EMU's event is late. Its messages are sent now; their times are taken as if they had been sent in time. */
+static emu_time delay(const struct nvw_machine *m)
+{
+	return m->now - m->turns->at;
+}
+
 /* ChangeEpoch is at the last CU. */
 static void change(struct nvw_machine *m, void *nothing)
 {
 	struct coh_turns *const turns = m->turns;
+	emu_time last = m->now;
 
 	m->exec.background--;
 	enter_epochs(m);
-	turns->ready = m->now;
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		drain(m, &m->cus[i]);
 		let_in(m, &turns->cu[i]);
-		turns->ready = emu_later(turns->ready, emu_network_send(m, emu_network_cu_node(m, i),
-							       emu_node(m), 0, EMU_MESSAGE_CONTROL, m->now));
+		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
+					       EMU_MESSAGE_CONTROL, m->now));
 	}
+	turns->ready = last - delay(m);
 	m->stats.stc_changes++;
 	m->stats.stc_change_ps += turns->ready - turns->tick;
 	rest(m);
@@ -415,7 +423,7 @@ static void prepared(struct nvw_machine *m, void *nothing)
 		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
 					       EMU_MESSAGE_CONTROL, emu_later(m->now, here->acknowledged)));
 	}
-	schedule(m, tell_all(m, at_emu_clock(m, last), arrivals), change, false);
+	schedule(m, tell_all(m, at_emu_clock(m, last), arrivals) - delay(m), change, false);
 }
 
 /* An EMU that never sleeps has gone on while no kernel ran: one change stands for those of that time. */
@@ -429,6 +437,7 @@ static void catch_up(struct nvw_machine *m)
 		return;
 	}
 	m->stats.stc_changes += missed;
+	m->stats.stc_idle += missed;
 	turns->changes++;
 	for (uint64_t i = 0; i < missed && i < turns->bands; i++) {
 		turns->last_granted[(turns->current + 1 + i) % turns->bands] = turns->changes;

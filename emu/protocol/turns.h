@@ -60,6 +60,7 @@ struct coh_turns {
 	unsigned current;          /* the last band granted in turn */
 	int votes;                 /* for a higher SEB, less those for a lower one */
 	emu_time tick, ready, due; /* of the latest wake-up; when it was over; of the next */
+	emu_time at;               /* of the EMU's next event; m->now is later if no kernel ran then */
 	const char *broken;        /* a rule that was broken; NULL */
 	struct turns_cu *cu;
 };

@@ -262,6 +262,23 @@ static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
 	assert_in_range(last.sim_time_ps, 14u * 1000000, 32u * 1000000);
 }
 
+/* Two kernels, each of which the host starts 100 us before it begins: a thousand epochs. */
+static void naive_turns_go_on_between_kernels(void **state)
+{
+	const struct emu_stats *stats;
+	struct rig rig;
+	struct task t;
+
+	begin(&rig, "stc-nv", "gpu.launch=100us", "stc.wakeup=100cycles");
+	t.a = nvw_alloc(rig.machine, 4096);
+	launch(&rig, store_once, &t, 1);
+	launch(&rig, store_once, &t, 1);
+	stats = emu_statistics(rig.machine);
+	assert_in_range(stats->stc_idle, 950, 1050);
+	assert_in_range(stats->stc_change_ps / (stats->stc_changes - stats->stc_idle), 1, 400000);
+	rig_end(&rig);
+}
+
 /* One store of the first work-item is on its way while the second one waits for another band. */
 static void a_change_waits_for_the_acknowledgements_of_writes(void **state)
 {
@@ -495,6 +512,7 @@ int main(void)
 		cmocka_unit_test(epochs_that_nobody_wants_are_skipped),
 		cmocka_unit_test(several_bands_have_their_epoch_at_once),
 		cmocka_unit_test(naive_turns_go_round_whether_stores_wait_or_not),
+		cmocka_unit_test(naive_turns_go_on_between_kernels),
 		cmocka_unit_test(a_change_waits_for_the_acknowledgements_of_writes),
 		cmocka_unit_test(a_store_does_not_leave_when_its_epoch_ends),
 		cmocka_unit_test(a_full_queue_holds_its_cu_up),
