@@ -15,7 +15,7 @@ static int take(const struct cli_options *o, struct plot *p)
 	*p = (struct plot){.path = o->argument_count ? o->argument[0] : NULL,
 		.x = cli_text(o, CLI_x),
 		.y = cli_text(o, CLI_y),
-		.series = cli_text(o, CLI_series),
+		.series = cli_text(o, CLI_plot_series),
 		.title = cli_text(o, CLI_title),
 		.baseline = cli_text(o, CLI_plot_baseline),
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),

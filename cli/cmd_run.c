@@ -19,13 +19,14 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
+#include "observe.h"
 #include "output.h"
 #include "provenance.h"
 #include "race_report.h"
 #include "readers/drive.h"
 #include "run_check.h"
+#include "series.h"
 #include "session.h"
-#include "timeline.h"
 
 struct run {
 	const struct cli_session *session;
@@ -39,8 +40,8 @@ struct run {
 	int ack_error;
 	uint64_t host_readers, reader_scans; /* number of threads; percentage of reads */
 	struct nvw__sightings *sightings;
-	struct nvw__drive *drive;      /* NULL: no host readers (yet) */
-	struct cli_timeline *timeline; /* NULL: none */
+	struct nvw__drive *drive; /* NULL: no host readers (yet) */
+	struct cli_observers *observers;
 	double seconds;
 	struct nvw_description report;
 	struct nvw_findings findings;
@@ -59,6 +60,9 @@ static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 	struct run *const run = context;
 	int r = nvw__acks_add(&run->acks, first, count);
 
+	if (run->observers) {
+		cli_observers_acknowledged(run->observers, count);
+	}
 	r = r == 0 && run->drive ? nvw__drive_acknowledged(run->drive, first, count) : r;
 
 	run->ack_error = run->ack_error ? run->ack_error : r;
@@ -123,61 +127,19 @@ static int start_readers(struct run *run)
 				NVW_E_USAGE;
 }
 
-/* ---- Observers ----------------------------------------------------------------------------- */
-
-static int create_timeline(struct run *run)
-{
-	const struct cli_options *const o = &run->session->given;
-	struct cli_window window = {.to_ps = UINT64_MAX};
-	int r = 0;
-
-	if (cli_given(o, CLI_timeline_window)) {
-		r = cli_window_parse(cli_text(o, CLI_timeline_window), &window);
-		r = r ? nvw_fail(r, "--timeline-window=%s", nvw_error_message()) : 0;
-	}
-	return r || !cli_given(o, CLI_timeline) ?
-		       r :
-		       cli_timeline_create(cli_text(o, CLI_timeline), &window, &run->timeline);
-}
-
-static void see(void *context, const struct emu_sight *sight)
-{
-	const struct run *const run = context;
-
-	cli_timeline_see(run->timeline, sight);
-}
-
-/* The measured part begins. */
-static int watch(struct run *run)
-{
-	if (!run->timeline) {
-		return 0;
-	}
-	cli_timeline_start(run->timeline, run->machine);
-	return emu_watch(run->machine, see, run);
-}
-
-/* It has ended, perhaps by a signal. */
-static int write_timeline(struct run *run)
-{
-	char text[NVW_UNIT_TEXT];
-	uint64_t complete_ps;
-	int r;
-
-	if (!run->timeline || !run->machine) {
-		return 0;
-	}
-	r = cli_timeline_write(run->timeline, &complete_ps);
-	if (r == 0 && complete_ps != UINT64_MAX) {
-		fprintf(stderr,
-			"nvwave: %s: the timeline is complete up to %s only, because it is too long: choose a part by "
-			"--timeline-window\n",
-			run->session->workload->name, nvw_format_time(complete_ps, text));
-	}
-	return r;
-}
-
 /* ---- The run ------------------------------------------------------------------------------- */
+
+/* Workloads that acknowledge operations have an option for their number. */
+static uint64_t operations(const struct run *run)
+{
+	const struct nvw_option *o = run->session->workload->options;
+
+	while (o && o->name && strcmp(o->name, "count") != 0) {
+		o++;
+	}
+	return o && o->name && o->type == NVW_OPTION_COUNT ? nvw_option_u64(run->session->options, "count") :
+							     0;
+}
 
 static int measured_part(struct run *run)
 {
@@ -191,7 +153,7 @@ static int measured_part(struct run *run)
 		return r;
 	}
 	nvw_begin_measurement(run->machine);
-	r = watch(run);
+	r = cli_observers_start(run->observers, run->machine, operations(run));
 	if (r < 0) {
 		return r;
 	}
@@ -208,7 +170,6 @@ static int measured_part(struct run *run)
 	}
 	r = r ? r : nvw_persist(run->machine);
 	nvw_end_measurement(run->machine);
-	r = r ? r : emu_watch(run->machine, NULL, NULL);
 	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
 	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
@@ -245,7 +206,7 @@ static int execute(struct run *run, const char **ret_verdict)
 
 	r = r ? r : create_pool(run);
 	r = r ? r : create_log(run);
-	r = r ? r : create_timeline(run);
+	r = r ? r : cli_observers_create(&s->given, &run->observers);
 	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
 	if (r == 0 && run->look_for_races) {
 		r = emu_check_races(run->machine, run->race_model);
@@ -260,10 +221,10 @@ static int execute(struct run *run, const char **ret_verdict)
 		r = nvw_log_close(run->log, nvw_time_ps(run->machine));
 		run->log = NULL;
 	}
-	if (run->timeline && (r == 0 || r == NVW_E_STOPPED)) {
-		const int written = write_timeline(run);
+	if (run->observers && (r == 0 || r == NVW_E_STOPPED)) {
+		const int shown = cli_observers_end(run->observers, &run->report);
 
-		r = r ? r : written;
+		r = r ? r : shown;
 	}
 	return r ? r : check(run, ret_verdict);
 }
@@ -279,7 +240,7 @@ static void end(struct run *run)
 		run->session->workload->dispose(run->plan);
 	}
 	nvw__acks_free(&run->acks);
-	cli_timeline_free(run->timeline);
+	cli_observers_free(run->observers);
 	nvw__description_clear(&run->report);
 }
 
@@ -339,6 +300,11 @@ static int dump_machine(const struct cli_session *s)
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
+static uint32_t at(bool is_so, enum cli_circumstance circumstance)
+{
+	return (uint32_t)is_so << circumstance;
+}
+
 static int take_own(struct run *run)
 {
 	const struct cli_options *const o = &run->session->given;
@@ -349,8 +315,10 @@ static int take_own(struct run *run)
 	run->host_readers = cli_number(o, CLI_host_readers);
 	run->reader_scans = cli_number(o, CLI_reader_scans);
 	return cli_options_check_use(
-		o, (run->host_readers ? 0 : UINT32_C(1) << CLI_AT_NO_READERS) |
-			   (cli_given(o, CLI_timeline) ? 0 : UINT32_C(1) << CLI_AT_NO_TIMELINE));
+		o, at(!run->host_readers, CLI_AT_NO_READERS) |
+			   at(!cli_given(o, CLI_timeline), CLI_AT_NO_TIMELINE) |
+			   at(!cli_given(o, CLI_series), CLI_AT_NO_SERIES) |
+			   at(cli_number(o, CLI_per) != CLI_PER_INTERVAL, CLI_AT_NOT_INTERVAL));
 }
 
 static int refuse_each(const struct cli_session *s)

@@ -34,6 +34,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(OBSERVED, "with --mode=observed")              \
 	X(NO_READERS, "without --host-readers")          \
 	X(NO_TIMELINE, "without --timeline")             \
+	X(NO_SERIES, "without --series")                 \
+	X(NOT_INTERVAL, "unless --per=interval")         \
 	X(RECORD, "with --record")                       \
 	X(LATENCY, "in fio latency")                     \
 	X(BANDWIDTH, "in fio bandwidth")                 \

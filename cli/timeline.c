@@ -170,7 +170,7 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 {
 	struct emu_sight s = *sight;
 
-	if (!cut(t, &s)) {
+	if (s.kind == EMU_SIGHT_ACCESS || !cut(t, &s)) {
 		return;
 	}
 	if (t->full || t->count == SIGHTS_MAX || !NVW_ROOM(t->rows, t->capacity, t->count + 1)) {

@@ -50,6 +50,18 @@ struct emu_power_cut {
 void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
 
 /*
+ * Calls ring() before the first event later than time_ps, and again at each time that it puts into *next_ps (UINT64_MAX: never), which must be
+ * later than the last. It may read statistics: they have what was begun up to then. until_ps is that event's time. An error that it returns ends
+ * the run. ring NULL: no clock.
+ */
+struct emu_clock {
+	uint64_t time_ps;
+	int (*ring)(void *context, uint64_t until_ps, uint64_t *next_ps);
+	void *context;
+};
+void emu_set_clock(struct nvw_machine *machine, const struct emu_clock *clock);
+
+/*
  * Sets the handler for dereferences of a device address by the workload's host code. The process cannot
  * continue: told() is called on a signal stack with a message that names the source line, and must not
  * return. NULL, the default: the message goes to standard error and the process is killed by SIGSEGV. A

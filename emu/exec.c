@@ -299,6 +299,24 @@ static void cut_power(struct nvw_machine *m)
 	m->cut.die(m->cut.context);
 }
 
+/* The next event, at t, is behind an alarm. */
+static int sound_alarm(struct nvw_machine *m, emu_time t)
+{
+	while (m->clock.time_ps < t) {
+		const int r = m->clock.ring(m->clock.context, t, &m->clock.time_ps);
+
+		if (r < 0) {
+			return m->error = r;
+		}
+	}
+	if (t > m->cut.time_ps) {
+		cut_power(m);
+		return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
+	}
+	m->alarm = m->cut.time_ps < m->clock.time_ps ? m->cut.time_ps : m->clock.time_ps;
+	return 0;
+}
+
 /* Events in the background go on only while there are other events, or work-groups that may wait for them. */
 static bool has_events(const struct emu_exec *x)
 {
@@ -316,9 +334,9 @@ int emu_run_events(struct nvw_machine *m)
 			return m->error = nvw_stop_error();
 		}
 
-		if (x->events[0].time > m->cut.time_ps) {
-			cut_power(m);
-			return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
+		if (__builtin_expect(x->events[0].time > m->alarm, 0) &&
+			sound_alarm(m, x->events[0].time) < 0) {
+			return m->error;
 		}
 		event = emu_events_take(m);
 		event.time = emu_later(event.time, m->now);

@@ -183,7 +183,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	}
 	m->config = emu_config_consistent(config);
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
-	m->cut.time_ps = UINT64_MAX;
+	m->cut.time_ps = m->clock.time_ps = m->alarm = UINT64_MAX;
 	r = emu_devices_init(m, pool);
 	r = r ? r : protocol_init(m);
 	r = r ? r : consistency_init(m);
@@ -235,6 +235,14 @@ void emu_destroy(struct nvw_machine *m)
 void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
 {
 	m->cut = *cut;
+	m->alarm = cut->time_ps < m->clock.time_ps ? cut->time_ps : m->clock.time_ps;
+}
+
+void emu_set_clock(struct nvw_machine *m, const struct emu_clock *clock)
+{
+	m->clock = *clock;
+	m->clock.time_ps = clock->ring ? clock->time_ps : UINT64_MAX;
+	m->alarm = m->cut.time_ps < m->clock.time_ps ? m->cut.time_ps : m->clock.time_ps;
 }
 
 const struct emu_config *emu_machine_config(const struct nvw_machine *m)

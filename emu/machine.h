@@ -371,7 +371,9 @@ struct nvw_machine {
 	struct coh_leases *leases; /* protocol/leases.h; likewise */
 	struct coh_queue *queues;  /* protocol/queue.c: lines that several CUs wait for */
 	emu_time head_start;       /* of the current request: how long ago it was sent */
+	emu_time alarm;            /* of the clock or the power cut, whichever is first */
 	struct emu_power_cut cut;
+	struct emu_clock clock;
 	struct {
 		void (*told)(void *context, const char *message); /* NULL: no handler */
 		void *context;

@@ -11,6 +11,14 @@ void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
 
 	++*(is_load ? &s->loads : kind == NVW__STORE ? &s->stores : &s->atomics);
 	*(is_load ? &s->load_ps : kind == NVW__STORE ? &s->store_ps : &s->atomic_ps) += ps;
+	if (emu_is_watched(m)) {
+		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_ACCESS,
+				    .from = m->now,
+				    .to = m->now + ps,
+				    .what = is_load            ? "load" :
+					    kind == NVW__STORE ? "store" :
+								 "atomic"});
+	}
 }
 
 void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)

@@ -130,7 +130,8 @@ void emu_watch_leave(struct nvw_machine *m, const struct emu_slot *slot, emu_tim
 			    .from = m->watch->resident[first],
 			    .to = t,
 			    .what = m->exec.name,
-			    .number = slot->resident->id});
+			    .number = slot->resident->id,
+			    .units = m->exec.group_wavefronts});
 }
 
 void emu_watch_wait(struct nvw_machine *m, const struct emu_wavefront *wf, const char *cause,

@@ -29,6 +29,7 @@ struct nvw_site;
 	X(INVALIDATION, "invalidation", "CU")     /* of a whole L1: an instant; what: likewise */ \
 	X(BANK, "bank", "bank")                   /* busy; what: the level */                      \
 	X(LINK, "link", "link")                   /* busy; what: the message's class */            \
+	X(ACCESS, "access", "none")               /* a memory instruction, to its results; what: load, store or atomic */ \
 	X(READ, "read", "channel")                /* from its arrival at the controller to the data; number: the line's offset */ \
 	X(WRITE, "write", "channel")              /* from its arrival at the controller to completion; number: likewise */
 /* clang-format on */
@@ -47,6 +48,7 @@ struct emu_sight {
 	const char *what;            /* lives as long as the process; a kernel's name only during the call */
 	const struct nvw_site *site; /* source line; NULL: none */
 	uint64_t number;
+	uint32_t units; /* work-groups: their wavefronts, from unit on */
 };
 
 /*

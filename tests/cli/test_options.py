@@ -45,7 +45,8 @@ plot = ["plot", "table.csv", "--x=a", "--y=c", "--output=out.svg"]
 # Modes of a command: name, words, and whether it takes too long to be run again for each option that it accepts.
 modes = {
     "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"]),
-            ("timeline", ["run"] + kv + ["--timeline=out.json"])],
+            ("timeline", ["run"] + kv + ["--timeline=out.json"]),
+            ("series", ["run"] + kv + ["--series=out.csv"])],
     "crash": [
         ("observed", ["crash"] + kv),
         ("permitted", ["crash"] + kv + ["--mode=permitted"]),
@@ -79,7 +80,7 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # what th
 # A value that makes a difference where the option makes one.
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
-    "pool": "out", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
+    "pool": "out", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "per": "kernel", "interval": "1us", "limit": "10ns", "host-limit": "100s", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
     "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "patch": "out", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off",
@@ -89,7 +90,7 @@ samples = {
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
 }
-other_samples = {("run", "check"): "races", ("crash", "check"): "false", ("torture", "fault"): "nothing",
+other_samples = {("run", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false", ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
                  ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out"}
 
@@ -100,7 +101,7 @@ no_effect_here = {
     "patch": "writes a file if a cure is found",
     "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
-    "jobs": "is only quicker", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
+    "jobs": "is only quicker", "host-limit": "is a limit", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
     "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "help": "is tested by itself",
     "exec": "is another subject", "store-log": "is another subject",
     "image": "is the subject", "check-lib": "is the subject",

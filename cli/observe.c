@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One observer and one clock for all that looks into a run. See observe.h. */
+#include "observe.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/units.h"
+#include "latencies.h"
+#include "series.h"
+#include "timeline.h"
+
+/* The clock rings this often where a limit of the host's time or a terminal needs it. */
+static const uint64_t look_ps = 1000000;
+
+struct cli_observers {
+	struct nvw_machine *machine;
+	struct cli_timeline *timeline;
+	struct cli_series *series;
+	struct cli_latencies *latencies;
+	const char *limit_text, *host_limit_text; /* NULL: none */
+	uint64_t origin_ps, limit_ps, limit_at_ps, look_at_ps;
+	double began, host_limit, shown; /* s */
+	uint64_t operations, acknowledged, launches, groups;
+	bool is_terminal;
+};
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static int take_time(const struct cli_options *o, enum cli_option_id id, const char *name, uint64_t *ret_ps)
+{
+	const char *const text = cli_text(o, id);
+	bool cycles = false;
+	int r;
+
+	if (!text) {
+		return 0;
+	}
+	r = nvw_parse_time(text, ret_ps, &cycles);
+	if (r == 0 && (cycles || !*ret_ps)) {
+		r = nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
+	}
+	return r ? nvw_fail(r, "--%s=%s", name, nvw_error_message()) : 0;
+}
+
+static int create_timeline(struct cli_observers *o, const struct cli_options *options)
+{
+	struct cli_window window = {.to_ps = UINT64_MAX};
+	int r = 0;
+
+	if (cli_given(options, CLI_timeline_window)) {
+		r = cli_window_parse(cli_text(options, CLI_timeline_window), &window);
+		r = r ? nvw_fail(r, "--timeline-window=%s", nvw_error_message()) : 0;
+	}
+	return r || !cli_given(options, CLI_timeline) ?
+		       r :
+		       cli_timeline_create(cli_text(options, CLI_timeline), &window, &o->timeline);
+}
+
+static int create_series(struct cli_observers *o, const struct cli_options *options)
+{
+	uint64_t interval_ps = 10 * look_ps;
+	int r = take_time(options, CLI_interval, "interval", &interval_ps);
+
+	return r || !cli_given(options, CLI_series) ?
+		       r :
+		       cli_series_create(cli_text(options, CLI_series),
+			       (enum cli_per)cli_number(options, CLI_per), interval_ps, &o->series);
+}
+
+int cli_observers_create(const struct cli_options *options, struct cli_observers **ret)
+{
+	struct cli_observers *const o = calloc(1, sizeof *o);
+	int r;
+
+	if (!o) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to observe the run");
+	}
+	*ret = o;
+	o->limit_text = cli_text(options, CLI_limit);
+	o->host_limit_text = cli_text(options, CLI_host_limit);
+	o->host_limit = (double)cli_number(options, CLI_host_limit) / 1e3;
+	o->is_terminal = isatty(STDERR_FILENO);
+	r = take_time(options, CLI_limit, "limit", &o->limit_ps);
+	r = r ? r : create_timeline(o, options);
+	r = r ? r : create_series(o, options);
+	if (r == 0 && cli_given(options, CLI_latencies)) {
+		o->latencies = cli_latencies_create();
+		r = o->latencies ? 0 : NVW_E_MEMORY;
+	}
+	return r;
+}
+
+void cli_observers_free(struct cli_observers *o)
+{
+	if (o) {
+		cli_timeline_free(o->timeline);
+		cli_series_free(o->series);
+		cli_latencies_free(o->latencies);
+		free(o);
+	}
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+/* The share of the work that is known to be done; 0: unknown. */
+static double share_done(const struct cli_observers *o, uint64_t now_ps)
+{
+	const double by_limit = o->limit_ps ? (double)(now_ps - o->origin_ps) / (double)o->limit_ps : 0;
+	const double by_acks = o->operations ? (double)o->acknowledged / (double)o->operations : 0;
+
+	return by_limit > by_acks ? by_limit : by_acks;
+}
+
+static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)
+{
+	const double took = now - o->began, share = share_done(o, now_ps);
+	char text[NVW_UNIT_TEXT];
+
+	o->shown = now;
+	fprintf(stderr, "\r%s of simulated time, %.3g us/s, launch %llu, %llu work-groups ended",
+		nvw_format_time((now_ps - o->origin_ps) / look_ps * look_ps, text),
+		(double)(now_ps - o->origin_ps) / 1e6 / took, (unsigned long long)o->launches + 1,
+		(unsigned long long)o->groups);
+	if (o->acknowledged) {
+		fprintf(stderr, ", %llu operations", (unsigned long long)o->acknowledged);
+	}
+	if (share > 0 && share <= 1) {
+		fprintf(stderr, ", %.0f %%, %.0f s left", 100 * share, took / share - took);
+	}
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+static void clear_progress(struct cli_observers *o)
+{
+	if (o->shown > 0) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
+}
+
+void cli_observers_acknowledged(struct cli_observers *o, uint64_t count)
+{
+	o->acknowledged += o->machine ? count : 0;
+}
+
+/* ---- The clock ----------------------------------------------------------------------------- */
+
+static int look(struct cli_observers *o, uint64_t until_ps)
+{
+	const double now = seconds_now();
+
+	if (o->is_terminal && now - o->began > 1 && now - o->shown > 0.5) {
+		show_progress(o, o->look_at_ps, now);
+	}
+	/* Nothing happens until then: looking more often shows nothing new. */
+	o->look_at_ps += (1 + (until_ps - o->look_at_ps) / look_ps) * look_ps;
+	return o->host_limit > 0 && now - o->began > o->host_limit ?
+		       nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --host-limit=%s", o->host_limit_text) :
+		       0;
+}
+
+static uint64_t next_ring(const struct cli_observers *o)
+{
+	uint64_t next = o->limit_at_ps < o->look_at_ps ? o->limit_at_ps : o->look_at_ps;
+
+	if (o->series && cli_series_next(o->series) < next) {
+		next = cli_series_next(o->series);
+	}
+	return next;
+}
+
+static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
+{
+	struct cli_observers *const o = context;
+	const uint64_t now = *next_ps;
+	int r = 0;
+
+	if (o->series && cli_series_next(o->series) == now) {
+		cli_series_ring(o->series);
+	}
+	if (o->limit_at_ps == now) {
+		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);
+	}
+	if (o->look_at_ps == now) {
+		r = look(o, until_ps);
+	}
+	*next_ps = next_ring(o);
+	return r;
+}
+
+/* ---- The measured part --------------------------------------------------------------------- */
+
+static void see(void *context, const struct emu_sight *sight)
+{
+	struct cli_observers *const o = context;
+
+	o->launches += sight->kind == EMU_SIGHT_KERNEL;
+	o->groups += sight->kind == EMU_SIGHT_GROUP;
+	if (o->timeline) {
+		cli_timeline_see(o->timeline, sight);
+	}
+	if (o->series) {
+		cli_series_see(o->series, sight);
+	}
+	if (o->latencies) {
+		cli_latencies_see(o->latencies, sight);
+	}
+}
+
+static int start_clock(struct cli_observers *o)
+{
+	const bool looks = o->is_terminal || o->host_limit > 0;
+
+	o->limit_at_ps = o->limit_ps ? o->origin_ps + o->limit_ps : UINT64_MAX;
+	o->look_at_ps = looks ? o->origin_ps + look_ps : UINT64_MAX;
+	emu_set_clock(o->machine, &(struct emu_clock){.time_ps = next_ring(o), .ring = ring, .context = o});
+	return 0;
+}
+
+int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, uint64_t operations)
+{
+	int r;
+
+	o->machine = machine;
+	o->operations = operations;
+	o->origin_ps = nvw_time_ps(machine);
+	o->began = seconds_now();
+	if (o->timeline) {
+		cli_timeline_start(o->timeline, machine);
+	}
+	r = o->series ? cli_series_start(o->series, machine) : 0;
+	r = r ? r : start_clock(o);
+	return r || !(o->timeline || o->series || o->latencies || o->is_terminal) ?
+		       r :
+		       emu_watch(machine, see, o);
+}
+
+static int write_timeline(struct cli_observers *o)
+{
+	char text[NVW_UNIT_TEXT];
+	uint64_t complete_ps;
+	const int r = cli_timeline_write(o->timeline, &complete_ps);
+
+	if (r == 0 && complete_ps != UINT64_MAX) {
+		fprintf(stderr,
+			"nvwave: the timeline is complete up to %s only, because it is too long: choose a part by --timeline-window\n",
+			nvw_format_time(complete_ps, text));
+	}
+	return r;
+}
+
+int cli_observers_end(struct cli_observers *o, struct nvw_description *description)
+{
+	int r = 0;
+
+	if (!o->machine) {
+		return 0;
+	}
+	clear_progress(o);
+	emu_set_clock(o->machine, &(struct emu_clock){0});
+	(void)!emu_watch(o->machine, NULL, NULL);
+	r = o->timeline ? write_timeline(o) : 0;
+	r = r || !o->series ? r : cli_series_end(o->series, nvw_time_ps(o->machine));
+	r = r || !o->latencies ? r : cli_latencies_describe(o->latencies, description);
+	o->machine = NULL;
+	return r;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of statistics. See series.h.
+ *
+ * Intervals and launches have the differences of the machine's statistics between two moments, so that rows add up to the report. CUs and
+ * work-groups have what sights say of them (emu/watch.h): the machine's statistics are sums over all of it.
+ */
+#include "series.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/newfile.h"
+
+/* What a wavefront does, by the begin of the instruction's name. */
+enum { KINDS = 6, OTHER = KINDS - 1 };
+static const struct {
+	const char *begin, *column;
+} kinds[KINDS] = {
+	{"load", "load"},
+	{"store", "store"},
+	{"atomic", "atomic"},
+	{"barrier", "barrier"},
+	{"persist barrier", "persist_barrier"},
+	{"", "other"},
+};
+
+/* Of a CU, or of a wavefront context since its work-group came. */
+struct account {
+	uint64_t groups, resident_ps;
+	uint64_t stalls[KINDS], stall_ps[KINDS];
+	uint64_t waits[EMU_CAUSE_COUNT], wait_ps[EMU_CAUSE_COUNT];
+	uint64_t flushes, flush_ps, invalidations;
+};
+
+struct cli_series {
+	struct nvw_new_file file;
+	bool is_open, failed;
+	enum cli_per per;
+	uint64_t interval_ps, next_ps, origin_ps, from_ps;
+	struct nvw_machine *machine;
+	struct emu_stats before;
+	struct account *accounts; /* by CU, or by wavefront */
+	uint64_t account_count, wavefronts_per_cu, launches;
+};
+
+/* ---- Creation ------------------------------------------------------------------------------ */
+
+int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret)
+{
+	struct cli_series *const s = calloc(1, sizeof *s);
+	int r;
+
+	if (!s) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a table of statistics");
+	}
+	s->per = per;
+	s->interval_ps = interval_ps;
+	r = nvw_new_file_begin(path, false, &s->file);
+	s->is_open = r == 0;
+	if (r < 0) {
+		cli_series_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void cli_series_free(struct cli_series *s)
+{
+	if (s && s->is_open) {
+		(void)!nvw_new_file_end(&s->file, NVW_E_STOPPED);
+	}
+	if (s) {
+		free(s->accounts);
+		free(s);
+	}
+}
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+static void put(struct cli_series *s, const char *text)
+{
+	s->failed = fputs(text, s->file.file) < 0 || s->failed;
+}
+
+static void put_number(struct cli_series *s, uint64_t number)
+{
+	s->failed = fprintf(s->file.file, ",%" PRIu64, number) < 0 || s->failed;
+}
+
+static void name_statistics(struct cli_series *s)
+{
+	unsigned count;
+	const struct emu_stat_info *const table = emu_stat_table(&count);
+
+	put(s, "from,to");
+	for (unsigned i = 0; i < count; i++) {
+		put(s, ",");
+		put(s, table[i].name);
+	}
+	put(s, "\n");
+}
+
+static void name_account(struct cli_series *s)
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		s->failed = fprintf(s->file.file, ",stall.%s,stall.%s_time", kinds[i].column,
+				    kinds[i].column) < 0 ||
+			    s->failed;
+	}
+	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+		const char *const cause = emu_cause_name((enum emu_cause)i);
+
+		s->failed = fprintf(s->file.file, ",wait.%s,wait.%s_time", cause, cause) < 0 || s->failed;
+	}
+}
+
+int cli_series_start(struct cli_series *s, struct nvw_machine *machine)
+{
+	const struct emu_config *const config = emu_machine_config(machine);
+
+	s->machine = machine;
+	s->origin_ps = nvw_time_ps(machine);
+	s->next_ps = s->per == CLI_PER_INTERVAL ? s->origin_ps + s->interval_ps : UINT64_MAX;
+	s->before = *emu_statistics(machine);
+	s->wavefronts_per_cu = config->wavefronts_per_cu;
+	s->account_count = config->cus * (s->per == CLI_PER_GROUP ? config->wavefronts_per_cu : 1);
+	s->accounts = calloc(s->account_count, sizeof *s->accounts);
+	if (!s->accounts) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a table of statistics");
+	}
+	if (s->per == CLI_PER_CU) {
+		put(s, "cu,work_groups,resident_time");
+		name_account(s);
+		put(s, ",flushes,flush_time,invalidations\n");
+	} else if (s->per == CLI_PER_GROUP) {
+		put(s, "launch,kernel,work_group,cu,from,to");
+		name_account(s);
+		put(s, "\n");
+	} else {
+		put(s, s->per == CLI_PER_KERNEL ? "launch,kernel," : "");
+		name_statistics(s);
+	}
+	return 0;
+}
+
+/* ---- Rows of statistics -------------------------------------------------------------------- */
+
+/* What has happened since the last row. */
+static void write_difference(struct cli_series *s, uint64_t to_ps)
+{
+	const struct emu_stats now = *emu_statistics(s->machine);
+	unsigned count;
+	const struct emu_stat_info *const table = emu_stat_table(&count);
+
+	s->failed = fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps) < 0 || s->failed;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t a, b;
+
+		memcpy(&a, (const char *)&s->before + table[i].offset, sizeof a);
+		memcpy(&b, (const char *)&now + table[i].offset, sizeof b);
+		put_number(s, table[i].offset == offsetof(struct emu_stats, sim_time_ps) ?
+				      to_ps - s->from_ps :
+				      b - a);
+	}
+	put(s, "\n");
+	s->before = now;
+	s->from_ps = to_ps;
+}
+
+/* Kernel names are C's, or a user's: quotes are doubled. */
+static void put_text(struct cli_series *s, const char *text)
+{
+	put(s, "\"");
+	for (; *text; text++) {
+		const char one[] = {*text, *text == '"' ? '"' : '\0', '\0'};
+
+		put(s, one);
+	}
+	put(s, "\"");
+}
+
+static void write_launch(struct cli_series *s, const char *name, uint64_t number, uint64_t to_ps)
+{
+	s->failed = fprintf(s->file.file, "%" PRIu64 ",", number) < 0 || s->failed;
+	put_text(s, name);
+	put(s, ",");
+	write_difference(s, to_ps);
+}
+
+uint64_t cli_series_next(const struct cli_series *s)
+{
+	return s->next_ps;
+}
+
+void cli_series_ring(struct cli_series *s)
+{
+	write_difference(s, s->next_ps - s->origin_ps);
+	s->next_ps += s->interval_ps;
+}
+
+/* ---- Accounts ------------------------------------------------------------------------------ */
+
+static unsigned kind_of(const char *what)
+{
+	unsigned i = 0;
+
+	while (i < OTHER && !strstr(what, kinds[i].begin)) {
+		i++;
+	}
+	return !strncmp(what, "atomic", 6) ? 2 : !strncmp(what, "persist", 7) ? 4 : i;
+}
+
+static void put_account(struct cli_series *s, const struct account *a)
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		put_number(s, a->stalls[i]);
+		put_number(s, a->stall_ps[i]);
+	}
+	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+		put_number(s, a->waits[i]);
+		put_number(s, a->wait_ps[i]);
+	}
+}
+
+static void add_stall(struct account *a, const struct emu_sight *sight)
+{
+	const unsigned kind = kind_of(sight->what);
+
+	a->stalls[kind]++;
+	a->stall_ps[kind] += sight->to - sight->from;
+}
+
+static void add_wait(struct account *a, const struct emu_sight *sight)
+{
+	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+		if (sight->what == emu_cause_name((enum emu_cause)i)) {
+			a->waits[i]++;
+			a->wait_ps[i] += sight->to - sight->from;
+		}
+	}
+}
+
+/* The sum of its wavefronts' accounts, which begin again. */
+static struct account take_accounts(struct cli_series *s, uint32_t first, uint32_t count)
+{
+	struct account sum = {0};
+
+	for (uint32_t k = first; k < first + count; k++) {
+		struct account *const a = &s->accounts[k];
+
+		for (unsigned i = 0; i < KINDS; i++) {
+			sum.stalls[i] += a->stalls[i];
+			sum.stall_ps[i] += a->stall_ps[i];
+		}
+		for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+			sum.waits[i] += a->waits[i];
+			sum.wait_ps[i] += a->wait_ps[i];
+		}
+		*a = (struct account){0};
+	}
+	return sum;
+}
+
+static void write_group(struct cli_series *s, const struct emu_sight *sight)
+{
+	const struct account sum = take_accounts(s, sight->unit, sight->units);
+
+	s->failed = fprintf(s->file.file, "%" PRIu64 ",", s->launches + 1) < 0 || s->failed;
+	put_text(s, sight->what);
+	put_number(s, sight->number);
+	put_number(s, sight->unit / s->wavefronts_per_cu);
+	put_number(s, sight->from - s->origin_ps);
+	put_number(s, sight->to - s->origin_ps);
+	put_account(s, &sum);
+	put(s, "\n");
+}
+
+static struct account *account_of(struct cli_series *s, const struct emu_sight *sight)
+{
+	const bool is_cu = sight->kind == EMU_SIGHT_FLUSH || sight->kind == EMU_SIGHT_INVALIDATION;
+
+	if (s->per == CLI_PER_GROUP) {
+		return is_cu ? NULL : &s->accounts[sight->unit];
+	}
+	return &s->accounts[is_cu ? sight->unit : sight->unit / s->wavefronts_per_cu];
+}
+
+static void account(struct cli_series *s, const struct emu_sight *sight)
+{
+	struct account *const a = account_of(s, sight);
+
+	if (!a) {
+		return;
+	}
+	switch (sight->kind) {
+	case EMU_SIGHT_STALL:
+		add_stall(a, sight);
+		break;
+	case EMU_SIGHT_WAIT:
+		add_wait(a, sight);
+		break;
+	case EMU_SIGHT_FLUSH:
+		a->flushes++;
+		a->flush_ps += sight->to - sight->from;
+		break;
+	case EMU_SIGHT_INVALIDATION:
+		a->invalidations++;
+		break;
+	default:
+		a->groups++;
+		a->resident_ps += sight->to - sight->from;
+	}
+}
+
+static bool is_of_a_cu(const struct emu_sight *sight)
+{
+	return sight->kind == EMU_SIGHT_GROUP || sight->kind == EMU_SIGHT_STALL ||
+	       sight->kind == EMU_SIGHT_WAIT || sight->kind == EMU_SIGHT_FLUSH ||
+	       sight->kind == EMU_SIGHT_INVALIDATION;
+}
+
+void cli_series_see(struct cli_series *s, const struct emu_sight *sight)
+{
+	if (sight->kind == EMU_SIGHT_KERNEL) {
+		s->launches++;
+		if (s->per == CLI_PER_KERNEL) {
+			write_launch(s, sight->what, s->launches, sight->to - s->origin_ps);
+		}
+	} else if (s->per >= CLI_PER_CU && is_of_a_cu(sight)) {
+		account(s, sight);
+		if (s->per == CLI_PER_GROUP && sight->kind == EMU_SIGHT_GROUP) {
+			write_group(s, sight);
+		}
+	}
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void write_cus(struct cli_series *s)
+{
+	for (uint64_t i = 0; i < s->account_count; i++) {
+		const struct account *const a = &s->accounts[i];
+
+		s->failed = fprintf(s->file.file, "%" PRIu64, i) < 0 || s->failed;
+		put_number(s, a->groups);
+		put_number(s, a->resident_ps);
+		put_account(s, a);
+		put_number(s, a->flushes);
+		put_number(s, a->flush_ps);
+		put_number(s, a->invalidations);
+		put(s, "\n");
+	}
+}
+
+int cli_series_end(struct cli_series *s, uint64_t now_ps)
+{
+	while (s->next_ps < now_ps) {
+		cli_series_ring(s);
+	}
+	if (s->per == CLI_PER_CU) {
+		write_cus(s);
+	} else if (s->per == CLI_PER_KERNEL) {
+		write_launch(s, "", 0, now_ps - s->origin_ps);
+	} else if (s->per == CLI_PER_INTERVAL) {
+		write_difference(s, now_ps - s->origin_ps);
+	}
+	s->is_open = false;
+	return nvw_new_file_end(
+		&s->file, s->failed ? nvw_fail_errno("cannot write the table of statistics") : 0);
+}
