@@ -22,25 +22,31 @@ struct program {
 	enum nvw_scope put_scope, get_scope;
 };
 
-/* What is found when two groups of 64, on two CUs, run the kernel under the protocol. */
-static struct emu_race_report found(
-	const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
+/* What is found when two groups of 64, on two CUs, run the kernel under the protocol, with a further setting of the machine. */
+static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
+	nvw_kernel kernel, struct program p)
 {
 	char setting[32];
-	const char *const settings[] = {setting, NULL};
+	const char *const settings[] = {setting, also, also ? "store_buffer.entries=1" : NULL, NULL};
 	struct emu_race_report report;
 	struct rig rig;
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
 	rig_begin(&rig, 0, settings);
 	rig_ok(emu_check_races(rig.machine, model));
-	p.data = nvw_alloc(rig.machine, 64);
+	p.data = nvw_alloc(rig.machine, 4 * 64);
 	p.flag = nvw_alloc(rig.machine, 64);
 	p.other = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_launch(rig.machine, "planted", kernel, &p, 128, 64));
 	report = *emu_races(rig.machine);
 	rig_end(&rig);
 	return report;
+}
+
+static struct emu_race_report found(
+	const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
+{
+	return found_with(protocol, NULL, model, kernel, p);
 }
 
 static unsigned races_of(const char *protocol, nvw_kernel kernel, struct program p)
@@ -120,6 +126,54 @@ static void a_missing_release_or_acquire_is_a_race_under_every_protocol(void **s
 			assert_int_equal(report.race[0].bytes, 8);
 			assert_false(report.race[0].in_nvram);
 			assert_string_equal(report.race[0].kernel, "planted");
+		}
+	}
+}
+
+static unsigned at_stores, at_issue; /* lines */
+
+/* Four lines, of which a store buffer of one entry makes three wait; two of the loads are issued before they are used. */
+static void pass_four(const void *args)
+{
+	const struct program *const p = args;
+
+	if (first_of(0)) {
+		for (unsigned i = 0; i < 4; i++) {
+			at_stores = __LINE__, nvw_store(p->data + (size_t)8 * i, 1);
+		}
+		nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
+	} else if (first_of(1)) {
+		wait_for(p->flag, 1, p->get, p->get_scope);
+		for (unsigned i = 0; i < 4; i++) {
+			at_issue = __LINE__;
+			const struct nvw_issued value = nvw_load_issue(p->data + (size_t)8 * i);
+
+			(void)nvw_load_use(value, uint64_t);
+		}
+	}
+}
+
+/* A store that waits in a write buffer races as any other; that tso keeps the order of two stores makes no synchronization of them. */
+static void races_are_the_same_under_every_consistency_model(void **state)
+{
+	static const char *const models[] = {"gpu.consistency=sc-simple", "gpu.consistency=sc-wb",
+		"gpu.consistency=tso", "gpu.consistency=rmo"};
+	static const char *const protocols[] = {"mttop-wb", "rfo"};
+
+	for (unsigned i = 0; i < 8; i++) {
+		for (unsigned missing = 0; missing < 3; missing++) {
+			struct program p = right;
+			struct emu_race_report report;
+
+			p.put = missing == 1 ? NVW_RELAXED : p.put;
+			p.get = missing == 2 ? NVW_RELAXED : p.get;
+			report = found_with(protocols[i / 4], models[i % 4], EMU_RACES_CLAIMED, pass_four, p);
+			if (missing) {
+				assert_data_race(&report, "store", at_stores, "load", at_issue + 1);
+				assert_int_equal(report.races, 4);
+			} else {
+				assert_int_equal(report.races, 0);
+			}
 		}
 	}
 }
@@ -537,6 +591,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(release_and_acquire_order_under_every_protocol),
 		cmocka_unit_test(a_missing_release_or_acquire_is_a_race_under_every_protocol),
+		cmocka_unit_test(races_are_the_same_under_every_consistency_model),
 		cmocka_unit_test(a_scope_too_narrow_is_a_mismatch_that_is_named),
 		cmocka_unit_test(the_latest_of_several_missed_releases_is_blamed),
 		cmocka_unit_test(scopes_mean_nothing_where_the_protocol_claims_drf),
