@@ -41,6 +41,31 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
 }
 
+/* Of a run with this cure alone. */
+static void print_cost(const struct ct_cure *c, FILE *to)
+{
+	const double us = (double)c->cost_ps / 1e6;
+
+	if (c->costed) {
+		fprintf(to, "; it %s %.1f %% of simulated time (%.2f us)", c->cost_ps < 0 ? "saves" : "costs",
+			100.0 * fabs((double)c->cost_ps) / (double)(c->cost_of_ps ? c->cost_of_ps : 1),
+			fabs(us));
+	}
+}
+
+/* Fewer states fail with it, but some do. */
+static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024], a[32], b[32];
+
+	ct_cure_text(c, text, sizeof text);
+	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
+		c->others == 0 ? "" :
+		c->others == 1 ? ", and the other cure," :
+				 ", and the other cures,",
+		grouped(r->states_uncured, a), grouped(c->states, b));
+}
+
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
@@ -69,11 +94,14 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 				c->assumed == 1 ? "" : "s");
 		}
 		fputc(')', to);
+		print_cost(c, to);
 		fputc('\n', to);
 		if (c->others > 0) {
 			fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
 				grouped(c->only, a), grouped(c->only_of, b));
 		}
+	} else if (c->count > 0 && c->states > 0) {
+		print_part(r, c, indent, to);
 	} else if (c->count == 0 && c->tried > 0) {
 		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)\n",
 			indent, c->tried);

@@ -372,6 +372,9 @@ struct ct_subject {
 	const char *narrow_file;
 	uint32_t narrow_line;
 	unsigned narrow_by;
+	const struct emu_inserted
+		*inserted; /* persist barriers that the source does not have (emu.h); NULL: none */
+	unsigned inserted_count;
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include <emu.h>
 
+#include "cost.h"
 #include "cure.h"
 #include "finding.h"
 #include "modes.h"
@@ -95,6 +96,10 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 
 	if (!error && options->cures && options->shards == 0 && proof_model(b->subject, rules, &model)) {
 		error = ct_cure(&e, model, ret_result);
+		error = error ? error : ct_cost(b, l->shared, ret_result);
+		ret_result->interrupted =
+			ret_result->interrupted || error == NVW_E_STOPPED; /* the findings stand */
+		error = error == NVW_E_STOPPED ? 0 : error;
 	}
 	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
 	json_decref(head);

@@ -38,7 +38,11 @@ struct ct_cure {
 	uint64_t only;        /* states that fail without this cure, with all the others */
 	uint64_t only_of;     /* of so many tested */
 	unsigned behind;      /* the finding was met with so many cures applied */
-	unsigned cured_by;    /* number of the finding whose cure cures this one, too; 0: none */
+	/* Measured by a run of the workload with this cure alone: the difference in simulated time, and that of the run without it. */
+	bool costed;
+	int64_t cost_ps;
+	uint64_t cost_of_ps;
+	unsigned cured_by; /* number of the finding whose cure cures this one, too; 0: none */
 };
 
 #endif

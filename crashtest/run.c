@@ -281,6 +281,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	emu_set_power_cut(r->machine, &power);
 	emu_set_host_fault(r->machine, host_fault, r);
 	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
+	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
 	error = set_up(r);
 	if (!error) {
 		error = s->workload->run(r->bench->plan, r->machine);
@@ -289,6 +290,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		return error;
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);
+	r->shared->inserted_met = emu_inserted_met(r->machine);
 	emu_destroy(r->machine);
 	error = nvw_log_close(r->log, r->shared->end_ps);
 	nvw_pool_close(r->pool);

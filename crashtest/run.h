@@ -28,6 +28,7 @@ struct ct_run_shared {
 	char message[512];
 	uint64_t first_record;     /* of the measured part */
 	uint64_t begin_ps, end_ps; /* of the measured part */
+	uint64_t inserted_met;     /* how often work-items met barriers that the source does not have */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */
 	struct ct_ack {

@@ -217,6 +217,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_watch_finish(m);
 	persist_finish(m);
 	emu_store_buffers_finish(m);
+	emu_inserted_finish(m);
 	emu_loads_finish(m);
 	emu_wavefronts_finish(m);
 	emu_events_finish(m);

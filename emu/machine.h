@@ -383,6 +383,13 @@ struct nvw_machine {
 		uint32_t line;
 		unsigned by;
 	} narrow;
+	struct {
+		unsigned count;
+		struct emu_inserted barrier[EMU_INSERTED_MAX];
+		struct nvw_site site[EMU_INSERTED_MAX];
+		struct emu_inserted_item *item; /* by global number */
+		uint64_t items, met;
+	} inserted;
 
 	struct {
 		unsigned (*choose)(void *context, unsigned count); /* NULL: time decides */
@@ -506,6 +513,11 @@ void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *tex
 /* Creates the devices of m->config; pool, if not NULL, is the NVRAM's. */
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
 void emu_devices_finish(struct nvw_machine *m);
+/* inserted.c: the barriers, as bits, that a work-item meets before a request; the scope of one of the source. */
+unsigned emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r);
+enum nvw_group emu_widened(struct nvw_machine *m, const struct nvw_site *site, enum nvw_group group);
+void emu_inserted_finish(struct nvw_machine *m);
+
 /* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
 void emu_devices_set_volatile(struct nvw_machine *m);
 /* Adds the devices' traffic to the statistics and resets it. */

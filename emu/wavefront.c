@@ -107,7 +107,7 @@ static void switch_to_next(void **save)
 	}
 }
 
-void nvw__issue(void)
+static void issue(void)
 {
 	struct emu_wavefront *const wf = now.wavefront;
 	const unsigned lane = now.lane;
@@ -118,6 +118,32 @@ void nvw__issue(void)
 	}
 	switch_to_next(&wf->sp[lane]);
 	emu_fiber_arrive(NULL, NULL);
+}
+
+/* The barriers of another request come first; the request waits on this stack. */
+static void meet_inserted(void)
+{
+	const struct nvw__request own = *nvw__self;
+	unsigned due = emu_inserted_before(now.machine, nvw_global_id(), &own);
+
+	for (; due; due &= due - 1) {
+		const unsigned i = (unsigned)__builtin_ctz(due);
+
+		nvw__self->site = &now.machine->inserted.site[i];
+		nvw__self->op = NVW__OP_P_BARRIER;
+		nvw__self->address = 0;
+		nvw__self->value = now.machine->inserted.barrier[i].scope;
+		issue();
+		*nvw__self = own;
+	}
+}
+
+void nvw__issue(void)
+{
+	if (now.machine->inserted.count > 0) {
+		meet_inserted();
+	}
+	issue();
 }
 
 /* The first and last function on a work-item's stack. */

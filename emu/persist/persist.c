@@ -166,7 +166,12 @@ static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
 enum emu_wait persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
-	if (is_narrowed(m, wf->requests[__builtin_ctzll(lanes)].site)) {
+	const struct nvw_site *const site = wf->requests[__builtin_ctzll(lanes)].site;
+
+	if (m->inserted.count > 0) {
+		group = emu_widened(m, site, group);
+	}
+	if (is_narrowed(m, site)) {
 		const int narrower = (int)group - (int)m->narrow.by;
 
 		if (narrower < NVW_WORKITEM) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the report says of a cure: what was shown, and no more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cure_report.h"
+
+/* The report on the first finding of a result. */
+static const char *report(const struct ct_result *r)
+{
+	static char text[2048];
+	FILE *const to = fmemopen(text, sizeof text, "w");
+
+	assert_non_null(to);
+	text[0] = '\0';
+	cli_cure_report(r, &r->finding[0], "", to);
+	fclose(to);
+	return text;
+}
+
+static struct ct_result *with_cure(struct ct_cure cure)
+{
+	static struct ct_result r;
+
+	memset(&r, 0, sizeof r);
+	cure.count = 1;
+	cure.edit[0] = (struct ct_edit){.kind = CT_EDIT_BARRIER, .a = {.file = "src/list.c", .line = 31}};
+	cure.states = 2000;
+	cure.possible_log2 = 80;
+	r.mode = CT_PERMITTED;
+	r.finding_count = 1;
+	r.finding[0].cure = cure;
+	return &r;
+}
+
+static void a_cost_is_printed_only_when_it_was_measured(void **state)
+{
+	const char *text = report(with_cure((struct ct_cure){
+		.verified = true, .costed = true, .cost_ps = 2000000, .cost_of_ps = 100000000}));
+
+	assert_non_null(strstr(text, "; it costs 2.0 % of simulated time (2.00 us)\n"));
+	text = report(with_cure((struct ct_cure){
+		.verified = true, .costed = true, .cost_ps = -1000000, .cost_of_ps = 100000000}));
+	assert_non_null(strstr(text, "; it saves 1.0 % of simulated time (1.00 us)\n"));
+	text = report(with_cure((struct ct_cure){.verified = true, .cost_of_ps = 100000000}));
+	assert_null(strstr(text, "simulated time"));
+}
+
+static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.others = 1});
+
+	r->states_uncured = 12;
+	assert_string_equal(report(r),
+		"not verified: with a work-item barrier after list.c:31, and the other cure, "
+		"12 of 2,000 tested states still fail\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cost_is_printed_only_when_it_was_measured),
+		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

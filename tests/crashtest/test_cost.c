@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The simulated time that a cure costs: what a seeded bug saved, if the cure is the barrier that it took away. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <config.h>
+#include <crashtest/crash.h>
+#include <emu.h>
+
+#include "core/options.h"
+#include "common/skip.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+struct run {
+	const struct nvw_workload *workload;
+	const char *options[8][2]; /* NULL ends */
+};
+
+static const struct run stack = {&nvw_workload_stack, {{"count", "48"}, {"take", "50"}}},
+			kv = {&nvw_workload_kv, {{"count", "1500"}, {"scope", "workgroup"}}};
+
+/* mutation NULL: the program as it is. */
+static struct ct_result *test(const struct run *run, const char *mutation, enum ct_model model)
+{
+	static struct ct_result result[2];
+	const struct ct_options options = {.mode = CT_PERMITTED,
+		.model = model,
+		.states = mutation ? 1000 : 1,
+		.cures = mutation != NULL,
+		.seed = 1,
+		.jobs = 1};
+	struct ct_result *const r = &result[mutation != NULL];
+	struct emu_config config;
+	struct nvw_options *values;
+	int number = -1;
+
+	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, "gope18"), 0);
+	config.seed = 1;
+	assert_int_equal(nvw__options_create(run->workload->options, &values), 0);
+	for (unsigned i = 0; run->options[i][0]; i++) {
+		assert_int_equal(nvw__options_set(values, run->options[i][0], run->options[i][1]), 0);
+	}
+	while (mutation && (number < 0 || strcmp(run->workload->mutations[number].name, mutation))) {
+		number++;
+	}
+	const struct ct_subject subject = {
+		.workload = run->workload, .options = values, .config = &config, .mutation = number};
+
+	if (ct_run(&subject, &options, r)) {
+		fail_msg("%s: %s", run->workload->name, nvw_error_message());
+	}
+	nvw__options_free(values);
+	ct_result_free(r);
+	return r;
+}
+
+/* The verified cure of the first finding that has one. */
+static const struct ct_cure *cure_of(const struct ct_result *r)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (r->finding[i].cure.verified) {
+			return &r->finding[i].cure;
+		}
+	}
+	fail_msg("no cure is verified");
+	return NULL;
+}
+
+/* The mutation took away a barrier; the run with the cure takes as long as the run of the program without the mutation. */
+static void check_cost(const struct run *run, const char *mutation, enum ct_model model)
+{
+	const struct ct_result *const right = test(run, NULL, model), *const wrong =
+									      test(run, mutation, model);
+	const struct ct_cure *const c = cure_of(wrong);
+
+	assert_true(c->costed);
+	assert_int_equal(c->cost_of_ps, wrong->sim_time_ps);
+	assert_int_not_equal(c->cost_ps, 0);
+	assert_int_equal(wrong->sim_time_ps + (uint64_t)c->cost_ps, right->sim_time_ps);
+}
+
+static void a_barrier_costs_the_time_that_the_bug_saved(void **state)
+{
+	check_cost(&stack, "publish-unordered", CT_MODEL_BUFFERED);
+	check_cost(&stack, "take-unordered", CT_MODEL_BUFFERED);
+}
+
+static void a_wider_barrier_costs_the_time_that_the_narrow_one_saved(void **state)
+{
+	skip_if_sanitized();
+	check_cost(&kv, "narrow-scope", CT_MODEL_BUFFERED);
+}
+
+static void a_cure_that_is_no_barrier_has_no_cost(void **state)
+{
+	const struct ct_cure *const c = cure_of(test(&stack, "fill-after-publish", CT_MODEL_EPOCH));
+
+	assert_int_equal(c->edit[0].kind, CT_EDIT_EXCHANGE);
+	assert_false(c->costed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_barrier_costs_the_time_that_the_bug_saved),
+		cmocka_unit_test(a_wider_barrier_costs_the_time_that_the_narrow_one_saved),
+		cmocka_unit_test(a_cure_that_is_no_barrier_has_no_cost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

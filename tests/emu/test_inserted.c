@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Persist barriers that the source does not have are met where they are inserted, by whoever comes there, once a time. */
+#include <common/rig.h>
+
+enum { ITEMS = 8, GROUP = 4, TIMES = 3 };
+
+static uint32_t first_line, second_line;
+
+/* Three times: two stores at one line, with a load between, then one at another line. */
+static void kernel(const void *args)
+{
+	uint64_t *const word = *(uint64_t *const *)args + 8 * nvw_global_id();
+
+	for (unsigned t = 0; t < TIMES; t++) {
+		for (unsigned i = 0; i < 2; i++) {
+			first_line = __LINE__ + 1;
+			nvw_store(&word[i], nvw_load(&word[i]) + 1);
+		}
+		second_line = __LINE__ + 1;
+		nvw_store(&word[2], t);
+	}
+}
+
+/* A part of the work-items stays away. */
+static void kernel_of_some(const void *args)
+{
+	if (nvw_local_id() != 0) {
+		kernel(args);
+	}
+}
+
+static int run(void (*of)(const void *), const struct emu_inserted *inserted, unsigned count,
+	uint64_t *ret_met, uint64_t *ret_wi, uint64_t *ret_wg)
+{
+	static const char *const settings[] = {NULL};
+	struct rig rig;
+
+	rig_begin(&rig, 0, settings);
+	emu_insert_barriers(rig.machine, inserted, count);
+
+	const int error = nvw_launch(rig.machine, "lines", of, &rig.nvram, ITEMS, GROUP);
+
+	*ret_met = emu_inserted_met(rig.machine);
+	*ret_wi = emu_statistics(rig.machine)->p_barriers_wi;
+	*ret_wg = emu_statistics(rig.machine)->p_barriers_wg;
+	rig_end(&rig);
+	return error;
+}
+
+static void learn_lines(void)
+{
+	uint64_t met, wi, wg;
+
+	rig_ok(run(kernel, NULL, 0, &met, &wi, &wg));
+	assert_int_equal(met + wi + wg, 0);
+}
+
+static void a_barrier_stands_behind_consecutive_stores_or_before_them(void **state)
+{
+	uint64_t met, wi, wg;
+
+	learn_lines();
+
+	const struct emu_inserted after = {__FILE__, NULL, first_line, 0, NVW_WORKITEM, false};
+	const struct emu_inserted before = {NULL, __FILE__, 0, second_line, NVW_WORKITEM, false};
+	const struct emu_inserted last = {__FILE__, NULL, second_line, 0, NVW_WORKITEM, false};
+	const struct emu_inserted *const all[] = {&after, &before, &last};
+
+	for (unsigned i = 0; i < 3; i++) {
+		rig_ok(run(kernel, all[i], 1, &met, &wi, &wg));
+		assert_int_equal(
+			met, ITEMS * TIMES); /* the last one of the last before the work-item returns */
+		assert_true(wi > 0 && wg == 0);
+	}
+}
+
+static void a_barrier_between_two_lines_is_met_once(void **state)
+{
+	uint64_t met, wi, wg;
+
+	learn_lines();
+
+	const struct emu_inserted between = {
+		__FILE__, __FILE__, first_line, second_line, NVW_WORKGROUP, false};
+
+	rig_ok(run(kernel, &between, 1, &met, &wi, &wg));
+	assert_int_equal(met, ITEMS * TIMES);
+	assert_int_equal(wg, ITEMS / GROUP * TIMES);
+	assert_int_equal(wi, 0);
+}
+
+static void a_barrier_to_which_only_some_come_fails_the_run(void **state)
+{
+	uint64_t met, wi, wg;
+
+	learn_lines();
+
+	const struct emu_inserted after = {__FILE__, NULL, first_line, 0, NVW_WORKGROUP, false};
+
+	assert_int_equal(run(kernel_of_some, &after, 1, &met, &wi, &wg), NVW_E_DEADLOCK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_barrier_stands_behind_consecutive_stores_or_before_them),
+		cmocka_unit_test(a_barrier_between_two_lines_is_met_once),
+		cmocka_unit_test(a_barrier_to_which_only_some_come_fails_the_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
