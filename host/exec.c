@@ -266,7 +266,7 @@ void host_session_end(struct host_session *s)
 
 /* ---- Running ---------------------------------------------------------------------------------------------------------------- */
 
-/* Next to the command in a build folder, or where it is installed. */
+/* Next to the command in a build folder, in the tree that it is installed in, or where it was to be installed. */
 static int find_library(char *ret_path, size_t n)
 {
 	const char *const named = getenv(HOST_LIBRARY_VARIABLE);
@@ -283,6 +283,9 @@ static int find_library(char *ret_path, size_t n)
 		snprintf(ret_path, n, "%s", named);
 	} else {
 		snprintf(ret_path, n, "%.4000s/../host/libnvwave-pmem.so", self);
+		if (access(ret_path, R_OK) != 0) {
+			snprintf(ret_path, n, "%.4000s/%s", self, NVWAVE_BESIDE);
+		}
 		if (access(ret_path, R_OK) != 0) {
 			snprintf(ret_path, n, "%s", NVWAVE_LIBRARY);
 		}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""option_docs.py manual NVWAVE PAGE.in | completion NVWAVE: writes the manual page, whose options take the place of the
-line '.\\" OPTIONS', or a completion for bash, from the option records that NVWAVE lists."""
+"""option_docs.py manual NVWAVE PAGE.in | completion NVWAVE | zsh NVWAVE: writes the manual page, whose options take the place of
+the line '.\\" OPTIONS', or a completion for bash or zsh, from the option records that NVWAVE lists."""
 import json
 import re
 import subprocess
@@ -44,22 +44,29 @@ def manual(nvwave, page):
     print(open(page).read().replace('.\\" OPTIONS\n', "\n".join(lines) + "\n"), end="")
 
 
-def completion(nvwave):
+def completed(nvwave):
+    """{command: {word: help}}, {workload: {word: help}}: a word that ends with = is followed by a value."""
     words = {}
     for option in listed(nvwave, "command-options"):
-        end = "" if option["type"] == "flag" else "="
-        words.setdefault(option["command"], []).append("--" + option["name"] + end)
+        own = words.setdefault(option["command"], {})
+        own["--" + option["name"] + ("" if option["type"] == "flag" else "=")] = option["help"]
         if option["type"] == "choice":
-            words[option["command"]] += ["--%s=%s" % (option["name"], v) for v in option["value"].split("|")]
-    workloads = {w["name"]: [] for w in listed(nvwave, "workloads")}
+            own.update(("--%s=%s" % (option["name"], v), "") for v in option["value"].split("|"))
+    summaries = {w["name"]: w.get("summary", "") for w in listed(nvwave, "workloads")}
+    workloads = {name: {} for name in summaries}
     for option in listed(nvwave, "options"):
-        workloads[option["workload"]].append("--" + option["name"] + "=")
+        workloads[option["workload"]]["--" + option["name"] + "="] = option.get("help", "")
     for command in ("run", "crash"):
-        words[command] += sorted(workloads)
-    words["fio"] += ["latency", "bandwidth", "mixed", "verify"]
-    words["log"] += ["dump", "export"]
+        words[command].update(sorted(summaries.items()))
+    words["fio"].update((w, "") for w in ("latency", "bandwidth", "mixed", "verify"))
+    words["log"].update((w, "") for w in ("dump", "export"))
     help_text = subprocess.check_output([nvwave, "--help"], text=True)
-    words["list"] += re.search(r"nvwave list (\S+)", help_text).group(1).split("|")
+    words["list"].update((w, "") for w in re.search(r"nvwave list (\S+)", help_text).group(1).split("|"))
+    return words, workloads
+
+
+def completion(nvwave):
+    words, workloads = completed(nvwave)
     print("# nvwave's completion for bash, made from its option records.")
     print("_nvwave()\n{\n\tlocal words= word=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} w")
     print('\tword=${line##*[[:space:]]}\n\tcase ${COMP_WORDS[1]} in')
@@ -77,7 +84,32 @@ def completion(nvwave):
     print("complete -F _nvwave nvwave")
 
 
+def described(words):
+    """Entries of an array for _describe: 'word:help', quoted."""
+    texts = [w.replace(":", "\\:") + (":" + h if h else "") for w, h in words.items()]
+    return " ".join("'" + t.replace("'", "'\\''") + "'" for t in texts)
+
+
+def zsh(nvwave):
+    words, workloads = completed(nvwave)
+    print("#compdef nvwave\n# nvwave's completion for zsh, made from its option records.")
+    print("_nvwave()\n{\n\tlocal -a all open plain\n\tlocal w found=1")
+    print("\tif (( CURRENT == 2 )); then\n\t\tall=(%s)\n\telse\n\t\tcase $words[2] in" % described({c: "" for c in sorted(words)}))
+    for command in sorted(words):
+        print("\t\t%s) all=(%s) ;;" % (command, described(words[command])))
+    print("\t\tesac\n\t\tfor w in $words[3,-1]; do\n\t\t\tcase $words[2]:$w in")
+    for name in sorted(workloads):
+        if workloads[name]:
+            print("\t\t\trun:%s | crash:%s) all+=(%s) ;;" % (name, name, described(workloads[name])))
+    print("\t\t\tesac\n\t\tdone\n\tfi")
+    print("\tplain=(${all:#--*})\n\tall=(${(M)all:#--*})")
+    print("\topen=(${(M)all:#--[a-z0-9-]#=(|:*)})\n\tall=(${all:#--[a-z0-9-]#=(|:*)})")
+    print("\t_describe 'word' plain && found=0\n\t_describe -o 'option' all -- open -S '' && found=0")
+    print("\t(( found == 0 )) || _files\n}")
+    print('if [[ $funcstack[1] = _nvwave ]]; then\n\t_nvwave "$@"\nelse\n\tcompdef _nvwave nvwave\nfi')
+
+
 if sys.argv[1] == "manual":
     manual(sys.argv[2], sys.argv[3])
 else:
-    completion(sys.argv[2])
+    (zsh if sys.argv[1] == "zsh" else completion)(sys.argv[2])

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_completion_zsh.py COMPLETION: what a zsh on a terminal makes of some beginnings of a command line and a press of Tab."""
+import os
+import pty
+import re
+import select
+import shutil
+import sys
+import tempfile
+import time
+
+cases = [
+    ("nvwave cra", ["crash"], "zsh_completes_a_command"),
+    ("nvwave crash --stop", ["crash", "--stop-after="], "zsh_completes_an_option_and_waits_for_its_value"),
+    ("nvwave crash --sto", ["crash", "--sto"], "zsh_does_not_choose_between_options"),
+    ("nvwave crash --mode=k", ["crash", "--mode=kill"], "zsh_completes_a_choice"),
+    ("nvwave run btr", ["run", "btree"], "zsh_completes_a_workload"),
+    ("nvwave run kv --keys", ["run", "kv", "--keys="], "zsh_completes_a_workload_s_option"),
+]
+
+
+def read_until(master, pattern, seconds=30):
+    text, end = "", time.time() + seconds
+    while time.time() < end and not re.search(pattern, text):
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                text += os.read(master, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return text
+
+
+def shell(folder):
+    pid, master = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="dumb", HOME=folder)
+        os.execvp("zsh", ["zsh", "-f", "-i"])
+    for line in ("PS1=; PS2=; unsetopt beep; fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D" % folder,
+                 'nvwave() { print -r -- "<RU""N ${(j:|:)@}>" }', 'print "<READ""Y>"'):
+        os.write(master, line.encode() + b"\n")
+    read_until(master, "<READY>")
+    return pid, master
+
+
+def pressed(master, words):
+    os.write(master, words.encode() + b"\t")
+    time.sleep(0.3)
+    os.write(master, b"\x05\n")  # to the end of the line
+    found = re.findall(r"<RUN ([^>]*)>", read_until(master, r"<RUN [^>]*>"))
+    return found[-1].split("|") if found else None
+
+
+def main(completion):
+    if not shutil.which("zsh"):
+        print("# skipped: zsh is missing: its completion is not tried\n1..1\nok 1 - zsh_completes # SKIP")
+        return
+    with tempfile.TemporaryDirectory(prefix="nvwave-zsh-") as folder:
+        shutil.copy(completion, os.path.join(folder, "_nvwave"))
+        pid, master = shell(folder)
+        print("1..%d" % len(cases))
+        for i, (words, expected, name) in enumerate(cases):
+            found = pressed(master, words)
+            if found != expected:
+                print("# expected %s, found %s" % (expected, found))
+            print("%s %d - %s" % ("ok" if found == expected else "not ok", i + 1, name), flush=True)
+        os.close(master)
+        os.waitpid(pid, 0)
+
+
+main(sys.argv[1])
