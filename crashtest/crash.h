@@ -318,6 +318,8 @@ enum { CT_NO_ANSWER = -20001 };
 typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase);
 
+struct ct_hangs;
+
 struct ct_exploration {
 	struct ct_rules rules;
 	int log_fd;            /* the persist log; owned by the caller */
@@ -329,6 +331,8 @@ struct ct_exploration {
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */
+	/* Where states hung before (hang.h), so that others that hang alike are cut early; NULL: in this exploration alone. */
+	struct ct_hangs *hangs;
 	const struct ct_operations
 		*operations; /* of a program (operations.h); NULL: numbers are all there is */
 	/* Adds the data that the judge needs to judge the state again to a saved finding's object (json_t);

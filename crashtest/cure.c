@@ -8,6 +8,7 @@
 
 #include "cure.h"
 #include "group.h"
+#include "hang.h"
 #include "operations.h"
 #include "process.h"
 
@@ -33,6 +34,7 @@ struct proof {
 	uint64_t states;  /* budget of a trial */
 	uint64_t done;
 	double began;
+	struct ct_hangs hangs; /* of all trials, unless the caller remembers them */
 };
 
 static void tell(const struct proof *p)
@@ -60,6 +62,7 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	e.options.shard = e.options.shards = 0;
 	e.options.progress = NULL;
 	e.options.states = p->states;
+	e.hangs = e.hangs ? e.hangs : &p->hangs;
 	e.options.unexplained = whole;
 	e.options.stop_after = !whole;
 	p->done++;

@@ -39,7 +39,8 @@ struct exploration {
 	uint64_t draws; /* of the shard */
 	uint64_t identity;
 	double began, written;
-	bool stopping, torn; /* torn: a worker was killed during a state */
+	struct ct_hangs own, *hangs; /* hangs: the caller's, or own */
+	bool stopping, torn;         /* torn: a worker was killed during a state */
 	struct ct_result *result;
 };
 
@@ -188,6 +189,7 @@ static int start(struct exploration *x, struct ct_worker *w)
 	w->hung = false;
 	w->sequence = w->shared->sequence;
 	w->sequence_cpu = 0;
+	w->look = (struct ct_hang_look){0};
 	w->sequence_wall = ct_wall_seconds();
 	fflush(NULL);
 	w->pid = fork();
@@ -263,6 +265,9 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 		return nvw_fail(NVW_E_SYSTEM, "a worker exited between two states (status %d)", status);
 	}
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
+	if (w->hung) {
+		ct_hang_remember(x->hangs, f.where);
+	}
 	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		strncat(f.text, ", which is no verdict", sizeof f.text - strlen(f.text) - 1);
 		ct_worker_note_undecided(s, &x->plan, f.text);
@@ -273,14 +278,26 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	return pass_by(x, w);
 }
 
-/* Kills a worker whose state exceeds its time limit. */
+static bool hangs_alike(const struct exploration *x, struct ct_worker *w)
+{
+	const struct ct_hang_state state = {.pid = w->pid,
+		.cpu = ct_cpu_seconds(w->pid) - w->sequence_cpu,
+		.slowest = w->shared->slowest,
+		.timeout_ms = x->e->options.timeout_ms};
+
+	return ct_hang_is_alike(x->hangs, &state, &w->look);
+}
+
+/* Kills a worker whose state exceeds its time limit, or hangs like one that did. */
 static void watch(const struct exploration *x, struct ct_worker *w)
 {
 	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
 		w->sequence = w->shared->sequence;
 		w->sequence_cpu = ct_cpu_seconds(w->pid);
 		w->sequence_wall = ct_wall_seconds();
-	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms)) {
+		w->look = (struct ct_hang_look){0};
+	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms) ||
+		   hangs_alike(x, w)) {
 		w->hung = true;
 		ct_end_hanging(w->pid, &w->shared->frames);
 	}
@@ -575,6 +592,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;
 	x->e = e;
+	x->hangs = e->hangs ? e->hangs : &x->own;
 	x->result = ret_result;
 	x->began = began;
 	x->jobs = e->options.jobs < JOBS_MAX ? e->options.jobs : JOBS_MAX;
@@ -587,9 +605,12 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	if (!error) {
 		error = resume(x);
 	}
+	const uint32_t alike = x->hangs->alike;
+
 	if (!error) {
 		error = run_workers(x);
 	}
+	ret_result->hangs_alike = x->hangs->alike - alike;
 	if (!error) {
 		error = gather(x);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;

@@ -14,6 +14,7 @@
 #include "cure.h"
 #include "finding.h"
 #include "group.h"
+#include "hang.h"
 #include "modes.h"
 #include "operations.h"
 #include "process.h"
@@ -399,7 +400,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	if (jury->asked != NULL) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);
-		ret_result->hangs_alike = ct_asked_alike(jury->asked);
+		ret_result->hangs_alike += ct_asked_alike(jury->asked);
 		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
 	}
 	return error;
@@ -426,7 +427,9 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	if (jury.context == &jury.replay && !f->last_only) {
 		first = first_begin(&jury.operations);
 	}
+	struct ct_hangs hangs = {0};
 	const struct ct_exploration e = {
+		.hangs = &hangs,
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
 			.unit_bytes = o->atomicity},

@@ -9,7 +9,14 @@
 #include "output.h"
 #include "process.h"
 
-enum { TREE_MAX = 32, FIRST_LOOK_MS = 10, LOOK_MS = 100, EARLIEST_MS = 20 };
+enum {
+	TREE_MAX = 32,
+	FIRST_LOOK_MS = 10,
+	LOOK_MS = 100,
+	EARLIEST_MS = 20,
+	STATE_FACTOR = 10,
+	TIMEOUT_PART = 20
+};
 
 /* A process and what it has started, as far as there is room. */
 static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
@@ -70,7 +77,7 @@ static bool is_known(const struct ct_hangs *h, const char *where)
 	return is;
 }
 
-static void remember(struct ct_hangs *h, const char *where)
+void ct_hang_remember(struct ct_hangs *h, const char *where)
 {
 	if (*function_of(where) != '\0' && !is_known(h, where) && h->count < CT_HANGS_MAX) {
 		snprintf(h->place[h->count], sizeof h->place[0], "%s", function_of(where));
@@ -95,7 +102,7 @@ bool ct_hang_wait(
 		if (cpu > limit || wall > CT_COMMAND_WALL_FACTOR * limit) {
 			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
 			if (hangs != NULL) {
-				remember(hangs, ret_where);
+				ct_hang_remember(hangs, ret_where);
 			}
 			return false;
 		}
@@ -114,4 +121,23 @@ bool ct_hang_wait(
 
 	slowest = took > slowest ? took : slowest;
 	return true;
+}
+
+/* States are short: one may take ten times as long as any before, and still end. */
+bool ct_hang_is_alike(struct ct_hangs *h, const struct ct_hang_state *s, struct ct_hang_look *look)
+{
+	const double least = 1e-3 * s->timeout_ms / TIMEOUT_PART,
+		     early = STATE_FACTOR * s->slowest > least ? STATE_FACTOR * s->slowest : least;
+	char where[CT_TEXT_BYTES] = "";
+
+	if (h->count == 0 || s->cpu < early || s->cpu < look->cpu + early / 2) {
+		return false;
+	}
+	look->cpu = s->cpu;
+	nvw__process_place(s->pid, where, sizeof where);
+	look->alike = is_known(h, where) ? look->alike + 1 : 0;
+	if (look->alike == 2) {
+		h->alike++;
+	}
+	return look->alike == 2;
 }

@@ -12,6 +12,7 @@
 #include "cost.h"
 #include "cure.h"
 #include "finding.h"
+#include "hang.h"
 #include "modes.h"
 #include "oracle.h"
 #include "process.h"
@@ -71,6 +72,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	const struct ct_bench *const b = &l->bench;
 	struct ct_oracle oracle = {
 		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
+	struct ct_hangs hangs = {0};
 	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
 	const struct ct_exploration e = {
 		.rules = *rules,
@@ -83,6 +85,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.tells_reads = true,
 		.options = *options,
 		.head = head,
+		.hangs = &hangs,
 	};
 	uint8_t *final = malloc(b->bytes);
 	int error = final ? ct_explore_assumed(&e, final, ret_result) :

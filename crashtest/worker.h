@@ -10,6 +10,7 @@
 
 #include "frames.h"
 #include "group.h"
+#include "hang.h"
 #include "plan.h"
 #include "reads.h"
 
@@ -22,6 +23,7 @@ struct ct_shared {
 	volatile uint32_t stop, hold, held; /* requests to stop and to pause; paused */
 	volatile uint32_t phase;
 	volatile uint32_t finished;
+	volatile double slowest;   /* wall-clock seconds of the slowest state that terminated */
 	volatile uint64_t judged;  /* key of the state being judged, 0: none */
 	volatile uint32_t counted; /* that state has been counted */
 	uint64_t retried; /* key of a state whose worker was killed from outside: it is judged again */
@@ -49,6 +51,7 @@ struct ct_worker {
 	uint64_t first, last;    /* instants of the range */
 	uint64_t sequence;       /* at the last look, and the time of its last change */
 	double sequence_cpu, sequence_wall;
+	struct ct_hang_look look; /* at a state that takes long */
 	unsigned deaths;
 	uint64_t killed; /* key of the state in which the last worker was killed from outside, */
 	unsigned kills;  /* and number of kills */

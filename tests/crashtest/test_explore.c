@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
+
+#include "common/skip.h"
 
 enum { POOL_BYTES = 65536, FLAGS = 32768, DATA_SITE = 1, FLAG_SITE = 2 };
 
@@ -477,6 +480,68 @@ static void a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested(void **sta
 	assert_true(r.finding[0].hung);
 	assert_string_equal(r.finding[0].text, "recovery does not terminate");
 	assert_int_equal(r.states_distinct, clean.states_distinct);
+}
+
+static volatile unsigned rounds;
+
+/* Where both what hangs and what is only slow take their time. */
+static void __attribute__((noinline)) go_round(uint64_t milliseconds)
+{
+	struct timespec began, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do {
+		for (unsigned i = 0; i < 1000; i++) {
+			rounds++;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((uint64_t)(now.tv_sec - began.tv_sec) * 1000 + (uint64_t)(now.tv_nsec / 1000000) -
+			 (uint64_t)(began.tv_nsec / 1000000) <
+		 milliseconds);
+}
+
+/* Hangs in every state with one entry missing; is slow where two are. */
+static int judge_hanging_often(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	unsigned missing = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned i = 0; i < 2; i++) {
+		missing += !has_entry(image, i);
+	}
+	if (missing == 1) {
+		go_round(100000);
+	} else if (missing == 2) {
+		go_round(4);
+	}
+	return 0;
+}
+
+static void states_that_hang_alike_are_cut_early_and_slow_ones_are_not(void **state)
+{
+	skip_if_sanitized();
+	static const uint8_t zeroes[POOL_BYTES];
+	const int fd = queue_log(2, false);
+	const struct ct_exploration e = {
+		.rules = {.model = CT_MODEL_EPOCH},
+		.log_fd = fd,
+		.initial = zeroes,
+		.bytes = POOL_BYTES,
+		.judge = judge_hanging_often,
+		.options = {.states = 20000, .seed = 1, .jobs = 1, .timeout_ms = 800, .unexplained = true},
+	};
+	static struct ct_result r;
+
+	assert_int_equal(ct_explore(&e, NULL, &r), 0);
+	close(fd);
+	ct_result_free(&r);
+	assert_int_equal(r.finding_count, 1);
+	assert_string_equal(r.finding[0].text, "the check does not terminate");
+	assert_non_null(strstr(r.finding[0].where, "go_round"));
+	assert_true(r.states_failing >= 3);
+	assert_true(r.hangs_alike > 0 && r.hangs_alike < r.states_failing);
+	assert_true(r.states_failing < r.states_distinct - 1); /* the slow ones passed */
 }
 
 /* How often states died from outside, in all processes. */
@@ -954,6 +1019,7 @@ int main(void)
 		cmocka_unit_test(equal_states_are_tested_once_and_counted),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
 		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
+		cmocka_unit_test(states_that_hang_alike_are_cut_early_and_slow_ones_are_not),
 		cmocka_unit_test(a_worker_that_is_killed_from_outside_changes_no_verdict),
 		cmocka_unit_test(a_state_whose_workers_are_killed_again_and_again_is_undecided),
 		cmocka_unit_test(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer),
