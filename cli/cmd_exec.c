@@ -11,6 +11,8 @@
 
 #include "commands.h"
 #include "core/newfile.h"
+#include "../host/kernels.h"
+#include "exec_kernels.h"
 #include "exec_report.h"
 #include "provenance.h"
 #include "core/stop.h"
@@ -19,14 +21,17 @@
 static void print_help(void)
 {
 	puts("nvwave exec [options] -- PROGRAM [ARGS]\n\n"
-	     "Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the machine.\n");
+	     "Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the machine. With --protocol or\n"
+	     "--check, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
 	cli_options_help("exec");
-	puts("\nExit status: 0 if the program ended with 0, else 1; 2 if it could not be run. The report has the program's own.");
+	puts("\nExit status: 0 if the program ended with 0 and no race was found, else 1; 2 if it could not be run. The report has the program's own.");
 }
 
 struct request {
 	bool delays, advice;
 	const char *record, *report;
+	const char *emulate; /* the option that asks for kernels on the machine; NULL: none */
+	const char *races;   /* the memory model under which they are looked for; NULL: they are not */
 };
 
 /* A record must not replace a file that the program had mapped. */
@@ -91,7 +96,8 @@ static int check_writable(const char *path)
 	return 0;
 }
 
-static int report(const struct host_session *s, const struct cli_session *session, const char *path)
+static int report(const struct host_session *s, const struct cli_session *session, const json_t *kernels,
+	const char *path)
 {
 	struct nvw_new_file f = {.file = stderr};
 	int error = path ? nvw_new_file_begin(path, false, &f) : 0;
@@ -102,9 +108,10 @@ static int report(const struct host_session *s, const struct cli_session *sessio
 	json_t *const made_by = cli_provenance(&session->config, NULL);
 
 	if (session->json) {
-		error = exec_report_json(s, made_by, f.file);
+		error = exec_report_json(s, made_by, kernels, f.file);
 	} else {
 		exec_report_text(s, made_by, f.file);
+		exec_kernels_text(kernels, f.file);
 	}
 	json_decref(made_by);
 	if (path) {
@@ -115,17 +122,39 @@ static int report(const struct host_session *s, const struct cli_session *sessio
 		       error;
 }
 
-static int execute(const struct cli_session *session, const struct request *r, char **argv)
+static int begin(const struct cli_session *session, const struct request *r, struct host_session *s)
 {
 	const struct host_options options = {.machine = &session->config,
 		.delays = r->delays,
 		.record = r->record != NULL,
 		.advice = r->advice};
-	struct host_session s;
-	int error = check_writable(r->record), status = 0;
+	int error = check_writable(r->record);
 
 	error = error ? error : check_writable(r->report);
-	error = error ? error : host_session_begin(&options, &s);
+	error = error ? error : host_session_begin(&options, s);
+	if (!error && r->emulate) {
+		error = host_kernels_emulate(s, &session->config, r->races);
+		if (error) {
+			host_session_end(s);
+		}
+	}
+	return error;
+}
+
+/* The program's own result, or that of its kernels. */
+static int conclude(const struct host_session *s, const json_t *kernels)
+{
+	return nvw_stopping()                          ? STATUS_INPUT :
+	       s->status || exec_kernels_race(kernels) ? STATUS_INCONSISTENT :
+							 STATUS_CLEAN;
+}
+
+static int execute(const struct cli_session *session, const struct request *r, char **argv)
+{
+	struct host_session s;
+	json_t *kernels = NULL;
+	int error = begin(session, r, &s), status = STATUS_CLEAN;
+
 	if (error) {
 		return cli_fail();
 	}
@@ -133,17 +162,18 @@ static int execute(const struct cli_session *session, const struct request *r, c
 	if (!error && r->record != NULL) {
 		error = write_logs(&s, r->record);
 	}
+	if (!error && r->emulate) {
+		error = exec_kernels_load(&s, r->emulate, &kernels);
+	}
 	if (s.seconds > 0) {
-		const int reported = report(&s, session, r->report);
+		const int reported = report(&s, session, kernels, r->report);
 
 		error = error ? error : reported;
-		status = s.status;
 	}
+	status = error ? cli_fail() : conclude(&s, kernels);
+	json_decref(kernels);
 	host_session_end(&s);
-	return error          ? cli_fail() :
-	       nvw_stopping() ? STATUS_INPUT :
-	       status         ? STATUS_INCONSISTENT :
-				STATUS_CLEAN;
+	return status;
 }
 
 /* argv[last] is "--", or argc is last. */
@@ -163,6 +193,7 @@ static int check(const struct cli_session *s, int argc, int last)
 
 int cmd_exec(int argc, char **argv)
 {
+	static const char *const models[] = {"claimed", "drf", "hrf"};
 	struct cli_session session;
 	int last = 1, status = STATUS_CLEAN;
 
@@ -176,6 +207,12 @@ int cmd_exec(int argc, char **argv)
 	} else {
 		const struct request r = {.delays = cli_number(&session.given, CLI_delays) == 0,
 			.advice = cli_given(&session.given, CLI_advice),
+			.emulate = cli_given(&session.given, CLI_protocol) ? "protocol" :
+				   cli_given(&session.given, CLI_races)    ? "check" :
+									     NULL,
+			.races = cli_given(&session.given, CLI_races) ?
+					 models[cli_number(&session.given, CLI_races)] :
+					 NULL,
 			.record = cli_text(&session.given, CLI_record),
 			.report = cli_text(&session.given, CLI_report)};
 

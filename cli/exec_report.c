@@ -208,7 +208,7 @@ static json_t *advice_json(const struct host_control *c)
 	return list;
 }
 
-int exec_report_json(const struct host_session *s, json_t *made_by, FILE *to)
+int exec_report_json(const struct host_session *s, json_t *made_by, const json_t *kernels, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct host_thread sum;
@@ -229,6 +229,9 @@ int exec_report_json(const struct host_session *s, json_t *made_by, FILE *to)
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	if (kernels) {
+		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);
 	}
 	const int written = json_dumpf(o, to, JSON_INDENT(2));
 

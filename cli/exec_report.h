@@ -11,6 +11,8 @@
 
 void exec_report_text(const struct host_session *session, const json_t *made_by, FILE *to);
 /* NVW_E_MEMORY, NVW_E_SYSTEM. */
-NVW_CHECKED int exec_report_json(const struct host_session *session, json_t *made_by, FILE *to);
+/* kernels: those of a CUDA program, or NULL. */
+NVW_CHECKED int exec_report_json(
+	const struct host_session *session, json_t *made_by, const json_t *kernels, FILE *to);
 
 #endif

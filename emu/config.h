@@ -26,7 +26,9 @@
 #define EMU_CONSISTENCIES(X) \
 	X(none, "none") X(sc_simple, "sc-simple") X(sc_wb, "sc-wb") X(tso, "tso") X(rmo, "rmo")
 #define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
-#define EMU_KINDS(X) X(dram, "dram") X(nvram, "nvram")
+/* What a fence of system scope promises in a CUDA program (host/cuda). */
+#define EMU_FENCES(X) X(visible, "visible") X(durable, "durable")
+#define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -48,6 +50,9 @@ enum emu_loads { EMU_LOADS(X) };
 #undef X
 #define X(name, text) EMU_FIRST_##name,
 enum emu_first { EMU_FIRSTS(X) };
+#undef X
+#define X(name, text) EMU_FENCE_##name,
+enum emu_fence { EMU_FENCES(X) };
 #undef X
 #define X(name, text) EMU_CONSISTENCY_##name,
 enum emu_consistency { EMU_CONSISTENCIES(X) };
@@ -141,7 +146,7 @@ struct emu_config {
 	uint64_t atomicity, model;
 	uint64_t buffer;
 	uint64_t persist_check;
-	uint64_t host_copy, host_bandwidth;
+	uint64_t host_copy, host_bandwidth, fence_system;
 	uint64_t stack;
 	uint64_t in_cycles[2]; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };

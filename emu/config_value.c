@@ -37,6 +37,11 @@ static const char *const firsts[] = {
 	EMU_FIRSTS(X)
 #undef X
 		NULL};
+static const char *const fences[] = {
+#define X(name, text) text,
+	EMU_FENCES(X)
+#undef X
+		NULL};
 static const char *const kinds[] = {
 #define X(name, text) text,
 	EMU_KINDS(X)
@@ -86,6 +91,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_loads] = loads,
 		[ENUM_consistency] = consistencies,
 		[ENUM_first] = firsts,
+		[ENUM_fence] = fences,
 		[ENUM_model] = models};
 
 	return words[type];

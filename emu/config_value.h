@@ -28,6 +28,7 @@ enum config_type {
 	ENUM_loads,
 	ENUM_consistency,
 	ENUM_first,
+	ENUM_fence,
 	ENUM_model
 };
 

@@ -116,6 +116,12 @@ NVW_CHECKED int emu_plant_fault(struct nvw_machine *machine, const char *action)
 /* Action i of the protocol's tables; NULL after the last. */
 const char *emu_protocol_action(const char *protocol, unsigned i);
 
+/*
+ * Ends the kernel from within a work-item: nvw_launch() returns error, whose message the caller has set by nvw_fail(). For doors
+ * that find mistakes in kernels which the machine does not know.
+ */
+_Noreturn void emu_fail_kernel(struct nvw_machine *machine, int error);
+
 /* ---- Races ----------------------------------------------------------------------------------------- */
 
 /* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. */

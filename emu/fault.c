@@ -116,6 +116,12 @@ void emu_faults_tell(struct nvw_machine *m)
 	}
 }
 
+_Noreturn void emu_fail_kernel(struct nvw_machine *m, int error)
+{
+	m->error = error;
+	emu_lane_abandon();
+}
+
 /* ---- The handler --------------------------------------------------------------------------- */
 
 static _Noreturn void end_host(struct nvw_machine *m)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exec.h"
+#include "kernels.h"
 #include "core/folder.h"
 #include "core/stop.h"
 #include "program.h"
@@ -399,6 +400,7 @@ static void enter_program(const struct host_session *s, const char *library, cha
 {
 	set_preload(library);
 	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
+	host_kernels_enter(s);
 	if (s->apart) {
 		setpgid(0, 0);
 		s->control->group = getpid();

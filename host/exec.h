@@ -21,6 +21,8 @@ struct host_options {
 	bool advice; /* flushed lines are compared, but not recorded */
 };
 
+enum { HOST_LIBRARY_PATH = 4096 };
+
 struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
@@ -31,6 +33,9 @@ struct host_session {
 	int status;      /* of the program, as from waitpid() */
 	double seconds;  /* duration of the run */
 	char program[256];
+	struct { /* kernels.h; library "": they run by themselves */
+		char library[HOST_LIBRARY_PATH], machine[64], races[16];
+	} kernels;
 };
 
 /*

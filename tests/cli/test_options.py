@@ -90,7 +90,8 @@ samples = {
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
 }
-other_samples = {("run", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false", ("torture", "fault"): "nothing",
+other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
+                 ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
                  ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out"}
 

@@ -123,67 +123,161 @@ static uint64_t modify(void *address, unsigned operation, unsigned type, uint64_
 	}
 }
 
+/* The machine has some of the operations; the others are made of compare-and-swap. */
+static bool is_of_machine(unsigned operation, unsigned type)
+{
+	const bool is_signed = type == NVW_CUDA_S32 || type == NVW_CUDA_S64;
+
+	switch (operation) {
+	case NVW_CUDA_ADD:
+		return type != NVW_CUDA_F32 && type != NVW_CUDA_F64;
+	case NVW_CUDA_MIN:
+	case NVW_CUDA_MAX:
+		return !is_signed;
+	case NVW_CUDA_INC:
+	case NVW_CUDA_DEC:
+	case NVW_CUDA_XOR:
+		return false;
+	default:
+		return true;
+	}
+}
+
+struct request {
+	unsigned operation, type, scope;
+	void *address;
+	uint64_t value, compare;
+	enum nvw_cuda_order order;
+	const void *place;
+};
+
+static uint64_t ask(const struct request *r, unsigned operation, uint64_t value, uint64_t compare)
+{
+	return nvw_cuda_machine_atomic(
+		operation, r->address, bytes_of[r->type], value, compare, r->order, r->scope, r->place);
+}
+
+static uint64_t by_compare_and_swap(const struct request *r)
+{
+	const unsigned bits = 8 * bytes_of[r->type];
+	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+	uint64_t old = ask(r, NVW_CUDA_LOAD, 0, 0), seen;
+
+	while ((seen = ask(r, NVW_CUDA_CAS, combine(r->operation, r->type, old, r->value, r->compare) & mask,
+			old)) != old) {
+		old = seen;
+	}
+	return old;
+}
+
+/* What follows a fence releases; a fence after a load acquires it. */
+static uint64_t on_machine(struct request *r)
+{
+	struct item *const me = nvw_cuda_now;
+	uint64_t old;
+
+	if (me->fenced && r->operation != NVW_CUDA_LOAD) {
+		r->order = (enum nvw_cuda_order)(r->order | NVW_CUDA_RELEASE);
+		me->fenced = false;
+	}
+	old = is_of_machine(r->operation, r->type) ? ask(r, r->operation, r->value, r->compare) :
+						     by_compare_and_swap(r);
+	if (r->operation != NVW_CUDA_STORE) {
+		me->seen = r->address;
+		me->seen_bytes = bytes_of[r->type];
+	}
+	return old;
+}
+
 /* Every fourth lets others run: those that it may wait for. */
 static void give_way(void)
 {
 	static unsigned count;
 
-	if (nvw_cuda_now && ++count % 4 == 0) {
+	if (nvw_cuda_now && !nvw_cuda_machine && ++count % 4 == 0) {
 		nvw_cuda_yield();
 	}
+}
+
+static uint64_t execute(struct request *r)
+{
+	nvw_cuda_settle();
+	if (nvw_cuda_machine_has(r->address, bytes_of[r->type])) {
+		return on_machine(r);
+	}
+	give_way();
+	return modify(nvw_cuda_translate(r->address, bytes_of[r->type]), r->operation, r->type, r->value,
+		r->compare);
 }
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare)
 {
-	const unsigned operation = what & 0xff, type = what >> 8 & 0xff;
+	struct request r = {.operation = what & 0xff,
+		.type = what >> 8 & 0xff,
+		.scope = what >> 16,
+		.address = address,
+		.value = value,
+		.compare = compare,
+		.place = __builtin_return_address(0)};
 
-	nvw_cuda_settle();
-	give_way();
-	return modify(nvw_cuda_translate(address, bytes_of[type]), operation, type, value, compare);
+	return execute(&r);
 }
 
 /* ---- The compiler's ------------------------------------------------------------------------------------------- */
 
-/* They have no scope: the widest. */
-#define AS(operation, bits) (operation | NVW_CUDA_U##bits << 8 | NVW_CUDA_SYSTEM << 16)
+/* They have an order, but no scope: the widest. */
+static uint64_t of_compiler(unsigned operation, unsigned type, void *address, uint64_t value,
+	uint64_t compare, int order, const void *place)
+{
+	static const enum nvw_cuda_order orders[8] = {[__ATOMIC_RELAXED] = NVW_CUDA_RELAXED,
+		[__ATOMIC_CONSUME] = NVW_CUDA_ACQUIRE,
+		[__ATOMIC_ACQUIRE] = NVW_CUDA_ACQUIRE,
+		[__ATOMIC_RELEASE] = NVW_CUDA_RELEASE,
+		[__ATOMIC_ACQ_REL] = NVW_CUDA_ACQ_REL,
+		[__ATOMIC_SEQ_CST] = NVW_CUDA_ACQ_REL};
+	struct request r = {
+		operation, type, NVW_CUDA_SYSTEM, address, value, compare, orders[order & 7], place};
+
+	return execute(&r);
+}
+
+#define DO(bits, operation, v, c)     \
+	((uint##bits##_t)of_compiler( \
+		operation, NVW_CUDA_U##bits, p, v, c, order, __builtin_return_address(0)))
 
 #define READ_MODIFY_WRITE(bits, name, operation)                                           \
 	uint##bits##_t __tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order); \
 	uint##bits##_t __tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order)  \
 	{                                                                                  \
-		(void)order;                                                               \
-		return (uint##bits##_t)nvw_cuda_atomic(AS(operation, bits), p, v, 0);      \
+		return DO(bits, operation, v, 0);                                          \
 	}
 
-#define OF_SIZE(bits)                                                                     \
-	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order);                    \
-	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order);           \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                        \
-		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed);      \
-	READ_MODIFY_WRITE(bits, fetch_add, NVW_CUDA_ADD)                                  \
-	READ_MODIFY_WRITE(bits, fetch_sub, NVW_CUDA_SUB)                                  \
-	READ_MODIFY_WRITE(bits, fetch_and, NVW_CUDA_AND)                                  \
-	READ_MODIFY_WRITE(bits, fetch_or, NVW_CUDA_OR)                                    \
-	READ_MODIFY_WRITE(bits, fetch_xor, NVW_CUDA_XOR)                                  \
-	READ_MODIFY_WRITE(bits, exchange, NVW_CUDA_EXCHANGE)                              \
-	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order)                     \
-	{                                                                                 \
-		(void)order;                                                              \
-		return (uint##bits##_t)nvw_cuda_atomic(AS(NVW_CUDA_LOAD, bits), p, 0, 0); \
-	}                                                                                 \
-	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order)            \
-	{                                                                                 \
-		(void)order;                                                              \
-		(void)nvw_cuda_atomic(AS(NVW_CUDA_STORE, bits), p, v, 0);                 \
-	}                                                                                 \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                        \
-		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed)       \
-	{                                                                                 \
-		(void)order;                                                              \
-		(void)failed;                                                             \
-		return (uint##bits##_t)nvw_cuda_atomic(AS(NVW_CUDA_CAS, bits), p, v, c);  \
+#define OF_SIZE(bits)                                                                \
+	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order);               \
+	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order);      \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                   \
+		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed); \
+	READ_MODIFY_WRITE(bits, fetch_add, NVW_CUDA_ADD)                             \
+	READ_MODIFY_WRITE(bits, fetch_sub, NVW_CUDA_SUB)                             \
+	READ_MODIFY_WRITE(bits, fetch_and, NVW_CUDA_AND)                             \
+	READ_MODIFY_WRITE(bits, fetch_or, NVW_CUDA_OR)                               \
+	READ_MODIFY_WRITE(bits, fetch_xor, NVW_CUDA_XOR)                             \
+	READ_MODIFY_WRITE(bits, exchange, NVW_CUDA_EXCHANGE)                         \
+	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order)                \
+	{                                                                            \
+		return DO(bits, NVW_CUDA_LOAD, 0, 0);                                \
+	}                                                                            \
+	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order)       \
+	{                                                                            \
+		(void)DO(bits, NVW_CUDA_STORE, v, 0);                                \
+	}                                                                            \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                   \
+		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed)  \
+	{                                                                            \
+		(void)failed;                                                        \
+		return DO(bits, NVW_CUDA_CAS, v, c);                                 \
 	}
 OF_SIZE(8)
 OF_SIZE(16)
@@ -193,19 +287,45 @@ OF_SIZE(64)
 /* ---- Fences ---------------------------------------------------------------------------------------------------- */
 
 void nvw_cuda_fence(int scope);
+void nvw_cuda_persist_barrier(int scope);
 void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_signal_fence(int order);
 
+static void fence(unsigned scope, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_settle();
+	if (!nvw_cuda_machine || !me) {
+		return;
+	}
+	if (me->seen) {
+		(void)nvw_cuda_machine_atomic(
+			NVW_CUDA_LOAD, me->seen, me->seen_bytes, 0, 0, NVW_CUDA_ACQUIRE, scope, place);
+		me->seen = NULL;
+	}
+	nvw_cuda_machine_fence(scope, place);
+	me->fenced = true;
+}
+
 void nvw_cuda_fence(int scope)
 {
-	(void)scope;
-	nvw_cuda_settle();
+	fence((unsigned)scope, __builtin_return_address(0));
 }
 
 void __tsan_atomic_thread_fence(int order)
 {
 	(void)order;
-	nvw_cuda_fence(NVW_CUDA_SYSTEM);
+	fence(NVW_CUDA_SYSTEM, __builtin_return_address(0));
+}
+
+/* Without a machine, what persists is no matter of the kernel's. */
+void nvw_cuda_persist_barrier(int scope)
+{
+	nvw_cuda_settle();
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine_persist((unsigned)scope, __builtin_return_address(0));
+	}
 }
 
 void __tsan_atomic_signal_fence(int order)

@@ -23,15 +23,26 @@ static void maybe_open_barrier(struct group *g)
 	}
 }
 
+uint64_t nvw_cuda_machine_barrier_with(struct group *g, int predicate, const void *place)
+{
+	g->counts += predicate;
+	if (++g->waiting == g->size) {
+		g->result = (uint64_t)(g->size - g->lingering) << 32 | (unsigned)g->counts;
+		g->closed = g->lingering == g->size;
+		g->waiting = g->lingering = 0;
+		g->counts = 0;
+	}
+	nvw_cuda_machine_barrier(false, place);
+	return g->result;
+}
+
 void nvw_cuda_sync_threads(void);
 int nvw_cuda_barrier(int kind, int predicate);
 
-static int meet_at_barrier(int kind, int predicate, const void *place)
+static void wait_at_barrier(struct item *me, int predicate, const void *place)
 {
-	struct item *const me = nvw_cuda_now;
 	struct group *const g = me->group;
 
-	nvw_cuda_settle();
 	g->counts += predicate;
 	g->waiting++;
 	me->state = AT_BARRIER;
@@ -40,6 +51,18 @@ static int meet_at_barrier(int kind, int predicate, const void *place)
 		nvw_cuda_wait(AT_BARRIER, place);
 	} else {
 		nvw_cuda_next();
+	}
+}
+
+static int meet_at_barrier(int kind, int predicate, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_settle();
+	if (nvw_cuda_machine) {
+		me->result = nvw_cuda_machine_barrier_with(me->group, predicate, place);
+	} else {
+		wait_at_barrier(me, predicate, place);
 	}
 	const unsigned count = (unsigned)me->result, all = (unsigned)(me->result >> 32);
 
@@ -98,6 +121,10 @@ void nvw_cuda_grid_barrier(void)
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
 	nvw_cuda_settle();
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine_barrier(true, __builtin_return_address(0));
+		return;
+	}
 	nvw_cuda_running.at_grid_barrier++;
 	me->state = AT_GRID_BARRIER;
 	maybe_open_grid_barrier();

@@ -33,7 +33,9 @@ struct item *nvw_cuda_take(struct group *g)
 void nvw_cuda_wake(struct item *item)
 {
 	item->state = RUNNABLE;
-	append(item->group, item);
+	if (!nvw_cuda_machine) {
+		append(item->group, item);
+	}
 }
 
 static void switch_to_next(struct item *me)
@@ -53,6 +55,10 @@ static void switch_to_next(struct item *me)
 
 void nvw_cuda_next(void)
 {
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine_pass(nvw_cuda_now->place);
+		return;
+	}
 	nvw_cuda_running.slice--;
 	switch_to_next(nvw_cuda_now);
 }
@@ -62,6 +68,10 @@ void nvw_cuda_yield(void)
 	struct item *const me = nvw_cuda_now;
 
 	nvw_cuda_settle();
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine_pass(me->place);
+		return;
+	}
 	nvw_cuda_running.slice--;
 	if (me->group->first || nvw_cuda_running.slice <= 0) {
 		append(me->group, me);
@@ -76,6 +86,12 @@ void nvw_cuda_wait(enum state state, const void *place)
 	nvw_cuda_settle();
 	me->state = state;
 	me->place = place;
+	while (nvw_cuda_machine && me->state != RUNNABLE) {
+		nvw_cuda_machine_pass(place);
+	}
+	if (nvw_cuda_machine) {
+		return;
+	}
 	nvw_cuda_running.slice--;
 	switch_to_next(me);
 }
@@ -85,7 +101,24 @@ _Noreturn void nvw_cuda_end_kernel(cudaError_t error)
 	void *nobody;
 
 	nvw_cuda_running.error = error;
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine->abandon();
+		__builtin_unreachable();
+	}
 	nvw_cuda_now = NULL;
 	emu_fiber_switch(&nobody, nvw_cuda_running.engine);
 	__builtin_unreachable();
+}
+
+void nvw_cuda_set_item(struct group *g, unsigned i)
+{
+	const struct extent *const block = &nvw_cuda_launch.block;
+	struct item *const item = &g->items[i];
+
+	item->group = g;
+	item->warp = &g->warps[i / WARP];
+	item->lane = i % WARP;
+	item->thread = (struct extent){i % block->x, i / block->x % block->y, i / block->x / block->y};
+	item->warp->item[item->lane] = item;
+	item->warp->live |= 1u << item->lane;
 }

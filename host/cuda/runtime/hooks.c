@@ -20,16 +20,33 @@ static inline void spend(int cost)
 	budget -= cost;
 	if (__builtin_expect(budget <= 0, 0)) {
 		budget = BUDGET;
-		if (nvw_cuda_now) {
+		if (nvw_cuda_now && !nvw_cuda_machine) {
 			nvw_cuda_yield();
 		}
 	}
 }
 
-static inline void before_read(void *address, size_t n, int cost)
+/* A fence after it acquires what it read. */
+static void note_volatile(void *address, size_t n, int cost)
+{
+	if (cost == VOLATILE_COST && n <= 8) {
+		nvw_cuda_now->seen = address;
+		nvw_cuda_now->seen_bytes = (unsigned)n;
+	}
+}
+
+static inline void before_read(void *address, size_t n, int cost, const void *from)
 {
 	nvw_cuda_settle();
-	spend(cost);
+	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
+		if (nvw_cuda_machine_has(address, n)) {
+			nvw_cuda_machine_load(address, n, cost == VOLATILE_COST, from);
+			note_volatile(address, n, cost);
+			return;
+		}
+	} else {
+		spend(cost);
+	}
 	char *const place = nvw_cuda_translate(address, n);
 
 	if (__builtin_expect(place != address, 0)) {
@@ -37,16 +54,25 @@ static inline void before_read(void *address, size_t n, int cost)
 	}
 }
 
-static inline void before_write(void *address, size_t n, int cost)
+static inline void before_write(void *address, size_t n, int cost, const void *from)
 {
 	nvw_cuda_settle();
-	spend(cost);
+	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
+		if (nvw_cuda_machine_has(address, n)) {
+			nvw_cuda_announce_to_machine(address, n, cost == VOLATILE_COST, from);
+			return;
+		}
+	} else {
+		spend(cost);
+	}
 	char *const place = nvw_cuda_translate(address, n);
 
 	if (__builtin_expect(place != address, 0)) {
 		nvw_cuda_announce(address, place, n);
 	}
 }
+
+#define HERE __builtin_return_address(0)
 
 #define HOOKS(n)                                          \
 	void __tsan_read##n(void *p);                     \
@@ -59,35 +85,35 @@ static inline void before_write(void *address, size_t n, int cost)
 	void __tsan_unaligned_volatile_write##n(void *p); \
 	void __tsan_read##n(void *p)                      \
 	{                                                 \
-		before_read(p, n, 1);                     \
+		before_read(p, n, 1, HERE);               \
 	}                                                 \
 	void __tsan_write##n(void *p)                     \
 	{                                                 \
-		before_write(p, n, 1);                    \
+		before_write(p, n, 1, HERE);              \
 	}                                                 \
 	void __tsan_unaligned_read##n(void *p)            \
 	{                                                 \
-		before_read(p, n, 1);                     \
+		before_read(p, n, 1, HERE);               \
 	}                                                 \
 	void __tsan_unaligned_write##n(void *p)           \
 	{                                                 \
-		before_write(p, n, 1);                    \
+		before_write(p, n, 1, HERE);              \
 	}                                                 \
 	void __tsan_volatile_read##n(void *p)             \
 	{                                                 \
-		before_read(p, n, VOLATILE_COST);         \
+		before_read(p, n, VOLATILE_COST, HERE);   \
 	}                                                 \
 	void __tsan_volatile_write##n(void *p)            \
 	{                                                 \
-		before_write(p, n, VOLATILE_COST);        \
+		before_write(p, n, VOLATILE_COST, HERE);  \
 	}                                                 \
 	void __tsan_unaligned_volatile_read##n(void *p)   \
 	{                                                 \
-		before_read(p, n, VOLATILE_COST);         \
+		before_read(p, n, VOLATILE_COST, HERE);   \
 	}                                                 \
 	void __tsan_unaligned_volatile_write##n(void *p)  \
 	{                                                 \
-		before_write(p, n, VOLATILE_COST);        \
+		before_write(p, n, VOLATILE_COST, HERE);  \
 	}
 HOOKS(1)
 HOOKS(2)
@@ -100,7 +126,7 @@ void nvw_cuda_before_copy(void *p, size_t n);
 /* A structure that is passed by value (byval.awk). */
 void nvw_cuda_before_copy(void *p, size_t n)
 {
-	before_read(p, n, 1);
+	before_read(p, n, 1, HERE);
 }
 
 void __tsan_vptr_read(void *p);
@@ -111,13 +137,13 @@ void __tsan_func_exit(void);
 
 void __tsan_vptr_read(void *p)
 {
-	before_read(p, sizeof(void *), 1);
+	before_read(p, sizeof(void *), 1, HERE);
 }
 
 void __tsan_vptr_update(void *p, void *value)
 {
 	(void)value;
-	before_write(p, sizeof(void *), 1);
+	before_write(p, sizeof(void *), 1, HERE);
 }
 
 void __tsan_init(void)
@@ -143,38 +169,85 @@ void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memmove(void *to, const void *from, size_t n);
 void *__tsan_memset(void *to, int byte, size_t n);
 
-void *nvw_cuda_memmove(void *to, const void *from, size_t n)
+/* Where the bytes of an address are now: those in the machine are brought into the window. */
+static void *fetched(void *from, size_t n, const void *place)
+{
+	if (nvw_cuda_machine_has(from, n)) {
+		nvw_cuda_machine_load(from, n, false, place);
+		return from;
+	}
+	return nvw_cuda_translate(from, n);
+}
+
+/* Through a copy of its own, since others may run in between. */
+static void copy_on_machine(char *to, const char *from, size_t n, const void *place)
+{
+	char copy[256];
+
+	while (n) {
+		const size_t piece = n < sizeof copy ? n : sizeof copy;
+
+		memcpy(copy, fetched((void *)(uintptr_t)from, piece, place), piece);
+		memcpy(nvw_cuda_translate(to, piece), copy, piece);
+		if (nvw_cuda_machine_has(to, piece)) {
+			nvw_cuda_machine_store(to, piece, false, place);
+		}
+		to += piece;
+		from += piece;
+		n -= piece;
+	}
+}
+
+static void *move(void *to, const void *from, size_t n, const void *place)
 {
 	nvw_cuda_settle();
+	if (nvw_cuda_machine &&
+		((const char *)to <= (const char *)from || (const char *)to >= (const char *)from + n)) {
+		copy_on_machine(to, from, n, place);
+		return to;
+	}
 	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
 	memmove(nvw_cuda_translate(to, n), nvw_cuda_translate((void *)(uintptr_t)from, n), n);
 	return to;
 }
 
-void *nvw_cuda_memcpy(void *to, const void *from, size_t n)
+void *nvw_cuda_memmove(void *to, const void *from, size_t n)
 {
-	return nvw_cuda_memmove(to, from, n);
+	return move(to, from, n, HERE);
 }
 
-void *nvw_cuda_memset(void *to, int byte, size_t n)
+void *nvw_cuda_memcpy(void *to, const void *from, size_t n)
+{
+	return move(to, from, n, HERE);
+}
+
+static void *fill(void *to, int byte, size_t n, const void *place)
 {
 	nvw_cuda_settle();
 	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
 	memset(nvw_cuda_translate(to, n), byte, n);
+	if (nvw_cuda_machine_has(to, n)) {
+		nvw_cuda_machine_store(to, n, false, place);
+	}
 	return to;
+}
+
+void *nvw_cuda_memset(void *to, int byte, size_t n)
+{
+	return fill(to, byte, n, HERE);
 }
 
 void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
-	return nvw_cuda_memmove(to, from, n);
+	return move(to, from, n, HERE);
 }
 
 void *__tsan_memmove(void *to, const void *from, size_t n)
 {
-	return nvw_cuda_memmove(to, from, n);
+	return move(to, from, n, HERE);
 }
 
 void *__tsan_memset(void *to, int byte, size_t n)
 {
-	return nvw_cuda_memset(to, byte, n);
+	return fill(to, byte, n, HERE);
 }

@@ -45,7 +45,7 @@ long long nvw_cuda_clock(void)
 	static long long clock;
 
 	nvw_cuda_yield();
-	return clock += 16;
+	return nvw_cuda_machine ? (long long)nvw_cuda_machine->clock() : (clock += 16);
 }
 
 unsigned long long nvw_cuda_nanoseconds(void)
@@ -53,6 +53,9 @@ unsigned long long nvw_cuda_nanoseconds(void)
 	struct timespec now;
 
 	nvw_cuda_yield();
+	if (nvw_cuda_machine) {
+		return nvw_cuda_machine->time_ps() / 1000;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }

@@ -21,11 +21,13 @@ struct block {
 	char *pages, *start; /* REGISTERED: no pages of ours */
 	size_t page_bytes, bytes;
 	enum memory_kind kind;
+	uint64_t number; /* in the order of their making, which no address has */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, kernels = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks; /* by address */
 static size_t block_count, block_room;
+static uint64_t block_numbers;
 static char *arena;
 static unsigned open_count;
 
@@ -89,6 +91,7 @@ static bool insert(size_t at, const struct block *block)
 	}
 	memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
 	blocks[at] = *block;
+	blocks[at].number = block_numbers++;
 	block_count++;
 	return true;
 }
@@ -543,4 +546,72 @@ cudaError_t cudaMemcpyFromSymbol(
 	const cudaError_t error = in_symbol(symbol, n, offset, &from);
 
 	return error ? error : cudaMemcpy(to, from, n, kind);
+}
+
+/* ---- For the machine ------------------------------------------------------------------------------------------------ */
+
+extern char __start_nvw_device[] __attribute__((weak)), __stop_nvw_device[] __attribute__((weak));
+
+/* Whether the bytes at an address are those of a file that other processes see. */
+static bool is_file(const char *address)
+{
+	FILE *const maps = fopen("/proc/self/maps", "re");
+	unsigned long from, to, inode = 0;
+	char line[512], shared = 'p';
+	bool found = false;
+
+	while (maps && !found && fgets(line, sizeof line, maps)) {
+		if (sscanf(line, "%lx-%lx %*3c%c %*x %*x:%*x %lu", &from, &to, &shared, &inode) == 4) {
+			found = (uintptr_t)address >= from && (uintptr_t)address < to;
+		}
+	}
+	if (maps) {
+		fclose(maps);
+	}
+	return found && shared == 's' && inode != 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct block *const x = a, *const y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
+{
+	const size_t n = block_count;
+
+	memcpy(in_order, blocks, n * sizeof *blocks);
+	qsort(in_order, n, sizeof *in_order, by_number);
+	for (size_t i = 0; i < n; i++) {
+		const struct block *const b = &in_order[i];
+
+		to[i] = (struct nvw_cuda_range){
+			b->start, b->bytes, b->kind == REGISTERED && is_file(b->start)};
+	}
+	return n;
+}
+
+/* In the order in which they were made, so that the machine's places do not depend on addresses. */
+struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count)
+{
+	struct nvw_cuda_range *all;
+	struct block *in_order;
+	size_t n = 0;
+
+	pthread_mutex_lock(&mutex);
+	all = calloc(block_count + 1, sizeof *all);
+	in_order = calloc(block_count + 1, sizeof *in_order);
+	if (all && in_order) {
+		n = list_ranges(all, in_order);
+	}
+	pthread_mutex_unlock(&mutex);
+	if (all && __start_nvw_device) {
+		all[n++] = (struct nvw_cuda_range){
+			__start_nvw_device, (size_t)(__stop_nvw_device - __start_nvw_device), false};
+	}
+	free(in_order);
+	*ret_count = n;
+	return all;
 }

@@ -5,12 +5,14 @@
  *	api.c                                   the host API
  *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
  *	schedule.c                              work-groups that are resident
+ *	emulated.c                              or a kernel on the emulated machine
  *	fault.c                                 faults of kernels and of host code
  *	hooks.c atomics.c library.c             what compiled kernels call,
  *	warp.c barriers.c                       also to wait for each other
  *	shared.c                                shared variables, a place per work-group
  *	fibers.c                                whose work-item runs next
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
+ *	machine.c                               the emulated machine, as it is loaded (seam.h)
  *
  * Calls go downwards.
  *
@@ -25,6 +27,7 @@
 #include <stdint.h>
 
 #include "../include/driver_types.h"
+#include "../seam.h"
 
 enum { WARP = 32, BLOCK_MAX = 1024, STACK_BYTES = 256 << 10, STACK_GUARD = 4096, DYNAMIC_MAX = 160 << 10 };
 
@@ -86,8 +89,17 @@ struct item {
 	struct extent thread;
 	unsigned lane;
 	enum state state;
-	uint64_t result;   /* of what it waited for */
-	const void *place; /* where it waits */
+	uint64_t result;               /* of what it waited for */
+	const void *place;             /* where it waits */
+	struct {                       /* a store that was announced; n 0: none */
+		char *address, *place; /* place NULL: to the machine */
+		size_t n;
+		bool is_volatile;
+		const void *from; /* the announcing call */
+	} pending;
+	bool fenced; /* since its last atomic store: that one releases */
+	void *seen;  /* what its last atomic load read: a fence acquires it */
+	unsigned seen_bytes;
 };
 
 /* Lanes that meet at a function: those of a mask. */
@@ -111,7 +123,12 @@ struct group {
 	struct extent block;
 	uint64_t number;
 	unsigned size, live, waiting, waiting_for_grid;
-	int counts;                /* predicates that were true, at the present barrier */
+	int counts; /* predicates that were true, at the present barrier */
+	/* On the machine: those that have returned and take part in barriers, of them those that are gone; the votes of the last barrier;
+	 * whether all have returned. */
+	unsigned lingering, left;
+	uint64_t result;
+	bool closed;
 	struct item *first, *last; /* runnable */
 	struct item *items;
 	struct warp *warps;
@@ -180,8 +197,32 @@ size_t nvw_cuda_shared_bytes(void);
 void *nvw_cuda_translate(void *address, size_t n);
 /* A store to shared memory is announced: of n bytes to an address, for which place stands. */
 void nvw_cuda_announce(void *address, void *place, size_t n);
+/* Likewise, to the machine. */
+void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from);
 /* By now it is executed: its value goes to the place. */
 void nvw_cuda_settle(void);
+
+/* The memory that kernels may access, in an array to be freed; NULL: no memory. */
+struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);
+
+/* ---- The machine (machine.c); NULL: there is none */
+
+extern const struct nvw_cuda_machine *nvw_cuda_machine;
+bool nvw_cuda_machine_has(const void *address, size_t n);
+void nvw_cuda_machine_load(void *address, size_t n, bool is_volatile, const void *place);
+void nvw_cuda_machine_store(void *address, size_t n, bool is_volatile, const void *place);
+uint64_t nvw_cuda_machine_atomic(unsigned operation, void *address, unsigned bytes, uint64_t value,
+	uint64_t compare, enum nvw_cuda_order order, unsigned scope, const void *place);
+void nvw_cuda_machine_fence(unsigned scope, const void *place);
+void nvw_cuda_machine_barrier(bool grid, const void *place);
+void nvw_cuda_machine_persist(unsigned scope, const void *place);
+void nvw_cuda_machine_pass(const void *place);
+/* A work-item comes to its block's barrier on the machine; returns the votes (barriers.c). */
+uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
+/* Runs nvw_cuda_launch on it (emulated.c). */
+cudaError_t nvw_cuda_emulate(void);
+/* Fills in a work-item that has not begun. */
+void nvw_cuda_set_item(struct group *group, unsigned i);
 
 /* ---- Errors */
 

@@ -106,18 +106,12 @@ static void free_group(struct group *g)
 
 static void start_item(struct group *g, unsigned i)
 {
-	const struct extent *const block = &nvw_cuda_launch.block;
 	struct item *const item = &g->items[i];
 	char *const top =
 		item->stack + STACK_GUARD + STACK_BYTES - 64 * (i * 7 % 32); /* staggered over cache sets */
 
-	item->group = g;
-	item->warp = &g->warps[i / WARP];
-	item->lane = i % WARP;
-	item->thread = (struct extent){i % block->x, i / block->x % block->y, i / block->x / block->y};
+	nvw_cuda_set_item(g, i);
 	item->sp = emu_fiber_prepare(item->stack + STACK_GUARD, top, work_item);
-	item->warp->item[item->lane] = item;
-	item->warp->live |= 1u << item->lane;
 	nvw_cuda_wake(item);
 }
 
@@ -264,6 +258,11 @@ cudaError_t nvw_cuda_run(const struct launch *launch)
 	memset(&nvw_cuda_running, 0, sizeof nvw_cuda_running);
 	nvw_cuda_launch = *launch;
 	nvw_cuda_open_memory();
+	if (nvw_cuda_machine) {
+		nvw_cuda_running.error = nvw_cuda_emulate();
+		nvw_cuda_close_memory();
+		return nvw_cuda_running.error;
+	}
 	nvw_cuda_catch_faults();
 	while (nvw_cuda_running.done < launch->groups && !nvw_cuda_running.error) {
 		struct group *const g = next_group();

@@ -14,7 +14,7 @@
 #include "../include/nvw_cuda_warp.h"
 #include "runtime.h"
 
-enum { PATIENCE = 256 };
+enum { PATIENCE = 256, PATIENCE_ON_MACHINE = 1 << 16 }; /* the machine prefers some lanes for a while */
 
 /* ---- Results -------------------------------------------------------------------------------------------- */
 
@@ -157,6 +157,7 @@ uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argumen
 			"lanes of mask %#x call different functions of their warp at the same time", mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
+	me->place = __builtin_return_address(0); /* one instruction of the machine for all lanes */
 	m->kind = kind;
 	m->value[me->lane] = value;
 	m->argument[me->lane] = argument;
@@ -166,7 +167,7 @@ uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argumen
 		conclude(me->warp, m);
 		nvw_cuda_next();
 	} else {
-		nvw_cuda_wait(MEETING, __builtin_return_address(0));
+		nvw_cuda_wait(MEETING, me->place);
 	}
 	return me->result;
 }
@@ -215,8 +216,11 @@ unsigned nvw_cuda_active_mask(void)
 	struct item *const me = nvw_cuda_now;
 	struct warp *const w = me->warp;
 
-	w->asking[me->lane] = __builtin_return_address(0);
-	for (unsigned turn = 0; turn < PATIENCE && w->asking[me->lane] && others_run(w); turn++) {
+	me->place = __builtin_return_address(0);
+	w->asking[me->lane] = me->place;
+	for (unsigned turn = 0; turn < (nvw_cuda_machine ? PATIENCE_ON_MACHINE : PATIENCE) &&
+				w->asking[me->lane] && others_run(w);
+		turn++) {
 		nvw_cuda_yield();
 	}
 	if (w->asking[me->lane]) {

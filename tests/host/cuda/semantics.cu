@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What CUDA programs rely on, each in a function that returns whether it holds: "semantics NAME" runs one, without a name all.
+// What CUDA programs rely on, each in a function that returns whether it holds: "semantics NAME" runs one,
+// "semantics -NAME" all others, without a name all.
 #include <cooperative_groups.h>
 #include <stdio.h>
 #include <string.h>
@@ -720,7 +721,7 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	for (const auto &test : all) {
-		if (argc > 1 && strcmp(argv[1], test.name)) {
+		if (argc > 1 && (argv[1][0] == '-' ? !strcmp(argv[1] + 1, test.name) : strcmp(argv[1], test.name) != 0)) {
 			continue;
 		}
 		if (!test.holds()) {

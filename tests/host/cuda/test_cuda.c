@@ -22,6 +22,7 @@
 #define SOURCE(name) CUDA_TESTS "/" name
 
 static bool have_clang;
+static const char *nvwave;
 
 #define NEEDS_CLANG()                             \
 	if (!have_clang) {                        \
@@ -41,6 +42,17 @@ static void build(const char *options, const char *program, const char *sources)
 	if (run(NVCC " %s -o %s %s", options, program, sources)) {
 		print_error("%s\n", output);
 		fail();
+	}
+}
+
+/* Unless another test has built it. */
+static void build_once(const char *options, const char *program, const char *sources)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, program);
+	if (access(path, X_OK) != 0) {
+		build(options, program, sources);
 	}
 }
 
@@ -110,7 +122,7 @@ static void assert_mistake(const char *mode, const char *message, const char *er
 static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 {
 	NEEDS_CLANG();
-	build("-O1", "bad", SOURCE("bad.cu"));
+	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_mistake("behind",
 		"bad.cu:8 (behind): kernel behind, block (0,0,0), thread (28,0,0): writes to ",
 		"cudaErrorIllegalAddress\ncudaErrorIllegalAddress\n");
@@ -134,7 +146,7 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 static void host_code_that_reads_device_memory_is_told(void **state)
 {
 	NEEDS_CLANG();
-	build("-O1", "bad", SOURCE("bad.cu"));
+	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_not_equal(run("./bad host"), 0);
 	assert_output_has("bad.cu:57 (main): host code reads from device memory at ");
 	assert_output_has("(byte 0 of the allocation of 400 bytes");
@@ -164,6 +176,130 @@ static void a_missing_clang_is_told(void **state)
 		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
 }
 
+/* ---- On the machine --------------------------------------------------------------------------------------------------- */
+
+/* Without the lanes that spin on a lock: the machine's lockstep takes 20 s for them. */
+static void kernels_on_the_machine_do_the_same(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "semantics", SOURCE("semantics.cu") " " SOURCE("parts.cu"));
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./semantics -locks", nvwave), 0);
+	assert_output_has("all hold");
+	skip_if_sanitized();
+	assert_int_equal(run("%s exec --protocol=hlrc --report=report -- ./semantics -locks", nvwave), 0);
+	assert_output_has("all hold");
+}
+
+static void build_machine(void)
+{
+	build_once("-O1", "machine", SOURCE("machine.cu"));
+}
+
+static void values_come_from_the_caches(void **state)
+{
+	NEEDS_CLANG();
+	build_machine();
+	assert_int_equal(
+		run("./machine no-fences && %s exec --protocol=gh --report=report -- ./machine fences",
+			nvwave),
+		0);
+	assert_string_equal(output, "42 42\n42 42\n");
+	assert_int_equal(run("%s exec --protocol=gh --report=report -- ./machine no-fences", nvwave), 0);
+	assert_string_equal(output, "42 0\n"); /* stale: nothing has invalidated the L1's copy */
+	assert_int_equal(run("%s exec --protocol=gh --report=report -- ./machine sums", nvwave), 0);
+	assert_string_equal(output, "832 0\n");
+}
+
+static void races_are_told_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	build_machine();
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine fences", nvwave), 0);
+	assert_output_has("no races");
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine no-fences", nvwave), 1);
+	assert_output_has("race in kernel hand_over_without_fences: ");
+	assert_output_has("machine.cu:27 and load at ");
+	assert_output_has("machine.cu:30, ");
+}
+
+/* Statistics of the kernels in a report. */
+static long long statistic(const char *name)
+{
+	const char *const at = strstr(output, name);
+
+	return at ? atoll(at + strlen(name) + 2) : -1;
+}
+
+static void each_kernel_has_its_time_and_statistics(void **state)
+{
+	NEEDS_CLANG();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=dd --output-format=json --report=report -- ./machine sums >sums && cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"launches\""), 2);
+	assert_int_equal(statistic("\"work_items\""), 320);
+	assert_int_equal(statistic("\"gpu.work_item_ops\""), 832);
+	assert_true(statistic("\"sim_time_ps\"") > 0);
+	assert_int_equal(
+		run("sed '/seconds/d; /made_by/,$d' report >first; %s exec --protocol=dd --output-format=json --report=report -- "
+		    "./machine sums >sums && sed '/seconds/d; /made_by/,$d' report | diff first -",
+			nvwave),
+		0);
+}
+
+static void registered_files_are_nvram(void **state)
+{
+	NEEDS_CLANG();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist1 && cat report",
+			nvwave),
+		0);
+	assert_output_has("7 64 1\n");
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
+	assert_true(statistic("\"nvram.words\"") >= 64);
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist2 && cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wg\""), 2);
+	assert_int_equal(run("od -An -td8 -j64 -N16 pool"), 0);
+	assert_output_has("                    1                    1\n");
+}
+
+static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
+{
+	NEEDS_CLANG();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist3 && cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 0);
+	assert_int_equal(
+		run("%s exec --protocol=vi --set host.fence_system=durable --output-format=json --report=report -- ./machine persist3 && "
+		    "cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
+}
+
+static void mistakes_on_the_machine_are_told_too(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "bad", SOURCE("bad.cu"));
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad wild", nvwave), 0);
+	assert_output_has("kernel behind: ");
+	assert_output_has("bad.cu:8 (behind)");
+	assert_output_has("cudaErrorLaunchFailure");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad mask", nvwave), 0);
+	assert_output_has("lane 4 is not in its own mask 0xf");
+	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
+	assert_output_has("--protocol: the program ran no kernels on the machine");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,8 +311,16 @@ int main(void)
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),
 		cmocka_unit_test(a_missing_clang_is_told),
+		cmocka_unit_test(kernels_on_the_machine_do_the_same),
+		cmocka_unit_test(values_come_from_the_caches),
+		cmocka_unit_test(races_are_told_with_their_lines),
+		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
+		cmocka_unit_test(registered_files_are_nvram),
+		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
+		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
 	};
 
+	nvwave = getenv("NVWAVE");
 	strcpy(dir, "/tmp/nvw-cuda-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	have_clang = run("command -v clang++ || command -v clang++-14") == 0;

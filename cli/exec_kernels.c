@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See exec_kernels.h. */
+#include "exec_kernels.h"
+
+#include <unistd.h>
+
+#include "../host/kernels.h"
+
+int exec_kernels_load(const struct host_session *s, const char *option, json_t **ret_report)
+{
+	char path[512];
+	json_error_t wrong;
+
+	host_kernels_report(s, path, sizeof path);
+	if (access(path, F_OK) != 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--%s: the program ran no kernels on the machine, or ended before it could report on them; nvwave-nvcc builds "
+			"programs whose kernels run there",
+			option);
+	}
+	*ret_report = json_load_file(path, 0, &wrong);
+	return *ret_report ? 0 : nvw_fail(NVW_E_INPUT, "%s: %s", path, wrong.text);
+}
+
+static double statistic(json_t *kernel, const char *name)
+{
+	return (double)json_integer_value(json_object_get(json_object_get(kernel, "statistics"), name));
+}
+
+static void print_kernel(json_t *k, FILE *to)
+{
+	const double hits = statistic(k, "l1.load_hits"), loads = hits + statistic(k, "l1.load_misses");
+
+	fprintf(to, "  %-24s %9lld %12lld %14.3f %14.0f %10.1f\n",
+		json_string_value(json_object_get(k, "kernel")),
+		(long long)json_integer_value(json_object_get(k, "launches")),
+		(long long)json_integer_value(json_object_get(k, "work_items")),
+		1e-6 * (double)json_integer_value(json_object_get(k, "sim_time_ps")),
+		statistic(k, "gpu.work_item_ops"), loads > 0 ? 100 * hits / loads : 0);
+}
+
+static void print_access(const char *before, json_t *access, FILE *to)
+{
+	fprintf(to, "%s%s at %s:%lld", before, json_string_value(json_object_get(access, "kind")),
+		json_string_value(json_object_get(access, "file")),
+		(long long)json_integer_value(json_object_get(access, "line")));
+}
+
+static void print_races(const json_t *races, FILE *to)
+{
+	json_t *race;
+	size_t i;
+
+	if (races && json_array_size(races) == 0) {
+		fprintf(to, "no races\n");
+	}
+	json_array_foreach(races, i, race)
+	{
+		fprintf(to, "race in kernel %s:", json_string_value(json_object_get(race, "kernel")));
+		print_access(" ", json_object_get(race, "first"), to);
+		print_access(" and ", json_object_get(race, "second"), to);
+		fprintf(to, ", %lld times\n", (long long)json_integer_value(json_object_get(race, "times")));
+	}
+}
+
+void exec_kernels_text(const json_t *report, FILE *to)
+{
+	const json_t *const kernels = json_object_get(report, "kernels");
+	json_t *k;
+	size_t i;
+
+	if (!report) {
+		return;
+	}
+	fprintf(to, "kernels on %s, protocol %s:\n", json_string_value(json_object_get(report, "machine")),
+		json_string_value(json_object_get(report, "protocol")));
+	fprintf(to, "  %-24s %9s %12s %14s %14s %10s\n", "kernel", "launches", "work-items", "sim. time (us)",
+		"operations", "L1 hits %");
+	json_array_foreach(kernels, i, k)
+	{
+		print_kernel(k, to);
+	}
+	print_races(json_object_get(report, "races"), to);
+}
+
+bool exec_kernels_race(const json_t *report)
+{
+	return json_array_size(json_object_get(report, "races")) > 0;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The emulated machine as CUDA programs load it (seam.h): its life, launches, and what kernels ask for.
+ *
+ * The machine is made at the first launch, when the size of the NVRAM is known: the program's file mappings so far. One that is
+ * mapped later makes a new machine; its caches are cold, and time goes on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "../include/nvw_cuda_atomics.h"
+#include "../seam.h"
+#include "core/folder.h"
+#include "emu.h"
+#include "ranges.h"
+#include "report.h"
+#include "sites.h"
+
+enum { WARP = 32, STACK_LEAST = 128 << 10, FENCE_LINES = 4096, LINE = 64 };
+
+static struct {
+	struct emu_config config;
+	struct nvw_pool *pool;
+	struct nvw_machine *machine;
+	char *fences; /* a line per work-item, by its number: fences release to it, and nobody else */
+	const struct nvw_cuda_job *job;
+	bool failed;
+} self;
+
+/* ---- Life ------------------------------------------------------------------------------------------------ */
+
+static int make_pool(uint64_t bytes)
+{
+	struct nvw_pool_params params = {.heap_bytes = bytes + NVW_POOL_CHUNK_BYTES, .layout = "cuda"};
+
+	return bytes ? nvw__pool_create_unnamed("cuda", &params, 1, &self.pool) : 0;
+}
+
+static int look_for_races(void)
+{
+	static const char *const names[] = {"claimed", "drf", "hrf"};
+	static const enum emu_race_model models[] = {EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF};
+	const char *const asked = getenv(NVW_CUDA_RACES_VARIABLE);
+
+	for (unsigned i = 0; asked && i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(names[i], asked)) {
+			return emu_check_races(self.machine, models[i]);
+		}
+	}
+	return 0;
+}
+
+static int make_machine(uint64_t nvram_bytes)
+{
+	int error = make_pool(nvram_bytes);
+
+	error = error ? error : emu_create(&self.config, self.pool, NULL, &self.machine);
+	error = error ? error : look_for_races();
+	if (error) {
+		return error;
+	}
+	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
+	ranges_begin(self.machine,
+		self.pool ? nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks : NULL,
+		nvram_bytes);
+	return self.fences ? 0 : NVW_E_MEMORY;
+}
+
+static void destroy_machine(void)
+{
+	if (self.machine) {
+		report_machine_ends(self.machine);
+		emu_destroy(self.machine);
+		nvw_pool_close(self.pool);
+	}
+	self.machine = NULL;
+	self.pool = NULL;
+}
+
+/* The machine for the ranges of a job. */
+static int prepare(const struct nvw_cuda_job *job)
+{
+	const uint64_t nvram = ranges_nvram_bytes(job);
+
+	if (self.machine && ranges_have_room(job)) {
+		return 0;
+	}
+	destroy_machine();
+	return make_machine(nvram);
+}
+
+/* ---- Launches ----------------------------------------------------------------------------------------------- */
+
+static void kernel(const void *args)
+{
+	const struct nvw_cuda_job *const job = args;
+
+	job->work_item(nvw_group_id(), nvw_local_id());
+}
+
+static bool run(const struct nvw_cuda_job *job)
+{
+	int error = self.failed ? NVW_E_KERNEL : prepare(job);
+
+	error = error ? error : ranges_take_over(job);
+	if (!error) {
+		self.job = job;
+		report_kernel_begins(self.machine, job);
+		error = nvw_launch(
+			self.machine, job->name, kernel, job, job->groups * job->group_size, job->group_size);
+		report_kernel_ends(self.machine);
+	}
+	error = error ? error : ranges_give_back();
+	self.failed |= error != 0;
+	return !error;
+}
+
+static const char *message(void)
+{
+	return nvw_error_message();
+}
+
+static void end(void)
+{
+	destroy_machine();
+	report_write(&self.config);
+}
+
+/* ---- In kernels ------------------------------------------------------------------------------------------------ */
+
+static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
+	unsigned order, unsigned scope, const void *place)
+{
+	const unsigned log2 = (unsigned)__builtin_ctz(bytes);
+	const uint32_t op = kind | log2 << 8 | order << 16 | scope << 24;
+
+	return nvw__op(site_of(place), op, (const volatile void *)(uintptr_t)address, value, compare);
+}
+
+/* The longest piece of an access that is aligned, and no longer than 8 bytes. */
+static unsigned piece_of(uint64_t address, size_t n)
+{
+	unsigned piece = n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+
+	while (address % piece) {
+		piece /= 2;
+	}
+	return piece;
+}
+
+static void load(void *address, size_t n, bool is_volatile, const void *place)
+{
+	char *window = address;
+
+	while (n) {
+		const uint64_t at = ranges_locate(window);
+		const unsigned piece = piece_of(at, n);
+		const uint64_t value = is_volatile ? issue(NVW__ATOMIC_LOAD, at, piece, 0, 0, NVW_RELAXED,
+							     NVW_SCOPE_AGENT, place) :
+						     issue(NVW__LOAD, at, piece, 0, 0, 0, 0, place);
+
+		memcpy(window, &value, piece);
+		window += piece;
+		n -= piece;
+	}
+}
+
+/* What was stored is taken out of the window at once, since others may run before it has been issued. */
+static void store(void *address, size_t n, bool is_volatile, bool released, const void *place)
+{
+	char copy[64], *window = address;
+	const char *from = copy;
+
+	if (n > sizeof copy) {
+		return; /* the runtime has split it */
+	}
+	memcpy(copy, window, n);
+	memset(window, 0xa5, n); /* nobody may read it but by a hook */
+	while (n) {
+		const uint64_t at = ranges_locate(window);
+		const unsigned piece = piece_of(at, n);
+		uint64_t value = 0;
+
+		memcpy(&value, from, piece);
+		if (is_volatile) {
+			issue(NVW__ATOMIC_STORE, at, piece, value, 0, released ? NVW_RELEASE : NVW_RELAXED,
+				NVW_SCOPE_AGENT, place);
+		} else {
+			issue(NVW__STORE, at, piece, value, 0, 0, 0, place);
+		}
+		window += piece;
+		from += piece;
+		n -= piece;
+	}
+}
+
+static const enum nvw_scope scopes[] = {
+	NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
+
+static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
+	enum nvw_cuda_order order, unsigned scope, const void *place)
+{
+	static const unsigned char kinds[] = {
+		[NVW_CUDA_ADD] = NVW__ADD,
+		[NVW_CUDA_SUB] = NVW__SUB,
+		[NVW_CUDA_EXCHANGE] = NVW__EXCHANGE,
+		[NVW_CUDA_CAS] = NVW__COMPARE_EXCHANGE,
+		[NVW_CUDA_MIN] = NVW__MIN,
+		[NVW_CUDA_MAX] = NVW__MAX,
+		[NVW_CUDA_AND] = NVW__AND,
+		[NVW_CUDA_OR] = NVW__OR,
+		[NVW_CUDA_LOAD] = NVW__ATOMIC_LOAD,
+		[NVW_CUDA_STORE] = NVW__ATOMIC_STORE,
+	};
+	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
+
+	return issue(kinds[operation], ranges_locate(address), bytes, value, compare, orders[order],
+		scopes[scope], place);
+}
+
+static void fence(unsigned scope, const void *place)
+{
+	const uint64_t own = (uint64_t)(uintptr_t)self.fences + nvw_global_id() % FENCE_LINES * LINE;
+
+	issue(NVW__ATOMIC_STORE, own, 8, 0, 0, NVW_RELEASE, scopes[scope], place);
+	issue(NVW__ATOMIC_LOAD, own, 8, 0, 0, NVW_ACQUIRE, scopes[scope], place);
+	if (scope == NVW_CUDA_SYSTEM && self.config.fence_system == EMU_FENCE_durable) {
+		nvw__op(site_of(place), NVW__OP_P_BARRIER, NULL, NVW_WORKITEM, 0);
+	}
+}
+
+static void barrier(bool grid, const void *place)
+{
+	nvw__op(site_of(place), NVW__OP_BARRIER, NULL, grid ? NVW_KERNEL : NVW_WORKGROUP, 0);
+}
+
+static void persist(unsigned scope, const void *place)
+{
+	nvw__op(site_of(place), NVW__OP_P_BARRIER, NULL, scope, 0);
+}
+
+static uint64_t cycle_ps(void)
+{
+	return UINT64_C(1000000000000) / self.config.clock;
+}
+
+/* Takes a cycle, so that nobody waits for others without an end. */
+static void pass(const void *place)
+{
+	nvw__op(site_of(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + cycle_ps(), 0);
+}
+
+static _Noreturn void abandon(void)
+{
+	emu_fail_kernel(self.machine, nvw_fail(NVW_E_KERNEL, "the kernel was ended"));
+}
+
+static uint64_t time_ps(void)
+{
+	return self.machine ? nvw_time_ps(self.machine) : 0;
+}
+
+static uint64_t cycles(void)
+{
+	return time_ps() / cycle_ps();
+}
+
+/* ---- The library -------------------------------------------------------------------------------------------- */
+
+static const struct nvw_cuda_machine machine = {
+	.run = run,
+	.message = message,
+	.end = end,
+	.has = ranges_have,
+	.load = load,
+	.store = store,
+	.atomic = atomic,
+	.fence = fence,
+	.barrier = barrier,
+	.persist = persist,
+	.pass = pass,
+	.abandon = abandon,
+	.clock = cycles,
+	.time_ps = time_ps,
+};
+
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_1(void);
+
+const struct nvw_cuda_machine *nvw_cuda_machine_1(void)
+{
+	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
+	int error;
+
+	emu_config_default(&self.config);
+	error = path ? emu_config_load(&self.config, path) : 0;
+	self.config.wavefront_width = WARP;
+	self.config.stack = self.config.stack < STACK_LEAST ? STACK_LEAST : self.config.stack;
+	error = error ? error : emu_config_check(&self.config);
+	if (error) {
+		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+		return NULL;
+	}
+	return &machine;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every range of the program has a place in the machine's DRAM or NVRAM, and a shadow: what the machine holds there between kernels.
+ * What differs from it before a kernel, the program has written. A place whose range is gone is used again by a range of its kind
+ * that fits.
+ */
+#include "ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 };
+
+struct place {
+	struct nvw_cuda_range range; /* bytes 0: unused */
+	char *at;                    /* in the machine */
+	size_t room;                 /* whole lines */
+	char *shadow;
+	uint8_t *touched; /* by line */
+	bool persistent, seen;
+};
+
+static struct {
+	struct nvw_machine *machine;
+	const char *nvram;
+	uint64_t nvram_bytes, nvram_used;
+	struct place *places;
+	size_t count;
+	struct place *last;
+} self;
+
+static size_t lines(size_t bytes)
+{
+	return (bytes + LINE - 1) / LINE;
+}
+
+void ranges_begin(struct nvw_machine *machine, const char *nvram, uint64_t nvram_bytes)
+{
+	for (size_t i = 0; i < self.count; i++) {
+		free(self.places[i].shadow);
+		free(self.places[i].touched);
+	}
+	free(self.places);
+	memset(&self, 0, sizeof self);
+	self.machine = machine;
+	self.nvram = nvram;
+	self.nvram_bytes = nvram_bytes;
+}
+
+uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < job->range_count; i++) {
+		bytes += job->ranges[i].persistent ? lines(job->ranges[i].bytes) * LINE : 0;
+	}
+	return bytes;
+}
+
+/* ---- Places ---------------------------------------------------------------------------------------------- */
+
+static struct place *place_of(const struct nvw_cuda_range *r)
+{
+	for (size_t i = 0; i < self.count; i++) {
+		struct place *const p = &self.places[i];
+
+		if (p->range.start == r->start && p->range.bytes == r->bytes &&
+			p->persistent == r->persistent) {
+			return p;
+		}
+	}
+	return NULL;
+}
+
+bool ranges_have_room(const struct nvw_cuda_job *job)
+{
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < job->range_count; i++) {
+		if (job->ranges[i].persistent && !place_of(&job->ranges[i])) {
+			wanted += lines(job->ranges[i].bytes) * LINE;
+		}
+	}
+	return wanted <= self.nvram_bytes - self.nvram_used;
+}
+
+/* An unused one that is large enough, but not much larger. */
+static struct place *unused_place(const struct nvw_cuda_range *r)
+{
+	const size_t wanted = lines(r->bytes) * LINE;
+
+	for (size_t i = 0; i < self.count; i++) {
+		struct place *const p = &self.places[i];
+
+		if (!p->range.bytes && p->persistent == r->persistent && p->room >= wanted &&
+			p->room <= 2 * wanted) {
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static char *room_in_machine(const struct nvw_cuda_range *r)
+{
+	const size_t bytes = lines(r->bytes) * LINE;
+
+	if (!r->persistent) {
+		return nvw_alloc(self.machine, bytes);
+	}
+	self.nvram_used += bytes;
+	return (char *)(uintptr_t)(self.nvram + self.nvram_used - bytes);
+}
+
+static int new_place(const struct nvw_cuda_range *r, struct place **ret)
+{
+	struct place *const more = realloc(self.places, (self.count + 1) * sizeof *more);
+	struct place p = {.room = lines(r->bytes) * LINE, .persistent = r->persistent};
+
+	if (more) {
+		self.places = more;
+		p.shadow = calloc(1, p.room);
+		p.touched = calloc(1, p.room / LINE);
+	}
+	if (!more || !p.shadow || !p.touched) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the %zu bytes of a range", r->bytes);
+	}
+	p.at = room_in_machine(r);
+	self.places[self.count] = p;
+	*ret = &self.places[self.count++];
+	return p.at ? 0 : NVW_E_MEMORY;
+}
+
+/* ---- Before and after a kernel --------------------------------------------------------------------------- */
+
+/* Writes the lines that differ, those that follow each other at once. */
+static int write_changes(struct place *p)
+{
+	const size_t bytes = p->range.bytes;
+	size_t from = 0;
+	int error = 0;
+
+	while (from < bytes && !error) {
+		size_t to = from;
+
+		while (to < bytes && memcmp(p->range.start + to, p->shadow + to,
+					     bytes - to < LINE ? bytes - to : LINE) != 0) {
+			to = to + LINE < bytes ? to + LINE : bytes;
+		}
+		if (to > from) {
+			memcpy(p->shadow + from, p->range.start + from, to - from);
+			error = nvw_write(self.machine, p->at + from, p->shadow + from, to - from);
+		}
+		from = to + LINE;
+	}
+	return error;
+}
+
+static int take_over_one(const struct nvw_cuda_range *r)
+{
+	struct place *p = place_of(r);
+	int error = 0;
+
+	if (!p && !(p = unused_place(r))) {
+		error = new_place(r, &p);
+	}
+	if (error) {
+		return error;
+	}
+	p->range = *r;
+	p->seen = true;
+	memset(p->touched, 0, p->room / LINE);
+	return write_changes(p);
+}
+
+int ranges_take_over(const struct nvw_cuda_job *job)
+{
+	int error = 0;
+
+	self.last = NULL;
+	for (size_t i = 0; i < self.count; i++) {
+		self.places[i].seen = false;
+	}
+	for (size_t i = 0; i < job->range_count; i++) {
+		struct place *const p = place_of(&job->ranges[i]);
+
+		if (p) {
+			p->seen = true;
+		}
+	}
+	for (size_t i = 0; i < self.count; i++) {
+		if (!self.places[i].seen) {
+			self.places[i].range.bytes = 0;
+		}
+	}
+	for (size_t i = 0; i < job->range_count && !error; i++) {
+		error = take_over_one(&job->ranges[i]);
+	}
+	return error;
+}
+
+static int give_back_one(struct place *p)
+{
+	int error = 0;
+
+	for (size_t at = 0; at < p->range.bytes && !error; at += LINE) {
+		const size_t n = p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
+
+		if (p->touched[at / LINE]) {
+			error = nvw_read(self.machine, p->shadow + at, p->at + at, n);
+			memcpy(p->range.start + at, p->shadow + at, n);
+		}
+	}
+	return error;
+}
+
+int ranges_give_back(void)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < self.count && !error; i++) {
+		error = give_back_one(&self.places[i]);
+	}
+	return error;
+}
+
+/* ---- In kernels ----------------------------------------------------------------------------------------------- */
+
+static bool is_in(const struct place *p, const char *address, size_t n)
+{
+	return p && address >= p->range.start && address + n <= p->range.start + p->range.bytes;
+}
+
+bool ranges_have(const void *address, size_t n)
+{
+	if (is_in(self.last, address, n)) {
+		return true;
+	}
+	for (size_t i = 0; i < self.count; i++) {
+		if (is_in(&self.places[i], address, n)) {
+			self.last = &self.places[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t ranges_locate(const void *address)
+{
+	if (!ranges_have(address, 1)) {
+		return (uint64_t)(uintptr_t)address;
+	}
+	const size_t at = (size_t)((const char *)address - self.last->range.start);
+
+	self.last->touched[at / LINE] = 1;
+	return (uint64_t)(uintptr_t)(self.last->at + at);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels by name: launches, simulated time, and all statistics of the machine. Races, with their lines. */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <nvw/kernel.h>
+
+struct kernel {
+	char *name;
+	uint64_t launches, work_items, ps;
+	struct emu_stats stats;
+};
+
+static struct kernel *kernels;
+static size_t kernel_count;
+static json_t *races;
+
+static struct {
+	struct kernel *kernel;
+	uint64_t began;
+	struct emu_stats stats;
+} now;
+
+static struct kernel *kernel_of(const char *name)
+{
+	for (size_t i = 0; i < kernel_count; i++) {
+		if (!strcmp(kernels[i].name, name)) {
+			return &kernels[i];
+		}
+	}
+	struct kernel *const more = realloc(kernels, (kernel_count + 1) * sizeof *more);
+
+	if (!more) {
+		return NULL;
+	}
+	kernels = more;
+	kernels[kernel_count] = (struct kernel){.name = strdup(name)};
+	return &kernels[kernel_count++];
+}
+
+void report_kernel_begins(struct nvw_machine *machine, const struct nvw_cuda_job *job)
+{
+	now.kernel = kernel_of(job->name);
+	now.began = nvw_time_ps(machine);
+	now.stats = *emu_statistics(machine);
+	if (now.kernel) {
+		now.kernel->launches++;
+		now.kernel->work_items += job->groups * job->group_size;
+	}
+}
+
+void report_kernel_ends(struct nvw_machine *machine)
+{
+	const struct emu_stats *const after = emu_statistics(machine);
+	unsigned count;
+	const struct emu_stat_info *const info = emu_stat_table(&count);
+
+	for (unsigned i = 0; now.kernel && i < count; i++) {
+		uint64_t *const sum = (uint64_t *)(void *)((char *)&now.kernel->stats + info[i].offset);
+		const uint64_t from = *(const uint64_t *)(const void *)((const char *)&now.stats +
+									info[i].offset),
+			       to = *(const uint64_t *)(const void *)((const char *)after + info[i].offset);
+
+		*sum += to > from ? to - from : 0;
+	}
+	if (now.kernel) {
+		now.kernel->ps += nvw_time_ps(machine) - now.began;
+	}
+	now.kernel = NULL;
+}
+
+/* ---- Races --------------------------------------------------------------------------------------------------- */
+
+static json_t *access_json(const struct emu_race_access *a)
+{
+	return json_pack("{s:s, s:i, s:s, s:I, s:I}", "file", a->site ? a->site->file : "", "line",
+		a->site ? (int)a->site->line : 0, "kind", a->kind, "work_item", (json_int_t)a->work_item,
+		"block", (json_int_t)a->group);
+}
+
+void report_machine_ends(struct nvw_machine *machine)
+{
+	const struct emu_race_report *const r = emu_races(machine);
+
+	for (unsigned i = 0; r && i < r->count; i++) {
+		const struct emu_race *const race = &r->race[i];
+
+		races = races ? races : json_array();
+		json_array_append_new(
+			races, json_pack("{s:s, s:I, s:o, s:o}", "kernel", race->kernel, "times",
+				       (json_int_t)race->count, "first", access_json(&race->first), "second",
+				       access_json(&race->second)));
+	}
+	if (r && !races) {
+		races = json_array();
+	}
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------- */
+
+static json_t *stats_json(const struct emu_stats *stats)
+{
+	json_t *const all = json_object();
+	unsigned count;
+	const struct emu_stat_info *const info = emu_stat_table(&count);
+
+	for (unsigned i = 0; i < count; i++) {
+		json_object_set_new(all, info[i].name,
+			json_integer(
+				*(const json_int_t *)(const void *)((const char *)stats + info[i].offset)));
+	}
+	return all;
+}
+
+static json_t *all_json(const struct emu_config *config)
+{
+	json_t *const list = json_array();
+
+	for (size_t i = 0; i < kernel_count; i++) {
+		const struct kernel *const k = &kernels[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:I, s:o}", "kernel", k->name, "launches",
+				      (json_int_t)k->launches, "work_items", (json_int_t)k->work_items,
+				      "sim_time_ps", (json_int_t)k->ps, "statistics", stats_json(&k->stats)));
+	}
+	json_t *const all = json_pack(
+		"{s:s, s:s, s:o}", "machine", config->name, "protocol", config->protocol, "kernels", list);
+
+	if (races) {
+		json_object_set(all, "races", races);
+	}
+	return all;
+}
+
+void report_write(const struct emu_config *config)
+{
+	const char *const path = getenv(NVW_CUDA_REPORT_VARIABLE);
+	json_t *const all = path && kernel_count ? all_json(config) : NULL;
+
+	if (all && json_dump_file(all, path, JSON_INDENT(2))) {
+		fprintf(stderr, "nvwave: %s: the report on the kernels cannot be written\n", path);
+	}
+	json_decref(all);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A table by address: debug information is searched once for each. */
+#include "sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdwfl.h>
+
+#include "source/place.h"
+
+struct entry {
+	const void *place;
+	struct nvw_site *site;
+};
+
+static struct entry *table;
+static size_t used, room; /* room is a power of two */
+
+static Dwfl *program(void)
+{
+	static char *path;
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &path};
+	static Dwfl *dwfl;
+
+	if (!dwfl && (dwfl = dwfl_begin(&callbacks)) != NULL &&
+		(dwfl_linux_proc_report(dwfl, getpid()) != 0 || dwfl_report_end(dwfl, NULL, NULL) != 0)) {
+		dwfl_end(dwfl);
+		dwfl = NULL;
+	}
+	return dwfl;
+}
+
+static struct nvw_site *look_up(const void *place)
+{
+	struct nvw_site *const site = calloc(1, sizeof *site);
+	const Dwarf_Addr call = (Dwarf_Addr)(uintptr_t)place - 1;
+	Dwfl *const dwfl = program();
+	Dwfl_Module *const module = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
+	struct nvw__place p = {0};
+
+	if (!site) {
+		abort(); /* a few bytes: nothing could go on */
+	}
+	if (module) {
+		p = nvw__place_of(module, call);
+	}
+	site->file = p.file ? p.file : "(no debug information)";
+	site->function = strdup(p.function);
+	site->line = p.file ? (unsigned)p.line : 0;
+	return site;
+}
+
+static size_t slot_of(const void *place)
+{
+	size_t i = ((size_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & (room - 1);
+
+	while (table[i].place && table[i].place != place) {
+		i = (i + 1) & (room - 1);
+	}
+	return i;
+}
+
+static void grow(void)
+{
+	struct entry *const old = table;
+	const size_t old_room = room;
+
+	room = room ? 2 * room : 1024;
+	table = calloc(room, sizeof *table);
+	if (!table) {
+		abort();
+	}
+	for (size_t i = 0; i < old_room; i++) {
+		if (old[i].place) {
+			table[slot_of(old[i].place)] = old[i];
+		}
+	}
+	free(old);
+}
+
+const struct nvw_site *site_of(const void *place)
+{
+	size_t i;
+
+	if (2 * used >= room) {
+		grow();
+	}
+	i = slot_of(place);
+	if (!table[i].place) {
+		table[i] = (struct entry){place, look_up(place)};
+		used++;
+	}
+	return table[i].site;
+}

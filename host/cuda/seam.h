@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between the runtime in a CUDA program and the emulated machine, a shared library that is loaded when the environment names one
+ * (NVWAVE_CUDA_LIBRARY). Without it kernels run by themselves.
+ *
+ * While a kernel runs, what its memory holds is in the machine: in caches, in memory. The program's own bytes are a window: a load brings
+ * the machine's value there, right before the instruction that reads it; a store takes the value from there, once the instruction
+ * has been executed. Between kernels the program's bytes are the truth; run() takes over what has changed, and gives back what the kernel touched.
+ *
+ * A function called in a kernel may let other work-items run before it returns.
+ */
+#ifndef HOST_CUDA_SEAM_H
+#define HOST_CUDA_SEAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NVW_CUDA_LIBRARY_VARIABLE "NVWAVE_CUDA_LIBRARY" /* the shared library */
+#define NVW_CUDA_MACHINE_VARIABLE "NVWAVE_CUDA_MACHINE" /* the machine file */
+#define NVW_CUDA_REPORT_VARIABLE \
+	"NVWAVE_CUDA_REPORT" /* where the report goes, JSON; without it there is none */
+#define NVW_CUDA_RACES_VARIABLE "NVWAVE_CUDA_RACES" /* claimed, drf, hrf; absent: no race detection */
+
+enum nvw_cuda_order { NVW_CUDA_RELAXED, NVW_CUDA_ACQUIRE, NVW_CUDA_RELEASE, NVW_CUDA_ACQ_REL };
+
+/* Memory of the program that kernels may access. */
+struct nvw_cuda_range {
+	char *start;
+	size_t bytes;
+	bool persistent; /* a mapping of a file: NVRAM; else DRAM */
+};
+
+struct nvw_cuda_job {
+	const char *name;
+	uint64_t groups;
+	unsigned group_size;
+	void (*work_item)(uint64_t group, unsigned local);
+	const struct nvw_cuda_range *ranges;
+	size_t range_count;
+};
+
+struct nvw_cuda_machine {
+	/* Runs a kernel. False: it failed, and message() says why; no further one can run. */
+	bool (*run)(const struct nvw_cuda_job *job);
+	const char *(*message)(void);
+	void (*end)(void); /* the report */
+
+	/* ---- In kernels. place: the return address of the call that announces, which leads to a source line. */
+	bool (*has)(const void *address, size_t n); /* in one of the job's ranges */
+	void (*load)(void *address, size_t n, bool is_volatile, const void *place);
+	void (*store)(void *address, size_t n, bool is_volatile, bool released, const void *place);
+	/* A load, store, exchange, compare-and-swap, add, subtract, and, or, unsigned minimum or maximum (nvw_cuda_atomics.h). */
+	uint64_t (*atomic)(unsigned operation, void *address, unsigned bytes, uint64_t value,
+		uint64_t compare, enum nvw_cuda_order order, unsigned scope, const void *place);
+	void (*fence)(unsigned scope, const void *place);
+	void (*barrier)(bool grid, const void *place);
+	void (*persist)(unsigned scope, const void *place); /* 0 work-item, 1 block, 2 kernel */
+	void (*pass)(const void *place);                    /* lets other lanes run */
+	void (*abandon)(void);   /* ends the kernel, and does not return; the runtime has said why */
+	uint64_t (*clock)(void); /* cycles */
+	uint64_t (*time_ps)(void);
+};
+
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_1"
+/* The library's function of that name. NULL: it cannot be used, and standard error says why. */
+typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See kernels.h. */
+#include "kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/seam.h"
+
+/* Next to the command in a build folder, or where it is installed. */
+static int find_machine(char ret_path[HOST_LIBRARY_PATH])
+{
+	static const char *const places[] = {"../host/cuda/libnvwave-cuda-machine.so", NVWAVE_CUDA_BESIDE};
+	char self[HOST_LIBRARY_PATH];
+	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[length > 0 ? length : 0] = '\0';
+	char *const slash = strrchr(self, '/');
+
+	self[slash ? slash - self : 0] = '\0';
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		snprintf(ret_path, HOST_LIBRARY_PATH, "%.4000s/%s", self, places[i]);
+		if (access(ret_path, R_OK) == 0) {
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_SYSTEM,
+		"%s: expected the emulated machine for CUDA programs: is nvwave installed as a whole?",
+		ret_path);
+}
+
+static void machine_path(const struct host_session *s, char *ret_path, size_t n)
+{
+	snprintf(ret_path, n, "%s/%s.ini", s->folder.path, s->kernels.machine);
+}
+
+int host_kernels_emulate(struct host_session *s, const struct emu_config *machine, const char *races)
+{
+	char path[512];
+	int error = find_machine(s->kernels.library);
+
+	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine->name);
+	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", races ? races : "");
+	machine_path(s, path, sizeof path);
+	FILE *const to = error ? NULL : fopen(path, "we");
+
+	if (error) {
+		return error;
+	}
+	if (!to) {
+		return nvw_fail_errno("%s", path);
+	}
+	error = emu_config_dump(machine, to);
+	return fclose(to) && !error ? nvw_fail_errno("%s", path) : error;
+}
+
+void host_kernels_report(const struct host_session *s, char *ret_path, size_t n)
+{
+	snprintf(ret_path, n, "%s/kernels.json", s->folder.path);
+}
+
+void host_kernels_enter(const struct host_session *s)
+{
+	char path[512];
+
+	if (!s->kernels.library[0]) {
+		return;
+	}
+	machine_path(s, path, sizeof path);
+	setenv(NVW_CUDA_LIBRARY_VARIABLE, s->kernels.library, 1);
+	setenv(NVW_CUDA_MACHINE_VARIABLE, path, 1);
+	host_kernels_report(s, path, sizeof path);
+	setenv(NVW_CUDA_REPORT_VARIABLE, path, 1);
+	if (s->kernels.races[0]) {
+		setenv(NVW_CUDA_RACES_VARIABLE, s->kernels.races, 1);
+	} else {
+		unsetenv(NVW_CUDA_RACES_VARIABLE);
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What only a machine with caches, races and persistent memory shows, one a mode.
+#include <fcntl.h>
+#include <nvw_persist.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+__global__ void hand_over(int *data, volatile int *flag)
+{
+	if (blockIdx.x == 0) {
+		*data = 42;
+		__threadfence();
+		*flag = 1;
+	} else {
+		while (!*flag) {
+		}
+		__threadfence();
+		data[16] = *data;
+	}
+}
+
+__global__ void hand_over_without_fences(int *data, volatile int *flag)
+{
+	if (blockIdx.x == 0) {
+		*data = 42; // line 27
+		*flag = 1;
+	} else {
+		data[32] = *data; // line 30: this CU has the line now, and with it the old value
+		while (!*flag) {
+		}
+		data[16] = *data;
+	}
+}
+
+__global__ void sums_up(int *p, int n)
+{
+	for (int i = 0; i < n; i++) {
+		atomicAdd(p, 1);
+	}
+}
+
+__global__ void appends(unsigned long long *log, unsigned mode)
+{
+	const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	log[8 * i + 8] = i + 1;
+	if (mode == 1) {
+		nvw_persist_barrier();
+	} else if (mode == 2) {
+		nvw_persist_barrier_block();
+	} else {
+		__threadfence_system();
+	}
+	log[8 * i + 9] = 1;
+}
+
+static int persistent(unsigned mode)
+{
+	const size_t bytes = 64 * 65;
+	const int fd = open("pool", O_RDWR | O_CREAT, 0666);
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes)) {
+		return 2;
+	}
+	unsigned long long *const log = (unsigned long long *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	cudaHostRegister(log, bytes, cudaHostRegisterMapped);
+	log[0] = 7;
+	appends<<<2, 32>>>(log, mode);
+	printf("%llu %llu %llu\n", log[0], log[8 * 63 + 8], log[8 * 63 + 9]);
+	return cudaDeviceSynchronize() != cudaSuccess;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const mode = argc > 1 ? argv[1] : "";
+	int *p, found[33];
+
+	if (!strncmp(mode, "persist", 7)) {
+		return persistent((unsigned)(mode[7] - '0'));
+	}
+	cudaMalloc(&p, 4096);
+	cudaMemset(p, 0, 4096);
+	if (!strcmp(mode, "fences")) {
+		hand_over<<<2, 1>>>(p, p + 512);
+	} else if (!strcmp(mode, "no-fences")) {
+		hand_over_without_fences<<<2, 1>>>(p, p + 512);
+	} else {
+		sums_up<<<4, 64>>>(p, 3);
+		sums_up<<<1, 64>>>(p, 1);
+	}
+	cudaMemcpy(found, p, sizeof found, cudaMemcpyDeviceToHost);
+	printf("%d %d\n", found[0], found[16]);
+	return cudaDeviceSynchronize() != cudaSuccess;
+}
