@@ -73,49 +73,65 @@ export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 # Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors.
 build_and_test build-sanitize -Dbuildtype=debug -Doptimization=2 -Db_lto=false -Db_sanitize=address,undefined
 
-echo "== build-lto: the command as demo.sh builds it"
-[ -f build-lto/build.ninja ] || meson setup build-lto -Dwerror=true >/dev/null
-if ninja -C build-lto cli/nvwave >build-lto/build.log 2>&1 && verdicts_of build-lto/cli/nvwave; then
-	passed=$((passed + 1))
-else
-	tail -n 40 build-lto/build.log
-	failed=$((failed + 1))
-fi
+# one_of NAME COMMAND...: a stage that passes or fails as one.
+one_of() {
+	echo "== $1"
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+}
 
-echo "== build-clang"
-[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Db_lto=false -Doptimization=0 >/dev/null
-if ninja -C build-clang >build-clang/build.log 2>&1; then
-	passed=$((passed + 1))
-else
-	tail -n 40 build-clang/build.log
-	failed=$((failed + 1))
-fi
+# set_up FOLDER MESON-OPTIONS...: once.
+set_up() {
+	folder=$1
+	shift
+	[ -f "$folder/build.ninja" ] || meson setup "$folder" -Dwerror=true "$@" >/dev/null
+}
 
-echo "== build-tsan"
-[ -f build-tsan/build.ninja ] || meson setup build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false -Dwerror=true >/dev/null
-if ninja -C build-tsan tests/test_host-readers >/dev/null && build-tsan/tests/test_host-readers; then
-	passed=$((passed + 1))
-else
-	failed=$((failed + 1))
-fi
+# build FOLDER [TARGET]: what failed is shown.
+build() {
+	ninja -C "$@" >"$1/build.log" 2>&1 || {
+		tail -n 40 "$1/build.log"
+		return 1
+	}
+}
 
-echo "== fuzz targets"
-if tests/fuzz/fuzz.sh; then
-	passed=$((passed + 1))
-else
-	failed=$((failed + 1))
-fi
+lto_build() {
+	set_up build-lto && build build-lto cli/nvwave && verdicts_of build-lto/cli/nvwave
+}
 
-echo "== manual page"
-if mandoc -T lint -W warning build-release/nvwave.1; then
-	passed=$((passed + 1))
-else
-	failed=$((failed + 1))
-fi
+clang_build() {
+	CC=clang set_up build-clang -Db_lto=false -Doptimization=0 && build build-clang
+}
 
-echo "== planted faults: $faults"
-if tests/faults/faults.py "$faults"; then
-	passed=$((passed + 1))
+readers_with_tsan() {
+	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false && build build-tsan tests/test_host-readers &&
+		build-tsan/tests/test_host-readers
+}
+
+# Beside the next stages, since linking and single tests leave a core idle.
+{
+	passed=0
+	failed=0
+	one_of "build-lto: the command as demo.sh builds it" lto_build
+	one_of build-clang clang_build
+	one_of build-tsan readers_with_tsan
+	echo "$passed $failed" >build-release/other_builds
+} >build-release/other_builds.log 2>&1 &
+other_builds=$!
+one_of "fuzz targets" tests/fuzz/fuzz.sh
+one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
+one_of "planted faults: $faults" tests/faults/faults.py "$faults"
+wait "$other_builds" || true
+cat build-release/other_builds.log
+if [ -f build-release/other_builds ]; then
+	read -r also_passed also_failed <build-release/other_builds
+	rm build-release/other_builds
+	passed=$((passed + also_passed))
+	failed=$((failed + also_failed))
 else
 	failed=$((failed + 1))
 fi

@@ -19,9 +19,7 @@
 #include "command.h"
 #include "core/newfile.h"
 
-#define BROKEN                                                                                          \
-	"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log " \
-	"--model=epoch"
+#define BROKEN "crash kv --count=50 --states=500 --mutate=publish-before-value"
 
 static void output_that_cannot_be_written_is_no_clean_end(void **state)
 {

@@ -15,7 +15,7 @@
 	} while (0)
 
 /* Of what is the same with sanitizers but for its time: tests of verdicts, whose code others run as well. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define skip_if_sanitized() skip_test("%s: sanitizers take ten times as long", __func__)
 #define NEXT_PROTOCOL       4 /* of those in the list; torture and litmus try each */
 #else

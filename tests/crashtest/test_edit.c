@@ -29,7 +29,11 @@ enum {
 	STORES_MAX = 12,
 	ACKS_MAX = 8,
 	STATES_MAX = 1 << 15,
+#ifdef __SANITIZE_ADDRESS__
+	RUNS = 40,
+#else
 	RUNS = 120,
+#endif
 	ARRIVALS = 2,
 	LINE_A = 10,
 	LINE_B = 11,

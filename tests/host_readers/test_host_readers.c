@@ -41,7 +41,7 @@ const char *__tsan_default_options(void)
 
 enum { READERS = 2, SCANS = 20 };
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { TIMES_KILLED = 2 };
 #else
 enum { TIMES_KILLED = 8 };
@@ -387,11 +387,13 @@ static int mutation_of(const struct nvw_workload *w, const char *name)
 
 static void acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back(void **state)
 {
+	skip_if_sanitized();
 	assert_true(kill_often(&kv_new_keys, mutation_of(kv.workload, "ack-before-barrier"), 200));
 }
 
 static void acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back(void **state)
 {
+	skip_if_sanitized();
 	assert_true(kill_often(&btree, mutation_of(btree.workload, "ack-before-completion"), 200));
 }
 

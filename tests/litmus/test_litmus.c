@@ -177,7 +177,8 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 	for (unsigned f = 0; f < sizeof files / sizeof *files; f++) {
 		struct litmus_list list = load(files[f]);
 
-		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary);
+			p += NEXT_PROTOCOL) {
 			const struct litmus_options options = {
 				.protocol = protocol, .schedules = 24, .seed = 1};
 

@@ -191,6 +191,8 @@ static void every_seeded_bug_is_noticed(void **state)
 
 static void every_seeded_bug_is_noticed_in_the_flat_layout_too(void **state)
 {
+	skip_if_sanitized();
+
 	const struct nvw_workload *const laid_out[] = {&nvw_workload_mutex, &nvw_workload_semaphore};
 
 	for (unsigned i = 0; i < sizeof(laid_out) / sizeof(*laid_out); i++) {
