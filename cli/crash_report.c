@@ -87,6 +87,26 @@ static void print_states(const struct ct_result *r, FILE *to)
 	fputc(')', to);
 }
 
+/* Every state of every instant is accounted for. */
+static bool covers_all(const struct ct_result *r)
+{
+	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+	       r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
+}
+
+/* A count that may be far beyond 2^64, as a power of two. */
+static void print_possible(const struct ct_result *r, FILE *to)
+{
+	const double log2_states = r->states_possible_log2, whole = round(log2_states);
+	char a[32];
+
+	if (log2_states < 53) {
+		fprintf(to, "%s", grouped((uint64_t)(r->states_possible + 0.5), a));
+	} else {
+		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
+	}
+}
+
 static void print_verdict(const struct ct_result *r, FILE *to)
 {
 	char a[32];
@@ -97,6 +117,13 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 	fputs("   ", to);
 	if (r->without_crash) {
 		fprintf(to, "WITHOUT ANY CRASH   %.1f s\n", r->host_seconds);
+		return;
+	}
+	if (ct_is_consistent(r) && r->instants_by_parts > 0 && r->shards == 0 && covers_all(r)) {
+		fputs("all ", to);
+		print_possible(r, to);
+		fprintf(to, " states at all %s instants   %.1f s\n", grouped(r->instants, a),
+			r->host_seconds);
 		return;
 	}
 	if (!r->consistent) {
@@ -114,21 +141,55 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 
 static void print_exhausted(const struct ct_result *r, FILE *to)
 {
-	const bool all = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-			 r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
 	char a[32];
 
-	if (all) {
+	if (covers_all(r)) {
 		fputs("100 %", to);
 		print_interleaving(r, to);
 		fputs(": all instants exhausted", to);
 	} else {
 		fprintf(to, "%s of them exhausted", grouped(r->instants_exhausted, a));
 	}
+	if (r->instants_by_parts > 0) {
+		fprintf(to, ", %s by parts", grouped(r->instants_by_parts, a));
+	}
 	if (r->instants_by_reads > 0) {
 		fprintf(to, ", %s by read-based pruning", grouped(r->instants_by_reads, a));
 	}
 	fputc('\n', to);
+}
+
+/* What the check in parts did, and why some instants were sampled all the same. */
+static void print_parts(const struct ct_result *r, FILE *to)
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+	char a[32], b[32];
+
+	if (p->parts == 0) {
+		return;
+	}
+	fprintf(to, "by parts: %s evaluations of %s parts", grouped(p->evaluations, a), grouped(p->parts, b));
+	if (p->most_forks > 0) {
+		fprintf(to, ", the widest with %u uncertain words (%s)", p->most_forks, p->widest);
+	}
+	fprintf(to, "; %s whole states besides\n", grouped(r->states_distinct, a));
+	if (p->wide > 0) {
+		fprintf(to,
+			"sampled: a part looks at too much %s time%s, the first with %u uncertain words (%s)\n",
+			grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks, p->first_wide);
+	}
+	if (p->denied > 0) {
+		fprintf(to, "sampled: a part fails in %s state%s that the whole check passes: %s\n",
+			grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
+	}
+	if (p->missed > 0) {
+		fprintf(to, "sampled: at %s instant%s all parts passed, but the whole check fails\n",
+			grouped(p->missed, a), p->missed == 1 ? "" : "s");
+	}
+	if (p->died > 0) {
+		fputs("sampled: a part crashed or hung, after which the check ran on whole states alone\n",
+			to);
+	}
 }
 
 /* Limits of the verdict. */
@@ -185,14 +246,14 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	}
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
-		if (r->states_possible_log2 < 53) {
-			fprintf(to, "%s%s states", r->states_possible_exact ? "" : "at most ",
-				grouped((uint64_t)(r->states_possible + 0.5), a));
-		} else {
-			fprintf(to, "at most 2^%.1f states", r->states_possible_log2);
+		if (!r->states_possible_exact) {
+			fputs("at most ", to);
 		}
+		print_possible(r, to);
+		fputs(" states", to);
 		fprintf(to, " at %s instants; ", grouped(r->instants, a));
 		print_exhausted(r, to);
+		print_parts(r, to);
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
@@ -378,6 +439,18 @@ static json_t *json_intervals(const struct ct_result *r)
 	return all;
 }
 
+static json_t *json_parts(const struct ct_result *r)
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+
+	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I}", "parts",
+		(json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
+		(json_int_t)r->instants_by_parts, "widest_words", (int)p->most_forks, "widest", p->widest,
+		"too_wide", (json_int_t)p->wide, "too_wide_words", (int)p->wide_forks, "first_too_wide",
+		p->first_wide, "denied", (json_int_t)p->denied, "first_denied", p->first_denied, "missed",
+		(json_int_t)p->missed, "died", (json_int_t)p->died);
+}
+
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
@@ -388,7 +461,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:O*}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:o, s:O*}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -409,7 +482,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
-		"made_by", h->made_by);
+		"by_parts", json_parts(r), "made_by", h->made_by);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -118,6 +118,11 @@ static void coverage(FILE *f, const struct ct_result *r)
 		fputs(" of ", f);
 		html_figure(f, r->instants);
 		fputs("</b>intervals exhausted</div>", f);
+		if (r->instants_by_parts > 0) {
+			tile(f, "of them by parts of the check", r->instants_by_parts);
+			tile(f, "evaluations of parts", r->by_parts.evaluations);
+			tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+		}
 	}
 	tile(f, "states that fail", r->states_failing);
 	fputs("</div>", f);

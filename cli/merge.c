@@ -185,6 +185,30 @@ static void add_findings(struct merge *m, const json_t *report)
 	}
 }
 
+static void add_parts(struct ct_result *r, const json_t *o)
+{
+	struct ct_by_parts *const p = &r->by_parts;
+
+	r->instants_by_parts += number_of(o, "instants");
+	p->parts = p->parts > number_of(o, "parts") ? p->parts : number_of(o, "parts");
+	p->evaluations += number_of(o, "evaluations");
+	if (number_of(o, "widest_words") > p->most_forks) {
+		p->most_forks = (uint32_t)number_of(o, "widest_words");
+		COPY(p->widest, o, "widest");
+	}
+	if (p->wide == 0) {
+		p->wide_forks = (uint32_t)number_of(o, "too_wide_words");
+		COPY(p->first_wide, o, "first_too_wide");
+	}
+	if (p->denied == 0) {
+		COPY(p->first_denied, o, "first_denied");
+	}
+	p->wide += number_of(o, "too_wide");
+	p->denied += number_of(o, "denied");
+	p->missed += number_of(o, "missed");
+	p->died += number_of(o, "died");
+}
+
 static int add_report(struct merge *m, const char *path)
 {
 	struct ct_result *const r = &m->result;
@@ -220,6 +244,7 @@ static int add_report(struct merge *m, const char *path)
 		r->states_unread += number_of(report, "states_unread");
 		r->states_symmetric += number_of(report, "states_symmetric");
 		r->instants_by_reads += number_of(report, "instants_by_reads");
+		add_parts(r, json_object_get(report, "by_parts"));
 		r->findings_unlisted += number_of(report, "findings_unlisted");
 		if (r->states_undecided == 0) {
 			COPY(r->undecided, report, "undecided");

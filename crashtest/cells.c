@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The uncertain part of a medium: cells with their versions, and stores in flight. See medium.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/array.h"
 #include "core/invariant.h"
@@ -92,6 +94,50 @@ void ct_medium_drop_cells(struct ct_medium *m)
 	m->cell_count = 0;
 }
 
+/* ---- Changes ----------------------------------------------------------------------------------------- */
+
+static void no_room(void)
+{
+	fprintf(stderr, "nvwave: no memory for the changes of an instant\n");
+	_exit(2);
+}
+
+/* One store often changes the word that the one before it changed. */
+void ct_medium_note_word(struct ct_medium *m, nvw_off off)
+{
+	struct ct_array *const a = &m->changed_words;
+
+	if (!m->notes_changes || (a->count > 0 && ((nvw_off *)a->at)[a->count - 1] == off)) {
+		return;
+	}
+	if (ct_array_grow(a, a->count + 1, sizeof off)) {
+		no_room();
+	}
+	((nvw_off *)a->at)[a->count++] = off;
+}
+
+static void note_unit(struct ct_medium *m, const struct ct_cell *c)
+{
+	for (unsigned i = 0; m->notes_changes && i < c->words; i++) {
+		ct_medium_note_word(m, c->off + 8 * i);
+	}
+}
+
+void ct_medium_note_acks(struct ct_medium *m, uint64_t first, uint64_t count)
+{
+	struct ct_array *const a = &m->changed_acks;
+
+	if (!m->notes_changes) {
+		return;
+	}
+	if (ct_array_grow(a, a->count + 1, sizeof(struct ct_told))) {
+		no_room();
+	}
+	((struct ct_told *)a->at)[a->count++] = (struct ct_told){.first = first, .count = count};
+}
+
+/* ---- Content ----------------------------------------------------------------------------------------- */
+
 static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_t *content)
 {
 	for (unsigned i = 0; i < c->words; i++) {
@@ -133,6 +179,7 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 	if (ct_keeps_all(m)) {
 		set_unit(m, c, content);
 	}
+	note_unit(m, c);
 	m->changed = true;
 	return 0;
 }
@@ -183,6 +230,7 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 	for (unsigned i = 0; i < n; i++) {
 		note_landed(m, c->write[i]);
 	}
+	note_unit(m, c);
 	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
 	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);
 	memmove(c->content, c->content + (size_t)n * c->words,
@@ -200,6 +248,7 @@ void ct_medium_set_byte(struct ct_medium *m, nvw_off off, uint8_t value)
 	uint64_t word = ct_image_word(&m->image, off & ~(nvw_off)7);
 
 	((uint8_t *)&word)[off & 7] = value;
+	ct_medium_note_word(m, off & ~(nvw_off)7);
 	ct_image_set(&m->image, off & ~(nvw_off)7, word);
 	for (unsigned i = 0; c != NULL && i < c->count; i++) {
 		((uint8_t *)(c->content + (size_t)i * c->words))[off - c->off] = value;

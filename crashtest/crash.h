@@ -228,6 +228,22 @@ struct ct_interval {
 	double possible_log2; /* states that no earlier instant had; an upper bound unless exact */
 	uint32_t distinct, equal, unread, undecided;
 	bool exact, exhausted; /* exhausted: all of them are accounted for */
+	bool by_parts;         /* by the parts of the check (nvw_parts) */
+};
+
+/* Of a check in parts (nvw_parts). How often parts were evaluated depends on the number of jobs, since each begins with
+ * all of them. */
+struct ct_by_parts {
+	uint64_t parts, evaluations; /* 0: there are none */
+	uint32_t most_forks;         /* uncertain words that one evaluation met, at most */
+	char widest[CT_TEXT_BYTES];  /* the part that met them */
+	uint64_t wide;       /* parts that could not be tried with all combinations, each instant counted */
+	uint32_t wide_forks; /* uncertain words of the first of them */
+	char first_wide[CT_TEXT_BYTES];
+	uint64_t denied; /* parts that fail in a state that the whole check passes */
+	char first_denied[CT_TEXT_BYTES];
+	uint64_t missed; /* instants with a state that fails though all parts pass */
+	uint64_t died;   /* parts that killed their process, after which it went on without parts */
 };
 
 struct ct_result {
@@ -246,6 +262,8 @@ struct ct_result {
 	uint64_t instants_by_reads; /* of instants_exhausted: exhausted by read-based pruning */
 	uint64_t states_failing;
 	uint64_t instants, instants_exhausted;
+	uint64_t instants_by_parts; /* of instants_exhausted: all states pass, by the parts of the check */
+	struct ct_by_parts by_parts;
 	double states_possible;      /* sum over instants, without states of earlier instants */
 	double states_possible_log2; /* as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* false: an upper bound */
@@ -328,6 +346,9 @@ struct ct_exploration {
 	uint64_t first_record; /* instants before this record are not tested (set-up) */
 	ct_judge judge;
 	void *context;
+	/* Its check in parts and its plan (nvw_parts); NULL: whole states alone are tested. */
+	const struct nvw_workload *in_parts;
+	void *plan;
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */

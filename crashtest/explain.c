@@ -26,6 +26,7 @@
 #include "finding.h"
 #include "group.h"
 #include "operations.h"
+#include "parts.h"
 #include "process.h"
 #include "stores.h"
 #include "timeline.h"
@@ -618,6 +619,23 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 	}
 }
 
+/* So is a combination of what a part of the check looks at. */
+static int remake_part(struct explanation *x)
+{
+	static struct nvw_findings said;
+	const uint64_t which = x->finding->draw - CT_DRAW_PART;
+	struct ct_parts *parts = NULL;
+	int error = ct_parts_create(x->e->in_parts, x->e->plan, &x->medium, &parts);
+
+	if (!error &&
+		(parts == NULL || !ct_parts_remake(parts, which >> 20, which & 0xfffff, &said, x->levels))) {
+		error = nvw_fail(
+			NVW_E_DAMAGED, "a part of the check looks at other words when it is repeated");
+	}
+	ct_parts_free(parts);
+	return error;
+}
+
 /* A leaf is found by walking the instant's tree again. */
 static int remake_draw(struct explanation *x, const struct origin *from)
 {
@@ -628,6 +646,9 @@ static int remake_draw(struct explanation *x, const struct origin *from)
 	if (x->finding->draw < CT_DRAW_LEAF) {
 		ct_plan_draw(from->plan, &x->medium, x->finding->draw, &x->walk, x->levels);
 		return 0;
+	}
+	if (x->finding->draw >= CT_DRAW_PART) {
+		return remake_part(x);
 	}
 	error = ct_image_track(&x->medium.image);
 	error = error ? error : ct_reads_at(&reads, &x->medium);

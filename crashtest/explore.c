@@ -20,6 +20,7 @@
 #include "checkpoint.h"
 #include "explain.h"
 #include "finding.h"
+#include "parts.h"
 #include "process.h"
 #include "worker.h"
 
@@ -219,7 +220,9 @@ static int pass_by(struct exploration *x, struct ct_worker *w)
 
 	s->phase = CT_PHASE_IDLE;
 	s->judged = 0;
-	if (s->draw >= CT_DRAW_LEAF) {
+	if (s->draw >= CT_DRAW_PART) {
+		s->no_confirmation = s->instant;
+	} else if (s->draw >= CT_DRAW_LEAF) {
 		/* The rest of the tree cannot be covered: the instant is restarted without it. */
 		s->no_tree = s->instant;
 		s->next = 0;
@@ -260,6 +263,13 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 
 	if (!w->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		return note_kill(x, w);
+	}
+	if (s->in_part) {
+		s->in_part = 0;
+		s->no_parts = 1;
+		s->parts.died++;
+		s->phase = CT_PHASE_IDLE;
+		return replace(x, w);
 	}
 	if (s->phase == CT_PHASE_IDLE) {
 		return nvw_fail(NVW_E_SYSTEM, "a worker exited between two states (status %d)", status);
@@ -467,6 +477,7 @@ static int count_instants(const struct exploration *x)
 		r->instants += w->last - w->first + 1;
 		for (uint64_t k = w->first; k <= w->last; k++) {
 			r->instants_exhausted += x->plan.interval[k - 1].exhausted;
+			r->instants_by_parts += x->plan.interval[k - 1].by_parts;
 		}
 	}
 	r->interval = malloc((x->plan.instants + 1) * sizeof *r->interval);
@@ -498,6 +509,27 @@ void ct_result_free(struct ct_result *r)
 	r->interval_count = 0;
 }
 
+static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
+{
+	to->parts = from->parts > to->parts ? from->parts : to->parts;
+	to->evaluations += from->evaluations;
+	if (from->most_forks > to->most_forks) {
+		to->most_forks = from->most_forks;
+		memcpy(to->widest, from->widest, sizeof to->widest);
+	}
+	if (to->wide == 0) {
+		to->wide_forks = from->wide_forks;
+		memcpy(to->first_wide, from->first_wide, sizeof to->first_wide);
+	}
+	if (to->denied == 0) {
+		memcpy(to->first_denied, from->first_denied, sizeof to->first_denied);
+	}
+	to->wide += from->wide;
+	to->denied += from->denied;
+	to->missed += from->missed;
+	to->died += from->died;
+}
+
 static int gather(const struct exploration *x)
 {
 	static struct ct_groups all;
@@ -519,6 +551,7 @@ static int gather(const struct exploration *x)
 		r->states_undecided += s->undecided;
 		r->instants_by_reads += s->by_reads;
 		ct_groups_join(&all, &s->groups);
+		join_parts(&r->by_parts, &s->parts);
 	}
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
 	r->states_planned = x->draws;

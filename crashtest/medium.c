@@ -218,6 +218,8 @@ void ct_medium_destroy(struct ct_medium *m)
 	nvw_log_reader_close(m->reader);
 	ct_image_destroy(&m->image);
 	nvw__acks_free(&m->acks);
+	free(m->changed_words.at);
+	free(m->changed_acks.at);
 	for (unsigned i = 0; i < m->cell_capacity; i++) {
 		free(m->cell[i].write);
 		free(m->cell[i].content);

@@ -143,6 +143,12 @@ struct ct_medium {
 	struct ct_array element; /* struct ct_element */
 	bool inexact;            /* a pmreorder interval had too many overlapping stores for all orders */
 
+	/* What changed since the counts were last set to 0, if notes_changes: words that have other versions or another
+	 * certain content, and acknowledgements. */
+	bool notes_changes;
+	struct ct_array changed_words; /* nvw_off */
+	struct ct_array changed_acks;  /* struct ct_told: first and count */
+
 	/* Called with every record before it is applied; may be NULL. */
 	void (*seen)(void *context, const struct ct_medium *medium, const struct nvw_log_record *record);
 	void *context;
@@ -195,6 +201,10 @@ void ct_medium_land(struct ct_medium *medium, struct ct_flight *flight);
 void ct_medium_land_all(struct ct_medium *medium);
 /* A byte is durable now, and newer than the stores in flight. */
 void ct_medium_set_byte(struct ct_medium *medium, nvw_off off, uint8_t value);
+
+/* For changed_words and changed_acks. */
+void ct_medium_note_word(struct ct_medium *medium, nvw_off off);
+void ct_medium_note_acks(struct ct_medium *medium, uint64_t first, uint64_t count);
 
 /* Sets the units of the image according to levels (one per cell). */
 void ct_medium_set_levels(struct ct_medium *medium, const unsigned *levels);

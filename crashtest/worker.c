@@ -8,10 +8,18 @@
 
 #include <nvw/random.h>
 
+#include "parts.h"
 #include "process.h"
 #include "worker.h"
 
-enum { WORTH_A_TREE = 32 };
+enum {
+	WORTH_A_TREE = 32,
+	SHAPES_MAX = 64,        /* of an instant's findings */
+	CONFIRMATIONS_MAX = 16, /* of an instant's parts that fail */
+	GUARDS_LEAST = 32,      /* whole states of a run whose parts all pass, as far as there are so many; */
+	GUARDS_MOST = 512,      /* of small pools more */
+	GUARDED_BYTES = 1 << 29, /* states times bytes of the pool */
+};
 
 struct range {
 	const struct ct_exploration *e;
@@ -23,6 +31,10 @@ struct range {
 	int error;
 	struct nvw_findings findings;
 	struct ct_walk walk;
+	struct ct_parts *parts; /* of the check; NULL: none */
+	/* Shapes of what the whole check said at this instant. */
+	uint64_t shape[SHAPES_MAX];
+	unsigned shapes;
 	struct ct_reads reads;
 	uint64_t leaves;                /* of the last tree */
 	bool failed;                    /* a state failed since the last reset */
@@ -58,6 +70,23 @@ static bool is_new(struct ct_shared *s, uint64_t state)
 	return true;
 }
 
+static bool is_said(const struct range *r, uint64_t shape)
+{
+	unsigned i = 0;
+
+	while (i < r->shapes && r->shape[i] != shape) {
+		i++;
+	}
+	return i < r->shapes;
+}
+
+static void note_shape(struct range *r, uint64_t shape)
+{
+	if (!is_said(r, shape) && r->shapes < SHAPES_MAX) {
+		r->shape[r->shapes++] = shape;
+	}
+}
+
 /* Each kind of finding counts once per state, however many keys it affects. */
 static void note_findings(struct range *r)
 {
@@ -78,6 +107,7 @@ static void note_findings(struct range *r)
 		for (unsigned k = 0; k < i && !again; k++) {
 			again = strcmp(shapes[k], shapes[i]) == 0;
 		}
+		note_shape(r, ct_parts_shape(&r->findings, i));
 		if (!again) {
 			snprintf(f.text, sizeof f.text, "%s", v->text);
 			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
@@ -316,6 +346,141 @@ static uint64_t states_spared(const struct range *r, uint64_t draws)
 	return ct_plan_exhausts(r->plan, r->medium->instant) && draws > r->leaves ? draws - r->leaves : 0;
 }
 
+/* ---- Parts of the check ------------------------------------------------------------------------------ */
+
+static void part_began(void *context, uint64_t part)
+{
+	const struct range *const r = context;
+
+	(void)part;
+	r->shared->sequence++;
+}
+
+static void count_parts(struct range *r)
+{
+	const struct ct_parts_count *const n = ct_parts_count(r->parts);
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	to->parts = n->parts;
+	to->evaluations = n->evaluations;
+	if (n->most_forks > to->most_forks) {
+		to->most_forks = n->most_forks;
+		ct_parts_name(r->parts, n->widest, name);
+		snprintf(to->widest, sizeof to->widest, "%s", name);
+	}
+}
+
+/* Tries the parts that may answer otherwise now. True if all pass, in every state of this instant. */
+static bool try_parts(struct range *r)
+{
+	const struct ct_part_trouble *trouble;
+	struct ct_shared *const s = r->shared;
+
+	if (r->parts == NULL || s->no_parts || r->medium->instant < r->first) {
+		return false;
+	}
+	s->in_part = 1;
+	s->phase = CT_PHASE_CHECK;
+	r->error = ct_parts_try(r->parts, part_began, r);
+	s->phase = CT_PHASE_IDLE;
+	s->in_part = 0;
+	count_parts(r);
+	return !r->error && ct_parts_troubles(r->parts, &trouble) == 0;
+}
+
+/* Of an instant whose parts all pass, the number of whole states that are tested as well: they guard against parts that
+ * miss what the check finds. The same whatever the number of jobs. */
+static uint64_t guards(const struct range *r, uint64_t draws)
+{
+	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes, instant = r->medium->instant,
+		       all = wanted < GUARDS_LEAST ? GUARDS_LEAST :
+			     wanted > GUARDS_MOST  ? GUARDS_MOST :
+						     wanted,
+		       mine = instant * all / r->plan->instants - (instant - 1) * all / r->plan->instants;
+
+	return mine < draws ? mine : draws;
+}
+
+static void note_wide(struct range *r, const struct ct_part_trouble *t)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	if (to->wide++ == 0) {
+		ct_parts_name(r->parts, t->part, name);
+		snprintf(to->first_wide, sizeof to->first_wide, "%s", name);
+		to->wide_forks = t->forks;
+	}
+}
+
+static void note_denied(struct range *r, const struct ct_part_trouble *t, const struct nvw_findings *said)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	if (to->denied++ == 0) {
+		ct_parts_name(r->parts, t->part, name);
+		snprintf(to->first_denied, sizeof to->first_denied, "%s, which says: %.120s", name,
+			said->finding[0].text);
+	}
+}
+
+/* A part fails in a state: so must the whole check, or there is no finding. */
+static void confirm(struct range *r, const struct ct_part_trouble *t)
+{
+	static struct nvw_findings said;
+	struct ct_medium *const m = r->medium;
+	struct ct_shared *const s = r->shared;
+
+	s->in_part = 1;
+	s->phase = CT_PHASE_CHECK;
+	const bool is_there = ct_parts_remake(r->parts, t->part, t->evaluation, &said, r->levels);
+
+	s->in_part = 0;
+	s->draw = ct_part_draw(t->part, t->evaluation);
+	s->sequence++;
+	if (is_there) {
+		ct_medium_apply(m, r->levels);
+		const uint64_t failing = s->failing;
+		const bool again = !is_new(s, ct_medium_key(m));
+
+		nvw__findings_clear(&r->findings);
+		const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+
+		s->distinct += !again;
+		r->here->distinct += !again;
+		if (verdict == NVW_E_INCONSISTENT) {
+			note_findings(r);
+			s->failing = again ? failing : s->failing;
+		} else if (verdict == 0) {
+			note_denied(r, t, &said);
+		}
+		ct_medium_undo(m);
+	}
+	s->phase = CT_PHASE_IDLE;
+}
+
+/* After the instant's other states, so that these stay the examples. */
+static void confirm_parts(struct range *r)
+{
+	const struct ct_part_trouble *t;
+	const uint64_t count =
+		r->parts == NULL || r->medium->instant < r->first ? 0 : ct_parts_troubles(r->parts, &t);
+	unsigned confirmations = 0;
+
+	for (uint64_t i = 0; i < count && !is_over(r); i++) {
+		if (t[i].verdict == CT_PART_WIDE) {
+			note_wide(r, &t[i]);
+		} else if (!is_said(r, t[i].shape) && confirmations < CONFIRMATIONS_MAX &&
+			   r->shared->no_confirmation != r->medium->instant) {
+			confirmations++;
+			confirm(r, &t[i]);
+		}
+	}
+	r->shapes = 0;
+}
+
 /* Between two states the shared memory is consistent, and the parent may save it. */
 static void wait_while_held(struct ct_shared *s)
 {
@@ -347,9 +512,15 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (error) {
 			return error;
 		}
-		const uint64_t symmetric = r->shared->symmetric;
+		const uint64_t symmetric = r->shared->symmetric, failing = r->shared->failing;
+		const uint64_t all_draws = draws;
+		bool by_parts = try_parts(r);
 
-		if (draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
+		if (r->error) {
+			return r->error;
+		}
+		draws = by_parts ? guards(r, draws) : draws;
+		if (!by_parts && draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
 			r->shared->unread += states_spared(r, draws);
 			r->here->unread += (uint32_t)states_spared(r, draws);
@@ -362,15 +533,22 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			test_state(r, draw);
 			r->shared->next = draw + 1;
 			wait_while_held(r->shared);
+			if (by_parts && r->shared->failing > failing) {
+				r->shared->parts.missed++;
+				by_parts = false;
+				draws = all_draws;
+			}
 		}
 		const bool settled = draw < draws && !is_over(r);
 
 		r->shared->settled += settled && m->instant >= r->first ? draws - draw : 0;
+		confirm_parts(r);
 		if (is_over(r)) {
 			return r->error;
 		}
+		r->here->by_parts = by_parts;
 		r->here->exhausted =
-			r->here->exhausted ||
+			by_parts || r->here->exhausted ||
 			(!settled && m->instant >= r->first && r->here->undecided == 0 &&
 				ct_plan_exhausts(r->plan, m->instant) && r->shared->symmetric == symmetric);
 		draw = 0;
@@ -414,6 +592,9 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	}
 
 	r.tracked = m->image.reads;
+	if (!error && !shared->no_parts) {
+		error = ct_parts_create(e->in_parts, e->plan, m, &r.parts);
+	}
 	if (!error) {
 		error = test_range(&r, w->next_draw, w->last);
 	}

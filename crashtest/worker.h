@@ -27,6 +27,10 @@ struct ct_shared {
 	volatile uint64_t judged;  /* key of the state being judged, 0: none */
 	volatile uint32_t counted; /* that state has been counted */
 	uint64_t retried; /* key of a state whose worker was killed from outside: it is judged again */
+	volatile uint32_t in_part;         /* the phase is that of a part, not of a state */
+	volatile uint32_t no_parts;        /* a part killed a worker: the rest is tested without */
+	volatile uint64_t no_confirmation; /* instant at which the state of a part killed a worker */
+	struct ct_by_parts parts;
 	volatile uint64_t tree, leaves; /* how many of the tree of this instant have been counted */
 	int error;                      /* error of the explorer itself */
 	char message[512];

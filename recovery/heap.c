@@ -57,6 +57,23 @@ bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off off, uint64_t *r
 	return rec_is_allocated(block, outcome);
 }
 
+/* ---- Places -------------------------------------------------------------------------------- */
+
+uint64_t nvw_heap_places(const struct nvw_pool_geometry *g, uint64_t bytes)
+{
+	const unsigned class = nvw__class_of(bytes);
+
+	return class < NVW_HEAP_CLASSES ? (uint64_t)g->chunk_count * nvw__class_blocks[class] : 0;
+}
+
+nvw_off nvw_heap_place(const struct nvw_pool_geometry *g, uint64_t bytes, uint64_t number)
+{
+	const unsigned class = nvw__class_of(bytes);
+	const uint64_t a_chunk = nvw__class_blocks[class];
+
+	return nvw__block_off(nvw__chunk_off(g, number / a_chunk), class, (uint32_t)(number % a_chunk));
+}
+
 /* ---- Sweep --------------------------------------------------------------------------------- */
 
 struct sweep {

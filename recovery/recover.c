@@ -17,63 +17,10 @@
 #include "core/invariant.h"
 #include "pool/header.h"
 
-#include "cases.h"
+#include "entry.h"
 #include "view.h"
 
 /* ---- The log ------------------------------------------------------------------------------- */
-
-/* An epoch may change root words and the content of chunks. */
-static bool may_change(const struct nvw_pool_geometry *g, nvw_off off)
-{
-	return off % 8 == 0 && ((off >= g->roots && off < g->roots + 8 * NVW_POOL_ROOTS) ||
-				       (off >= g->chunks && off < nvw__chunk_off(g, g->chunk_count)));
-}
-
-static enum rec_relation relation(uint64_t epoch, uint64_t settled)
-{
-	if (epoch == 0) {
-		return REC_UNUSED;
-	}
-	return epoch <= settled ? REC_SETTLED : epoch == settled + 1 ? REC_OPEN : REC_FUTURE;
-}
-
-struct entry {
-	enum rec_verdict verdict;
-	bool of_open_epoch; /* at least one of its words is */
-	struct nvw__undo undo;
-};
-
-static struct entry judge(const struct nvw_pool *pool, const uint64_t *words, nvw_off off, uint64_t settled)
-{
-	struct rec_entry_facts facts = {.sealed = true, .one_epoch = true};
-	uint64_t payload[NVW__ENTRY_WORDS];
-	struct entry entry = {.verdict = REC_IGNORE};
-
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
-		const uint64_t epoch = nvw__entry_epoch(words[i]);
-
-		facts.sealed = nvw_unseal(off + 8 * i, words[i], &payload[i]) && facts.sealed;
-		facts.one_epoch = facts.one_epoch && epoch == nvw__entry_epoch(words[0]);
-		entry.of_open_epoch = entry.of_open_epoch || epoch == settled + 1;
-	}
-	facts.relation = relation(nvw__entry_epoch(words[0]), settled);
-	if (facts.sealed) {
-		entry.undo = nvw__entry_undo(payload);
-		facts.place = may_change(nvw_pool_geometry(pool), entry.undo.off);
-	}
-	entry.verdict = rec_judge_entry(&facts);
-	return entry;
-}
-
-/* All four words name one settled epoch, or none: a damaged byte in such an entry is harmless. */
-static bool is_settled(const uint64_t *words, uint64_t settled)
-{
-	const uint64_t epoch = nvw__entry_epoch(words[0]);
-
-	return epoch <= settled && epoch == nvw__entry_epoch(words[1]) &&
-	       epoch == nvw__entry_epoch(words[2]) && epoch == nvw__entry_epoch(words[3]) &&
-	       (epoch || !(words[0] | words[1] | words[2] | words[3]));
-}
 
 /* The entries of one stream, newest first. Restores old values if restore is set, otherwise only classifies
  * and counts. */
@@ -88,17 +35,16 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 	for (uint32_t i = g->log_entries; r == 0 && i-- > 0;) {
 		const uint64_t *const words = log + (uint64_t)i * NVW__ENTRY_WORDS;
 		const nvw_off off = nvw__entry_off(g, stream, i);
-		struct entry entry;
+		struct rec_entry entry;
 
 		/* Most entries have never been written. */
-		if (!(words[0] | words[1] | words[2] | words[3]) || is_settled(words, settled)) {
+		if (rec_is_unused(words) || rec_is_settled(words, settled)) {
 			continue;
 		}
-		entry = judge(pool, words, off, settled);
+		entry = rec_judge(pool, words, off, settled);
 		*ret_open = *ret_open || entry.of_open_epoch;
 		if (entry.verdict == REC_DAMAGE) {
-			r = rec_damage(pool, off, "a broken undo log entry",
-				"one of four sealed words of an epoch up to the open one");
+			r = rec_damaged_entry(pool, off);
 		} else if (entry.verdict == REC_TORN) {
 			report->entries_torn += !restore;
 		} else if (entry.verdict == REC_RESTORE && restore) {
@@ -311,7 +257,7 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 		const nvw_off off = nvw__entry_off(g, stream, i);
 
 		ret_state->open_entries +=
-			judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled)
+			rec_judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled)
 				.verdict == REC_RESTORE;
 	}
 	return 0;

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "pool/header.h"
+
 int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, const char *expected)
 {
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%" PRIx64 ": found %s (0x%016" PRIx64 "), expected %s",
@@ -68,6 +70,9 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	if (nvw__block_stream(payload) >= nvw_pool_geometry(pool)->streams || !nvw__block_epoch(payload)) {
 		return rec_damage(
 			pool, off, "a block of a stream or epoch that does not exist", "a block word");
+	}
+	if (nvw__is_recovered(pool)) {
+		return 0; /* the others are settled */
 	}
 	r = rec_est(pool, nvw__block_stream(payload), &est);
 	if (r < 0) {

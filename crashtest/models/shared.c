@@ -89,5 +89,6 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 	} else {
 		m->obliged_by_ack = true;
 	}
+	ct_medium_note_acks(m, r->ack.first, r->ack.count);
 	return nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
 }

@@ -115,6 +115,13 @@ struct nvw_pool_image {
 		uint32_t *order, *rank;
 		uint32_t count;
 	} * reads;
+	/* Optional, for an image that is made word by word: called before n bytes at off are read, to make them. What it was
+	 * not called for is not read. ask() makes of(from, word) only, of the aligned word at off. */
+	void (*fetch)(void *context, nvw_off off, uint64_t n);
+	uint64_t (*ask)(void *context, nvw_off off, uint64_t (*of)(const void *from, uint64_t word),
+		const void *from);
+	unsigned (*holders)(void *context, uint64_t key, nvw_off *ret_offs, unsigned max);
+	bool recovered; /* no block word names an epoch that did not complete */
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
 
@@ -147,6 +154,19 @@ const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 
 /* The aligned 8-byte word at off; 0 if it lies outside the pool. */
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off);
+
+/*
+ * of(from, word) of the aligned word at off. Unlike nvw_pool_word() this looks at no more of the word than of() tells,
+ * which keeps a part of a check narrow (nvw_parts in nvw/workload.h): "does this slot belong to another key?"
+ */
+uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
+	uint64_t (*of)(const void *from, uint64_t word), const void *from);
+
+/*
+ * For parts of a check: the words that have this key (nvw_parts) in at least one of their versions, in ascending order, at
+ * most max. Returns how many there are. Each must still be read. On any other pool 0.
+ */
+unsigned nvw_pool_holders(const struct nvw_pool *pool, uint64_t key, nvw_off *ret_offs, unsigned max);
 
 /*
  * Writes n bytes at off; the file has them when this returns (but see nvw_pool_sync()). A crash leaves each

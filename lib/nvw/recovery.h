@@ -66,6 +66,13 @@ NVW_CHECKED int nvw_heap_visit(const struct nvw_pool *pool,
 /* True if block is the start of an allocated block or extent; *ret_bytes is its size. O(1). */
 bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off block, uint64_t *ret_bytes);
 
+/*
+ * The places at which a block for bytes can begin, whatever else the heap holds: their number, and each by its number
+ * below that. For checks of one block after the other (nvw_parts).
+ */
+uint64_t nvw_heap_places(const struct nvw_pool_geometry *geometry, uint64_t bytes);
+nvw_off nvw_heap_place(const struct nvw_pool_geometry *geometry, uint64_t bytes, uint64_t number);
+
 /* "name value" lines for nvwave inspect and the statistics of workloads; strings are copied. */
 struct nvw_description;
 int nvw_describe_u64(struct nvw_description *description, const char *name, uint64_t value, const char *unit,

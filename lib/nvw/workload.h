@@ -112,6 +112,31 @@ struct nvw_lack {
 	const char *lacks;
 };
 
+/*
+ * The check in parts. Each part states something about few words, and the parts together state all that check() does:
+ * check() finds something exactly if one of them does. Since a part looks at few words, the crash tester can try it with
+ * every combination of them, and so account for every permitted state; docs/parts.md says how to find such parts.
+ *
+ * A part reads through nvw_pool_word(), nvw_pool_at(), nvw_pool_ask(), nvw_heap_is_allocated() and nvw_acked() alone, only
+ * what it needs, and nothing that it remembers: a word is certain, or each of its versions is tried. The pool is as
+ * nvw_recover() leaves it; recover() has not run, so a part looks through it: what recover() would make of a word, the
+ * part computes from the words that recover() reads. The epoch status table cannot be read.
+ *
+ * Every finding is confirmed with recover() and check() on the whole pool, or is not reported.
+ */
+struct nvw_parts {
+	/* The number of parts. The same for the whole run, whatever the pool holds. */
+	uint64_t (*count)(const void *plan, const struct nvw_pool_geometry *geometry);
+	/* Checks part number part: returns 0, or nvw_violation(). */
+	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+		struct nvw_findings *findings);
+	/* What a word is found by (nvw_pool_holders()), so that a part need not look through a whole array for the word that
+	 * refers to it. 0: it is not looked for. Optional. */
+	uint64_t (*key)(const void *plan, uint64_t word);
+	/* What the part is of, for messages: "slot 17". */
+	void (*name)(const void *plan, uint64_t part, char *ret_name, size_t bytes);
+};
+
 struct nvw_workload {
 	const char *name; /* also the layout name of its pools */
 	const char *summary;
@@ -176,6 +201,9 @@ struct nvw_workload {
 	 */
 	int (*check)(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks,
 		struct nvw_findings *findings);
+
+	/* The same as check() in parts. Optional: check() runs on whole states. */
+	const struct nvw_parts *parts;
 
 	/* Adds "name value" lines about the structure (nvw_describe) for nvwave inspect. Optional. */
 	int (*inspect)(struct nvw_pool *pool, struct nvw_description *description);

@@ -22,6 +22,11 @@ const char *nvw_pool_path(const struct nvw_pool *pool)
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	struct nvw_pool_reads *const r = pool->image.reads;
+
+	if (pool->image.fetch != NULL) {
+		pool->image.fetch(pool->image.context, pool->begin + off, n);
+	}
+
 	uint64_t word = (pool->begin + off) / 8;
 	const uint64_t end = (pool->begin + off + n + 7) / 8;
 
@@ -72,6 +77,14 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 		memcpy(&word, pool->base + off, 8);
 	}
 	return word;
+}
+
+uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
+	uint64_t (*of)(const void *from, uint64_t word), const void *from)
+{
+	return pool->image.ask != NULL && in_pool(pool, off, 8) ?
+		       pool->image.ask(pool->image.context, pool->begin + off, of, from) :
+		       of(from, nvw_pool_word(pool, off));
 }
 
 uint64_t nvw_pool_words_written(const struct nvw_pool *pool)

@@ -278,6 +278,9 @@ static int open_image_at(const struct nvw_pool_image *image, nvw_off begin, stru
 	pool->image = *image;
 	pool->base = (const char *)image->image + begin;
 	pool->begin = begin;
+	if (image->fetch != NULL) {
+		image->fetch(image->context, begin, NVW__ROOTS_OFF);
+	}
 	error = nvw__header_check("(image)", pool->base, image->bytes - begin, true, pool);
 	if (error) {
 		nvw_pool_close(pool);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <crashtest/parts.h>
 #include <emu.h>
 #include <nvw/random.h>
 
@@ -264,4 +265,47 @@ void fake_complete(struct nvw_machine *m)
 	memcpy(m->pool->mapped + m->flight[0].off, &m->flight[0].value, 8);
 	append(m, (struct nvw_log_record){.kind = NVW_LOG_DONE, .done = {.write = m->flight[0].write}});
 	memmove(m->flight, m->flight + 1, --m->flights * sizeof m->flight[0]);
+}
+
+/* ---- No check in parts: its pools are none ------------------------------------------------------------ */
+
+int ct_parts_create(const struct nvw_workload *workload, void *plan, struct ct_medium *medium,
+	struct ct_parts **ret_parts)
+{
+	*ret_parts = NULL;
+	return 0;
+}
+
+void ct_parts_free(struct ct_parts *parts)
+{
+}
+
+const struct ct_parts_count *ct_parts_count(const struct ct_parts *parts)
+{
+	return NULL;
+}
+
+int ct_parts_try(struct ct_parts *parts, void (*began)(void *context, uint64_t part), void *context)
+{
+	return 0;
+}
+
+uint64_t ct_parts_troubles(const struct ct_parts *parts, const struct ct_part_trouble **ret_troubles)
+{
+	return 0;
+}
+
+bool ct_parts_remake(struct ct_parts *parts, uint64_t part, uint32_t evaluation,
+	struct nvw_findings *findings, unsigned *levels)
+{
+	return false;
+}
+
+uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
+{
+	return i + 1;
+}
+
+void ct_parts_name(const struct ct_parts *parts, uint64_t part, char ret_name[CT_PART_NAME])
+{
 }

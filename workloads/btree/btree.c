@@ -109,6 +109,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.setup = btree_setup,
 	.run = btree_run,
 	.check = btree_check,
+	.parts = &btree_parts,
 	.inspect = btree_inspect,
 	.report = btree_report,
 	.serving = &serving,

@@ -12,7 +12,7 @@
  */
 #include <inttypes.h>
 
-#include "plan.h"
+#include "owed.h"
 
 struct walk {
 	struct btree_plan *plan; /* NULL: structure only */
@@ -65,30 +65,19 @@ static bool was_loaded(struct walk *w, uint64_t key)
 	return w->loaded < p->loaded_count && p->loaded[w->loaded] == key;
 }
 
-/* Checks key against its operations, by_key[first] to by_key[end - 1]. Possible values: */
+/* Checks key against its operations, by_key[first] to by_key[end - 1]. */
 static void judge_key(
 	struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
 {
 	const struct btree_plan *const p = w->plan;
-	const bool loaded = was_loaded(w, key), changes = p->op <= BTREE_DELETE;
-	uint64_t from = end; /* the last acknowledged operation */
+	const struct btree_owed owed = {p, w->acks, key, first, end, was_loaded(w, key)};
+	const bool changes = btree_changes(p);
 
-	while (changes && from > first && !nvw_acked(w->acks, p->by_key[from - 1])) {
-		from--;
+	if (btree_may_be(&owed, present, value)) {
+		return;
 	}
-	if (!changes || from == first) {
-		/* Nothing is acknowledged: the loaded state is valid too. */
-		if (present ? loaded && value == btree_value_of_load(key) : !loaded) {
-			return;
-		}
-	}
-	for (uint64_t i = from > first ? from - 1 : first; changes && i < end; i++) {
-		const bool there = p->op == BTREE_INSERT || (p->op == BTREE_UPDATE && loaded);
+	const uint64_t from = btree_last_acked(&owed);
 
-		if (present == there && (!there || value == btree_value_of_op(p->by_key[i]))) {
-			return;
-		}
-	}
 	if (from > first && changes && !present) {
 		BROKEN(w, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key,
 			p->by_key[from - 1]);

@@ -49,6 +49,7 @@ static inline uint64_t btree_value_of_load(uint64_t key)
 int btree_compare_u64(const void *a, const void *b);
 
 extern const struct nvw_option btree_options[];
+extern const struct nvw_parts btree_parts;          /* parts.c */
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 extern const struct nvw_lack btree_lacks[];         /* likewise */
 

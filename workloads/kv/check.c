@@ -8,13 +8,12 @@
  */
 #include <inttypes.h>
 
-#include "plan.h"
+#include "owed.h"
 #include "view.h"
 
 struct check {
 	struct kv_view view;
-	struct kv_plan *plan;        /* NULL: structure only */
-	const struct nvw_acks *acks; /* NULL if plan is NULL */
+	struct kv_owed owed; /* plan and acks are NULL: structure only */
 	struct nvw_findings *findings;
 	uint64_t entries; /* slots with an entry */
 	int error;
@@ -22,81 +21,15 @@ struct check {
 
 #define VIOLATION(c, off, ...) ((c)->error = nvw_violation((c)->findings, off, __VA_ARGS__))
 
-/* ---- What a key may hold -------------------------------------------------------------------------- */
-
-/* The last batch with an acknowledged change of the key; -1 if there is none. */
-static int64_t last_acked_batch(const struct check *c, const struct kv_key *k)
-{
-	for (uint32_t i = k->count; i > 0; i--) {
-		const uint64_t op = c->plan->changes[k->first + i - 1];
-
-		if (nvw_acked(c->acks, op)) {
-			return (int64_t)kv_batch_of(c->plan, op);
-		}
-	}
-	return -1;
-}
-
-/* The last acknowledged change, for messages. */
-static uint64_t last_acked(const struct check *c, const struct kv_key *k)
-{
-	uint32_t i = k->count;
-
-	while (i > 1 && !nvw_acked(c->acks, c->plan->changes[k->first + i - 1])) {
-		i--;
-	}
-	return c->plan->changes[k->first + i - 1];
-}
-
-/*
- * (6): a change may hold unless one of a later batch is acknowledged. Changes of one batch are concurrent, so
- * any of them may have been the last, acknowledged or not. ret_op is the change found.
- */
-static bool may_hold(const struct check *c, const struct kv_key *k, uint64_t header)
-{
-	struct kv_plan *const p = c->plan;
-	const int64_t since = last_acked_batch(c, k);
-
-	for (uint32_t i = k->count; i > 0; i--) {
-		const uint64_t op = p->changes[k->first + i - 1];
-
-		if ((int64_t)kv_batch_of(p, op) < since) {
-			return false;
-		}
-		if ((p->kinds[op] & KV_PUT) != 0 && kv_header_of(p, op) == header) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool may_be_absent(const struct check *c, const struct kv_key *k)
-{
-	const struct kv_plan *const p = c->plan;
-	const int64_t since = last_acked_batch(c, k);
-
-	for (uint32_t i = k->count; since >= 0 && i > 0; i--) {
-		const uint64_t op = p->changes[k->first + i - 1];
-
-		if ((int64_t)kv_batch_of(p, op) < since) {
-			return false;
-		}
-		if ((p->kinds[op] & KV_DELETE) != 0) {
-			return true;
-		}
-	}
-	return since < 0;
-}
-
 /* ---- One slot ------------------------------------------------------------------------------------- */
 
 /* Suppresses a second finding for a key whose entry is broken: it is not reported as lost too. */
 static void mark_seen(struct check *c, uint64_t key)
 {
-	const uint32_t id = c->plan == NULL ? UINT32_MAX : kv_key_id(c->plan, key);
+	const uint32_t id = c->owed.plan == NULL ? UINT32_MAX : kv_key_id(c->owed.plan, key);
 
 	if (id != UINT32_MAX) {
-		c->plan->seen[id] = c->plan->checks;
+		c->owed.plan->seen[id] = c->owed.plan->checks;
 	}
 }
 
@@ -167,7 +100,7 @@ static void check_path(struct check *c, uint64_t index, uint64_t key)
 
 static void check_value(struct check *c, nvw_off entry, uint64_t key, uint64_t header)
 {
-	struct kv_plan *const p = c->plan;
+	struct kv_plan *const p = c->owed.plan;
 	const uint32_t id = kv_key_id(p, key);
 
 	if (id == UINT32_MAX || p->by_key[id].count == 0) {
@@ -175,11 +108,11 @@ static void check_value(struct check *c, nvw_off entry, uint64_t key, uint64_t h
 		return;
 	}
 	p->seen[id] = p->checks;
-	if (!may_hold(c, &p->by_key[id], header)) {
+	if (!kv_may_hold(&c->owed, &p->by_key[id], header)) {
 		VIOLATION(c, entry,
 			"key %" PRIu64 " holds a replaced value or one that was never put: operation "
 			"%" PRIu64 " was acknowledged",
-			key, last_acked(c, &p->by_key[id]));
+			key, kv_last_acked(&c->owed, &p->by_key[id]));
 	}
 }
 
@@ -208,7 +141,7 @@ static void check_slot(struct check *c, uint64_t index)
 			index, entry[0]);
 	}
 	check_path(c, index, entry[0]);
-	if (c->plan != NULL && (word & KV_DELETED) == 0) {
+	if (c->owed.plan != NULL && (word & KV_DELETED) == 0) {
 		check_value(c, kv_slot_entry(word), entry[0], entry[1]);
 	}
 }
@@ -217,14 +150,14 @@ static void check_slot(struct check *c, uint64_t index)
 
 static void check_missing(struct check *c)
 {
-	const struct kv_plan *const p = c->plan;
+	const struct kv_plan *const p = c->owed.plan;
 
 	for (uint64_t id = 0; id < p->key_count; id++) {
 		const struct kv_key *const k = &p->by_key[id];
 
-		if (p->seen[id] != p->checks && !may_be_absent(c, k)) {
+		if (p->seen[id] != p->checks && !kv_may_be_absent(&c->owed, k)) {
 			VIOLATION(c, 0, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged",
-				k->key, last_acked(c, k));
+				k->key, kv_last_acked(&c->owed, k));
 		}
 	}
 }
@@ -255,21 +188,21 @@ static int check_leaks(struct check *c)
 
 int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
-	struct check c = {.plan = acks == NULL ? NULL : plan, .acks = acks, .findings = findings};
+	struct check c = {.owed = {acks == NULL ? NULL : plan, acks}, .findings = findings};
 
 	if (kv_view_open(pool, &c.view) != 0) {
 		return nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT), "%s",
 			nvw_error_message());
 	}
-	if (c.plan != NULL) {
-		c.plan->checks++;
+	if (c.owed.plan != NULL) {
+		c.owed.plan->checks++;
 	}
 	if (c.view.words != NULL) {
 		for (uint64_t i = 0; i < kv_slot_count(c.view.table); i++) {
 			check_slot(&c, i);
 		}
 	}
-	if (c.plan != NULL) {
+	if (c.owed.plan != NULL) {
 		check_missing(&c);
 	}
 

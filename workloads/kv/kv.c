@@ -66,6 +66,7 @@ const struct nvw_workload nvw_workload_kv = {
 	.run = kv_run,
 	.recover = kv_recover,
 	.check = kv_check,
+	.parts = &kv_parts,
 	.inspect = kv_inspect,
 	.report = kv_report,
 	.serving = &serving,

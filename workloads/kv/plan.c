@@ -429,6 +429,7 @@ static void size_heap(struct kv_plan *p)
 	for (unsigned i = 0; i < 3 + need.rebuilds && i < 64; i++) {
 		chunks += chunks_of((UINT64_C(8) << need.log2_slots) >> (i < 3 ? 0 : i - 2));
 	}
+	p->most_log2_slots = need.log2_slots;
 	p->heap_bytes = chunks * NVW_POOL_CHUNK_BYTES;
 }
 

@@ -71,8 +71,9 @@ struct kv_plan {
 	uint64_t key_count;
 	uint32_t *index;
 	uint64_t index_mask;
-	uint32_t *changes;   /* puts and deletes, grouped by key */
-	uint64_t heap_bytes; /* needs of the pool */
+	uint32_t *changes;        /* puts and deletes, grouped by key */
+	uint64_t heap_bytes;      /* needs of the pool */
+	unsigned most_log2_slots; /* of the largest table that the run may make */
 
 	/* State of the run, for report(). */
 	struct kv_table table;
@@ -109,6 +110,7 @@ uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
 
 extern const struct nvw_option kv_options[];     /* kv.c */
+extern const struct nvw_parts kv_parts;          /* parts.c */
 extern const struct nvw_mutation kv_mutations[]; /* mutations.c */
 extern const struct nvw_lack kv_lacks[];         /* likewise */
 

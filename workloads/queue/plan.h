@@ -88,6 +88,7 @@ static inline nvw_off queue_record(nvw_off ledgers, uint64_t records, uint64_t c
 }
 
 extern const struct nvw_option queue_options[];
+extern const struct nvw_parts queue_parts;          /* parts.c */
 extern const struct nvw_mutation queue_mutations[]; /* mutations.c */
 extern const struct nvw_lack queue_lacks[];         /* likewise */
 

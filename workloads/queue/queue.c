@@ -138,6 +138,7 @@ const struct nvw_workload nvw_workload_queue = {
 	.run = queue_run,
 	.recover = queue_recover,
 	.check = queue_check,
+	.parts = &queue_parts,
 	.inspect = queue_inspect,
 	.report = queue_report,
 };

@@ -100,6 +100,7 @@ static inline nvw_off steal_record(nvw_off logs, uint64_t words, uint64_t record
 }
 
 extern const struct nvw_option steal_options[];
+extern const struct nvw_parts steal_parts;          /* parts.c */
 extern const struct nvw_mutation steal_mutations[]; /* mutations.c */
 extern const struct nvw_lack steal_lacks[];         /* likewise */
 

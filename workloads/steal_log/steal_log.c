@@ -166,6 +166,7 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.run = steal_run,
 	.recover = steal_recover,
 	.check = steal_check,
+	.parts = &steal_parts,
 	.inspect = steal_inspect,
 	.report = steal_report,
 };

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All combinations of the words that are looked at. See choices.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "choices.h"
+#include "states.h"
+
+/* The branch taken, and the number of branches. */
+struct ct_fork {
+	uint32_t at, of;
+};
+
+struct ct_narrowed {
+	uint64_t evaluation; /* in which it was narrowed */
+	uint64_t levels[CT_CHOICE_LEVELS / 64];
+};
+
+/* The levels of a fork, divided. */
+struct division {
+	unsigned count; /* of levels: those of the cell and one */
+	uint8_t branch[CT_CHOICE_LEVELS];
+	bool open[CT_CHOICE_LEVELS]; /* the level is possible */
+	uint64_t what[CT_CHOICE_LEVELS];
+	unsigned branches;
+};
+
+void ct_choices_free(struct ct_choices *c)
+{
+	free(c->fork.at);
+	free(c->cell.at);
+	free(c->met.at);
+	*c = (struct ct_choices){0};
+}
+
+static bool is_chain(const struct ct_choices *c)
+{
+	return ct_model_info(c->medium->rules.model)->levels == CT_CHAIN;
+}
+
+static void begin_evaluation(struct ct_choices *c)
+{
+	c->depth = 0;
+	c->met.count = 0;
+	c->evaluation++;
+	c->least = 0;
+	c->beyond = UINT64_MAX;
+}
+
+void ct_choices_begin(struct ct_choices *c, const struct ct_medium *m)
+{
+	const uint64_t had = c->cell.capacity;
+
+	c->medium = m;
+	c->fork.count = 0;
+	c->too_many = ct_array_grow(&c->cell, m->cell_count + 1, sizeof(struct ct_narrowed)) != 0;
+	if (c->cell.capacity > had) {
+		memset((struct ct_narrowed *)c->cell.at + had, 0,
+			(c->cell.capacity - had) * sizeof(struct ct_narrowed));
+	}
+	begin_evaluation(c);
+}
+
+bool ct_choices_next(struct ct_choices *c)
+{
+	struct ct_fork *const fork = c->fork.at;
+
+	while (c->fork.count > 0 && fork[c->fork.count - 1].at + 1 == fork[c->fork.count - 1].of) {
+		c->fork.count--;
+	}
+	if (c->fork.count == 0) {
+		return false;
+	}
+	fork[c->fork.count - 1].at++;
+	begin_evaluation(c);
+	return true;
+}
+
+unsigned ct_choices_forks(const struct ct_choices *c)
+{
+	return c->depth;
+}
+
+/* ---- One word ---------------------------------------------------------------------------------------- */
+
+static struct ct_narrowed *narrowed(const struct ct_choices *c, const struct ct_cell *cell)
+{
+	return (struct ct_narrowed *)c->cell.at + (cell - c->medium->cell);
+}
+
+/* Strict persistency: the numbers of stores with which the cell has this level. */
+static uint64_t first_of(const struct ct_cell *cell, unsigned level)
+{
+	return level == 0 ? 0 : cell->write[level - 1];
+}
+
+static uint64_t beyond_of(const struct ct_cell *cell, unsigned level)
+{
+	return level == cell->count ? UINT64_MAX : cell->write[level];
+}
+
+static bool is_open(const struct ct_choices *c, const struct ct_cell *cell, unsigned level)
+{
+	const struct ct_narrowed *const n = narrowed(c, cell);
+	const uint64_t first = first_of(cell, level), beyond = beyond_of(cell, level);
+
+	if (n->evaluation == c->evaluation && !(n->levels[level / 64] >> level % 64 & 1)) {
+		return false;
+	}
+	return !is_chain(c) ||
+	       (first > c->least ? first : c->least) < (beyond < c->beyond ? beyond : c->beyond);
+}
+
+static uint64_t content(const struct ct_choices *c, const struct ct_cell *cell, unsigned level, nvw_off off)
+{
+	return level == 0 ? ct_image_word(&c->medium->image, off) :
+			    cell->content[(size_t)(level - 1) * cell->words + (off - cell->off) / 8];
+}
+
+/* The branch of a level: that of an earlier one of which the same is known. Under strict persistency, where a branch is an
+ * interval, only the one before it. */
+static unsigned branch_of(const struct division *d, unsigned level, bool neighbours)
+{
+	for (unsigned k = level; k-- > 0;) {
+		if (d->open[k] && d->what[k] == d->what[level]) {
+			return d->branch[k];
+		}
+		if (neighbours && d->open[k]) {
+			break;
+		}
+	}
+	return d->branches;
+}
+
+static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
+	const void *from, struct division *d)
+{
+	d->count = cell->count + 1;
+	d->branches = 0;
+	for (unsigned level = 0; level < d->count; level++) {
+		d->open[level] = is_open(c, cell, level);
+		if (d->open[level]) {
+			const uint64_t word = content(c, cell, level, off);
+
+			d->what[level] = of == NULL ? word : of(from, word);
+			d->branch[level] = (uint8_t)branch_of(d, level, is_chain(c));
+			d->branches += d->branch[level] == d->branches;
+		}
+	}
+}
+
+/* The branch of this fork in this evaluation. */
+static unsigned take(struct ct_choices *c, unsigned branches)
+{
+	if (branches == 1) {
+		return 0;
+	}
+	if (c->depth == c->fork.count) {
+		if (ct_array_grow(&c->fork, c->fork.count + 1, sizeof(struct ct_fork))) {
+			c->too_many = true;
+			return 0;
+		}
+		((struct ct_fork *)c->fork.at)[c->fork.count++] = (struct ct_fork){0, branches};
+	}
+	return ((struct ct_fork *)c->fork.at)[c->depth++].at;
+}
+
+static void narrow(
+	struct ct_choices *c, const struct ct_cell *cell, const struct division *d, unsigned branch)
+{
+	struct ct_narrowed *const n = narrowed(c, cell);
+	uint64_t levels[CT_CHOICE_LEVELS / 64] = {0};
+	unsigned first = d->count, last = 0;
+
+	for (unsigned level = 0; level < d->count; level++) {
+		if (d->open[level] && d->branch[level] == branch) {
+			levels[level / 64] |= UINT64_C(1) << level % 64;
+			first = first < level ? first : level;
+			last = level;
+		}
+	}
+	if (n->evaluation != c->evaluation) {
+		if (ct_array_grow(&c->met, c->met.count + 1, sizeof(uint32_t))) {
+			c->too_many = true;
+			return;
+		}
+		((uint32_t *)c->met.at)[c->met.count++] = (uint32_t)(cell - c->medium->cell);
+	}
+	n->evaluation = c->evaluation;
+	memcpy(n->levels, levels, sizeof levels);
+	if (is_chain(c)) {
+		const uint64_t least = first_of(cell, first), beyond = beyond_of(cell, last);
+
+		c->least = least > c->least ? least : c->least;
+		c->beyond = beyond < c->beyond ? beyond : c->beyond;
+	}
+}
+
+static uint64_t look(
+	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+{
+	struct division d;
+	unsigned level = 0;
+
+	if (cell->count >= CT_CHOICE_LEVELS || c->too_many) {
+		c->too_many = true;
+		const uint64_t word = content(c, cell, 0, off);
+
+		return of == NULL ? word : of(from, word);
+	}
+	divide(c, cell, off, of, from, &d);
+	const unsigned branch = take(c, d.branches);
+
+	if (d.branches > 1) {
+		narrow(c, cell, &d, branch);
+	}
+	while (!d.open[level] || d.branch[level] != branch) {
+		level++;
+	}
+	return d.what[level];
+}
+
+uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void *from)
+{
+	const uint32_t i = c->medium->cell_of[off / c->medium->unit_bytes];
+	const uint64_t word = ct_image_word(&c->medium->image, off);
+
+	if (i != 0) {
+		return look(c, &c->medium->cell[i - 1], off, of, from);
+	}
+	return of == NULL ? word : of(from, word);
+}
+
+uint64_t ct_choices_word(struct ct_choices *c, nvw_off off)
+{
+	return ct_choices_ask(c, off, NULL, NULL);
+}
+
+/* ---- A state ----------------------------------------------------------------------------------------- */
+
+void ct_choices_state(const struct ct_choices *c, unsigned *levels)
+{
+	const uint32_t *const met = c->met.at;
+
+	memset(levels, 0, c->medium->cell_count * sizeof *levels);
+	for (uint64_t i = 0; i < c->met.count; i++) {
+		unsigned level = 0;
+
+		while (!is_open(c, &c->medium->cell[met[i]], level)) {
+			level++;
+		}
+		ct_levels_raise(c->medium, met[i], level, levels);
+	}
+}

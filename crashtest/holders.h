@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which words have a key in one of the versions that they have at this instant: references found from what they refer to.
+ * Kept up to date from the changes of a medium, so that the cost is that of the stores.
+ */
+#ifndef CRASHTEST_HOLDERS_H
+#define CRASHTEST_HOLDERS_H
+
+#include "medium.h"
+
+struct ct_holders {
+	const struct ct_medium *medium;
+	uint64_t (*key)(const void *plan, uint64_t word);
+	const void *plan;
+	bool is_started;
+	uint32_t *bucket;   /* by hash of the key: the first holder + 1 */
+	uint64_t buckets;   /* a power of two */
+	uint32_t *of_word;  /* by word: its first holder + 1 */
+	struct ct_array at; /* struct ct_holder */
+	uint32_t spare;
+};
+
+void ct_holders_free(struct ct_holders *holders);
+/* Finds the keys of all words, if it has not been done. */
+NVW_CHECKED int ct_holders_start(struct ct_holders *holders);
+/* A word has changed. Calls held() with every key that it had or has. */
+NVW_CHECKED int ct_holders_changed(
+	struct ct_holders *holders, nvw_off off, int (*held)(void *context, uint64_t key), void *context);
+/* As nvw_pool_holders(). */
+unsigned ct_holders_of(const struct ct_holders *holders, uint64_t key, nvw_off *ret_offs, unsigned max);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which log entries can name a word. See restores.h. */
+#include <stdlib.h>
+
+#include <nvw/random.h>
+
+#include "pool/layout.h"
+#include "restores.h"
+
+static struct ct_restore *at(const struct ct_restores *r, uint32_t number)
+{
+	return (struct ct_restore *)r->at.at + (number - 1);
+}
+
+static uint32_t *bucket_of(const struct ct_restores *r, nvw_off off)
+{
+	return &r->bucket[nvw_mix64(off) & (r->buckets - 1)];
+}
+
+/* Version number level of the word at off; false beyond the last. */
+static bool version(const struct ct_medium *m, nvw_off off, unsigned level, uint64_t *ret_word)
+{
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
+
+	if (level > (c ? c->count : 0)) {
+		return false;
+	}
+	*ret_word = level == 0 ? ct_image_word(&m->image, off) :
+				 c->content[(size_t)(level - 1) * c->words + (off - c->off) / 8];
+	return true;
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------- */
+
+static void remove_from(struct ct_restores *r, uint32_t number)
+{
+	uint32_t *from = bucket_of(r, at(r, number)->off);
+
+	while (*from != number) {
+		from = &at(r, *from)->next;
+	}
+	*from = at(r, number)->next;
+	at(r, number)->next = r->spare;
+	r->spare = number;
+}
+
+static int add(struct ct_restores *r, uint32_t entry, nvw_off off, uint64_t epoch)
+{
+	uint32_t number = r->of_entry[entry];
+
+	for (; number != 0; number = at(r, number)->sister) {
+		if (at(r, number)->off == off) {
+			at(r, number)->epoch = epoch > at(r, number)->epoch ? epoch : at(r, number)->epoch;
+			return 0;
+		}
+	}
+	number = r->spare;
+	if (number != 0) {
+		r->spare = at(r, number)->next;
+	} else if (ct_array_grow(&r->at, r->at.count + 1, sizeof(struct ct_restore))) {
+		return NVW_E_MEMORY;
+	} else {
+		number = (uint32_t)++r->at.count;
+	}
+	*at(r, number) = (struct ct_restore){.off = off,
+		.entry = entry,
+		.epoch = epoch,
+		.next = *bucket_of(r, off),
+		.sister = r->of_entry[entry]};
+	*bucket_of(r, off) = number;
+	r->of_entry[entry] = number;
+	return 0;
+}
+
+/* The word that an entry names is in its first two words. */
+static int read_entry(struct ct_restores *r, uint32_t entry)
+{
+	const nvw_off off = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+	uint64_t first, second;
+	int error = 0;
+
+	for (unsigned i = 0; version(r->medium, off, i, &first); i++) {
+		for (unsigned k = 0; version(r->medium, off + 8, k, &second) && !error; k++) {
+			uint64_t payload[NVW__ENTRY_WORDS] = {0};
+			const uint64_t epoch = nvw__entry_epoch(first);
+
+			if (epoch != 0 && epoch == nvw__entry_epoch(second) &&
+				nvw_unseal(off, first, &payload[0]) &&
+				nvw_unseal(off + 8, second, &payload[1])) {
+				error = add(r, entry, nvw__entry_undo(payload).off, epoch);
+			}
+		}
+	}
+	return error;
+}
+
+static int tell(
+	const struct ct_restores *r, uint32_t entry, int (*named)(void *context, nvw_off off), void *context)
+{
+	int error = 0;
+
+	for (uint32_t i = r->of_entry[entry]; i != 0 && !error; i = at(r, i)->sister) {
+		error = named(context, at(r, i)->off);
+	}
+	return error;
+}
+
+static int change_entry(
+	struct ct_restores *r, uint32_t entry, int (*named)(void *context, nvw_off off), void *context)
+{
+	int error = tell(r, entry, named, context);
+
+	while (r->of_entry[entry] != 0) {
+		const uint32_t number = r->of_entry[entry];
+
+		r->of_entry[entry] = at(r, number)->sister;
+		remove_from(r, number);
+	}
+	error = error ? error : read_entry(r, entry);
+	return error ? error : tell(r, entry, named, context);
+}
+
+/* ---- Streams ----------------------------------------------------------------------------------------- */
+
+/* In none of its versions does the word say less. */
+static uint64_t completed_epochs(const struct ct_restores *r, uint32_t stream)
+{
+	const nvw_off off = nvw__est_off(&r->geometry, stream);
+	uint64_t word, payload, least = UINT64_MAX;
+
+	for (unsigned i = 0; version(r->medium, off, i, &word); i++) {
+		const bool is_known =
+			nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED;
+		const uint64_t epoch = is_known ? nvw__est_epoch(payload) : 0;
+
+		least = epoch < least ? epoch : least;
+	}
+	return least;
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+static uint64_t entry_count(const struct nvw_pool_geometry *g)
+{
+	return (uint64_t)g->streams * g->log_entries;
+}
+
+int ct_restores_create(const struct ct_medium *m, const struct nvw_pool_geometry *g, struct ct_restores *ret)
+{
+	struct ct_restores r = {.medium = m, .geometry = *g, .buckets = 1024};
+	int error = 0;
+
+	while (r.buckets < entry_count(g)) {
+		r.buckets *= 2;
+	}
+	r.bucket = calloc(r.buckets, sizeof *r.bucket);
+	r.of_entry = calloc(entry_count(g) + 1, sizeof *r.of_entry);
+	r.completed = calloc(g->streams + 1, sizeof *r.completed);
+	if (!r.bucket || !r.of_entry || !r.completed) {
+		error = nvw_fail(NVW_E_MEMORY, "no memory for the undo log of a check in parts");
+	}
+	for (uint64_t i = 0; i < entry_count(g) && !error; i++) {
+		error = read_entry(&r, (uint32_t)i);
+	}
+	for (uint32_t i = 0; i < g->streams && !error; i++) {
+		r.completed[i] = completed_epochs(&r, i);
+	}
+	*ret = r;
+	if (error) {
+		ct_restores_free(ret);
+	}
+	return error;
+}
+
+void ct_restores_free(struct ct_restores *r)
+{
+	free(r->bucket);
+	free(r->of_entry);
+	free(r->completed);
+	free(r->at.at);
+	*r = (struct ct_restores){0};
+}
+
+int ct_restores_changed(struct ct_restores *r, nvw_off off, int (*named)(void *context, nvw_off off),
+	void *context, bool *ret_fell)
+{
+	const struct nvw_pool_geometry *const g = &r->geometry;
+
+	if (off >= g->log && off < g->log + NVW__ENTRY_BYTES * entry_count(g)) {
+		return change_entry(r, (uint32_t)((off - g->log) / NVW__ENTRY_BYTES), named, context);
+	}
+	if (off >= g->est && off < nvw__est_off(g, g->streams)) {
+		const uint32_t stream = (uint32_t)((off - g->est) / 8);
+		const uint64_t now = completed_epochs(r, stream);
+
+		*ret_fell = *ret_fell || now < r->completed[stream];
+		r->completed[stream] = now;
+	}
+	return 0;
+}
+
+/* Streams are restored in ascending order, and within one the newest entry first: the last word has the oldest entry of the
+ * last stream. */
+static bool decides_before(const struct ct_restores *r, uint32_t a, uint32_t b)
+{
+	const uint32_t n = r->geometry.log_entries;
+
+	return a / n != b / n ? a / n > b / n : a < b;
+}
+
+unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_entries, unsigned max)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = *bucket_of(r, off); i != 0; i = at(r, i)->next) {
+		const struct ct_restore *const restore = at(r, i);
+
+		if (restore->off != off ||
+			restore->epoch <= r->completed[restore->entry / r->geometry.log_entries]) {
+			continue;
+		}
+		unsigned place = count < max ? count : max;
+
+		while (place > 0 && decides_before(r, restore->entry, ret_entries[place - 1])) {
+			if (place < max) {
+				ret_entries[place] = ret_entries[place - 1];
+			}
+			place--;
+		}
+		if (place < max) {
+			ret_entries[place] = restore->entry;
+		}
+		count++;
+	}
+	return count;
+}
+
+/* The only version of the word that may belong to an open epoch; false if there are several or none. */
+static bool open_version(const struct ct_restores *r, nvw_off off, uint64_t completed, uint64_t *ret_payload)
+{
+	unsigned count = 0;
+	uint64_t word;
+
+	for (unsigned i = 0; version(r->medium, off, i, &word); i++) {
+		if (nvw__entry_epoch(word) > completed) {
+			count += nvw_unseal(off, word, ret_payload) ? 1 : 2;
+		}
+	}
+	return count == 1;
+}
+
+bool ct_restores_one_value(const struct ct_restores *r, uint32_t entry, uint64_t *ret_value)
+{
+	const nvw_off off = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+	uint64_t payload[NVW__ENTRY_WORDS];
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		if (!open_version(
+			    r, off + 8 * i, r->completed[entry / r->geometry.log_entries], &payload[i])) {
+			return false;
+		}
+	}
+	*ret_value = nvw__entry_undo(payload).value;
+	return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools that are made word by word, for checks in parts (nvw/workload.h). */
+#include "header.h"
+#include "internal.h"
+
+unsigned nvw_pool_holders(const struct nvw_pool *pool, uint64_t key, nvw_off *ret_offs, unsigned max)
+{
+	return pool->image.holders != NULL ? pool->image.holders(pool->image.context, key, ret_offs, max) : 0;
+}
+
+bool nvw__is_recovered(const struct nvw_pool *pool)
+{
+	return pool->image.recovered;
+}

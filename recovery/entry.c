@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One undo log entry. See entry.h. */
+#include "entry.h"
+
+#include "view.h"
+
+/* An epoch may change root words and the content of chunks. */
+static bool may_change(const struct nvw_pool_geometry *g, nvw_off off)
+{
+	return off % 8 == 0 && ((off >= g->roots && off < g->roots + 8 * NVW_POOL_ROOTS) ||
+				       (off >= g->chunks && off < nvw__chunk_off(g, g->chunk_count)));
+}
+
+static enum rec_relation relation(uint64_t epoch, uint64_t settled)
+{
+	if (epoch == 0) {
+		return REC_UNUSED;
+	}
+	return epoch <= settled ? REC_SETTLED : epoch == settled + 1 ? REC_OPEN : REC_FUTURE;
+}
+
+struct rec_entry rec_judge(const struct nvw_pool *pool, const uint64_t *words, nvw_off off, uint64_t settled)
+{
+	struct rec_entry_facts facts = {.sealed = true, .one_epoch = true};
+	uint64_t payload[NVW__ENTRY_WORDS];
+	struct rec_entry entry = {.verdict = REC_IGNORE};
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		const uint64_t epoch = nvw__entry_epoch(words[i]);
+
+		facts.sealed = nvw_unseal(off + 8 * i, words[i], &payload[i]) && facts.sealed;
+		facts.one_epoch = facts.one_epoch && epoch == nvw__entry_epoch(words[0]);
+		entry.of_open_epoch = entry.of_open_epoch || epoch == settled + 1;
+	}
+	facts.relation = relation(nvw__entry_epoch(words[0]), settled);
+	if (facts.sealed) {
+		entry.undo = nvw__entry_undo(payload);
+		facts.place = may_change(nvw_pool_geometry(pool), entry.undo.off);
+	}
+	entry.verdict = rec_judge_entry(&facts);
+	return entry;
+}
+
+bool rec_is_settled(const uint64_t *words, uint64_t settled)
+{
+	const uint64_t epoch = nvw__entry_epoch(words[0]);
+
+	return epoch <= settled && epoch == nvw__entry_epoch(words[1]) &&
+	       epoch == nvw__entry_epoch(words[2]) && epoch == nvw__entry_epoch(words[3]) &&
+	       (epoch || !(words[0] | words[1] | words[2] | words[3]));
+}
+
+int rec_damaged_entry(const struct nvw_pool *pool, nvw_off off)
+{
+	return rec_damage(pool, off, "a broken undo log entry",
+		"one of four sealed words of an epoch up to the open one");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What recovery does with one word. See through.h. */
+#include "through.h"
+
+#include "view.h"
+
+int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, struct rec_entry *ret_entry)
+{
+	const nvw_off off = nvw__entry_off(nvw_pool_geometry(t->before), stream, i);
+	const uint64_t *const words = nvw_pool_at(t->before, off, NVW__ENTRY_BYTES);
+	uint64_t est;
+
+	*ret_entry = (struct rec_entry){.verdict = REC_IGNORE};
+	if (rec_is_unused(words) || rec_is_settled(words, t->completed(t->context, stream))) {
+		return 0;
+	}
+	const int r = rec_est(t->before, stream, &est);
+
+	if (r < 0) {
+		return r;
+	}
+	if (rec_is_settled(words, nvw__est_epoch(est))) {
+		return 0;
+	}
+	*ret_entry = rec_judge(t->before, words, off, nvw__est_epoch(est));
+	return ret_entry->verdict == REC_DAMAGE ? rec_damaged_entry(t->before, off) : 0;
+}
+
+int rec_through_stream(const struct rec_through *t, uint32_t stream)
+{
+	uint64_t est;
+
+	return rec_est(t->before, stream, &est);
+}
+
+int rec_through_chunk(const struct rec_through *t, uint64_t chunk)
+{
+	uint64_t payload;
+
+	return rec_chunk(t->before, chunk, &payload);
+}
+
+bool rec_through_is_block_word(const struct rec_through *t, nvw_off off)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(t->before);
+	const uint64_t chunk = (off - g->chunks) / NVW_POOL_CHUNK_BYTES,
+		       word = (off - g->chunks) % NVW_POOL_CHUNK_BYTES / 8;
+	uint64_t payload;
+
+	/* No class has more blocks than the first: most words lie beyond all block words. */
+	return off >= g->chunks && chunk < g->chunk_count && word < nvw__class_blocks[0] &&
+	       rec_chunk(t->before, chunk, &payload) == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_CLASS &&
+	       word < nvw__class_blocks[nvw__chunk_value(payload)];
+}
+
+int rec_through_block(const struct rec_through *t, nvw_off off, uint64_t *ret_word)
+{
+	enum nvw__outcome outcome;
+	uint64_t payload;
+
+	*ret_word = nvw_pool_word(t->before, off);
+	if (*ret_word == 0) {
+		return 0;
+	}
+	if (nvw_unseal(off, *ret_word, &payload) && nvw__block_kind(payload) >= NVW__BLOCK_ALLOCATED_BY &&
+		nvw__block_stream(payload) < nvw_pool_geometry(t->before)->streams &&
+		nvw__block_epoch(payload) > 0 &&
+		nvw__block_epoch(payload) <= t->completed(t->context, nvw__block_stream(payload))) {
+		return 0;
+	}
+	const int r = rec_block(t->before, off, &payload, &outcome);
+
+	if (r == 0 && (outcome == NVW__OPEN || outcome == NVW__ROLLED_BACK)) {
+		*ret_word = nvw_seal(off, nvw__block_payload(nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ?
+								     NVW__BLOCK_ALLOCATED :
+								     NVW__BLOCK_FREE,
+						  0, 0));
+	}
+	return r;
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A check in parts says what the whole check says. On small runs of the shipped structures, as they are and with each
+ * seeded bug, states are judged twice: by the real recovery and the whole check, and by the parts. Whatever is compared, a
+ * planted opposite shows that a difference would be seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <check/check.h>
+#include <config.h>
+#include <crashtest/modes.h>
+#include <crashtest/oracle.h>
+#include <crashtest/parts.h>
+#include <crashtest/states.h>
+#include <emu.h>
+#include <nvw/random.h>
+
+#include "common/skip.h"
+#include "core/options.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+#ifdef __SANITIZE_ADDRESS__
+enum { STATES = 3, INSTANTS = 6 };
+#else
+enum { STATES = 8, INSTANTS = 20 };
+#endif
+
+static const struct small {
+	const struct nvw_workload *workload;
+	const char *options[10][2];
+} runs[] = {
+	{&nvw_workload_queue, {{"count", "24"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "8"},
+				      {"group-size", "4"}, {"payload", "2"}}},
+	{&nvw_workload_queue, {{"count", "24"}, {"producers", "1"}, {"consumers", "2"}, {"capacity", "8"},
+				      {"group-size", "4"}, {"payload", "3"}, {"scope", "workgroup"}}},
+	{&nvw_workload_steal_log, {{"tasks", "4"}, {"groups", "3"}, {"depth", "4"}, {"group-size", "4"},
+					  {"skew", "100"}, {"words", "3"}, {"spawn", "95"}}},
+	{&nvw_workload_kv, {{"count", "120"}, {"batch", "24"}, {"slots", "16"}, {"group-size", "8"},
+				   {"mix", "put=80,delete=20"}, {"records", "40"}, {"value-size", "16B"}}},
+	{&nvw_workload_btree, {{"count", "90"}, {"preload", "30"}, {"batch", "30"}, {"group-size", "8"}}},
+	{&nvw_workload_btree,
+		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "update"}}},
+	{&nvw_workload_btree,
+		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "delete"}}},
+};
+enum { RUNS = sizeof runs / sizeof *runs };
+
+/* A logged run, and a medium that goes through it. */
+struct rig {
+	struct ct_logged logged;
+	struct emu_config config;
+	struct nvw_options *options;
+	struct ct_subject subject;
+	struct ct_medium medium;
+	struct ct_oracle oracle;
+	unsigned *levels;
+	struct nvw_random random;
+	unsigned failed; /* states */
+};
+
+static bool rig_create(struct rig *r, const struct small *s, int mutation)
+{
+	const struct ct_options options = {.mode = CT_PERMITTED, .states = 1, .seed = 1, .jobs = 1};
+
+	memset(r, 0, sizeof *r);
+	emu_config_default(&r->config);
+	assert_int_equal(emu_config_load(&r->config, "gope18"), 0);
+	r->config.seed = 1;
+	assert_int_equal(nvw__options_create(s->workload->options, &r->options), 0);
+	for (unsigned i = 0; s->options[i][0]; i++) {
+		if (nvw__options_set(r->options, s->options[i][0], s->options[i][1])) {
+			fail_msg("%s", nvw_error_message());
+		}
+	}
+	r->subject = (struct ct_subject){
+		.workload = s->workload, .options = r->options, .config = &r->config, .mutation = mutation};
+	if (ct_logged_create(&r->subject, &options, &r->logged)) {
+		nvw__options_free(r->options);
+		assert_true(mutation >= 0); /* a seeded bug may end the run itself */
+		return false;
+	}
+	r->oracle = (struct ct_oracle){.workload = s->workload, .plan = r->logged.bench.plan};
+	r->random = (struct nvw_random){7};
+	return true;
+}
+
+static void rig_begin(struct rig *r, enum ct_model model)
+{
+	const struct ct_bench *const b = &r->logged.bench;
+	const struct ct_rules rules = {.model = model};
+
+	assert_int_equal(ct_medium_create(r->logged.log_fd, b->initial, b->bytes,
+				 r->logged.shared->first_record, &rules, &r->medium),
+		0);
+}
+
+static bool rig_next(struct rig *r)
+{
+	const int next = ct_medium_next(&r->medium);
+
+	assert_true(next >= 0);
+	free(r->levels);
+	r->levels = calloc(r->medium.cell_count + 1, sizeof *r->levels);
+	return next == 1;
+}
+
+static void rig_end(struct rig *r)
+{
+	ct_medium_destroy(&r->medium);
+	free(r->levels);
+	r->levels = NULL;
+}
+
+static void rig_destroy(struct rig *r)
+{
+	ct_logged_destroy(&r->logged);
+	nvw__options_free(r->options);
+}
+
+/* The first state has nothing that need not be durable, the second all; the others are samples. */
+static void choose(struct rig *r, unsigned number)
+{
+	if (number >= 2) {
+		ct_states_sample(&r->medium, &r->random, r->levels);
+		return;
+	}
+	memset(r->levels, 0, r->medium.cell_count * sizeof *r->levels);
+	for (unsigned i = 0; number == 1 && i < r->medium.cell_count; i++) {
+		ct_states_raise(&r->medium, i, r->medium.cell[i].count, r->levels);
+	}
+}
+
+static bool check_fails(struct rig *r, struct nvw_findings *findings)
+{
+	volatile uint32_t phase;
+
+	nvw__findings_clear(findings);
+	ct_medium_apply(&r->medium, r->levels);
+	const int verdict = ct_oracle_judge(&r->oracle, &r->medium.image, &r->medium.acks, findings, &phase);
+
+	ct_medium_undo(&r->medium);
+	assert_true(verdict == 0 || verdict == NVW_E_INCONSISTENT);
+	return verdict != 0;
+}
+
+static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_OBSERVED, CT_MODEL_EADR};
+
+/* ---- Against the whole check ------------------------------------------------------------------------------ */
+
+/* Number of states of this run about which parts and whole check differ. */
+static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, enum ct_model model)
+{
+	static struct nvw_findings findings;
+	unsigned different = 0, instants = 0;
+	struct ct_parts *parts;
+
+	rig_begin(r, model);
+	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+	assert_non_null(parts);
+	while (rig_next(r)) {
+		const struct ct_part_trouble *trouble;
+		bool some_fail = false;
+
+		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		const uint64_t troubles = ct_parts_troubles(parts, &trouble);
+
+		for (unsigned i = 0; i < STATES && instants < INSTANTS; i++) {
+			choose(r, i);
+			const bool fails = check_fails(r, &findings);
+
+			some_fail = some_fail || fails;
+			r->failed += fails;
+			different += ct_parts_fail_in(parts, r->levels) != fails;
+		}
+		different += some_fail && troubles == 0;
+		for (uint64_t i = 0; i < troubles && i < 4; i++) {
+			static struct nvw_findings said;
+
+			assert_true(ct_parts_remake(
+				parts, trouble[i].part, trouble[i].evaluation, &said, r->levels));
+			different += trouble[i].verdict == CT_PART_FAILS && !check_fails(r, &findings);
+		}
+		instants++;
+	}
+	ct_parts_free(parts);
+	rig_end(r);
+	return different;
+}
+
+/* A run of the first structure with a seeded bug that shows, for planted opposites. */
+static void rig_with_bug(struct rig *r, const struct small *s, const char *name)
+{
+	int mutation = 0;
+
+	while (strcmp(s->workload->mutations[mutation].name, name) != 0) {
+		mutation++;
+	}
+	assert_true(rig_create(r, s, mutation));
+}
+
+static void parts_fail_in_the_states_in_which_the_whole_check_fails(void **state)
+{
+	unsigned failed = 0;
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		const struct nvw_workload *const w = runs[i].workload;
+
+		for (int mutation = -1; mutation < 0 || w->mutations[mutation].name != NULL; mutation++) {
+			struct rig r;
+
+			if (!rig_create(&r, &runs[i], mutation)) {
+				continue;
+			}
+			const enum ct_model model = models[(unsigned)(mutation + 1) % 3];
+			const unsigned different = differences(&r, w, model);
+
+			if (different > 0) {
+				fail_msg("run %u: %s, mutation %s, %s: parts and check differ in %u states",
+					i, w->name, mutation < 0 ? "none" : w->mutations[mutation].name,
+					ct_model_info(model)->name, different);
+			}
+			failed += r.failed;
+			rig_destroy(&r);
+		}
+	}
+	assert_true(failed > 100);
+}
+
+/* The parts of the queue, one kind of which says nothing; of which one remembers; which looks where it did not ask. */
+static int check_without_messages(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
+	uint64_t part, struct nvw_findings *findings)
+{
+	return part > 8 && part <= 8 + 24 ? 0 :
+					    nvw_workload_queue.parts->check(plan, pool, acks, part, findings);
+}
+
+static int check_that_cries(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
+	uint64_t part, struct nvw_findings *findings)
+{
+	return part == 1 && nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks) != 0 ?
+		       nvw_violation(findings, 0, "slot 0 has changed") :
+		       0;
+}
+
+static int check_that_remembers(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
+	uint64_t part, struct nvw_findings *findings)
+{
+	static unsigned calls;
+
+	return part == 1 && nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks) != 0 && ++calls % 2 == 0 ?
+		       nvw_violation(findings, 0, "an even call") :
+		       0;
+}
+
+static int check_that_peeks(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
+	uint64_t part, struct nvw_findings *findings)
+{
+	const uint64_t *const words = nvw_pool_at(pool, nvw_pool_geometry(pool)->chunks, 8);
+
+	return part == 1 && words[1] % 2 == 1 ? nvw_violation(findings, 0, "a word that was not asked for") :
+						0;
+}
+
+static const struct nvw_workload *with(struct nvw_workload *to, struct nvw_parts *parts,
+	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+		struct nvw_findings *findings))
+{
+	*to = nvw_workload_queue;
+	*parts = *nvw_workload_queue.parts;
+	parts->check = check;
+	to->parts = parts;
+	return to;
+}
+
+static void a_part_that_is_left_out_is_missed(void **state)
+{
+	struct nvw_workload w;
+	struct nvw_parts parts;
+	struct rig r;
+
+	rig_with_bug(&r, &runs[0], "ack-before-barrier");
+	assert_int_equal(differences(&r, &nvw_workload_queue, CT_MODEL_EPOCH), 0);
+	assert_true(differences(&r, with(&w, &parts, check_without_messages), CT_MODEL_EPOCH) > 0);
+	rig_destroy(&r);
+}
+
+static void a_part_that_fails_without_reason_is_seen(void **state)
+{
+	struct nvw_workload w;
+	struct nvw_parts parts;
+	struct rig r;
+
+	assert_true(rig_create(&r, &runs[0], -1));
+	assert_true(differences(&r, with(&w, &parts, check_that_cries), CT_MODEL_EPOCH) > 0);
+	rig_destroy(&r);
+}
+
+/* ---- Words and noise ---------------------------------------------------------------------------------------- */
+
+/* Words of this instant's state that the view tells otherwise than recovery leaves them; raw: than they are before it. */
+static unsigned other_words(struct rig *r, struct ct_parts *parts, bool raw)
+{
+	const struct nvw_pool_image image = {.image = r->medium.image.ro,
+		.bytes = r->medium.image.bytes,
+		.write = ct_image_write,
+		.context = &r->medium.image};
+	uint64_t *const told = calloc(r->medium.image.bytes / 8, 8);
+	bool *const known = calloc(r->medium.image.bytes / 8, 1);
+	struct nvw_recovery report = {0};
+	struct nvw_pool *pool;
+	unsigned other = 0, unknown = 0;
+
+	for (uint64_t i = 0; i < r->medium.image.bytes / 8; i++) {
+		known[i] = ct_parts_recovered(parts, 8 * i, r->levels, &told[i]);
+		unknown += !known[i];
+	}
+	ct_medium_apply(&r->medium, r->levels);
+	assert_int_equal(nvw_pool_open_image(&image, &pool), 0);
+	assert_true(unknown <= nvw_pool_geometry(pool)->streams);
+	assert_int_equal(raw ? 0 : nvw_recover(pool, &report), 0);
+	for (uint64_t i = 0; i < r->medium.image.bytes / 8; i++) {
+		other += known[i] && ct_image_word(&r->medium.image, 8 * i) != told[i];
+	}
+	nvw_pool_close(pool);
+	ct_medium_undo(&r->medium);
+	free(told);
+	free(known);
+	return other;
+}
+
+static void the_view_tells_what_recovery_writes(void **state)
+{
+	unsigned changed = 0, instants = 0;
+	struct ct_parts *parts;
+	struct rig r;
+
+	assert_true(rig_create(&r, &runs[4], -1)); /* splits are undone */
+	rig_begin(&r, CT_MODEL_EPOCH);
+	assert_int_equal(ct_parts_create(r.subject.workload, r.oracle.plan, &r.medium, &parts), 0);
+	while (rig_next(&r) && instants++ < 2 * INSTANTS) {
+		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		for (unsigned i = 0; i < 3; i++) {
+			choose(&r, i);
+			assert_int_equal(other_words(&r, parts, false), 0);
+			changed += other_words(&r, parts, true) > 0;
+		}
+	}
+	assert_true(changed > 0);
+	ct_parts_free(parts);
+	rig_end(&r);
+	rig_destroy(&r);
+}
+
+/* The answers of all parts at all instants, as one number. anew: by parts that were never tried before. */
+static uint64_t answers(struct rig *r, const struct nvw_workload *in_parts, uint64_t noise, bool anew)
+{
+	struct ct_parts *parts = NULL;
+	uint64_t hash = 0;
+
+	rig_begin(r, CT_MODEL_EPOCH);
+	for (unsigned i = 0; rig_next(r) && i < INSTANTS;) {
+		const struct ct_part_trouble *t;
+
+		if (anew || parts == NULL) {
+			ct_parts_free(parts);
+			assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+			ct_parts_noise(parts, noise);
+		}
+		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		for (uint64_t k = ct_parts_troubles(parts, &t); k-- > 0;) {
+			hash = nvw_mix64(hash ^ nvw_mix64(t[k].part * 4 + t[k].verdict) ^
+					 nvw_mix64(t[k].evaluation) ^ t[k].shape);
+		}
+		hash = nvw_mix64(hash);
+		i++;
+	}
+	ct_parts_free(parts);
+	rig_end(r);
+	return hash;
+}
+
+static void parts_look_at_what_they_ask_for_alone(void **state)
+{
+	static const struct {
+		unsigned run;
+		const char *bug;
+	} of[] = {{0, "commit-before-record"}, {2, "commit-before-result"}};
+	struct nvw_workload w;
+	struct nvw_parts parts;
+	struct rig r;
+
+	for (unsigned i = 0; i < 2; i++) {
+		rig_with_bug(&r, &runs[of[i].run], of[i].bug);
+		assert_true(answers(&r, r.subject.workload, 0, false) ==
+			    answers(&r, r.subject.workload, 99, false));
+		rig_destroy(&r);
+	}
+	rig_with_bug(&r, &runs[0], of[0].bug);
+	assert_true(answers(&r, with(&w, &parts, check_that_peeks), 0, false) !=
+		    answers(&r, with(&w, &parts, check_that_peeks), 99, false));
+	rig_destroy(&r);
+}
+
+static void parts_do_not_depend_on_what_was_tried_before(void **state)
+{
+	struct nvw_workload w;
+	struct nvw_parts parts;
+	struct rig r;
+
+	for (unsigned i = 0; i < RUNS; i += 2) {
+		assert_true(rig_create(&r, &runs[i], 0));
+		assert_true(answers(&r, r.subject.workload, 0, false) ==
+			    answers(&r, r.subject.workload, 0, true));
+		rig_destroy(&r);
+	}
+	assert_true(rig_create(&r, &runs[0], 0));
+	assert_true(answers(&r, with(&w, &parts, check_that_remembers), 0, false) !=
+		    answers(&r, with(&w, &parts, check_that_remembers), 0, true));
+	rig_destroy(&r);
+}
+
+/* ---- The explorer --------------------------------------------------------------------------------------------- */
+
+static struct ct_result explore(struct rig *r, const struct nvw_workload *w, unsigned jobs)
+{
+	const struct ct_rules rules = {.model = CT_MODEL_EPOCH};
+	struct ct_options options = {
+		.mode = CT_PERMITTED, .model = CT_MODEL_EPOCH, .states = 300, .seed = 1, .jobs = jobs};
+	static struct ct_result result;
+
+	assert_int_equal(ct_options_complete(NULL, &options), 0);
+	r->subject.workload = w;
+	if (ct_logged_explore(&r->logged, &rules, &options, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	ct_result_free(&result);
+	return result;
+}
+
+static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **state)
+{
+	struct rig r;
+
+	for (unsigned i = 0; i < RUNS; i += 2) {
+		assert_true(rig_create(&r, &runs[i], -1));
+		for (unsigned jobs = 1; jobs <= 3; jobs += 2) {
+			const struct ct_result result = explore(&r, runs[i].workload, jobs);
+
+			assert_true(result.consistent);
+			assert_int_equal(result.instants_by_parts, result.instants);
+			assert_int_equal(result.instants_exhausted, result.instants);
+		}
+		rig_destroy(&r);
+	}
+}
+
+static void what_the_check_does_not_confirm_is_no_finding(void **state)
+{
+	struct nvw_workload w;
+	struct nvw_parts parts;
+	struct rig r;
+
+	assert_true(rig_create(&r, &runs[0], -1));
+	const struct ct_result result = explore(&r, with(&w, &parts, check_that_cries), 1);
+
+	assert_true(result.consistent);
+	assert_true(result.by_parts.denied > 0);
+	assert_true(result.instants_exhausted < result.instants);
+	rig_destroy(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_fail_in_the_states_in_which_the_whole_check_fails),
+		cmocka_unit_test(a_part_that_is_left_out_is_missed),
+		cmocka_unit_test(a_part_that_fails_without_reason_is_seen),
+		cmocka_unit_test(the_view_tells_what_recovery_writes),
+		cmocka_unit_test(parts_look_at_what_they_ask_for_alone),
+		cmocka_unit_test(parts_do_not_depend_on_what_was_tried_before),
+		cmocka_unit_test(a_sound_structure_is_accounted_for_by_any_number_of_jobs),
+		cmocka_unit_test(what_the_check_does_not_confirm_is_no_finding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The check of the B+tree in parts (nvw_parts): what check.c finds by walking the levels, of one node or key at a time.
+ *
+ *	tree	the root word names a node; on the left edge every first key is 0, and every inner node has a child
+ *	node b	if the block is allocated,
+ *		(order)	it is a node of some level with ascending keys up to its high key, an inner one with a child;
+ *		(next)	it has a right neighbour exactly if its high key is not the highest; that one is an allocated node of
+ *			the level with higher keys
+ *		(down)	in an inner node: the chain from each child leads to the child after it, of this node or of the
+ *			first in the right neighbour, and that one's lowest key is as said
+ *		(up)	a search for its high key down to its level ends at it
+ *		(keys)	in a leaf: every key has a value that it may have
+ *	key k	if it may not be absent, a search for it finds it
+ *
+ * By induction over the levels, from the root's down, all parts together say what the walk says. Of the root's level: the
+ * root is an allocated node, and by (next) so is every node to the right of it, in ascending order, up to the one with the
+ * highest key. If the chain of level l is whole, then that of level l - 1 begins at the first child of its first node
+ * (tree), leads from each child to the next (down) and on to the highest key (next), and names all children in order. So
+ * the walk reaches every node of the chains, each is allocated, and none is in two chains, since it states its level. A
+ * node of the chains is found by a search for its high key, because the keys ascend; so (up) says that no allocated block
+ * is outside them, which check.c says by counting.
+ *
+ * The tree has no recovery of its own; epochs undo splits, and the pool is read after that.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "owed.h"
+
+enum { STEPS_MAX = 4096, GRAIN = 64 };
+
+/* What a part says of a node: each looks at few of its words, so the node's slots do not multiply. */
+enum aspect { ASPECT_ORDER, ASPECT_NEXT, ASPECT_UP, ASPECT_SLOTS };
+
+struct part {
+	const struct btree_plan *plan;
+	const struct nvw_pool *pool;
+	const struct nvw_acks *acks;
+	struct nvw_findings *findings;
+	unsigned slots;
+};
+
+#define BROKEN(p, off, ...) nvw_violation((p)->findings, (off), __VA_ARGS__)
+
+static unsigned aspects(const struct btree_plan *p)
+{
+	return ASPECT_SLOTS + p->slots;
+}
+
+static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
+{
+	const struct btree_plan *const p = plan;
+
+	return 1 + p->count + p->loaded_count + nvw_heap_places(g, btree_node_bytes(p->slots)) * aspects(p);
+}
+
+/* ---- Words of a node ------------------------------------------------------------------------------ */
+
+static uint64_t order_of(const struct part *p, nvw_off node)
+{
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, order));
+}
+
+static uint64_t next_of(const struct part *p, nvw_off node)
+{
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, next));
+}
+
+static uint64_t high_of(const struct part *p, nvw_off node)
+{
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, high));
+}
+
+static uint64_t info_of(const struct part *p, nvw_off node)
+{
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, info));
+}
+
+/* The i-th key in order, and its value. */
+static uint64_t key_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+{
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * btree_slot(order, i));
+}
+
+static uint64_t value_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+{
+	return nvw_pool_word(
+		p->pool, node + offsetof(struct btree_node, words) + 8 * (p->slots + btree_slot(order, i)));
+}
+
+static bool order_is_sound(const struct part *p, uint64_t order)
+{
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; i < p->slots; i++) {
+		slots |= UINT64_C(1) << btree_slot(order, i);
+	}
+	return btree_count(order) <= p->slots && slots == (UINT64_C(1) << p->slots) - 1;
+}
+
+/* An allocated node of this level, as check.c says it. */
+static int check_node_at(const struct part *p, nvw_off off, unsigned level)
+{
+	uint64_t bytes = 0;
+
+	if (off % GRAIN != 0 || !nvw_heap_is_allocated(p->pool, off, &bytes) ||
+		bytes != btree_node_bytes(p->slots)) {
+		return BROKEN(
+			p, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
+	}
+	if (info_of(p, off) != btree_info(p->slots, level)) {
+		return BROKEN(p, off,
+			"the node at %" PRIu64 " is not of level %u: its content is not durable", off, level);
+	}
+	return order_is_sound(p, order_of(p, off)) ?
+		       0 :
+		       BROKEN(p, off, "the node at %" PRIu64 " has a broken order word", off);
+}
+
+/* ---- Searches ------------------------------------------------------------------------------------- */
+
+static nvw_off root_of(const struct part *p)
+{
+	return nvw_pool_word(p->pool, nvw_pool_root_off(nvw_pool_geometry(p->pool), 0));
+}
+
+/* The last child whose lowest key is not above key. */
+static nvw_off child_of(const struct part *p, nvw_off node, uint64_t key)
+{
+	const uint64_t order = order_of(p, node);
+	unsigned low = 0, high = btree_count(order);
+
+	while (low < high) {
+		const unsigned middle = (low + high) / 2;
+
+		if (key_at(p, node, order, middle) <= key) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return value_at(p, node, order, low > 0 ? low - 1 : 0);
+}
+
+/* The node of this level that covers key; 0 if the search goes wrong. */
+static nvw_off search(const struct part *p, uint64_t key, unsigned level)
+{
+	nvw_off off = root_of(p);
+	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(p, off) : 0;
+	unsigned at = btree_level(info);
+
+	if (!btree_info_is_sound(info) || level > at) {
+		return 0;
+	}
+	for (unsigned steps = 0; off != 0 && off % 8 == 0 && steps < STEPS_MAX; steps++) {
+		if (high_of(p, off) < key) {
+			off = next_of(p, off);
+		} else if (at == level) {
+			return off;
+		} else {
+			off = child_of(p, off, key);
+			at--;
+		}
+	}
+	return 0;
+}
+
+/* ---- The tree ------------------------------------------------------------------------------------- */
+
+static int check_tree(const struct part *p)
+{
+	nvw_off off = root_of(p);
+	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(p, off) : 0;
+
+	if (!btree_info_is_sound(info) || btree_slots(info) != p->slots) {
+		return BROKEN(p, off, "the root word names offset %" PRIu64 ", which is not a node", off);
+	}
+	for (unsigned level = btree_level(info); level > 0; level--) {
+		const uint64_t order = order_of(p, off);
+
+		if (check_node_at(p, off, level)) {
+			return NVW_E_INCONSISTENT;
+		}
+		if (btree_count(order) == 0) {
+			return BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off);
+		}
+		if (key_at(p, off, order, 0) != 0) {
+			return BROKEN(p, off, "the first key of the first node of level %u is not 0", level);
+		}
+		off = value_at(p, off, order, 0);
+	}
+	return check_node_at(p, off, 0);
+}
+
+/* ---- A node --------------------------------------------------------------------------------------- */
+
+static int check_order(const struct part *p, nvw_off off, uint64_t order)
+{
+	const unsigned count = btree_count(order);
+
+	for (unsigned i = 0; i < count; i++) {
+		const uint64_t key = key_at(p, off, order, i);
+
+		if (i > 0 && key <= key_at(p, off, order, i - 1)) {
+			return BROKEN(p, off, "key %" PRIu64 " at %" PRIu64 " is out of order", key, off);
+		}
+		if (i + 1 == count && key > high_of(p, off)) {
+			return BROKEN(p, off, "key %" PRIu64 " at %" PRIu64 " is above %" PRIu64, key, off,
+				high_of(p, off));
+		}
+	}
+	return 0;
+}
+
+static int check_next(const struct part *p, nvw_off off, unsigned level)
+{
+	const uint64_t high = high_of(p, off);
+	const nvw_off next = next_of(p, off);
+
+	if (!next != (high == UINT64_MAX)) {
+		return BROKEN(p, off, "the chain of level %u ends at %" PRIu64 " before the highest key",
+			level, off);
+	}
+	if (next == 0) {
+		return 0;
+	}
+	if (check_node_at(p, next, level)) {
+		return NVW_E_INCONSISTENT;
+	}
+	const uint64_t order = order_of(p, next);
+
+	if (btree_count(order) > 0 && key_at(p, next, order, 0) <= high) {
+		return BROKEN(p, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
+			key_at(p, next, order, 0), next);
+	}
+	return high_of(p, next) > high ?
+		       0 :
+		       BROKEN(p, next, "the high key of %" PRIu64 " is not above its left neighbour's", next);
+}
+
+/* The chain from one child leads to the next, whose lowest key is low. */
+static int check_step(const struct part *p, nvw_off off, nvw_off child, nvw_off to, uint64_t low)
+{
+	for (unsigned steps = 0; child != 0 && child % 8 == 0 && steps < STEPS_MAX; steps++) {
+		const uint64_t high = high_of(p, child);
+
+		if (next_of(p, child) == to) {
+			return high + 1 == low ? 0 :
+						 BROKEN(p, to,
+							 "the parent of the node at %" PRIu64
+							 " gives %" PRIu64 " as its first key, not %" PRIu64,
+							 to, low, high + 1);
+		}
+		if (high >= low) {
+			break;
+		}
+		child = next_of(p, child);
+	}
+	return BROKEN(p, off,
+		"the node at %" PRIu64 " names a child that is not in the chain of the level below", off);
+}
+
+/* The i-th child of an inner node, and the chain from it. */
+static int check_child(const struct part *p, nvw_off off, uint64_t order, unsigned i, unsigned level)
+{
+	const nvw_off child = value_at(p, off, order, i);
+
+	if (check_node_at(p, child, level - 1)) {
+		return NVW_E_INCONSISTENT;
+	}
+	if (i + 1 < btree_count(order)) {
+		return check_step(
+			p, off, child, value_at(p, off, order, i + 1), key_at(p, off, order, i + 1));
+	}
+	const nvw_off next = next_of(p, off);
+	const uint64_t others = next != 0 ? order_of(p, next) : 0;
+
+	/* (next) says whether that is a node with a child. */
+	return btree_count(others) == 0 ?
+		       0 :
+		       check_step(p, off, child, value_at(p, next, others, 0), key_at(p, next, others, 0));
+}
+
+/* ---- Keys ----------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The first of a key's operations in by_key, or of a higher key's. */
+static uint64_t first_op(const struct btree_plan *p, uint64_t key)
+{
+	uint64_t low = 0, high = p->count;
+
+	while (low < high) {
+		const uint64_t middle = (low + high) / 2;
+
+		if (p->keys[p->by_key[middle]] < key) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static struct btree_owed owed_to(const struct part *p, uint64_t key)
+{
+	const struct btree_plan *const plan = p->plan;
+	struct btree_owed owed = {.plan = plan, .acks = p->acks, .key = key, .first = first_op(plan, key)};
+
+	owed.end = owed.first;
+	while (owed.end < plan->count && plan->keys[plan->by_key[owed.end]] == key) {
+		owed.end++;
+	}
+	owed.loaded = plan->loaded_count > 0 &&
+		      bsearch(&key, plan->loaded, plan->loaded_count, sizeof key, by_value) != NULL;
+	return owed;
+}
+
+static int check_value(const struct part *p, nvw_off off, uint64_t order, unsigned i)
+{
+	const uint64_t key = key_at(p, off, order, i), value = value_at(p, off, order, i);
+	const struct btree_owed owed = owed_to(p, key);
+
+	return btree_may_be(&owed, true, value) ?
+		       0 :
+		       BROKEN(p, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which it may not hold", key,
+			       value);
+}
+
+static int check_key(const struct part *p, uint64_t key)
+{
+	const struct btree_owed owed = owed_to(p, key);
+	const nvw_off leaf = btree_may_be(&owed, false, 0) ? 0 : search(p, key, 0);
+	const uint64_t order = leaf != 0 ? order_of(p, leaf) : 0;
+
+	if (leaf == 0 && btree_may_be(&owed, false, 0)) {
+		return 0;
+	}
+	for (unsigned i = 0; i < btree_count(order) && i < p->slots; i++) {
+		if (key_at(p, leaf, order, i) == key) {
+			return 0;
+		}
+	}
+	return BROKEN(p, leaf, "key %" PRIu64 " is lost", key);
+}
+
+static int check_slot(const struct part *p, nvw_off off, unsigned i, unsigned level)
+{
+	const uint64_t order = order_of(p, off);
+
+	if (!order_is_sound(p, order) || i >= btree_count(order)) {
+		return 0;
+	}
+	return level > 0 ? check_child(p, off, order, i, level) : check_value(p, off, order, i);
+}
+
+static int check_own(const struct part *p, nvw_off off, unsigned level)
+{
+	const int error = check_node_at(p, off, level);
+
+	if (error) {
+		return error;
+	}
+	return level > 0 && btree_count(order_of(p, off)) == 0 ?
+		       BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off) :
+		       check_order(p, off, order_of(p, off));
+}
+
+static int check_node(const struct part *p, nvw_off off, unsigned aspect)
+{
+	uint64_t bytes;
+
+	if (!nvw_heap_is_allocated(p->pool, off, &bytes)) {
+		return 0;
+	}
+	const unsigned level = btree_level(info_of(p, off));
+
+	switch (aspect) {
+	case ASPECT_ORDER:
+		return check_own(p, off, level);
+	case ASPECT_NEXT:
+		return check_next(p, off, level);
+	case ASPECT_UP:
+		return search(p, high_of(p, off), level) == off ?
+			       0 :
+			       BROKEN(p, off,
+				       "the block at %" PRIu64 " is allocated, but the tree does not have it",
+				       off);
+	default:
+		return check_slot(p, off, aspect - ASPECT_SLOTS, level);
+	}
+}
+
+/* ---- All parts ------------------------------------------------------------------------------------ */
+
+static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings)
+{
+	const struct btree_plan *const b = plan;
+	const struct part p = {b, pool, acks, findings, b->slots};
+
+	if (part == 0) {
+		return check_tree(&p);
+	}
+	part--;
+	if (part < b->count) {
+		const uint64_t key = b->keys[b->by_key[part]];
+
+		return part > 0 && b->keys[b->by_key[part - 1]] == key ? 0 : check_key(&p, key);
+	}
+	part -= b->count;
+	if (part < b->loaded_count) {
+		return check_key(&p, b->loaded[part]);
+	}
+	part -= b->loaded_count;
+	return check_node(&p,
+		nvw_heap_place(nvw_pool_geometry(pool), btree_node_bytes(b->slots), part / aspects(b)),
+		(unsigned)(part % aspects(b)));
+}
+
+static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
+{
+	const struct btree_plan *const p = plan;
+
+	if (part == 0) {
+		snprintf(ret_name, bytes, "the tree");
+	} else if (part - 1 < p->count) {
+		snprintf(ret_name, bytes, "key %" PRIu64, p->keys[p->by_key[part - 1]]);
+	} else if (part - 1 - p->count < p->loaded_count) {
+		snprintf(ret_name, bytes, "key %" PRIu64, p->loaded[part - 1 - p->count]);
+	} else {
+		static const char *const about[] = {
+			"the order", "the right neighbour", "the search for the high key"};
+		const uint64_t number = part - 1 - p->count - p->loaded_count;
+		const unsigned aspect = (unsigned)(number % aspects(p));
+
+		if (aspect < ASPECT_SLOTS) {
+			snprintf(ret_name, bytes, "%s of node %" PRIu64 " of the heap", about[aspect],
+				number / aspects(p));
+		} else {
+			snprintf(ret_name, bytes, "key %u of node %" PRIu64 " of the heap",
+				aspect - ASPECT_SLOTS, number / aspects(p));
+		}
+	}
+}
+
+const struct nvw_parts btree_parts = {.count = count, .check = check, .name = name};
