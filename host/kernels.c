@@ -65,6 +65,7 @@ void host_kernels_enter(const struct host_session *s)
 {
 	char path[512];
 
+	setenv(NVW_CUDA_FENCE_VARIABLE, s->kernels.durable_fences ? "durable" : "visible", 1);
 	if (!s->kernels.library[0]) {
 		return;
 	}

@@ -22,6 +22,8 @@
 	"NVWAVE_CUDA_REPORT" /* where the report goes, JSON; without it there is none */
 #define NVW_CUDA_RACES_VARIABLE "NVWAVE_CUDA_RACES" /* claimed, drf, hrf; absent: no race detection */
 
+#define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* "durable": host.fence_system */
+
 enum nvw_cuda_order { NVW_CUDA_RELAXED, NVW_CUDA_ACQUIRE, NVW_CUDA_RELEASE, NVW_CUDA_ACQ_REL };
 
 /* Memory of the program that kernels may access. */

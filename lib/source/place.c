@@ -50,12 +50,14 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *r
 	return unit;
 }
 
-/* The compiler's own headers, such as emmintrin.h. */
+/* The compiler's own headers, such as emmintrin.h, and those of nvwave-nvcc, whose functions are CUDA's. */
 static bool is_intrinsic(const char *file)
 {
 	const size_t n = strlen(file);
+	const char *const slash = strrchr(file, '/'), *const name = slash ? slash + 1 : file;
 
-	return n > 8 && strcmp(file + n - 8, "intrin.h") == 0;
+	return (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || strncmp(name, "nvw_cuda_", 9) == 0 ||
+	       strcmp(name, "cuda_runtime.h") == 0 || strcmp(name, "cooperative_groups.h") == 0;
 }
 
 /* Replaces a place in such a header by the place where its outermost function was called. */

@@ -4,7 +4,8 @@
  * those after it. Persistent memory is a shared mapping of a file that is registered by cudaHostRegister().
  *
  * Under epoch persistency the work-items of the scope wait for each other and for durability: all of a block, or of the grid, have to
- * call it. Without an emulated machine (nvwave exec --protocol) the barriers do nothing.
+ * call it. In a record (nvwave crash --exec) the barriers flush and fence what the scope has stored. Without record and machine those of
+ * a block and of the grid only meet. That of the grid takes a cooperative launch, except on the machine.
  */
 #ifndef NVW_PERSIST_H
 #define NVW_PERSIST_H
@@ -13,17 +14,9 @@
 
 extern "C" __device__ void nvw_cuda_persist_barrier(int scope) __attribute__((convergent));
 
-static __forceinline__ __device__ void nvw_persist_barrier(void) /* of this work-item */
-{
-	nvw_cuda_persist_barrier(0);
-}
-static __forceinline__ __device__ void nvw_persist_barrier_block(void)
-{
-	nvw_cuda_persist_barrier(1);
-}
-static __forceinline__ __device__ void nvw_persist_barrier_grid(void)
-{
-	nvw_cuda_persist_barrier(2);
-}
+/* Macros, so that reports have the line of the program. */
+#define nvw_persist_barrier()       nvw_cuda_persist_barrier(0) /* of this work-item */
+#define nvw_persist_barrier_block() nvw_cuda_persist_barrier(1)
+#define nvw_persist_barrier_grid()  nvw_cuda_persist_barrier(2)
 
 #endif

@@ -206,8 +206,15 @@ static uint64_t execute(struct request *r)
 		return on_machine(r);
 	}
 	give_way();
-	return modify(nvw_cuda_translate(r->address, bytes_of[r->type]), r->operation, r->type, r->value,
-		r->compare);
+	const bool recorded = r->operation != NVW_CUDA_LOAD &&
+			      nvw_cuda_record_begins(r->address, bytes_of[r->type], r->place);
+	const uint64_t old = modify(nvw_cuda_translate(r->address, bytes_of[r->type]), r->operation, r->type,
+		r->value, r->compare);
+
+	if (recorded) {
+		nvw_cuda_record_ends();
+	}
+	return old;
 }
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
@@ -283,52 +290,3 @@ OF_SIZE(8)
 OF_SIZE(16)
 OF_SIZE(32)
 OF_SIZE(64)
-
-/* ---- Fences ---------------------------------------------------------------------------------------------------- */
-
-void nvw_cuda_fence(int scope);
-void nvw_cuda_persist_barrier(int scope);
-void __tsan_atomic_thread_fence(int order);
-void __tsan_atomic_signal_fence(int order);
-
-static void fence(unsigned scope, const void *place)
-{
-	struct item *const me = nvw_cuda_now;
-
-	nvw_cuda_settle();
-	if (!nvw_cuda_machine || !me) {
-		return;
-	}
-	if (me->seen) {
-		(void)nvw_cuda_machine_atomic(
-			NVW_CUDA_LOAD, me->seen, me->seen_bytes, 0, 0, NVW_CUDA_ACQUIRE, scope, place);
-		me->seen = NULL;
-	}
-	nvw_cuda_machine_fence(scope, place);
-	me->fenced = true;
-}
-
-void nvw_cuda_fence(int scope)
-{
-	fence((unsigned)scope, __builtin_return_address(0));
-}
-
-void __tsan_atomic_thread_fence(int order)
-{
-	(void)order;
-	fence(NVW_CUDA_SYSTEM, __builtin_return_address(0));
-}
-
-/* Without a machine, what persists is no matter of the kernel's. */
-void nvw_cuda_persist_barrier(int scope)
-{
-	nvw_cuda_settle();
-	if (nvw_cuda_machine) {
-		nvw_cuda_machine_persist((unsigned)scope, __builtin_return_address(0));
-	}
-}
-
-void __tsan_atomic_signal_fence(int order)
-{
-	(void)order;
-}

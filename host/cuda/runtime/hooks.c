@@ -64,6 +64,10 @@ static inline void before_write(void *address, size_t n, int cost, const void *f
 		}
 	} else {
 		spend(cost);
+		if (__builtin_expect(nvw_cuda_is_recorded(address), 0)) {
+			nvw_cuda_record_store(address, n, from);
+			return;
+		}
 	}
 	char *const place = nvw_cuda_translate(address, n);
 
@@ -207,6 +211,9 @@ static void *move(void *to, const void *from, size_t n, const void *place)
 		return to;
 	}
 	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
+	if (nvw_cuda_is_recorded(to)) {
+		nvw_cuda_record_store(to, n, place);
+	}
 	memmove(nvw_cuda_translate(to, n), nvw_cuda_translate((void *)(uintptr_t)from, n), n);
 	return to;
 }
@@ -225,6 +232,9 @@ static void *fill(void *to, int byte, size_t n, const void *place)
 {
 	nvw_cuda_settle();
 	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
+	if (nvw_cuda_is_recorded(to)) {
+		nvw_cuda_record_store(to, n, place);
+	}
 	memset(nvw_cuda_translate(to, n), byte, n);
 	if (nvw_cuda_machine_has(to, n)) {
 		nvw_cuda_machine_store(to, n, false, place);

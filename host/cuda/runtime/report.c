@@ -7,19 +7,29 @@
 
 #include "runtime.h"
 
+/* Our headers are not where anybody wants to look. */
+static bool is_own_header(const char *file)
+{
+	return !strncmp(file, "nvw_", 4) || !strcmp(file, "cuda_runtime.h") ||
+	       !strcmp(file, "cooperative_groups.h");
+}
+
+/* The innermost frame outside of them: two lines of text each. */
 static void read_place(FILE *from, char *ret_text, size_t n)
 {
-	char function[256] = "", line[512] = "";
+	char function[256], line[512];
 
-	if (!fgets(function, sizeof function, from) || !fgets(line, sizeof line, from)) {
-		return;
-	}
-	function[strcspn(function, "(\n")] = '\0';
-	line[strcspn(line, " \n")] = '\0';
-	const char *const file = strrchr(line, '/') ? strrchr(line, '/') + 1 : line;
+	while (fgets(function, sizeof function, from) && fgets(line, sizeof line, from)) {
+		function[strcspn(function, "(\n")] = '\0';
+		line[strcspn(line, " \n")] = '\0';
+		const char *const slash = strrchr(line, '/'), *const at = slash ? slash + 1 : line;
+		char file[512];
 
-	if (line[0] && line[0] != '?') {
-		snprintf(ret_text, n, "%s (%s)", file, function);
+		snprintf(file, sizeof file, "%.*s", (int)strcspn(at, ":"), at);
+		if (line[0] != '?' && !is_own_header(file)) {
+			snprintf(ret_text, n, "%s (%s)", at, function);
+			return;
+		}
 	}
 }
 
@@ -39,7 +49,7 @@ void nvw_cuda_place(const void *address, char *ret_text, size_t n)
 	char command[160];
 
 	ret_text[0] = '\0';
-	snprintf(command, sizeof command, "addr2line -fC -e /proc/%ld/exe %#lx 2>/dev/null", (long)getpid(),
+	snprintf(command, sizeof command, "addr2line -fiC -e /proc/%ld/exe %#lx 2>/dev/null", (long)getpid(),
 		(unsigned long)in_file(address) - 1);
 	FILE *const from = address ? popen(command, "r") : NULL;
 

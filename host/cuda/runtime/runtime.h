@@ -8,8 +8,9 @@
  *	emulated.c                              or a kernel on the emulated machine
  *	fault.c                                 faults of kernels and of host code
  *	hooks.c atomics.c library.c             what compiled kernels call,
- *	warp.c barriers.c                       also to wait for each other
+ *	warp.c barriers.c persist.c             also to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
+ *	record.c                                stores to files, for crash tests
  *	fibers.c                                whose work-item runs next
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
  *	machine.c                               the emulated machine, as it is loaded (seam.h)
@@ -97,6 +98,10 @@ struct item {
 		bool is_volatile;
 		const void *from; /* the announcing call */
 	} pending;
+	struct { /* of files, that it has stored to since its last persist barrier (record.c) */
+		uintptr_t *line;
+		unsigned count, room;
+	} lines;
 	bool fenced; /* since its last atomic store: that one releases */
 	void *seen;  /* what its last atomic load read: a fence acquires it */
 	unsigned seen_bytes;
@@ -223,6 +228,19 @@ uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const
 cudaError_t nvw_cuda_emulate(void);
 /* Fills in a work-item that has not begun. */
 void nvw_cuda_set_item(struct group *group, unsigned i);
+
+/* ---- The record of nvwave exec (record.c): kernels' stores to files */
+
+bool nvw_cuda_is_recorded(const void *address);
+/* Before a store. */
+void nvw_cuda_record_store(void *address, size_t n, const void *place);
+/* Before and after an atomic; ends() only if begins() says so. */
+bool nvw_cuda_record_begins(void *address, size_t n, const void *place);
+void nvw_cuda_record_ends(void);
+/* The lines that this work-item has stored to; everything that has been flushed. */
+void nvw_cuda_record_flush(const void *place);
+void nvw_cuda_record_fence(const void *place);
+void nvw_cuda_record_forget(struct item *item);
 
 /* ---- Errors */
 

@@ -97,6 +97,7 @@ static void free_group(struct group *g)
 {
 	for (unsigned i = 0; i < g->size; i++) {
 		stacks[stacks_free++] = g->items[i].stack;
+		nvw_cuda_record_forget(&g->items[i]);
 	}
 	munmap(g->shared, nvw_cuda_shared_bytes());
 	free(g->items);
@@ -111,6 +112,8 @@ static void start_item(struct group *g, unsigned i)
 		item->stack + STACK_GUARD + STACK_BYTES - 64 * (i * 7 % 32); /* staggered over cache sets */
 
 	nvw_cuda_set_item(g, i);
+	item->lines.count = 0;
+	item->pending.n = 0;
 	item->sp = emu_fiber_prepare(item->stack + STACK_GUARD, top, work_item);
 	nvw_cuda_wake(item);
 }

@@ -20,6 +20,7 @@
 #include "common/skip.h"
 
 #define SOURCE(name) CUDA_TESTS "/" name
+#define LOG_COUNT    "64" /* the line of examples/log.cu that stores the number of records */
 
 static bool have_clang;
 static const char *nvwave;
@@ -300,6 +301,47 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("--protocol: the program ran no kernels on the machine");
 }
 
+/* ---- Crash tests ------------------------------------------------------------------------------------------------------- */
+
+static int crash(const char *options, const char *how)
+{
+	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	return run(
+		"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' --states=500 %s",
+		nvwave, how, options);
+}
+
+static void a_right_log_of_a_kernel_is_consistent(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "barriers"), 0);
+	assert_output_has("CONSISTENT");
+	assert_output_has("130 stores, 128 fences");
+	assert_int_equal(run("rm -f pool; ./log append pool 2 && ./log check pool"), 0);
+	assert_string_equal(output, "64 records\n");
+}
+
+static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "unordered"), 1);
+	assert_output_has("is not whole");
+	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
+	assert_output_has("(append)  store of 8 bytes at 0x");
+	assert_output_has("lost in flight");
+	assert_int_equal(crash("", "narrow"), 1);
+	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
+}
+
+static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "fence"), 1);
+	assert_output_has("is not whole");
+	assert_int_equal(crash("--set host.fence_system=durable", "fence"), 0);
+	assert_output_has("CONSISTENT");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +360,9 @@ int main(void)
 		cmocka_unit_test(registered_files_are_nvram),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
+		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
+		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
+		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
 	};
 
 	nvwave = getenv("NVWAVE");

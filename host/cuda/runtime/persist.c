@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences and persist barriers: the machine's, or, where a record is made, flushes and fences. The record has one thread: all
+ * work-items flush before the first of them fences.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../include/nvw_cuda_atomics.h"
+#include "runtime.h"
+
+enum { WORK_ITEM, BLOCK, GRID };
+
+static bool durable_fences; /* __threadfence_system() is a persist barrier */
+
+static __attribute__((constructor)) void begin(void)
+{
+	const char *const fence = getenv(NVW_CUDA_FENCE_VARIABLE);
+
+	durable_fences = fence && !strcmp(fence, "durable");
+}
+
+void nvw_cuda_fence(int scope);
+void nvw_cuda_persist_barrier(int scope);
+void nvw_cuda_grid_barrier(void);
+int nvw_cuda_barrier(int kind, int predicate);
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_signal_fence(int order);
+
+static void fence_on_machine(struct item *me, unsigned scope, const void *place)
+{
+	if (me->seen) {
+		(void)nvw_cuda_machine_atomic(
+			NVW_CUDA_LOAD, me->seen, me->seen_bytes, 0, 0, NVW_CUDA_ACQUIRE, scope, place);
+		me->seen = NULL;
+	}
+	nvw_cuda_machine_fence(scope, place);
+	me->fenced = true;
+}
+
+static void fence(unsigned scope, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_settle();
+	if (nvw_cuda_machine && me) {
+		fence_on_machine(me, scope, place);
+	} else if (me && scope == NVW_CUDA_SYSTEM && durable_fences) {
+		nvw_cuda_record_flush(place);
+		nvw_cuda_record_fence(place);
+	}
+}
+
+void nvw_cuda_fence(int scope)
+{
+	fence((unsigned)scope, __builtin_return_address(0));
+}
+
+void __tsan_atomic_thread_fence(int order)
+{
+	(void)order;
+	fence(NVW_CUDA_SYSTEM, __builtin_return_address(0));
+}
+
+void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+}
+
+void nvw_cuda_persist_barrier(int scope)
+{
+	const void *const place = __builtin_return_address(0);
+
+	nvw_cuda_settle();
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine_persist((unsigned)scope, place);
+		return;
+	}
+	nvw_cuda_record_flush(place);
+	if (scope == BLOCK) {
+		(void)nvw_cuda_barrier(0, 0);
+	} else if (scope == GRID) {
+		nvw_cuda_grid_barrier();
+	}
+	nvw_cuda_record_fence(place);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels' stores to files in the record of "nvwave exec --record" and "nvwave crash --exec", in order with those of host code: by the
+ * hooks that programs of nvwave-cc use (host/cc/hooks.h). A work-item remembers the lines that it has stored to; its persist barrier
+ * flushes them and fences.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "../../cc/hooks.h"
+#include "runtime.h"
+
+enum { LINE = 64 };
+
+static const struct nvwave_cc_hooks *hooks; /* NULL: nothing is recorded */
+
+static __attribute__((constructor)) void find_hooks(void)
+{
+	union {
+		void *address;
+		nvwave_cc_find_hooks *find;
+	} found = {.address = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS)};
+
+	hooks = found.find ? found.find() : NULL;
+}
+
+bool nvw_cuda_is_recorded(const void *address)
+{
+	return hooks && hooks->store &&
+	       (uintptr_t)address - *hooks->lowest < *hooks->highest - *hooks->lowest;
+}
+
+/* Whoever comes too often with the same line finds it among the latest. */
+static bool is_known(const struct item *me, uintptr_t line)
+{
+	for (unsigned i = 0; i < 4 && i < me->lines.count; i++) {
+		if (me->lines.line[me->lines.count - 1 - i] == line) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void remember(struct item *me, uintptr_t line)
+{
+	if (is_known(me, line)) {
+		return;
+	}
+	if (me->lines.count == me->lines.room) {
+		const unsigned room = me->lines.room ? 2 * me->lines.room : 8;
+		uintptr_t *const more = realloc(me->lines.line, room * sizeof *more);
+
+		if (!more) {
+			nvw_cuda_report(NULL, "no memory for the lines that it has stored to");
+			nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
+		}
+		me->lines.line = more;
+		me->lines.room = room;
+	}
+	me->lines.line[me->lines.count++] = line;
+}
+
+static void remember_all(const void *address, size_t n)
+{
+	for (uintptr_t line = (uintptr_t)address / LINE; line <= ((uintptr_t)address + n - 1) / LINE;
+		line++) {
+		remember(nvw_cuda_now, line * LINE);
+	}
+}
+
+void nvw_cuda_record_store(void *address, size_t n, const void *place)
+{
+	if (n && nvw_cuda_now) {
+		remember_all(address, n);
+		hooks->store(address, n, (void *)(uintptr_t)place);
+	}
+}
+
+bool nvw_cuda_record_begins(void *address, size_t n, const void *place)
+{
+	if (!nvw_cuda_now || !nvw_cuda_is_recorded(address)) {
+		return false;
+	}
+	remember_all(address, n);
+	return hooks->begin(address, n, false, (void *)(uintptr_t)place);
+}
+
+void nvw_cuda_record_ends(void)
+{
+	hooks->end();
+}
+
+void nvw_cuda_record_flush(const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	for (unsigned i = 0; hooks && i < me->lines.count; i++) {
+		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)me->lines.line[i],
+			(void *)(uintptr_t)place);
+	}
+	me->lines.count = 0;
+}
+
+void nvw_cuda_record_fence(const void *place)
+{
+	if (hooks) {
+		hooks->fence((void *)(uintptr_t)place);
+	}
+}
+
+void nvw_cuda_record_forget(struct item *item)
+{
+	free(item->lines.line);
+	item->lines.line = NULL;
+	item->lines.count = item->lines.room = 0;
+}
