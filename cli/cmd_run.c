@@ -19,6 +19,7 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
+#include "memory_trace.h"
 #include "observe.h"
 #include "output.h"
 #include "provenance.h"
@@ -318,7 +319,9 @@ static int take_own(struct run *run)
 		o, at(!run->host_readers, CLI_AT_NO_READERS) |
 			   at(!cli_given(o, CLI_timeline), CLI_AT_NO_TIMELINE) |
 			   at(!cli_given(o, CLI_series), CLI_AT_NO_SERIES) |
-			   at(cli_number(o, CLI_per) != CLI_PER_INTERVAL, CLI_AT_NOT_INTERVAL));
+			   at(cli_number(o, CLI_per) != CLI_PER_INTERVAL, CLI_AT_NOT_INTERVAL) |
+			   at(!cli_given(o, CLI_memory_trace), CLI_AT_NO_MEMORY_TRACE) |
+			   at(cli_number(o, CLI_memory_format) == CLI_MEMORY_RAMULATOR, CLI_AT_RAMULATOR));
 }
 
 static int refuse_each(const struct cli_session *s)

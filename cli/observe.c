@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "latencies.h"
+#include "memory_trace.h"
 #include "series.h"
 #include "timeline.h"
 
@@ -19,6 +20,7 @@ struct cli_observers {
 	struct cli_timeline *timeline;
 	struct cli_series *series;
 	struct cli_latencies *latencies;
+	struct cli_memory_trace *memory;
 	const char *limit_text, *host_limit_text; /* NULL: none */
 	uint64_t origin_ps, limit_ps, limit_at_ps, look_at_ps;
 	double began, host_limit, shown; /* s */
@@ -77,6 +79,19 @@ static int create_series(struct cli_observers *o, const struct cli_options *opti
 			       (enum cli_per)cli_number(options, CLI_per), interval_ps, &o->series);
 }
 
+static int create_memory_trace(struct cli_observers *o, const struct cli_options *options)
+{
+	const char *const device = cli_text(options, CLI_memory_device);
+	uint64_t cycle_ps = 1000;
+	int r = take_time(options, CLI_memory_cycle, "memory-cycle", &cycle_ps);
+
+	return r || !cli_given(options, CLI_memory_trace) ?
+		       r :
+		       cli_memory_trace_create(cli_text(options, CLI_memory_trace),
+			       (enum cli_memory_format)cli_number(options, CLI_memory_format),
+			       device ? device : "nvram", cycle_ps, &o->memory);
+}
+
 int cli_observers_create(const struct cli_options *options, struct cli_observers **ret)
 {
 	struct cli_observers *const o = calloc(1, sizeof *o);
@@ -93,6 +108,7 @@ int cli_observers_create(const struct cli_options *options, struct cli_observers
 	r = take_time(options, CLI_limit, "limit", &o->limit_ps);
 	r = r ? r : create_timeline(o, options);
 	r = r ? r : create_series(o, options);
+	r = r ? r : create_memory_trace(o, options);
 	if (r == 0 && cli_given(options, CLI_latencies)) {
 		o->latencies = cli_latencies_create();
 		r = o->latencies ? 0 : NVW_E_MEMORY;
@@ -106,6 +122,7 @@ void cli_observers_free(struct cli_observers *o)
 		cli_timeline_free(o->timeline);
 		cli_series_free(o->series);
 		cli_latencies_free(o->latencies);
+		cli_memory_trace_free(o->memory);
 		free(o);
 	}
 }
@@ -216,6 +233,9 @@ static void see(void *context, const struct emu_sight *sight)
 	if (o->latencies) {
 		cli_latencies_see(o->latencies, sight);
 	}
+	if (o->memory) {
+		cli_memory_trace_see(o->memory, sight);
+	}
 }
 
 static int start_clock(struct cli_observers *o)
@@ -240,8 +260,9 @@ int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, ui
 		cli_timeline_start(o->timeline, machine);
 	}
 	r = o->series ? cli_series_start(o->series, machine) : 0;
+	r = r || !o->memory ? r : cli_memory_trace_start(o->memory, machine);
 	r = r ? r : start_clock(o);
-	return r || !(o->timeline || o->series || o->latencies || o->is_terminal) ?
+	return r || !(o->timeline || o->series || o->latencies || o->memory || o->is_terminal) ?
 		       r :
 		       emu_watch(machine, see, o);
 }
@@ -272,6 +293,7 @@ int cli_observers_end(struct cli_observers *o, struct nvw_description *descripti
 	(void)!emu_watch(o->machine, NULL, NULL);
 	r = o->timeline ? write_timeline(o) : 0;
 	r = r || !o->series ? r : cli_series_end(o->series, nvw_time_ps(o->machine));
+	r = r || !o->memory ? r : cli_memory_trace_end(o->memory);
 	r = r || !o->latencies ? r : cli_latencies_describe(o->latencies, description);
 	o->machine = NULL;
 	return r;

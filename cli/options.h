@@ -35,6 +35,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(NO_READERS, "without --host-readers")          \
 	X(NO_TIMELINE, "without --timeline")             \
 	X(NO_SERIES, "without --series")                 \
+	X(NO_MEMORY_TRACE, "without --memory-trace")     \
+	X(RAMULATOR, "with --memory-format=ramulator")   \
 	X(NOT_INTERVAL, "unless --per=interval")         \
 	X(RECORD, "with --record")                       \
 	X(LATENCY, "in fio latency")                     \

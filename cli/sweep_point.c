@@ -25,7 +25,7 @@
 
 /* Options that write files, which points side by side would share, or that change the report's form. */
 static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine",
-	"timeline", "series", "html", "save", "patch", "resume", "record", "json", NULL};
+	"timeline", "series", "memory-trace", "html", "save", "patch", "resume", "record", "json", NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {

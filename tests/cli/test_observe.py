@@ -138,7 +138,7 @@ def unchanged():
 
 
 def limits():
-    status, out, err = run(*long, "--limit=20us", "--series=l.csv", "--interval=4us", "--output-format=json")
+    status, out, err = run(*long, "--limit=20us", "--host-limit=60s", "--series=l.csv", "--interval=4us", "--output-format=json")
     report = json.loads(out)
     ok(status == 2 and report["verdict"] == "UNDECIDED" and report["stats"]["sim_time"] <= 20000000 and "--limit=20us" in err
        and int(rows("l.csv")[-1]["to"]) == report["stats"]["sim_time"] > 19000000,
@@ -167,12 +167,36 @@ def progress():
     ok("simulated time," not in run(*long, "--host-limit=1500ms")[2], "what_is_no_terminal_gets_no_progress")
 
 
+def memory_traces():
+    """Against statistics, and against the timeline: requests in the order in which they arrive."""
+    stats = statistics(*kv, "--memory-trace=m.trace", "--memory-cycle=2ns", "--timeline=m.json")
+    lines = [line.split() for line in open("m.trace")]
+    with open("m.json") as f:
+        trace = json.load(f)["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in trace if e["ph"] == "M"}
+    seen = collections.Counter(("0x%x" % e["args"]["number"], e["name"].upper(), str(int(e["ts"] * 1000 + 1e-6) // 2))
+                               for e in trace if e["ph"] in "Bi" and e["name"] in ("read", "write")
+                               and tracks[e["tid"]].startswith("nvram "))
+    cycles = [int(c) for _, _, c in lines]
+    ok(len(lines) == stats["nvram.reads"] + stats["nvram.writes"] and cycles == sorted(cycles)
+       and sum(1 for _, op, _ in lines if op == "WRITE") == stats["nvram.writes"] > 0 and collections.Counter(map(tuple, lines)) == seen,
+       "a_memory_trace_has_every_request_of_the_device_in_order", len(lines), lines[:5], list(seen)[:5])
+    run(*kv, "--memory-trace=r.trace", "--memory-format=ramulator")
+    ok([line.split() for line in open("r.trace")] == [[a, op[0]] for a, op, _ in lines],
+       "ramulator_s_format_has_the_same_requests_without_their_times")
+    run(*kv, "--memory-trace=d.trace", "--memory-device=dram")
+    ok(sum(1 for _ in open("d.trace")) == stats["dram.reads"] + stats["dram.writes"] > 0, "other_devices_have_traces_too")
+
+
 def refusals():
     wrong = []
     for words, message in ((["--interval=1us"], "has no effect without --series"),
                            (["--per=cu"], "has no effect without --series"),
                            (["--series=x", "--per=cu", "--interval=1us"], "unless --per=interval"),
                            (["--series=x", "--interval=0us"], "--interval="), (["--limit=5"], "--limit="),
+                           (["--memory-device=dram"], "has no effect without --memory-trace"),
+                           (["--memory-trace=x", "--memory-device=disk"], "no memory device of this name"),
+                           (["--memory-trace=x", "--memory-cycle=0ns"], "--memory-cycle="),
                            (["--limit=4cycles"], "--limit="), (["--series=nowhere/x"], "nowhere/x")):
         status, out, err = run(*kv, *words)
         if status != 2 or out or message not in err or err.count("\n") != 1:
@@ -187,5 +211,6 @@ latencies()
 unchanged()
 limits()
 progress()
+memory_traces()
 refusals()
 print("1..%d" % count)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traces of a device's requests. See memory_trace.h.
+ *
+ * Sights do not come in the order of their times, and simulators want the times to ascend: so all requests are kept until the end.
+ */
+#include "memory_trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/newfile.h"
+
+enum { NAME = 64 };
+
+struct request {
+	uint64_t time_ps, address;
+	uint64_t number : 63; /* in the order of the sights, for equal times */
+	uint64_t is_write : 1;
+};
+
+struct cli_memory_trace {
+	struct nvw_new_file file;
+	bool is_open, no_memory;
+	enum cli_memory_format format;
+	const char *device;
+	const struct nvw_machine *machine;
+	uint64_t cycle_ps, origin_ps;
+	struct request *requests;
+	uint64_t count, capacity;
+};
+
+int cli_memory_trace_create(const char *path, enum cli_memory_format format, const char *device,
+	uint64_t cycle_ps, struct cli_memory_trace **ret)
+{
+	struct cli_memory_trace *const t = calloc(1, sizeof *t);
+	int r;
+
+	if (!t) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
+	}
+	t->format = format;
+	t->device = device;
+	t->cycle_ps = cycle_ps;
+	r = nvw_new_file_begin(path, false, &t->file);
+	t->is_open = r == 0;
+	if (r < 0) {
+		cli_memory_trace_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void cli_memory_trace_free(struct cli_memory_trace *t)
+{
+	if (t && t->is_open) {
+		(void)!nvw_new_file_end(&t->file, NVW_E_STOPPED);
+	}
+	if (t) {
+		free(t->requests);
+		free(t);
+	}
+}
+
+int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine *machine)
+{
+	struct emu_device_stats stats;
+	const char *name;
+	unsigned i = 0;
+
+	t->machine = machine;
+	t->origin_ps = nvw_time_ps(machine);
+	while ((name = emu_device_statistics(machine, i, &stats)) && strcmp(name, t->device) != 0) {
+		i++;
+	}
+	return name ? 0 :
+		      nvw_fail(NVW_E_USAGE,
+			      "--memory-device=%s: the machine has no memory device of this name", t->device);
+}
+
+/* Whether the channel is the device's. */
+static bool is_ours(const struct cli_memory_trace *t, const struct emu_sight *s)
+{
+	const size_t n = strlen(t->device);
+	char place[NAME];
+
+	emu_sight_place(t->machine, s->kind, s->unit, place, sizeof place);
+	return !strncmp(place, t->device, n) && !strncmp(place + n, " channel ", 9);
+}
+
+void cli_memory_trace_see(struct cli_memory_trace *t, const struct emu_sight *s)
+{
+	const bool is_write = s->kind == EMU_SIGHT_WRITE;
+
+	if ((s->kind != EMU_SIGHT_READ && !is_write) || !is_ours(t, s)) {
+		return;
+	}
+	if (!NVW_ROOM(t->requests, t->capacity, t->count + 1)) {
+		t->no_memory = true;
+		return;
+	}
+	t->requests[t->count] = (struct request){.time_ps = s->from - t->origin_ps,
+		.address = s->number,
+		.number = t->count,
+		.is_write = is_write};
+	t->count++;
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+	const struct request *const x = a, *const y = b;
+
+	if (x->time_ps != y->time_ps) {
+		return x->time_ps < y->time_ps ? -1 : 1;
+	}
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int write_request(const struct cli_memory_trace *t, const struct request *r)
+{
+	const int printed =
+		t->format == CLI_MEMORY_RAMULATOR ?
+			fprintf(t->file.file, "0x%" PRIx64 " %s\n", r->address, r->is_write ? "W" : "R") :
+			fprintf(t->file.file, "0x%" PRIx64 " %s %" PRIu64 "\n", r->address,
+				r->is_write ? "WRITE" : "READ", r->time_ps / t->cycle_ps);
+
+	return printed < 0 ? nvw_fail_errno("cannot write the memory trace") : 0;
+}
+
+int cli_memory_trace_end(struct cli_memory_trace *t)
+{
+	int r = t->no_memory ? nvw_fail(NVW_E_MEMORY, "no memory for a memory trace") : 0;
+
+	if (t->count) {
+		qsort(t->requests, t->count, sizeof *t->requests, by_arrival);
+	}
+	for (uint64_t i = 0; i < t->count && r == 0; i++) {
+		r = write_request(t, &t->requests[i]);
+	}
+	t->is_open = false;
+	return nvw_new_file_end(&t->file, r);
+}
