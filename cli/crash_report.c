@@ -461,7 +461,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:o, s:O*}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -482,7 +482,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
-		"by_parts", json_parts(r), "made_by", h->made_by);
+		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
+		h->made_by);
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

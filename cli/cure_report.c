@@ -31,6 +31,10 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 {
 	char a[32];
 
+	if (c->exhaustive && c->possible_log2 >= 53) {
+		fprintf(to, "all 2^%.1f possible states", c->possible_log2);
+		return;
+	}
 	if (c->exhaustive) {
 		fprintf(to, "all %s possible states", grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
 		return;

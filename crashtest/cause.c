@@ -442,6 +442,22 @@ static void say_atomic(struct search *s)
 	ct_cause_say_group(c, s->proposals);
 }
 
+/* Of one line, run by two kernels: to exchange it with itself is no change. */
+static bool is_one_line(const struct search *s)
+{
+	return s->need->early.kind == NVW_LOG_STORE && s->need->lost.kind == NVW_LOG_STORE &&
+	       s->early->site == s->lost->site && s->early->kernel != s->lost->kernel;
+}
+
+static void say_content(struct search *s)
+{
+	s->cause->kind = CT_CAUSE_CONTENT;
+	say(s->cause,
+		"no order of stores helps: with nothing lost it fails since the store at %s, until that line "
+		"stores again",
+		place_of(s, s->early).text);
+}
+
 static void find_apart(struct search *s)
 {
 	struct ct_cause *const c = s->cause;
@@ -459,6 +475,8 @@ static void find_apart(struct search *s)
 		} else {
 			propose_barrier(s, s->lost, s->early, scope_for(s->lost, s->early));
 		}
+	} else if (is_one_line(s)) {
+		say_content(s);
 	} else if (s->need->lost.kind == NVW_LOG_STORE && !s->need->fails_reversed) {
 		say_reversed(s);
 	} else if (s->need->lost.kind == NVW_LOG_STORE && s->need->early.kind == NVW_LOG_STORE) {

@@ -132,7 +132,8 @@ struct ct_unit {
 	X(APART, "barrier that the other did not meet") \
 	X(REVERSED, "stored in the wrong order")        \
 	X(ATOMIC, "stores that must be atomic")         \
-	X(LOGIC, "wrong without a crash")
+	X(LOGIC, "wrong without a crash")               \
+	X(CONTENT, "wrong whatever was lost")
 #define X(name, text) CT_CAUSE_##name,
 enum ct_cause_kind { CT_CAUSES(X) };
 #undef X

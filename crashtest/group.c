@@ -181,8 +181,8 @@ static bool is_inside(const struct ct_cause *c, const char *place)
 static bool makes_order_vain(const struct ct_cause *group, const struct ct_cause *order)
 {
 	return group->kind == CT_CAUSE_ATOMIC && order->kind != CT_CAUSE_ATOMIC &&
-	       order->kind != CT_CAUSE_LOGIC && is_inside(group, order->lost) &&
-	       is_inside(group, order->early);
+	       order->kind != CT_CAUSE_LOGIC && order->kind != CT_CAUSE_CONTENT &&
+	       is_inside(group, order->lost) && is_inside(group, order->early);
 }
 
 /*

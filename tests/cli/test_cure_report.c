@@ -51,6 +51,15 @@ static void a_cost_is_printed_only_when_it_was_measured(void **state)
 	assert_null(strstr(text, "simulated time"));
 }
 
+static void a_number_of_states_that_no_word_holds_is_a_power_of_two(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true, .exhaustive = true});
+
+	assert_non_null(strstr(report(r), "(all 2^80.0 possible states)"));
+	r->finding[0].cure.possible_log2 = 4;
+	assert_non_null(strstr(report(r), "(all 16 possible states)"));
+}
+
 static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(void **state)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.others = 1});
@@ -65,6 +74,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cost_is_printed_only_when_it_was_measured),
+		cmocka_unit_test(a_number_of_states_that_no_word_holds_is_a_power_of_two),
 		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
 	};
 

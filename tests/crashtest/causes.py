@@ -35,7 +35,7 @@ def matches(lack, finding, tree):
     scopes = [cause["needed"]] + [e["scope"] for e in finding.get("cure", {}).get("edits", [])]
     kind = cause["kind"]
     if words[0] == "none":
-        return kind in ("unknown", "wrong without a crash")
+        return kind in ("unknown", "wrong without a crash", "wrong whatever was lost")
     lost, early = (function_at(tree, cause[side]) for side in ("lost", "early"))
     early = "ack" if early == "acknowledgement" else early
     if words[0] == "barrier":

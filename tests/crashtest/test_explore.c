@@ -518,7 +518,7 @@ static int judge_hanging_often(void *context, struct ct_image *image, const stru
 	return 0;
 }
 
-static void states_that_hang_alike_are_cut_early_and_slow_ones_are_not(void **state)
+static void states_that_hang_alike_are_cut_early(void **state)
 {
 	skip_if_sanitized();
 	static const uint8_t zeroes[POOL_BYTES];
@@ -1019,7 +1019,7 @@ int main(void)
 		cmocka_unit_test(equal_states_are_tested_once_and_counted),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
 		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
-		cmocka_unit_test(states_that_hang_alike_are_cut_early_and_slow_ones_are_not),
+		cmocka_unit_test(states_that_hang_alike_are_cut_early),
 		cmocka_unit_test(a_worker_that_is_killed_from_outside_changes_no_verdict),
 		cmocka_unit_test(a_state_whose_workers_are_killed_again_and_again_is_undecided),
 		cmocka_unit_test(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer),

@@ -19,6 +19,7 @@ struct step {
 	unsigned item, line;
 	nvw_off off;
 	uint32_t bytes;
+	unsigned kernel;
 };
 
 typedef int law(const uint64_t word[LINES], struct nvw_findings *findings);
@@ -36,6 +37,14 @@ static void put(struct nvw_log_writer *w, const struct nvw_log_record *r, uint64
 	assert_int_equal(nvw_log_append(w, &timed), 0);
 }
 
+static void put_launch(struct nvw_log_writer *w, unsigned kernel, uint64_t *time_ps)
+{
+	put(w,
+		&(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+			.launch = {.kernel = kernel, .group_size = 1, .work_items = 2, .name = "needs"}},
+		time_ps);
+}
+
 static int make_log(const struct step *step, unsigned count)
 {
 	const struct nvw_log_info info = {.workload = "needs", .pool_bytes = POOL_BYTES, .atomicity = 8};
@@ -50,15 +59,15 @@ static int make_log(const struct step *step, unsigned count)
 				.site = {.id = line, .line = line, .file = "need.c", .function = "f"}},
 			&time_ps);
 	}
-	put(w,
-		&(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			.launch = {.kernel = 1, .group_size = 1, .work_items = 2, .name = "needs"}},
-		&time_ps);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0, kernel = 0; i < count; i++) {
+		if (step[i].kernel != kernel) {
+			kernel = step[i].kernel;
+			put_launch(w, kernel, &time_ps);
+		}
 		put(w,
 			&(struct nvw_log_record){.kind = NVW_LOG_STORE,
 				.store = {.site = step[i].line,
-					.kernel = 1,
+					.kernel = step[i].kernel,
 					.work_item = step[i].item,
 					.group = step[i].item,
 					.bytes = step[i].bytes,
@@ -125,7 +134,7 @@ static int chain(const uint64_t word[LINES], struct nvw_findings *findings)
 static void two_stores_in_flight_that_fail_in_both_orders_must_be_atomic(void **state)
 {
 	static const struct step step[] = {
-		{0, 1, 64, 8}, {0, 2, 128, 8}, {0, 3, 192, 8}, {0, 4, 256, 8}, {1, 5, 320, 8}};
+		{0, 1, 64, 8, 1}, {0, 2, 128, 8, 1}, {0, 3, 192, 8, 1}, {0, 4, 256, 8, 1}, {1, 5, 320, 8, 1}};
 	static struct ct_result r;
 
 	explore(chain, step, 5, &r);
@@ -154,7 +163,7 @@ static int announcement(const uint64_t word[LINES], struct nvw_findings *finding
 /* The head is another work-item's, which no barrier of this one orders; the word is torn all the same. */
 static void halves_of_a_word_must_be_atomic_whoever_was_overtaken(void **state)
 {
-	static const struct step step[] = {{1, 1, 64, 8}, {0, 2, 128, 4}, {0, 3, 132, 4}};
+	static const struct step step[] = {{1, 1, 64, 8, 1}, {0, 2, 128, 4, 1}, {0, 3, 132, 4, 1}};
 	static struct ct_result r;
 
 	explore(announcement, step, 3, &r);
@@ -165,6 +174,24 @@ static void halves_of_a_word_must_be_atomic_whoever_was_overtaken(void **state)
 		assert_int_equal(c->kind, CT_CAUSE_ATOMIC);
 		assert_true(has_line(c, 2) && has_line(c, 3));
 	}
+	ct_result_free(&r);
+}
+
+/* Whoever stores at line 2 once has to store there again. */
+static int content(const uint64_t word[LINES], struct nvw_findings *findings)
+{
+	return word[2] && !word[3] ? nvw_violation(findings, word_at(2), "the content is wrong") : 0;
+}
+
+static void a_line_that_stores_too_little_is_not_exchanged_with_itself(void **state)
+{
+	static const struct step step[] = {{0, 2, 128, 8, 1}, {0, 2, 192, 8, 2}};
+	static struct ct_result r;
+
+	explore(content, step, 2, &r);
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_CONTENT);
+	assert_int_equal(r.finding[0].proposals.count, 0);
 	ct_result_free(&r);
 }
 
@@ -183,7 +210,7 @@ static int leak(const uint64_t word[LINES], struct nvw_findings *findings)
 static void what_changes_how_a_state_fails_is_not_its_cause(void **state)
 {
 	static const struct step step[] = {
-		{0, 1, 64, 8}, {1, 2, 128, 8}, {1, 3, 192, 8}, {1, 5, 320, 8}, {0, 4, 256, 8}};
+		{0, 1, 64, 8, 1}, {1, 2, 128, 8, 1}, {1, 3, 192, 8, 1}, {1, 5, 320, 8, 1}, {0, 4, 256, 8, 1}};
 	static struct ct_result r;
 
 	explore(leak, step, 5, &r);
@@ -199,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_stores_in_flight_that_fail_in_both_orders_must_be_atomic),
 		cmocka_unit_test(halves_of_a_word_must_be_atomic_whoever_was_overtaken),
+		cmocka_unit_test(a_line_that_stores_too_little_is_not_exchanged_with_itself),
 		cmocka_unit_test(what_changes_how_a_state_fails_is_not_its_cause),
 	};
 

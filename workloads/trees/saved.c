@@ -445,6 +445,7 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 	.summary = "a task program with recovery points: after a power cut it goes on from the last one",
 	.options = options,
 	.mutations = saved_mutations,
+	.lacks = saved_lacks,
 	.trial =
 		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 group-size=16; "
 		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16; "

@@ -29,6 +29,7 @@ enum saved_mutation {
 };
 
 extern const struct nvw_mutation saved_mutations[];
+extern const struct nvw_lack saved_lacks[];
 /* The steps that a seeded bug replaces. */
 const struct nvw_task_steps *saved_replaced(enum saved_mutation mutation);
 
