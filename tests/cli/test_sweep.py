@@ -255,10 +255,15 @@ def kept_sweeps():
     wrong = []
     for name in sorted(os.listdir(sweeps)):
         if name.endswith(".ini"):
-            done = sweep(os.path.join(sweeps, name), "preload=20", "count=32", "slots=128", "group-size=8", "seed=1")
+            text = read(os.path.join(sweeps, name))
+            done = sweep(os.path.join(sweeps, name), *re.search(r"(?m)^; small: (.*)$", text).group(1).split())
             if done[0] not in (0, 1) or not rows(name[:-4] + ".csv"):
                 wrong.append((name, done))
-    ok(not wrong, "the_sweeps_of_the_documentation_run", *wrong)
+            for words in re.findall(r"(?m)^;   nvwave (plot .*)$", text) if shutil.which("gnuplot") else []:
+                drawn = run(*words.split())
+                if drawn[0] or not os.path.getsize(words.split()[-1]):
+                    wrong.append((words, drawn))
+    ok(not wrong, "the_sweeps_of_the_documentation_run_and_their_figures_are_drawn", *wrong)
 
 
 # ---- Figures -----------------------------------------------------------------------------------------------------------
