@@ -85,6 +85,7 @@ struct ct_options {
 	 * none */
 	const char *save;
 	bool nested;      /* recovery is also crashed before each of its own writes; not in kill mode */
+	bool whole;       /* tests whole states alone, though the check has parts (parts.h) */
 	bool unexplained; /* findings keep their first text: faster */
 	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
 	unsigned stop_after;

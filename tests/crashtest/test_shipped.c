@@ -79,7 +79,7 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 {
 	static struct ct_result result;
 	const struct ct_options options = {
-		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2};
+		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2, .whole = true};
 	struct emu_config config;
 	struct nvw_options *values;
 	int r;
