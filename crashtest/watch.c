@@ -9,10 +9,13 @@
  * through when the part is tried, which it is then. */
 struct ct_look {
 	uint32_t part;
-	uint32_t next_of_thing, next_of_part; /* + 1 */
-	uint32_t is_over;                     /* the thing has changed since */
-	uint64_t thing;
+	uint32_t next_of_thing, last_of_thing, next_of_part; /* + 1; last: the one before it, 0: none */
+	uint64_t thing;                                      /* IS_OVER: it has changed since */
 };
+#define IS_OVER UINT64_MAX
+
+/* After so many tries a part forgets what it looked at before: else what it no longer looks at would add up. */
+enum { TRIES_TO_FORGET = 8 };
 
 static uint32_t *head(const struct ct_watch *w, uint64_t thing)
 {
@@ -48,8 +51,9 @@ int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 	int error = grow(&w, things + 1);
 
 	w.first = calloc(parts + 1, sizeof *w.first);
+	w.age = calloc(parts + 1, sizeof *w.age);
 	w.is_awake = calloc(parts + 1, sizeof *w.is_awake);
-	error = error || !w.first || !w.is_awake ?
+	error = error || !w.first || !w.age || !w.is_awake ?
 			nvw_fail(NVW_E_MEMORY, "no memory for the parts of a check") :
 			0;
 	for (uint64_t i = 0; i < parts && !error; i++) {
@@ -69,14 +73,29 @@ void ct_watch_free(struct ct_watch *w)
 	free(w->look.at);
 	free(w->awake.at);
 	free(w->first);
+	free(w->age);
 	free(w->is_awake);
 	*w = (struct ct_watch){0};
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------- */
 
+/* Takes a look out of the list of its thing. */
+static void unlink_look(struct ct_watch *w, const struct ct_look *l)
+{
+	if (l->last_of_thing != 0) {
+		look_at(w, l->last_of_thing)->next_of_thing = l->next_of_thing;
+	} else {
+		*head(w, l->thing) = l->next_of_thing;
+	}
+	if (l->next_of_thing != 0) {
+		look_at(w, l->next_of_thing)->last_of_thing = l->last_of_thing;
+	}
+}
+
 void ct_watch_try(struct ct_watch *w, uint32_t part)
 {
+	const bool forgets = ++w->age[part] % TRIES_TO_FORGET == 0;
 	uint32_t *from = &w->first[part];
 
 	w->trying = part;
@@ -85,7 +104,10 @@ void ct_watch_try(struct ct_watch *w, uint32_t part)
 		const uint32_t number = *from;
 		struct ct_look *const l = look_at(w, number);
 
-		if (l->is_over) {
+		if (l->thing == IS_OVER || forgets) {
+			if (l->thing != IS_OVER) {
+				unlink_look(w, l);
+			}
 			*from = l->next_of_part;
 			l->next_of_thing = w->spare;
 			w->spare = number;
@@ -128,6 +150,9 @@ int ct_watch_look(struct ct_watch *w, uint64_t thing)
 			.thing = thing,
 			.next_of_thing = *head(w, thing),
 			.next_of_part = w->first[w->trying]};
+		if (*head(w, thing) != 0) {
+			look_at(w, *head(w, thing))->last_of_thing = number;
+		}
 		*head(w, thing) = number;
 		w->first[w->trying] = number;
 	}
@@ -158,7 +183,7 @@ int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 		return 0;
 	}
 	for (uint32_t i = *head(w, thing); i != 0 && !error; i = look_at(w, i)->next_of_thing) {
-		look_at(w, i)->is_over = 1;
+		look_at(w, i)->thing = IS_OVER;
 		error = ct_watch_wake_part(w, look_at(w, i)->part);
 	}
 	*head(w, thing) = 0;

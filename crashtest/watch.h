@@ -14,6 +14,7 @@ struct ct_watch {
 	struct ct_array look; /* struct ct_look */
 	uint32_t spare;       /* the first unused look + 1 */
 	uint32_t *first;      /* by part: its first look + 1 */
+	uint8_t *age;         /* by part: its tries, modulo 256 */
 	bool *is_awake;       /* by part */
 	uint64_t parts, tries;
 	uint32_t trying;       /* the part that is being tried */
