@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a crash state has lost. See losses.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "losses.h"
+
+struct state {
+	struct ct_prefix *p;
+	const uint8_t *image;
+	unsigned unit_bytes;
+};
+
+/* The content of a unit as the run goes on. */
+struct unit {
+	nvw_off off;
+	uint64_t
+		next; /* the first record that touches it after it was as the crash leaves it; 0: none so far */
+	bool matched;
+	uint8_t now[NVW_LOG_LINE_BYTES];
+};
+
+static int by_off(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static void note_content(const struct state *s, struct unit *u, uint64_t number)
+{
+	if (memcmp(u->now, s->image + u->off, s->unit_bytes) == 0) {
+		u->matched = true;
+		u->next = 0;
+	} else if (u->next == 0) {
+		u->next = number;
+	}
+}
+
+static void follow_bytes(const struct state *s, struct unit *units, unsigned count, nvw_off off,
+	const uint8_t *from, uint32_t bytes, uint64_t number)
+{
+	const unsigned n = s->unit_bytes;
+
+	for (uint32_t i = 0, part; i < bytes; i += part) {
+		const nvw_off at = off + i, within = at % n;
+		const struct unit key = {.off = at - within};
+
+		part = n - within < bytes - i ? (uint32_t)(n - within) : bytes - i;
+		struct unit *const u = bsearch(&key, units, count, sizeof key, by_off);
+
+		if (u != NULL) {
+			memcpy(u->now + within, from + i, part);
+			note_content(s, u, number);
+		}
+	}
+}
+
+static void follow(const struct state *s, struct unit *units, unsigned count)
+{
+	if (count == 0) {
+		return;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		memcpy(units[i].now, s->p->image.rw + units[i].off, s->unit_bytes);
+		note_content(s, &units[i], 0);
+	}
+	for (uint64_t i = 0; i < s->p->here; i++) {
+		const struct ct_event *const e = &s->p->event[i];
+
+		if (e->kind == NVW_LOG_STORE || e->kind == NVW_LOG_HOST) {
+			follow_bytes(s, units, count, e->store.off,
+				e->kind == NVW_LOG_HOST ? s->p->data + e->count :
+							  (const uint8_t *)&e->store.value,
+				e->store.bytes, e->store.number);
+		}
+	}
+}
+
+/* The units in which the state differs from one that lost nothing. */
+static int find_units(const struct state *s, struct unit **ret_units, unsigned *ret_count)
+{
+	struct unit *units = NULL;
+	unsigned count = 0, capacity = 0;
+	int error = 0;
+
+	ct_prefix_make(s->p, s->p->here, s->p->here, NULL);
+	for (nvw_off off = 0; off < s->p->image.bytes && !error; off += s->unit_bytes) {
+		if (memcmp(s->p->image.rw + off, s->image + off, s->unit_bytes) == 0) {
+			continue;
+		}
+		if (count == capacity) {
+			capacity = capacity ? 2 * capacity : 64;
+			struct unit *const bigger = realloc(units, capacity * sizeof *units);
+
+			error = bigger ? 0 :
+					 nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+			units = bigger ? bigger : units;
+		}
+		if (!error) {
+			units[count++] = (struct unit){.off = off};
+		}
+	}
+	ct_prefix_undo(s->p);
+	*ret_units = units;
+	*ret_count = count;
+	return error;
+}
+
+int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit_bytes, struct ct_losses *l,
+	bool *ret_known)
+{
+	const struct state s = {.p = prefix, .image = image, .unit_bytes = unit_bytes};
+	struct unit *units;
+	unsigned count;
+	int error = find_units(&s, &units, &count);
+
+	*ret_known = true;
+	*l = (struct ct_losses){.unit_bytes = unit_bytes, .loss = calloc(count + 1, sizeof *l->loss)};
+	error = error   ? error :
+		l->loss ? 0 :
+			  nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+	if (!error) {
+		follow(&s, units, count);
+	}
+	for (unsigned i = 0; i < count && !error; i++) {
+		*ret_known = *ret_known && units[i].matched && units[i].next != 0;
+		l->loss[l->count++] = (struct ct_loss){.off = units[i].off, .from = units[i].next};
+	}
+	free(units);
+	return error;
+}
