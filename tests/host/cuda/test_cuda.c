@@ -30,6 +30,14 @@ static const char *nvwave;
 		skip_test("there is no clang++"); \
 	}
 
+/* The machine is in no build with sanitizers: programs would need theirs. */
+#ifdef __SANITIZE_ADDRESS__
+#define NEEDS_MACHINE() \
+	skip_test("%s: there is no machine for CUDA programs in a build with sanitizers", __func__)
+#else
+#define NEEDS_MACHINE() NEEDS_CLANG()
+#endif
+
 static void assert_output_has(const char *text)
 {
 	if (!strstr(output, text)) {
@@ -182,11 +190,10 @@ static void a_missing_clang_is_told(void **state)
 /* Without the lanes that spin on a lock: the machine's lockstep takes 20 s for them. */
 static void kernels_on_the_machine_do_the_same(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_once("-O1", "semantics", SOURCE("semantics.cu") " " SOURCE("parts.cu"));
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./semantics -locks", nvwave), 0);
 	assert_output_has("all hold");
-	skip_if_sanitized();
 	assert_int_equal(run("%s exec --protocol=hlrc --report=report -- ./semantics -locks", nvwave), 0);
 	assert_output_has("all hold");
 }
@@ -198,7 +205,7 @@ static void build_machine(void)
 
 static void values_come_from_the_caches(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
 		run("./machine no-fences && %s exec --protocol=gh --report=report -- ./machine fences",
@@ -213,7 +220,7 @@ static void values_come_from_the_caches(void **state)
 
 static void races_are_told_with_their_lines(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine fences", nvwave), 0);
 	assert_output_has("no races");
@@ -233,7 +240,7 @@ static long long statistic(const char *name)
 
 static void each_kernel_has_its_time_and_statistics(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
 		run("%s exec --protocol=dd --output-format=json --report=report -- ./machine sums >sums && cat report",
@@ -252,7 +259,7 @@ static void each_kernel_has_its_time_and_statistics(void **state)
 
 static void registered_files_are_nvram(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
 		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist1 && cat report",
@@ -272,7 +279,7 @@ static void registered_files_are_nvram(void **state)
 
 static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
 		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist3 && cat report",
@@ -287,9 +294,30 @@ static void a_fence_of_the_system_persists_where_the_machine_says_so(void **stat
 	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
 }
 
+/* Programs that check their own results. */
+static void shipped_programs_are_right_and_have_no_races(void **state)
+{
+	static const char *const names[] = {"vector_add", "reduction", "scan", "matmul", "histogram"},
+				 *const sizes[] = {"1000", "1000", "1000", "32", "1000"};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		char source[4096];
+
+		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", names[i]);
+		build("-O2 -arch=sm_70", names[i], source);
+		assert_int_equal(run("./%s", names[i]), 0);
+		assert_string_equal(output, "right\n");
+		assert_int_equal(
+			run("%s exec --check=races --protocol=dd -- ./%s %s", nvwave, names[i], sizes[i]), 0);
+		assert_output_has("right\n");
+		assert_output_has("no races");
+	}
+}
+
 static void mistakes_on_the_machine_are_told_too(void **state)
 {
-	NEEDS_CLANG();
+	NEEDS_MACHINE();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad wild", nvwave), 0);
 	assert_output_has("kernel behind: ");
@@ -359,6 +387,7 @@ int main(void)
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
 		cmocka_unit_test(registered_files_are_nvram),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
+		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
 		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
 		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
