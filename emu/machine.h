@@ -305,6 +305,7 @@ struct emu_exec {
 	uint64_t stack_bytes; /* of one work-item */
 	struct emu_wavefront *wavefronts;
 	uint32_t wavefront_count;
+	uint64_t *lanes_used; /* by wavefront: lanes that ever had a stack */
 	struct emu_slot *slots;
 	uint32_t slot_count;
 	uint64_t ages;
