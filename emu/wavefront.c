@@ -267,7 +267,8 @@ static void clean_used_stacks(struct nvw_machine *m)
 {
 	for (uint32_t i = 0; m->exec.lanes_used && i < m->exec.wavefront_count; i++) {
 		for (uint64_t rest = m->exec.lanes_used[i]; rest; rest &= rest - 1) {
-			emu_fiber_clean(stack_bottom(m, &m->exec.wavefronts[i], (unsigned)__builtin_ctzll(rest)),
+			emu_fiber_clean(
+				stack_bottom(m, &m->exec.wavefronts[i], (unsigned)__builtin_ctzll(rest)),
 				m->exec.stack_bytes);
 		}
 	}
