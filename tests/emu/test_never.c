@@ -49,6 +49,7 @@ static void exercise(const void *args)
 
 		nvw_store(near, nvw_load(near) + 1);
 		(void)nvw_load_read_only(&p->dram[LINES * 8 + i]);
+		(void)nvw_load(&p->dram[LINES * 8 + i]);
 		nvw_atomic_add(far, 1, NVW_ACQ_REL, scope);
 		(void)nvw_atomic_load(far, NVW_ACQUIRE, scope);
 		nvw_store(far + 1, i);
