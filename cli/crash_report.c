@@ -87,13 +87,6 @@ static void print_states(const struct ct_result *r, FILE *to)
 	fputc(')', to);
 }
 
-/* Every state of every instant is accounted for. */
-static bool covers_all(const struct ct_result *r)
-{
-	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-	       r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
-}
-
 /* A count that may be far beyond 2^64, as a power of two. */
 static void print_possible(const struct ct_result *r, FILE *to)
 {
@@ -119,7 +112,7 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 		fprintf(to, "WITHOUT ANY CRASH   %.1f s\n", r->host_seconds);
 		return;
 	}
-	if (ct_is_consistent(r) && r->instants_by_parts > 0 && r->shards == 0 && covers_all(r)) {
+	if (ct_is_consistent(r) && r->instants_by_parts > 0 && r->shards == 0 && ct_covers_all(r)) {
 		fputs("all ", to);
 		print_possible(r, to);
 		fprintf(to, " states at all %s instants   %.1f s\n", grouped(r->instants, a),
@@ -143,7 +136,7 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 {
 	char a[32];
 
-	if (covers_all(r)) {
+	if (ct_covers_all(r)) {
 		fputs("100 %", to);
 		print_interleaving(r, to);
 		fputs(": all instants exhausted", to);

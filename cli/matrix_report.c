@@ -22,6 +22,23 @@ static const char *word(const struct ct_verdict *v)
 	return !v->known ? "UNDECIDED" : v->consistent ? "consistent" : "INCONSISTENT";
 }
 
+/* The models under which all tested states pass, of_all: and those are all permitted ones. How many there are. */
+static unsigned list_passing(
+	const struct ct_verdict under[CT_MODEL_COUNT], bool of_all, char ret_names[CT_TEXT_BYTES])
+{
+	unsigned count = 0;
+	size_t length = 0;
+
+	ret_names[0] = 0;
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		if (under[m].known && under[m].consistent && under[m].of_all == of_all) {
+			length += (size_t)snprintf(ret_names + length, CT_TEXT_BYTES - length, "%s%s",
+				count++ > 0 ? ", " : "", ct_model_info(m)->name);
+		}
+	}
+	return count;
+}
+
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
 static bool is_of_caches(enum ct_model model)
@@ -43,6 +60,7 @@ static enum ct_model of_caches(void)
 static void print_models(const struct ct_matrix *x, FILE *to)
 {
 	const struct ct_verdict *const eadr = &x->under[of_caches()];
+	char all[CT_TEXT_BYTES];
 
 	fprintf(to, "\n%-16s %-14s %-14s %-14s\n", "model", "device", "adr", "eadr");
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
@@ -53,6 +71,9 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	}
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
 		to);
+	if (list_passing(x->under, true, all) > 0) {
+		fprintf(to, "all permitted states are accounted for: %s\n", all);
+	}
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		const struct ct_verdict *const v = &x->under[m];
 
@@ -81,6 +102,47 @@ static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
 	return model;
 }
 
+/* What a narrower scope does, or none: of all permitted states, or of a sample. */
+static void print_spare(const struct ct_barrier *b, FILE *to)
+{
+	const bool is_none = b->spare == (unsigned)b->scope + 1;
+	const char *const scope = scope_name(b, b->spare);
+	char all[CT_TEXT_BYTES], sampled[CT_TEXT_BYTES];
+	const unsigned of_all = list_passing(b->narrower[b->spare - 1], true, all);
+	const unsigned of_sample = list_passing(b->narrower[b->spare - 1], false, sampled);
+
+	if (of_all > 0 && is_none) {
+		fprintf(to, "not needed in any state that %s permits", all);
+	} else if (of_all > 0) {
+		fprintf(to, "%s scope is enough in every state that %s permits", scope, all);
+	}
+	fputs(of_all > 0 && of_sample > 0 ? "; " : "", to);
+	if (of_sample > 0 && is_none) {
+		fputs("nothing failed without it", to);
+	} else if (of_sample > 0) {
+		fprintf(to, "nothing failed with %s scope", scope);
+	}
+	if (of_all > 0 && of_sample > 0) {
+		fprintf(to, " in a sample under %s", sampled);
+	}
+}
+
+/* With the next narrower scope a state fails. */
+static void print_need(const struct ct_barrier *b, FILE *to)
+{
+	char all[CT_TEXT_BYTES];
+	bool others;
+	const enum ct_model model = first_failing(b, &others);
+
+	fprintf(to, "needed: with %s scope %s", scope_name(b, 1), b->narrower[0][model].text);
+	if (others && list_passing(b->narrower[0], true, all) > 0) {
+		fprintf(to, " (only %s; no state that %s permits fails)", ct_model_info(model)->name, all);
+	} else if (others) {
+		fprintf(to, " (only %s)", ct_model_info(model)->name);
+	}
+	fputc('\n', to);
+}
+
 static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, FILE *to)
 {
 	if (b->tried == 0) {
@@ -88,21 +150,10 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 		return;
 	}
 	if (b->spare == 0) {
-		bool others;
-		const enum ct_model model = first_failing(b, &others);
-
-		fprintf(to, "needed: with %s scope %s", scope_name(b, 1), b->narrower[0][model].text);
-		if (others) {
-			fprintf(to, " (only %s)", ct_model_info(model)->name);
-		}
-		fputc('\n', to);
+		print_need(b, to);
 		return;
 	}
-	if (b->spare == (unsigned)b->scope + 1) {
-		fputs("nothing failed without it", to);
-	} else {
-		fprintf(to, "nothing failed with %s scope", scope_name(b, b->spare));
-	}
+	print_spare(b, to);
 	if (b->measured) {
 		fprintf(to, ": %s %.2f us, %.1f %% of the run\n", b->saved_ps < 0 ? "costs" : "saves",
 			(double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) / 1e6,
@@ -140,18 +191,19 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 	if (x->interrupted) {
 		fputs("UNDECIDED: interrupted, so not all verdicts are known\n", to);
 	}
-	fputs("\"Nothing failed\" is what this run's stores show: other inputs may need the barrier.\n", to);
+	fputs("These are the stores of one run: other inputs may need the barrier. \"Nothing failed\" is said of a sample of the states.\n",
+		to);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
 static json_t *verdict_json(const struct ct_verdict *v)
 {
-	return json_pack("{s:s, s:I, s:I, s:s}", "verdict",
+	return json_pack("{s:s, s:b, s:I, s:I, s:s}", "verdict",
 		!v->known     ? "undecided" :
 		v->consistent ? "consistent" :
 				"inconsistent",
-		"states_distinct", (json_int_t)v->states_distinct, "states_failing",
+		"all_states", v->of_all, "states_distinct", (json_int_t)v->states_distinct, "states_failing",
 		(json_int_t)v->states_failing, "text", v->text);
 }
 

@@ -308,6 +308,8 @@ void ct_result_free(struct ct_result *result);
 /* No state failed, and every tested state has a verdict. With neither this nor a finding, the result is
  * undecided. */
 bool ct_is_consistent(const struct ct_result *result);
+/* Every permitted state of every instant is accounted for. */
+bool ct_covers_all(const struct ct_result *result);
 /* "consistent", "inconsistent" or "undecided". */
 const char *ct_verdict_name(const struct ct_result *result);
 
@@ -487,6 +489,7 @@ NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct 
 struct ct_verdict {
 	bool known; /* false: stopped before */
 	bool consistent;
+	bool of_all; /* consistent, and every permitted state is accounted for; false: a sample */
 	uint64_t states_distinct, states_failing;
 	char text[CT_TEXT_BYTES]; /* of the first finding */
 };

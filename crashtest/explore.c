@@ -497,6 +497,12 @@ bool ct_is_consistent(const struct ct_result *r)
 	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0;
 }
 
+bool ct_covers_all(const struct ct_result *r)
+{
+	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+	       r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
+}
+
 const char *ct_verdict_name(const struct ct_result *r)
 {
 	return !r->consistent ? "inconsistent" : ct_is_consistent(r) ? "consistent" : "undecided";

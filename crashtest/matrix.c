@@ -192,6 +192,7 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	x->result->acks = result.acks;
 	ret_verdict->known = true;
 	ret_verdict->consistent = result.consistent;
+	ret_verdict->of_all = result.consistent && ct_covers_all(&result);
 	ret_verdict->states_distinct = result.states_distinct;
 	ret_verdict->states_failing = result.states_failing;
 	snprintf(ret_verdict->text, sizeof ret_verdict->text, "%s",
