@@ -116,39 +116,90 @@ static int run(void *plan, struct nvw_machine *machine)
 
 /* ---- The oracle ---------------------------------------------------------------------------- */
 
+/* False if the root words do not name a place for the records. p: NULL if a tool asks. */
+static bool find_records(
+	const struct plan *p, const struct nvw_pool *pool, nvw_off *ret_records, uint64_t *ret_count)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+
+	*ret_records = nvw_pool_word(pool, nvw_pool_root_off(g, 0));
+	*ret_count = nvw_pool_word(pool, nvw_pool_root_off(g, 1));
+	return *ret_records % 8 == 0 && *ret_records <= g->bytes &&
+	       *ret_count <= (g->bytes - *ret_records) / sizeof(struct record) &&
+	       (p == NULL || *ret_count == p->count);
+}
+
+static int no_records(struct nvw_findings *findings)
+{
+	return nvw_violation(findings, 0, "the root words name no place for the records");
+}
+
+/* Looks at the sequence number first: without it the payload does not matter. */
+static int check_record(const struct nvw_pool *pool, const struct nvw_acks *acks, nvw_off records, uint64_t i,
+	struct nvw_findings *findings)
+{
+	const nvw_off r = records + i * sizeof(struct record);
+	const uint64_t sequence = nvw_pool_word(pool, r);
+	bool whole = sequence == i + 1;
+
+	if (sequence == 0) {
+		return acks && nvw_acked(acks, i) ?
+			       nvw_violation(findings, r, "record %llu is lost: it was acknowledged",
+				       (unsigned long long)i) :
+			       0;
+	}
+	for (unsigned w = 0; w < PAYLOAD_WORDS && whole; w++) {
+		whole = nvw_pool_word(pool, r + 8 * (1 + w)) == payload_of(i, w);
+	}
+	return whole ? 0 :
+		       nvw_violation(findings, r, "record %llu is committed, but not all of its payload",
+			       (unsigned long long)i);
+}
+
 static int check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	const nvw_off off = nvw_pool_word(pool, nvw_pool_root_off(g, 0));
-	const uint64_t count = nvw_pool_word(pool, nvw_pool_root_off(g, 1));
-	const struct record *const records = nvw_pool_at(pool, off, count * sizeof *records);
+	uint64_t count;
+	nvw_off records;
 	int result = 0;
 
-	if (!records) {
-		return nvw_violation(findings, off, "the root words name no place for records");
+	if (!find_records(plan, pool, &records, &count)) {
+		return no_records(findings);
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		const struct record *const r = &records[i];
+		const int error = check_record(pool, acks, records, i, findings);
 
-		if (r->sequence == 0) {
-			if (acks && nvw_acked(acks, i)) {
-				result = nvw_violation(findings, off + i * sizeof *r,
-					"record %llu is lost: it was acknowledged", (unsigned long long)i);
-			}
-			continue;
-		}
-		for (unsigned w = 0; w < PAYLOAD_WORDS; w++) {
-			if (r->sequence != i + 1 || r->payload[w] != payload_of(i, w)) {
-				result = nvw_violation(findings, off + i * sizeof *r,
-					"record %llu is committed, but not all of its payload",
-					(unsigned long long)i);
-				break;
-			}
-		}
+		result = error ? error : result;
 	}
 	return result;
 }
+
+/* ---- The oracle in parts: a part is a record ------------------------------------------------- */
+
+static uint64_t part_count(const void *plan, const struct nvw_pool_geometry *geometry)
+{
+	(void)geometry;
+	return ((const struct plan *)plan)->count;
+}
+
+static int check_part(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings)
+{
+	uint64_t count;
+	nvw_off records;
+
+	return find_records(plan, pool, &records, &count) ?
+		       check_record(pool, acks, records, part, findings) :
+		       no_records(findings);
+}
+
+static void part_name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
+{
+	(void)plan;
+	snprintf(ret_name, bytes, "record %llu", (unsigned long long)part);
+}
+
+static const struct nvw_parts parts = {.count = part_count, .check = check_part, .name = part_name};
 
 static const struct nvw_option options[] = {
 	{"count", NVW_OPTION_COUNT, "256", NULL, "records to append"},
@@ -174,4 +225,5 @@ const struct nvw_workload nvw_workload = {
 	.setup = setup,
 	.run = run,
 	.check = check,
+	.parts = &parts,
 };

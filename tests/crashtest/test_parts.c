@@ -25,10 +25,12 @@
 
 #include "common/skip.h"
 #include "core/options.h"
+#include "pool/layout.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads/workloads.def"
 #undef WORKLOAD
+extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
 #ifdef __SANITIZE_ADDRESS__
 enum { STATES = 3, INSTANTS = 6 };
@@ -53,8 +55,9 @@ static const struct small {
 		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "update"}}},
 	{&nvw_workload_btree,
 		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "delete"}}},
+	{&nvw_workload, {{"count", "60"}}},
 };
-enum { RUNS = sizeof runs / sizeof *runs };
+enum { RUNS = sizeof runs / sizeof *runs, TUTORIAL = RUNS - 1 };
 
 /* A logged run, and a medium that goes through it. */
 struct rig {
@@ -362,6 +365,80 @@ static void the_view_tells_what_recovery_writes(void **state)
 	rig_destroy(&r);
 }
 
+/* Entries of open epochs that restore the same root word, each to another value. */
+static const struct {
+	uint32_t stream, entry;
+} rivals[] = {{0, 0}, {0, 3}, {1, 1}, {2, 0}, {2, 2}};
+enum { RIVALS = sizeof rivals / sizeof *rivals };
+
+static int pool_with_streams(const void *plan, struct nvw_pool_params *ret_params)
+{
+	const int error = nvw_workload_queue.pool(plan, ret_params);
+
+	ret_params->streams = 3;
+	ret_params->log_entries = 4;
+	return error;
+}
+
+/* Puts those of the set into the image, and none of the others. */
+static void put_rivals(uint8_t *image, const struct nvw_pool_geometry *g, unsigned set)
+{
+	for (unsigned i = 0; i < RIVALS; i++) {
+		const struct nvw__undo undo = {.off = nvw_pool_root_off(g, 7), .value = 1000 + i};
+
+		for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++) {
+			const nvw_off off = nvw__entry_off(g, rivals[i].stream, rivals[i].entry) + 8 * k;
+			const uint64_t word =
+				set >> i & 1 ? nvw_seal(off, nvw__entry_payload(&undo, 1, k)) : 0;
+
+			memcpy(image + off, &word, sizeof word);
+		}
+	}
+}
+
+static struct nvw_pool_geometry geometry_of(const struct ct_bench *b)
+{
+	const struct nvw_pool_image image = {.image = b->initial, .bytes = b->bytes};
+	struct nvw_pool *pool;
+
+	assert_int_equal(nvw_pool_open_image(&image, &pool), 0);
+	const struct nvw_pool_geometry g = *nvw_pool_geometry(pool);
+
+	nvw_pool_close(pool);
+	return g;
+}
+
+/* Of each two and of all together: the view restores what recovery restores last. */
+static void of_several_entries_that_restore_a_word_the_view_takes_recovery_s(void **state)
+{
+	struct nvw_workload w = nvw_workload_queue;
+	struct small s = runs[0];
+	struct ct_parts *parts;
+	struct rig r;
+
+	w.pool = pool_with_streams;
+	s.workload = &w;
+	assert_true(rig_create(&r, &s, -1));
+	const struct nvw_pool_geometry g = geometry_of(&r.logged.bench);
+
+	for (unsigned set = 1; set < 1u << RIVALS; set++) {
+		if (__builtin_popcount(set) != 2 && __builtin_popcount(set) != RIVALS) {
+			continue;
+		}
+		put_rivals(r.logged.bench.initial, &g, set);
+		rig_begin(&r, CT_MODEL_EPOCH);
+		assert_int_equal(ct_parts_create(&w, r.oracle.plan, &r.medium, &parts), 0);
+		assert_true(rig_next(&r));
+		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		choose(&r, 0);
+		assert_int_equal(other_words(&r, parts, false), 0);
+		assert_int_equal(other_words(&r, parts, true), 1);
+		ct_parts_free(parts);
+		rig_end(&r);
+	}
+	rig_destroy(&r);
+}
+
 /* The answers of all parts at all instants, as one number. anew: by parts that were never tried before. */
 static uint64_t answers(struct rig *r, const struct nvw_workload *in_parts, uint64_t noise, bool anew)
 {
@@ -465,6 +542,39 @@ static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **stat
 	}
 }
 
+static int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings)
+{
+	return 0;
+}
+
+/* A workload outside of the tree, whose few lines for parts docs/tutorial.md shows. */
+static void the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found(void **state)
+{
+	struct nvw_workload w = nvw_workload;
+	struct nvw_parts parts = *nvw_workload.parts;
+	struct rig r;
+
+	assert_true(rig_create(&r, &runs[TUTORIAL], -1));
+	const struct ct_result sound = explore(&r, &nvw_workload, 1);
+
+	assert_true(ct_covers_all(&sound) && sound.consistent);
+	assert_int_equal(sound.instants_by_parts, sound.instants);
+	rig_destroy(&r);
+
+	rig_with_bug(&r, &runs[TUTORIAL], "forget-barrier");
+	assert_int_equal(differences(&r, &nvw_workload, CT_MODEL_EPOCH), 0);
+	assert_true(r.failed > 0);
+	const struct ct_result broken = explore(&r, &nvw_workload, 1);
+
+	assert_false(broken.consistent);
+	assert_int_equal(broken.by_parts.missed + broken.by_parts.denied + broken.by_parts.wide, 0);
+	parts.check = check_nothing;
+	w.parts = &parts;
+	assert_true(differences(&r, &w, CT_MODEL_EPOCH) > 0);
+	rig_destroy(&r);
+}
+
 static void what_the_check_does_not_confirm_is_no_finding(void **state)
 {
 	struct nvw_workload w;
@@ -487,9 +597,11 @@ int main(void)
 		cmocka_unit_test(a_part_that_is_left_out_is_missed),
 		cmocka_unit_test(a_part_that_fails_without_reason_is_seen),
 		cmocka_unit_test(the_view_tells_what_recovery_writes),
+		cmocka_unit_test(of_several_entries_that_restore_a_word_the_view_takes_recovery_s),
 		cmocka_unit_test(parts_look_at_what_they_ask_for_alone),
 		cmocka_unit_test(parts_do_not_depend_on_what_was_tried_before),
 		cmocka_unit_test(a_sound_structure_is_accounted_for_by_any_number_of_jobs),
+		cmocka_unit_test(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found),
 		cmocka_unit_test(what_the_check_does_not_confirm_is_no_finding),
 	};
 
