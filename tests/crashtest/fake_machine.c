@@ -200,6 +200,15 @@ void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line,
 {
 }
 
+void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inserted, unsigned count)
+{
+}
+
+uint64_t emu_inserted_met(const struct nvw_machine *m)
+{
+	return 0;
+}
+
 void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
 {
 	m->cut = *cut;
