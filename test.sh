@@ -124,6 +124,9 @@ readers_with_tsan() {
 other_builds=$!
 one_of "fuzz targets" tests/fuzz/fuzz.sh
 one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
+if [ "$faults" = --all ]; then
+	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
+fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
 wait "$other_builds" || true
 cat build-release/other_builds.log

@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--states", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="take every Nth mutation only")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--only", default="", help="WORKLOAD or WORKLOAD/MUTATION")
     parser.add_argument("--own", action="store_true", help="only in the mode that finds a mutation")
@@ -85,7 +86,7 @@ def main():
     o = parser.parse_args()
     listed = subprocess.run([o.list or o.nvwave, "list", "mutations", "--output-format=json"],
                             stdout=subprocess.PIPE, check=True, text=True).stdout
-    rows = [r for r in json.loads(listed) if r.get("lacks") and (r["workload"] + "/" + r["name"]).startswith(o.only)]
+    rows = [r for r in json.loads(listed) if r.get("lacks") and (r["workload"] + "/" + r["name"]).startswith(o.only)][::o.every]
     trials = [(r, way) for r in rows for way in dict.fromkeys((r["found_by"],) if o.own else (r["found_by"], "observed", "epoch"))]
     right = found = runs_right = runs = verified = misled = 0
     if o.tap:
