@@ -3,7 +3,8 @@
 # Installs what is missing, builds in five ways and runs the tests: optimised with gcc, the command also across files, debug with address and
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
-# A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more.
+# A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
+# random CUDA kernels.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -128,6 +129,9 @@ if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
+if [ "$faults" = --all ]; then
+	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
+fi
 wait "$other_builds" || true
 cat build-release/other_builds.log
 if [ -f build-release/other_builds ]; then

@@ -131,13 +131,24 @@ static void end(void)
 
 /* ---- In kernels ------------------------------------------------------------------------------------------------ */
 
+static const struct nvw_site *site(const void *place)
+{
+	const struct nvw_site *const found = site_of(place);
+
+	if (!found) {
+		emu_fail_kernel(
+			self.machine, nvw_fail(NVW_E_MEMORY, "no memory for the source line of an access"));
+	}
+	return found;
+}
+
 static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
 	unsigned order, unsigned scope, const void *place)
 {
 	const unsigned log2 = (unsigned)__builtin_ctz(bytes);
 	const uint32_t op = kind | log2 << 8 | order << 16 | scope << 24;
 
-	return nvw__op(site_of(place), op, (const volatile void *)(uintptr_t)address, value, compare);
+	return nvw__op(site(place), op, (const volatile void *)(uintptr_t)address, value, compare);
 }
 
 /* The longest piece of an access that is aligned, and no longer than 8 bytes. */
@@ -228,18 +239,18 @@ static void fence(unsigned scope, const void *place)
 	issue(NVW__ATOMIC_STORE, own, 8, 0, 0, NVW_RELEASE, scopes[scope], place);
 	issue(NVW__ATOMIC_LOAD, own, 8, 0, 0, NVW_ACQUIRE, scopes[scope], place);
 	if (scope == NVW_CUDA_SYSTEM && self.config.fence_system == EMU_FENCE_durable) {
-		nvw__op(site_of(place), NVW__OP_P_BARRIER, NULL, NVW_WORKITEM, 0);
+		nvw__op(site(place), NVW__OP_P_BARRIER, NULL, NVW_WORKITEM, 0);
 	}
 }
 
 static void barrier(bool grid, const void *place)
 {
-	nvw__op(site_of(place), NVW__OP_BARRIER, NULL, grid ? NVW_KERNEL : NVW_WORKGROUP, 0);
+	nvw__op(site(place), NVW__OP_BARRIER, NULL, grid ? NVW_KERNEL : NVW_WORKGROUP, 0);
 }
 
 static void persist(unsigned scope, const void *place)
 {
-	nvw__op(site_of(place), NVW__OP_P_BARRIER, NULL, scope, 0);
+	nvw__op(site(place), NVW__OP_P_BARRIER, NULL, scope, 0);
 }
 
 static uint64_t cycle_ps(void)
@@ -250,7 +261,7 @@ static uint64_t cycle_ps(void)
 /* Takes a cycle, so that nobody waits for others without an end. */
 static void pass(const void *place)
 {
-	nvw__op(site_of(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + cycle_ps(), 0);
+	nvw__op(site(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + cycle_ps(), 0);
 }
 
 static _Noreturn void abandon(void)

@@ -2,6 +2,7 @@
 /* A table by address: debug information is searched once for each. */
 #include "sites.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +44,18 @@ static struct nvw_site *look_up(const void *place)
 	Dwfl_Module *const module = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
 	struct nvw__place p = {0};
 
-	if (!site) {
-		abort(); /* a few bytes: nothing could go on */
-	}
 	if (module) {
 		p = nvw__place_of(module, call);
 	}
+	char *const function = strdup(p.function);
+
+	if (!site || !function) {
+		free(function);
+		free(site);
+		return NULL;
+	}
 	site->file = p.file ? p.file : "(no debug information)";
-	site->function = strdup(p.function);
+	site->function = function;
 	site->line = p.file ? (unsigned)p.line : 0;
 	return site;
 }
@@ -65,34 +70,41 @@ static size_t slot_of(const void *place)
 	return i;
 }
 
-static void grow(void)
+static bool grow(void)
 {
 	struct entry *const old = table;
-	const size_t old_room = room;
+	const size_t old_room = room, new_room = room ? 2 * room : 1024;
+	struct entry *const larger = calloc(new_room, sizeof *larger);
 
-	room = room ? 2 * room : 1024;
-	table = calloc(room, sizeof *table);
-	if (!table) {
-		abort();
+	if (!larger) {
+		return false;
 	}
+	table = larger;
+	room = new_room;
 	for (size_t i = 0; i < old_room; i++) {
 		if (old[i].place) {
 			table[slot_of(old[i].place)] = old[i];
 		}
 	}
 	free(old);
+	return true;
 }
 
 const struct nvw_site *site_of(const void *place)
 {
 	size_t i;
 
-	if (2 * used >= room) {
-		grow();
+	if (2 * used >= room && !grow()) {
+		return NULL;
 	}
 	i = slot_of(place);
 	if (!table[i].place) {
-		table[i] = (struct entry){place, look_up(place)};
+		struct nvw_site *const site = look_up(place);
+
+		if (!site) {
+			return NULL;
+		}
+		table[i] = (struct entry){place, site};
 		used++;
 	}
 	return table[i].site;

@@ -5,7 +5,8 @@
 
 #include <nvw/kernel.h>
 
-/* The site of the call that returns to place. It lives as long as the process; the same place has the same site. */
+/* The site of the call that returns to place. It lives as long as the process; the same place has the same site.
+ * NULL: no memory. */
 const struct nvw_site *site_of(const void *place);
 
 #endif

@@ -14,6 +14,17 @@
 
 static struct group **groups; /* by number; NULL: has not begun, or has ended */
 
+static void free_group(struct group *g)
+{
+	if (g->shared != MAP_FAILED) {
+		munmap(g->shared, nvw_cuda_shared_bytes());
+	}
+	free(g->items);
+	free(g->warps);
+	free(g);
+}
+
+/* NULL: no memory. */
 static struct group *make_group(uint64_t number)
 {
 	const struct extent *const grid = &nvw_cuda_launch.grid;
@@ -31,18 +42,14 @@ static struct group *make_group(uint64_t number)
 	g->warps = calloc((size + WARP - 1) / WARP, sizeof *g->warps);
 	g->shared = mmap(NULL, nvw_cuda_shared_bytes(), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	for (unsigned i = 0; g->items && g->warps && i < size; i++) {
+	if (!g->items || !g->warps || g->shared == MAP_FAILED) {
+		free_group(g);
+		return NULL;
+	}
+	for (unsigned i = 0; i < size; i++) {
 		nvw_cuda_set_item(g, i);
 	}
-	return g->items && g->warps && g->shared != MAP_FAILED ? g : NULL;
-}
-
-static void free_group(struct group *g)
-{
-	munmap(g->shared, nvw_cuda_shared_bytes());
-	free(g->items);
-	free(g->warps);
-	free(g);
+	return g;
 }
 
 static void linger(struct item *me)
@@ -62,8 +69,9 @@ static void linger(struct item *me)
 static void work_item(uint64_t number, unsigned local)
 {
 	if (!groups[number] && !(groups[number] = make_group(number))) {
-		fprintf(stderr, "nvwave: no memory for a block of a kernel\n");
-		abort();
+		fprintf(stderr, "nvwave: kernel %s: no memory for a block of %u work-items\n",
+			nvw_cuda_launch.name, nvw_cuda_launch.group_size);
+		nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
 	}
 	struct item *const me = &groups[number]->items[local];
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 __global__ void hand_over(int *data, volatile int *flag)
@@ -24,10 +25,10 @@ __global__ void hand_over(int *data, volatile int *flag)
 __global__ void hand_over_without_fences(int *data, volatile int *flag)
 {
 	if (blockIdx.x == 0) {
-		*data = 42; // line 27
+		*data = 42; // line 28
 		*flag = 1;
 	} else {
-		data[32] = *data; // line 30: this CU has the line now, and with it the old value
+		data[32] = *data; // line 31: this CU has the line now, and with it the old value
 		while (!*flag) {
 		}
 		data[16] = *data;
@@ -73,6 +74,26 @@ static int persistent(unsigned mode)
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
 
+// The second launch has no room for another mapping.
+static void with_little_memory(int *p)
+{
+	struct rlimit before, little;
+	long pages = 0;
+	FILE *const f = fopen("/proc/self/statm", "r");
+
+	sums_up<<<1, 32>>>(p, 1);
+	if (!f || fscanf(f, "%ld", &pages) != 1 || getrlimit(RLIMIT_AS, &before)) {
+		printf("no limit\n");
+		return;
+	}
+	little = before;
+	little.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 10);
+	setrlimit(RLIMIT_AS, &little);
+	sums_up<<<1, 32>>>(p, 1);
+	setrlimit(RLIMIT_AS, &before);
+	printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+}
+
 int main(int argc, char **argv)
 {
 	const char *const mode = argc > 1 ? argv[1] : "";
@@ -87,6 +108,9 @@ int main(int argc, char **argv)
 		hand_over<<<2, 1>>>(p, p + 512);
 	} else if (!strcmp(mode, "no-fences")) {
 		hand_over_without_fences<<<2, 1>>>(p, p + 512);
+	} else if (!strcmp(mode, "memory")) {
+		with_little_memory(p);
+		return 0;
 	} else {
 		sums_up<<<4, 64>>>(p, 3);
 		sums_up<<<1, 64>>>(p, 1);

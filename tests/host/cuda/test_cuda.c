@@ -21,6 +21,8 @@
 
 #define SOURCE(name) CUDA_TESTS "/" name
 #define LOG_COUNT    "64" /* the line of examples/log.cu that stores the number of records */
+#define TABLE_KEY    "62" /* of examples/hash_table.cu: stores a key */
+#define TABLE_COUNT  "72" /* and their number */
 
 static bool have_clang;
 static const char *nvwave;
@@ -226,8 +228,8 @@ static void races_are_told_with_their_lines(void **state)
 	assert_output_has("no races");
 	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine no-fences", nvwave), 1);
 	assert_output_has("race in kernel hand_over_without_fences: ");
-	assert_output_has("machine.cu:27 and load at ");
-	assert_output_has("machine.cu:30, ");
+	assert_output_has("machine.cu:28 and load at ");
+	assert_output_has("machine.cu:31, ");
 }
 
 /* Statistics of the kernels in a report. */
@@ -329,6 +331,15 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("--protocol: the program ran no kernels on the machine");
 }
 
+static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./machine memory", nvwave), 0);
+	assert_output_has("nvwave: kernel sums_up: no memory for a block of 32 work-items\n");
+	assert_output_has("cudaErrorMemoryAllocation\n");
+}
+
 /* ---- Crash tests ------------------------------------------------------------------------------------------------------- */
 
 static int crash(const char *options, const char *how)
@@ -361,6 +372,28 @@ static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
 	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
 }
 
+static int crash_table(const char *bug)
+{
+	build_once("-O1", "hash_table", CUDA_EXAMPLES "/hash_table.cu");
+	return run(
+		"rm -f pool; %s crash --exec='./hash_table insert pool 2 %s' --image=pool --check='./hash_table check' --states=500",
+		nvwave, bug);
+}
+
+static void bugs_of_a_kernel_s_hash_table_are_found_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	assert_int_equal(crash_table(""), 0);
+	assert_output_has("CONSISTENT");
+	assert_int_equal(crash_table("unordered"), 1);
+	assert_output_has("does not have its value");
+	assert_output_has("hash_table.cu:" TABLE_KEY " (insert)  store of 8 bytes at 0x");
+	assert_int_equal(crash_table("narrow"), 1);
+	assert_output_has("is not found");
+	assert_output_has("hash_table.cu:" TABLE_COUNT " (insert)  store of 8 bytes at 0x0   durable");
+}
+
 static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
 {
 	NEEDS_CLANG();
@@ -389,8 +422,10 @@ int main(void)
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
+		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
 		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
 		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
+		cmocka_unit_test(bugs_of_a_kernel_s_hash_table_are_found_with_their_lines),
 		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
 	};
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_random.py NVWAVE NVCC: random CUDA kernels do what the host does (random_kernels.py).
+
+A few programs; with --programs=N as many, by all cores. What differs is printed with its seed, and --keep=FOLDER leaves the
+sources there. The options and the seed tell everything: the same ones make the same programs.
+"""
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+
+import random_kernels
+
+LEVELS = ['-O0', '-O1', '-O2', '-O3']
+PROTOCOLS = ['vi', 'hlrc', 'dd', 'gh']
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('nvwave')
+    parser.add_argument('nvcc')
+    parser.add_argument('--programs', type=int, default=0, metavar='N', help='N programs instead of the sample')
+    parser.add_argument('--first', type=int, default=1, metavar='SEED', help='of the programs (1)')
+    parser.add_argument('--kernels', type=int, help='of each program (6, of the sample 3)')
+    parser.add_argument('--machine-every', type=int, default=2, metavar='N', help='every Nth program also runs on the machine (2)')
+    parser.add_argument('--keep', metavar='FOLDER', help='where sources and programs stay')
+    return parser.parse_args()
+
+
+def run(folder, *words):
+    """Exit status 124: it did not end within 300 s."""
+    done = subprocess.run(('timeout', '300') + words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors='replace', check=False)
+    return done.returncode, done.stdout
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.nvwave, self.nvcc = os.path.abspath(arguments.nvwave), os.path.abspath(arguments.nvcc)
+        self.kernels, self.folder = arguments.kernels or (6 if arguments.programs else 3), folder
+
+    def build(self, seed, level, plant=False):
+        """The program's name, or None; what the compiler says."""
+        name = 'random-%d%s%s' % (seed, level, '-planted' if plant else '')
+        with open(os.path.join(self.folder, name + '.cu'), 'w', encoding='utf-8') as file:
+            file.write(random_kernels.program(seed, self.kernels, plant))
+        status, output = run(self.folder, self.nvcc, level, '-Xcompiler', '-w', '-o', name, name + '.cu')
+        return (None if status else name), output
+
+    def wrong(self, name, protocol=None):
+        """What a program, run by itself or on the machine, finds wrong; '' if all is right."""
+        words = ('./' + name,)
+        if protocol:
+            words = (self.nvwave, 'exec', '--protocol=' + protocol, '--report=' + name + '.report', '--') + words
+        status, output = run(self.folder, *words)
+        good = status == 0 and output.splitlines()[-1:] == ['right']
+        return '' if good else '%s%s: exit status %d\n%s\n' % (name, ' under ' + protocol if protocol else '', status, output)
+
+    def one(self, seed, level, protocol=None):
+        """Builds and runs a program: what is wrong."""
+        name, output = self.build(seed, level)
+        return (self.wrong(name) + (self.wrong(name, protocol) if protocol else '')) if name else (
+            'seed %d %s does not build:\n%s' % (seed, level, output))
+
+
+tests = 0
+
+
+def ok(wrong, name):
+    global tests
+    tests += 1
+    for line in wrong.splitlines()[:20]:
+        print('# ' + line)
+    print('%sok %d - %s' % ('not ' if wrong else '', tests, name), flush=True)
+
+
+def sample(bench, first):
+    """A program each for two levels; the comparison itself."""
+    ok(bench.one(first, '-O0') + bench.one(first + 1, '-O2', 'hlrc'), 'random_kernels_do_what_the_host_does')
+    name, output = bench.build(first + 2, '-O1', True)
+    found = bench.wrong(name) if name else ''
+    expected = 'k%d: b' % (bench.kernels - 1)
+    ok('' if expected in found and 'expected' in found else 'expected "%s" in\n%s' % (expected, found or output),
+       'one_wrong_bit_of_one_value_is_noticed')
+
+
+def many(bench, arguments):
+    def one(i):
+        protocol = PROTOCOLS[i // arguments.machine_every % len(PROTOCOLS)] if i % arguments.machine_every == 0 else None
+        return bench.one(arguments.first + i, LEVELS[(arguments.first + i) % len(LEVELS)], protocol)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        found = [wrong for wrong in workers.map(one, range(arguments.programs)) if wrong]
+    for wrong in found[1:]:
+        print('# ' + '\n# '.join(wrong.splitlines()[:6]))
+    ok(found[0] if found else '', '%d_random_programs_do_what_the_host_does' % arguments.programs)
+    return 1 if found else 0
+
+
+def main():
+    arguments = options()
+    if subprocess.run(['sh', '-c', 'command -v clang++ || command -v clang++-14'], stdout=subprocess.DEVNULL, check=False).returncode:
+        print('1..0 # SKIP there is no clang++')
+        return 0
+    with tempfile.TemporaryDirectory(prefix='nvwave-random-') as folder:
+        if arguments.keep:
+            os.makedirs(arguments.keep, exist_ok=True)
+        bench = Bench(arguments, arguments.keep or folder)
+        if arguments.programs:
+            return many(bench, arguments)
+        sample(bench, arguments.first)
+    print('1..%d' % tests)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
