@@ -13,19 +13,34 @@ function announce(type, pointer, value, debug,    name) {
 	}
 }
 
+# The operand at the beginning of text: a name, or a constant expression, which ends with the parenthesis that closes its first one.
+function operand(text,    i, depth, c) {
+	if (text ~ /^[%@]/) {
+		match(text, /^[%@]("[^"]*"|[^ ,)]*)/)
+		return substr(text, 1, RLENGTH)
+	}
+	for (i = index(text, "("); i && i <= length(text); i++) {
+		c = substr(text, i, 1)
+		depth += c == "(" ? 1 : c == ")" ? -1 : 0
+		if (depth == 0) {
+			return substr(text, 1, i)
+		}
+	}
+	return ""
+}
+
 /^  (%[^ ]+ = )?(tail |musttail |notail )?(call|invoke) .* byval\(/ {
 	debug = match($0, /, !dbg ![0-9]+/) ? substr($0, RSTART, RLENGTH) : ""
 	rest = $0
-	while (match(rest, /[^ (,]+\*? (noundef |nonnull |nocapture |readonly |readnone |noalias |align [0-9]+ |dereferenceable\([0-9]+\) )*byval\([^)]*\)( (noundef|nonnull|nocapture|readonly|readnone|noalias|align [0-9]+|dereferenceable\([0-9]+\)))* [^,)]*/)) {
+	while (match(rest, /[^ (,]+\*? (noundef |nonnull |nocapture |readonly |readnone |noalias |align [0-9]+ |dereferenceable\([0-9]+\) )*byval\([^)]*\)( (noundef|nonnull|nocapture|readonly|readnone|noalias|align [0-9]+|dereferenceable\([0-9]+\)))* /)) {
 		found = substr(rest, RSTART, RLENGTH)
 		rest = substr(rest, RSTART + RLENGTH)
 		type = found
 		sub(/.*byval\(/, "", type)
 		sub(/\).*/, "", type)
-		value = found
-		sub(/^.* /, "", value)
-		if (value !~ /^[%@]/) {
-			print "nvwave-nvcc: byval: " found > "/dev/stderr"
+		value = operand(rest)
+		if (value !~ /^[%@]|^(getelementptr|bitcast|addrspacecast|inttoptr) /) {
+			print "nvwave-nvcc: byval: " found rest > "/dev/stderr"
 			exit 1
 		}
 		announce(type, found ~ /^ptr / ? "ptr" : "typed", value, debug)

@@ -251,7 +251,7 @@ class Body:
 
     def loop(self, depth):
         rng = self.rng
-        name = 'i%d' % self.names
+        name = 'n%d' % self.names
         self.names += 1
         least = rng.randint(1, 6)
         bound = '(u32)(%s) %% %d' % (self.value(1), least + 1) if rng.random() < .6 else str(least)

@@ -16,6 +16,8 @@ import random_kernels
 
 LEVELS = ['-O0', '-O1', '-O2', '-O3']
 PROTOCOLS = ['vi', 'hlrc', 'dd', 'gh']
+# These have what nvwave-nvcc once stumbled over: constants with padding, structures by value out of constant places.
+SAMPLE = [(100, '-O0'), (103, '-O2', 'hlrc')]
 
 
 def options():
@@ -77,10 +79,10 @@ def ok(wrong, name):
     print('%sok %d - %s' % ('not ' if wrong else '', tests, name), flush=True)
 
 
-def sample(bench, first):
+def sample(bench):
     """A program each for two levels; the comparison itself."""
-    ok(bench.one(first, '-O0') + bench.one(first + 1, '-O2', 'hlrc'), 'random_kernels_do_what_the_host_does')
-    name, output = bench.build(first + 2, '-O1', True)
+    ok(''.join(bench.one(*each) for each in SAMPLE), 'random_kernels_do_what_the_host_does')
+    name, output = bench.build(3, '-O1', True)
     found = bench.wrong(name) if name else ''
     expected = 'k%d: b' % (bench.kernels - 1)
     ok('' if expected in found and 'expected' in found else 'expected "%s" in\n%s' % (expected, found or output),
@@ -110,7 +112,7 @@ def main():
         bench = Bench(arguments, arguments.keep or folder)
         if arguments.programs:
             return many(bench, arguments)
-        sample(bench, arguments.first)
+        sample(bench)
     print('1..%d' % tests)
     return 0
 
