@@ -27,7 +27,8 @@ static int find_machine(char ret_path[HOST_LIBRARY_PATH])
 		}
 	}
 	return nvw_fail(NVW_E_SYSTEM,
-		"%s: expected the emulated machine for CUDA programs: is nvwave installed as a whole?",
+		"%s: expected the emulated machine for CUDA programs; build all of nvwave "
+		"(ninja -C build), or install it (meson install -C build)",
 		ret_path);
 }
 
