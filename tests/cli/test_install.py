@@ -4,23 +4,15 @@
 import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from common import ok, plan
+
 meson, build, root, cc = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 folder = tempfile.TemporaryDirectory(prefix="nvwave-install-")
 tree = os.path.join(folder.name, "tree")
-count = 0
-
-
-def ok(good, name, *notes):
-    global count
-    count += 1
-    for note in notes if not good else []:
-        print("# " + str(note)[:2000].replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
 
 
 def run(*words, **more):
@@ -130,4 +122,4 @@ files()
 workload()
 program()
 doors()
-print("1..%d" % count)
+plan()

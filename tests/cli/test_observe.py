@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_observe.py NVWAVE: statistics in parts, latencies, limits and progress of a run."""
 import collections
-import csv
 import json
 import os
 import pty
@@ -12,36 +11,14 @@ import sys
 import tempfile
 import time
 
-nvwave = os.path.abspath(sys.argv[1])
+import common
+from common import ok, plan, rows, run, statistics
+
+nvwave = common.nvwave = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-observe-")
 os.chdir(folder.name)
-count = 0
 kv = ["run", "kv", "--count=128", "--preload=64", "--slots=512", "--batch=64", "--scope=workgroup", "--group-size=32"]
 long = ["run", "mutex", "--machine=alsop16"]
-
-
-def run(*words):
-    done = subprocess.run([nvwave] + list(words), capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout, done.stderr
-
-
-def statistics(*words):
-    status, out, err = run(*words, "--output-format=json")
-    assert status == 0, err
-    return json.loads(out)["stats"]
-
-
-def rows(name):
-    with open(name) as f:
-        return list(csv.DictReader(f))
-
-
-def ok(good, name, *notes):
-    global count
-    count += 1
-    for note in notes if not good else []:
-        print("# " + str(note)[:2000].replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
 
 
 def adds_up(per, *words):
@@ -213,4 +190,4 @@ limits()
 progress()
 memory_traces()
 refusals()
-print("1..%d" % count)
+plan()

@@ -14,23 +14,17 @@ import subprocess
 import sys
 import tempfile
 
+import common
+from common import ok
+
 nvwave, program, library, litmus_tests = (os.path.abspath(p) for p in sys.argv[1:5])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-options-")
 os.chdir(folder.name)
-count = 0
+common.nvwave = nvwave
 
 
 def run(words, **more):
-    done = subprocess.run([nvwave] + words, capture_output=True, text=True, timeout=300, **more)
-    return done.returncode, done.stdout, done.stderr
-
-
-def ok(good, name, *notes):
-    global count
-    count += 1
-    for note in notes:
-        print("# " + str(note).replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
+    return common.run(*words, **more)
 
 
 # ---- Every option in every mode ----------------------------------------------------------------------------------------

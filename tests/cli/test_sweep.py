@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """test_sweep.py NVWAVE DOCS/SWEEPS LITMUS-TESTS: sweeps and their figures."""
-import csv
 import json
 import os
 import re
@@ -12,39 +11,19 @@ import sys
 import tempfile
 import time
 
+import common
+from common import ok, read, rows, run
+
 nvwave, sweeps, litmus_tests = (os.path.abspath(p) for p in sys.argv[1:4])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-sweep-")
 os.chdir(folder.name)
-count = 0
+common.nvwave = nvwave
 long = 300000  # operations: more than a test waits for
 kv = ["workload=kv", "batch=8", "slots=64", "group-size=8"]
 
 
-def run(*words, **more):
-    done = subprocess.run([nvwave] + list(words), capture_output=True, text=True, timeout=300, **more)
-    return done.returncode, done.stdout, done.stderr
-
-
 def sweep(*words, **more):
     return run("sweep", *words, **more)
-
-
-def read(name):
-    with open(name) as f:
-        return f.read()
-
-
-def rows(name):
-    with open(name) as f:
-        return list(csv.DictReader(f))
-
-
-def ok(good, name, *notes):
-    global count
-    count += 1
-    for note in notes if not good else []:
-        print("# " + str(note).replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
 
 
 # ---- Points ----------------------------------------------------------------------------------------------------------

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 
-nvwave = os.path.abspath(sys.argv[1])
+import common
+from common import ok, plan, run, statistics
+
+nvwave = common.nvwave = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-timeline-")
 os.chdir(folder.name)
-count = 0
 kv = ["run", "kv", "--count=64", "--preload=64", "--slots=256", "--batch=32", "--scope=workgroup",
       "--group-size=16"]
 
@@ -22,19 +24,6 @@ PACKET, TIMESTAMP, EVENT, INTERNED, DESCRIPTOR = 1, 8, 11, 12, 60
 TYPE, TRACK, NAME_IID, CATEGORY_IID, VALUE = 9, 11, 10, 3, 30
 CATEGORIES, NAMES = 1, 2
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-
-
-def run(*words):
-    done = subprocess.run([nvwave] + list(words), capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout, done.stderr
-
-
-def ok(good, name, *notes):
-    global count
-    count += 1
-    for note in notes if not good else []:
-        print("# " + str(note)[:2000].replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
 
 
 def decode(path):
@@ -94,12 +83,6 @@ def slices(found):
             last[uuid] = ns
     assert not any(open_at.values())
     return done
-
-
-def statistics(*words):
-    status, out, err = run(*words, "--output-format=json")
-    assert status == 0, err
-    return json.loads(out)["stats"]
 
 
 def number_of(found, category, name=None):
@@ -241,4 +224,4 @@ for model, domain in (("buffered-epoch", "device"), ("strict", "device"), ("epoc
 unchanged()
 waits()
 refusals()
-print("1..%d" % count)
+plan()
