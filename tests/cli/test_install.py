@@ -51,7 +51,7 @@ def headers():
 
 
 def files():
-    needed = ["bin/nvwave", "bin/nvwave-cc", "share/man/man1/nvwave.1", "share/bash-completion/completions/nvwave.bash",
+    needed = ["bin/nvwave", "bin/nvwave-cc", "bin/nvwave-nvcc", "bin/nvwave-hipcc", "share/man/man1/nvwave.1", "share/bash-completion/completions/nvwave.bash",
               "share/zsh/site-functions/_nvwave", "share/nvwave/machines/gope18.ini", "share/doc/nvwave/README.md",
               "share/doc/nvwave/docs/timeline.md", "share/doc/nvwave/docs/sweeps/scopes.ini", "share/doc/nvwave/examples/ledger.c"]
     missing = [n for n in needed if not os.path.exists(os.path.join(prefix, n))]

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#error "nvwave-nvcc does not support tensor cores (mma.h)"
+#error "nvwave does not support tensor cores (mma.h)"

@@ -3,7 +3,7 @@
 #ifndef NVW_CUDA_REFUSED_H
 #define NVW_CUDA_REFUSED_H
 
-#define NVW_CUDA_REFUSED(what) __attribute__((unavailable("nvwave-nvcc does not support " what)))
+#define NVW_CUDA_REFUSED(what) __attribute__((unavailable("nvwave does not support " what)))
 
 template <class T, int Dimensions = 1, int Mode = 0> struct NVW_CUDA_REFUSED("textures") texture {
 };

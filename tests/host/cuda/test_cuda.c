@@ -97,6 +97,40 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 	assert_all_hold();
 }
 
+/* ---- HIP ---------------------------------------------------------------------------------------------------------- */
+
+static void hip_programs_are_compiled_and_right(void **state)
+{
+	static const char *const names[] = {"vector_add", "reduction", "histogram"};
+
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (run(HIPCC " -O2 --offload-arch=gfx90a -o hip_%s " CUDA_EXAMPLES
+			      "/hip/%s.cpp -lamdhip64 && ./hip_%s",
+			    names[i], names[i], names[i])) {
+			print_error("%s\n", output);
+			fail();
+		}
+		assert_string_equal(output, "right\n");
+	}
+}
+
+static void what_hip_has_and_we_do_not_is_named(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(
+		run("printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' >m.cpp; " HIPCC
+		    " -c m.cpp"),
+		1);
+	assert_output_has("m.cpp:3:1: error: 'hipModuleLoad");
+	assert_output_has("nvwave does not support modules that are loaded");
+	assert_int_equal(run(HIPCC " -mwavefrontsize64 -c m.cpp"), 2);
+	assert_output_has("nvwave-hipcc: -mwavefrontsize64: not supported: warps have 32 lanes");
+	assert_int_equal(run(HIPCC " -c m.cpp -lrocblas"), 2);
+	assert_output_has("nvwave-hipcc: -lrocblas: this library of the SDK is not supported");
+}
+
 /* ---- The two halves -------------------------------------------------------------------------------------------- */
 
 static void functions_for_both_sides_are_two_functions(void **state)
@@ -408,6 +442,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
 		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
+		cmocka_unit_test(hip_programs_are_compiled_and_right),
+		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),
 		cmocka_unit_test(a_build_that_merges_them_is_noticed),
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),

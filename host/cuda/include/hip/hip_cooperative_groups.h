@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <cooperative_groups.h>
+#include <hip/hip_runtime.h>
