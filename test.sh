@@ -4,7 +4,7 @@
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
-# random CUDA kernels.
+# random CUDA kernels, and 60 small runs of each structure with parts, whose states are all tried.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -127,6 +127,7 @@ one_of "fuzz targets" tests/fuzz/fuzz.sh
 one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
 if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
+	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
 if [ "$faults" = --all ]; then

@@ -252,3 +252,14 @@ void ct_choices_state(const struct ct_choices *c, unsigned *levels)
 		ct_levels_raise(c->medium, met[i], level, levels);
 	}
 }
+
+bool ct_choices_hold(const struct ct_choices *c, const unsigned *levels)
+{
+	const uint32_t *const met = c->met.at;
+	bool hold = true;
+
+	for (uint64_t i = 0; i < c->met.count && hold; i++) {
+		hold = is_open(c, &c->medium->cell[met[i]], levels[met[i]]);
+	}
+	return hold;
+}

@@ -49,4 +49,7 @@ unsigned ct_choices_forks(const struct ct_choices *choices);
  * be. */
 void ct_choices_state(const struct ct_choices *choices, unsigned *levels);
 
+/* Is the permitted state of these levels one of this evaluation? */
+bool ct_choices_hold(const struct ct_choices *choices, const unsigned *levels);
+
 #endif

@@ -76,8 +76,18 @@ static inline uint64_t ct_part_draw(uint64_t part, uint32_t evaluation)
 
 /* From now on what a part did not ask for is noise, of this seed, in each evaluation another; 0: zeroes. */
 void ct_parts_noise(struct ct_parts *parts, uint64_t seed);
-/* Does a part fail in the state of these levels? */
-bool ct_parts_fail_in(struct ct_parts *parts, const unsigned *levels);
+/* Tries all parts with all their combinations at the medium's instant, whatever was tried before, and forgets the answers.
+ * Calls tried() after each evaluation, numbered from 0 for each part. */
+struct ct_tried {
+	uint64_t part;
+	uint32_t evaluation;
+	uint32_t forks; /* uncertain words that it met */
+	bool passes, wide;
+};
+void ct_parts_walk(
+	struct ct_parts *parts, void (*tried)(void *context, const struct ct_tried *tried), void *context);
+/* In tried(): is the state of these levels one of the evaluation? */
+bool ct_parts_hold(const struct ct_parts *parts, const unsigned *levels);
 /* The word at off as recovery leaves it in the state of these levels; false if it cannot be looked through. */
 bool ct_parts_recovered(struct ct_parts *parts, nvw_off off, const unsigned *levels, uint64_t *ret_word);
 

@@ -14,17 +14,7 @@
 
 #include <cmocka.h>
 
-#include <check/check.h>
-#include <config.h>
-#include <crashtest/modes.h>
-#include <crashtest/oracle.h>
-#include <crashtest/parts.h>
-#include <crashtest/states.h>
-#include <emu.h>
-#include <nvw/random.h>
-
-#include "common/skip.h"
-#include "core/options.h"
+#include "parts_rig.h"
 #include "pool/layout.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
@@ -38,10 +28,7 @@ enum { STATES = 3, INSTANTS = 6 };
 enum { STATES = 8, INSTANTS = 20 };
 #endif
 
-static const struct small {
-	const struct nvw_workload *workload;
-	const char *options[10][2];
-} runs[] = {
+static const struct small runs[] = {
 	{&nvw_workload_queue, {{"count", "24"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "8"},
 				      {"group-size", "4"}, {"payload", "2"}}},
 	{&nvw_workload_queue, {{"count", "24"}, {"producers", "1"}, {"consumers", "2"}, {"capacity", "8"},
@@ -59,107 +46,34 @@ static const struct small {
 };
 enum { RUNS = sizeof runs / sizeof *runs, TUTORIAL = RUNS - 1 };
 
-/* A logged run, and a medium that goes through it. */
-struct rig {
-	struct ct_logged logged;
-	struct emu_config config;
-	struct nvw_options *options;
-	struct ct_subject subject;
-	struct ct_medium medium;
-	struct ct_oracle oracle;
-	unsigned *levels;
-	struct nvw_random random;
-	unsigned failed; /* states */
-};
-
-static bool rig_create(struct rig *r, const struct small *s, int mutation)
-{
-	const struct ct_options options = {.mode = CT_PERMITTED, .states = 1, .seed = 1, .jobs = 1};
-
-	memset(r, 0, sizeof *r);
-	emu_config_default(&r->config);
-	assert_int_equal(emu_config_load(&r->config, "gope18"), 0);
-	r->config.seed = 1;
-	assert_int_equal(nvw__options_create(s->workload->options, &r->options), 0);
-	for (unsigned i = 0; s->options[i][0]; i++) {
-		if (nvw__options_set(r->options, s->options[i][0], s->options[i][1])) {
-			fail_msg("%s", nvw_error_message());
-		}
-	}
-	r->subject = (struct ct_subject){
-		.workload = s->workload, .options = r->options, .config = &r->config, .mutation = mutation};
-	if (ct_logged_create(&r->subject, &options, &r->logged)) {
-		nvw__options_free(r->options);
-		assert_true(mutation >= 0); /* a seeded bug may end the run itself */
-		return false;
-	}
-	r->oracle = (struct ct_oracle){.workload = s->workload, .plan = r->logged.bench.plan};
-	r->random = (struct nvw_random){7};
-	return true;
-}
-
-static void rig_begin(struct rig *r, enum ct_model model)
-{
-	const struct ct_bench *const b = &r->logged.bench;
-	const struct ct_rules rules = {.model = model};
-
-	assert_int_equal(ct_medium_create(r->logged.log_fd, b->initial, b->bytes,
-				 r->logged.shared->first_record, &rules, &r->medium),
-		0);
-}
-
-static bool rig_next(struct rig *r)
-{
-	const int next = ct_medium_next(&r->medium);
-
-	assert_true(next >= 0);
-	free(r->levels);
-	r->levels = calloc(r->medium.cell_count + 1, sizeof *r->levels);
-	return next == 1;
-}
-
-static void rig_end(struct rig *r)
-{
-	ct_medium_destroy(&r->medium);
-	free(r->levels);
-	r->levels = NULL;
-}
-
-static void rig_destroy(struct rig *r)
-{
-	ct_logged_destroy(&r->logged);
-	nvw__options_free(r->options);
-}
-
-/* The first state has nothing that need not be durable, the second all; the others are samples. */
-static void choose(struct rig *r, unsigned number)
-{
-	if (number >= 2) {
-		ct_states_sample(&r->medium, &r->random, r->levels);
-		return;
-	}
-	memset(r->levels, 0, r->medium.cell_count * sizeof *r->levels);
-	for (unsigned i = 0; number == 1 && i < r->medium.cell_count; i++) {
-		ct_states_raise(&r->medium, i, r->medium.cell[i].count, r->levels);
-	}
-}
-
-static bool check_fails(struct rig *r, struct nvw_findings *findings)
-{
-	volatile uint32_t phase;
-
-	nvw__findings_clear(findings);
-	ct_medium_apply(&r->medium, r->levels);
-	const int verdict = ct_oracle_judge(&r->oracle, &r->medium.image, &r->medium.acks, findings, &phase);
-
-	ct_medium_undo(&r->medium);
-	assert_true(verdict == 0 || verdict == NVW_E_INCONSISTENT);
-	return verdict != 0;
-}
-
 static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_OBSERVED, CT_MODEL_EADR};
 
 /* ---- Against the whole check ------------------------------------------------------------------------------ */
+
+/* Number of this instant's sampled states about which parts and whole check differ. */
+static unsigned different_states(struct rig *r, struct ct_parts *parts, bool *ret_some_fail)
+{
+	static struct nvw_findings findings;
+	bool fails[STATES];
+	struct rig_states states;
+	unsigned different = 0;
+
+	rig_states_create(r, parts, STATES, &states);
+	for (unsigned i = 0; i < STATES; i++) {
+		rig_choose(r, i);
+		rig_states_set(&states, i);
+		fails[i] = rig_fails(r, &findings);
+		r->failed += fails[i];
+		*ret_some_fail = *ret_some_fail || fails[i];
+	}
+	rig_states_try(&states);
+	for (unsigned i = 0; i < STATES; i++) {
+		different += states.part_fails[i] != fails[i];
+	}
+	different += states.uneven > 0;
+	rig_states_free(&states);
+	return different;
+}
 
 /* Number of states of this run about which parts and whole check differ. */
 static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, enum ct_model model)
@@ -178,13 +92,8 @@ static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, 
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		const uint64_t troubles = ct_parts_troubles(parts, &trouble);
 
-		for (unsigned i = 0; i < STATES && instants < INSTANTS; i++) {
-			choose(r, i);
-			const bool fails = check_fails(r, &findings);
-
-			some_fail = some_fail || fails;
-			r->failed += fails;
-			different += ct_parts_fail_in(parts, r->levels) != fails;
+		if (instants < INSTANTS) {
+			different += different_states(r, parts, &some_fail);
 		}
 		different += some_fail && troubles == 0;
 		for (uint64_t i = 0; i < troubles && i < 4; i++) {
@@ -192,7 +101,7 @@ static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, 
 
 			assert_true(ct_parts_remake(
 				parts, trouble[i].part, trouble[i].evaluation, &said, r->levels));
-			different += trouble[i].verdict == CT_PART_FAILS && !check_fails(r, &findings);
+			different += trouble[i].verdict == CT_PART_FAILS && !rig_fails(r, &findings);
 		}
 		instants++;
 	}
@@ -209,7 +118,7 @@ static void rig_with_bug(struct rig *r, const struct small *s, const char *name)
 	while (strcmp(s->workload->mutations[mutation].name, name) != 0) {
 		mutation++;
 	}
-	assert_true(rig_create(r, s, mutation));
+	assert_true(rig_create(r, s, mutation, 1, NULL));
 }
 
 static void parts_fail_in_the_states_in_which_the_whole_check_fails(void **state)
@@ -222,10 +131,10 @@ static void parts_fail_in_the_states_in_which_the_whole_check_fails(void **state
 		for (int mutation = -1; mutation < 0 || w->mutations[mutation].name != NULL; mutation++) {
 			struct rig r;
 
-			if (!rig_create(&r, &runs[i], mutation)) {
+			if (!rig_create(&r, &runs[i], mutation, 1, NULL)) {
 				continue;
 			}
-			const enum ct_model model = models[(unsigned)(mutation + 1) % 3];
+			const enum ct_model model = models[(unsigned)(mutation + 1) % 4];
 			const unsigned different = differences(&r, w, model);
 
 			if (different > 0) {
@@ -304,7 +213,7 @@ static void a_part_that_fails_without_reason_is_seen(void **state)
 	struct nvw_parts parts;
 	struct rig r;
 
-	assert_true(rig_create(&r, &runs[0], -1));
+	assert_true(rig_create(&r, &runs[0], -1, 1, NULL));
 	assert_true(differences(&r, with(&w, &parts, check_that_cries), CT_MODEL_EPOCH) > 0);
 	rig_destroy(&r);
 }
@@ -348,13 +257,13 @@ static void the_view_tells_what_recovery_writes(void **state)
 	struct ct_parts *parts;
 	struct rig r;
 
-	assert_true(rig_create(&r, &runs[4], -1)); /* splits are undone */
+	assert_true(rig_create(&r, &runs[4], -1, 1, NULL)); /* splits are undone */
 	rig_begin(&r, CT_MODEL_EPOCH);
 	assert_int_equal(ct_parts_create(r.subject.workload, r.oracle.plan, &r.medium, &parts), 0);
 	while (rig_next(&r) && instants++ < 2 * INSTANTS) {
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		for (unsigned i = 0; i < 3; i++) {
-			choose(&r, i);
+			rig_choose(&r, i);
 			assert_int_equal(other_words(&r, parts, false), 0);
 			changed += other_words(&r, parts, true) > 0;
 		}
@@ -418,7 +327,7 @@ static void of_several_entries_that_restore_a_word_the_view_takes_recovery_s(voi
 
 	w.pool = pool_with_streams;
 	s.workload = &w;
-	assert_true(rig_create(&r, &s, -1));
+	assert_true(rig_create(&r, &s, -1, 1, NULL));
 	const struct nvw_pool_geometry g = geometry_of(&r.logged.bench);
 
 	for (unsigned set = 1; set < 1u << RIVALS; set++) {
@@ -430,7 +339,7 @@ static void of_several_entries_that_restore_a_word_the_view_takes_recovery_s(voi
 		assert_int_equal(ct_parts_create(&w, r.oracle.plan, &r.medium, &parts), 0);
 		assert_true(rig_next(&r));
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
-		choose(&r, 0);
+		rig_choose(&r, 0);
 		assert_int_equal(other_words(&r, parts, false), 0);
 		assert_int_equal(other_words(&r, parts, true), 1);
 		ct_parts_free(parts);
@@ -496,12 +405,12 @@ static void parts_do_not_depend_on_what_was_tried_before(void **state)
 	struct rig r;
 
 	for (unsigned i = 0; i < RUNS; i += 2) {
-		assert_true(rig_create(&r, &runs[i], 0));
+		assert_true(rig_create(&r, &runs[i], 0, 1, NULL));
 		assert_true(answers(&r, r.subject.workload, 0, false) ==
 			    answers(&r, r.subject.workload, 0, true));
 		rig_destroy(&r);
 	}
-	assert_true(rig_create(&r, &runs[0], 0));
+	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
 	assert_true(answers(&r, with(&w, &parts, check_that_remembers), 0, false) !=
 		    answers(&r, with(&w, &parts, check_that_remembers), 0, true));
 	rig_destroy(&r);
@@ -530,7 +439,7 @@ static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **stat
 	struct rig r;
 
 	for (unsigned i = 0; i < RUNS; i += 2) {
-		assert_true(rig_create(&r, &runs[i], -1));
+		assert_true(rig_create(&r, &runs[i], -1, 1, NULL));
 		for (unsigned jobs = 1; jobs <= 3; jobs += 2) {
 			const struct ct_result result = explore(&r, runs[i].workload, jobs);
 
@@ -555,7 +464,7 @@ static void the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found(void **st
 	struct nvw_parts parts = *nvw_workload.parts;
 	struct rig r;
 
-	assert_true(rig_create(&r, &runs[TUTORIAL], -1));
+	assert_true(rig_create(&r, &runs[TUTORIAL], -1, 1, NULL));
 	const struct ct_result sound = explore(&r, &nvw_workload, 1);
 
 	assert_true(ct_covers_all(&sound) && sound.consistent);
@@ -581,7 +490,7 @@ static void what_the_check_does_not_confirm_is_no_finding(void **state)
 	struct nvw_parts parts;
 	struct rig r;
 
-	assert_true(rig_create(&r, &runs[0], -1));
+	assert_true(rig_create(&r, &runs[0], -1, 1, NULL));
 	const struct ct_result result = explore(&r, with(&w, &parts, check_that_cries), 1);
 
 	assert_true(result.consistent);

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pool that a part sees. See part_view.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <check/check.h>
+#include <nvw/random.h>
+
+#include "part_view.h"
+#include "pool/layout.h"
+
+enum { RESTORES_MAX = 32, KEY_THINGS_LEAST = 1 << 12 };
+
+/* ---- Words before recovery --------------------------------------------------------------------------- */
+
+static uint64_t word_count(const struct ct_part_view *p)
+{
+	return p->bytes / 8;
+}
+
+/* Things to look at: words, all acknowledgements, keys by their hash, operations. */
+static uint64_t thing_of_key(const struct ct_part_view *p, uint64_t key)
+{
+	return word_count(p) + 1 + (nvw_mix64(key) & (p->key_things - 1));
+}
+
+static uint64_t thing_of_op(const struct ct_part_view *p, uint64_t op)
+{
+	return word_count(p) + 1 + p->key_things + op;
+}
+
+static void look(struct ct_part_view *p, uint64_t thing)
+{
+	if (p->levels == NULL && !p->unwatched && ct_watch_look(&p->watch, thing) != 0) {
+		p->error = NVW_E_MEMORY;
+	}
+}
+
+static uint64_t level_word(const struct ct_medium *m, const unsigned *levels, nvw_off off)
+{
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
+
+	return c == NULL || levels[i - 1] == 0 ?
+		       ct_image_word(&m->image, off) :
+		       c->content[(size_t)(levels[i - 1] - 1) * c->words + (off - c->off) / 8];
+}
+
+static uint64_t raw_word(struct ct_part_view *p, nvw_off off)
+{
+	look(p, off / 8);
+	return p->levels ? level_word(p->medium, p->levels, off) : ct_choices_word(&p->choices, off);
+}
+
+static void fetch(struct ct_part_view *p, struct ct_made *made, nvw_off off, uint64_t n,
+	uint64_t (*word)(struct ct_part_view *p, nvw_off off))
+{
+	for (uint64_t i = off / 8; i < (off + n + 7) / 8 && i < word_count(p); i++) {
+		if (made->made_in[i] != p->evaluation) {
+			made->words[i] = word(p, 8 * i);
+			made->made_in[i] = p->evaluation;
+		}
+	}
+}
+
+void ct_part_view_fetch_before(void *context, nvw_off off, uint64_t n)
+{
+	struct ct_part_view *const p = context;
+
+	fetch(p, &p->before, off, n, raw_word);
+}
+
+static uint64_t completed(void *context, uint32_t stream)
+{
+	const struct ct_part_view *const p = context;
+
+	return p->restores.completed[stream];
+}
+
+/* ---- Words after recovery ----------------------------------------------------------------------------- */
+
+static bool in(nvw_off off, nvw_off begin, uint64_t bytes)
+{
+	return off >= begin && off - begin < bytes;
+}
+
+/* The part's answer would not be known. */
+static uint64_t cannot_tell(struct ct_part_view *p, nvw_off off)
+{
+	p->is_wide = true;
+	return raw_word(p, off);
+}
+
+/* The word has this content in all states. */
+static bool is_always(const struct ct_part_view *p, nvw_off off, uint64_t value)
+{
+	const struct ct_medium *const m = p->medium;
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
+	bool same = ct_image_word(&m->image, off) == value;
+
+	for (unsigned v = 0; c != NULL && v < c->count && same; v++) {
+		same = c->content[(size_t)v * c->words + (off - c->off) / 8] == value;
+	}
+	return same;
+}
+
+/* While an entry is on its way, the word that it protects has not changed yet: restored or not, it is the same. */
+static bool is_no_matter(const struct ct_part_view *p, nvw_off off, const uint32_t *entries, unsigned count)
+{
+	uint64_t value;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!ct_restores_one_value(&p->restores, entries[i], &value) || !is_always(p, off, value)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The word with the old value that the undo log restores. A block word is not restored: no program logs it. */
+static uint64_t restored_word(
+	struct ct_part_view *p, nvw_off off, bool is_block, const uint32_t *entries, unsigned count)
+{
+	const uint32_t n = p->geometry.log_entries;
+	struct rec_entry entry;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (rec_through_entry(&p->through, entries[i] / n, entries[i] % n, &entry) == 0 &&
+			entry.verdict == REC_RESTORE && entry.undo.off == off) {
+			return is_block ? cannot_tell(p, off) : entry.undo.value;
+		}
+	}
+	return raw_word(p, off);
+}
+
+static uint64_t recovered_word(struct ct_part_view *p, nvw_off off)
+{
+	const struct nvw_pool_geometry *const g = &p->geometry;
+	uint32_t entries[RESTORES_MAX];
+	uint64_t word;
+
+	if (in(off, g->est, 8 * (uint64_t)g->streams)) {
+		return cannot_tell(p, off);
+	}
+	if (!in(off, g->roots, 8 * (uint64_t)NVW_POOL_ROOTS) &&
+		!in(off, g->chunks, nvw__chunk_off(g, g->chunk_count) - g->chunks)) {
+		return raw_word(p, off);
+	}
+	look(p, off / 8);
+	const unsigned count = ct_restores_of(&p->restores, off, entries, RESTORES_MAX);
+	const bool is_block = rec_through_is_block_word(&p->through, off);
+
+	if (count > RESTORES_MAX) {
+		return cannot_tell(p, off);
+	}
+	word = !is_block && p->levels == NULL && is_no_matter(p, off, entries, count) ?
+		       raw_word(p, off) :
+		       restored_word(p, off, is_block, entries, count);
+	if (is_block && rec_through_block(&p->through, off, &word) != 0) {
+		word = raw_word(p, off); /* recovery refuses the pool: the part of this block word says so */
+	}
+	return word;
+}
+
+static void fetch_after(void *context, nvw_off off, uint64_t n)
+{
+	struct ct_part_view *const p = context;
+
+	fetch(p, &p->after, off, n, recovered_word);
+}
+
+/* A word that recovery may change is looked at as a whole. */
+static uint64_t ask_after(void *context, nvw_off off, ct_of of, const void *from)
+{
+	struct ct_part_view *const p = context;
+	uint32_t entry;
+
+	look(p, off / 8);
+	if (p->levels != NULL || !in(off, p->geometry.chunks, p->bytes) ||
+		p->after.made_in[off / 8] == p->evaluation ||
+		ct_restores_of(&p->restores, off, &entry, 1) > 0 ||
+		rec_through_is_block_word(&p->through, off)) {
+		return of(from, nvw_pool_word(p->after.pool, off));
+	}
+	return ct_choices_ask(&p->choices, off, of, from);
+}
+
+static unsigned holders_after(void *context, uint64_t key, nvw_off *ret_offs, unsigned max)
+{
+	struct ct_part_view *const p = context;
+
+	if (p->holders.key == NULL || p->restores.at.count > 0) {
+		p->is_wide = true; /* an old value that the log restores is not found by its key */
+		return 0;
+	}
+	if (ct_holders_start(&p->holders)) {
+		p->error = NVW_E_MEMORY;
+		return 0;
+	}
+	look(p, thing_of_key(p, key));
+	const unsigned count = ct_holders_of(&p->holders, key, ret_offs, max);
+
+	p->is_wide = p->is_wide || count > max;
+	return count;
+}
+
+static void asked(void *context, uint64_t op)
+{
+	struct ct_part_view *const p = context;
+
+	look(p, op == NVW__ACKS_ALL ? word_count(p) : thing_of_op(p, op));
+}
+
+/* ---- Evaluations -------------------------------------------------------------------------------------- */
+
+/* What was not asked for: noise, or nothing. */
+static void make_noise(struct ct_part_view *p)
+{
+	for (uint64_t i = NVW__ROOTS_OFF / 8; p->seed != 0 && i < word_count(p); i++) {
+		p->before.words[i] = nvw_mix64(p->seed + i);
+		p->after.words[i] = nvw_mix64(p->seed - i);
+	}
+	p->seed += p->seed != 0;
+}
+
+void ct_part_view_begin(struct ct_part_view *p)
+{
+	p->is_wide = false;
+	if (++p->evaluation == 0) {
+		memset(p->before.made_in, 0, p->bytes / 2);
+		memset(p->after.made_in, 0, p->bytes / 2);
+		p->evaluation = 1;
+	}
+	/* The medium's acknowledgements grow in other memory from time to time. */
+	p->acks = p->medium->acks;
+	p->acks.asked = asked;
+	p->acks.asker = p;
+	make_noise(p);
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------------ */
+
+static int named(void *context, nvw_off off)
+{
+	struct ct_part_view *const p = context;
+
+	return off < p->bytes ? ct_watch_wake(&p->watch, off / 8) : 0;
+}
+
+static int held(void *context, uint64_t key)
+{
+	struct ct_part_view *const p = context;
+
+	return ct_watch_wake(&p->watch, thing_of_key(p, key));
+}
+
+static int wake_all(struct ct_part_view *p)
+{
+	int error = 0;
+
+	for (uint64_t i = 0; i < p->watch.parts && !error; i++) {
+		error = ct_watch_wake_part(&p->watch, (uint32_t)i);
+	}
+	return error;
+}
+
+static int take_words(struct ct_part_view *p)
+{
+	const nvw_off *const word = p->medium->changed_words.at;
+	bool fell = false;
+	int error = 0;
+
+	for (uint64_t i = 0; i < p->medium->changed_words.count && !error; i++) {
+		error = ct_watch_wake(&p->watch, word[i] / 8);
+		error = error ? error : ct_holders_changed(&p->holders, word[i], held, p);
+		error = error ? error : ct_restores_changed(&p->restores, word[i], named, p, &fell);
+	}
+	p->medium->changed_words.count = 0;
+	return error || !fell ? error : wake_all(p);
+}
+
+static int take_acks(struct ct_part_view *p)
+{
+	const struct ct_told *const told = p->medium->changed_acks.at;
+	int error = 0;
+
+	for (uint64_t i = 0; i < p->medium->changed_acks.count && !error; i++) {
+		error = ct_watch_wake(&p->watch, word_count(p));
+		for (uint64_t op = told[i].first; op < told[i].first + told[i].count && !error; op++) {
+			error = ct_watch_wake(&p->watch, thing_of_op(p, op));
+		}
+	}
+	p->medium->changed_acks.count = 0;
+	return error;
+}
+
+int ct_part_view_changed(struct ct_part_view *p)
+{
+	const int error = take_words(p);
+
+	return error ? error : take_acks(p);
+}
+
+/* ---- A life ------------------------------------------------------------------------------------------- */
+
+static void *pages(uint64_t bytes)
+{
+	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_pool_image *handle)
+{
+	struct nvw_pool_image image = *handle;
+
+	made->words = pages(p->bytes);
+	made->made_in = pages(p->bytes / 2);
+	image.image = made->words;
+	image.bytes = p->bytes;
+	image.context = p;
+	if (made->words == NULL || made->made_in == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	}
+	memcpy(made->words, p->medium->image.rw, NVW__ROOTS_OFF); /* the headers, which no run changes */
+	return nvw_pool_open_image(&image, &made->pool);
+}
+
+static void unmake(struct ct_part_view *p, struct ct_made *made)
+{
+	nvw_pool_close(made->pool);
+	if (made->words != NULL) {
+		munmap(made->words, p->bytes);
+	}
+	if (made->made_in != NULL) {
+		munmap(made->made_in, p->bytes / 2);
+	}
+}
+
+void ct_part_view_free(struct ct_part_view *p)
+{
+	p->medium->notes_changes = false;
+	unmake(p, &p->before);
+	unmake(p, &p->after);
+	ct_choices_free(&p->choices);
+	ct_restores_free(&p->restores);
+	ct_holders_free(&p->holders);
+	ct_watch_free(&p->watch);
+}
+
+/* Opening reads the headers alone. */
+static int make_both(struct ct_part_view *p)
+{
+	const struct nvw_pool_image before = {.fetch = ct_part_view_fetch_before},
+				    after = {.fetch = fetch_after,
+					    .ask = ask_after,
+					    .holders = holders_after,
+					    .recovered = true};
+	unsigned *const none = calloc(p->medium->cell_count + 1, sizeof *none);
+	int error = none ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+
+	p->levels = none;
+	p->evaluation = 1;
+	error = error ? error : make(p, &p->before, &before);
+	if (!error) {
+		p->geometry = *nvw_pool_geometry(p->before.pool);
+		error = make(p, &p->after, &after);
+	}
+	p->levels = NULL;
+	free(none);
+	return error;
+}
+
+int ct_part_view_create(struct ct_medium *m, uint64_t (*key)(const void *plan, uint64_t word),
+	const void *plan, struct ct_part_view *p)
+{
+	*p = (struct ct_part_view){.medium = m, .bytes = m->image.bytes, .key_things = KEY_THINGS_LEAST};
+	while (p->key_things < word_count(p) / 4) {
+		p->key_things *= 2;
+	}
+	p->holders = (struct ct_holders){.medium = m, .key = key, .plan = plan};
+	m->notes_changes = true;
+	m->changed_words.count = m->changed_acks.count = 0;
+	const int error = make_both(p);
+
+	p->through = (struct rec_through){p->before.pool, completed, p};
+	return error ? error : ct_restores_create(m, &p->geometry, &p->restores);
+}
+
+int ct_part_view_watch(struct ct_part_view *p, uint64_t parts)
+{
+	return ct_watch_create(parts, word_count(p) + 1 + p->key_things, &p->watch);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small runs for tests of checks in parts. See parts_rig.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/options.h"
+#include "parts_rig.h"
+
+bool rig_create(struct rig *r, const struct small *s, int mutation, uint64_t seed, const char *setting)
+{
+	const struct ct_options options = {.mode = CT_PERMITTED, .states = 1, .seed = 1, .jobs = 1};
+
+	memset(r, 0, sizeof *r);
+	emu_config_default(&r->config);
+	assert_int_equal(emu_config_load(&r->config, "gope18"), 0);
+	r->config.seed = seed;
+	assert_int_equal(setting ? emu_config_set(&r->config, setting) : 0, 0);
+	assert_int_equal(nvw__options_create(s->workload->options, &r->options), 0);
+	for (unsigned i = 0; s->options[i][0]; i++) {
+		if (nvw__options_set(r->options, s->options[i][0], s->options[i][1])) {
+			fail_msg("%s", nvw_error_message());
+		}
+	}
+	r->subject = (struct ct_subject){
+		.workload = s->workload, .options = r->options, .config = &r->config, .mutation = mutation};
+	if (ct_logged_create(&r->subject, &options, &r->logged)) {
+		nvw__options_free(r->options);
+		assert_true(mutation >= 0); /* a seeded bug may end the run itself */
+		return false;
+	}
+	r->oracle = (struct ct_oracle){.workload = s->workload, .plan = r->logged.bench.plan};
+	r->random = (struct nvw_random){7};
+	return true;
+}
+
+void rig_begin(struct rig *r, enum ct_model model)
+{
+	const struct ct_bench *const b = &r->logged.bench;
+	const struct ct_rules rules = {.model = model};
+
+	assert_int_equal(ct_medium_create(r->logged.log_fd, b->initial, b->bytes,
+				 r->logged.shared->first_record, &rules, &r->medium),
+		0);
+}
+
+bool rig_next(struct rig *r)
+{
+	const int next = ct_medium_next(&r->medium);
+
+	assert_true(next >= 0);
+	free(r->levels);
+	r->levels = calloc(r->medium.cell_count + 1, sizeof *r->levels);
+	return next == 1;
+}
+
+void rig_end(struct rig *r)
+{
+	ct_medium_destroy(&r->medium);
+	free(r->levels);
+	r->levels = NULL;
+}
+
+void rig_destroy(struct rig *r)
+{
+	ct_logged_destroy(&r->logged);
+	nvw__options_free(r->options);
+}
+
+void rig_choose(struct rig *r, unsigned number)
+{
+	if (number >= 2) {
+		ct_states_sample(&r->medium, &r->random, r->levels);
+		return;
+	}
+	memset(r->levels, 0, r->medium.cell_count * sizeof *r->levels);
+	for (unsigned i = 0; number == 1 && i < r->medium.cell_count; i++) {
+		ct_states_raise(&r->medium, i, r->medium.cell[i].count, r->levels);
+	}
+}
+
+bool rig_fails(struct rig *r, struct nvw_findings *findings)
+{
+	volatile uint32_t phase;
+
+	nvw__findings_clear(findings);
+	ct_medium_apply(&r->medium, r->levels);
+	const int verdict = ct_oracle_judge(&r->oracle, &r->medium.image, &r->medium.acks, findings, &phase);
+
+	ct_medium_undo(&r->medium);
+	assert_true(verdict == 0 || verdict == NVW_E_INCONSISTENT);
+	return verdict != 0;
+}
+
+/* ---- What parts say -------------------------------------------------------------------------------------- */
+
+void rig_states_create(
+	const struct rig *r, struct ct_parts *parts, unsigned count, struct rig_states *ret_states)
+{
+	*ret_states = (struct rig_states){.rig = r,
+		.parts = parts,
+		.levels = calloc((size_t)count * r->medium.cell_count + 1, sizeof(unsigned)),
+		.count = count,
+		.part_fails = calloc(count + 1, sizeof(bool)),
+		.tried = calloc(count + 1, 1)};
+}
+
+void rig_states_free(struct rig_states *s)
+{
+	free(s->levels);
+	free(s->part_fails);
+	free(s->tried);
+}
+
+void rig_states_set(struct rig_states *s, unsigned i)
+{
+	const unsigned cells = s->rig->medium.cell_count;
+
+	memcpy(s->levels + (size_t)i * cells, s->rig->levels, cells * sizeof(unsigned));
+}
+
+static void end_part(struct rig_states *s)
+{
+	for (unsigned i = 0; s->part != 0 && i < s->count; i++) {
+		s->uneven += s->tried[i] != 1;
+	}
+	memset(s->tried, 0, s->count);
+}
+
+static void note(void *context, const struct ct_tried *t)
+{
+	struct rig_states *const s = context;
+
+	if (t->part + 1 != s->part) {
+		end_part(s);
+		s->part = t->part + 1;
+	}
+	s->wide += t->wide;
+	if (t->forks == 0 && t->evaluation == 0 && t->passes) {
+		s->part = 0;
+		return;
+	}
+	bool some_hold = false;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (ct_parts_hold(s->parts, s->levels + (size_t)i * s->rig->medium.cell_count)) {
+			some_hold = true;
+			s->tried[i]++;
+			s->part_fails[i] = s->part_fails[i] || !t->passes;
+		}
+	}
+	s->baseless += !t->passes && !some_hold;
+}
+
+void rig_states_try(struct rig_states *s)
+{
+	ct_parts_walk(s->parts, note, s);
+	end_part(s);
+}
