@@ -394,6 +394,9 @@ int crash_exec(
 		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder.path);
 		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
 		explored.context = &t;
+		if (machine->nvram.domain == EMU_DOMAIN_eadr && request->options.model == CT_MODEL_OBSERVED) {
+			explored.options.model = CT_MODEL_EADR;
+		}
 		status = crash_store_log(machine, &explored, command, json);
 	}
 	drop_copy(&t.copy);

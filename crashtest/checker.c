@@ -143,7 +143,7 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 
 	*c = (struct ct_checker){.operations = is->operations};
 	if (is->command != NULL) {
-		const int error = ct_command_make(is->command, "--check", false, &c->asked.command);
+		const int error = ct_command_make(is->command, "--check", &c->asked.command);
 
 		return error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c->asked);
 	}

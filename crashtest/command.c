@@ -137,9 +137,9 @@ static bool is_of_shell(const char *word)
 }
 
 /* A missing command would be a finding in every state. For a shell command, only the shell can tell. */
-int ct_command_make(const char *source, const char *option, bool places, struct ct_command *ret)
+int ct_command_make(const char *source, const char *option, struct ct_command *ret)
 {
-	*ret = (struct ct_command){.source = source, .option = option, .places = places};
+	*ret = (struct ct_command){.source = source, .option = option};
 	if (strlen(source) >= CT_COMMAND_BYTES - 96) {
 		return nvw_fail(NVW_E_USAGE, "%s: the command is too long", option);
 	}
@@ -162,12 +162,12 @@ int ct_command_make(const char *source, const char *option, bool places, struct 
 /* ---- Filling in ------------------------------------------------------------------------------------------------ */
 
 /* Copies text, with what stands for {}; returns how often that was. */
-static unsigned place(const char *text, const char *what, bool places, char **to, const char *end)
+static unsigned place(const char *text, const char *what, char **to, const char *end)
 {
 	unsigned placed = 0;
 
 	while (*text != '\0' && *to + strlen(what) + 2 < end) {
-		if (places && strncmp(text, "{}", 2) == 0) {
+		if (strncmp(text, "{}", 2) == 0) {
 			*to = stpcpy(*to, what);
 			text += 2;
 			placed++;
@@ -190,14 +190,14 @@ void ct_command_fill(const struct ct_command *c, const char *path, struct ct_com
 		ret->word[n++] = shell;
 		ret->word[n++] = option;
 		ret->word[n++] = to;
-		if (place(c->source, "\"$1\"", c->places, &to, end) == 0) {
+		if (place(c->source, "\"$1\"", &to, end) == 0) {
 			strcpy(to - 1, " \"$1\"");
 		}
 		ret->word[n++] = name;
 	}
 	for (unsigned i = 0; !c->by_shell && c->word[i] != NULL; i++) {
 		ret->word[n++] = to;
-		placed += place(c->word[i], path, c->places, &to, end);
+		placed += place(c->word[i], path, &to, end);
 	}
 	if (placed == 0) {
 		ret->word[n++] = (char *)(uintptr_t)path;

@@ -504,7 +504,7 @@ int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_rep
 
 	*ret = (struct ct_replay_oracle){
 		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
-	int error = ct_command_make(command, "--recover", true, &ret->asked.command);
+	int error = ct_command_make(command, "--recover", &ret->asked.command);
 
 	json_array_foreach(json_object_get(head, "accepted"), i, one)
 	{
@@ -537,7 +537,7 @@ int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_orac
 			"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
 			"nvw_operation_begins() and nvw_operation_is_durable()");
 	}
-	int error = ct_command_make(is->command, "--recover", true, &ret->asked.command);
+	int error = ct_command_make(is->command, "--recover", &ret->asked.command);
 
 	error = error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &ret->asked);
 	return error ? error : read_log(ret, is->log_fd);

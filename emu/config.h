@@ -27,7 +27,7 @@
 	X(none, "none") X(sc_simple, "sc-simple") X(sc_wb, "sc-wb") X(tso, "tso") X(rmo, "rmo")
 #define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
 /* What a fence of system scope promises in a CUDA program (host/cuda). */
-#define EMU_FENCES(X) X(visible, "visible") X(durable, "durable")
+#define EMU_FENCES(X) X(visible, "visible") X(durable, "durable") X(switched, "switched")
 #define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
@@ -111,6 +111,7 @@ struct emu_device_config {
 	uint64_t channels, bandwidth, queue;
 	uint64_t domain; /* of NVRAM: enum emu_domain */
 	uint64_t hops;   /* between the L2 and its controller */
+	uint64_t link;   /* ps, besides the hops, each way */
 	uint64_t read_energy, write_energy;
 	uint64_t given;     /* bit i: key i of device.def was given */
 	uint64_t in_cycles; /* bit i: it is a time in cycles of gpu.clock */

@@ -19,7 +19,7 @@ static int channels_init(struct emu_channels *c, const struct emu_device_config 
 	c->write_ps = config->write;
 	c->line_ps = (emu_time)(EMU_LINE * 1e12 / (double)config->bandwidth + 0.5);
 	c->queue_ps = config->queue * c->line_ps;
-	c->link_ps = config->hops * hop;
+	c->link_ps = config->hops * hop + config->link;
 	c->read = calloc(c->count, sizeof *c->read);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
 	return c->read && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);

@@ -35,7 +35,7 @@ struct host_session {
 	char program[256];
 	struct { /* kernels.h; library "": they run by themselves */
 		char library[HOST_LIBRARY_PATH], machine[64], races[16];
-		bool durable_fences; /* host.fence_system */
+		enum emu_fence fences; /* host.fence_system */
 	} kernels;
 };
 

@@ -64,9 +64,14 @@ void host_kernels_report(const struct host_session *s, char *ret_path, size_t n)
 
 void host_kernels_enter(const struct host_session *s)
 {
+	static const char *const fences[] = {
+#define X(name, text) text,
+		EMU_FENCES(X)
+#undef X
+	};
 	char path[512];
 
-	setenv(NVW_CUDA_FENCE_VARIABLE, s->kernels.durable_fences ? "durable" : "visible", 1);
+	setenv(NVW_CUDA_FENCE_VARIABLE, fences[s->kernels.fences], 1);
 	if (!s->kernels.library[0]) {
 		return;
 	}

@@ -22,7 +22,7 @@
 	"NVWAVE_CUDA_REPORT" /* where the report goes, JSON; without it there is none */
 #define NVW_CUDA_RACES_VARIABLE "NVWAVE_CUDA_RACES" /* claimed, drf, hrf; absent: no race detection */
 
-#define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* "durable": host.fence_system */
+#define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
 enum nvw_cuda_order { NVW_CUDA_RELAXED, NVW_CUDA_ACQUIRE, NVW_CUDA_RELEASE, NVW_CUDA_ACQ_REL };
 
@@ -31,6 +31,7 @@ struct nvw_cuda_range {
 	char *start;
 	size_t bytes;
 	bool persistent; /* a mapping of a file: NVRAM; else DRAM */
+	bool pinned;     /* memory of the host: the device "pinned", if the machine has one */
 };
 
 struct nvw_cuda_job {

@@ -5,6 +5,7 @@
  */
 #ifndef NVW_CUDA_RUNTIME_H
 #define NVW_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__ /* programs ask for CUDA's own guards */
 
 #include <math.h>
 #include <stdint.h>

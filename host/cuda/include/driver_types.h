@@ -2,6 +2,7 @@
 /* The types of the host API: errors, kinds of copies, streams, events, properties. Numbers are CUDA's, where programs print them. */
 #ifndef NVW_CUDA_DRIVER_TYPES_H
 #define NVW_CUDA_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__ /* programs ask for CUDA's own guards */
 
 #include <stddef.h>
 
@@ -105,12 +106,19 @@ enum cudaMemoryType {
 	cudaMemoryTypeDevice,
 	cudaMemoryTypeManaged
 };
+enum cudaComputeMode {
+	cudaComputeModeDefault,
+	cudaComputeModeExclusive,
+	cudaComputeModeProhibited,
+	cudaComputeModeExclusiveProcess
+};
 enum cudaDeviceAttr {
 	cudaDevAttrMaxThreadsPerBlock = 1,
 	cudaDevAttrMaxSharedMemoryPerBlock = 8,
 	cudaDevAttrWarpSize = 10,
 	cudaDevAttrClockRate = 13,
 	cudaDevAttrMultiProcessorCount = 16,
+	cudaDevAttrComputeMode = 20,
 	cudaDevAttrMaxThreadsPerMultiProcessor = 39,
 	cudaDevAttrUnifiedAddressing = 41,
 	cudaDevAttrComputeCapabilityMajor = 75,

@@ -53,6 +53,17 @@ static int look_for_races(void)
 	return 0;
 }
 
+/* A DRAM device of that name is the host's pinned memory. */
+static bool has_pinned(void)
+{
+	for (unsigned i = 0; i < self.config.device_count; i++) {
+		if (!strcmp(self.config.device[i].name, "pinned")) {
+			return self.config.device[i].kind == EMU_KIND_dram;
+		}
+	}
+	return false;
+}
+
 static int make_machine(uint64_t nvram_bytes)
 {
 	int error = make_pool(nvram_bytes);
@@ -63,7 +74,7 @@ static int make_machine(uint64_t nvram_bytes)
 		return error;
 	}
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
-	ranges_begin(self.machine,
+	ranges_begin(self.machine, has_pinned(),
 		self.pool ? nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks : NULL,
 		nvram_bytes);
 	return self.fences ? 0 : NVW_E_MEMORY;
@@ -238,9 +249,6 @@ static void fence(unsigned scope, const void *place)
 
 	issue(NVW__ATOMIC_STORE, own, 8, 0, 0, NVW_RELEASE, scopes[scope], place);
 	issue(NVW__ATOMIC_LOAD, own, 8, 0, 0, NVW_ACQUIRE, scopes[scope], place);
-	if (scope == NVW_CUDA_SYSTEM && self.config.fence_system == EMU_FENCE_durable) {
-		nvw__op(site(place), NVW__OP_P_BARRIER, NULL, NVW_WORKITEM, 0);
-	}
 }
 
 static void barrier(bool grid, const void *place)

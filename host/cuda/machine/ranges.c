@@ -17,11 +17,12 @@ struct place {
 	size_t room;                 /* whole lines */
 	char *shadow;
 	uint8_t *touched; /* by line */
-	bool persistent, seen;
+	bool persistent, pinned, seen;
 };
 
 static struct {
 	struct nvw_machine *machine;
+	bool has_pinned;
 	const char *nvram;
 	uint64_t nvram_bytes, nvram_used;
 	struct place *places;
@@ -34,7 +35,7 @@ static size_t lines(size_t bytes)
 	return (bytes + LINE - 1) / LINE;
 }
 
-void ranges_begin(struct nvw_machine *machine, const char *nvram, uint64_t nvram_bytes)
+void ranges_begin(struct nvw_machine *machine, bool has_pinned, const char *nvram, uint64_t nvram_bytes)
 {
 	for (size_t i = 0; i < self.count; i++) {
 		free(self.places[i].shadow);
@@ -43,6 +44,7 @@ void ranges_begin(struct nvw_machine *machine, const char *nvram, uint64_t nvram
 	free(self.places);
 	memset(&self, 0, sizeof self);
 	self.machine = machine;
+	self.has_pinned = has_pinned;
 	self.nvram = nvram;
 	self.nvram_bytes = nvram_bytes;
 }
@@ -65,7 +67,7 @@ static struct place *place_of(const struct nvw_cuda_range *r)
 		struct place *const p = &self.places[i];
 
 		if (p->range.start == r->start && p->range.bytes == r->bytes &&
-			p->persistent == r->persistent) {
+			p->persistent == r->persistent && p->pinned == r->pinned) {
 			return p;
 		}
 	}
@@ -92,8 +94,8 @@ static struct place *unused_place(const struct nvw_cuda_range *r)
 	for (size_t i = 0; i < self.count; i++) {
 		struct place *const p = &self.places[i];
 
-		if (!p->range.bytes && p->persistent == r->persistent && p->room >= wanted &&
-			p->room <= 2 * wanted) {
+		if (!p->range.bytes && p->persistent == r->persistent && p->pinned == r->pinned &&
+			p->room >= wanted && p->room <= 2 * wanted) {
 			return p;
 		}
 	}
@@ -105,7 +107,8 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 	const size_t bytes = lines(r->bytes) * LINE;
 
 	if (!r->persistent) {
-		return nvw_alloc(self.machine, bytes);
+		return r->pinned && self.has_pinned ? nvw_alloc_on(self.machine, "pinned", bytes) :
+						      nvw_alloc(self.machine, bytes);
 	}
 	self.nvram_used += bytes;
 	return (char *)(uintptr_t)(self.nvram + self.nvram_used - bytes);
@@ -114,7 +117,7 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 {
 	struct place *const more = realloc(self.places, (self.count + 1) * sizeof *more);
-	struct place p = {.room = lines(r->bytes) * LINE, .persistent = r->persistent};
+	struct place p = {.room = lines(r->bytes) * LINE, .persistent = r->persistent, .pinned = r->pinned};
 
 	if (more) {
 		self.places = more;

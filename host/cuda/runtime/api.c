@@ -93,6 +93,9 @@ cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int 
 	case cudaDevAttrMultiProcessorCount:
 		*ret = p->multiProcessorCount;
 		break;
+	case cudaDevAttrComputeMode:
+		*ret = p->computeMode;
+		break;
 	case cudaDevAttrMaxThreadsPerMultiProcessor:
 		*ret = p->maxThreadsPerMultiProcessor;
 		break;

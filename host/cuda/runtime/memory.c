@@ -587,8 +587,10 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	for (size_t i = 0; i < n; i++) {
 		const struct block *const b = &in_order[i];
 
-		to[i] = (struct nvw_cuda_range){
-			b->start, b->bytes, b->kind == REGISTERED && is_file(b->start)};
+		const bool persistent = b->kind == REGISTERED && is_file(b->start);
+
+		to[i] = (struct nvw_cuda_range){b->start, b->bytes, persistent,
+			!persistent && (b->kind == PINNED || b->kind == REGISTERED)};
 	}
 	return n;
 }
@@ -609,7 +611,7 @@ struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count)
 	pthread_mutex_unlock(&mutex);
 	if (all && __start_nvw_device) {
 		all[n++] = (struct nvw_cuda_range){
-			__start_nvw_device, (size_t)(__stop_nvw_device - __start_nvw_device), false};
+			__start_nvw_device, (size_t)(__stop_nvw_device - __start_nvw_device), false, false};
 	}
 	free(in_order);
 	*ret_count = n;

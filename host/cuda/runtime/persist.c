@@ -11,13 +11,29 @@
 
 enum { WORK_ITEM, BLOCK, GRID };
 
-static bool durable_fences; /* __threadfence_system() is a persist barrier */
+/* What __threadfence_system() promises: host.fence_system. */
+static enum { VISIBLE, DURABLE, SWITCHED } fences;
+static bool direct_io = true; /* the program has not switched it off */
 
 static __attribute__((constructor)) void begin(void)
 {
 	const char *const fence = getenv(NVW_CUDA_FENCE_VARIABLE);
 
-	durable_fences = fence && !strcmp(fence, "durable");
+	fences = fence && !strcmp(fence, "durable")  ? DURABLE :
+		 fence && !strcmp(fence, "switched") ? SWITCHED :
+						       VISIBLE;
+}
+
+void nvw_cuda_switch_direct_io(int on);
+
+void nvw_cuda_switch_direct_io(int on)
+{
+	direct_io = on != 0;
+}
+
+static bool is_durable(unsigned scope)
+{
+	return scope == NVW_CUDA_SYSTEM && (fences == DURABLE || (fences == SWITCHED && !direct_io));
 }
 
 void nvw_cuda_fence(int scope);
@@ -45,7 +61,10 @@ static void fence(unsigned scope, const void *place)
 	nvw_cuda_settle();
 	if (nvw_cuda_machine && me) {
 		fence_on_machine(me, scope, place);
-	} else if (me && scope == NVW_CUDA_SYSTEM && durable_fences) {
+		if (is_durable(scope)) {
+			nvw_cuda_machine_persist(WORK_ITEM, place);
+		}
+	} else if (me && is_durable(scope)) {
 		nvw_cuda_record_flush(place);
 		nvw_cuda_record_fence(place);
 	}

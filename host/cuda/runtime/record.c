@@ -108,6 +108,17 @@ void nvw_cuda_record_fence(const void *place)
 	}
 }
 
+void nvw_cuda_record_persist(const void *address, size_t n, const void *place)
+{
+	const uintptr_t end = (uintptr_t)address + n;
+
+	for (uintptr_t line = (uintptr_t)address / LINE * LINE; hooks && line < end; line += LINE) {
+		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
+			(void *)(uintptr_t)place);
+	}
+	nvw_cuda_record_fence(place);
+}
+
 void nvw_cuda_record_forget(struct item *item)
 {
 	free(item->lines.line);

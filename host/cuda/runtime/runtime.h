@@ -3,6 +3,7 @@
  * The runtime that nvwave-nvcc links into CUDA programs: kernels run in the launching thread, work-items as fibers.
  *
  *	api.c                                   the host API
+ *	gpm.c                                   files of GPM's library
  *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
  *	schedule.c                              work-groups that are resident
  *	emulated.c                              or a kernel on the emulated machine
@@ -241,6 +242,8 @@ void nvw_cuda_record_ends(void);
 void nvw_cuda_record_flush(const void *place);
 void nvw_cuda_record_fence(const void *place);
 void nvw_cuda_record_forget(struct item *item);
+/* Host code persists what it has stored there. */
+void nvw_cuda_record_persist(const void *address, size_t n, const void *place);
 
 /* ---- Errors */
 

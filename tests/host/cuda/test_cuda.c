@@ -3,69 +3,7 @@
  * CUDA sources through nvwave-nvcc: programs that check themselves (semantics.cu), mistakes (bad.cu), options. Without clang every
  * test says that it is left out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "common/shell.h"
-#include "common/skip.h"
-
-#define SOURCE(name) CUDA_TESTS "/" name
-#define LOG_COUNT    "64" /* the line of examples/log.cu that stores the number of records */
-#define TABLE_KEY    "62" /* of examples/hash_table.cu: stores a key */
-#define TABLE_COUNT  "72" /* and their number */
-
-static bool have_clang;
-static const char *nvwave;
-
-#define NEEDS_CLANG()                             \
-	if (!have_clang) {                        \
-		skip_test("there is no clang++"); \
-	}
-
-/* The machine is in no build with sanitizers: programs would need theirs. */
-#ifdef __SANITIZE_ADDRESS__
-#define NEEDS_MACHINE() \
-	skip_test("%s: there is no machine for CUDA programs in a build with sanitizers", __func__)
-#else
-#define NEEDS_MACHINE() NEEDS_CLANG()
-#endif
-
-static void assert_output_has(const char *text)
-{
-	if (!strstr(output, text)) {
-		print_error("expected \"%s\" in\n%s\n", text, output);
-		fail();
-	}
-}
-
-static void build(const char *options, const char *program, const char *sources)
-{
-	if (run(NVCC " %s -o %s %s", options, program, sources)) {
-		print_error("%s\n", output);
-		fail();
-	}
-}
-
-/* Unless another test has built it. */
-static void build_once(const char *options, const char *program, const char *sources)
-{
-	char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", dir, program);
-	if (access(path, X_OK) != 0) {
-		build(options, program, sources);
-	}
-}
+#include "nvcc.h"
 
 /* ---- What CUDA programs rely on ---------------------------------------------------------------------------- */
 
@@ -374,69 +312,6 @@ static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **stat
 	assert_output_has("cudaErrorMemoryAllocation\n");
 }
 
-/* ---- Crash tests ------------------------------------------------------------------------------------------------------- */
-
-static int crash(const char *options, const char *how)
-{
-	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	return run(
-		"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' --states=500 %s",
-		nvwave, how, options);
-}
-
-static void a_right_log_of_a_kernel_is_consistent(void **state)
-{
-	NEEDS_CLANG();
-	assert_int_equal(crash("", "barriers"), 0);
-	assert_output_has("CONSISTENT");
-	assert_output_has("130 stores, 128 fences");
-	assert_int_equal(run("rm -f pool; ./log append pool 2 && ./log check pool"), 0);
-	assert_string_equal(output, "64 records\n");
-}
-
-static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
-{
-	NEEDS_CLANG();
-	assert_int_equal(crash("", "unordered"), 1);
-	assert_output_has("is not whole");
-	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
-	assert_output_has("(append)  store of 8 bytes at 0x");
-	assert_output_has("lost in flight");
-	assert_int_equal(crash("", "narrow"), 1);
-	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
-}
-
-static int crash_table(const char *bug)
-{
-	build_once("-O1", "hash_table", CUDA_EXAMPLES "/hash_table.cu");
-	return run(
-		"rm -f pool; %s crash --exec='./hash_table insert pool 2 %s' --image=pool --check='./hash_table check' --states=500",
-		nvwave, bug);
-}
-
-static void bugs_of_a_kernel_s_hash_table_are_found_with_their_lines(void **state)
-{
-	NEEDS_CLANG();
-	skip_if_sanitized();
-	assert_int_equal(crash_table(""), 0);
-	assert_output_has("CONSISTENT");
-	assert_int_equal(crash_table("unordered"), 1);
-	assert_output_has("does not have its value");
-	assert_output_has("hash_table.cu:" TABLE_KEY " (insert)  store of 8 bytes at 0x");
-	assert_int_equal(crash_table("narrow"), 1);
-	assert_output_has("is not found");
-	assert_output_has("hash_table.cu:" TABLE_COUNT " (insert)  store of 8 bytes at 0x0   durable");
-}
-
-static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
-{
-	NEEDS_CLANG();
-	assert_int_equal(crash("", "fence"), 1);
-	assert_output_has("is not whole");
-	assert_int_equal(crash("--set host.fence_system=durable", "fence"), 0);
-	assert_output_has("CONSISTENT");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,18 +334,7 @@ int main(void)
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
 		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
-		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
-		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
-		cmocka_unit_test(bugs_of_a_kernel_s_hash_table_are_found_with_their_lines),
-		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
 	};
 
-	nvwave = getenv("NVWAVE");
-	strcpy(dir, "/tmp/nvw-cuda-XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	have_clang = run("command -v clang++ || command -v clang++-14") == 0;
-	const int status = cmocka_run_group_tests(tests, NULL, NULL);
-
-	run("rm -rf -- %s", dir);
-	return status;
+	return run_all(tests, sizeof tests / sizeof *tests);
 }

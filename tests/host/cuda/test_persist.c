@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Persistence of CUDA kernels: crash tests of shipped programs, the names of GPM's library (gpm.cu), and machines that say what is durable. */
+#include "nvcc.h"
+
+#define LOG_COUNT   "64"  /* the line of examples/log.cu that stores the number of records */
+#define TABLE_KEY   "62"  /* of examples/hash_table.cu: stores a key */
+#define TABLE_COUNT "72"  /* and their number */
+#define GPM_NEW     "185" /* of gpm.cu: stores a new value */
+
+/* ---- Shipped programs ------------------------------------------------------------------------------------------------------- */
+
+static int crash(const char *options, const char *how)
+{
+	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	return run(
+		"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' --states=500 %s",
+		nvwave, how, options);
+}
+
+static void a_right_log_of_a_kernel_is_consistent(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "barriers"), 0);
+	assert_output_has("CONSISTENT");
+	assert_output_has("130 stores, 128 fences");
+	assert_int_equal(run("rm -f pool; ./log append pool 2 && ./log check pool"), 0);
+	assert_string_equal(output, "64 records\n");
+}
+
+static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "unordered"), 1);
+	assert_output_has("is not whole");
+	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
+	assert_output_has("(append)  store of 8 bytes at 0x");
+	assert_output_has("lost in flight");
+	assert_int_equal(crash("", "narrow"), 1);
+	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
+}
+
+static int crash_table(const char *bug)
+{
+	build_once("-O1", "hash_table", CUDA_EXAMPLES "/hash_table.cu");
+	return run(
+		"rm -f pool; %s crash --exec='./hash_table insert pool 2 %s' --image=pool --check='./hash_table check' --states=500",
+		nvwave, bug);
+}
+
+static void bugs_of_a_kernel_s_hash_table_are_found_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	assert_int_equal(crash_table(""), 0);
+	assert_output_has("CONSISTENT");
+	assert_int_equal(crash_table("unordered"), 1);
+	assert_output_has("does not have its value");
+	assert_output_has("hash_table.cu:" TABLE_KEY " (insert)  store of 8 bytes at 0x");
+	assert_int_equal(crash_table("narrow"), 1);
+	assert_output_has("is not found");
+	assert_output_has("hash_table.cu:" TABLE_COUNT " (insert)  store of 8 bytes at 0x0   durable");
+}
+
+static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash("", "fence"), 1);
+	assert_output_has("is not whole");
+	assert_int_equal(crash("--set host.fence_system=durable", "fence"), 0);
+	assert_output_has("CONSISTENT");
+}
+
+/* ---- GPM's library ------------------------------------------------------------------------------------------------------- */
+
+static void build_gpm(void)
+{
+	build_once("-O2", "gpm", SOURCE("gpm.cu -lpmem"));
+}
+
+static void functions_of_gpm_s_library_do_what_they_say(void **state)
+{
+	NEEDS_CLANG();
+	build_gpm();
+	assert_int_equal(run("./gpm functions"), 0);
+	assert_output_has("missing.dat: No such file");
+	assert_output_has("gpmcp_register: there is no group 1; the checkpoint has 1");
+	assert_output_has("all hold");
+}
+
+static void the_same_on_gpm_s_machine(void **state)
+{
+	NEEDS_MACHINE();
+	build_gpm();
+	assert_int_equal(run("%s exec --machine=gpm22 --protocol=vi -- ./gpm functions", nvwave), 0);
+	assert_output_has("all hold");
+}
+
+/* Two files in one image; the check recovers by a kernel. */
+static int crash_gpm(const char *bug, const char *options)
+{
+	build_gpm();
+	return run(
+		"rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all --check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
+		nvwave, bug, options);
+}
+
+static void files_of_gpm_s_library_are_one_crash_state(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(crash_gpm("", "--machine=gpm22 --states=60"), 0);
+	assert_output_has("CONSISTENT");
+	skip_if_sanitized();
+	assert_int_equal(crash_gpm("unlogged", "--machine=gpm22 --states=30"), 1);
+	assert_output_has(" have ");
+	assert_output_has("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x");
+}
+
+static void persists_while_data_direct_io_is_on_are_none(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	assert_int_equal(crash_gpm("outside", "--machine=gpm22 --states=30"), 0);
+	assert_int_equal(
+		crash_gpm("outside", "--machine=gpm22 --set host.fence_system=switched --states=30"), 1);
+	assert_int_equal(crash_gpm("outside", "--machine=gpm22-eadr --states=30"), 0);
+}
+
+/* The same loads of NVRAM and of pinned memory, across PCIe and without it. */
+static long long picoseconds(const char *options)
+{
+	const char *at;
+
+	assert_int_equal(
+		run("%s exec --machine=gpm22 --protocol=vi %s --output-format=json --report=report -- ./gpm read && cat report",
+			nvwave, options),
+		0);
+	at = strstr(output, "\"sim_time_ps\"");
+	return at ? atoll(at + 15) : -1;
+}
+
+static void links_take_their_time(void **state)
+{
+	NEEDS_MACHINE();
+	build_gpm();
+
+	const long long far = picoseconds(""), nearer = picoseconds("--set nvram.link=0ns"),
+			near = picoseconds("--set nvram.link=0ns --set pinned.link=0ns");
+
+	assert_true(near > 0);
+	assert_true(far - nearer >= 600000);
+	assert_true(nearer - near >= 600000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
+		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
+		cmocka_unit_test(bugs_of_a_kernel_s_hash_table_are_found_with_their_lines),
+		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
+		cmocka_unit_test(functions_of_gpm_s_library_do_what_they_say),
+		cmocka_unit_test(the_same_on_gpm_s_machine),
+		cmocka_unit_test(files_of_gpm_s_library_are_one_crash_state),
+		cmocka_unit_test(persists_while_data_direct_io_is_on_are_none),
+		cmocka_unit_test(links_take_their_time),
+	};
+
+	return run_all(tests, sizeof tests / sizeof *tests);
+}
