@@ -28,7 +28,9 @@
 #define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
 /* What a fence of system scope promises in a CUDA program (host/cuda). */
 #define EMU_FENCES(X) X(visible, "visible") X(durable, "durable") X(switched, "switched")
-#define EMU_KINDS(X)  X(dram, "dram") X(nvram, "nvram")
+/* What SBRP's instructions, inline PTX of a CUDA program, promise of persistency. */
+#define EMU_SBRPS(X) X(nothing, "nothing") X(barriers, "barriers") X(refused, "refused")
+#define EMU_KINDS(X) X(dram, "dram") X(nvram, "nvram")
 
 #define X(name, text) EMU_TOPOLOGY_##name,
 enum emu_topology { EMU_TOPOLOGIES(X) };
@@ -53,6 +55,9 @@ enum emu_first { EMU_FIRSTS(X) };
 #undef X
 #define X(name, text) EMU_FENCE_##name,
 enum emu_fence { EMU_FENCES(X) };
+#undef X
+#define X(name, text) EMU_SBRP_##name,
+enum emu_sbrp { EMU_SBRPS(X) };
 #undef X
 #define X(name, text) EMU_CONSISTENCY_##name,
 enum emu_consistency { EMU_CONSISTENCIES(X) };
@@ -147,7 +152,7 @@ struct emu_config {
 	uint64_t atomicity, model;
 	uint64_t buffer;
 	uint64_t persist_check;
-	uint64_t host_copy, host_bandwidth, fence_system;
+	uint64_t host_copy, host_bandwidth, fence_system, sbrp;
 	uint64_t stack;
 	uint64_t in_cycles[2]; /* bit i: key i of config.def is a time in cycles of gpu.clock */
 };

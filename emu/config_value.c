@@ -42,6 +42,11 @@ static const char *const fences[] = {
 	EMU_FENCES(X)
 #undef X
 		NULL};
+static const char *const sbrps[] = {
+#define X(name, text) text,
+	EMU_SBRPS(X)
+#undef X
+		NULL};
 static const char *const kinds[] = {
 #define X(name, text) text,
 	EMU_KINDS(X)
@@ -92,6 +97,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_consistency] = consistencies,
 		[ENUM_first] = firsts,
 		[ENUM_fence] = fences,
+		[ENUM_sbrp] = sbrps,
 		[ENUM_model] = models};
 
 	return words[type];

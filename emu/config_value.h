@@ -29,6 +29,7 @@ enum config_type {
 	ENUM_consistency,
 	ENUM_first,
 	ENUM_fence,
+	ENUM_sbrp,
 	ENUM_model
 };
 

@@ -232,7 +232,8 @@ static int check_delays(const struct emu_config *m)
 
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
 {
-	*ret_session = (struct host_session){.kernels.fences = (enum emu_fence)o->machine->fence_system};
+	*ret_session = (struct host_session){.kernels = {.fences = (enum emu_fence)o->machine->fence_system,
+						     .sbrp = (enum emu_sbrp)o->machine->sbrp}};
 	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
 		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
 			HOST_SESSION_VARIABLE);

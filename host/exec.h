@@ -36,6 +36,7 @@ struct host_session {
 	struct { /* kernels.h; library "": they run by themselves */
 		char library[HOST_LIBRARY_PATH], machine[64], races[16];
 		enum emu_fence fences; /* host.fence_system */
+		enum emu_sbrp sbrp;    /* host.sbrp */
 	} kernels;
 };
 

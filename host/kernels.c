@@ -69,9 +69,15 @@ void host_kernels_enter(const struct host_session *s)
 		EMU_FENCES(X)
 #undef X
 	};
+	static const char *const sbrps[] = {
+#define X(name, text) text,
+		EMU_SBRPS(X)
+#undef X
+	};
 	char path[512];
 
 	setenv(NVW_CUDA_FENCE_VARIABLE, fences[s->kernels.fences], 1);
+	setenv(NVW_CUDA_SBRP_VARIABLE, sbrps[s->kernels.sbrp], 1);
 	if (!s->kernels.library[0]) {
 		return;
 	}

@@ -24,6 +24,8 @@
 
 #define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
+#define NVW_CUDA_SBRP_VARIABLE "NVWAVE_CUDA_SBRP" /* host.sbrp: "nothing", "barriers", "refused" */
+
 enum nvw_cuda_order { NVW_CUDA_RELAXED, NVW_CUDA_ACQUIRE, NVW_CUDA_RELEASE, NVW_CUDA_ACQ_REL };
 
 /* Memory of the program that kernels may access. */

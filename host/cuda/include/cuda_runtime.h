@@ -104,6 +104,29 @@ static __forceinline__ __device__ void __brkpt(void)
 	nvw_cuda_trap();
 }
 
+/* ---- Address spaces: addresses are the same in all of them. Those of shared variables fit into 32 bits. */
+extern "C" __device__ int nvw_cuda_is_shared(const void *address);
+static __forceinline__ __device__ size_t __cvta_generic_to_shared(const void *p)
+{
+	return (size_t)p;
+}
+static __forceinline__ __device__ size_t __cvta_generic_to_global(const void *p)
+{
+	return (size_t)p;
+}
+static __forceinline__ __device__ void *__cvta_shared_to_generic(size_t p)
+{
+	return (void *)p;
+}
+static __forceinline__ __device__ void *__cvta_global_to_generic(size_t p)
+{
+	return (void *)p;
+}
+static __forceinline__ __device__ unsigned __isShared(const void *p)
+{
+	return (unsigned)nvw_cuda_is_shared(p);
+}
+
 /* ---- Loads and stores with cache hints: hints are not modelled */
 #define NVW_CUDA_LOADS(X) X(__ldg) X(__ldcg) X(__ldca) X(__ldcs) X(__ldlu) X(__ldcv)
 #define X(name)                                                                 \

@@ -217,19 +217,21 @@ static uint64_t execute(struct request *r)
 	return old;
 }
 
+uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, unsigned order, void *address,
+	uint64_t value, uint64_t compare, const void *place)
+{
+	struct request r = {
+		operation, type, scope, address, value, compare, (enum nvw_cuda_order)order, place};
+
+	return execute(&r);
+}
+
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare)
 {
-	struct request r = {.operation = what & 0xff,
-		.type = what >> 8 & 0xff,
-		.scope = what >> 16,
-		.address = address,
-		.value = value,
-		.compare = compare,
-		.place = __builtin_return_address(0)};
-
-	return execute(&r);
+	return nvw_cuda_atomic_at(what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, what >> 24, address,
+		value, compare, __builtin_return_address(0));
 }
 
 /* ---- The compiler's ------------------------------------------------------------------------------------------- */

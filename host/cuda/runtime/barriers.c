@@ -54,7 +54,7 @@ static void wait_at_barrier(struct item *me, int predicate, const void *place)
 	}
 }
 
-static int meet_at_barrier(int kind, int predicate, const void *place)
+int nvw_cuda_barrier_at(int kind, int predicate, const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
@@ -71,12 +71,12 @@ static int meet_at_barrier(int kind, int predicate, const void *place)
 
 void nvw_cuda_sync_threads(void)
 {
-	(void)meet_at_barrier(0, 0, __builtin_return_address(0));
+	(void)nvw_cuda_barrier_at(0, 0, __builtin_return_address(0));
 }
 
 int nvw_cuda_barrier(int kind, int predicate)
 {
-	return meet_at_barrier(kind, predicate, __builtin_return_address(0));
+	return nvw_cuda_barrier_at(kind, predicate, __builtin_return_address(0));
 }
 
 static uint64_t live_items(void)

@@ -76,6 +76,16 @@ static inline void before_write(void *address, size_t n, int cost, const void *f
 	}
 }
 
+void nvw_cuda_before_read(void *address, size_t n, bool is_volatile, const void *place)
+{
+	before_read(address, n, is_volatile ? VOLATILE_COST : 1, place);
+}
+
+void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void *place)
+{
+	before_write(address, n, is_volatile ? VOLATILE_COST : 1, place);
+}
+
 #define HERE __builtin_return_address(0)
 
 #define HOOKS(n)                                          \

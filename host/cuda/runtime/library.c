@@ -10,8 +10,6 @@ struct extent nvw_cuda_thread_idx(void);
 struct extent nvw_cuda_block_idx(void);
 struct extent nvw_cuda_block_dim(void);
 struct extent nvw_cuda_grid_dim(void);
-long long nvw_cuda_clock(void);
-unsigned long long nvw_cuda_nanoseconds(void);
 void nvw_cuda_sleep(unsigned ns);
 _Noreturn void nvw_cuda_trap(void);
 _Noreturn void nvw_cuda_assert_failed(
@@ -66,10 +64,15 @@ void nvw_cuda_sleep(unsigned ns)
 	nvw_cuda_yield();
 }
 
+_Noreturn void nvw_cuda_trap_at(const void *place)
+{
+	nvw_cuda_report(place, "traps");
+	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+}
+
 _Noreturn void nvw_cuda_trap(void)
 {
-	nvw_cuda_report(__builtin_return_address(0), "traps");
-	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	nvw_cuda_trap_at(__builtin_return_address(0));
 }
 
 _Noreturn void nvw_cuda_assert_failed(

@@ -14,14 +14,21 @@ enum { WORK_ITEM, BLOCK, GRID };
 /* What __threadfence_system() promises: host.fence_system. */
 static enum { VISIBLE, DURABLE, SWITCHED } fences;
 static bool direct_io = true; /* the program has not switched it off */
+static enum { SBRP_NOTHING, SBRP_BARRIERS, SBRP_REFUSED } sbrp;
 
 static __attribute__((constructor)) void begin(void)
 {
-	const char *const fence = getenv(NVW_CUDA_FENCE_VARIABLE);
+	const char *const fence = getenv(NVW_CUDA_FENCE_VARIABLE), *const persistency =
+									   getenv(NVW_CUDA_SBRP_VARIABLE);
 
 	fences = fence && !strcmp(fence, "durable")  ? DURABLE :
 		 fence && !strcmp(fence, "switched") ? SWITCHED :
 						       VISIBLE;
+	if (persistency) {
+		sbrp = !strcmp(persistency, "barriers") ? SBRP_BARRIERS :
+		       !strcmp(persistency, "refused")  ? SBRP_REFUSED :
+							  SBRP_NOTHING;
+	}
 }
 
 void nvw_cuda_switch_direct_io(int on);
@@ -54,7 +61,7 @@ static void fence_on_machine(struct item *me, unsigned scope, const void *place)
 	me->fenced = true;
 }
 
-static void fence(unsigned scope, const void *place)
+void nvw_cuda_fence_at(unsigned scope, const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
@@ -72,13 +79,13 @@ static void fence(unsigned scope, const void *place)
 
 void nvw_cuda_fence(int scope)
 {
-	fence((unsigned)scope, __builtin_return_address(0));
+	nvw_cuda_fence_at((unsigned)scope, __builtin_return_address(0));
 }
 
 void __tsan_atomic_thread_fence(int order)
 {
 	(void)order;
-	fence(NVW_CUDA_SYSTEM, __builtin_return_address(0));
+	nvw_cuda_fence_at(NVW_CUDA_SYSTEM, __builtin_return_address(0));
 }
 
 void __tsan_atomic_signal_fence(int order)
@@ -86,10 +93,8 @@ void __tsan_atomic_signal_fence(int order)
 	(void)order;
 }
 
-void nvw_cuda_persist_barrier(int scope)
+static void persist(int scope, const void *place)
 {
-	const void *const place = __builtin_return_address(0);
-
 	nvw_cuda_settle();
 	if (nvw_cuda_machine) {
 		nvw_cuda_machine_persist((unsigned)scope, place);
@@ -102,4 +107,25 @@ void nvw_cuda_persist_barrier(int scope)
 		nvw_cuda_grid_barrier();
 	}
 	nvw_cuda_record_fence(place);
+}
+
+void nvw_cuda_persist_barrier(int scope)
+{
+	persist(scope, __builtin_return_address(0));
+}
+
+/* A persist barrier of the work-item orders more than SBRP's instructions do, and it waits. pAcq needs none: the releaser has waited. */
+void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place)
+{
+	static const char *const scopes[] = {"", "block", "device", "system"};
+
+	if (sbrp == SBRP_REFUSED) {
+		nvw_cuda_report(place,
+			"%s of scope %s: inline PTX that is SBRP's is refused (host.sbrp=refused)",
+			instruction ? instruction : "pAcq", scopes[scope & 3]);
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
+	if (sbrp == SBRP_BARRIERS && instruction) {
+		persist(WORK_ITEM, place);
+	}
 }

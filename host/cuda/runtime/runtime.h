@@ -9,7 +9,8 @@
  *	emulated.c                              or a kernel on the emulated machine
  *	fault.c                                 faults of kernels and of host code
  *	hooks.c atomics.c library.c             what compiled kernels call,
- *	warp.c barriers.c persist.c             also to wait for each other, and for durability
+ *	ptx.c ptx_compute.c                     also for inline PTX,
+ *	warp.c barriers.c persist.c             to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
  *	record.c                                stores to files, for crash tests
  *	fibers.c                                whose work-item runs next
@@ -31,7 +32,14 @@
 #include "../include/driver_types.h"
 #include "../seam.h"
 
-enum { WARP = 32, BLOCK_MAX = 1024, STACK_BYTES = 256 << 10, STACK_GUARD = 4096, DYNAMIC_MAX = 160 << 10 };
+enum {
+	WARP = 32,
+	BLOCK_MAX = 1024,
+	STACK_BYTES = 256 << 10,
+	STACK_GUARD = 4096,
+	DYNAMIC_MAX = 160 << 10,
+	MULTIPROCESSORS = 16
+};
 
 struct extent {
 	unsigned x, y, z; /* as dim3 is passed by value: 12 bytes */
@@ -229,6 +237,23 @@ uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const
 cudaError_t nvw_cuda_emulate(void);
 /* Fills in a work-item that has not begun. */
 void nvw_cuda_set_item(struct group *group, unsigned i);
+
+/* ---- What kernels call, with the place that calls */
+
+void nvw_cuda_before_read(void *address, size_t n, bool is_volatile, const void *place);
+void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void *place);
+/* enum nvw_cuda_operation, _type, _scope and _order. */
+uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, unsigned order, void *address,
+	uint64_t value, uint64_t compare, const void *place);
+void nvw_cuda_fence_at(unsigned scope, const void *place);
+int nvw_cuda_barrier_at(int kind, int predicate, const void *place);
+uint64_t nvw_cuda_meet_at(int kind, unsigned mask, uint64_t value, unsigned argument, const void *place);
+unsigned nvw_cuda_active_mask_at(const void *place);
+long long nvw_cuda_clock(void);
+unsigned long long nvw_cuda_nanoseconds(void);
+_Noreturn void nvw_cuda_trap_at(const void *place);
+/* Before an instruction that SBRP has (host.sbrp): its name, NULL: pAcq, which takes part in no mapping. */
+void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place);
 
 /* ---- The record of nvwave exec (record.c): kernels' stores to files */
 

@@ -35,15 +35,32 @@ static void *dynamic_place(char *address, size_t n)
 	return nvw_cuda_now->group->shared + static_bytes() + at;
 }
 
+static bool is_static(const char *at)
+{
+	return at >= __start_nvw_shared && at < __stop_nvw_shared;
+}
+
+static bool is_dynamic(const char *at)
+{
+	return at >= nvw_cuda_dynamic_shared && at < nvw_cuda_dynamic_shared + DYNAMIC_MAX;
+}
+
+int nvw_cuda_is_shared(const void *address);
+
+int nvw_cuda_is_shared(const void *address)
+{
+	return is_static(address) || is_dynamic(address);
+}
+
 void *nvw_cuda_translate(void *address, size_t n)
 {
 	char *const at = address;
 
-	if (at >= __start_nvw_shared && at < __stop_nvw_shared && nvw_cuda_now) {
+	if (is_static(at) && nvw_cuda_now) {
 		return nvw_cuda_now->group->shared + (uintptr_t)at -
 		       (uintptr_t)__start_nvw_shared / ALIGNED * ALIGNED;
 	}
-	if (at >= nvw_cuda_dynamic_shared && at < nvw_cuda_dynamic_shared + DYNAMIC_MAX && nvw_cuda_now) {
+	if (is_dynamic(at) && nvw_cuda_now) {
 		return dynamic_place(at, n);
 	}
 	return address;

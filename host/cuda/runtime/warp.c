@@ -139,25 +139,22 @@ static struct meeting *find(struct warp *w, unsigned mask)
 	return found;
 }
 
-uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument);
-
-uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument)
+uint64_t nvw_cuda_meet_at(int kind, unsigned mask, uint64_t value, unsigned argument, const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 	struct meeting *const m = find(me->warp, mask);
 
 	if (!(mask >> me->lane & 1)) {
-		nvw_cuda_report(
-			__builtin_return_address(0), "lane %u is not in its own mask %#x", me->lane, mask);
+		nvw_cuda_report(place, "lane %u is not in its own mask %#x", me->lane, mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
 	nvw_cuda_settle();
 	if (m->arrived && m->kind != kind) {
-		nvw_cuda_report(__builtin_return_address(0),
+		nvw_cuda_report(place,
 			"lanes of mask %#x call different functions of their warp at the same time", mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
-	me->place = __builtin_return_address(0); /* one instruction of the machine for all lanes */
+	me->place = place; /* one instruction of the machine for all lanes */
 	m->kind = kind;
 	m->value[me->lane] = value;
 	m->argument[me->lane] = argument;
@@ -170,6 +167,13 @@ uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argumen
 		nvw_cuda_wait(MEETING, me->place);
 	}
 	return me->result;
+}
+
+uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument);
+
+uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument)
+{
+	return nvw_cuda_meet_at(kind, mask, value, argument, __builtin_return_address(0));
 }
 
 unsigned nvw_cuda_lane(void);
@@ -209,14 +213,12 @@ static void answer(struct warp *w, const void *place)
 	}
 }
 
-unsigned nvw_cuda_active_mask(void);
-
-unsigned nvw_cuda_active_mask(void)
+unsigned nvw_cuda_active_mask_at(const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 	struct warp *const w = me->warp;
 
-	me->place = __builtin_return_address(0);
+	me->place = place;
 	w->asking[me->lane] = me->place;
 	for (unsigned turn = 0; turn < (nvw_cuda_machine ? PATIENCE_ON_MACHINE : PATIENCE) &&
 				w->asking[me->lane] && others_run(w);
@@ -227,4 +229,11 @@ unsigned nvw_cuda_active_mask(void)
 		answer(w, w->asking[me->lane]);
 	}
 	return (unsigned)me->result;
+}
+
+unsigned nvw_cuda_active_mask(void);
+
+unsigned nvw_cuda_active_mask(void)
+{
+	return nvw_cuda_active_mask_at(__builtin_return_address(0));
 }

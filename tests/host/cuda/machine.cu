@@ -51,16 +51,38 @@ __global__ void appends(unsigned long long *log, unsigned mode)
 		nvw_persist_barrier();
 	} else if (mode == 2) {
 		nvw_persist_barrier_block();
-	} else {
+	} else if (mode == 3) {
 		__threadfence_system();
+	} else { // SBRP's oFence and pRel; the mark is in another line
+		asm volatile("fence.acq_rel.gpu;" ::: "memory");
+		asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(&log[8 * (63 - i) + 10]), "l"(1ull) : "memory");
+		return;
 	}
 	log[8 * i + 9] = 1;
 }
 
-static int persistent(unsigned mode)
+// Of a crash state: what is marked is there.
+static int check(const char *path)
+{
+	static unsigned long long log[8 * 65];
+	FILE *const f = fopen(path, "r");
+
+	if (!f || fread(log, sizeof *log, 8 * 65, f) == 0) {
+		return 0; // not made yet
+	}
+	for (unsigned i = 0; i < 64; i++) {
+		if (log[8 * (63 - i) + 10] && log[8 * i + 8] != i + 1) {
+			printf("entry %u is marked and not there\n", i);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int persistent(unsigned mode, const char *path)
 {
 	const size_t bytes = 64 * 65;
-	const int fd = open("pool", O_RDWR | O_CREAT, 0666);
+	const int fd = open(path, O_RDWR | O_CREAT, 0666);
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes)) {
 		return 2;
@@ -100,7 +122,10 @@ int main(int argc, char **argv)
 	int *p, found[33];
 
 	if (!strncmp(mode, "persist", 7)) {
-		return persistent((unsigned)(mode[7] - '0'));
+		return persistent((unsigned)(mode[7] - '0'), argc > 2 ? argv[2] : "pool");
+	}
+	if (!strcmp(mode, "check")) {
+		return check(argv[2]);
 	}
 	cudaMalloc(&p, 4096);
 	cudaMemset(p, 0, 4096);

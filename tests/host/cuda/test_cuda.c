@@ -35,6 +35,37 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 	assert_all_hold();
 }
 
+/* ---- Inline PTX --------------------------------------------------------------------------------------------------- */
+
+static void inline_ptx_does_what_it_says(void **state)
+{
+	NEEDS_CLANG();
+	build("-O1", "ptx", SOURCE("ptx.cu"));
+	assert_int_equal(run("./ptx"), 0);
+	assert_string_equal(output, "all hold\n");
+#ifndef __SANITIZE_ADDRESS__
+	assert_int_equal(run("%s exec --protocol=gh --check=races --report=report -- ./ptx", nvwave), 0);
+	assert_output_has("all hold\n");
+	assert_int_equal(run("cat report"), 0);
+	assert_output_has("no races");
+#endif
+}
+
+static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_ptx.cu")), 1);
+	assert_output_has(
+		"refused_ptx.cu:7:2: error: inline PTX: nvwave does not support tex.2d.v4.f32.f32\n");
+	assert_output_has(
+		"refused_ptx.cu:8:2: error: inline PTX: nvwave does not support wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
+	assert_output_has(
+		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support predicated instructions: @p bra L\n");
+	assert_output_has("refused_ptx.cu:10:2: error: inline PTX: the register %pm0 is not supported\n");
+	assert_output_has(
+		"refused_ptx.cu:11:2: error: inline PTX: nvwave does not support fence.proxy.async\n");
+}
+
 /* ---- HIP ---------------------------------------------------------------------------------------------------------- */
 
 static void hip_programs_are_compiled_and_right(void **state)
@@ -268,6 +299,39 @@ static void a_fence_of_the_system_persists_where_the_machine_says_so(void **stat
 	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
 }
 
+/* oFence and pRel of SBRP (sbrp23 5) are PTX's fence and store. */
+static void instructions_of_sbrp_persist_as_the_machine_says(void **state)
+{
+	static const struct {
+		const char *set;
+		long long barriers;
+	} machines[] = {{"", 0}, {"--set host.sbrp=barriers", 4}};
+
+	NEEDS_MACHINE();
+	build_machine();
+	for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=vi %s --output-format=json --report=report -- ./machine persist4 && cat report",
+				nvwave, machines[i].set),
+			0);
+		assert_int_equal(statistic("\"persist.barriers_wi\""), machines[i].barriers);
+	}
+	assert_int_equal(run("%s exec --set host.sbrp=refused -- ./machine persist4 2>&1", nvwave), 1);
+	assert_output_has(
+		"machine.cu:57 (appends): kernel appends, block (0,0,0), thread (0,0,0): oFence of scope device: "
+		"inline PTX that is SBRP's is refused (host.sbrp=refused)\n");
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine check' --states=200",
+			nvwave),
+		1);
+	assert_output_has("is marked and not there");
+	assert_output_has("machine.cu:58 (appends)  store of 8 bytes at 0x");
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine check' --states=200 --set host.sbrp=barriers",
+			nvwave),
+		0);
+}
+
 /* Programs that check their own results. */
 static void shipped_programs_are_right_and_have_no_races(void **state)
 {
@@ -317,6 +381,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
 		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
+		cmocka_unit_test(instructions_of_sbrp_persist_as_the_machine_says),
+		cmocka_unit_test(inline_ptx_does_what_it_says),
+		cmocka_unit_test(inline_ptx_that_is_not_supported_is_named_with_its_line),
 		cmocka_unit_test(hip_programs_are_compiled_and_right),
 		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),

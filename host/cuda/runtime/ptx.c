@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inline PTX that touches memory, orders it, or lets lanes meet: what ptx.awk makes of its instructions. All values are 64 bits wide,
+ * of which each function uses those of its type. ptx_compute.c has the arithmetic.
+ *
+ * SBRP's instructions (sbrp23 5) are relaxed accesses and fences with scopes: st.relaxed is pRel, ld.relaxed pAcq, fence.acq_rel.sys
+ * dFence, a narrower fence oFence. host.sbrp says what they promise of persistency.
+ */
+#include <string.h>
+
+#include "../include/nvw_cuda_atomics.h"
+#include "../include/nvw_cuda_warp.h"
+#include "ptx.h"
+#include "runtime.h"
+
+#define HERE __builtin_return_address(0)
+
+uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile);
+uint64_t nvw_ptx_store(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value);
+uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare);
+uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel);
+uint64_t nvw_ptx_special(uint64_t number);
+uint64_t nvw_ptx_barrier(void);
+uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode);
+uint64_t nvw_ptx_active_mask(void);
+uint64_t nvw_ptx_sleep(uint64_t ns);
+uint64_t nvw_ptx_trap(void);
+
+/* As in a register: signed values are extended. */
+static uint64_t extended(uint64_t value, unsigned type)
+{
+	const unsigned unused = 64 - 8 * PTX_BYTES(type);
+
+	return PTX_KIND(type) == PTX_SIGNED ? (uint64_t)((int64_t)(value << unused) >> unused) :
+					      value << unused >> unused;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------- */
+
+uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile)
+{
+	uint64_t value = 0;
+
+	nvw_cuda_before_read((void *)address, PTX_BYTES(type), is_volatile, HERE);
+	memcpy(&value, (void *)address, PTX_BYTES(type));
+	return extended(value, (unsigned)type);
+}
+
+uint64_t nvw_ptx_store(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value)
+{
+	nvw_cuda_before_write((void *)address, PTX_BYTES(type), is_volatile, HERE);
+	memcpy((void *)address, &value, PTX_BYTES(type));
+	return 0;
+}
+
+static unsigned atomic_type(unsigned type)
+{
+	static const unsigned char unsigned_types[] = {NVW_CUDA_U8, NVW_CUDA_U16, NVW_CUDA_U32, NVW_CUDA_U64};
+
+	switch (PTX_KIND(type)) {
+	case PTX_FLOAT:
+		return PTX_BYTES(type) == 4 ? NVW_CUDA_F32 : NVW_CUDA_F64;
+	case PTX_SIGNED:
+		if (PTX_BYTES(type) >= 4) {
+			return PTX_BYTES(type) == 4 ? NVW_CUDA_S32 : NVW_CUDA_S64;
+		}
+		return unsigned_types[type & 3];
+	default:
+		return unsigned_types[type & 3];
+	}
+}
+
+uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare)
+{
+	const unsigned operation = what & 0xff, type = what >> 8 & 0xff, scope = what >> 16 & 0xff,
+		       order = (unsigned)(what >> 24);
+
+	if (operation == NVW_CUDA_STORE && order == NVW_CUDA_RELAXED) {
+		nvw_cuda_sbrp("pRel", scope, HERE);
+	} else if (operation == NVW_CUDA_LOAD && order == NVW_CUDA_RELAXED) {
+		nvw_cuda_sbrp(NULL, scope, HERE);
+	}
+	return extended(nvw_cuda_atomic_at(operation, atomic_type(type), scope, order, (void *)address,
+				extended(value, (type & 3) | PTX_UNSIGNED << 2),
+				extended(compare, (type & 3) | PTX_UNSIGNED << 2), HERE),
+		type);
+}
+
+uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel)
+{
+	if (is_acq_rel) {
+		nvw_cuda_sbrp(scope == NVW_CUDA_SYSTEM ? "dFence" : "oFence", (unsigned)scope, HERE);
+	}
+	nvw_cuda_fence_at((unsigned)scope, HERE);
+	return 0;
+}
+
+/* ---- Special registers ------------------------------------------------------------------------------------- */
+
+static uint64_t part(const struct extent *e, unsigned i)
+{
+	return i == 0 ? e->x : i == 1 ? e->y : e->z;
+}
+
+static uint64_t lane_mask(unsigned number, unsigned lane)
+{
+	const uint32_t own = 1u << lane, below = own - 1;
+
+	switch (number) {
+	case PTX_LANEMASK_EQ:
+		return own;
+	case PTX_LANEMASK_LT:
+		return below;
+	case PTX_LANEMASK_LE:
+		return below | own;
+	case PTX_LANEMASK_GT:
+		return (uint32_t) ~(below | own);
+	default:
+		return (uint32_t)~below;
+	}
+}
+
+static uint64_t time_register(unsigned number)
+{
+	switch (number) {
+	case PTX_CLOCK:
+	case PTX_CLOCK64:
+		return (uint64_t)nvw_cuda_clock();
+	case PTX_CLOCK_HI:
+		return (uint64_t)nvw_cuda_clock() >> 32;
+	case PTX_GLOBALTIMER_HI:
+		return nvw_cuda_nanoseconds() >> 32;
+	default:
+		return nvw_cuda_nanoseconds();
+	}
+}
+
+uint64_t nvw_ptx_special(uint64_t number)
+{
+	const struct item *const me = nvw_cuda_now;
+	const unsigned n = (unsigned)number;
+
+	if (n < PTX_LANEID) {
+		const struct extent *const triples[] = {
+			&me->thread, &nvw_cuda_launch.block, &me->group->block, &nvw_cuda_launch.grid};
+
+		return part(triples[n / 3], n % 3);
+	}
+	if (n >= PTX_CLOCK && n <= PTX_GLOBALTIMER_HI) {
+		return time_register(n);
+	}
+	switch (n) {
+	case PTX_LANEID:
+		return me->lane;
+	case PTX_WARPID:
+		return (uint64_t)(me->warp - me->group->warps);
+	case PTX_NWARPID:
+		return (me->group->size + WARP - 1) / WARP;
+	case PTX_SMID:
+		return me->group->number % MULTIPROCESSORS;
+	case PTX_NSMID:
+		return MULTIPROCESSORS;
+	case PTX_GRIDID:
+		return 1;
+	case PTX_DYNAMIC_SMEM_SIZE:
+		return nvw_cuda_launch.dynamic;
+	default:
+		return lane_mask(n, me->lane);
+	}
+}
+
+/* ---- Others ------------------------------------------------------------------------------------------------- */
+
+uint64_t nvw_ptx_barrier(void)
+{
+	(void)nvw_cuda_barrier_at(0, 0, HERE);
+	return 0;
+}
+
+/* shfl: the lane that it reads. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper half, then bound and mask of segments. */
+static unsigned source_lane(unsigned lane, unsigned by, unsigned mode)
+{
+	const unsigned bound = mode & 31, segment = mode >> 8 & 31,
+		       last = (lane & segment) | (bound & ~segment), kind = mode >> 16;
+	const int from = kind == 0 ? (int)((lane & segment) | (by & 31 & ~segment)) :
+			 kind == 1 ? (int)lane - (int)(by & 31) :
+			 kind == 2 ? (int)(lane + (by & 31)) :
+				     (int)(lane ^ (by & 31));
+	const bool is_within = kind == 1 ? from >= (int)last : from <= (int)last;
+
+	return is_within ? (unsigned)from : lane;
+}
+
+uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode)
+{
+	unsigned from = (unsigned)argument;
+
+	if (kind == NVW_CUDA_SHUFFLE) {
+		from = source_lane(nvw_cuda_now->lane, (unsigned)argument, (unsigned)mode);
+		value &= UINT32_MAX;
+	} else if (kind == NVW_CUDA_BALLOT) {
+		value &= 1;
+	}
+	return nvw_cuda_meet_at((int)kind, (unsigned)mask, value, from, HERE);
+}
+
+uint64_t nvw_ptx_active_mask(void)
+{
+	return nvw_cuda_active_mask_at(HERE);
+}
+
+uint64_t nvw_ptx_sleep(uint64_t ns)
+{
+	(void)ns;
+	nvw_cuda_yield();
+	return 0;
+}
+
+uint64_t nvw_ptx_trap(void)
+{
+	nvw_cuda_trap_at(HERE);
+}
