@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave sweep: points of a command over axes, as rows of one table. See sweep.h. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,8 +10,6 @@
 #include "provenance.h"
 #include "session.h"
 #include "sweep.h"
-
-enum { JOBS_MAX = 256 };
 
 struct counts {
 	unsigned ok, wrong, failed, known;
@@ -61,14 +58,6 @@ static char *name_of(const struct sweep_command *c, const char *end)
 	char *name;
 
 	return asprintf(&name, "%s%s", c->output, end) < 0 ? NULL : name;
-}
-
-static unsigned processors(void)
-{
-	cpu_set_t set;
-	const int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-
-	return n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -235,7 +224,7 @@ static int run_points(struct sweep_command *c)
 {
 	const struct sweep_manner manner = {.jobs = cli_given(&c->given, CLI_sweep_jobs) ?
 							    (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
-							    processors(),
+							    sweep_processors(),
 		.timeout_ms = cli_number(&c->given, CLI_point_timeout),
 		.progress = isatty(STDERR_FILENO)};
 	const double began = seconds_now();

@@ -47,6 +47,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(EXPORT, "in log export")                       \
 	X(FAULTS, "with --faults")                       \
 	X(POINTS, "with --points")                       \
+	X(LIST, "with --list")                           \
 	X(HEAT, "with --kind=heat")                      \
 	X(JSON, "with --output-format=json")
 /* clang-format on */

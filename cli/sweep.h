@@ -3,6 +3,9 @@
  * A sweep: points of a command over axes. docs/sweeps.md has the user's view.
  *
  *	sweep_read.c    file and command line -> axes, rules, points
+ *	sweep_axis.c    the value of an axis at a point
+ *	sweep_rule.c    terms that hold at a point or not
+ *	sweep_bundle.c  values that stand for several options
  *	sweep_point.c   a point's command line; checked; identified by a hash of all that its result depends on
  *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
  *	sweep_run.c     the other points, as processes side by side
@@ -24,6 +27,8 @@ enum {
 	SWEEP_AXES_MAX = 32,
 	SWEEP_TERMS_MAX = 8,
 	SWEEP_RULES_MAX = 64,
+	SWEEP_BUNDLE_MAX = 8,
+	SWEEP_WORDS_MAX = 96,
 	SWEEP_POINTS_MAX = 1000000,
 	SWEEP_KEY_BYTES = 33 /* 128 bits in hexadecimal, and a 0 byte */
 };
@@ -49,6 +54,13 @@ struct sweep_rule {
 	unsigned count;
 };
 
+/* A section [AXIS VALUE]: the options that the value stands for. */
+struct sweep_bundle {
+	char *axis, *value;
+	char *name[SWEEP_BUNDLE_MAX], *text[SWEEP_BUNDLE_MAX];
+	unsigned count;
+};
+
 struct sweep_point {
 	uint32_t choice[SWEEP_AXES_MAX]; /* the value of each axis */
 	char key[SWEEP_KEY_BYTES];
@@ -65,6 +77,9 @@ struct sweep {
 	struct sweep_rule exclude[SWEEP_RULES_MAX];
 	unsigned exclude_count;
 	struct sweep_rule baseline; /* count 0: none */
+	struct sweep_bundle *bundle;
+	unsigned bundle_count;
+	const char *data; /* folder of input files, NULL: none */
 	struct sweep_point *point;
 	unsigned count;
 };
@@ -73,6 +88,21 @@ struct sweep {
  * themselves. NVW_E_USAGE or NVW_E_INPUT. Release by sweep_end(), also after an error. */
 NVW_CHECKED int sweep_read(struct sweep *sweep, const char *path, const struct cli_options *given);
 void sweep_end(struct sweep *sweep);
+
+/* A text's terms, of axes that there are; text is set. Release by sweep_rule_end(), also after an error. */
+NVW_CHECKED int sweep_rule_parse(const struct sweep *sweep, const char *what, struct sweep_rule *rule);
+void sweep_rule_end(struct sweep_rule *rule);
+
+/* A line of a section "AXIS VALUE". */
+NVW_CHECKED int sweep_bundle_add(
+	struct sweep *sweep, const char *section, const char *name, const char *text);
+/* Refuses sections of no axis, and values without a section where others have one. */
+NVW_CHECKED int sweep_bundle_check(const struct sweep *sweep);
+bool sweep_is_bundle_axis(const struct sweep *sweep, const char *axis);
+const struct sweep_bundle *sweep_bundle_of(const struct sweep *sweep, const char *axis, const char *value);
+/* "data:FILE|OTHER" -> the file, if the folder of data has it, else OTHER. Freed by the caller; NULL without memory. */
+char *sweep_resolve(const struct sweep *sweep, const char *text);
+void sweep_bundles_end(struct sweep *sweep);
 
 /* The value of an axis at a point. */
 const char *sweep_value(const struct sweep *sweep, const struct sweep_point *point, unsigned axis);
@@ -86,7 +116,7 @@ char *sweep_point_text(const struct sweep *sweep, const struct sweep_point *poin
 
 /* The words of a point behind the command's program: argv[0] is the command's name. */
 struct sweep_words {
-	char *word[SWEEP_AXES_MAX + 4];
+	char *word[SWEEP_WORDS_MAX];
 	int count;
 };
 NVW_CHECKED int sweep_words(
@@ -112,6 +142,9 @@ struct sweep_manner {
 	uint64_t timeout_ms; /* of a point; 0: none */
 	bool progress;
 };
+
+/* Of this process, at most 256. */
+unsigned sweep_processors(void);
 
 /* Runs every point without a row. NVW_E_STOPPED on a signal: rows so far are in the journal. */
 NVW_CHECKED int sweep_run(

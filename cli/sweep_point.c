@@ -42,6 +42,9 @@ static bool is_argument(const struct sweep *s, const char *name)
 
 static int add(struct sweep_words *w, const char *format, const char *name, const char *value)
 {
+	if (w->count == SWEEP_WORDS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a point has more than %d options", SWEEP_WORDS_MAX);
+	}
 	const int n = asprintf(&w->word[w->count], format, name, value);
 
 	w->count += n >= 0;
@@ -74,6 +77,36 @@ void sweep_words_end(struct sweep_words *w)
 	w->count = 0;
 }
 
+static int add_setting(const struct sweep *s, const char *name, const char *value, struct sweep_words *w)
+{
+	if (is_among(name, refused)) {
+		return nvw_fail(NVW_E_USAGE, "%s: --%s cannot be an axis: %s", s->where, name,
+			strcmp(name, "help") ? "points would share its file or the report's form" :
+					       "it runs nothing");
+	}
+	if (!is_argument(s, name)) {
+		return add_option(s, name, value, w);
+	}
+	return *value == '-' ? nvw_fail(NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where,
+				       name, value) :
+			       add(w, "%s%s", value, "");
+}
+
+/* All that a value stands for. */
+static int add_bundle(const struct sweep *s, const struct sweep_bundle *b, struct sweep_words *w)
+{
+	int r = 0;
+
+	for (unsigned i = 0; b && i < b->count && r == 0; i++) {
+		char *const text = sweep_resolve(s, b->text[i]);
+
+		r = text ? add_setting(s, b->name[i], text, w) :
+			   nvw_fail(NVW_E_MEMORY, "no memory for a point");
+		free(text);
+	}
+	return r;
+}
+
 int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep_words *w)
 {
 	*w = (struct sweep_words){.count = 0};
@@ -82,18 +115,8 @@ int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep
 	for (unsigned i = 0; i < s->axis_count && r == 0; i++) {
 		const char *const name = s->axis[i].name, *const value = sweep_value(s, p, i);
 
-		if (is_among(name, refused)) {
-			r = nvw_fail(NVW_E_USAGE, "%s: --%s cannot be an axis: %s", s->where, name,
-				strcmp(name, "help") ? "points would share its file or the report's form" :
-						       "it runs nothing");
-		} else if (is_argument(s, name)) {
-			r = *value == '-' ?
-				    nvw_fail(NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"",
-					    s->where, name, value) :
-				    add(w, "%s%s", value, "");
-		} else {
-			r = add_option(s, name, value, w);
-		}
+		r = sweep_is_bundle_axis(s, name) ? add_bundle(s, sweep_bundle_of(s, name, value), w) :
+						    add_setting(s, name, value, w);
 	}
 	return r ? r : add(w, "%s%s", "--output-format=json", "");
 }
@@ -300,6 +323,19 @@ static int check_point(struct checking *c, const struct sweep *s, struct sweep_p
 	return r;
 }
 
+/* An axis, or what a value of one stands for. */
+static bool has_setting(const struct sweep *s, const char *name)
+{
+	bool found = sweep_axis_named(s, name) >= 0;
+
+	for (unsigned i = 0; i < s->bundle_count; i++) {
+		for (unsigned k = 0; k < s->bundle[i].count; k++) {
+			found = found || !strcmp(s->bundle[i].name[k], name);
+		}
+	}
+	return found;
+}
+
 static int check_command(const struct sweep *s)
 {
 	static const char *const commands[] = {"run", "crash", "litmus", "torture", NULL};
@@ -309,12 +345,11 @@ static int check_command(const struct sweep *s)
 			"%s: command: expected run, crash, litmus or torture, found \"%s\"", s->where,
 			s->command);
 	}
-	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) &&
-		sweep_axis_named(s, "workload") < 0) {
+	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) && !has_setting(s, "workload")) {
 		return nvw_fail(
 			NVW_E_USAGE, "%s: expected an axis workload (see nvwave list workloads)", s->where);
 	}
-	if (!strcmp(s->command, "litmus") && sweep_axis_named(s, "tests") < 0) {
+	if (!strcmp(s->command, "litmus") && !has_setting(s, "tests")) {
 		return nvw_fail(NVW_E_USAGE, "%s: expected an axis tests: .litmus files or folders of them",
 			s->where);
 	}

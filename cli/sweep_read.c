@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ini.h>
-
-#include <nvw/input.h>
-
 #include "core/units.h"
+#include "ini_file.h"
 #include "sweep.h"
 
-enum { FILE_BYTES_MAX = 1 << 20, LINE_BYTES_MAX = 198, RANGE_MAX = 100000 };
+enum { RANGE_MAX = 100000 };
 
 static int no_memory(void)
 {
@@ -33,16 +30,6 @@ static char *trim(char *text)
 }
 
 /* ---- Axes ---------------------------------------------------------------------------------- */
-
-int sweep_axis_named(const struct sweep *s, const char *name)
-{
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		if (!strcmp(s->axis[i].name, name)) {
-			return (int)i;
-		}
-	}
-	return -1;
-}
 
 static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 {
@@ -151,53 +138,6 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
-static int parse_term(struct sweep *s, const char *what, char *word, struct sweep_term *t)
-{
-	static const char *const ops[] = {"!=", "<=", ">=", "=", "<", ">"};
-	char *const at = word + strcspn(word, "!<>=");
-	unsigned op = 0;
-
-	while (op < 6 && strncmp(at, ops[op], strlen(ops[op]))) {
-		op++;
-	}
-	if (op == 6 || at == word || !at[strlen(ops[op])]) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where,
-			what, word);
-	}
-	snprintf(t->op, sizeof t->op, "%s", ops[op]);
-	const char *const text = at + strlen(ops[op]);
-
-	*at = 0;
-	const int axis = sweep_axis_named(s, word);
-
-	if (axis < 0) {
-		return nvw_fail(NVW_E_USAGE, "%s: %s: there is no axis %s", s->where, what, word);
-	}
-	t->axis = (unsigned)axis;
-	t->other = sweep_axis_named(s, text);
-	t->text = strdup(text);
-	return t->text ? 0 : no_memory();
-}
-
-static int parse_rule(struct sweep *s, const char *what, struct sweep_rule *rule)
-{
-	char *const copy = strdup(rule->text), *rest = copy, *next;
-	int r = copy ? 0 : no_memory();
-
-	while (r == 0 && (next = strsep(&rest, " \t"))) {
-		if (*next && rule->count == SWEEP_TERMS_MAX) {
-			r = nvw_fail(NVW_E_USAGE, "%s: %s: there are more than %d terms", s->where, what,
-				SWEEP_TERMS_MAX);
-		} else if (*next) {
-			r = parse_term(s, what, next, &rule->term[rule->count]);
-			rule->count += r == 0;
-		}
-	}
-	free(copy);
-	return r;
-}
-
 /* A term of the baseline names one value that its axis has. */
 static int check_baseline(const struct sweep *s)
 {
@@ -233,59 +173,10 @@ static int parse_rules(struct sweep *s)
 	int r = 0;
 
 	for (unsigned i = 0; i < s->exclude_count && r == 0; i++) {
-		r = parse_rule(s, "exclude", &s->exclude[i]);
+		r = sweep_rule_parse(s, "exclude", &s->exclude[i]);
 	}
-	r = r || !s->baseline.text ? r : parse_rule(s, "baseline", &s->baseline);
+	r = r || !s->baseline.text ? r : sweep_rule_parse(s, "baseline", &s->baseline);
 	return r ? r : check_baseline(s);
-}
-
-/* Numbers, with k, M and units of size; texts otherwise. */
-static int compare(const char *a, const char *b)
-{
-	uint64_t x, y;
-	const bool numbers = (nvw_parse_count(a, &x) == 0 || nvw_parse_bytes(a, &x) == 0) &&
-			     (nvw_parse_count(b, &y) == 0 || nvw_parse_bytes(b, &y) == 0);
-
-	return numbers ? (x > y) - (x < y) : strcmp(a, b);
-}
-
-/* Whether the value is one of the list's, separated by |. */
-static bool is_among(const char *value, const char *list)
-{
-	for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
-		const size_t n = strcspn(at, "|");
-		char *const one = strndup(at, n);
-		const bool same = one && compare(value, one) == 0;
-
-		free(one);
-		if (same) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool term_holds(const struct sweep *s, const struct sweep_term *t, const struct sweep_point *p)
-{
-	const char *const value = sweep_value(s, p, t->axis);
-	const char *const with = t->other < 0 ? t->text : sweep_value(s, p, (unsigned)t->other);
-	const bool equal = t->op[0] == '=' || t->op[0] == '!' ? is_among(value, with) : false;
-	const int order = compare(value, with);
-
-	return t->op[0] == '=' ? equal :
-	       t->op[0] == '!' ? !equal :
-	       t->op[0] == '<' ? order < 0 || (t->op[1] && order == 0) :
-				 order > 0 || (t->op[1] && order == 0);
-}
-
-bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)
-{
-	for (unsigned i = 0; i < rule->count; i++) {
-		if (!term_holds(s, &rule->term[i], p)) {
-			return false;
-		}
-	}
-	return true;
 }
 
 /* ---- The file and the words ---------------------------------------------------------------- */
@@ -313,68 +204,19 @@ static int on_own(struct sweep *s, const char *name, const char *value)
 			      s->where, name);
 }
 
-struct reading {
-	struct sweep *sweep;
-	int error;
-};
-
 static int on_key(void *context, const char *section, const char *name, const char *value)
 {
-	struct reading *const r = context;
-	struct sweep *const s = r->sweep;
+	struct sweep *const s = context;
 
-	if (r->error == 0) {
-		r->error = !strcmp(section, "sweep") ?
-				   on_own(s, name, value) :
-			   !strcmp(section, "axes") ?
-				   add_axis(s, name, value, false) :
-				   nvw_fail(NVW_E_USAGE,
-					   "%s: there is no section [%s]: expected [sweep] or [axes]",
-					   s->where, section);
-	}
-	return r->error == 0;
-}
-
-/* The parser of INI files would cut a longer line in two. */
-static int check_lines(const char *path, const char *text)
-{
-	unsigned line = 1;
-
-	for (const char *at = text; *at; line++) {
-		const size_t n = strcspn(at, "\n");
-
-		if (n > LINE_BYTES_MAX) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: line %u has more than %d bytes: continue it in the next line, indented",
-				path, line, LINE_BYTES_MAX);
-		}
-		at += n + (at[n] == '\n');
-	}
-	return 0;
-}
-
-static int read_file(struct sweep *s, const char *path)
-{
-	struct reading reading = {.sweep = s};
-	char *text = NULL;
-	uint64_t bytes;
-	int r = nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes);
-
-	if (r < 0) {
-		return r;
-	}
-	r = strlen(text) == bytes ? check_lines(path, text) :
-				    nvw_fail(NVW_E_INPUT, "%s: this is not a text file", path);
-	if (r == 0) {
-		const int line = ini_parse_string(text, on_key, &reading);
-
-		r = reading.error ? reading.error :
-		    line ? nvw_fail(NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path,
-				   line) :
-			   0;
-	}
-	free(text);
-	return r;
+	return !strcmp(section, "sweep") ?
+		       on_own(s, name, value) :
+	       !strcmp(section, "axes") ?
+		       add_axis(s, name, value, false) :
+	       strchr(section, ' ') ?
+		       sweep_bundle_add(s, section, name, value) :
+		       nvw_fail(NVW_E_USAGE,
+			       "%s: there is no section [%s]: expected [sweep], [axes], or [AXIS VALUE] of an axis",
+			       s->where, section);
 }
 
 static int take_word(struct sweep *s, const char *word)
@@ -427,29 +269,6 @@ static int read_words(struct sweep *s, bool has_file, const struct cli_options *
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
-
-const char *sweep_value(const struct sweep *s, const struct sweep_point *p, unsigned axis)
-{
-	return s->axis[axis].value[p->choice[axis]];
-}
-
-char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
-	unsigned varying = 0;
-
-	for (unsigned i = 0; f && i < s->axis_count; i++) {
-		if (s->axis[i].count > 1) {
-			fprintf(f, "%s%s=%s", varying++ ? " " : "", s->axis[i].name, sweep_value(s, p, i));
-		}
-	}
-	for (unsigned i = 0; f && !varying && i < s->axis_count; i++) {
-		fprintf(f, "%s%s=%s", i ? " " : "", s->axis[i].name, sweep_value(s, p, i));
-	}
-	return f && fclose(f) == 0 ? text : NULL;
-}
 
 /* The next combination, the last axis first; false behind the last one. */
 static bool advance(const struct sweep *s, struct sweep_point *p)
@@ -506,7 +325,7 @@ static int enumerate(struct sweep *s)
 int sweep_read(struct sweep *s, const char *path, const struct cli_options *given)
 {
 	*s = (struct sweep){.where = path ? path : "sweep"};
-	int r = path ? read_file(s, path) : 0;
+	int r = path ? ini_file_read(path, on_key, s) : 0;
 
 	r = r ? r : read_words(s, path != NULL, given);
 	if (r == 0 && !s->axis_count) {
@@ -514,16 +333,10 @@ int sweep_read(struct sweep *s, const char *path, const struct cli_options *give
 			NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup", s->where);
 	}
 	r = r || s->command ? r : replace(&s->command, "run");
+	s->data = cli_given(given, CLI_data) ? cli_text(given, CLI_data) : NULL;
+	r = r ? r : sweep_bundle_check(s);
 	r = r ? r : parse_rules(s);
 	return r ? r : enumerate(s);
-}
-
-static void rule_end(struct sweep_rule *rule)
-{
-	for (unsigned i = 0; i < rule->count; i++) {
-		free(rule->term[i].text);
-	}
-	free(rule->text);
 }
 
 void sweep_end(struct sweep *s)
@@ -533,12 +346,13 @@ void sweep_end(struct sweep *s)
 		free(s->axis[i].name);
 	}
 	for (unsigned i = 0; i < s->exclude_count; i++) {
-		rule_end(&s->exclude[i]);
+		sweep_rule_end(&s->exclude[i]);
 	}
-	rule_end(&s->baseline);
+	sweep_rule_end(&s->baseline);
 	for (unsigned i = 0; i < s->count; i++) {
 		json_decref(s->point[i].row);
 	}
+	sweep_bundles_end(s);
 	free(s->point);
 	free(s->command);
 	free(s->metrics);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "core/stop.h"
 #include "sweep.h"
 
-enum { POLL_MS = 100, REPORT_BYTES_MAX = 1 << 28 };
+enum { JOBS_MAX = 256, POLL_MS = 100, REPORT_BYTES_MAX = 1 << 28 };
 
 struct child {
 	pid_t pid; /* 0: none */
@@ -48,12 +49,20 @@ static double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+unsigned sweep_processors(void)
+{
+	cpu_set_t set;
+	const int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+
+	return n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
+}
+
 /* ---- A process ----------------------------------------------------------------------------- */
 
 /* In the child: the parent's end is its end. */
 static void become(pid_t parent, struct child *c, const struct sweep_words *w)
 {
-	char *argv[SWEEP_AXES_MAX + 6] = {"nvwave"};
+	char *argv[SWEEP_WORDS_MAX + 2] = {"nvwave"};
 
 	for (int i = 0; i < w->count; i++) {
 		argv[i + 1] = w->word[i];

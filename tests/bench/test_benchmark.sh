@@ -9,8 +9,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export PART=1000
-export FIGURES=3
-export SEEDS=1
 export PMREORDER="$here/fake_pmreorder.sh"
 export ENGINES="ReorderFull ReorderPartial"
 n=0

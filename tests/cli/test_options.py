@@ -67,6 +67,7 @@ modes = {
     "litmus": [("litmus", ["litmus", test]), ("json", ["litmus", test, "--output-format=json"])],
     "sweep": [("sweep", ["sweep", "workload=kv", "count=6", "batch=2", "slots=16", "scope=workitem,workgroup", "--output=out"]),
               ("points", ["sweep", "workload=kv", "count=6", "scope=workitem,workgroup", "--points"])],
+    "reproduce": [("reproduce", ["reproduce", "--papers=papers", "--output=out"]), ("list", ["reproduce", "--papers=papers", "--list"])],
     "plot": [("plot", plot), ("heat", plot + ["--kind=heat", "--series=b"])],
     "list": [("list", ["list", "protocols"])],
 }
@@ -82,13 +83,15 @@ samples = {
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
+    "data": "keys", "papers": "papers2", "seeds": "4",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
                  ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
-                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out"}
+                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("sweep", "data"): "keys",
+                 ("reproduce", "output"): "out2"}
 
 # What an option changes that is no part of a result, or only of some: the reason.
 no_effect_here = {
@@ -98,7 +101,7 @@ no_effect_here = {
     "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
     "jobs": "is only quicker", "host-limit": "is a limit", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
-    "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "help": "is tested by itself",
+    "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "keep": "writes into the folder of papers", "help": "is tested by itself",
     "exec": "is another subject", "store-log": "is another subject",
     "image": "is the subject", "check-lib": "is the subject",
 }
@@ -114,6 +117,20 @@ def prepare():
     for i in (1, 2):
         with open("shard%d" % i, "w") as f:
             f.write(run(["crash"] + kv + ["--shard=%d/2" % i, "--output-format=json"])[1])
+
+
+def prepare_papers():
+    """Two folders of published results: one with a row more, which is no short one; and keys for them."""
+    for papers, more in (("papers", True), ("papers2", False)):
+        os.makedirs(papers + "/sweeps")
+        with open(papers + "/sweeps/s.ini", "w") as f:
+            f.write("[axes]\nrow = one\ncount = 6\nbatch = 2\nslots = 16\n[row one]\nworkload = kv\nkeys = data:list|uniform\n")
+        row = "what = a row\nin = 1\npaper = 5\nsweep = s\npoints = row=one\nvalue = sim_time\nas = value\n"
+        with open(papers + "/p.ini", "w") as f:
+            f.write("[X1]\n" + row + "short = yes\n" + ("[X2]\n" + row if more else ""))
+    os.makedirs("keys")
+    with open("keys/list", "w") as f:
+        f.write("5\n9\n2\n7\n4\n1\n3\n")
 
 
 def clean():
@@ -183,6 +200,7 @@ idle_by_chance = {
     ("machine", "exec"), ("machine", "record"), ("machine", "exec kill"), ("machine", "off"),  # has the same NVRAM
     ("set", "exec"), ("set", "exec kill"), ("set", "off"),  # nvram.domain=eadr changes what programs flush
     ("protocol", "matrix"),  # all verdicts are the same
+    ("data", "sweep"), ("data", "points"),  # no value of theirs is data:FILE|OTHER
     ("seed", "store-log"), ("seed", "exec"),  # every state is tested
     ("mode", "store-log"), ("mode", "exec"),  # permitted is what is meant
 }
@@ -273,6 +291,7 @@ def pasted():
 
 
 prepare()
+prepare_papers()
 records = json.loads(run(["list", "command-options", "--output-format=json"])[1])
 commands = list(dict.fromkeys(r["command"] for r in records))
 only = sys.argv[5:] or commands

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See ini_file.h. */
+#include "ini_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ini.h>
+
+enum { FILE_BYTES_MAX = 1 << 20, LINE_BYTES_MAX = 198 };
+
+struct reading {
+	ini_key *on_key;
+	void *context;
+	int error;
+};
+
+/* The parser of INI files would cut a longer line in two. */
+static int check_lines(const char *path, const char *text)
+{
+	unsigned line = 1;
+
+	for (const char *at = text; *at; line++) {
+		const size_t n = strcspn(at, "\n");
+
+		if (n > LINE_BYTES_MAX) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s: line %u has more than %d bytes: continue it in the next line, indented",
+				path, line, LINE_BYTES_MAX);
+		}
+		at += n + (at[n] == '\n');
+	}
+	return 0;
+}
+
+static int on_line(void *context, const char *section, const char *name, const char *value)
+{
+	struct reading *const r = context;
+
+	if (r->error == 0) {
+		r->error = r->on_key(r->context, section, name, value);
+	}
+	return r->error == 0;
+}
+
+int ini_file_read(const char *path, ini_key *on_key, void *context)
+{
+	struct reading reading = {.on_key = on_key, .context = context};
+	char *text = NULL;
+	uint64_t bytes;
+	int r = nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes);
+
+	if (r < 0) {
+		return r;
+	}
+	r = strlen(text) == bytes ? check_lines(path, text) :
+				    nvw_fail(NVW_E_INPUT, "%s: this is not a text file", path);
+	if (r == 0) {
+		const int line = ini_parse_string(text, on_line, &reading);
+
+		r = reading.error ? reading.error :
+		    line ? nvw_fail(NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path,
+				   line) :
+			   0;
+	}
+	free(text);
+	return r;
+}

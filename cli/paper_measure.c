@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows and tables as points of sweeps. A measure takes the points that a rule selects; each may be set against another,
+ * which differs in the values that over names ("protocol=gd"; of "protocol=gd|gh" the least counts). What is left of
+ * the axes is averaged, the seed is not.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "paper.h"
+
+struct choice {
+	const char *name;
+	int value;
+};
+
+static const struct choice forms[] = {{"percent", PAPER_PERCENT}, {"speedup", PAPER_SPEEDUP},
+	{"ratio", PAPER_RATIO}, {"faster", PAPER_FASTER}, {"value", PAPER_VALUE}, {NULL, 0}};
+static const struct choice means[] = {{"geometric", PAPER_GEOMETRIC}, {"arithmetic", PAPER_ARITHMETIC},
+	{"least", PAPER_LEAST}, {"most", PAPER_MOST}, {"sum", PAPER_SUM}, {NULL, 0}};
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the published results");
+}
+
+static int choose(const struct choice *list, const char *text, const char *where, int *ret)
+{
+	for (; list->name; list++) {
+		if (!strcmp(list->name, text)) {
+			*ret = list->value;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_INPUT, "%s: \"%s\" is none of its values", where, text);
+}
+
+/* ---- Sweeps -------------------------------------------------------------------------------- */
+
+static int open_sweep(struct papers *p, const char *name, struct paper_sweep **ret)
+{
+	char seeds[32];
+
+	for (unsigned i = 0; i < p->sweep_count; i++) {
+		if (!strcmp(p->sweep[i]->name, name)) {
+			*ret = p->sweep[i];
+			return 0;
+		}
+	}
+	struct paper_sweep *const s = calloc(1, sizeof *s),
+				  **const more = realloc(
+					  p->sweep, (p->sweep_count + 1) * sizeof(struct paper_sweep *));
+
+	if (more) {
+		p->sweep = more;
+	}
+	if (!s || !more || !(s->name = strdup(name)) ||
+		asprintf(&s->path, "%s/sweeps/%s.ini", p->folder, name) < 0) {
+		free(s);
+		return no_memory();
+	}
+	s->journal.fd = -1;
+	more[p->sweep_count++] = s;
+	snprintf(seeds, sizeof seeds, "seed=1..%u", p->seeds);
+
+	const char *words[] = {s->path, seeds};
+	const struct cli_options given = {.command = "sweep", .argument = words, .argument_count = 2};
+	int r = sweep_read(&s->sweep, s->path, &given);
+
+	s->sweep.data = p->data;
+	s->needed = r ? NULL : calloc(s->sweep.count, sizeof *s->needed);
+	*ret = s;
+	return r ? r : s->needed ? 0 : no_memory();
+}
+
+/* ---- Points -------------------------------------------------------------------------------- */
+
+/* Every value that a term names is one of its axis. */
+static int check_values(const struct sweep *s, const struct sweep_rule *rule, const char *where)
+{
+	for (unsigned i = 0; i < rule->count; i++) {
+		const struct sweep_axis *const a = &s->axis[rule->term[i].axis];
+		const bool is_list =
+			strpbrk(rule->term[i].op, "=!") != NULL && !strpbrk(rule->term[i].op, "<>");
+
+		for (const char *at = is_list ? rule->term[i].text : NULL; at;
+			at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+			const size_t n = strcspn(at, "|");
+			unsigned k = 0;
+
+			while (k < a->count && (strlen(a->value[k]) != n || strncmp(a->value[k], at, n))) {
+				k++;
+			}
+			if (k == a->count) {
+				return nvw_fail(NVW_E_INPUT, "%s: the axis %s of %s has no value %.*s", where,
+					a->name, s->where, (int)n, at);
+			}
+		}
+	}
+	return 0;
+}
+
+static int parse_terms(
+	const struct sweep *s, const char *text, const char *what, const char *where, struct sweep_rule *rule)
+{
+	*rule = (struct sweep_rule){.text = strdup(text)};
+	int r = rule->text ? sweep_rule_parse(s, what, rule) : no_memory();
+
+	r = r < 0 ? nvw_fail(r, "%s: %s", where, nvw_error_message()) : 0;
+	return r ? r : check_values(s, rule, where);
+}
+
+/* The index of the value in its axis; choices[at] of "A|B|C", the last one if there are fewer. */
+static bool alternative(const struct sweep *s, const struct sweep_term *t, unsigned at, uint32_t *ret)
+{
+	const char *text = t->text;
+	const struct sweep_axis *const a = &s->axis[t->axis];
+
+	for (; at && strchr(text, '|'); at--) {
+		text = strchr(text, '|') + 1;
+	}
+	const size_t n = strcspn(text, "|");
+
+	for (*ret = 0; *ret < a->count; ++*ret) {
+		if (strlen(a->value[*ret]) == n && !strncmp(a->value[*ret], text, n)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static unsigned alternatives(const struct sweep_rule *over)
+{
+	unsigned most = 1;
+
+	for (unsigned i = 0; i < over->count; i++) {
+		unsigned n = 1;
+
+		for (const char *at = over->term[i].text; (at = strchr(at, '|')); at++) {
+			n++;
+		}
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static int compare_choices(const struct sweep *s, const struct sweep_point *a, const struct sweep_point *b)
+{
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		if (a->choice[i] != b->choice[i]) {
+			return a->choice[i] < b->choice[i] ? -1 : 1;
+		}
+	}
+	return 0;
+}
+
+/* What the point is set against; NULL if the sweep excludes it. Points are in the order of their choices. */
+static struct sweep_point *base_of(const struct paper_measure *m, const struct sweep_point *p, unsigned at)
+{
+	const struct sweep *const s = &m->of->sweep;
+	struct sweep_point wanted = *p;
+
+	for (unsigned i = 0; i < m->over.count; i++) {
+		alternative(s, &m->over.term[i], at, &wanted.choice[m->over.term[i].axis]);
+	}
+	for (unsigned low = 0, high = s->count; low < high;) {
+		const unsigned middle = (low + high) / 2;
+		const int order = compare_choices(s, &s->point[middle], &wanted);
+
+		if (order == 0) {
+			return &s->point[middle];
+		}
+		low = order < 0 ? middle + 1 : low;
+		high = order < 0 ? high : middle;
+	}
+	return NULL;
+}
+
+static int mark(const struct paper_measure *m, const char *where)
+{
+	struct sweep *const s = &m->of->sweep;
+	const unsigned n = m->over.count ? alternatives(&m->over) : 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (!sweep_holds(s, &m->points, &s->point[i])) {
+			continue;
+		}
+		any = m->of->needed[i] = true;
+		for (unsigned k = 0; k < n; k++) {
+			const struct sweep_point *const base = base_of(m, &s->point[i], k);
+
+			if (!base) {
+				return nvw_fail(
+					NVW_E_INPUT, "%s: %s excludes the points of over", where, s->where);
+			}
+			m->of->needed[base - s->point] = true;
+		}
+	}
+	return any ? 0 : nvw_fail(NVW_E_INPUT, "%s: no point of %s is selected", where, s->where);
+}
+
+static int set_measure(struct papers *p, const json_t *keys, const char *where, struct paper_measure *m)
+{
+	const char *const over = paper_text(keys, "over"), *const mean = paper_text(keys, "mean");
+	int form = 0, kind = PAPER_GEOMETRIC;
+	int r = open_sweep(p, paper_text(keys, "sweep"), &m->of);
+
+	m->value = paper_text(keys, "value");
+	m->base = paper_text(keys, "base") ? paper_text(keys, "base") : m->value;
+	r = r ? r : parse_terms(&m->of->sweep, paper_text(keys, "points"), "points", where, &m->points);
+	r = r || !over ? r : parse_terms(&m->of->sweep, over, "over", where, &m->over);
+	r = r ? r : paper_formula_check(m->value, where);
+	r = r ? r : paper_formula_check(m->base, where);
+	r = r ? r : choose(forms, paper_text(keys, "as"), where, &form);
+	r = r || !mean ? r : choose(means, mean, where, &kind);
+	m->form = (enum paper_form)form;
+	m->mean = (enum paper_mean)kind;
+	if (r == 0 && !over && m->form != PAPER_VALUE) {
+		r = nvw_fail(NVW_E_INPUT, "%s: as = %s needs over", where, paper_text(keys, "as"));
+	}
+	return r ? r : mark(m, where);
+}
+
+static int set_table(struct papers *p, struct paper_table *t)
+{
+	static const char *const needed[] = {"what", "sweep", "points", "value", "as", "rows"};
+	const char *const columns = paper_text(t->keys, "columns");
+	char where[256];
+
+	snprintf(where, sizeof where, "%s/%s.ini: [table %s]", p->folder, t->paper, t->name);
+	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
+		if (!paper_text(t->keys, needed[i])) {
+			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
+		}
+	}
+	const int r = set_measure(p, t->keys, where, &t->measure);
+
+	if (r < 0) {
+		return r;
+	}
+	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->keys, "rows"));
+	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
+	return t->rows < 0 || (columns && t->columns < 0) ?
+		       nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
+			       t->measure.of->sweep.where) :
+		       0;
+}
+
+/* Leaves the points that are needed. */
+static void choose_points(struct paper_sweep *ps)
+{
+	struct sweep *const s = &ps->sweep;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (ps->needed[i]) {
+			s->point[kept++] = s->point[i];
+		}
+	}
+	s->count = kept;
+}
+
+int papers_open(struct papers *p, const char *data, unsigned seeds)
+{
+	int r = 0;
+
+	p->data = data;
+	p->seeds = seeds;
+	for (unsigned i = 0; i < p->row_count && r == 0; i++) {
+		struct paper_row *const row = &p->row[i];
+		char where[256];
+
+		snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
+			*row->part ? " " : "", row->part);
+		if (row->wanted && !paper_text(row->keys, "cannot")) {
+			r = set_measure(p, row->keys, where, &row->measure);
+			row->measured = r == 0;
+		}
+	}
+	for (unsigned i = 0; i < p->table_count && r == 0; i++) {
+		r = p->table[i].wanted ? set_table(p, &p->table[i]) : 0;
+	}
+	for (unsigned i = 0; i < p->sweep_count && r == 0; i++) {
+		choose_points(p->sweep[i]);
+	}
+	return r;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+static bool number_of(const struct paper_measure *m, const struct sweep_point *p, const char *formula,
+	double *ret, struct paper_numbers *n)
+{
+	const char *const status = json_string_value(json_object_get(p->row, "status")), *missing;
+	char *const text = sweep_point_text(&m->of->sweep, p);
+	bool good = false;
+
+	if (!status || strcmp(status, "ok") != 0) {
+		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", text ? text : "",
+			status ? status : "not run",
+			status ? json_string_value(json_object_get(p->row, "reason")) : "");
+	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, &missing)) {
+		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", text ? text : "", missing);
+	} else {
+		good = isfinite(*ret);
+		if (!good) {
+			snprintf(n->reason, sizeof n->reason, "%s: %s is no number", text ? text : "",
+				formula);
+		}
+	}
+	free(text);
+	return good;
+}
+
+/* The point's number, over the least of those that it is set against. */
+static bool ratio_of(
+	const struct paper_measure *m, const struct sweep_point *p, double *ret, struct paper_numbers *n)
+{
+	const unsigned count = m->over.count ? alternatives(&m->over) : 0;
+	double least = INFINITY, y;
+
+	if (!number_of(m, p, m->value, ret, n)) {
+		return false;
+	}
+	for (unsigned k = 0; k < count; k++) {
+		const struct sweep_point *const base = base_of(m, p, k);
+
+		if (!base || !number_of(m, base, m->base, &y, n)) {
+			return false;
+		}
+		least = fmin(least, y);
+	}
+	if (count && !(least > 0)) {
+		snprintf(n->reason, sizeof n->reason, "%s of what it is set against is 0", m->base);
+		return false;
+	}
+	*ret = count ? *ret / least : *ret;
+	return true;
+}
+
+struct sum {
+	double total, logs, least, most;
+	unsigned count;
+};
+
+static void add(struct sum *s, double x)
+{
+	s->total += x;
+	s->logs += log(x);
+	s->least = s->count ? fmin(s->least, x) : x;
+	s->most = s->count ? fmax(s->most, x) : x;
+	s->count++;
+}
+
+static double formed(const struct paper_measure *m, const struct sum *s)
+{
+	const double x = m->mean == PAPER_GEOMETRIC && s->count > 1 ? exp(s->logs / s->count) :
+			 m->mean == PAPER_LEAST                     ? s->least :
+			 m->mean == PAPER_MOST                      ? s->most :
+			 m->mean == PAPER_SUM                       ? s->total :
+								      s->total / s->count;
+
+	return m->form == PAPER_PERCENT ? 100 * (x - 1) :
+	       m->form == PAPER_SPEEDUP ? 100 * (1 / x - 1) :
+	       m->form == PAPER_FASTER  ? 1 / x :
+					  x;
+}
+
+static bool is_at(const struct sweep_point *p, int axis, unsigned choice)
+{
+	return axis < 0 || p->choice[axis] == choice;
+}
+
+static void spread(struct paper_numbers *n)
+{
+	double total = 0;
+
+	n->least = n->most = n->value[0];
+	for (unsigned i = 0; i < n->count; i++) {
+		total += n->value[i];
+		n->least = fmin(n->least, n->value[i]);
+		n->most = fmax(n->most, n->value[i]);
+	}
+	n->mean = total / n->count;
+}
+
+void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int other_axis,
+	unsigned other_choice, struct paper_numbers *n)
+{
+	const struct sweep *const s = &m->of->sweep;
+	const int seed = sweep_axis_named(s, "seed");
+
+	*n = (struct paper_numbers){.count = 0};
+	for (unsigned k = 0; k < s->axis[seed].count && n->count < PAPER_SEEDS_MAX; k++) {
+		struct sum sum = {.count = 0};
+
+		for (unsigned i = 0; i < s->count; i++) {
+			const struct sweep_point *const p = &s->point[i];
+			double x;
+
+			if (!is_at(p, seed, k) || !is_at(p, axis, choice) ||
+				!is_at(p, other_axis, other_choice) || !sweep_holds(s, &m->points, p)) {
+				continue;
+			}
+			if (!ratio_of(m, p, &x, n)) {
+				n->count = 0;
+				return;
+			}
+			add(&sum, x);
+		}
+		if (sum.count) {
+			n->value[n->count++] = formed(m, &sum);
+		}
+	}
+	if (n->count) {
+		spread(n);
+	}
+}

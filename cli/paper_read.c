@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files of published results: papers/NAME.ini. A section [ID] or [ID PART] is a row, [table NAME] a table, [paper] is
+ * about the paper. Rows with parts take from [ID] what they do not say themselves; their points are added to its points.
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "ini_file.h"
+#include "paper.h"
+
+static const char *const row_keys[] = {"what", "in", "paper", "exact", "unit", "note", "sweep", "points",
+	"over", "value", "base", "as", "mean", "figure", "short", "why", "cannot", NULL};
+static const char *const table_keys[] = {
+	"what", "sweep", "points", "over", "value", "base", "as", "mean", "rows", "columns", "note", NULL};
+static const char *const paper_keys[] = {"title", "note", NULL};
+
+struct reading {
+	struct papers *papers;
+	const char *path, *paper;
+};
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the published results");
+}
+
+const char *paper_text(const json_t *keys, const char *name)
+{
+	return json_string_value(json_object_get(keys, name));
+}
+
+void paper_row_name(const struct paper_row *row, char *text, size_t room)
+{
+	snprintf(text, room, "%s%s%s", row->id, *row->part ? " " : "", row->part);
+}
+
+/* ---- Sections ------------------------------------------------------------------------------ */
+
+static struct paper_row *row_named(struct papers *p, const char *section, const char *paper)
+{
+	const size_t n = strcspn(section, " ");
+
+	for (unsigned i = 0; i < p->row_count; i++) {
+		struct paper_row *const row = &p->row[i];
+		char name[128];
+
+		paper_row_name(row, name, sizeof name);
+		if (!strcmp(name, section) && !strcmp(row->paper, paper)) {
+			return row;
+		}
+	}
+	struct paper_row *const more = realloc(p->row, (p->row_count + 1) * sizeof *more);
+
+	if (!more) {
+		return NULL;
+	}
+	p->row = more;
+	more[p->row_count] = (struct paper_row){.paper = paper,
+		.id = strndup(section, n),
+		.part = strdup(section + n + (section[n] == ' ')),
+		.keys = json_object()};
+	return &p->row[p->row_count++];
+}
+
+static struct paper_table *table_named(struct papers *p, const char *name, const char *paper)
+{
+	for (unsigned i = 0; i < p->table_count; i++) {
+		if (!strcmp(p->table[i].name, name) && !strcmp(p->table[i].paper, paper)) {
+			return &p->table[i];
+		}
+	}
+	struct paper_table *const more = realloc(p->table, (p->table_count + 1) * sizeof *more);
+
+	if (!more) {
+		return NULL;
+	}
+	p->table = more;
+	more[p->table_count] = (struct paper_table){
+		.paper = paper, .name = strdup(name), .keys = json_object(), .columns = -1};
+	return &p->table[p->table_count++];
+}
+
+/* A line behind the first of a text goes on in it. */
+static int set_text(json_t *keys, const char *name, const char *value)
+{
+	const char *const before = paper_text(keys, name);
+	char *whole = NULL;
+	int r = asprintf(&whole, "%s%s%s", before ? before : "", before ? " " : "", value) < 0;
+
+	r = r || json_object_set_new(keys, name, json_string(whole));
+	free(whole);
+	return r ? no_memory() : 0;
+}
+
+static int on_key(void *context, const char *section, const char *name, const char *value)
+{
+	const struct reading *const r = context;
+	struct papers *const p = r->papers;
+	const bool is_table = !strncmp(section, "table ", 6), is_paper = !strcmp(section, "paper");
+	const char *const *const known = is_table ? table_keys : is_paper ? paper_keys : row_keys;
+	json_t *keys = p->paper[p->paper_count - 1].keys;
+	unsigned k = 0;
+
+	while (known[k] && strcmp(known[k], name) != 0) {
+		k++;
+	}
+	if (!known[k] || !*section) {
+		const char *const near = nvw_nearest(name, (const char *const *)known);
+
+		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
+			near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	}
+	if (is_table) {
+		struct paper_table *const table = table_named(p, section + 6, r->paper);
+
+		keys = table ? table->keys : NULL;
+	} else if (!is_paper) {
+		struct paper_row *const row = row_named(p, section, r->paper);
+
+		keys = row ? row->keys : NULL;
+	}
+	return keys ? set_text(keys, name, value) : no_memory();
+}
+
+/* ---- Rows with parts ----------------------------------------------------------------------- */
+
+static struct paper_row *whole_of(struct papers *p, const struct paper_row *part)
+{
+	for (unsigned i = 0; *part->part && i < p->row_count; i++) {
+		if (!*p->row[i].part && !strcmp(p->row[i].id, part->id)) {
+			return &p->row[i];
+		}
+	}
+	return NULL;
+}
+
+static int inherit(struct papers *p)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		const struct paper_row *const whole = whole_of(p, &p->row[i]);
+		const char *const all = whole ? paper_text(whole->keys, "points") : NULL;
+
+		if (all && paper_text(p->row[i].keys, "points") && set_text(p->row[i].keys, "points", all)) {
+			return no_memory();
+		}
+		if (whole && json_object_update_missing(p->row[i].keys, whole->keys)) {
+			return no_memory();
+		}
+	}
+	return 0;
+}
+
+static void row_end(struct paper_row *row)
+{
+	free(row->id);
+	free(row->part);
+	free(row->kept_line);
+	json_decref(row->keys);
+	sweep_rule_end(&row->measure.points);
+	sweep_rule_end(&row->measure.over);
+}
+
+/* What the parts have taken from is no row itself. */
+static void drop_wholes(struct papers *p)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < p->row_count; i++) {
+		bool has_parts = false;
+
+		for (unsigned k = 0; !*p->row[i].part && k < p->row_count; k++) {
+			has_parts = has_parts || (*p->row[k].part && !strcmp(p->row[k].id, p->row[i].id));
+		}
+		p->row[i].wanted = !has_parts;
+	}
+	for (unsigned i = 0; i < p->row_count; i++) {
+		if (p->row[i].wanted) {
+			p->row[kept] = p->row[i];
+			p->row[kept++].wanted = false;
+		} else {
+			row_end(&p->row[i]);
+		}
+	}
+	p->row_count = kept;
+}
+
+/* ---- What a row has to have ---------------------------------------------------------------- */
+
+/* The whole text is a number; an empty one is the given end. */
+static bool parse_end(const char *text, size_t bytes, double infinite, double *ret)
+{
+	char number[64], *end;
+
+	if (bytes == 0 || bytes >= sizeof number) {
+		*ret = infinite;
+		return bytes == 0;
+	}
+	snprintf(number, sizeof number, "%.*s", (int)bytes, text);
+	*ret = strtod(number, &end);
+	return !*end && isfinite(*ret);
+}
+
+/* "8..10", "20..", "..0", "7" */
+static int parse_interval(const char *text, const char *where, struct paper_interval *ret)
+{
+	const char *const dots = strstr(text, "..");
+	bool good = *text && strcmp(text, "..") != 0;
+
+	if (dots) {
+		good = good && parse_end(text, (size_t)(dots - text), -INFINITY, &ret->low) &&
+		       parse_end(dots + 2, strlen(dots + 2), INFINITY, &ret->high);
+	} else {
+		good = good && parse_end(text, strlen(text), 0, &ret->low);
+		ret->high = ret->low;
+	}
+	return good && ret->low <= ret->high ?
+		       0 :
+		       nvw_fail(NVW_E_INPUT,
+			       "%s: paper: expected a number, LOW..HIGH, LOW.. or ..HIGH, found \"%s\"",
+			       where, text);
+}
+
+static int check_row(struct papers *p, struct paper_row *row)
+{
+	static const char *const needed[] = {"sweep", "points", "value", "as", "paper"};
+	const bool cannot = paper_text(row->keys, "cannot") != NULL;
+	char where[256];
+
+	snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
+		*row->part ? " " : "", row->part);
+	if (!paper_text(row->keys, "what") || !paper_text(row->keys, "in")) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected the keys what and in", where);
+	}
+	for (unsigned i = 0; !cannot && i < sizeof needed / sizeof *needed; i++) {
+		if (!paper_text(row->keys, needed[i])) {
+			return nvw_fail(
+				NVW_E_INPUT, "%s: expected the key %s, or cannot = REASON", where, needed[i]);
+		}
+	}
+	return cannot ? 0 : parse_interval(paper_text(row->keys, "paper"), where, &row->published);
+}
+
+/* ---- All files ----------------------------------------------------------------------------- */
+
+static int is_paper_file(const struct dirent *e)
+{
+	const size_t n = strlen(e->d_name);
+
+	return e->d_name[0] != '.' && n > 4 && !strcmp(e->d_name + n - 4, ".ini");
+}
+
+static int read_paper(struct papers *p, const char *file)
+{
+	struct paper *const more = realloc(p->paper, (p->paper_count + 1) * sizeof *more);
+	char *path = NULL;
+
+	if (!more || asprintf(&path, "%s/%s", p->folder, file) < 0) {
+		return no_memory();
+	}
+	p->paper = more;
+	more[p->paper_count++] = (struct paper){strndup(file, strlen(file) - 4), json_object()};
+
+	struct reading reading = {p, path, more[p->paper_count - 1].name};
+	const int r = ini_file_read(path, on_key, &reading);
+
+	free(path);
+	return r;
+}
+
+int papers_read(const char *folder, struct papers *p)
+{
+	struct dirent **entry;
+	const int n = scandir(folder, &entry, is_paper_file, alphasort);
+	int r = n < 0  ? nvw_fail_errno("%s", folder) :
+		n == 0 ? nvw_fail(NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini",
+				 folder) :
+			 0;
+
+	*p = (struct papers){.folder = folder};
+	for (int i = 0; i < n; i++) {
+		r = r ? r : read_paper(p, entry[i]->d_name);
+		free(entry[i]);
+	}
+	if (n >= 0) {
+		free(entry);
+	}
+	r = r ? r : inherit(p);
+	if (r == 0) {
+		drop_wholes(p);
+	}
+	for (unsigned i = 0; i < p->row_count && r == 0; i++) {
+		r = check_row(p, &p->row[i]);
+	}
+	return r;
+}
+
+static void sweeps_end(struct papers *p)
+{
+	for (unsigned i = 0; i < p->sweep_count; i++) {
+		struct paper_sweep *const s = p->sweep[i];
+
+		sweep_journal_close(&s->journal);
+		sweep_end(&s->sweep);
+		free(s->needed);
+		free(s->name);
+		free(s->path);
+		free(s);
+	}
+	free(p->sweep);
+}
+
+void papers_end(struct papers *p)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		row_end(&p->row[i]);
+	}
+	for (unsigned i = 0; i < p->table_count; i++) {
+		free(p->table[i].name);
+		json_decref(p->table[i].keys);
+		sweep_rule_end(&p->table[i].measure.points);
+		sweep_rule_end(&p->table[i].measure.over);
+	}
+	for (unsigned i = 0; i < p->paper_count; i++) {
+		free(p->paper[i].name);
+		json_decref(p->paper[i].keys);
+	}
+	sweeps_end(p);
+	free(p->row);
+	free(p->table);
+	free(p->paper);
+}
+
+/* ---- Which of them ------------------------------------------------------------------------- */
+
+static bool is_named(const struct paper_row *row, const char *const *name, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (!strcmp(name[i], row->id) || !strcmp(name[i], row->paper)) {
+			return true;
+		}
+	}
+	return count == 0;
+}
+
+/* An ID or a paper. */
+static int check_name(const struct papers *p, const char *name)
+{
+	const char **const known = calloc(p->row_count + p->paper_count + 1, sizeof *known);
+	unsigned n = 0;
+	bool found = false;
+	int r = known ? 0 : no_memory();
+
+	for (unsigned i = 0; known && i < p->row_count; i++) {
+		known[n++] = p->row[i].id;
+	}
+	for (unsigned i = 0; known && i < p->paper_count; i++) {
+		known[n++] = p->paper[i].name;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		found = found || !strcmp(known[i], name);
+	}
+	if (known && !found) {
+		const char *const near = nvw_nearest(name, known);
+
+		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s%s%s", name,
+			near ? "; did you mean " : ", see nvwave reproduce --list", near ? near : "",
+			near ? "?" : "");
+	}
+	free(known);
+	return r;
+}
+
+int papers_choose(struct papers *p, const char *const *name, unsigned count, bool is_short)
+{
+	unsigned wanted = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const int r = check_name(p, name[i]);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	for (unsigned i = 0; i < p->row_count; i++) {
+		struct paper_row *const row = &p->row[i];
+
+		row->wanted = is_named(row, name, count) && (!is_short || paper_text(row->keys, "short"));
+		wanted += row->wanted;
+	}
+	for (unsigned i = 0; i < p->table_count; i++) {
+		struct paper_table *const table = &p->table[i];
+		bool whole = count == 0;
+
+		for (unsigned k = 0; k < count; k++) {
+			whole = whole || !strcmp(name[k], table->paper);
+		}
+		table->wanted = whole && !is_short;
+	}
+	return wanted ? 0 : nvw_fail(NVW_E_USAGE, "reproduce: none of these rows is among the short ones");
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sections [AXIS VALUE] of a sweep's file: what the value stands for, options and keys of the machine. See sweep.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sweep.h"
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
+}
+
+const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *axis, const char *value)
+{
+	for (unsigned i = 0; i < s->bundle_count; i++) {
+		if (!strcmp(s->bundle[i].axis, axis) && !strcmp(s->bundle[i].value, value)) {
+			return &s->bundle[i];
+		}
+	}
+	return NULL;
+}
+
+bool sweep_is_bundle_axis(const struct sweep *s, const char *axis)
+{
+	for (unsigned i = 0; i < s->bundle_count; i++) {
+		if (!strcmp(s->bundle[i].axis, axis)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "AXIS VALUE" -> a bundle, a new one if there is none. */
+static struct sweep_bundle *bundle_named(struct sweep *s, const char *section)
+{
+	const size_t n = strcspn(section, " ");
+	char *const axis = strndup(section, n), *const value = strdup(section + n + strspn(section + n, " "));
+	struct sweep_bundle *found =
+		axis && value ? (struct sweep_bundle *)sweep_bundle_of(s, axis, value) : NULL;
+	struct sweep_bundle *const more =
+		found || !axis || !value ? NULL : realloc(s->bundle, (s->bundle_count + 1) * sizeof *more);
+
+	if (more) {
+		s->bundle = more;
+		found = &more[s->bundle_count++];
+		*found = (struct sweep_bundle){.axis = axis, .value = value};
+		return found;
+	}
+	free(axis);
+	free(value);
+	return found;
+}
+
+int sweep_bundle_add(struct sweep *s, const char *section, const char *name, const char *text)
+{
+	struct sweep_bundle *const b = bundle_named(s, section);
+
+	if (!b) {
+		return no_memory();
+	}
+	if (b->count == SWEEP_BUNDLE_MAX) {
+		return nvw_fail(NVW_E_USAGE, "%s: [%s] has more than %d settings", s->where, section,
+			SWEEP_BUNDLE_MAX);
+	}
+	if (!*text || !strcmp(name, "seed")) {
+		return nvw_fail(NVW_E_USAGE, "%s: [%s]: %s %s", s->where, section, name,
+			*text ? "has to be an axis" : "has no value; - leaves the option out");
+	}
+	b->name[b->count] = strdup(name);
+	b->text[b->count] = strdup(text);
+	if (!b->name[b->count] || !b->text[b->count]) {
+		free(b->name[b->count]);
+		free(b->text[b->count]);
+		return no_memory();
+	}
+	b->count++;
+	return 0;
+}
+
+int sweep_bundle_check(const struct sweep *s)
+{
+	for (unsigned i = 0; i < s->bundle_count; i++) {
+		if (sweep_axis_named(s, s->bundle[i].axis) < 0) {
+			return nvw_fail(NVW_E_USAGE,
+				"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] of "
+				"an axis",
+				s->where, s->bundle[i].axis, s->bundle[i].value);
+		}
+	}
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		const struct sweep_axis *const a = &s->axis[i];
+
+		for (unsigned k = 0; sweep_is_bundle_axis(s, a->name) && k < a->count; k++) {
+			if (strcmp(a->value[k], "-") != 0 && !sweep_bundle_of(s, a->name, a->value[k])) {
+				return nvw_fail(NVW_E_USAGE,
+					"%s: axis %s: the value %s has no section [%s %s]", s->where, a->name,
+					a->value[k], a->name, a->value[k]);
+			}
+		}
+	}
+	return 0;
+}
+
+/* "data:FILE|OTHER": the file, if the folder of data has it, else the other. Freed by the caller. */
+char *sweep_resolve(const struct sweep *s, const char *text)
+{
+	const char *const bar = strchr(text, '|');
+	char *path = NULL;
+
+	if (strncmp(text, "data:", 5) || !bar) {
+		return strdup(text);
+	}
+	if (s->data && asprintf(&path, "%s/%.*s", s->data, (int)(bar - text - 5), text + 5) < 0) {
+		return NULL;
+	}
+	if (path && access(path, R_OK) == 0) {
+		return path;
+	}
+	free(path);
+	return strdup(bar + 1);
+}
+
+void sweep_bundles_end(struct sweep *s)
+{
+	for (unsigned i = 0; i < s->bundle_count; i++) {
+		struct sweep_bundle *const b = &s->bundle[i];
+
+		for (unsigned k = 0; k < b->count; k++) {
+			free(b->name[k]);
+			free(b->text[k]);
+		}
+		free(b->axis);
+		free(b->value);
+	}
+	free(s->bundle);
+}

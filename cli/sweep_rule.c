@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules of a sweep: terms over the values of axes. See sweep.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "sweep.h"
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
+}
+
+static int parse_term(const struct sweep *s, const char *what, char *word, struct sweep_term *t)
+{
+	static const char *const ops[] = {"!=", "<=", ">=", "=", "<", ">"};
+	char *const at = word + strcspn(word, "!<>=");
+	unsigned op = 0;
+
+	while (op < 6 && strncmp(at, ops[op], strlen(ops[op]))) {
+		op++;
+	}
+	if (op == 6 || at == word || !at[strlen(ops[op])]) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where,
+			what, word);
+	}
+	snprintf(t->op, sizeof t->op, "%s", ops[op]);
+	const char *const text = at + strlen(ops[op]);
+
+	*at = 0;
+	const int axis = sweep_axis_named(s, word);
+
+	if (axis < 0) {
+		return nvw_fail(NVW_E_USAGE, "%s: %s: there is no axis %s", s->where, what, word);
+	}
+	t->axis = (unsigned)axis;
+	t->other = sweep_axis_named(s, text);
+	t->text = strdup(text);
+	return t->text ? 0 : no_memory();
+}
+
+int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule *rule)
+{
+	char *const copy = strdup(rule->text), *rest = copy, *next;
+	int r = copy ? 0 : no_memory();
+
+	while (r == 0 && (next = strsep(&rest, " \t"))) {
+		if (*next && rule->count == SWEEP_TERMS_MAX) {
+			r = nvw_fail(NVW_E_USAGE, "%s: %s: there are more than %d terms", s->where, what,
+				SWEEP_TERMS_MAX);
+		} else if (*next) {
+			r = parse_term(s, what, next, &rule->term[rule->count]);
+			rule->count += r == 0;
+		}
+	}
+	free(copy);
+	return r;
+}
+
+/* Numbers, with k, M and units of size; texts otherwise. */
+static int compare(const char *a, const char *b)
+{
+	uint64_t x, y;
+	const bool numbers = (nvw_parse_count(a, &x) == 0 || nvw_parse_bytes(a, &x) == 0) &&
+			     (nvw_parse_count(b, &y) == 0 || nvw_parse_bytes(b, &y) == 0);
+
+	return numbers ? (x > y) - (x < y) : strcmp(a, b);
+}
+
+/* Whether the value is one of the list's, separated by |. */
+static bool is_among(const char *value, const char *list)
+{
+	for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+		const size_t n = strcspn(at, "|");
+		char *const one = strndup(at, n);
+		const bool same = one && compare(value, one) == 0;
+
+		free(one);
+		if (same) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool term_holds(const struct sweep *s, const struct sweep_term *t, const struct sweep_point *p)
+{
+	const char *const value = sweep_value(s, p, t->axis);
+	const char *const with = t->other < 0 ? t->text : sweep_value(s, p, (unsigned)t->other);
+	const bool equal = t->op[0] == '=' || t->op[0] == '!' ? is_among(value, with) : false;
+	const int order = compare(value, with);
+
+	return t->op[0] == '=' ? equal :
+	       t->op[0] == '!' ? !equal :
+	       t->op[0] == '<' ? order < 0 || (t->op[1] && order == 0) :
+				 order > 0 || (t->op[1] && order == 0);
+}
+
+bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)
+{
+	for (unsigned i = 0; i < rule->count; i++) {
+		if (!term_holds(s, &rule->term[i], p)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void sweep_rule_end(struct sweep_rule *rule)
+{
+	for (unsigned i = 0; i < rule->count; i++) {
+		free(rule->term[i].text);
+	}
+	free(rule->text);
+}

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_reproduce.py NVWAVE PAPERS [short]: published results, judged. short: also the short rows of PAPERS."""
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import common
+from common import ok, read, run, statistics
+
+nvwave, papers = (os.path.abspath(p) for p in sys.argv[1:3])
+folder = tempfile.TemporaryDirectory(prefix="nvwave-reproduce-")
+os.chdir(folder.name)
+common.nvwave = nvwave
+kv = ["kv", "--batch=8", "--slots=64", "--group-size=8"]
+sweep = """[axes]
+row = small, large
+batch = 8
+slots = 64
+group-size = 8
+scope = workitem, kernel
+write = fast, slow
+seed = 1
+[row small]
+workload = kv
+count = 16
+keys = data:keys|uniform
+[row large]
+workload = kv
+count = 48
+[write fast]
+nvram.write = 100ns
+[write slow]
+nvram.write = 2us
+"""
+
+
+def reproduce(*words, **more):
+    return run("reproduce", "--papers=papers", *words, **more)
+
+
+def write(name, text):
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    with open(name, "w") as f:
+        f.write(text)
+
+
+def row(name, paper, keys="", points="row=large scope=kernel write=slow", over="write=fast", form="percent",
+        value="sim_time", figure=None):
+    return ("[%s]\nwhat = a row\nin = figure 1\nunit = percent\npaper = %s\nsweep = s\npoints = %s\n%svalue = %s\nas = %s\n%s%s\n"
+            % (name, paper, points, "over = %s\n" % over if over else "", value, form,
+               "figure = %s\n" % figure if figure else "", keys))
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def times(count, scope, latency):
+    return [float(statistics("run", *kv, "--count=%d" % count, "--scope=" + scope, "--set=nvram.write=" + latency,
+                             "--seed=%d" % seed)["sim_time"]) for seed in (1, 2, 3)]
+
+
+slow, fast = times(48, "kernel", "2us"), times(48, "kernel", "100ns")
+change = mean([100 * (a / b - 1) for a, b in zip(slow, fast)])
+slower_small = mean([100 * (a / b - 1) for a, b in zip(times(16, "kernel", "2us"), times(16, "kernel", "100ns"))])
+
+
+def judged(*words):
+    status, out, err = reproduce(*words, "--output-format=json", "--output=out")
+    return {o["row"]: o for o in json.loads(out)["rows"]} if status in (0, 1) else err
+
+
+def verdicts():
+    assert change > 0
+    order = (1.0, 2.0) if slower_small < change else (2.0, 1.0)
+    write("papers/sweeps/s.ini", sweep)
+    write("papers/p.ini", "[paper]\ntitle = A paper & <its> title\n"
+          + row("X1", change * 1.4) + row("X2", change * 3) + row("X3", -change) + row("X4", "%g.." % (change / 10))
+          + row("X5 small", 1e7 * order[0], points="row=small scope=kernel write=slow", figure="A")
+          + row("X5 large", 1e7 * order[1], figure="A")
+          + row("X6 small", 1e7 * order[1], points="row=small scope=kernel write=slow", figure="B")
+          + row("X6 large", 1e7 * order[0], figure="B")
+          + row("X7", "7", value="no.such")
+          + row("X8", 100 / (1 + change / 100) - 100, form="speedup", over="write=slow",
+                points="row=large scope=kernel write=fast").replace("speedup", "percent")
+          + row("X9", mean(slow) / 1000, form="value", value="( sim_time + sim_time ) / 2000", over=None)
+          + row("X10", 1, form="ratio", over="write=fast|slow", keys="mean = most", points="row=large scope=kernel write=fast")
+          + "[X11]\nwhat = a row\nin = 1\ncannot = there is no such thing\n")
+    got = judged()
+    expected = {"X1": "agrees within half its size", "X2": "agrees in sign", "X3": "disagrees",
+                "X4": "agrees within half its size", "X5 small": "agrees in order", "X5 large": "agrees in order",
+                "X6 small": "agrees in sign", "X6 large": "agrees in sign", "X7": "cannot be judged",
+                "X8": "agrees within half its size", "X9": "agrees within half its size",
+                "X10": "agrees within half its size", "X11": "cannot be judged"}
+    wrong = [(name, verdict, got.get(name) if isinstance(got, dict) else got) for name, verdict in expected.items()
+             if not isinstance(got, dict) or got[name]["judgement"] != verdict]
+    if not wrong:
+        wrong = [o for o in (got["X1"], got["X9"], got["X10"])
+                 if abs(o["mean"] / {"X1": change, "X9": mean(slow) / 1000, "X10": 1}[o["row"]] - 1) > 1e-9 or o["seeds"] != 3]
+    ok(not wrong, "each_row_is_judged_by_sign_order_and_size_of_what_its_points_report", *wrong)
+    ok("no.such" in got["X7"]["remark"] and "X6 large" in got["X6 small"]["remark"], "a_judgement_says_why", got["X7"],
+       got["X6 small"])
+    page, text = read("out/index.html"), read("out/results.md")
+    drawn = page.count("data:image/svg+xml") == 2 and os.path.exists("out/p-A.svg")
+    ok(all(name in page and name in text for name in expected) and "A paper &amp; &lt;its&gt; title" in page
+       and "there is no such thing" in text and (drawn or not shutil.which("gnuplot")),
+       "pages_have_every_row_and_figure", page[:500], text)
+
+
+def kept():
+    seen = [reproduce("--keep", "--output=out")[0], reproduce("--output=out")[0]]
+    before = read("papers/judgements.tsv")
+    with open("papers/judgements.tsv", "w") as f:
+        f.write(re.sub(r"(?m)^X3\t\tdisagrees", "X3\t\tagrees in sign", before))
+    status, out, err = reproduce("--output=out")
+    seen.append(status)
+    lost = "NO LONGER AGREES" in out and "1 rows that agreed no longer do" in out
+    seen += [reproduce("X1", "--output=out")[0], reproduce("X3", "--keep", "--output=out")[0], reproduce("--output=out")[0]]
+    ok(seen == [0, 0, 1, 0, 1, 0] and lost and read("papers/judgements.tsv") == before,
+       "the_status_is_1_when_a_row_that_agreed_no_longer_does", seen, out, err, before, read("papers/judgements.tsv"))
+
+
+def subsets():
+    """Without the rest of its figure nothing is said of a row's order."""
+    got = judged("X5", "X2")
+    write("papers2/sweeps/s.ini", sweep)
+    write("papers2/p.ini", row("Y1", 10, "short = yes", form="value", value="sim_time", over=None, figure="C")
+          + row("Y2", 20, form="value", value="sim_time", points="row=small scope=kernel write=slow", over=None, figure="C"))
+    write("papers2/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tinputs\nY1\t\tagrees in order\t1\t1\t1\tgenerated\n")
+    done = run("reproduce", "--papers=papers2", "--short", "--output=out2")
+    ok(sorted(got) == ["X2", "X5 large", "X5 small"] and done[0] == 0 and "Y2" not in done[1] and "cannot be judged" in done[1],
+       "a_subset_of_rows_loses_no_agreement_by_what_it_leaves_out", got, *done)
+
+
+def inputs():
+    """Judgements of other input files are not compared, and points of other content are run again."""
+    write("papers/p.ini", row("Z", -change, points="row=small scope=kernel write=slow"))
+    write("papers/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tinputs\nZ\t\tagrees in sign\t1\t1\t1\tfiles\n")
+    without = reproduce("--output=out3")
+    write("data/keys", "x")
+    refused = reproduce("--output=out3", "--data=data")
+    ok(without[0] == 0 and "no longer" not in without[1] and refused[0] == 2 and "data/keys" in refused[2],
+       "a_judgement_of_other_inputs_is_not_compared", without, refused)
+
+
+def refusals():
+    wrong = []
+    good = row("X1", 5)
+    for text, message in (
+            (good + "colour = red\n", "has no key colour"), ("[X1]\nwhat = a\nin = b\n", "expected the key sweep"),
+            (row("X1", "9..8"), "found \"9..8\""), (row("X1", "much"), "found \"much\""),
+            (row("X1", 5, points="row=tiny"), "has no value tiny"), (row("X1", 5, points="rows=small"), "there is no axis rows"),
+            (row("X1", 5, value="sim_time +"), "expected a formula"), (row("X1", 5, value="( sim_time"), "expected a formula"),
+            (row("X1", 5, form="colour"), "none of its values"), (row("X1", 5, over=None), "needs over"),
+            (good.replace("sweep = s", "sweep = t"), "sweeps/t.ini"), ("x\n", "neither [section]"),
+            (good + "[table t]\nwhat = x\nsweep = s\npoints = row=small\nvalue = sim_time\nas = value\nrows = r\n", "are axes of")):
+        write("bad/p.ini", text)
+        write("bad/sweeps/s.ini", sweep)
+        status, out, err = run("reproduce", "--papers=bad", "--output=never")
+        if status != 2 or out or message not in err or err.count("\n") != 1:
+            wrong.append("%s: %d %s%s" % (text, status, out, err))
+    for words, message in ((["X99"], "no row or paper X99"), (["Z", "--papers=nowhere"], "nowhere"),
+                           (["Z", "--short"], "none of these rows"), (["--list", "--keep"], "--keep")):
+        status, out, err = reproduce(*words, "--output=never") if "--list" not in words else reproduce(*words)
+        if status != 2 or message not in err or err.count("\n") != 1:
+            wrong.append("%s: %d %s" % (words, status, err))
+    write("bad/p.ini", good)
+    write("bad/judgements.tsv", "id\nX1\n")
+    status, out, err = run("reproduce", "--papers=bad", "--list")
+    if status != 2 or "judgements.tsv: line 1 has fewer" not in err:
+        wrong.append((status, out, err))
+    ok(not wrong and not os.path.exists("never"), "what_is_wrong_in_the_files_is_said_before_anything_runs", *wrong)
+
+
+def shipped():
+    """Every published result has a row, and every row's points are there."""
+    status, out, err = run("reproduce", "--papers=" + papers, "--list", "--output-format=json")
+    rows = json.loads(out)["rows"] if status == 0 else []
+    ids = {o["row"].split()[0] for o in rows}
+    expected = {"%s%d" % (c, i + 1) for c, n in (("G", 14), ("A", 17), ("S", 6), ("H", 11), ("T", 13)) for i in range(n)}
+    unsaid = [o["row"] for o in rows if "cannot" not in o and "why" not in o and o.get("kept") == "disagrees"]
+    ok(status == 0 and ids == expected and not unsaid, "every_published_result_has_a_row_and_its_points", err,
+       sorted(ids ^ expected), unsaid)
+
+
+def short():
+    status, out, err = run("reproduce", "--papers=" + papers, "--short", "--output=short")
+    judged_rows = re.findall(r"(?m)^([A-Z]\d+\S*( \S+)?) .* (agrees|disagrees)", out)
+    ok(status == 0 and len(judged_rows) >= 6 and "cannot" not in out,
+       "the_short_rows_still_agree_where_they_did", out, err)
+
+
+tests = [verdicts, kept, subsets, inputs, refusals, shipped] + ([short] if "short" in sys.argv[3:] else [])
+for test in tests:
+    test()
+common.plan()
