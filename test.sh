@@ -18,7 +18,7 @@ if [ $# -gt 0 ]; then
 fi
 . scripts/dependencies.sh
 
-install_dependencies clang clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
+install_dependencies clang libcu++-dev libcub-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
 passed=0
 failed=0
 skipped=0

@@ -179,6 +179,12 @@ function set(operand, value) {
 	if (operand !~ /^\$[0-9]+$/ && !(operand in declared)) {
 		refuse("the destination " operand " is not supported")
 	}
+	if (guard != "") {
+		if (!(operand in current)) {
+			refuse(operand ": written under a predicate before it has a value")
+		}
+		value = ask("i64 " compute_number["selp"] + 256 * type_number["b64"] ", i64 " (negated ? current[operand] : value) ", i64 " (negated ? value : current[operand]) ", i64 " guard, "nvw_ptx_compute")
+	}
 	current[operand] = value
 }
 
@@ -426,27 +432,28 @@ function barrier() {
 	}
 }
 
-# kind: enum nvw_cuda_meeting; shuffles have their mode in the third number.
-function meet(name,    mode, result, predicate) {
+# d|p, a, b, c, mask: the mode is in the upper half of c, which bounds the lanes.
+function shuffle(kind,    both, mode, from) {
+	if (split(operand[1], both, "|") < 2) {
+		both[2] = "_"
+	}
+	mode = fresh()
+	emit(mode " = or i64 " value_of(operand[4]) ", " kind * 65536)
+	from = value_of(operand[3])
+	set(both[1], ask("i64 2, i64 " value_of(operand[5]) ", i64 " value_of(operand[2]) ", i64 " from ", i64 " mode, "nvw_ptx_meet"))
+	if (both[2] != "_") {
+		set(both[2], ask("i64 " from ", i64 " mode, "nvw_ptx_is_within"))
+	}
+}
+
+# kinds of enum nvw_cuda_meeting
+function meet(name,    mode) {
 	take("^(sync|aligned)$")
 	mode = take("^(idx|up|down|bfly|ballot|all|any|add|min|max|and|or|xor)$")
 	if (mnemonic !~ /\.sync\./) {
 		unsupported()
 	} else if (name == "shfl") {
-		result = operand[1]
-		predicate = "_"
-		if (split(operand[1], both, "|") == 2) {
-			result = both[1]
-			predicate = both[2]
-		}
-		current["result"] = ask("i64 2, i64 " value_of(operand[5]) ", i64 " value_of(operand[2]) ", i64 " value_of(operand[3]) ", i64 " (mode == "idx" ? 0 : mode == "up" ? 1 : mode == "down" ? 2 : 3) * 65536 + operand[4], "nvw_ptx_meet")
-		if (operand[4] !~ /^(0x)?[0-9a-fA-F]+$/) {
-			refuse("nvwave does not support shfl with a bound that is no constant")
-		}
-		if (predicate != "_") {
-			refuse("nvwave does not support shfl with a predicate")
-		}
-		set(result, current["result"])
+		shuffle(mode == "idx" ? 0 : mode == "up" ? 1 : mode == "down" ? 2 : 3)
 	} else if (name == "vote" && mode == "ballot") {
 		set(operand[1], ask("i64 1, i64 " value_of(operand[3]) ", i64 " value_of(operand[2]) ", i64 0, i64 0", "nvw_ptx_meet"))
 	} else {
@@ -463,7 +470,9 @@ function instruction(text,    rest, name) {
 	word_count = split(mnemonic, words, ".")
 	name = words[1]
 	take("^" name "$")
-	if (name == "ld" || name == "ldu") {
+	if (guard != "" && !(name in compute_number) && name !~ /^(mul|mad|setp|cvt|bfi|lop3|cvta)$/) {
+		refuse("nvwave does not support predicates of " name)
+	} else if (name == "ld" || name == "ldu") {
 		load_or_store(1)
 	} else if (name == "st") {
 		load_or_store(0)
@@ -552,22 +561,28 @@ function declare_registers(text,    list, n, i, name, times) {
 	}
 }
 
-function statement(text) {
+function statement(text,    at) {
 	gsub(/^[ \t{}]+/, "", text)
 	gsub(/[ \t]+$/, "", text)
 	gsub(/[ \t]+/, " ", text)
 	if (text == "" || text == "}") {
 		return
 	}
+	guard = ""
+	if (text ~ /^@/) { # the instruction is executed, and its result taken if the predicate holds
+		at = index(text, " ")
+		guard = substr(text, 2, at - 2)
+		text = substr(text, at + 1)
+		negated = sub(/^!/, "", guard)
+	}
 	if (text ~ /^\.reg/) {
 		declare_registers(text)
-	} else if (text ~ /^@/) {
-		refuse("nvwave does not support predicated instructions: " text)
 	} else if (text ~ /^[A-Za-z_$][A-Za-z0-9_$]*:/ || text ~ /^(bra|call|ret|exit|brx)([. ]|$)/) {
 		refuse("nvwave does not support labels and branches: " text)
 	} else if (text ~ /^\./) {
 		refuse("nvwave does not support this directive: " text)
 	} else {
+		guard = guard == "" ? "" : value_of(guard)
 		instruction(text)
 	}
 }

@@ -7,6 +7,11 @@
 #define NVW_CUDA_RUNTIME_H
 #define __CUDA_RUNTIME_H__ /* programs ask for CUDA's own guards */
 
+#ifdef NVW_CUDA_LEAN /* nvwave-nvcc tries without them first */
+#include <bits/c++config.h>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#endif
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

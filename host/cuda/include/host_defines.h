@@ -11,7 +11,7 @@
 
 #define __launch_bounds__(...) /* every kernel fits */
 #define __forceinline__        __inline__ __attribute__((always_inline))
-#ifndef __noinline__ /* libstdc++ writes it within __attribute__ */
+#if !defined __noinline__ && __clang_major__ < 15
 #define __noinline__ __attribute__((noinline))
 #endif
 #define __align__(n)         __attribute__((aligned(n)))

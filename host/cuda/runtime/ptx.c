@@ -22,6 +22,7 @@ uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel);
 uint64_t nvw_ptx_special(uint64_t number);
 uint64_t nvw_ptx_barrier(void);
 uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode);
+uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode);
 uint64_t nvw_ptx_active_mask(void);
 uint64_t nvw_ptx_sleep(uint64_t ns);
 uint64_t nvw_ptx_trap(void);
@@ -177,18 +178,24 @@ uint64_t nvw_ptx_barrier(void)
 	return 0;
 }
 
-/* shfl: the lane that it reads. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper half, then bound and mask of segments. */
-static unsigned source_lane(unsigned lane, unsigned by, unsigned mode)
+/* shfl: the lane that it reads; -1: none within its bounds. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper half, then bound and mask of
+ * segments. */
+static int source_lane(uint64_t argument, uint64_t mode)
 {
-	const unsigned bound = mode & 31, segment = mode >> 8 & 31,
-		       last = (lane & segment) | (bound & ~segment), kind = mode >> 16;
-	const int from = kind == 0 ? (int)((lane & segment) | (by & 31 & ~segment)) :
-			 kind == 1 ? (int)lane - (int)(by & 31) :
-			 kind == 2 ? (int)(lane + (by & 31)) :
-				     (int)(lane ^ (by & 31));
-	const bool is_within = kind == 1 ? from >= (int)last : from <= (int)last;
+	const unsigned lane = nvw_cuda_now->lane, by = argument & 31, bound = mode & 31,
+		       segment = mode >> 8 & 31, last = (lane & segment) | (bound & ~segment),
+		       kind = mode >> 16 & 3;
+	const int from = kind == 0 ? (int)((lane & segment) | (by & ~segment)) :
+			 kind == 1 ? (int)lane - (int)by :
+			 kind == 2 ? (int)(lane + by) :
+				     (int)(lane ^ by);
 
-	return is_within ? (unsigned)from : lane;
+	return (kind == 1 ? from >= (int)last : from <= (int)last) ? from : -1;
+}
+
+uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode)
+{
+	return source_lane(argument, mode) >= 0;
 }
 
 uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode)
@@ -196,7 +203,9 @@ uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t arg
 	unsigned from = (unsigned)argument;
 
 	if (kind == NVW_CUDA_SHUFFLE) {
-		from = source_lane(nvw_cuda_now->lane, (unsigned)argument, (unsigned)mode);
+		const int lane = source_lane(argument, mode);
+
+		from = lane >= 0 ? (unsigned)lane : nvw_cuda_now->lane;
 		value &= UINT32_MAX;
 	} else if (kind == NVW_CUDA_BALLOT) {
 		value &= 1;

@@ -9,7 +9,7 @@
  *	emulated.c                              or a kernel on the emulated machine
  *	fault.c                                 faults of kernels and of host code
  *	hooks.c atomics.c library.c             what compiled kernels call,
- *	ptx.c ptx_compute.c                     also for inline PTX,
+ *	ptx.c ptx_compute.c curand.c            also for inline PTX, and random numbers,
  *	warp.c barriers.c persist.c             to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
  *	record.c                                stores to files, for crash tests

@@ -202,7 +202,7 @@ static bool atomics()
 __global__ void lanes(unsigned *p)
 {
 	const unsigned me = threadIdx.x;
-	unsigned ballot, down, xored, first, active;
+	unsigned ballot, down, xored, first, active, up;
 
 	asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tvote.sync.ballot.b32 %0, p, 0xffffffff;\n\t}" : "=r"(ballot) : "r"(me % 3));
 	asm volatile("shfl.sync.down.b32 %0, %1, 4, 0x1f, 0xffffffff;" : "=r"(down) : "r"(me));
@@ -210,7 +210,10 @@ __global__ void lanes(unsigned *p)
 	asm volatile("shfl.sync.idx.b32 %0, %1, 5, 0x1f, -1;" : "=r"(first) : "r"(me));
 	asm volatile("activemask.b32 %0;" : "=r"(active));
 	asm volatile("bar.warp.sync 0xffffffff;");
-	p[me] = ballot == 0xb6db6db6 && down == (me < 28 ? me + 4 : me) && xored == (me ^ 1) && first == 5 && active == 0xffffffff;
+	// A sum with the lane four below, as cub writes it.
+	asm volatile("{ .reg .u32 r0; .reg .pred p; shfl.sync.up.b32 r0|p, %1, %2, %3, %4; @p add.u32 r0, r0, %1; @!p mov.u32 r0, 99; mov.u32 %0, r0; }"
+		: "=r"(up) : "r"(me), "r"(4), "r"(0), "r"(-1));
+	p[me] = up == (me < 4 ? 99 : 2 * me - 4) && ballot == 0xb6db6db6 && down == (me < 28 ? me + 4 : me) && xored == (me ^ 1) && first == 5 && active == 0xffffffff;
 }
 
 static bool warps()

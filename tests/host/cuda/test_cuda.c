@@ -40,6 +40,7 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 static void inline_ptx_does_what_it_says(void **state)
 {
 	NEEDS_CLANG();
+	skip_if_sanitized();
 	build("-O1", "ptx", SOURCE("ptx.cu"));
 	assert_int_equal(run("./ptx"), 0);
 	assert_string_equal(output, "all hold\n");
@@ -60,10 +61,52 @@ static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state
 	assert_output_has(
 		"refused_ptx.cu:8:2: error: inline PTX: nvwave does not support wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
 	assert_output_has(
-		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support predicated instructions: @p bra L\n");
+		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support labels and branches: bra L\n");
 	assert_output_has("refused_ptx.cu:10:2: error: inline PTX: the register %pm0 is not supported\n");
 	assert_output_has(
 		"refused_ptx.cu:11:2: error: inline PTX: nvwave does not support fence.proxy.async\n");
+}
+
+/* ---- Libraries and compilers ------------------------------------------------------------------------------------- */
+
+static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	if (access("/usr/include/cuda/atomic", R_OK) || access("/usr/include/cub/cub.cuh", R_OK)) {
+		skip_test("there is no libcu++ or no cub (libcu++-dev, libcub-dev)");
+	}
+	build("-O1 -arch=sm_70", "libraries", SOURCE("libraries.cu"));
+	assert_int_equal(run("./libraries"), 0);
+	assert_string_equal(output, "right\n");
+	assert_int_equal(
+		run("%s exec --protocol=gh --check=races --report=report -- ./libraries && cat report",
+			nvwave),
+		0);
+	assert_output_has("right\n");
+	assert_output_has("no races");
+}
+
+static void other_compilers_do_the_same(void **state)
+{
+	static const char *const compilers[] = {"clang++-16", "clang++-19"};
+	unsigned found = 0;
+
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	for (unsigned i = 0; i < sizeof compilers / sizeof *compilers; i++) {
+		if (run("command -v %s", compilers[i]) == 0) {
+			found++;
+			assert_int_equal(run("NVWAVE_CLANG=%s " NVCC
+					     " -O2 -std=c++20 -o by_other " SOURCE("ptx.cu") " && ./by_other",
+						 compilers[i]),
+				0);
+			assert_output_has("all hold\n");
+		}
+	}
+	if (!found) {
+		skip_test("there is neither clang++-16 nor clang++-19");
+	}
 }
 
 /* ---- HIP ---------------------------------------------------------------------------------------------------------- */
@@ -384,6 +427,8 @@ int main(void)
 		cmocka_unit_test(instructions_of_sbrp_persist_as_the_machine_says),
 		cmocka_unit_test(inline_ptx_does_what_it_says),
 		cmocka_unit_test(inline_ptx_that_is_not_supported_is_named_with_its_line),
+		cmocka_unit_test(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right),
+		cmocka_unit_test(other_compilers_do_the_same),
 		cmocka_unit_test(hip_programs_are_compiled_and_right),
 		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * curand's device API with its default generator, XORWOW: the same numbers as curand's for the same seed, sequence and offset.
+ * Other generators, and distributions other than uniform and normal ones, are not there.
+ */
+#ifndef NVW_CUDA_CURAND_KERNEL_H
+#define NVW_CUDA_CURAND_KERNEL_H
+
+#include <cuda_runtime.h>
+
+struct curandStateXORWOW {
+	unsigned d, v[5];
+	int boxmuller_flag, boxmuller_flag_double;
+	float boxmuller_extra;
+	double boxmuller_extra_double;
+};
+typedef struct curandStateXORWOW curandState_t, curandState, curandStateXORWOW_t;
+
+typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t NVW_CUDA_REFUSED(
+	"this generator of curand");
+typedef struct curandStateMRG32k3a curandStateMRG32k3a_t NVW_CUDA_REFUSED("this generator of curand");
+typedef struct curandStateMtgp32 curandStateMtgp32_t NVW_CUDA_REFUSED("this generator of curand");
+
+extern "C" __device__ void nvw_cuda_curand_skip(unsigned v[5], unsigned long long n, int by_sequences);
+
+static __forceinline__ __device__ void skipahead(unsigned long long n, curandState *state)
+{
+	curandState own = *state;
+
+	nvw_cuda_curand_skip(own.v, n, 0);
+	own.d += 362437u * (unsigned)n;
+	*state = own;
+}
+
+static __forceinline__ __device__ void skipahead_sequence(unsigned long long n, curandState *state)
+{
+	curandState own = *state;
+
+	nvw_cuda_curand_skip(own.v, n, 1);
+	*state = own;
+}
+
+static __forceinline__ __device__ void curand_init(
+	unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandState *state)
+{
+	const unsigned low = 1099087573u * ((unsigned)seed ^ 0xaad26b49u),
+		       high = 2591861531u * ((unsigned)(seed >> 32) ^ 0xf7dcefddu);
+	curandState own = {6615241u + high + low,
+		{123456789u + low, 362436069u ^ low, 521288629u + high, 88675123u ^ high, 5783321u + low}, 0,
+		0, 0, 0};
+
+	nvw_cuda_curand_skip(own.v, sequence, 1);
+	nvw_cuda_curand_skip(own.v, offset, 0);
+	own.d += 362437u * (unsigned)offset;
+	*state = own;
+}
+
+static __forceinline__ __device__ unsigned curand(curandState *state)
+{
+	const unsigned t = state->v[0] ^ (state->v[0] >> 2);
+
+	state->v[0] = state->v[1];
+	state->v[1] = state->v[2];
+	state->v[2] = state->v[3];
+	state->v[3] = state->v[4];
+	state->v[4] = (state->v[4] ^ (state->v[4] << 4)) ^ (t ^ (t << 1));
+	state->d += 362437u;
+	return state->v[4] + state->d;
+}
+
+/* Above 0, up to 1. */
+static __forceinline__ __device__ float curand_uniform(curandState *state)
+{
+	return (float)curand(state) * 0x1p-32f + 0x1p-33f;
+}
+
+static __forceinline__ __device__ double curand_uniform_double(curandState *state)
+{
+	const unsigned x = curand(state), y = curand(state);
+
+	return (double)(x ^ (unsigned long long)y << 21) * 0x1p-53 + 0x1p-54;
+}
+
+/* Box and Muller's. */
+static __forceinline__ __device__ float2 curand_normal2(curandState *state)
+{
+	const float u = curand_uniform(state);
+	const float angle = (float)curand(state) * (0x1p-32f * 6.2831855f) + 0x1p-33f * 6.2831855f;
+	const float length = sqrtf(-2.0f * logf(u));
+
+	return make_float2(length * sinf(angle), length * cosf(angle));
+}
+
+static __forceinline__ __device__ double2 curand_normal2_double(curandState *state)
+{
+	const double u = curand_uniform_double(state),
+		     angle = curand_uniform_double(state) * 2 * 3.14159265358979323846;
+	const double length = sqrt(-2.0 * log(u));
+
+	return make_double2(length * sin(angle), length * cos(angle));
+}
+
+static __forceinline__ __device__ float curand_normal(curandState *state)
+{
+	if (state->boxmuller_flag) {
+		state->boxmuller_flag = 0;
+		return state->boxmuller_extra;
+	}
+	const float2 both = curand_normal2(state);
+
+	state->boxmuller_extra = both.y;
+	state->boxmuller_flag = 1;
+	return both.x;
+}
+
+static __forceinline__ __device__ double curand_normal_double(curandState *state)
+{
+	if (state->boxmuller_flag_double) {
+		state->boxmuller_flag_double = 0;
+		return state->boxmuller_extra_double;
+	}
+	const double2 both = curand_normal2_double(state);
+
+	state->boxmuller_extra_double = both.y;
+	state->boxmuller_flag_double = 1;
+	return both.x;
+}
+
+static __forceinline__ __device__ float curand_log_normal(curandState *state, float mean, float deviation)
+{
+	return expf(mean + deviation * curand_normal(state));
+}
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libcu++'s atomics, cub's functions of a block, and curand's default generator in kernels. The program checks itself.
+#include <stdio.h>
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cuda/atomic>
+#include <curand_kernel.h>
+#include <memory>
+
+using device_atomic = cuda::atomic<int, cuda::thread_scope_device>;
+
+__device__ device_atomic total;
+
+struct results {
+	int data, flag[31], handed, total, sums[2], reduced, swapped;
+	int scan[64];
+	float uniform[10];
+	unsigned skipped[2];
+};
+
+// A block hands a value over by release and acquire; all count, in three scopes.
+__global__ void atomics(results *r, device_atomic *flag)
+{
+	__shared__ cuda::atomic<int, cuda::thread_scope_block> own;
+
+	if (threadIdx.x == 0) {
+		own.store(0, cuda::std::memory_order_relaxed);
+	}
+	__syncthreads();
+	own.fetch_add(1, cuda::memory_order_relaxed);
+	total++;
+	if (blockIdx.x == 1 && threadIdx.x == 0) {
+		r->data = 42;
+		flag->store(1, cuda::memory_order_release);
+	}
+	if (blockIdx.x == 0 && threadIdx.x == 0) {
+		while (!flag->load(cuda::memory_order_acquire)) {
+		}
+		r->handed = r->data;
+	}
+	cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		cuda::atomic_ref<int, cuda::thread_scope_system> sum(r->sums[blockIdx.x]), swapped(r->swapped);
+		int expected = 0;
+
+		sum.fetch_add(own.load());
+		swapped.compare_exchange_strong(expected, 7, cuda::memory_order_acq_rel);
+	}
+}
+
+__global__ void counts(results *r) { r->total = total.load(); }
+
+__global__ void blocks(results *r)
+{
+	typedef cub::BlockReduce<int, 64> reduce;
+	typedef cub::BlockScan<int, 64> scan;
+	__shared__ union {
+		typename reduce::TempStorage r;
+		typename scan::TempStorage s;
+	} t;
+	const int sum = reduce(t.r).Sum((int)threadIdx.x);
+	int before;
+
+	__syncthreads();
+	scan(t.s).ExclusiveSum((int)threadIdx.x, before);
+	r->scan[threadIdx.x] = before;
+	if (threadIdx.x == 0) {
+		r->reduced = sum;
+	}
+}
+
+__global__ void numbers(results *r)
+{
+	const unsigned i = threadIdx.x;
+	curandState a, b;
+
+	curand_init(1234, i, 0, &a);
+	r->uniform[i] = curand_uniform(&a);
+	curand_init(1234, i, 1, &b);
+	if (i == 3) {
+		r->skipped[0] = curand(&a);
+		r->skipped[1] = curand(&b);
+	}
+}
+
+int main()
+{
+	// What NVIDIA prints for the host API's default generator with seed 1234: the first number of each sequence.
+	static const char *const published = "0.1455 0.8202 0.5504 0.2948 0.9147 0.8690 0.3219 0.7829 0.0113 0.2855 ";
+	char numbers_here[80] = "";
+	results *r;
+	auto owned = std::make_shared<int>(0); // libstdc++ in host code
+	int &wrong = *owned;
+
+	cudaMallocManaged(&r, sizeof *r);
+	cudaMemset(r, 0, sizeof *r);
+	atomics<<<2, 64>>>(r, (device_atomic *)&r->flag[16]);
+	counts<<<1, 1>>>(r);
+	blocks<<<1, 64>>>(r);
+	numbers<<<1, 10>>>(r);
+	wrong |= cudaDeviceSynchronize() != cudaSuccess;
+	wrong |= (r->handed != 42 || r->total != 128 || r->sums[0] != 64 || r->sums[1] != 64 || r->swapped != 7) << 1;
+	wrong |= (r->reduced != 63 * 32 || r->scan[63] != 62 * 63 / 2 || r->scan[5] != 10) << 2;
+	for (int i = 0; i < 10; i++) {
+		sprintf(numbers_here + 7 * i, "%.4f ", r->uniform[i]);
+	}
+	wrong |= (strcmp(numbers_here, published) || r->skipped[0] != r->skipped[1]) << 3;
+	printf(wrong ? "wrong: %d\n" : "right\n", wrong);
+	return wrong;
+}
