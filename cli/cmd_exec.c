@@ -28,7 +28,7 @@ static void print_help(void)
 }
 
 struct request {
-	bool delays, advice;
+	bool delays, advice, stacks;
 	const char *record, *report;
 	const char *emulate; /* the option that asks for kernels on the machine; NULL: none */
 	const char *races;   /* the memory model under which they are looked for; NULL: they are not */
@@ -127,6 +127,7 @@ static int begin(const struct cli_session *session, const struct request *r, str
 	const struct host_options options = {.machine = &session->config,
 		.delays = r->delays,
 		.record = r->record != NULL,
+		.stacks = r->stacks,
 		.advice = r->advice};
 	int error = check_writable(r->record);
 
@@ -179,7 +180,8 @@ static int execute(const struct cli_session *session, const struct request *r, c
 /* argv[last] is "--", or argc is last. */
 static int check(const struct cli_session *s, int argc, int last)
 {
-	const uint32_t recording = cli_given(&s->given, CLI_record) ? UINT32_C(1) << CLI_AT_RECORD : 0;
+	const uint32_t recording = UINT32_C(1)
+				   << (cli_given(&s->given, CLI_record) ? CLI_AT_RECORD : CLI_AT_NO_RECORD);
 
 	if (s->given.argument_count) {
 		return nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
@@ -214,6 +216,7 @@ int cmd_exec(int argc, char **argv)
 					 models[cli_number(&session.given, CLI_races)] :
 					 NULL,
 			.record = cli_text(&session.given, CLI_record),
+			.stacks = cli_number(&session.given, CLI_callers) == 0,
 			.report = cli_text(&session.given, CLI_report)};
 
 		error = error ? error : check(&session, argc, last);

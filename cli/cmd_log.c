@@ -118,6 +118,9 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	case NVW_LOG_SITE:
 		printf("%u is ", r->site.id);
 		print_place(s, r->site.id);
+		if (r->site.caller != 0) {
+			printf(", called at site %u", r->site.caller);
+		}
 		break;
 	case NVW_LOG_LAUNCH:
 		printf("kernel %u \"%s\" %llu work-items in groups of %u", r->launch.kernel, r->launch.name,
@@ -253,6 +256,9 @@ static void put_record(json_t *o, const struct sites *s, const struct nvw_log_re
 	case NVW_LOG_SITE:
 		put_number(o, "site", r->site.id);
 		put_site(o, s, r->site.id);
+		if (r->site.caller != 0) {
+			put_number(o, "caller", r->site.caller);
+		}
 		break;
 	case NVW_LOG_LAUNCH:
 		put_number(o, "kernel", r->launch.kernel);

@@ -22,6 +22,7 @@ struct crash_request {
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
 	bool replays;                                                       /* --oracle=replay */
+	bool stacks; /* a program is recorded with the callers of its stores */
 };
 
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */

@@ -238,7 +238,7 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 
 int crash_record(struct crash_recording *r)
 {
-	const struct host_options options = {.machine = r->machine, .record = true};
+	const struct host_options options = {.machine = r->machine, .record = true, .stacks = r->stacks};
 	struct host_session s;
 	unsigned file = 0;
 	int error = host_session_begin(&options, &s);
@@ -275,6 +275,7 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 		.path = t->copy.path,
 		.log = t->log,
 		.base = t->base,
+		.stacks = t->request->stacks,
 		.kill_at = kill_at};
 	const int found = crash_record(&r);
 

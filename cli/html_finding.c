@@ -398,15 +398,20 @@ static void note(FILE *to, const char *name, const char *text, const char *end)
 	}
 }
 
+static void stack(FILE *to, const char *whose, const char *text)
+{
+	if (*text != '\0') {
+		fprintf(to, "<details><summary>%s</summary><pre class=\"mono\">", whose);
+		html_text(to, text);
+		fputs("</pre></details>", to);
+	}
+}
+
 /* Where it died or hung, and the operations of the program (nvw/ack.h). */
 static void circumstances(FILE *to, const struct ct_finding *d)
 {
 	note(to, "in", d->where, "");
-	if (d->stack[0] != '\0') {
-		fputs("<details><summary>The stack there</summary><pre class=\"mono\">", to);
-		html_text(to, d->stack);
-		fputs("</pre></details>", to);
-	}
+	stack(to, "The stack there", d->stack);
 	note(to, "operation", d->operation, " was acknowledged");
 	note(to, "in flight: operation", d->in_flight, "");
 }
@@ -420,6 +425,8 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 	if (d->cause.kind != CT_CAUSE_NONE || r->mode != CT_KILL) {
 		story(to, r, d);
 	}
+	stack(to, "The stack of the lost store", d->cause.lost_stack);
+	stack(to, "The stack of what relies on it", d->cause.early_stack);
 	tell_cure(to, r, d);
 	timeline(to, r, d, i == 0);
 	places(to, d);

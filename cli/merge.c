@@ -74,12 +74,26 @@ static void read_places(const json_t *o, struct ct_finding *f)
 
 static enum ct_cause_kind cause_kind_of(const char *name)
 {
-	enum ct_cause_kind kind = CT_CAUSE_REVERSED;
+	enum ct_cause_kind kind = CT_CAUSE_CONTENT;
 
 	while (kind > CT_CAUSE_NONE && strcmp(ct_cause_name(kind), name) != 0) {
 		kind--;
 	}
 	return kind;
+}
+
+static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+	{
+		const size_t at = strlen(ret_stack);
+		const char *const text = json_string_value(line);
+
+		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", at ? "\n" : "", text ? text : "");
+	}
 }
 
 static void read_cause(const json_t *o, struct ct_cause *c)
@@ -97,28 +111,20 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	COPY(c->early, o, "early");
 	COPY(c->lost_function, o, "lost_function");
 	COPY(c->early_function, o, "early_function");
+	COPY(c->lost_caller, o, "lost_caller");
+	COPY(c->early_caller, o, "early_caller");
+	read_stack(json_object_get(o, "lost_stack"), c->lost_stack);
+	read_stack(json_object_get(o, "early_stack"), c->early_stack);
 	c->line = (uint32_t)number_of(o, "barrier_line");
 	c->group_more = (unsigned)number_of(o, "group_more");
 	json_array_foreach(json_object_get(o, "group"), i, line)
 	{
 		if (c->group_count < CT_GROUP_MAX) {
 			COPY(c->group[c->group_count].file, line, "file");
+			COPY(c->group[c->group_count].caller_file, line, "caller_file");
+			c->group[c->group_count].caller_line = (uint32_t)number_of(line, "caller_line");
 			c->group[c->group_count++].line = (uint32_t)number_of(line, "line");
 		}
-	}
-}
-
-static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
-{
-	const json_t *line;
-	size_t i;
-
-	json_array_foreach(lines, i, line)
-	{
-		const size_t at = strlen(ret_stack);
-		const char *const text = json_string_value(line);
-
-		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", at ? "\n" : "", text ? text : "");
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callers.h"
 #include "cause.h"
 #include "operations.h"
 
@@ -22,6 +23,8 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 
 	return names[kind];
 }
+
+enum { WAITING_MAX = 64 };
 
 /* Flush and fence of a store by a host program. */
 struct flushing {
@@ -42,6 +45,20 @@ struct search {
 		barrier;         /* the widest that the lost store's work-item met between lost and early */
 	uint64_t barrier_number; /* of its record */
 	struct flushing flushing;
+	struct helping {
+		bool lost_flushes,
+			early_flushes; /* what is done at this site is a flush or a fence, for somebody else's stores */
+		bool lost_fences;
+		bool right_elsewhere; /* a store at lost's line, called from elsewhere, is durable before what relies on it */
+		struct waiting {
+			uint64_t thread;
+			nvw_off line;
+			bool stored, flushed;
+		} waiting[WAITING_MAX]; /* such stores that are not durable yet */
+		unsigned next;
+	} helping;
+	uint32_t lost_caller,
+		early_caller; /* sites: the calls that tell lost and early from others of their line; 0: none is needed */
 };
 
 /* ---- The log between the two ---------------------------------------------------------------------------------- */
@@ -82,8 +99,109 @@ static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 	return false;
 }
 
+/* ---- Helpers: one line for several callers -------------------------------------------------------------------- */
+
+static bool is_of_helper(const struct search *s, uint32_t site)
+{
+	return site != s->lost->site && ct_callers_one_place(s->stores, site, s->lost->site) &&
+	       ct_callers_apart(s->stores, s->lost->site, site) != 0;
+}
+
+static void wait_for(struct helping *h, const struct nvw_log_record *r)
+{
+	h->waiting[h->next++ % WAITING_MAX] = (struct waiting){
+		.thread = r->store.work_item, .line = r->store.off & ~(nvw_off)63, .stored = true};
+}
+
+/* A store that has not become durable before its thread came to what relies on it is not right. */
+static void give_up(struct helping *h, uint64_t thread)
+{
+	for (unsigned i = 0; i < WAITING_MAX; i++) {
+		h->waiting[i].stored = h->waiting[i].stored && h->waiting[i].thread != thread;
+	}
+}
+
+static void flush_waiting(struct helping *h, nvw_off off, uint64_t bytes)
+{
+	for (unsigned i = 0; i < WAITING_MAX; i++) {
+		struct waiting *const w = &h->waiting[i];
+
+		w->flushed = w->flushed || (w->stored && off < w->line + 64 && off + bytes > w->line);
+	}
+}
+
+static void fence_waiting(struct helping *h, uint64_t thread)
+{
+	for (unsigned i = 0; i < WAITING_MAX; i++) {
+		const struct waiting *const w = &h->waiting[i];
+
+		h->right_elsewhere = h->right_elsewhere || (w->stored && w->flushed && w->thread == thread);
+	}
+}
+
+/* Of a host program: does somebody else who calls lost's line make its store durable in time? */
+static void look_for_helping(struct search *s, const struct nvw_log_record *r)
+{
+	struct helping *const h = &s->helping;
+
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		if (ct_callers_one_place(s->stores, r->store.site, s->early->site)) {
+			give_up(h, r->store.work_item);
+		}
+		if (is_of_helper(s, r->store.site)) {
+			wait_for(h, r);
+		}
+		break;
+	case NVW_LOG_ACK:
+		give_up(h, r->ack.work_item);
+		break;
+	case NVW_LOG_FLUSH:
+		h->lost_flushes = h->lost_flushes || r->flush.site == s->lost->site;
+		h->early_flushes = h->early_flushes || r->flush.site == s->early->site;
+		flush_waiting(h, r->flush.off, r->flush.bytes);
+		break;
+	case NVW_LOG_FENCE:
+		h->lost_fences = h->lost_fences || r->fence.site == s->lost->site;
+		h->early_flushes = h->early_flushes || r->fence.site == s->early->site;
+		fence_waiting(h, r->fence.thread);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * The line of a store does not say enough if both sides are at it; if it is a fence, which has found what nobody flushed; or if it
+ * is right where another caller comes to it: then the fault is the caller's. A line that relies says too little if it is a
+ * flush or a fence that several call.
+ */
+static void find_callers(struct search *s)
+{
+	const bool is_store = s->need->early.kind == NVW_LOG_STORE;
+
+	if (is_store && s->early->site != s->lost->site &&
+		ct_callers_one_place(s->stores, s->lost->site, s->early->site)) {
+		s->lost_caller = ct_callers_apart(s->stores, s->lost->site, s->early->site);
+		s->early_caller = ct_callers_apart(s->stores, s->early->site, s->lost->site);
+		return;
+	}
+	if (s->helping.lost_fences || s->helping.right_elsewhere) {
+		s->lost_caller = ct_callers_alone(s->stores, s->lost->site);
+	}
+	if (is_store && s->helping.early_flushes) {
+		s->early_caller = ct_callers_alone(s->stores, s->early->site);
+	}
+}
+
+/* ---- The log ------------------------------------------------------------------------------------------------- */
+
 static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t number)
 {
+	look_for_helping(s, r);
+	if (s->need->form != CT_NEED_ORDER) {
+		return;
+	}
 	look_at_flush(s, r, number);
 	if (r->kind == NVW_LOG_BARRIER && number > s->lost->number && number < s->early->number &&
 		is_met_by(r, s->lost) && (!s->found || r->barrier.scope > s->barrier.barrier.scope)) {
@@ -111,7 +229,7 @@ static int read_log(struct search *s, int log_fd)
 
 /* ---- Names ---------------------------------------------------------------------------------------------------- */
 
-enum { PLACE_BYTES = 224 };
+enum { PLACE_BYTES = 400 };
 
 struct place {
 	char text[PLACE_BYTES];
@@ -122,18 +240,40 @@ static const struct ct_names *site_of(const struct search *s, uint32_t site)
 	return site >= 1 && site <= s->stores->site_count ? &s->stores->site[site - 1] : NULL;
 }
 
+/* The call that tells it from others of its line; NULL: none is needed. */
+static const struct ct_names *called_at(const struct search *s, const struct ct_store *store)
+{
+	return store == s->lost  ? site_of(s, s->lost_caller) :
+	       store == s->early ? site_of(s, s->early_caller) :
+				   NULL;
+}
+
 static struct place place_of(const struct search *s, const struct ct_store *store)
 {
-	const struct ct_names *const at = site_of(s, store->site);
+	const struct ct_names *const at = site_of(s, store->site), *const called = called_at(s, store);
 	struct place p;
 
 	if (at != NULL) {
 		snprintf(p.text, sizeof p.text, "%s:%u", at->file, at->line);
+		if (called != NULL) {
+			const size_t n = strlen(p.text);
+
+			snprintf(p.text + n, sizeof p.text - n, " (called at %s:%u)", called->file,
+				called->line);
+		}
 	} else {
 		snprintf(p.text, sizeof p.text, "offset 0x%llx (no line: built without debug information)",
 			(unsigned long long)store->off);
 	}
 	return p;
+}
+
+/* Whoever calls it. */
+static struct place site_or_offset(const struct search *s, const struct ct_store *store)
+{
+	const struct ct_store same = *store;
+
+	return place_of(s, &same);
 }
 
 static struct place site_name(const struct search *s, uint32_t site)
@@ -183,7 +323,7 @@ static struct place name_event(const struct search *s, const struct ct_event *e)
 		snprintf(p.text, sizeof p.text, "the acknowledgement of operation %llu by work-item %llu",
 			(unsigned long long)s->operation, item);
 	} else if (e->store.kernel == 0) {
-		snprintf(p.text, sizeof p.text, "the store at %.180s", place_of(s, &e->store).text);
+		snprintf(p.text, sizeof p.text, "the store at %.380s", place_of(s, &e->store).text);
 	} else {
 		snprintf(p.text, sizeof p.text, "the store at %.150s (work-item %llu)",
 			place_of(s, &e->store).text, item);
@@ -199,6 +339,21 @@ static struct ct_line line_of(const struct search *s, uint32_t site)
 	struct ct_line line = {.line = at ? at->line : 0};
 
 	snprintf(line.file, sizeof line.file, "%s", at ? at->file : "");
+	return line;
+}
+
+static void add_caller(struct ct_line *line, const struct ct_names *called)
+{
+	if (called != NULL) {
+		ct_line_called(line, called->file, called->line);
+	}
+}
+
+static struct ct_line line_of_store(const struct search *s, const struct ct_store *store)
+{
+	struct ct_line line = line_of(s, store->site);
+
+	add_caller(&line, called_at(s, store));
 	return line;
 }
 
@@ -222,15 +377,15 @@ static void propose_barrier(const struct search *s, const struct ct_store *after
 
 static void propose_flushing(const struct search *s, const struct ct_store *store)
 {
-	propose(s, (struct ct_edit){.kind = CT_EDIT_FLUSH, .a = line_of(s, store->site)});
-	propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = line_of(s, store->site)});
+	propose(s, (struct ct_edit){.kind = CT_EDIT_FLUSH, .a = line_of_store(s, store)});
+	propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = line_of_store(s, store)});
 }
 
 static void propose_exchange(const struct search *s)
 {
 	propose(s, (struct ct_edit){.kind = CT_EDIT_EXCHANGE,
-			   .a = line_of(s, s->early->site),
-			   .b = line_of(s, s->lost->site)});
+			   .a = line_of_store(s, s->early),
+			   .b = line_of_store(s, s->lost)});
 }
 
 /* ---- Order ---------------------------------------------------------------------------------------------------- */
@@ -321,8 +476,13 @@ static void find_flush(struct search *s)
 	const bool is_store = s->need->early.kind == NVW_LOG_STORE;
 	const struct place what = name_event(s, &s->need->early), lost = place_of(s, s->lost);
 	const char *const evicted = is_store ? ", whose line may be evicted at any time" : "";
+	const struct ct_names *const flusher =
+		s->lost_caller ? site_of(s, ct_callers_alone(s->stores, f->flush_site)) : NULL;
 	const struct place flush = site_name(s, f->flush_site), fence = site_name(s, f->fence_site);
+	struct ct_line flush_line = line_of(s, f->flush_site);
 	struct ct_cause *const c = s->cause;
+
+	add_caller(&flush_line, flusher);
 
 	c->kind = CT_CAUSE_MISSING;
 	snprintf(c->needed, sizeof c->needed, "flush and fence");
@@ -345,7 +505,7 @@ static void find_flush(struct search *s)
 		if (f->fenced != 0) { /* after early, or nothing would be lost */
 			say(c, " (the one at %s comes after both)", fence.text);
 		}
-		propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = line_of(s, f->flush_site)});
+		propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = flush_line});
 	}
 }
 
@@ -393,8 +553,12 @@ static struct place line_after(const struct ct_line *before, const struct ct_lin
 {
 	const bool is_same = before != NULL && strcmp(before->file, line->file) == 0;
 	struct place p;
+	const int n = snprintf(p.text, sizeof p.text, "%s:%u", is_same ? "" : line->file, line->line);
 
-	snprintf(p.text, sizeof p.text, "%s:%u", is_same ? "" : line->file, line->line);
+	if (line->caller_line != 0) {
+		snprintf(p.text + n, sizeof p.text - (size_t)n, " (called at %s:%u)", line->caller_file,
+			line->caller_line);
+	}
 	return p;
 }
 
@@ -422,6 +586,20 @@ void ct_cause_say_group(struct ct_cause *c, struct ct_proposals *ret_proposals)
 	ret_proposals->edit[0] = edit;
 }
 
+/* The call that tells a store of the group from another one of the same line; 0: no other one is. */
+static uint32_t caller_in_group(const struct search *s, unsigned i)
+{
+	const struct ct_need *const n = s->need;
+	uint32_t caller = 0;
+
+	for (unsigned k = 0; k < n->group_count && caller == 0; k++) {
+		if (k != i && ct_callers_one_place(s->stores, n->group[i].site, n->group[k].site)) {
+			caller = ct_callers_apart(s->stores, n->group[i].site, n->group[k].site);
+		}
+	}
+	return caller;
+}
+
 static void say_atomic(struct search *s)
 {
 	const struct ct_need *const n = s->need;
@@ -433,6 +611,7 @@ static void say_atomic(struct search *s)
 	c->group_more = n->group_more;
 	for (unsigned i = 0; i < n->group_count; i++) {
 		c->group[i] = line_of(s, n->group[i].site);
+		add_caller(&c->group[i], site_of(s, caller_in_group(s, i)));
 		if (c->group[i].line == 0) {
 			snprintf(c->group[i].file, sizeof c->group[i].file,
 				"a store at offset 0x%llx (no line: built without debug information)",
@@ -511,28 +690,47 @@ static uint64_t operation_of(const struct ct_need *n, uint64_t acknowledged)
 		       e->store.value;
 }
 
+static void note_caller(const struct search *s, uint32_t site, char ret_caller[160])
+{
+	const struct ct_names *const at = site_of(s, site);
+
+	if (at != NULL) {
+		snprintf(ret_caller, 160, "%s:%u", at->file, at->line);
+	}
+}
+
 static void note_sides(struct search *s)
 {
 	struct ct_cause *const c = s->cause;
 	const struct ct_event *const early = &s->need->early;
 
+	note_caller(s, s->lost_caller, c->lost_caller);
+	note_caller(s, s->early_caller, c->early_caller);
+	ct_callers_stack(s->stores, s->lost->site, c->lost_stack);
+	ct_callers_stack(s->stores, s->early->site, c->early_stack);
 	c->lost_record = s->lost->number;
 	c->early_record = s->early->number;
 	if (s->lost->number != 0) {
 		const struct ct_names *const at = site_of(s, s->lost->site);
 
-		snprintf(c->lost, sizeof c->lost, "%.159s", place_of(s, s->lost).text);
+		snprintf(c->lost, sizeof c->lost, "%.159s", site_or_offset(s, s->lost).text);
 		snprintf(c->lost_function, sizeof c->lost_function, "%s", at ? at->function : "");
 	}
 	if (early->kind == NVW_LOG_STORE) {
 		const struct ct_names *const at = site_of(s, s->early->site);
 
-		snprintf(c->early, sizeof c->early, "%.159s", place_of(s, s->early).text);
+		snprintf(c->early, sizeof c->early, "%.159s", site_or_offset(s, s->early).text);
 		snprintf(c->early_function, sizeof c->early_function, "%s", at ? at->function : "");
 	} else {
 		snprintf(c->early, sizeof c->early, "%s",
 			early->kind == NVW_LOG_ACK ? "acknowledgement" : "host");
 	}
+}
+
+static bool has_callers(const struct ct_stores *stores, const struct ct_store *store)
+{
+	return store->site >= 1 && store->site <= stores->site_count &&
+	       stores->site[store->site - 1].caller != 0;
 }
 
 int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_operations *operations,
@@ -547,13 +745,16 @@ int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_op
 		.operation = operation_of(need, acknowledged),
 		.cause = ret_cause,
 		.proposals = ret_proposals};
-	const int error = need->form == CT_NEED_ORDER ? read_log(&s, log_fd) : 0;
+	const bool reads =
+		need->form == CT_NEED_ORDER || has_callers(stores, s.lost) || has_callers(stores, s.early);
+	const int error = reads ? read_log(&s, log_fd) : 0;
 
 	*ret_cause = (struct ct_cause){.kind = CT_CAUSE_NONE};
 	*ret_proposals = (struct ct_proposals){0};
 	if (error || need->form == CT_NEED_UNKNOWN) {
 		return error;
 	}
+	find_callers(&s);
 	note_sides(&s);
 	switch (need->form) {
 	case CT_NEED_ORDER:

@@ -51,7 +51,7 @@ enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 
 enum {
 	CT_TEXT_BYTES = 240,
-	CT_STACK_BYTES = 2048,
+	CT_STACK_BYTES = 3072,
 	CT_PLACES_MAX = 8,
 	CT_UNITS_MAX = 24,
 	CT_MOMENTS_MAX = 72,
@@ -149,6 +149,10 @@ struct ct_cause {
 	/* "file:line" of both, or "acknowledgement", "host"; and their functions */
 	char lost[160], early[160];
 	char lost_function[64], early_function[64];
+	/* Their stacks, as in ct_finding.stack; "": unknown. And, where the line alone does not say which of them it is, the line of the
+	 * call that does: "file:line", or "". */
+	char lost_stack[CT_STACK_BYTES], early_stack[CT_STACK_BYTES];
+	char lost_caller[160], early_caller[160];
 	/* Of stores that must be atomic; "more" are left out. */
 	unsigned group_count, group_more;
 	struct ct_line group[CT_GROUP_MAX];

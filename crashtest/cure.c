@@ -118,7 +118,9 @@ static bool same_cause(const struct ct_finding *a, const struct ct_finding *b)
 	}
 	if (*a->cause.lost != '\0' && *b->cause.lost != '\0') {
 		return strcmp(a->cause.lost, b->cause.lost) == 0 &&
-		       strcmp(a->cause.early, b->cause.early) == 0;
+		       strcmp(a->cause.early, b->cause.early) == 0 &&
+		       strcmp(a->cause.lost_caller, b->cause.lost_caller) == 0 &&
+		       strcmp(a->cause.early_caller, b->cause.early_caller) == 0;
 	}
 	ct_shape(a->text, x);
 	ct_shape(b->text, y);
@@ -260,8 +262,8 @@ static int mask_finding(struct proof *p, struct ct_finding *f)
 	int error = 0;
 
 	f->proposals = (struct ct_proposals){.count = 1, .edit = {{.kind = CT_EDIT_ORDERED}}};
-	if (ct_propose_line(f->cause.lost, &f->proposals.edit[0].a) &&
-		ct_propose_line(f->cause.early, &f->proposals.edit[0].b)) {
+	if (ct_propose_line(f->cause.lost, f->cause.lost_caller, &f->proposals.edit[0].a) &&
+		ct_propose_line(f->cause.early, f->cause.early_caller, &f->proposals.edit[0].b)) {
 		error = try_set(p, f, first, 1, &outcome);
 	}
 	if (!error && outcome == FAILS && f->proposals.edit[0].a.line != 0) {
@@ -371,10 +373,12 @@ static void join_too_early(struct proof *p, unsigned to, unsigned i)
 {
 	struct ct_finding *const a = &p->result->finding[to], *const b = &p->result->finding[i];
 	const bool joined = strstr(a->cause.text, "; likewise ") != NULL;
-	char lost[sizeof b->cause.lost];
+	const bool called = *b->cause.lost_caller != '\0';
+	char lost[2 * sizeof b->cause.lost];
 	const size_t at = strlen(a->cause.text);
 
-	memcpy(lost, b->cause.lost, sizeof lost);
+	snprintf(lost, sizeof lost, called ? "%s (called at %s)" : "%s%s", b->cause.lost,
+		b->cause.lost_caller);
 	snprintf(a->cause.text + at, sizeof a->cause.text - at, "%s%s", joined ? ", " : "; likewise ", lost);
 	memcpy(a->cure.edit + a->cure.count, b->cure.edit, b->cure.count * sizeof b->cure.edit[0]);
 	a->cure.count += b->cure.count;

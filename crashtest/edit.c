@@ -20,15 +20,22 @@ const char *ct_edit_name(enum ct_edit_kind kind)
 	return names[kind];
 }
 
-static const char *line_text(const struct ct_line *l, char text[160])
+enum { LINE_TEXT = 320 };
+
+static const char *line_text(const struct ct_line *l, char text[LINE_TEXT])
 {
-	snprintf(text, 160, "%s:%u", basename(l->file), l->line);
+	const int n = snprintf(text, LINE_TEXT, "%s:%u", basename(l->file), l->line);
+
+	if (l->caller_line != 0) {
+		snprintf(text + n, LINE_TEXT - (size_t)n, " (called at %s:%u)", basename(l->caller_file),
+			l->caller_line);
+	}
 	return text;
 }
 
 static void atomic_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 {
-	char a[160];
+	char a[LINE_TEXT];
 	size_t n = (size_t)snprintf(ret_text, bytes, "the stores at %s", line_text(&e->a, a));
 
 	for (unsigned i = 0; i <= e->more_count && i <= CT_EDIT_MORE_MAX && n < bytes; i++) {
@@ -43,7 +50,7 @@ static void atomic_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 {
 	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
-	char a[160], b[160];
+	char a[LINE_TEXT], b[LINE_TEXT];
 
 	const bool before = e->b.line != 0 && (e->a.line == 0 || e->scope == NVW_WORKITEM);
 	const bool between = e->b.line != 0 && !before;
@@ -80,6 +87,15 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 		snprintf(ret_text, bytes, "%s assumed ordered before %s", a, b);
 		break;
 	}
+}
+
+void ct_line_called(struct ct_line *line, const char *file, uint32_t number)
+{
+	while (strlen(file) >= sizeof line->caller_file && strchr(file, '/') != NULL) {
+		file = strchr(file, '/') + 1;
+	}
+	snprintf(line->caller_file, sizeof line->caller_file, "%s", file);
+	line->caller_line = number;
 }
 
 /* ---- Edits ------------------------------------------------------------------------------------------------------ */

@@ -56,7 +56,11 @@ const char *ct_edit_name(enum ct_edit_kind kind);
 struct ct_line {
 	char file[128];
 	uint32_t line; /* 0: none */
+	/* Only where one of its callers is at this line, too (nvw/persist_log.h); 0: whoever calls it. */
+	char caller_file[60]; /* its end, from a folder's name on */
+	uint32_t caller_line;
 };
+void ct_line_called(struct ct_line *line, const char *file, uint32_t number);
 bool ct_line_is(const struct ct_line *line, const char *file, uint32_t number);
 
 struct ct_edit {

@@ -58,6 +58,7 @@ static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 
 		snprintf(s->file, sizeof s->file, "%s", r->site.file);
 		s->line = r->site.line;
+		s->caller = r->site.caller;
 		log->site.count = r->site.id > log->site.count ? r->site.id : log->site.count;
 	}
 	return error;
@@ -251,11 +252,30 @@ bool ct_line_is(const struct ct_line *line, const char *file, uint32_t number)
 	       (ends_in(file, line->file) || ends_in(line->file, file));
 }
 
+static const struct edit_site *site_at(const struct edit_log *log, uint32_t site)
+{
+	return site >= 1 && site <= log->site.count ? (const struct edit_site *)log->site.at + site - 1 :
+						      NULL;
+}
+
+/* True if one of its callers is the one that the line names. */
+static bool is_called_there(const struct edit_log *log, const struct edit_site *s, const struct ct_line *line)
+{
+	struct ct_line caller = {.line = line->caller_line};
+
+	memcpy(caller.file, line->caller_file, sizeof line->caller_file);
+	do {
+		s = site_at(log, s->caller);
+	} while (s != NULL && !ct_line_is(&caller, s->file, s->line));
+	return s != NULL;
+}
+
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line)
 {
-	const struct edit_site *const s = (const struct edit_site *)log->site.at + site - 1;
+	const struct edit_site *const s = site_at(log, site);
 
-	return site >= 1 && site <= log->site.count && ct_line_is(line, s->file, s->line);
+	return s != NULL && ct_line_is(line, s->file, s->line) &&
+	       (line->caller_line == 0 || is_called_there(log, s, line));
 }
 
 uint32_t edit_site_of(const struct nvw_log_record *r)

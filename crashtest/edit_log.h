@@ -16,7 +16,7 @@ struct edit_entry {
 
 struct edit_site {
 	char file[128];
-	uint32_t line;
+	uint32_t line, caller; /* another site; 0: none */
 };
 
 struct edit_log {

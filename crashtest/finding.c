@@ -100,26 +100,50 @@ static json_t *unit_json(const struct ct_unit *u)
 		newest, "lost", u->lost);
 }
 
+/* A text's lines. */
+static json_t *stack_json(const char *stack)
+{
+	json_t *const lines = json_array();
+
+	for (const char *at = stack; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+		json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
+	}
+	return lines;
+}
+
+static json_t *line_json(const struct ct_line *l)
+{
+	json_t *const o = json_pack("{s:s, s:i}", "file", l->file, "line", (int)l->line);
+
+	if (l->caller_line != 0) {
+		json_object_set_new(o, "caller_file", json_string(l->caller_file));
+		json_object_set_new(o, "caller_line", json_integer(l->caller_line));
+	}
+	return o;
+}
+
 static json_t *cause_json(const struct ct_cause *c)
 {
 	json_t *const group = json_array();
 
 	for (unsigned i = 0; i < c->group_count; i++) {
-		json_array_append_new(group,
-			json_pack("{s:s, s:i}", "file", c->group[i].file, "line", (int)c->group[i].line));
+		json_array_append_new(group, line_json(&c->group[i]));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i}", "kind",
-		ct_cause_name(c->kind), "text", c->text, "barrier_file", c->file, "barrier_function",
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:s, s:o, s:o}",
+		"kind", ct_cause_name(c->kind), "text", c->text, "barrier_file", c->file, "barrier_function",
 		c->function, "barrier_line", (int)c->line, "scope", c->scope, "needed", c->needed, "lost",
 		c->lost, "early", c->early, "lost_function", c->lost_function, "early_function",
-		c->early_function, "group", group, "group_more", (int)c->group_more);
+		c->early_function, "group", group, "group_more", (int)c->group_more, "lost_caller",
+		c->lost_caller, "early_caller", c->early_caller, "lost_stack", stack_json(c->lost_stack),
+		"early_stack", stack_json(c->early_stack));
 }
 
 static json_t *edits_json(const struct ct_cure *c)
 {
 	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 	json_t *const edits = json_array();
-	char text[512];
+	char text[1024];
 
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct ct_edit *const e = &c->edit[i];
@@ -144,17 +168,6 @@ static json_t *cure_json(const struct ct_cure *c)
 		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,
 		"of_states", (json_int_t)c->only_of, "behind", (int)c->behind, "cured_by", (int)c->cured_by,
 		"cost_ns", c->costed ? json_real((double)c->cost_ps / 1000) : json_null());
-}
-
-/* A text's lines. */
-static json_t *stack_json(const char *stack)
-{
-	json_t *const lines = json_array();
-
-	for (const char *at = stack; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
-		json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
-	}
-	return lines;
 }
 
 json_t *ct_finding_json(const struct ct_finding *f)

@@ -141,7 +141,7 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 {
 	for (unsigned i = 0; i < c->group_count; i++) {
-		if (c->group[i].line == line->line && strcmp(c->group[i].file, line->file) == 0) {
+		if (memcmp(&c->group[i], line, sizeof *line) == 0) {
 			return true;
 		}
 	}
@@ -200,10 +200,12 @@ static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
 	if (a->kind == CT_CAUSE_ATOMIC && a->group_count > 0 && b->group_count > 0) {
 		return ct_groups_meet(a, b);
 	}
-	const bool same_early = strcmp(a->early, b->early) == 0;
+	const bool same_early =
+		strcmp(a->early, b->early) == 0 && strcmp(a->early_caller, b->early_caller) == 0;
 
 	if (is_flushing(a) || is_flushing(b) || a->kind == CT_CAUSE_REVERSED) {
-		return same_early && strcmp(a->lost, b->lost) == 0 && strcmp(a->needed, b->needed) == 0;
+		return same_early && strcmp(a->lost, b->lost) == 0 &&
+		       strcmp(a->lost_caller, b->lost_caller) == 0 && strcmp(a->needed, b->needed) == 0;
 	}
 	return same_early && a->line == b->line && strcmp(a->file, b->file) == 0;
 }

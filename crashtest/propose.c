@@ -6,15 +6,29 @@
 
 #include "cure.h"
 
-bool ct_propose_line(const char *text, struct ct_line *ret)
+static bool take_line(const char *text, char file[128], uint32_t *line)
 {
 	const char *const colon = strrchr(text, ':');
-	struct ct_line l = {.line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0};
 
-	if (l.line == 0) {
+	*line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
+	if (*line != 0) {
+		snprintf(file, 128, "%.*s", (int)(colon - text), text);
+	}
+	return *line != 0;
+}
+
+bool ct_propose_line(const char *text, const char *caller, struct ct_line *ret)
+{
+	struct ct_line l = {.line = 0};
+	char file[128];
+	uint32_t line;
+
+	if (!take_line(text, l.file, &l.line)) {
 		return false;
 	}
-	snprintf(l.file, sizeof l.file, "%.*s", (int)(colon - text), text);
+	if (take_line(caller, file, &line)) {
+		ct_line_called(&l, file, line);
+	}
 	*ret = l;
 	return true;
 }
@@ -64,8 +78,8 @@ void ct_propose(const struct ct_cause *c, struct ct_proposals *ret)
 	const bool on_host = strcmp(c->needed, "flush and fence") == 0;
 
 	*ret = (struct ct_proposals){.count = 0};
-	ct_propose_line(c->early, &early);
-	if (!ct_propose_line(c->lost, &lost)) {
+	ct_propose_line(c->early, c->early_caller, &early);
+	if (!ct_propose_line(c->lost, c->lost_caller, &lost)) {
 		return;
 	}
 	if (c->kind == CT_CAUSE_REVERSED && early.line != 0) {

@@ -87,6 +87,7 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	s->site = site;
 	site += s->site_count++;
 	site->line = r->site.line;
+	site->caller = r->site.caller;
 	snprintf(site->file, sizeof site->file, "%s", r->site.file);
 	snprintf(site->function, sizeof site->function, "%s", r->site.function);
 	return 0;

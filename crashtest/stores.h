@@ -24,8 +24,8 @@ struct ct_stores {
 	} * word;
 	struct ct_names {
 		char file[128], function[64];
-		uint32_t line;
-	} * site; /* number i at i - 1 */
+		uint32_t line, caller; /* another site: the call in whose function it is; 0: not known */
+	} * site;                      /* number i at i - 1 */
 	uint32_t site_count;
 	char (*kernel)[64]; /* likewise */
 	uint32_t kernel_count;

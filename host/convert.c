@@ -22,6 +22,7 @@
 
 #include "exec.h"
 
+#define NO_SITE UINT32_MAX
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
 
 struct converter {
@@ -33,7 +34,8 @@ struct converter {
 	uint64_t bytes;
 	const uint8_t *spool;
 	uint64_t spool_bytes;
-	uint32_t *site; /* number in the session -> number in the log, 0: not seen */
+	uint32_t *
+		site; /* number in the session -> number in the log, 0: not seen; NO_SITE: it is only somebody's caller, and has none */
 	uint32_t sites;
 	uint64_t time_ps, instruction;
 	uint64_t found; /* stores found by comparison, in unknown order */
@@ -46,24 +48,52 @@ static int append(struct converter *c, struct nvw_log_record *r)
 	return c->log ? nvw_log_append(c->log, r) : 0;
 }
 
+/* The site's own callers have their number. What calls main() has no line, and is no caller. */
+static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
+{
+	struct host_place place[HOST_INLINED_MAX];
+	unsigned count = host_places_of(c->s->control, site, place);
+	int error = 0;
+
+	if (calls && caller == 0 && place[0].line == 0) {
+		c->site[site] = NO_SITE;
+		return 0;
+	}
+	for (count = c->s->control->stacks ? count : 1; count > 0 && !error; count--) {
+		const struct host_place *const p = &place[count - 1];
+		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+			.site = {.id = ++c->sites,
+				.line = p->line,
+				.file = p->file,
+				.function = p->function,
+				.caller = caller}};
+
+		error = append(c, &r);
+		caller = c->sites;
+	}
+	c->site[site] = c->sites;
+	return error;
+}
+
 static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
-	struct host_place p;
+	const struct host_control *const control = c->s->control;
+	int error = 0;
 
-	site = site <= HOST_SITES_MAX ? site : 0;
-	if (c->log != NULL && c->site[site] == 0) {
-		host_place_of(c->s->control, site, &p);
-		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
-			.site = {.id = ++c->sites, .line = p.line, .file = p.file, .function = p.function}};
-		const int error = append(c, &r);
+	site = site <= control->site_count ? site : 0;
+	c->site[site] = c->site[site] == NO_SITE ? 0 : c->site[site];
+	while (c->log != NULL && c->site[site] == 0 && !error) { /* the outermost one first */
+		uint32_t outer = site, caller;
 
-		if (error) {
-			return error;
+		while ((caller = outer > 0 ? control->site[outer - 1].caller : 0) != 0 &&
+			c->site[caller] == 0) {
+			outer = caller;
 		}
-		c->site[site] = c->sites;
+		error = add_site(
+			c, outer, caller && c->site[caller] != NO_SITE ? c->site[caller] : 0, outer != site);
 	}
 	*ret_site = c->site[site];
-	return 0;
+	return error;
 }
 
 /* ---- Changes ------------------------------------------------------------------------------------------------------------ */
@@ -406,7 +436,8 @@ int host_session_convert(
 		.options = f->path,
 		.pool_bytes = c.bytes,
 		.model = "x86",
-		.operations = s->control->operations};
+		.operations = s->control->operations,
+		.callers = s->control->stacks};
 	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
 	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", f->path) :
 				   map_replay(&c);

@@ -18,6 +18,7 @@ struct host_options {
 	const struct emu_config *machine;
 	bool delays; /* calls take as long as the NVRAM does */
 	bool record; /* for host_session_convert() */
+	bool stacks; /* the record has the callers of its places */
 	bool advice; /* flushed lines are compared, but not recorded */
 };
 
@@ -79,6 +80,10 @@ struct host_place {
 	uint32_t line;
 };
 void host_place_of(const struct host_control *control, uint32_t site, struct host_place *ret_place);
+/* The same and then, outwards, the functions that it was inlined in. Returns their number, from 1 to HOST_INLINED_MAX. */
+enum { HOST_INLINED_MAX = 8 };
+unsigned host_places_of(
+	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);
 /* Closes the files that host_place_of() keeps open. */
 void host_places_close(void);
 

@@ -42,26 +42,62 @@ void host_places_close(void)
 	}
 }
 
+static const struct host_site *known_site(const struct host_control *c, uint32_t site)
+{
+	return site == 0 || site > c->site_count || c->site[site - 1].module == 0 ? NULL : &c->site[site - 1];
+}
+
+/* The call, not the return address. */
+static Dwarf_Addr call_of(const struct host_site *s)
+{
+	return s->offset - 1;
+}
+
+static Dwfl_Module *module_of(const struct host_control *c, const struct host_site *s)
+{
+	Dwfl *const dwfl = open_module(c, s->module - 1);
+
+	return dwfl ? dwfl_addrmodule(dwfl, call_of(s)) : NULL;
+}
+
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
+	const struct host_site *const s = known_site(c, site);
+
 	*p = (struct host_place){.file = "?", .function = "not flushed"};
-	if (site == 0 || site > c->site_count || c->site[site - 1].module == 0) {
+	if (s == NULL) {
 		return;
 	}
-	const struct host_site *const s = &c->site[site - 1];
-	const uint32_t module = s->module - 1;
-	Dwfl *const dwfl = open_module(c, module);
-	const Dwarf_Addr call = s->offset - 1; /* the call, not the return address */
-	Dwfl_Module *const m = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
-	const struct nvw__place found = m ? nvw__place_of(m, call) : (struct nvw__place){0};
+	Dwfl_Module *const m = module_of(c, s);
+	const struct nvw__place found = m ? nvw__place_of(m, call_of(s)) : (struct nvw__place){0};
 
 	snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
 		*found.function ? found.function : "?");
 	if (found.file == NULL) {
-		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[module].path),
-			(unsigned long long)call);
+		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[s->module - 1].path),
+			(unsigned long long)call_of(s));
 		return;
 	}
 	snprintf(p->file, sizeof p->file, "%s", found.file);
 	p->line = (uint32_t)found.line;
+}
+
+unsigned host_places_of(
+	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
+{
+	const struct host_site *const s = known_site(c, site);
+	Dwfl_Module *const m = s ? module_of(c, s) : NULL;
+	struct nvw__place found[HOST_INLINED_MAX];
+	const unsigned count = m ? nvw__places_of(m, call_of(s), found, HOST_INLINED_MAX) : 0;
+
+	host_place_of(c, site, &ret_places[0]);
+	for (unsigned i = 1; i < count; i++) {
+		struct host_place *const p = &ret_places[i];
+
+		*p = (struct host_place){.line = (uint32_t)found[i].line};
+		snprintf(p->file, sizeof p->file, "%s", found[i].file);
+		snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
+			*found[i].function ? found[i].function : "?");
+	}
+	return count > 0 ? count : 1;
 }

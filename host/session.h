@@ -25,11 +25,12 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 4,
+	HOST_VERSION = 5,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
 	HOST_SITES_MAX = 16384,
+	HOST_SITES_KEPT = 4096, /* of them for sites whose callers have no room any more */
 	HOST_LINE = 64,
 	HOST_PAGE = 4096,
 	HOST_BINS = 1216,
@@ -112,9 +113,11 @@ struct host_module {
 	char path[512];
 };
 
-/* A call site in the program. */
+/* A call site in the program, or one of its callers, with all of its own callers. */
 struct host_site {
 	uint32_t module; /* from 1; 0: unknown */
+	uint32_t caller; /* the site of the call in whose function this one is; 0: not known */
+	uint32_t place;  /* the first site with this address: the counters are there */
 	uint64_t offset; /* of the instruction after the call */
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
@@ -146,6 +149,7 @@ enum host_gap {
 struct host_control {
 	uint32_t version;
 	bool record, advice; /* advice: compare, but keep no events */
+	bool stacks;         /* sites have their callers */
 	bool closed;         /* the parent has finished: recording has ended */
 	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
@@ -174,6 +178,7 @@ struct host_control {
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];
 	struct host_site site[HOST_SITES_MAX];
+	uint32_t site_index[2 * HOST_SITES_MAX]; /* their numbers by a hash (preload/sites.c); 0: free */
 	struct host_thread thread[HOST_THREADS_MAX];
 };
 

@@ -14,11 +14,11 @@
 #undef strncpy
 
 /* at and n are evaluated only if to is in a mapping. */
-#define COMES(to, at, n)                                                     \
-	do {                                                                 \
-		if (__builtin_expect(host_find(to) != NULL, 0)) {            \
-			host_copy_comes(at, n, __builtin_return_address(0)); \
-		}                                                            \
+#define COMES(to, at, n)                                          \
+	do {                                                      \
+		if (__builtin_expect(host_find(to) != NULL, 0)) { \
+			host_copy_comes(at, n);                   \
+		}                                                 \
 	} while (0)
 
 static __typeof__(&memset) real_memset;

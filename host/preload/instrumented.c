@@ -48,9 +48,10 @@ static void fence_flushed(void *place)
 static void store(void *address, size_t n, void *place)
 {
 	if (__builtin_expect(find(address) != NULL, 0)) {
+		const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
 		const int before = errno;
 
-		host_store(address, n, false, place);
+		host_store(address, n, false, &caller);
 		errno = before;
 	}
 }
@@ -62,7 +63,8 @@ static bool begin(void *address, size_t n, bool fences, void *place)
 	if (fences) {
 		fence_flushed(place);
 	}
-	const bool held = host_recording && find(address) != NULL && host_store_begins(address, n, place);
+	const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
+	const bool held = host_recording && find(address) != NULL && host_store_begins(address, n, &caller);
 
 	errno = before;
 	return held;
@@ -92,6 +94,7 @@ static void *line_of(const void *address)
 
 void host_instruction(unsigned what, void *address, void *place)
 {
+	const struct host_caller caller = {.address = place}; /* the thunk's frame cannot be unwound */
 	const size_t n = what >> NVWAVE_CC_BYTES_SHIFT;
 	const int before = errno;
 
@@ -104,7 +107,7 @@ void host_instruction(unsigned what, void *address, void *place)
 		break;
 	case NVWAVE_CC_STREAM:
 		if (host_recording && find(address) != NULL) {
-			host_store(address, n, true, place);
+			host_store(address, n, true, &caller);
 		}
 		flush(address, n, HOST_FLUSH_STREAMED, place);
 		break;
@@ -115,8 +118,8 @@ void host_instruction(unsigned what, void *address, void *place)
 		fence_flushed(place);
 		__attribute__((fallthrough));
 	default:
-		if (host_recording) {
-			store(address, n, place);
+		if (host_recording && find(address) != NULL) {
+			host_store(address, n, false, &caller);
 		}
 	}
 	errno = before;

@@ -212,7 +212,7 @@ HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
 	copy_function *const real = real_memcpy ? real_memcpy : copy_bytes;
 
-	host_copy_comes(to, n, __builtin_return_address(0));
+	host_copy_comes(to, n);
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
 		       real(to, from, n) :
 		       copy_read(real, to, from, n);
@@ -222,7 +222,7 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 {
 	copy_function *const real = real_memmove ? real_memmove : copy_bytes;
 
-	host_copy_comes(to, n, __builtin_return_address(0));
+	host_copy_comes(to, n);
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
 		       real(to, from, n) :
 		       copy_read(real, to, from, n);

@@ -200,7 +200,8 @@ void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uin
 
 struct host_caller {
 	void *address; /* the return address of the call */
-	/* the canonical frame address of the interposed function; 0: address is the place itself */
+	/* the canonical frame address of the interposed function, or of the hook; 0: address is the place itself, and the frames above it
+	 * cannot be found */
 	uintptr_t frame;
 };
 #define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
@@ -266,18 +267,18 @@ void host_stored(const struct host_mapping *m, const void *address, size_t n, ui
 /* Announced stores to the range will not be recorded, because it is being removed. */
 void host_forget_stores(uintptr_t start, uintptr_t end);
 /* Announces a store; streams: past the caches. Enters the recorder. */
-void host_store(void *address, size_t n, bool streams, void *place);
+void host_store(void *address, size_t n, bool streams, const struct host_caller *caller);
 /* The same, staying in the recorder until it has happened; false: it is not recorded, and the recorder is not
  * entered. */
-bool host_store_begins(void *address, size_t n, void *place);
+bool host_store_begins(void *address, size_t n, const struct host_caller *caller);
 void host_store_ends(void);
 
 /* Announces a store by a function of the C library; no effect unless the program was built by nvwave-cc. */
-static inline void host_copy_comes(void *to, size_t n, void *place)
+static inline __attribute__((always_inline)) void host_copy_comes(void *to, size_t n)
 {
 	if (__builtin_expect(host_find(to) != NULL, 0) && host_recording && host_control->instrumented &&
 		!host_self.inside) {
-		host_store(to, n, false, place);
+		host_store(to, n, false, &HOST_CALLER);
 	}
 }
 
@@ -294,5 +295,10 @@ void host_synced(void *address, size_t n, const struct host_caller *caller);
 
 /* Number of the program's source location of a call, from 1; 0 if there is no room. Under the lock. */
 uint32_t host_site(const struct host_caller *caller);
+/* The site that counts what is done at its place, whoever calls it. */
+static inline struct host_site *host_place(uint32_t site)
+{
+	return &host_control->site[host_control->site[site - 1].place - 1];
+}
 
 #endif

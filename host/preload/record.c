@@ -402,8 +402,8 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 		host_self.stats->idle_flushes++;
 	}
 	if (site > 0) {
-		host_control->site[site - 1].flushes++;
-		host_control->site[site - 1].idle_flushes += idle == (to - from) / HOST_LINE;
+		host_place(site)->flushes++;
+		host_place(site)->idle_flushes += idle == (to - from) / HOST_LINE;
 	}
 	if (how != HOST_FLUSH_STREAMED) {
 		host_event(how == HOST_FLUSH_IN_ORDER ? HOST_FLUSH_ORDERED : HOST_FLUSH, m->file,
@@ -416,8 +416,8 @@ void host_record_fence(const struct host_caller *caller)
 	const uint32_t site = host_site(caller);
 
 	if (site > 0) {
-		host_control->site[site - 1].fences++;
-		host_control->site[site - 1].empty_fences += !host_self.flushed;
+		host_place(site)->fences++;
+		host_place(site)->empty_fences += !host_self.flushed;
 	}
 	host_settle();
 	compare_hot(0, UINTPTR_MAX, site);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The origin of a call: the innermost frame that is in the program and not in a persistent-memory library.
+ * The origin of a call: the innermost frame that is in the program and not in a persistent-memory library; with stacks, also the
+ * frames that called it. A site is a place with its callers, so equal stacks have the same number.
  *
- * Unwinding takes a microsecond, so its result is cached, with the stack positions of the return addresses
- * between the call and that frame. A later call from the same place is considered equal if all these
- * positions hold the same addresses: then its frames are the same.
+ * Unwinding takes a microsecond for a frame or two, so its result is cached, with the stack positions of all return addresses that
+ * it passed. A later call from the same place is considered equal if all these positions hold the same addresses: then its
+ * frames are the same.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -14,7 +15,7 @@
 
 #include "preload.h"
 
-enum { CHAINS = 16384, PROBES = 8, DEPTH = 12 };
+enum { CHAINS = 4096, PROBES = 8, DEPTH = 48, FRAMES = 40 };
 
 struct chain {
 	void *first; /* the call's return address; NULL: unused entry */
@@ -31,8 +32,9 @@ static struct chain chains[CHAINS]; /* under the lock */
 struct walk {
 	const struct host_caller *caller;
 	struct chain chain;
-	bool met, whole; /* the caller's frame was reached; every link can be checked again */
-	void *place;
+	bool met, whole;     /* the caller's frame was reached; every link can be checked again */
+	void *frame[FRAMES]; /* of the program, innermost first: the first one is the place */
+	unsigned count;
 };
 
 /* ---- Modules --------------------------------------------------------------------------------------------------------------- */
@@ -88,24 +90,60 @@ static uint32_t module_of(const char *path)
 	return ++c->module_count;
 }
 
-static uint32_t number_of(void *address)
+/* The entry of a site in the index, or the free one where it would be. The index is half empty at least. */
+static uint32_t *slot_of(uint32_t module, uint64_t offset, uint32_t caller)
+{
+	struct host_control *const c = host_control;
+	uint64_t i = (offset * 31 + module * 7 + caller) * UINT64_C(0x9e3779b97f4a7c15) >> 49;
+
+	for (;; i++) {
+		uint32_t *const slot = &c->site_index[i % (2 * HOST_SITES_MAX)];
+		const struct host_site *const s = &c->site[*slot - 1];
+
+		if (*slot == 0 || (s->module == module && s->offset == offset && s->caller == caller)) {
+			return slot;
+		}
+	}
+}
+
+/* With a caller, 0 if there is no room for it. */
+static uint32_t number_of(void *address, uint32_t caller)
 {
 	struct host_control *const c = host_control;
 	const char *path = NULL;
 	uint64_t base = 0;
 	const uint32_t module = object_of(address, &path, &base) ? module_of(path) : 0;
 	const uint64_t offset = (uint64_t)(uintptr_t)address - base;
+	uint32_t *const slot = slot_of(module, offset, caller);
 
-	for (uint32_t i = 0; i < c->site_count; i++) {
-		if (c->site[i].module == module && c->site[i].offset == offset) {
-			return i + 1;
-		}
+	if (*slot != 0) {
+		return *slot;
 	}
-	if (c->site_count == HOST_SITES_MAX) {
+	const uint32_t alone = caller != 0 ? number_of(address, 0) : 0;
+
+	if (c->site_count >= (caller != 0 ? HOST_SITES_MAX - HOST_SITES_KEPT : HOST_SITES_MAX)) {
 		return 0;
 	}
-	c->site[c->site_count] = (struct host_site){.module = module, .offset = offset};
+	c->site[c->site_count] = (struct host_site){.module = module,
+		.offset = offset,
+		.caller = caller,
+		.place = caller != 0 ? alone : c->site_count + 1};
+	*slot_of(module, offset, caller) = c->site_count + 1;
 	return ++c->site_count;
+}
+
+/* A place with its callers, the outermost first; without them if there is no room. */
+static uint32_t number_of_frames(void *const *frame, unsigned count)
+{
+	uint32_t site = 0;
+
+	for (unsigned i = count; i > 0; i--) {
+		site = number_of(frame[i - 1], site);
+		if (site == 0) {
+			return number_of(frame[0], 0);
+		}
+	}
+	return site;
 }
 
 /* ---- Unwinding --------------------------------------------------------------------------------------------------------------- */
@@ -119,19 +157,21 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 	const char *path;
 	uint64_t base;
 
-	if (!w->met) {
-		w->met = address == w->caller->address;
-	} else if (slot > w->caller->frame && c->count < DEPTH && *(void **)slot == address) {
+	w->met = w->met || address == w->caller->address;
+	if (slot >= w->caller->frame - sizeof(void *) && c->count < DEPTH && *(void **)slot == address) {
 		c->link[c->count].at = (ptrdiff_t)(slot - w->caller->frame);
 		c->link[c->count++].address = address;
-	} else {
+	} else if (w->met) {
 		w->whole = false;
 	}
-	if (!w->met || (object_of(address, &path, &base) && is_library(path))) {
+	const bool known = object_of(address, &path, &base);
+
+	if (!w->met || (known && is_library(path)) || (!known && w->count > 0)) {
 		return _URC_NO_REASON;
 	}
-	w->place = address;
-	return _URC_END_OF_STACK;
+	w->frame[w->count++] = address;
+	return host_control->stacks && w->count < FRAMES && c->count < DEPTH ? _URC_NO_REASON :
+									       _URC_END_OF_STACK;
 }
 
 static bool is_same(const struct chain *c, const struct host_caller *caller)
@@ -149,9 +189,10 @@ static bool is_same(const struct chain *c, const struct host_caller *caller)
 
 uint32_t host_site(const struct host_caller *caller)
 {
-	const size_t hash = ((uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15)) >> 50;
+	const uintptr_t depth = host_control->stacks ? caller->frame << 20 : 0;
+	const size_t hash = (((uintptr_t)caller->address ^ depth) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
 	struct walk w = {.caller = caller, .chain = {.first = caller->address}, .whole = true};
-	struct chain *room = NULL;
+	struct chain *room = &chains[hash]; /* of an older one if there is no other */
 
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct chain *const c = &chains[(hash + i) % CHAINS];
@@ -169,8 +210,8 @@ uint32_t host_site(const struct host_caller *caller)
 	} else {
 		_Unwind_Backtrace(step, &w);
 	}
-	w.chain.site = number_of(w.place ? w.place : caller->address);
-	if (room != NULL && w.whole && w.met) {
+	w.chain.site = w.count > 0 ? number_of_frames(w.frame, w.count) : number_of(caller->address, 0);
+	if (w.whole && w.met) {
 		*room = w.chain;
 	}
 	return w.chain.site;

@@ -32,7 +32,7 @@ static bool enter(const struct host_mapping *m, void *address, size_t n)
 	return true;
 }
 
-void host_store(void *address, size_t n, bool streams, void *place)
+void host_store(void *address, size_t n, bool streams, const struct host_caller *caller)
 {
 	const struct host_mapping *const m = host_find(address);
 
@@ -43,7 +43,7 @@ void host_store(void *address, size_t n, bool streams, void *place)
 	const struct host_pending p = {.address = (uintptr_t)address,
 		.n = n,
 		.thread = host_self.number,
-		.site = host_site(&(struct host_caller){.address = place}),
+		.site = host_site(caller),
 		.streams = streams};
 
 	host_record_others(m, (uintptr_t)address - m->start, n, p.site);
@@ -51,17 +51,15 @@ void host_store(void *address, size_t n, bool streams, void *place)
 	host_leave();
 }
 
-bool host_store_begins(void *address, size_t n, void *place)
+bool host_store_begins(void *address, size_t n, const struct host_caller *caller)
 {
 	const struct host_mapping *const m = host_find(address);
 
 	if (!enter(m, address, n)) {
 		return false;
 	}
-	atomic = (struct host_pending){.address = (uintptr_t)address,
-		.n = n,
-		.thread = host_self.number,
-		.site = host_site(&(struct host_caller){.address = place})};
+	atomic = (struct host_pending){
+		.address = (uintptr_t)address, .n = n, .thread = host_self.number, .site = host_site(caller)};
 	host_record_others(m, (uintptr_t)address - m->start, n, atomic.site);
 	return true;
 }

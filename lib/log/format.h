@@ -57,8 +57,10 @@ enum {
 	LOG_NEXT_WRITE = 0x40,  /* numbered one above the last ISSUE */
 	/* FLUSH */
 	LOG_ORDERED = 0x20,
+	/* SITE */
+	LOG_CALLED = 0x20, /* its caller follows; info.callers */
 	/* ACK */
-	LOG_OF_THREAD = 0x20, /* site and thread follow; version 4 */
+	LOG_OF_THREAD = 0x20, /* site and thread follow; info.operations */
 	/* STORE: a second byte follows the tag */
 	LOG_SAME_SITE = 0x20,
 	LOG_SAME_GROUP = 0x40, /* kernel and group */

@@ -114,10 +114,10 @@ static int read_header(struct nvw_log_reader *r)
 	if (got < LOG_HEADER_FIXED_BYTES) {
 		return damaged(r, got, "the file ends within the header");
 	}
-	if (log_get32(h + 8) != NVW_LOG_VERSION && log_get32(h + 8) != NVW_LOG_VERSION_OPERATIONS) {
+	if (log_get32(h + 8) < NVW_LOG_VERSION || log_get32(h + 8) > NVW_LOG_VERSION_LAST) {
 		return nvw_fail(NVW_E_VERSION,
-			"%s: offset 8: expected persist log version %d or %d, found %u", r->path,
-			NVW_LOG_VERSION, NVW_LOG_VERSION_OPERATIONS, log_get32(h + 8));
+			"%s: offset 8: expected persist log version %d to %d, found %u", r->path,
+			NVW_LOG_VERSION, NVW_LOG_VERSION_LAST, log_get32(h + 8));
 	}
 	const uint32_t bytes = log_get32(h + 12);
 
@@ -136,6 +136,8 @@ static int read_header(struct nvw_log_reader *r)
 
 static void fill_info(struct nvw_log_reader *r)
 {
+	const uint32_t with = log_get32(r->stored + 8) - NVW_LOG_VERSION;
+
 	r->info = (struct nvw_log_info){
 		.workload = r->strings[0],
 		.options = r->strings[1],
@@ -146,7 +148,8 @@ static void fill_info(struct nvw_log_reader *r)
 		.seed = log_get64(r->stored + 16),
 		.pool_bytes = log_get64(r->stored + 24),
 		.atomicity = log_get32(r->stored + 32),
-		.operations = log_get32(r->stored + 8) == NVW_LOG_VERSION_OPERATIONS,
+		.operations = with & NVW_LOG_WITH_OPERATIONS,
+		.callers = with & NVW_LOG_WITH_CALLERS,
 	};
 }
 
@@ -314,6 +317,13 @@ static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, 
 	return s->file != NULL && s->function != NULL;
 }
 
+static bool get_caller(struct nvw_log_reader *r, unsigned tag, uint32_t *ret_caller)
+{
+	*ret_caller = 0;
+	return !(tag & LOG_CALLED) ||
+	       (r->info.callers && get_u32(r, ret_caller) && known_site(r, *ret_caller));
+}
+
 static bool get_site(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	const char *file, *function;
@@ -321,6 +331,7 @@ static bool get_site(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 
 	if (!get_u32(r, &ret->site.id) || !get_u32(r, &ret->site.line) || !get_string(r, &file, &file_n) ||
 		!get_string(r, &function, &function_n) || ret->site.id != r->site_count + 1 ||
+		!get_caller(r, tag, &ret->site.caller) ||
 		!add_site(r, ret->site.line, file, file_n, function, function_n)) {
 		return false;
 	}

@@ -20,7 +20,7 @@ struct nvw_log_writer {
 	int fd;
 	int error; /* the first failure; nothing is written after it */
 	char *path;
-	bool operations; /* as in info */
+	bool operations, callers; /* as in info */
 	ZSTD_CCtx *zstd;
 	uint64_t blocks, records;
 	uint32_t block_records;
@@ -156,11 +156,16 @@ static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record
 
 static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
-	put_tag(w, r, 0);
+	const bool called = w->callers && r->site.caller != 0;
+
+	put_tag(w, r, called ? LOG_CALLED : 0);
 	put_varint(w, r->site.id);
 	put_varint(w, r->site.line);
 	put_string(w, r->site.file);
 	put_string(w, r->site.function);
+	if (called) {
+		put_varint(w, r->site.caller);
+	}
 }
 
 static void put_launch(struct nvw_log_writer *w, const struct nvw_log_record *r)
@@ -393,7 +398,8 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 	uint8_t *p = h + LOG_HEADER_FIXED_BYTES;
 
 	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
-	log_put32(h + 8, info->operations ? NVW_LOG_VERSION_OPERATIONS : NVW_LOG_VERSION);
+	log_put32(h + 8, NVW_LOG_VERSION + (info->operations ? NVW_LOG_WITH_OPERATIONS : 0) +
+				 (info->callers ? NVW_LOG_WITH_CALLERS : 0));
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);
@@ -449,6 +455,7 @@ int nvw_log_create_fd(
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for the persist log's writer", name);
 	}
 	w->operations = info->operations;
+	w->callers = info->callers;
 	const int error = write_header(w, info);
 
 	if (error) {

@@ -12,8 +12,15 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
-/* Only a log of named operations has the later version, so that earlier readers take all others. */
-enum { NVW_LOG_VERSION = 3, NVW_LOG_VERSION_OPERATIONS = 4, NVW_LOG_LINE_BYTES = 64 };
+/* The version grows by what a log has beside the first one's records, so that earlier readers take all others: by one with named
+ * operations, by two with the callers of sites. */
+enum {
+	NVW_LOG_VERSION = 3,
+	NVW_LOG_WITH_OPERATIONS = 1,
+	NVW_LOG_WITH_CALLERS = 2,
+	NVW_LOG_VERSION_LAST = NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS + NVW_LOG_WITH_CALLERS,
+	NVW_LOG_LINE_BYTES = 64
+};
 
 enum nvw_log_kind {
 	NVW_LOG_BEGIN = 0, /* a thread of the host begins an operation (nvw/ack.h) */
@@ -46,6 +53,10 @@ struct nvw_log_record {
 			uint32_t line;
 			const char *file;
 			const char *function;
+			uint32_t
+				caller; /* an earlier site: the place of the call in whose function this one is, so that the
+					  * callers are a stack; 0: unknown, or none. Places with other callers are other
+					  * sites. */
 		} site;
 		struct {
 			uint32_t kernel; /* from 1, in order of launch */
@@ -132,6 +143,7 @@ struct nvw_log_info {
 	uint64_t pool_bytes;
 	uint32_t atomicity; /* bytes that the NVRAM writes atomically: 8 or 64 */
 	bool operations; /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
+	bool callers;    /* sites may have callers */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------------- */

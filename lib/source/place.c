@@ -183,8 +183,10 @@ unsigned nvw__places_of(
 	struct nvw__place here = nvw__place_of(module, address);
 	Dwarf_Addr bias;
 	Dwarf_Die *const unit = here.file && capacity > 0 ? unit_of(module, address, &bias) : NULL,
-			 *scopes = NULL;
-	const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+			 *innermost = NULL, *scopes = NULL;
+	/* Behind an inlined function the first array goes on with where that is written, the second with where it is called. */
+	const int found = unit ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
+	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
 	unsigned n = 0;
 
 	for (int i = 0; i < count && n < capacity; i++) {
@@ -200,6 +202,7 @@ unsigned nvw__places_of(
 		}
 	}
 	free(scopes);
+	free(innermost);
 	if (n == 0 && here.file != NULL && capacity > 0) {
 		ret_places[n++] = here;
 	}

@@ -584,9 +584,10 @@ static int judge_killed_after(void *context, struct ct_image *image, const struc
 
 static void a_worker_that_is_killed_from_outside_changes_no_verdict(void **state)
 {
-	const struct ct_result clean = explored(queue_log(10, false), judge_queue, 20000, 1);
+	static struct ct_result clean; /* results are large */
 	const ct_judge judges[] = {judge_killed, judge_killed_after};
 
+	clean = explored(queue_log(10, false), judge_queue, 20000, 1);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct ct_result r = explored_killing(2, judges[i]);
 

@@ -23,7 +23,7 @@ static size_t put_header(uint8_t *to, uint64_t pool_bytes)
 
 	memset(to, 0, n);
 	memcpy(to, LOG_MAGIC, LOG_MAGIC_BYTES);
-	fuzz_put(to + 8, pool_bytes & 1 ? NVW_LOG_VERSION : NVW_LOG_VERSION_OPERATIONS, 4);
+	fuzz_put(to + 8, NVW_LOG_VERSION + pool_bytes % 4, 4);
 	fuzz_put(to + 12, n, 4);
 	fuzz_put(to + 24, pool_bytes, 8);
 	fuzz_put(to + 32, 8, 4);

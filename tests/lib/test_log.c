@@ -377,12 +377,75 @@ static void only_a_log_of_operations_has_the_later_version(void **state)
 	int fd = operations_log(true, 1);
 
 	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
-	assert_int_equal(head[8], NVW_LOG_VERSION_OPERATIONS);
+	assert_int_equal(head[8], NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS);
 	close(fd);
 	fd = operations_log(false, 2);
 	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
 	assert_int_equal(head[8], NVW_LOG_VERSION);
 	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_int_equal(nvw_log_next(r, &got), 1);
+	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
+	nvw_log_reader_close(r);
+}
+
+/* Three sites: b is called at a; c is called at the site of that number. */
+static int callers_log(bool callers, uint32_t of_c)
+{
+	struct nvw_log_info info = INFO;
+	const int fd = memory_file();
+	struct nvw_log_writer *w;
+
+	info.callers = callers;
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	for (uint32_t id = 1; id <= 3; id++) {
+		const struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+			.site = {.id = id,
+				.line = 10 * id,
+				.file = "f.c",
+				.function = "f",
+				.caller = id == 2 ? 1 :
+					  id == 3 ? of_c :
+						    0}};
+
+		assert_int_equal(nvw_log_append(w, &r), 0);
+	}
+	assert_int_equal(nvw_log_close(w, 0), 0);
+	return fd;
+}
+
+static void callers_of_sites_come_back_in_a_log_of_its_own_version(void **state)
+{
+	struct nvw_log_reader *r;
+	struct nvw_log_record got;
+	uint8_t head[16];
+	const int fd = callers_log(true, 2);
+
+	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
+	assert_int_equal(head[8], NVW_LOG_VERSION + NVW_LOG_WITH_CALLERS);
+	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_true(nvw_log_info(r)->callers && !nvw_log_info(r)->operations);
+	for (uint32_t id = 1; id <= 3; id++) {
+		assert_int_equal(nvw_log_next(r, &got), 1);
+		assert_int_equal(got.site.id, id);
+		assert_int_equal(got.site.caller, id - 1);
+	}
+	nvw_log_reader_close(r);
+	/* Without them it is a log as before. */
+	assert_int_equal(nvw_log_open_fd(callers_log(false, 2), "test log", &r), 0);
+	assert_int_equal(nvw_log_next(r, &got), 1);
+	assert_int_equal(nvw_log_next(r, &got), 1);
+	assert_int_equal(got.site.caller, 0);
+	nvw_log_reader_close(r);
+}
+
+/* So callers never go round. */
+static void a_caller_that_is_no_earlier_site_is_damage(void **state)
+{
+	struct nvw_log_reader *r;
+	struct nvw_log_record got;
+
+	assert_int_equal(nvw_log_open_fd(callers_log(true, 3), "test log", &r), 0);
+	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
 	nvw_log_reader_close(r);
@@ -634,6 +697,8 @@ int main(void)
 		cmocka_unit_test(records_come_back_as_they_were_written_over_many_blocks),
 		cmocka_unit_test(operations_of_a_program_come_back_with_thread_place_and_name),
 		cmocka_unit_test(only_a_log_of_operations_has_the_later_version),
+		cmocka_unit_test(callers_of_sites_come_back_in_a_log_of_its_own_version),
+		cmocka_unit_test(a_caller_that_is_no_earlier_site_is_damage),
 		cmocka_unit_test(what_the_log_is_about_comes_back),
 		cmocka_unit_test(every_changed_byte_is_noticed),
 		cmocka_unit_test(every_truncation_is_noticed),

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Call stacks of a program's stores: in the log, in reports, and as what tells causes of one line apart. The subject is helpers.c,
+ * built by the compiler alone and by nvwave-cc.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+
+#include "common/shell.h"
+#include "common/skip.h"
+
+enum { SITES = 256 };
+
+static const char *nvwave, *plain, *built; /* built: by nvwave-cc */
+
+/* The line of the helpers' source that has a text. */
+static unsigned line_with(const char *text)
+{
+	char line[256];
+	unsigned number = 1;
+	FILE *const f = fopen(HELPERS_SOURCE, "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f) != NULL && strstr(line, text) == NULL) {
+		number++;
+	}
+	fclose(f);
+	return number;
+}
+
+/* ---- The log -------------------------------------------------------------------------------------------------- */
+
+struct log {
+	struct place {
+		char function[64];
+		unsigned line, caller;
+	} site[SITES];
+	unsigned sites, store; /* the site of the last store */
+};
+
+static struct log recorded(const char *program, const char *options, const char *arguments)
+{
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	struct log log = {.sites = 0};
+	char path[200];
+
+	assert_int_equal(
+		run("rm -f pool log; %s exec %s --record=log -- %s %s", nvwave, options, program, arguments),
+		0);
+	snprintf(path, sizeof path, "%s/log", dir);
+	assert_int_equal(nvw_log_open(path, &reader), 0);
+	while (nvw_log_next(reader, &r) == 1) {
+		if (r.kind == NVW_LOG_SITE && log.sites < SITES) {
+			struct place *const p = &log.site[log.sites++];
+
+			snprintf(p->function, sizeof p->function, "%s", r.site.function);
+			p->line = r.site.line;
+			p->caller = r.site.caller;
+		}
+		log.store = r.kind == NVW_LOG_STORE ? r.store.site : log.store;
+	}
+	nvw_log_reader_close(reader);
+	return log;
+}
+
+/* "set put fill main", of the last store. */
+static void stack_of(const struct log *log, char text[256])
+{
+	text[0] = '\0';
+	for (unsigned i = log->store; i != 0; i = log->site[i - 1].caller) {
+		const char *const f = log->site[i - 1].function;
+		const size_t at = strlen(text);
+
+		snprintf(text + at, 256 - at, "%s%.*s", at ? " " : "", (int)strcspn(f, ","), f);
+	}
+}
+
+static void a_stores_site_has_all_callers_and_inlined_functions(void **state)
+{
+	struct log log = recorded(built, "", "run pool");
+	char text[256];
+
+	stack_of(&log, text);
+	assert_string_equal(text, "set put fill main");
+	log = recorded(plain, "", "run pool"); /* found at the flush */
+	stack_of(&log, text);
+	assert_string_equal(text, "persist ends fill main");
+}
+
+static void without_stacks_a_site_is_its_place_alone(void **state)
+{
+	const struct log log = recorded(built, "--callers=off", "run pool");
+	char text[256];
+
+	stack_of(&log, text);
+	assert_string_equal(text, "set");
+	for (unsigned i = 0; i < log.sites; i++) {
+		assert_int_equal(log.site[i].caller, 0);
+	}
+}
+
+/* The second store of a place is found in the cache of stacks; the callers are of this one. */
+static void equal_stacks_have_one_site_and_others_have_others(void **state)
+{
+	const struct log log = recorded(built, "", "run pool");
+	const unsigned set = line_with("c->value = value;");
+	unsigned sets = 0;
+
+	for (unsigned i = 0; i < log.sites; i++) {
+		sets += log.site[i].line == set;
+	}
+	assert_int_equal(sets, 4);
+	const struct log deep = recorded(built, "", "dive pool 60");
+	char text[256];
+
+	stack_of(&deep, text);
+	assert_int_equal(strncmp(text, "set dive dive dive ", 19), 0);
+	assert_in_range(deep.sites, 30, 90); /* the innermost 40 frames */
+}
+
+/* ---- Findings ------------------------------------------------------------------------------------------------- */
+
+static json_t *crash(const char *program, const char *forgotten)
+{
+	char path[200];
+
+	run("rm -f pool; %s crash --exec='%s run pool %s' --image=pool --oracle=replay --states=400 "
+	    "--html=page --output-format=json >report",
+		nvwave, program, forgotten);
+	snprintf(path, sizeof path, "%s/report", dir);
+	json_t *const report = json_load_file(path, 0, NULL);
+
+	assert_non_null(report);
+	return report;
+}
+
+static const char *text_in(const json_t *o, const char *name)
+{
+	const char *const text = json_string_value(json_object_get(o, name));
+
+	return text ? text : "";
+}
+
+static bool ends_in_line(const char *place, unsigned line)
+{
+	char end[32];
+
+	snprintf(end, sizeof end, "helpers.c:%u", line);
+	return strlen(place) > strlen(end) && strcmp(place + strlen(place) - strlen(end), end) == 0;
+}
+
+/* Two callers of one line forget to flush, and two do not: two causes, and each cure is for its own caller. */
+static void callers_of_one_line_that_are_at_fault_are_causes_of_their_own(void **state)
+{
+	json_t *const report = crash(built, "12");
+	const json_t *const findings = json_object_get(report, "findings");
+	const unsigned put[] = {line_with("put(1);"), line_with("put(2);")};
+	unsigned seen = 0;
+
+	assert_int_equal(json_array_size(findings), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const json_t *const f = json_array_get(findings, i),
+				    *const cause = json_object_get(f, "cause"),
+				    *const cure = json_object_get(f, "cure"),
+				    *const stack = json_object_get(cause, "lost_stack");
+		const json_t *const edit = json_array_get(json_object_get(cure, "edits"), 0);
+		const char *const caller = text_in(cause, "lost_caller");
+
+		assert_true(ends_in_line(text_in(cause, "lost"), line_with("c->value = value;")));
+		seen |= ends_in_line(caller, put[0]) ? 1 : ends_in_line(caller, put[1]) ? 2 : 4;
+		assert_non_null(strstr(text_in(cause, "text"), "(called at "));
+		assert_true(json_is_true(json_object_get(cure, "verified")));
+		assert_non_null(strstr(text_in(edit, "text"), "(called at helpers.c:"));
+		assert_int_equal(json_array_size(stack), 4);
+		assert_non_null(strstr(json_string_value(json_array_get(stack, 1)), "(put)"));
+	}
+	assert_int_equal(seen, 3);
+	json_decref(report);
+	assert_int_equal(run("grep -c 'The stack of the lost store' page"), 0);
+	assert_int_equal(atoi(output), 2);
+}
+
+/* Where every caller of the line is wrong, the line is at fault. */
+static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
+{
+	json_t *const report = crash(built, "0123");
+	const json_t *const findings = json_object_get(report, "findings");
+	const json_t *const cause = json_object_get(json_array_get(findings, 0), "cause");
+
+	assert_int_equal(json_array_size(findings), 1);
+	assert_string_equal(text_in(cause, "lost_caller"), "");
+	assert_null(strstr(text_in(cause, "text"), "called at"));
+	json_decref(report);
+}
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	plain = getenv("HOST_HELPERS");
+	built = getenv("HOST_HELPERS_CC");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-test-callers-XXXXXX");
+	return nvwave == NULL || plain == NULL || built == NULL || mkdtemp(dir) == NULL;
+}
+
+static int end(void **state)
+{
+	run("rm -rf -- %s", dir);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stores_site_has_all_callers_and_inlined_functions),
+		cmocka_unit_test(without_stacks_a_site_is_its_place_alone),
+		cmocka_unit_test(equal_stacks_have_one_site_and_others_have_others),
+		cmocka_unit_test(callers_of_one_line_that_are_at_fault_are_causes_of_their_own),
+		cmocka_unit_test(a_line_that_all_callers_get_wrong_is_one_cause),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
