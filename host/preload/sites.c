@@ -161,6 +161,8 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 	if (slot >= w->caller->frame - sizeof(void *) && c->count < DEPTH && *(void **)slot == address) {
 		c->link[c->count].at = (ptrdiff_t)(slot - w->caller->frame);
 		c->link[c->count++].address = address;
+	} else if (w->met && w->count > 0) {
+		return _URC_END_OF_STACK; /* behind main(), or a frame that is not like others: it could not be checked again */
 	} else if (w->met) {
 		w->whole = false;
 	}
