@@ -188,7 +188,9 @@ const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 	X(loads, "its loads in flight")                                                \
 	X(turn, "the next epoch of its band")                                          \
 	X(bsq, "room in the blocked store queue")                                      \
-	X(lease, "the end of the leases on its line")
+	X(lease, "the end of the leases on its line")                                  \
+	X(release, "the flush of its own release")                                     \
+	X(lock, "a remote operation that locks read-modify-writes")
 
 #define X(name, waker) EMU_CAUSE_##name,
 enum emu_cause { EMU_CAUSES(X) EMU_CAUSE_COUNT };

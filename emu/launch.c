@@ -94,6 +94,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 {
 	emu_groups_forget(m);
 	coh_queue_forget(m);
+	coh_lock_forget(m);
 	coh_waits_forget(m);
 	coh_turns_forget(m);
 	emu_store_buffers_forget(m);

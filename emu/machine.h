@@ -119,9 +119,20 @@ struct emu_cu {
 	uint32_t buffered;        /* number of words in it, if l1.sfifo_unit is words */
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 	unsigned drains;          /* of its FIFOs, one within the other, at this instant */
+	emu_time taken;           /* when the next level has taken, or registered, all that left the L1 */
 	emu_time
 		accepted; /* when the L2, or memory behind one that writes through, has all that was sent to it */
 	emu_time acknowledged; /* write-through: when the L1 knows */
+};
+
+/* The lock of all L1s' read-modify-writes: the request that has it (its wavefront NULL: none), how many have been let pass and
+ * are still on their way, and those that wait. */
+struct coh_lock {
+	unsigned passing;
+	const struct emu_wavefront *wavefront;
+	uint64_t lanes;
+	emu_line_id line;
+	struct coh_wait *waiting, **end;
 };
 
 struct emu_l2 {
@@ -130,6 +141,7 @@ struct emu_l2 {
 	struct emu_fifo nvw_fifo;
 	struct emu_resource *bank;
 	uint32_t banks;
+	emu_time taken;       /* when memory, or the L3, has accepted all that left the L2 */
 	emu_time copies_gone; /* when the invalidations of copies that nobody answers have reached all L1s */
 };
 
@@ -371,6 +383,7 @@ struct nvw_machine {
 	struct coh_turns *turns;   /* protocol/turns.h; NULL: the protocol has none */
 	struct coh_leases *leases; /* protocol/leases.h; likewise */
 	struct coh_queue *queues;  /* protocol/queue.c: lines that several CUs wait for */
+	struct coh_lock lock;      /* protocol/lock.c */
 	emu_time head_start;       /* of the current request: how long ago it was sent */
 	emu_time alarm;            /* of the clock or the power cut, whichever is first */
 	struct emu_power_cut cut;
@@ -720,6 +733,11 @@ void emu_faults_tell(struct nvw_machine *m);
 
 /* Drops the waiting requests of a kernel that did not finish. Events own the queues themselves. */
 void coh_queue_forget(struct nvw_machine *m);
+
+/* ---- protocol/lock.c -------------------------------------------------------------------------------------- */
+
+/* Opens the lock of a kernel that did not finish. */
+void coh_lock_forget(struct nvw_machine *m);
 
 /* ---- protocol/leases.c ------------------------------------------------------------------------------------ */
 

@@ -162,6 +162,9 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
+	if (!r->again && coh_is_locked_out(r)) {
+		return coh_await_lock(r, t);
+	}
 	t = coh_l1_port(r->m, r->cu, emu_later(t, r->cu->rmw_free),
 		    coh_lanes_serial(r) * m->config.l1.occupancy) +
 	    m->config.l1.latency;
@@ -174,6 +177,9 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	settle(r, line);
 	t = coh_l1_written_beside(m, r->cu, r->line, t);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
+	if (r->again) {
+		coh_passed_lock(m);
+	}
 	return t;
 }
 
@@ -324,7 +330,8 @@ static emu_time flush_l1(const struct coh_request *r, emu_time t)
 /* Invalidations of copies that its lines have caused are a part of it. */
 static emu_time flush_whole_l2(struct nvw_machine *m, emu_time t)
 {
-	return emu_later(coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, t), m->l2.copies_gone);
+	t = coh_drain_l2(m, &m->l2.sfifo, 0, COH_BY_RELEASE, t);
+	return emu_later(emu_later(t, m->l2.taken), m->l2.copies_gone);
 }
 
 static emu_time flush_l2(const struct coh_request *r, emu_time t)
@@ -531,16 +538,21 @@ static emu_time invalidate_all_l1s(const struct coh_request *r, emu_time t)
 	return broadcast(r, invalidate_one, t);
 }
 
-/* The transaction is atomic: nothing can come between lock and unlock. The cost of the lock is that the
- * read-modify-writes of other CUs begin after the unlock has reached them. */
+/* Where nothing comes between lock and unlock, the cost of the lock is that the read-modify-writes of other CUs begin after the
+ * unlock has reached them. */
 static emu_time lock_rmws(const struct coh_request *r, emu_time t)
 {
+	if (coh_is_locked_out(r)) {
+		return coh_await_lock(r, t);
+	}
+	coh_take_lock(r);
 	return broadcast(r, lock_one, t);
 }
 
 static emu_time unlock_rmws(const struct coh_request *r, emu_time t)
 {
 	broadcast(r, unlock_one, t);
+	coh_open_lock(r->m);
 	return t;
 }
 

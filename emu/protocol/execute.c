@@ -74,19 +74,50 @@ static uint64_t *synchronization_time(const struct coh_request *r, coh_action ac
 	return NULL;
 }
 
+static emu_time after_release(struct coh_request *r, emu_time waited, emu_time t);
+
+/*
+ * A release takes until t: what follows it in the row is performed then, and nobody sees it before. Other instructions go on in
+ * the meantime. So a lock is free when its owner's stores are where the next owner finds them, not when they begin their way.
+ */
+static emu_time finish_release(const struct coh_request *r, emu_time began, emu_time t)
+{
+	struct coh_request late = *r;
+	struct coh_wait *w;
+
+	late.resume = after_release;
+	w = coh_put_off(&late, EMU_CAUSE_release, began);
+	if (!w) {
+		return t;
+	}
+	coh_wake(r->m, w, t);
+	return COH_NOT_YET;
+}
+
 /* Like run(), for synchronization. */
 static emu_time run_synchronization(struct coh_request *r, emu_time t)
 {
+	emu_time releases = t; /* a release began then */
+	bool takes_time = false;
+
 	for (; goes_on(r); r->step++) {
+		const bool is_release = r->steps[r->step]->part == COH_PART_RELEASE;
 		uint64_t *const time = synchronization_time(r, r->steps[r->step]);
 		const emu_time began = t;
 
+		if (takes_time && !is_release && !r->is_released && !coh_is_of_kernel(r)) {
+			return finish_release(r, releases, t);
+		}
 		t = take_step(r, t);
 		if (t == COH_NOT_YET) {
 			return t;
 		}
 		if (time) {
 			*time += t - began;
+		}
+		if (is_release && t > began) {
+			releases = takes_time ? releases : began;
+			takes_time = true;
 		}
 	}
 	return t;
@@ -182,7 +213,10 @@ static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time
 	r->steps = r->m->rows[instruction_of(r->kind)][orders[r->order]][r->scope][place]->steps;
 	r->step = 0;
 	r->again = false;
-	if (coh_is_atomic(r)) {
+	while (r->is_released && r->steps[r->step]->part == COH_PART_RELEASE) {
+		r->step++;
+	}
+	if (coh_is_atomic(r) && !r->is_released) {
 		count_synchronization(r, place);
 	}
 	return carry_on(r, t);
@@ -202,6 +236,19 @@ static emu_time resume(struct coh_request *r, emu_time waited, emu_time t)
 		*time += waited;
 	}
 	return carry_on(r, t);
+}
+
+/* Its line may have changed hands meanwhile. */
+static emu_time after_release(struct coh_request *r, emu_time waited, emu_time t)
+{
+	(void)waited; /* counted when the release was carried out */
+	r->resume = resume;
+	r->again = false;
+	r->is_released = true;
+	if (!r->m->protocol->registration) {
+		return carry_on(r, t);
+	}
+	return coh_execute(r, t);
 }
 
 emu_time coh_execute(struct coh_request *r, emu_time t)

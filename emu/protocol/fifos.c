@@ -62,7 +62,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t)
 {
-	const emu_time done = coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t);
+	const emu_time done = emu_later(coh_drain_l1(m, cu, &cu->sfifo, 0, COH_BY_RELEASE, t), cu->taken);
 
 	++*cause;
 	if (emu_is_watched(m)) {

@@ -162,6 +162,7 @@ static void write_back_to_l2(struct coh_event *e)
 	coh_l2_written_beside(m, e->id, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);
+	e->cu->taken = emu_later(e->cu->taken, e->t);
 }
 
 static void write_back_to_memory(struct coh_event *e)
@@ -182,6 +183,7 @@ static void write_back_to_memory(struct coh_event *e)
 
 	++*counter(m, by_reason[e->reason]);
 	e->t = emu_l3_write(m, e->id, e->line, e->t);
+	m->l2.taken = emu_later(m->l2.taken, e->t);
 }
 
 void coh_line_write_back(struct coh_event *e)

@@ -108,6 +108,7 @@ struct coh_request {
 	unsigned step;
 	bool again;                /* this step has answered COH_NOT_YET before */
 	bool is_at_l2;             /* its message has come there, where it was put off */
+	bool is_released;          /* its release is complete: it waits for none any more, and repeats none */
 	struct emu_stored *stored; /* a store that leaves a store buffer; NULL: of the current instruction */
 	/* Continues at t, after this delay: from the step that was not ready, or from the beginning. */
 	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
@@ -404,7 +405,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(
 	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
-/* Flushes a whole L1 at t, for this cause; returns when the L2 has accepted the last line. */
+/* Flushes a whole L1 at t, for this cause; returns when the L2 has accepted the last line, also of those that left before. */
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
@@ -471,6 +472,18 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *wait);
 void coh_wait_forget(struct coh_wait *wait);
 /* The same for all waits of the machine, except those owned by events. */
 void coh_waits_forget(struct nvw_machine *m);
+
+/* ---- Services of lock.c ----------------------------------------------------------------------------------- */
+
+/* Whether another request has locked read-modify-writes. */
+bool coh_is_locked_out(const struct coh_request *request);
+/* Delays the request until it may pass: it does not ask again. */
+emu_time coh_await_lock(const struct coh_request *request, emu_time t);
+void coh_take_lock(const struct coh_request *request);
+/* The requests that wait are retried, as far as lock.c lets them, when the opening has come to their CU. */
+void coh_open_lock(struct nvw_machine *m);
+/* A read-modify-write that had waited has been performed. */
+void coh_passed_lock(struct nvw_machine *m);
 
 /* ---- Services of queue.c ---------------------------------------------------------------------------------- */
 

@@ -149,6 +149,7 @@ void coh_line_register(struct coh_event *e)
 	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
 		EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(arrival(m, at), taken);
+	e->cu->taken = emu_later(e->cu->taken, e->t);
 }
 
 /* Dirty unregistered bytes stay: another L1 may have a dirty byte of the line that has to leave first. */

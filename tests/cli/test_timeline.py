@@ -190,9 +190,10 @@ def waits():
                        "--timeline=waits.pftrace", "--timeline-window=..")
     found = events("waits.pftrace")
     total = sum(s[4] - s[3] for s in slices(found) if s[5] == "wait")
-    ok(stats["wait.owner"] > 0 and number_of(found, "wait", "owner") == stats["wait.owner"]
-       and abs(total - stats["wait.owner_time"] / 1000) <= 2 * stats["wait.owner"],
-       "requests_that_are_put_off_are_parts_of_stalls_with_their_cause", stats["wait.owner"], stats["wait.owner_time"], total)
+    causes = ("owner", "release")
+    times, ps = [sum(stats["wait." + c + unit] for c in causes) for unit in ("", "_time")]
+    ok(all(number_of(found, "wait", c) == stats["wait." + c] > 0 for c in causes) and abs(total - ps / 1000) <= 2 * times,
+       "requests_that_are_put_off_are_parts_of_stalls_with_their_cause", times, ps, total)
 
 
 def refusals():

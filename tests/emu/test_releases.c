@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A release: its store is performed, and seen by others, when its flush is complete. */
+#include "common/rig.h"
+
+#include <stdio.h>
+
+#include <nvw/kernel.h>
+
+#include "protocol/protocol.h"
+
+enum { LINES = 48, WORDS = EMU_LINE / 8 };
+
+struct words {
+	struct nvw_machine *m;
+	uint64_t *a, *flag, *other;
+	uint64_t kind, scope; /* of the release */
+	bool has_begun;
+	emu_time begins, ends; /* the release */
+	emu_time seen;         /* the load that sees it is performed */
+	emu_time other_begins, other_ends;
+};
+
+static void begin(struct rig *rig, struct words *w, const char *protocol)
+{
+	char setting[32];
+	const char *const settings[] = {setting, "gpu.cus=4", "gpu.wavefront_width=1", "l1.sfifo=64", NULL};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(rig, 0, settings);
+	*w = (struct words){.m = rig->machine,
+		.a = nvw_alloc(rig->machine, 2 * LINES * EMU_LINE),
+		.flag = nvw_alloc(rig->machine, EMU_LINE),
+		.other = nvw_alloc(rig->machine, EMU_LINE),
+		.scope = NVW_SCOPE_AGENT};
+}
+
+static void store_lines(struct words *w, unsigned from)
+{
+	for (unsigned i = 0; i < LINES; i++) {
+		nvw_store(&w->a[(from + i) * WORDS], i + 1);
+	}
+}
+
+static void release(struct words *w, uint64_t *flag)
+{
+	if (w->kind == 0) {
+		nvw_atomic_store(flag, 1, NVW_RELEASE, (enum nvw_scope)w->scope);
+	} else if (w->kind == 1) {
+		(void)nvw_atomic_add(flag, 1, NVW_RELEASE, (enum nvw_scope)w->scope);
+	} else {
+		(void)nvw_atomic_exchange(flag, 1, NVW_SEQ_CST, (enum nvw_scope)w->scope);
+	}
+}
+
+/* One work-group releases, the other polls. */
+static void release_and_poll(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	if (nvw_group_id() == 0) {
+		store_lines(w, 0);
+		w->begins = w->m->now;
+		release(w, w->flag);
+		w->ends = w->m->now;
+		return;
+	}
+	do {
+		w->seen = w->m->now;
+	} while (!nvw_atomic_load(w->flag, NVW_RELAXED, NVW_SCOPE_AGENT));
+}
+
+static void nobody_sees_a_release_before_its_flush_is_complete(void **state)
+{
+	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
+		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
+
+	for (unsigned i = 0; i < 3 * sizeof protocols / sizeof *protocols; i++) {
+		struct words w, *const args = &w;
+		struct emu_stats stats;
+		emu_time flush;
+		struct rig rig;
+
+		begin(&rig, &w, protocols[i / 3]);
+		w.kind = i % 3;
+		rig_ok(nvw_launch(rig.machine, "kernel", release_and_poll, &args, 2, 1));
+		stats = *emu_statistics(rig.machine);
+		/* hlrc-scoped counts a release's time as the access's. */
+		flush = stats.release_ps ? stats.release_ps : stats.wait_release_ps;
+		assert_true(flush > rig.machine->cycle_ps);
+		assert_true(w.seen >= w.begins + flush);
+		assert_true(w.ends > w.begins + flush);
+		if (!stats.waits_marker) {
+			assert_int_equal(stats.waits_release, 1);
+			assert_int_equal(stats.wait_release_ps, flush);
+		}
+		rig_end(&rig);
+	}
+}
+
+/* Two wavefronts of a CU: the first one's flush takes the second one's stores along. */
+static void release_after_another(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	if (nvw_local_id() == 0) {
+		store_lines(w, 0);
+		w->begins = w->m->now;
+		w->has_begun = true;
+		release(w, w->flag);
+		w->ends = w->m->now;
+		return;
+	}
+	nvw_store(&w->a[LINES * WORDS], 7);
+	while (!w->has_begun) {
+		(void)nvw_load(&w->a[LINES * WORDS]);
+	}
+	w->other_begins = w->m->now;
+	release(w, w->other);
+	w->other_ends = w->m->now;
+}
+
+static void a_release_waits_for_its_stores_on_their_way_by_another_s_flush(void **state)
+{
+	static const char *const protocols[] = {
+		"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc-scoped", "quickrelease"};
+
+	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+		struct words w, *const args = &w;
+		struct rig rig;
+
+		begin(&rig, &w, protocols[i]);
+		rig_ok(nvw_launch(rig.machine, "kernel", release_after_another, &args, 2, 2));
+		assert_true(w.other_begins >= w.begins && w.other_begins < w.ends);
+		/* Both wait for the end of the same flush, and the one that came second stores second. */
+		assert_true(w.other_ends > w.ends);
+		rig_end(&rig);
+	}
+}
+
+/* A remote operation of one work-group, and read-modify-writes of others in their own L1s. */
+static void lock_and_count(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+	const bool is_owner = nvw_group_id() == 0;
+
+	for (unsigned i = 0; i < 40; i++) {
+		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
+		(void)nvw_atomic_add(
+			w->flag, 1, NVW_ACQ_REL, is_owner ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_REMOTE_AGENT);
+	}
+}
+
+static void a_remote_operation_is_atomic_although_its_flush_takes_time(void **state)
+{
+	struct words w, *const args = &w;
+	struct emu_stats stats;
+	struct rig rig;
+
+	begin(&rig, &w, "rsp");
+	rig_ok(nvw_launch(rig.machine, "kernel", lock_and_count, &args, 4, 1));
+	assert_int_equal(rig_visible(&rig, w.flag), 160);
+	stats = *emu_statistics(rig.machine);
+	assert_true(stats.waits_lock > 0 && stats.wait_lock_ps > 0 && stats.waits_release > 0);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_sees_a_release_before_its_flush_is_complete),
+		cmocka_unit_test(a_release_waits_for_its_stores_on_their_way_by_another_s_flush),
+		cmocka_unit_test(a_remote_operation_is_atomic_although_its_flush_takes_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
