@@ -60,10 +60,12 @@ static bool keeps_l1s(const struct nvw_machine *m)
 static void evict_lines(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
-	for (uint64_t i = 0; i < (uint64_t)cache->sets * cache->ways; i++) {
-		const emu_line_id id = cache->tags[i];
+	const uint32_t count = cache->sets * cache->ways;
 
-		if (id == EMU_NO_LINE || id < first || id >= end) {
+	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+		const emu_line_id id = emu_cache_tag_at(cache, i);
+
+		if (id < first || id >= end) {
 			continue;
 		}
 		if (cu) {

@@ -189,8 +189,12 @@ void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, u
 
 static void forget(struct nvw_machine *m, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
-	for (uint64_t i = 0; i < (uint64_t)cache->sets * cache->ways; i++) {
-		if (cache->tags[i] != EMU_NO_LINE && cache->tags[i] >= first && cache->tags[i] < end) {
+	const uint32_t count = cache->sets * cache->ways;
+
+	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+		const emu_line_id id = emu_cache_tag_at(cache, i);
+
+		if (id >= first && id < end) {
 			emu_cache_assign(cache, &cache->lines[i], EMU_NO_LINE);
 		}
 	}

@@ -83,10 +83,14 @@ struct emu_cache {
 	uint32_t clock; /* clock of the LRU stamps */
 	uint32_t generation;
 	bool registered_last; /* replacement: lines with registered bytes go last */
-	emu_line_id *tags;    /* sets * ways */
+	char *memory;         /* of all that follows */
+	uint64_t bytes;
+	uint32_t *tags; /* sets * ways: each "exclusive or" EMU_NO_LINE */
 	uint32_t *stamps;
+	uint64_t *used; /* a bit for EMU_CACHE_BLOCK lines: one of them had a tag */
 	struct emu_line *lines;
 };
+enum { EMU_CACHE_BLOCK = 16 };
 
 /* A ring of line ids: S-FIFO and NVW-FIFO. */
 struct emu_fifo {
@@ -96,14 +100,17 @@ struct emu_fifo {
 	emu_line_id *ring;
 };
 
-/* The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in
- * ascending order. */
+/*
+ * The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in ascending order. The array
+ * has them at [0, gap) and [right, end), and a gap of unused places between the two. The second part is empty only if the
+ * gap is, too; so the last interval is before end.
+ */
 struct emu_interval {
 	emu_time from, to;
 };
 struct emu_resource {
 	struct emu_interval *busy;
-	uint32_t count, capacity;
+	uint32_t gap, right, end, capacity;
 };
 
 struct emu_cu {
@@ -434,6 +441,17 @@ struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);
 /* The tag of a line of the cache. */
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
+static inline emu_line_id emu_cache_tag_at(const struct emu_cache *cache, uint32_t i)
+{
+	return cache->tags[i] ^ EMU_NO_LINE;
+}
+/* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never touched costs nothing. */
+uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i);
+/* The way with this tag, or UINT32_MAX; the first way with the smallest stamp. By vectors, and way by way: the same. */
+uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag);
+uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways);
+uint32_t emu_scan_tags(const uint32_t *tags, uint32_t ways, uint32_t tag);
+uint32_t emu_scan_oldest(const uint32_t *stamps, uint32_t ways);
 /* Assigns the line, emptied, to id (EMU_NO_LINE: to none). */
 void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id);
 /* Whether the line is one of the cache's. */
@@ -826,18 +844,18 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 	emu_time start;
 
 	assert(t >= m->now); /* past intervals have been dropped */
-	if (!r->count || r->count == r->capacity || t < r->busy[r->count - 1].from) {
+	if (!r->end || r->end == r->capacity || t < r->busy[r->end - 1].from) {
 		return emu_book_between(m, r, t, occupancy);
 	}
 
-	struct emu_interval *const end = r->busy + r->count;
+	struct emu_interval *const end = r->busy + r->end;
 
 	start = t > end[-1].to ? t : end[-1].to;
 	if (start == end[-1].to) {
 		end[-1].to += occupancy;
 	} else if (occupancy) {
 		*end = (struct emu_interval){start, start + occupancy};
-		r->count++;
+		r->end++;
 	}
 	return start;
 }

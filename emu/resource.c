@@ -10,32 +10,47 @@
  * The number of intervals is not bounded. No booking is for a time before the machine's, so intervals that
  * have ended by then are not needed; they are dropped when the array is full, and the array grows if there
  * are few of them.
+ *
+ * Next to the latest booking that was not for the end, the array has a gap of unused places (see struct emu_resource). The next
+ * one is nearly always for the same place or the place beside it: the requests of one instruction follow each other on the same
+ * path. So it is found in two comparisons, and nothing has to be moved.
  */
 #include <stdlib.h>
 
 #include "core/invariant.h"
 #include "machine.h"
 
-enum { INTERVALS_MIN = 16, NEAR_END = 8 };
+enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 4 };
 
-/* Makes room for one more at the end. False without memory. */
+static void move(struct emu_interval *to, const struct emu_interval *from, uint32_t count)
+{
+	if (count) {
+		memmove(to, from, (size_t)count * sizeof *to);
+	}
+}
+
+/* Closes the gap, drops what is over, and grows if that is little. False without memory. */
 static bool make_room(struct emu_resource *r, emu_time now)
 {
-	uint32_t over = 0;
+	uint32_t over = 0, count;
 
-	while (over < r->count && r->busy[over].to <= now) {
+	move(r->busy + r->gap, r->busy + r->right, r->end - r->right);
+	count = r->end - (r->right - r->gap);
+	while (over < count && r->busy[over].to <= now) {
 		over++;
 	}
-	r->count -= over;
+	count -= over;
 	if (over) {
-		memmove(r->busy, &r->busy[over], r->count * sizeof *r->busy);
+		move(r->busy, r->busy + over, count);
 	}
-	if (2 * r->count >= r->capacity) {
+	r->end = count;
+	r->gap = r->right = r->gap > over ? r->gap - over : 0;
+	if (2 * (count + GAP) >= r->capacity) {
 		const uint32_t capacity = r->capacity ? 2 * r->capacity : INTERVALS_MIN;
 		struct emu_interval *const grown = realloc(r->busy, capacity * sizeof *grown);
 
 		if (!grown) {
-			return r->count < r->capacity;
+			return count + GAP < r->capacity;
 		}
 		r->busy = grown;
 		r->capacity = capacity;
@@ -43,17 +58,9 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	return true;
 }
 
-/* The first interval that ends after t: usually one of the last. */
-static uint32_t first_after(const struct emu_resource *r, emu_time t)
+/* The first of the intervals [low, high) that ends after t, or high. */
+static uint32_t first_after(const struct emu_resource *r, uint32_t low, uint32_t high, emu_time t)
 {
-	uint32_t low = 0, high = r->count;
-
-	for (unsigned near = 0; near < NEAR_END; near++) {
-		if (!high || r->busy[high - 1].to <= t) {
-			return high;
-		}
-		high--;
-	}
 	while (low < high) {
 		const uint32_t middle = (low + high) / 2;
 
@@ -66,43 +73,82 @@ static uint32_t first_after(const struct emu_resource *r, emu_time t)
 	return low;
 }
 
-/* Inserts a new interval before interval i; merges it with adjacent ones. */
-static void insert(struct emu_resource *r, uint32_t i, emu_time from, emu_time to)
+/* The gap moves over so many intervals behind it, or before it. */
+static void move_gap_on(struct emu_resource *r, uint32_t count)
 {
-	struct emu_interval *const at = &r->busy[i], *const end = &r->busy[r->count];
-	NVW_DEEP_INVARIANT(from < to && (i == 0 || at[-1].to <= from) && (at == end || to <= at->from));
+	move(r->busy + r->gap, r->busy + r->right, count);
+	r->gap += count;
+	r->right += count;
+}
 
-	const bool touches_before = i > 0 && at[-1].to == from, touches_after = at < end && at->from == to;
+static void move_gap_back(struct emu_resource *r, uint32_t count)
+{
+	r->gap -= count;
+	r->right -= count;
+	move(r->busy + r->right, r->busy + r->gap, count);
+}
 
-	if (touches_before && touches_after) {
-		at[-1].to = at->to;
-		r->count--;
-		memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
-	} else if (touches_before) {
-		at[-1].to = to;
-	} else if (touches_after) {
-		at->from = from;
+/* The gap moves to t: before it, what ends by then, and behind it the rest. */
+static void find_gap(struct emu_resource *r, emu_time t)
+{
+	for (unsigned near = 0; near < NEAR; near++) {
+		if (r->gap && r->busy[r->gap - 1].to > t) {
+			r->busy[--r->right] = r->busy[--r->gap];
+		} else if (r->right < r->end && r->busy[r->right].to <= t) {
+			r->busy[r->gap++] = r->busy[r->right++];
+		} else {
+			return;
+		}
+	}
+	if (r->gap && r->busy[r->gap - 1].to > t) {
+		move_gap_back(r, r->gap - first_after(r, 0, r->gap, t));
 	} else {
-		memmove(at + 1, at, (size_t)(end - at) * sizeof *at);
-		at->from = from;
-		at->to = to;
-		r->count++;
+		move_gap_on(r, first_after(r, r->right, r->end, t) - r->right);
+	}
+}
+
+/* Inserts a new interval at the gap; merges it with adjacent ones. */
+static void insert(struct emu_resource *r, emu_time from, emu_time to)
+{
+	struct emu_interval *const before = r->busy + r->gap - 1, *const after = r->busy + r->right;
+	const bool touches_before = r->gap && before->to == from;
+	const bool touches_after = r->right < r->end && after->from == to;
+
+	NVW_DEEP_INVARIANT(
+		from < to && (!r->gap || before->to <= from) && (r->right == r->end || to <= after->from));
+	if (touches_before && touches_after) {
+		before->to = after->to;
+		r->right++;
+	} else if (touches_before) {
+		before->to = to;
+	} else if (touches_after) {
+		after->from = from;
+	} else {
+		if (r->gap == r->right) {
+			move(after + GAP, after, r->end - r->right);
+			r->right += GAP;
+			r->end += GAP;
+		}
+		r->busy[r->gap++] = (struct emu_interval){from, to};
 	}
 }
 
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	uint32_t i;
-
-	if (r->count == r->capacity && !make_room(r, m->now)) {
-		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->count);
+	if (r->end + GAP >= r->capacity && !make_room(r, m->now)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->end);
 		return t;
 	}
-	for (i = first_after(r, t); i < r->count && t + occupancy > r->busy[i].from; i++) {
-		t = r->busy[i].to;
+	find_gap(r, t);
+	while (r->right < r->end && t + occupancy > r->busy[r->right].from) {
+		t = r->busy[r->right].to;
+		r->busy[r->gap++] = r->busy[r->right++];
 	}
 	if (occupancy) {
-		insert(r, i, t, t + occupancy);
+		insert(r, t, t + occupancy);
+	}
+	if (r->right == r->end) {
+		r->right = r->end = r->gap; /* the last interval is before end, as emu_book() expects */
 	}
 	return t;
 }

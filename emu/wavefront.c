@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "core/zeroed.h"
 #include "fiber.h"
 #include "machine.h"
 
@@ -194,9 +195,12 @@ void emu_lane_abandon(void)
 
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
 {
+	const uint64_t number = (uint64_t)(wf - m->exec.wavefronts);
+
+	wf->stacks = m->exec.stacks + STACK_SLACK + number * EMU_LANES * m->exec.stack_bytes;
 	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
 	wf->runnable = wf->live;
-	m->exec.lanes_used[wf - m->exec.wavefronts] |= wf->live;
+	m->exec.lanes_used[number] |= wf->live;
 	wf->posted = wf->parked = 0;
 	wf->turns = wf->fair = wf->queued = 0;
 	emu_loads_forget(m, wf);
@@ -249,14 +253,11 @@ int emu_wavefronts_init(struct nvw_machine *m)
 		x->stacks = NULL;
 		return nvw_fail_errno("no memory for the stacks of %u wavefronts", x->wavefront_count);
 	}
-	x->wavefronts = calloc(x->wavefront_count, sizeof *x->wavefronts);
-	x->slots = calloc(x->wavefront_count, sizeof *x->slots);
+	x->wavefronts = nvw__zeroed(x->wavefront_count * sizeof *x->wavefronts);
+	x->slots = nvw__zeroed(x->wavefront_count * sizeof *x->slots);
 	x->lanes_used = calloc(x->wavefront_count, sizeof *x->lanes_used);
 	if (!x->wavefronts || !x->slots || !x->lanes_used) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
-	}
-	for (uint32_t i = 0; i < x->wavefront_count; i++) {
-		x->wavefronts[i].stacks = x->stacks + STACK_SLACK + (uint64_t)i * EMU_LANES * x->stack_bytes;
 	}
 	x->schedule.state = nvw_mix64(m->config.seed);
 	return 0;
@@ -282,7 +283,7 @@ void emu_wavefronts_finish(struct nvw_machine *m)
 		clean_used_stacks(m);
 		munmap(x->stacks, x->stacks_bytes);
 	}
-	free(x->wavefronts);
-	free(x->slots);
+	nvw__zeroed_free(x->wavefronts, x->wavefront_count * sizeof *x->wavefronts);
+	nvw__zeroed_free(x->slots, x->wavefront_count * sizeof *x->slots);
 	free(x->lanes_used);
 }

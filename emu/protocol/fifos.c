@@ -17,12 +17,12 @@ __attribute__((unused)) static bool names_all_that_waits(
 	if (m->error || m->fault.action || m->fault.line) {
 		return true;
 	}
-	for (uint32_t i = 0; i < cache->sets * cache->ways; i++) {
+	for (uint32_t i = emu_cache_next(cache, 0); i < cache->sets * cache->ways;
+		i = emu_cache_next(cache, i + 1)) {
 		const struct emu_line *const line = &cache->lines[i];
 		const uint64_t waits = of_nvram ? line->dirty : line->dirty & ~line->registered;
 
-		if (cache->tags[i] != EMU_NO_LINE && waits &&
-			(!of_nvram || emu_is_persistent(m, cache->tags[i]))) {
+		if (waits && (!of_nvram || emu_is_persistent(m, emu_cache_tag_at(cache, i)))) {
 			return false;
 		}
 	}
@@ -140,29 +140,40 @@ void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
 	}
 }
 
+static uint32_t lines_of(const struct emu_cache *cache)
+{
+	return cache->sets * cache->ways;
+}
+
+static uint32_t next_dirty_of_nvram(const struct nvw_machine *m, const struct emu_cache *cache, uint32_t i)
+{
+	for (i = emu_cache_next(cache, i); i < lines_of(cache); i = emu_cache_next(cache, i + 1)) {
+		if (cache->lines[i].dirty && emu_is_persistent(m, emu_cache_tag_at(cache, i))) {
+			break;
+		}
+	}
+	return i;
+}
+
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 {
+	struct emu_cache *const l2 = m->l2.stores;
 	emu_time last = t;
 
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		struct emu_cu *const cu = &m->cus[i];
 
-		for (uint32_t k = 0; k < cu->stores->sets * cu->stores->ways; k++) {
-			struct emu_line *const line = &cu->stores->lines[k];
-
-			if (line->dirty && emu_is_persistent(m, cu->stores->tags[k])) {
-				last = emu_later(last, coh_l1_event(m, cu, line, cu->stores->tags[k],
-							       COH_L1_PERSIST, COH_BY_PERSIST, t));
-			}
+		for (uint32_t k = next_dirty_of_nvram(m, cu->stores, 0); k < lines_of(cu->stores);
+			k = next_dirty_of_nvram(m, cu->stores, k + 1)) {
+			last = emu_later(last,
+				coh_l1_event(m, cu, &cu->stores->lines[k], emu_cache_tag_at(cu->stores, k),
+					COH_L1_PERSIST, COH_BY_PERSIST, t));
 		}
 	}
-	for (uint32_t k = 0; k < m->l2.stores->sets * m->l2.stores->ways; k++) {
-		struct emu_line *const line = &m->l2.stores->lines[k];
-
-		if (line->dirty && emu_is_persistent(m, m->l2.stores->tags[k])) {
-			last = emu_later(last, coh_l2_event(m, line, m->l2.stores->tags[k], COH_L2_FLUSH,
-						       COH_BY_PERSIST, last));
-		}
+	for (uint32_t k = next_dirty_of_nvram(m, l2, 0); k < lines_of(l2);
+		k = next_dirty_of_nvram(m, l2, k + 1)) {
+		last = emu_later(last, coh_l2_event(m, &l2->lines[k], emu_cache_tag_at(l2, k), COH_L2_FLUSH,
+					       COH_BY_PERSIST, last));
 	}
 	return last;
 }

@@ -247,12 +247,12 @@ static uint32_t choose(struct nvw_machine *m)
 /* Lines that have not been met since learn, by the old bands, of the epochs that they have missed. */
 static void sweep(struct nvw_machine *m, struct emu_cu *cu)
 {
-	for (uint32_t i = 0; i < cu->l1.sets * cu->l1.ways; i++) {
-		if (cu->l1.tags[i] != EMU_NO_LINE) {
-			coh_l1_event(m, cu, &cu->l1.lines[i], cu->l1.tags[i], COH_L1_INVALIDATE,
-				COH_BY_ACCESS, m->now);
-			cu->l1.lines[i].generation = cu->l1.generation;
-		}
+	struct emu_cache *const l1 = &cu->l1;
+
+	for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways; i = emu_cache_next(l1, i + 1)) {
+		coh_l1_event(m, cu, &l1->lines[i], emu_cache_tag_at(l1, i), COH_L1_INVALIDATE, COH_BY_ACCESS,
+			m->now);
+		l1->lines[i].generation = l1->generation;
 	}
 }
 

@@ -200,6 +200,70 @@ static void lanes_may_name_different_groups_at_one_barrier(void **state)
 	rig_end(&rig);
 }
 
+/* ---- Sets searched at once --------------------------------------------------------------------- */
+
+static void a_set_searched_at_once_gives_what_a_search_way_by_way_gives(void **state)
+{
+	enum { WAYS_MAX = 40, ROUNDS = 400 };
+	static const uint32_t corners[] = {0, 1, INT32_MAX, UINT32_C(1) << 31, UINT32_MAX - 1, UINT32_MAX};
+	struct nvw_random random = {.state = 5};
+	uint32_t sets[2 * WAYS_MAX] __attribute__((aligned(64)));
+	unsigned found = 0;
+
+	for (uint32_t round = 0; round < WAYS_MAX * ROUNDS; round++) {
+		const uint32_t ways = 1 + round % WAYS_MAX;
+		const uint32_t first = (uint32_t)nvw_random_u64(&random);
+		uint32_t *const words = sets + ways; /* the second set of its cache */
+
+		/* Tags differ; among stamps there are equal ones, and ones whose highest bit is set. */
+		for (uint32_t i = 0; i < ways; i++) {
+			words[i] = first + i * UINT32_C(0x9e3779b1);
+		}
+		for (uint32_t i = 0; i < 2; i++) {
+			const uint32_t tag = i ? first + 7 : words[nvw_random_below(&random, ways)];
+
+			assert_int_equal(emu_find_way(words, ways, tag), emu_scan_tags(words, ways, tag));
+			found += emu_find_way(words, ways, tag) < ways;
+		}
+		for (uint32_t i = 0; i < ways; i++) {
+			if (nvw_random_below(&random, 2)) {
+				words[i] = corners[nvw_random_below(&random, 6)];
+			}
+		}
+		assert_int_equal(emu_find_oldest(words, ways), emu_scan_oldest(words, ways));
+	}
+	assert_true(found >= WAYS_MAX * ROUNDS);
+}
+
+static void a_walk_over_a_cache_meets_each_line_that_has_a_tag_once(void **state)
+{
+	enum { LINES = 12 * 100 };
+	const struct emu_cache_config config = {.size = EMU_LINE * LINES, .ways = 12};
+	struct nvw_random random = {.state = 6};
+	bool has[LINES] = {false};
+	struct emu_cache cache = {0};
+	unsigned tags = 0, met = 0;
+
+	rig_ok(emu_cache_init(&cache, &config));
+	assert_int_equal(emu_cache_next(&cache, 0), LINES);
+	for (unsigned n = 0; n < 60; n++) {
+		const uint32_t i = (uint32_t)nvw_random_below(&random, LINES);
+
+		emu_cache_assign(&cache, &cache.lines[i], n % 5 ? 1000 + i : EMU_NO_LINE);
+		has[i] = n % 5;
+	}
+	for (unsigned i = 0; i < LINES; i++) {
+		tags += has[i];
+	}
+	for (uint32_t i = emu_cache_next(&cache, 0); i < LINES; i = emu_cache_next(&cache, i + 1)) {
+		assert_true(has[i]);
+		assert_int_equal(emu_cache_tag_at(&cache, i), 1000 + i);
+		met++;
+	}
+	assert_int_equal(met, tags);
+	emu_cache_finish(&cache);
+}
+
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
 static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **state)
@@ -279,15 +343,14 @@ static void the_l2_knows_every_cu_that_has_a_line(void **state)
 	for (unsigned cu = 0; cu < CUS; cu++) {
 		const struct emu_cache *const l1 = &m->cus[cu].l1;
 
-		for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
-			if (l1->tags[i] != EMU_NO_LINE) {
-				const struct emu_line *const below =
-					emu_cache_peek(&m->l2.cache, l1->tags[i]);
-				const bool is_known = below && below->sharers[cu / 64] >> cu % 64 & 1;
+		for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways;
+			i = emu_cache_next(l1, i + 1)) {
+			const struct emu_line *const below =
+				emu_cache_peek(&m->l2.cache, emu_cache_tag_at(l1, i));
+			const bool is_known = below && below->sharers[cu / 64] >> cu % 64 & 1;
 
-				known += is_known;
-				unknown += !is_known;
-			}
+			known += is_known;
+			unknown += !is_known;
 		}
 	}
 	assert_int_equal(unknown, 0);
@@ -648,6 +711,8 @@ int main(void)
 		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
+		cmocka_unit_test(a_set_searched_at_once_gives_what_a_search_way_by_way_gives),
+		cmocka_unit_test(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
 		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
