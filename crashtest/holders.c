@@ -6,10 +6,13 @@
 
 #include "holders.h"
 
+enum { VALUES_MAX = 64 }; /* that the log may restore in a word */
+
 struct ct_holder {
 	uint64_t key;
-	uint32_t word;         /* off / 8 */
-	uint32_t next, sister; /* of the same hash, of the same word; + 1 */
+	uint32_t word;       /* off / 8 */
+	uint32_t next, last; /* of the same hash, + 1; 0: none. Many words may have one key */
+	uint32_t sister;     /* of the same word, likewise */
 };
 
 static struct ct_holder *at(const struct ct_holders *h, uint32_t number)
@@ -24,20 +27,30 @@ static uint32_t *bucket_of(const struct ct_holders *h, uint64_t key)
 
 static void remove_holder(struct ct_holders *h, uint32_t number)
 {
-	uint32_t *from = bucket_of(h, at(h, number)->key);
+	const struct ct_holder *const gone = at(h, number);
 
-	while (*from != number) {
-		from = &at(h, *from)->next;
+	if (gone->last != 0) {
+		at(h, gone->last)->next = gone->next;
+	} else {
+		*bucket_of(h, gone->key) = gone->next;
 	}
-	*from = at(h, number)->next;
+	if (gone->next != 0) {
+		at(h, gone->next)->last = gone->last;
+	}
 	at(h, number)->next = h->spare;
 	h->spare = number;
 }
 
 static void add_to_bucket(struct ct_holders *h, uint32_t number)
 {
-	at(h, number)->next = *bucket_of(h, at(h, number)->key);
-	*bucket_of(h, at(h, number)->key) = number;
+	uint32_t *const bucket = bucket_of(h, at(h, number)->key);
+
+	at(h, number)->next = *bucket;
+	at(h, number)->last = 0;
+	if (*bucket != 0) {
+		at(h, *bucket)->last = number;
+	}
+	*bucket = number;
 }
 
 /* Keeps the lists short. */
@@ -93,18 +106,41 @@ static int add(struct ct_holders *h, uint32_t word, uint64_t key)
 	return error;
 }
 
+static uint64_t key_of(const struct ct_holders *h, uint64_t content)
+{
+	const uint64_t key = h->key(h->plan, content);
+
+	return key == CT_HOLDERS_UNKNOWN ? 0 : key;
+}
+
+static int read_restored(struct ct_holders *h, uint32_t word)
+{
+	uint64_t value[VALUES_MAX];
+	const unsigned count = ct_restores_values(h->restores, 8 * (nvw_off)word, value, VALUES_MAX);
+	int error = 0;
+
+	if (count > VALUES_MAX) {
+		h->unknown++;
+		return add(h, word, CT_HOLDERS_UNKNOWN);
+	}
+	for (unsigned i = 0; i < count && !error; i++) {
+		error = add(h, word, key_of(h, value[i]));
+	}
+	return error;
+}
+
 static int read_word(struct ct_holders *h, uint32_t word)
 {
 	const struct ct_medium *const m = h->medium;
 	const nvw_off off = 8 * (nvw_off)word;
 	const uint32_t i = m->cell_of[off / m->unit_bytes];
 	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
-	int error = add(h, word, h->key(h->plan, ct_image_word(&m->image, off)));
+	int error = add(h, word, key_of(h, ct_image_word(&m->image, off)));
 
 	for (unsigned v = 0; c != NULL && v < c->count && !error; v++) {
-		error = add(h, word, h->key(h->plan, c->content[(size_t)v * c->words + (off - c->off) / 8]));
+		error = add(h, word, key_of(h, c->content[(size_t)v * c->words + (off - c->off) / 8]));
 	}
-	return error;
+	return error ? error : read_restored(h, word);
 }
 
 void ct_holders_free(struct ct_holders *h)
@@ -112,6 +148,7 @@ void ct_holders_free(struct ct_holders *h)
 	free(h->bucket);
 	free(h->of_word);
 	free(h->at.at);
+	free(h->old.at);
 	*h = (struct ct_holders){0};
 }
 
@@ -136,41 +173,87 @@ int ct_holders_start(struct ct_holders *h)
 	return error;
 }
 
-static int tell(
-	const struct ct_holders *h, uint32_t word, int (*held)(void *context, uint64_t key), void *context)
+int ct_holders_restart(struct ct_holders *h)
+{
+	const struct ct_holders anew = {
+		.medium = h->medium, .restores = h->restores, .key = h->key, .plan = h->plan};
+	const bool was_started = h->is_started;
+
+	ct_holders_free(h);
+	*h = anew;
+	return was_started ? ct_holders_start(h) : 0;
+}
+
+/* Takes out what the word had, and keeps the keys. */
+static int forget_word(struct ct_holders *h, uint32_t word)
 {
 	int error = 0;
 
-	for (uint32_t i = h->of_word[word]; i != 0 && !error; i = at(h, i)->sister) {
-		error = held(context, at(h, i)->key);
+	h->old.count = 0;
+	while (h->of_word[word] != 0 && !error) {
+		const uint32_t number = h->of_word[word];
+
+		error = ct_array_grow(&h->old, h->old.count + 1, sizeof(uint64_t));
+		if (!error) {
+			((uint64_t *)h->old.at)[h->old.count++] = at(h, number)->key;
+			h->unknown -= at(h, number)->key == CT_HOLDERS_UNKNOWN;
+			h->of_word[word] = at(h, number)->sister;
+			remove_holder(h, number);
+		}
 	}
 	return error;
+}
+
+static bool has(const struct ct_holders *h, uint32_t word, uint64_t key)
+{
+	uint32_t i = h->of_word[word];
+
+	while (i != 0 && at(h, i)->key != key) {
+		i = at(h, i)->sister;
+	}
+	return i != 0;
+}
+
+static bool had(const struct ct_holders *h, uint64_t key)
+{
+	const uint64_t *const old = h->old.at;
+	uint64_t i = 0;
+
+	while (i < h->old.count && old[i] != key) {
+		i++;
+	}
+	return i < h->old.count;
 }
 
 int ct_holders_changed(
 	struct ct_holders *h, nvw_off off, int (*held)(void *context, uint64_t key), void *context)
 {
 	const uint32_t word = (uint32_t)(off / 8);
-	int error;
 
 	if (!h->is_started) {
 		return 0;
 	}
-	error = tell(h, word, held, context);
-	while (h->of_word[word] != 0) {
-		const uint32_t number = h->of_word[word];
+	int error = forget_word(h, word);
 
-		h->of_word[word] = at(h, number)->sister;
-		remove_holder(h, number);
-	}
 	error = error ? error : read_word(h, word);
-	return error ? error : tell(h, word, held, context);
+	for (uint64_t i = 0; i < h->old.count && !error; i++) {
+		const uint64_t key = ((const uint64_t *)h->old.at)[i];
+
+		error = has(h, word, key) ? 0 : held(context, key);
+	}
+	for (uint32_t i = error ? 0 : h->of_word[word]; i != 0 && !error; i = at(h, i)->sister) {
+		error = had(h, at(h, i)->key) ? 0 : held(context, at(h, i)->key);
+	}
+	return error;
 }
 
 unsigned ct_holders_of(const struct ct_holders *h, uint64_t key, nvw_off *ret_offs, unsigned max)
 {
 	unsigned count = 0;
 
+	if (h->unknown > 0) {
+		return max + 1;
+	}
 	for (uint32_t i = *bucket_of(h, key); i != 0; i = at(h, i)->next) {
 		const nvw_off off = 8 * (nvw_off)at(h, i)->word;
 		unsigned place = count < max ? count : max;

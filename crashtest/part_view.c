@@ -191,8 +191,8 @@ static unsigned holders_after(void *context, uint64_t key, nvw_off *ret_offs, un
 {
 	struct ct_part_view *const p = context;
 
-	if (p->holders.key == NULL || p->restores.at.count > 0) {
-		p->is_wide = true; /* an old value that the log restores is not found by its key */
+	if (p->holders.key == NULL) {
+		p->is_wide = true;
 		return 0;
 	}
 	if (ct_holders_start(&p->holders)) {
@@ -242,20 +242,6 @@ void ct_part_view_begin(struct ct_part_view *p)
 
 /* ---- Changes ------------------------------------------------------------------------------------------ */
 
-static int named(void *context, nvw_off off)
-{
-	struct ct_part_view *const p = context;
-
-	return off < p->bytes ? ct_watch_wake(&p->watch, off / 8) : 0;
-}
-
-static int held(void *context, uint64_t key)
-{
-	struct ct_part_view *const p = context;
-
-	return ct_watch_wake(&p->watch, thing_of_key(p, key));
-}
-
 static int wake_all(struct ct_part_view *p)
 {
 	int error = 0;
@@ -266,19 +252,47 @@ static int wake_all(struct ct_part_view *p)
 	return error;
 }
 
+/* What was looked for by its key may be where it is not known. */
+static int held(void *context, uint64_t key)
+{
+	struct ct_part_view *const p = context;
+
+	return key == CT_HOLDERS_UNKNOWN ? wake_all(p) : ct_watch_wake(&p->watch, thing_of_key(p, key));
+}
+
+static int settled(void *context, nvw_off off)
+{
+	struct ct_part_view *const p = context;
+
+	return off < p->bytes ? ct_holders_changed(&p->holders, off, held, p) : 0;
+}
+
+static int named(void *context, nvw_off off)
+{
+	struct ct_part_view *const p = context;
+	const int error = off < p->bytes ? ct_watch_wake(&p->watch, off / 8) : 0;
+
+	return error ? error : settled(p, off);
+}
+
 static int take_words(struct ct_part_view *p)
 {
 	const nvw_off *const word = p->medium->changed_words.at;
+	const struct ct_restores_told told = {named, settled, p};
 	bool fell = false;
 	int error = 0;
 
 	for (uint64_t i = 0; i < p->medium->changed_words.count && !error; i++) {
 		error = ct_watch_wake(&p->watch, word[i] / 8);
 		error = error ? error : ct_holders_changed(&p->holders, word[i], held, p);
-		error = error ? error : ct_restores_changed(&p->restores, word[i], named, p, &fell);
+		error = error ? error : ct_restores_changed(&p->restores, word[i], &told, &fell);
 	}
 	p->medium->changed_words.count = 0;
-	return error || !fell ? error : wake_all(p);
+	if (error || !fell) {
+		return error;
+	}
+	error = ct_holders_restart(&p->holders);
+	return error ? error : wake_all(p);
 }
 
 static int take_acks(struct ct_part_view *p)
@@ -380,7 +394,7 @@ int ct_part_view_create(struct ct_medium *m, uint64_t (*key)(const void *plan, u
 	while (p->key_things < word_count(p) / 4) {
 		p->key_things *= 2;
 	}
-	p->holders = (struct ct_holders){.medium = m, .key = key, .plan = plan};
+	p->holders = (struct ct_holders){.medium = m, .restores = &p->restores, .key = key, .plan = plan};
 	m->notes_changes = true;
 	m->changed_words.count = m->changed_acks.count = 0;
 	const int error = make_both(p);

@@ -212,18 +212,19 @@ uint64_t ct_parts_troubles(const struct ct_parts *p, const struct ct_part_troubl
 bool ct_parts_remake(struct ct_parts *p, uint64_t part, uint32_t evaluation, struct nvw_findings *findings,
 	unsigned *levels)
 {
+	uint32_t n = 0;
+
+	p->view.unwatched = true;
 	ct_choices_begin(&p->view.choices, p->view.medium);
-	ct_watch_try(&p->view.watch, (uint32_t)part);
-	for (uint32_t n = 0; n < evaluation; n++) {
-		evaluate(p, part);
-		if (!ct_choices_next(&p->view.choices)) {
-			return false;
-		}
-	}
 	evaluate(p, part);
+	while (n < evaluation && ct_choices_next(&p->view.choices)) {
+		evaluate(p, part);
+		n++;
+	}
+	p->view.unwatched = false;
 	*findings = p->findings;
 	ct_choices_state(&p->view.choices, levels);
-	return true;
+	return n == evaluation;
 }
 
 const struct ct_parts_count *ct_parts_count(const struct ct_parts *p)

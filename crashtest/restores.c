@@ -95,30 +95,37 @@ static int read_entry(struct ct_restores *r, uint32_t entry)
 	return error;
 }
 
-static int tell(
-	const struct ct_restores *r, uint32_t entry, int (*named)(void *context, nvw_off off), void *context)
+/* Takes out what the entry named, and keeps the words. */
+static int forget_entry(struct ct_restores *r, uint32_t entry)
 {
 	int error = 0;
 
-	for (uint32_t i = r->of_entry[entry]; i != 0 && !error; i = at(r, i)->sister) {
-		error = named(context, at(r, i)->off);
+	r->old.count = 0;
+	while (r->of_entry[entry] != 0 && !error) {
+		const uint32_t number = r->of_entry[entry];
+
+		error = ct_array_grow(&r->old, r->old.count + 1, sizeof(nvw_off));
+		if (!error) {
+			((nvw_off *)r->old.at)[r->old.count++] = at(r, number)->off;
+			r->of_entry[entry] = at(r, number)->sister;
+			remove_from(r, number);
+		}
 	}
 	return error;
 }
 
-static int change_entry(
-	struct ct_restores *r, uint32_t entry, int (*named)(void *context, nvw_off off), void *context)
+static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_restores_told *told)
 {
-	int error = tell(r, entry, named, context);
+	int error = forget_entry(r, entry);
 
-	while (r->of_entry[entry] != 0) {
-		const uint32_t number = r->of_entry[entry];
-
-		r->of_entry[entry] = at(r, number)->sister;
-		remove_from(r, number);
-	}
 	error = error ? error : read_entry(r, entry);
-	return error ? error : tell(r, entry, named, context);
+	for (uint64_t i = 0; i < r->old.count && !error; i++) {
+		error = told->named(told->context, ((const nvw_off *)r->old.at)[i]);
+	}
+	for (uint32_t i = r->of_entry[entry]; i != 0 && !error; i = at(r, i)->sister) {
+		error = told->named(told->context, at(r, i)->off);
+	}
+	return error;
 }
 
 /* ---- Streams ----------------------------------------------------------------------------------------- */
@@ -137,6 +144,25 @@ static uint64_t completed_epochs(const struct ct_restores *r, uint32_t stream)
 		least = epoch < least ? epoch : least;
 	}
 	return least;
+}
+
+static int change_stream(
+	struct ct_restores *r, uint32_t stream, const struct ct_restores_told *told, bool *ret_fell)
+{
+	const uint64_t had = r->completed[stream], now = completed_epochs(r, stream);
+	const uint32_t first = stream * r->geometry.log_entries;
+	int error = 0;
+
+	*ret_fell = *ret_fell || now < had;
+	r->completed[stream] = now;
+	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had && !error; k++) {
+		for (uint32_t i = r->of_entry[k]; i != 0 && !error; i = at(r, i)->sister) {
+			error = at(r, i)->epoch > had && at(r, i)->epoch <= now ?
+					told->settled(told->context, at(r, i)->off) :
+					0;
+		}
+	}
+	return error;
 }
 
 /* ---- All --------------------------------------------------------------------------------------------- */
@@ -179,25 +205,21 @@ void ct_restores_free(struct ct_restores *r)
 	free(r->of_entry);
 	free(r->completed);
 	free(r->at.at);
+	free(r->old.at);
 	*r = (struct ct_restores){0};
 }
 
-int ct_restores_changed(struct ct_restores *r, nvw_off off, int (*named)(void *context, nvw_off off),
-	void *context, bool *ret_fell)
+int ct_restores_changed(
+	struct ct_restores *r, nvw_off off, const struct ct_restores_told *told, bool *ret_fell)
 {
 	const struct nvw_pool_geometry *const g = &r->geometry;
 
 	if (off >= g->log && off < g->log + NVW__ENTRY_BYTES * entry_count(g)) {
-		return change_entry(r, (uint32_t)((off - g->log) / NVW__ENTRY_BYTES), named, context);
+		return change_entry(r, (uint32_t)((off - g->log) / NVW__ENTRY_BYTES), told);
 	}
-	if (off >= g->est && off < nvw__est_off(g, g->streams)) {
-		const uint32_t stream = (uint32_t)((off - g->est) / 8);
-		const uint64_t now = completed_epochs(r, stream);
-
-		*ret_fell = *ret_fell || now < r->completed[stream];
-		r->completed[stream] = now;
-	}
-	return 0;
+	return off >= g->est && off < nvw__est_off(g, g->streams) ?
+		       change_stream(r, (uint32_t)((off - g->est) / 8), told, ret_fell) :
+		       0;
 }
 
 /* Streams are restored in ascending order, and within one the newest entry first: the last word has the oldest entry of the
@@ -234,6 +256,66 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 		count++;
 	}
 	return count;
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------ */
+
+/* The entry's words from number i on, of the open epoch that the first one names, in all their versions. */
+struct versions {
+	const struct ct_restores *r;
+	nvw_off entry, off; /* off: of the word that it must name */
+	uint64_t payload[NVW__ENTRY_WORDS];
+	uint64_t *ret_values;
+	unsigned count, max;
+};
+
+static void add_value(struct versions *v, uint64_t value)
+{
+	for (unsigned i = 0; i < v->count && i < v->max; i++) {
+		if (v->ret_values[i] == value) {
+			return;
+		}
+	}
+	if (v->count++ < v->max) {
+		v->ret_values[v->count - 1] = value;
+	}
+}
+
+static void each_version(struct versions *v, unsigned i, uint64_t completed)
+{
+	uint64_t word;
+
+	if (i == NVW__ENTRY_WORDS) {
+		const struct nvw__undo undo = nvw__entry_undo(v->payload);
+
+		if (undo.off == v->off) {
+			add_value(v, undo.value);
+		}
+		return;
+	}
+	for (unsigned k = 0; version(v->r->medium, v->entry + 8 * i, k, &word); k++) {
+		const uint64_t epoch = nvw__entry_epoch(word);
+
+		if (epoch > completed && (i == 0 || epoch == nvw__entry_epoch(v->payload[0])) &&
+			nvw_unseal(v->entry + 8 * i, word, &v->payload[i])) {
+			each_version(v, i + 1, completed);
+		}
+	}
+}
+
+unsigned ct_restores_values(const struct ct_restores *r, nvw_off off, uint64_t *ret_values, unsigned max)
+{
+	struct versions v = {.r = r, .off = off, .ret_values = ret_values, .max = max};
+
+	for (uint32_t i = *bucket_of(r, off); i != 0; i = at(r, i)->next) {
+		const uint32_t entry = at(r, i)->entry;
+
+		if (at(r, i)->off == off) {
+			v.entry = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+			each_version(&v, 0, r->completed[entry / r->geometry.log_entries]);
+		}
+	}
+	return v.count;
 }
 
 /* The only version of the word that may belong to an open epoch; false if there are several or none. */

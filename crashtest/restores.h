@@ -22,23 +22,36 @@ struct ct_restores {
 	uint32_t *bucket; /* by hash of the word: its first restore + 1 */
 	uint64_t buckets; /* a power of two */
 	uint32_t *of_entry;
-	struct ct_array at; /* struct ct_restore */
+	struct ct_array at;  /* struct ct_restore */
+	struct ct_array old; /* nvw_off: words that the entry that changes named before */
 	uint32_t spare;
 	uint64_t *completed; /* by stream: epochs up to this have completed in every state */
+};
+
+/* Of a change: calls named() with every word that an entry named or names, settled() with every word that an entry no longer
+ * restores because its epoch has completed. */
+struct ct_restores_told {
+	int (*named)(void *context, nvw_off off);
+	int (*settled)(void *context, nvw_off off);
+	void *context;
 };
 
 NVW_CHECKED int ct_restores_create(const struct ct_medium *medium, const struct nvw_pool_geometry *geometry,
 	struct ct_restores *ret_restores);
 void ct_restores_free(struct ct_restores *restores);
 
-/* A word of the log or of the epoch status table has changed. Calls named() with every word that an entry named or names
- * by the change. *ret_fell: fewer epochs are known to have completed, which nobody can have relied on. */
-NVW_CHECKED int ct_restores_changed(struct ct_restores *restores, nvw_off off,
-	int (*named)(void *context, nvw_off off), void *context, bool *ret_fell);
+/* A word of the log or of the epoch status table has changed. *ret_fell: fewer epochs are known to have completed, which
+ * nobody can have relied on. */
+NVW_CHECKED int ct_restores_changed(
+	struct ct_restores *restores, nvw_off off, const struct ct_restores_told *told, bool *ret_fell);
 
 /* The entries that can restore the word, in the order in which the first that does decides; at most max. How many there
  * are. */
 unsigned ct_restores_of(const struct ct_restores *restores, nvw_off off, uint32_t *ret_entries, unsigned max);
+
+/* The values that entries can restore in the word, at most max. How many there are; if more than max, at least so many. */
+unsigned ct_restores_values(
+	const struct ct_restores *restores, nvw_off off, uint64_t *ret_values, unsigned max);
 
 /* Whether all that the entry can restore at this instant, in any state, is one value. */
 bool ct_restores_one_value(const struct ct_restores *restores, uint32_t entry, uint64_t *ret_value);

@@ -5,21 +5,21 @@
 
 #include "watch.h"
 
-/* A look is in two lists: of its thing, and of its part. When the thing changes, its list ends there; the part's is gone
- * through when the part is tried, which it is then. */
 struct ct_look {
-	uint32_t part;
-	uint32_t next_of_thing, last_of_thing, next_of_part; /* + 1; last: the one before it, 0: none */
-	uint64_t thing;                                      /* IS_OVER: it has changed since */
+	uint32_t part, tried; /* tried: how often the part was, this time included */
+	uint32_t next;        /* of the thing, + 1; 0: none */
 };
-#define IS_OVER UINT64_MAX
 
-/* After so many tries a part forgets what it looked at before: else what it no longer looks at would add up. */
-enum { TRIES_TO_FORGET = 8 };
+struct ct_thing {
+	uint32_t first;       /* look + 1, 0: none */
+	uint32_t count, room; /* of looks; with room of them the old ones are taken out */
+	uint32_t seen;        /* the try in which it was last looked at */
+};
+enum { ROOM_LEAST = 8 };
 
-static uint32_t *head(const struct ct_watch *w, uint64_t thing)
+static struct ct_thing *thing_at(const struct ct_watch *w, uint64_t thing)
 {
-	return (uint32_t *)w->head.at + thing;
+	return (struct ct_thing *)w->thing.at + thing;
 }
 
 static struct ct_look *look_at(const struct ct_watch *w, uint32_t number)
@@ -30,17 +30,15 @@ static struct ct_look *look_at(const struct ct_watch *w, uint32_t number)
 /* Room for a thing's number. */
 static int grow(struct ct_watch *w, uint64_t things)
 {
-	const uint64_t had = w->head.capacity, saw = w->seen.capacity;
+	const uint64_t had = w->thing.capacity;
 
-	if (things <= w->head.capacity && things <= w->seen.capacity) {
+	if (things <= had) {
 		return 0;
 	}
-	int error = ct_array_grow(&w->head, things, sizeof(uint32_t));
+	const int error = ct_array_grow(&w->thing, things, sizeof(struct ct_thing));
 
-	error = error ? error : ct_array_grow(&w->seen, things, sizeof(uint64_t));
 	if (!error) {
-		memset((uint32_t *)w->head.at + had, 0, (w->head.capacity - had) * sizeof(uint32_t));
-		memset((uint64_t *)w->seen.at + saw, 0, (w->seen.capacity - saw) * sizeof(uint64_t));
+		memset(thing_at(w, had), 0, (w->thing.capacity - had) * sizeof(struct ct_thing));
 	}
 	return error;
 }
@@ -50,10 +48,9 @@ int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 	struct ct_watch w = {.parts = parts};
 	int error = grow(&w, things + 1);
 
-	w.first = calloc(parts + 1, sizeof *w.first);
-	w.age = calloc(parts + 1, sizeof *w.age);
+	w.tried = calloc(parts + 1, sizeof *w.tried);
 	w.is_awake = calloc(parts + 1, sizeof *w.is_awake);
-	error = error || !w.first || !w.age || !w.is_awake ?
+	error = error || !w.tried || !w.is_awake ?
 			nvw_fail(NVW_E_MEMORY, "no memory for the parts of a check") :
 			0;
 	for (uint64_t i = 0; i < parts && !error; i++) {
@@ -68,62 +65,62 @@ int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 
 void ct_watch_free(struct ct_watch *w)
 {
-	free(w->head.at);
-	free(w->seen.at);
+	free(w->thing.at);
 	free(w->look.at);
 	free(w->awake.at);
-	free(w->first);
-	free(w->age);
+	free(w->tried);
 	free(w->is_awake);
 	*w = (struct ct_watch){0};
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------- */
 
-/* Takes a look out of the list of its thing. */
-static void unlink_look(struct ct_watch *w, const struct ct_look *l)
+void ct_watch_try(struct ct_watch *w, uint32_t part)
 {
-	if (l->last_of_thing != 0) {
-		look_at(w, l->last_of_thing)->next_of_thing = l->next_of_thing;
-	} else {
-		*head(w, l->thing) = l->next_of_thing;
-	}
-	if (l->next_of_thing != 0) {
-		look_at(w, l->next_of_thing)->last_of_thing = l->last_of_thing;
+	w->trying = part;
+	w->tried[part]++;
+	if (++w->tries == 0) {
+		for (uint64_t i = 0; i < w->thing.capacity; i++) {
+			thing_at(w, i)->seen = 0;
+		}
+		w->tries = 1;
 	}
 }
 
-void ct_watch_try(struct ct_watch *w, uint32_t part)
+static bool is_old(const struct ct_watch *w, const struct ct_look *l)
 {
-	const bool forgets = ++w->age[part] % TRIES_TO_FORGET == 0;
-	uint32_t *from = &w->first[part];
+	return l->tried != w->tried[l->part];
+}
 
-	w->trying = part;
-	w->tries++;
+static void drop(struct ct_watch *w, uint32_t number)
+{
+	look_at(w, number)->next = w->spare;
+	w->spare = number;
+}
+
+static void take_out_old(struct ct_watch *w, struct ct_thing *t)
+{
+	uint32_t *from = &t->first;
+
 	while (*from != 0) {
 		const uint32_t number = *from;
-		struct ct_look *const l = look_at(w, number);
 
-		if (l->thing == IS_OVER || forgets) {
-			if (l->thing != IS_OVER) {
-				unlink_look(w, l);
-			}
-			*from = l->next_of_part;
-			l->next_of_thing = w->spare;
-			w->spare = number;
+		if (is_old(w, look_at(w, number))) {
+			*from = look_at(w, number)->next;
+			drop(w, number);
+			t->count--;
 		} else {
-			/* It may not look there again; then a change wakes it in vain. */
-			((uint64_t *)w->seen.at)[l->thing] = w->tries;
-			from = &l->next_of_part;
+			from = &look_at(w, number)->next;
 		}
 	}
+	t->room = 2 * t->count + ROOM_LEAST;
 }
 
 static int new_look(struct ct_watch *w, uint32_t *ret_number)
 {
 	if (w->spare != 0) {
 		*ret_number = w->spare;
-		w->spare = look_at(w, w->spare)->next_of_thing;
+		w->spare = look_at(w, w->spare)->next;
 		return 0;
 	}
 	if (w->look.count == UINT32_MAX - 1) {
@@ -140,21 +137,20 @@ int ct_watch_look(struct ct_watch *w, uint64_t thing)
 	uint32_t number;
 	int error = grow(w, thing + 1);
 
-	if (error || ((uint64_t *)w->seen.at)[thing] == w->tries) {
+	if (error || thing_at(w, thing)->seen == w->tries) {
 		return error;
 	}
-	((uint64_t *)w->seen.at)[thing] = w->tries;
+	struct ct_thing *const t = thing_at(w, thing);
+
+	t->seen = w->tries;
+	if (t->count >= t->room) {
+		take_out_old(w, t);
+	}
 	error = new_look(w, &number);
 	if (!error) {
-		*look_at(w, number) = (struct ct_look){.part = w->trying,
-			.thing = thing,
-			.next_of_thing = *head(w, thing),
-			.next_of_part = w->first[w->trying]};
-		if (*head(w, thing) != 0) {
-			look_at(w, *head(w, thing))->last_of_thing = number;
-		}
-		*head(w, thing) = number;
-		w->first[w->trying] = number;
+		*look_at(w, number) = (struct ct_look){w->trying, w->tried[w->trying], t->first};
+		t->first = number;
+		t->count++;
 	}
 	return error;
 }
@@ -179,14 +175,20 @@ int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 {
 	int error = 0;
 
-	if (thing >= w->head.capacity) {
+	if (thing >= w->thing.capacity) {
 		return 0;
 	}
-	for (uint32_t i = *head(w, thing); i != 0 && !error; i = look_at(w, i)->next_of_thing) {
-		look_at(w, i)->thing = IS_OVER;
-		error = ct_watch_wake_part(w, look_at(w, i)->part);
+	struct ct_thing *const t = thing_at(w, thing);
+
+	while (t->first != 0 && !error) {
+		const uint32_t number = t->first;
+		const struct ct_look *const l = look_at(w, number);
+
+		error = is_old(w, l) ? 0 : ct_watch_wake_part(w, l->part);
+		t->first = l->next;
+		drop(w, number);
 	}
-	*head(w, thing) = 0;
+	t->count = 0;
 	return error;
 }
 

@@ -2,6 +2,9 @@
 /*
  * Who looked at what: for every thing (a number) the parts that looked at it when they were last tried. A thing that
  * changes wakes them; each part is woken once, however many of its things change.
+ *
+ * A thing has a list of looks, each with the try of its part. A part that is tried again does not take its old looks out: they
+ * are known by their try, and a list that has grown to twice its length loses them. So a try costs what it looks at now.
  */
 #ifndef CRASHTEST_WATCH_H
 #define CRASHTEST_WATCH_H
@@ -9,14 +12,13 @@
 #include "medium.h"
 
 struct ct_watch {
-	struct ct_array head; /* uint32_t by thing: its first look + 1, 0: none */
-	struct ct_array seen; /* uint64_t by thing: the try in which it was last looked at */
-	struct ct_array look; /* struct ct_look */
-	uint32_t spare;       /* the first unused look + 1 */
-	uint32_t *first;      /* by part: its first look + 1 */
-	uint8_t *age;         /* by part: its tries, modulo 256 */
-	bool *is_awake;       /* by part */
-	uint64_t parts, tries;
+	struct ct_array thing; /* struct ct_thing */
+	struct ct_array look;  /* struct ct_look */
+	uint32_t spare;        /* the first unused look + 1 */
+	uint32_t *tried;       /* by part: how often it was tried */
+	bool *is_awake;        /* by part */
+	uint64_t parts;
+	uint32_t tries;        /* of all parts, modulo 2^32 */
 	uint32_t trying;       /* the part that is being tried */
 	struct ct_array awake; /* uint32_t: the parts that are awake */
 };
@@ -25,7 +27,7 @@ struct ct_watch {
 NVW_CHECKED int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch);
 void ct_watch_free(struct ct_watch *watch);
 
-/* The part is tried: what it looked at and has not changed since counts no longer, unless it looks again. */
+/* The part is tried: what it looked at before counts no longer, unless it looks again. */
 void ct_watch_try(struct ct_watch *watch, uint32_t part);
 /* The part that is being tried looks at a thing. */
 NVW_CHECKED int ct_watch_look(struct ct_watch *watch, uint64_t thing);

@@ -74,6 +74,21 @@ nvw_off nvw_heap_place(const struct nvw_pool_geometry *g, uint64_t bytes, uint64
 	return nvw__block_off(nvw__chunk_off(g, number / a_chunk), class, (uint32_t)(number % a_chunk));
 }
 
+uint64_t nvw_heap_place_of(const struct nvw_pool_geometry *g, uint64_t bytes, nvw_off off)
+{
+	const unsigned class = nvw__class_of(bytes);
+	const uint64_t chunk = (off - g->chunks) / NVW_POOL_CHUNK_BYTES,
+		       in_chunk = (off - g->chunks) % NVW_POOL_CHUNK_BYTES;
+
+	if (class >= NVW_HEAP_CLASSES || off < g->chunks || chunk >= g->chunk_count ||
+		in_chunk < nvw__class_table_bytes(class)) {
+		return UINT64_MAX;
+	}
+	const uint64_t block = (in_chunk - nvw__class_table_bytes(class)) / nvw__class_block_bytes(class);
+
+	return block < nvw__class_blocks[class] ? chunk * nvw__class_blocks[class] + block : UINT64_MAX;
+}
+
 /* ---- Sweep --------------------------------------------------------------------------------- */
 
 struct sweep {

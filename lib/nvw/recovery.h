@@ -72,6 +72,8 @@ bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off block, uint64_t 
  */
 uint64_t nvw_heap_places(const struct nvw_pool_geometry *geometry, uint64_t bytes);
 nvw_off nvw_heap_place(const struct nvw_pool_geometry *geometry, uint64_t bytes, uint64_t number);
+/* The number of the place in which off lies, UINT64_MAX: in none. */
+uint64_t nvw_heap_place_of(const struct nvw_pool_geometry *geometry, uint64_t bytes, nvw_off off);
 
 /* "name value" lines for nvwave inspect and the statistics of workloads; strings are copied. */
 struct nvw_description;

@@ -348,6 +348,67 @@ static void of_several_entries_that_restore_a_word_the_view_takes_recovery_s(voi
 	rig_destroy(&r);
 }
 
+/* One part: a word has this value after recovery, and is found by it. */
+static uint64_t wanted;
+
+static uint64_t one_part(const void *plan, const struct nvw_pool_geometry *g)
+{
+	return 1;
+}
+
+static uint64_t by_itself(const void *plan, uint64_t word)
+{
+	return word;
+}
+
+static int check_wanted(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings)
+{
+	nvw_off off[8];
+	const unsigned holders = nvw_pool_holders(pool, wanted, off, 8);
+
+	for (unsigned i = 0; i < holders && i < 8; i++) {
+		if (nvw_pool_word(pool, off[i]) == wanted) {
+			return 0;
+		}
+	}
+	return nvw_violation(findings, 0, "no word is wanted");
+}
+
+/* Before recovery no word has the value. */
+static void what_the_log_restores_is_found_by_its_key(void **state)
+{
+	struct nvw_workload w = nvw_workload_queue;
+	struct nvw_parts parts = *nvw_workload_queue.parts;
+	struct small s = runs[0];
+	struct rig r;
+
+	parts.count = one_part;
+	parts.check = check_wanted;
+	parts.key = by_itself;
+	w.pool = pool_with_streams;
+	w.parts = &parts;
+	s.workload = &w;
+	assert_true(rig_create(&r, &s, -1, 1, NULL));
+	const struct nvw_pool_geometry g = geometry_of(&r.logged.bench);
+
+	for (unsigned i = 0; i <= RIVALS; i++) {
+		const struct ct_part_trouble *trouble;
+		struct ct_parts *in_parts;
+
+		put_rivals(r.logged.bench.initial, &g, 1u << i);
+		wanted = 1000 + i;
+		rig_begin(&r, CT_MODEL_EPOCH);
+		assert_int_equal(ct_parts_create(&w, r.oracle.plan, &r.medium, &in_parts), 0);
+		assert_true(rig_next(&r));
+		assert_int_equal(ct_parts_try(in_parts, NULL, NULL), 0);
+		assert_int_equal(ct_parts_troubles(in_parts, &trouble), i == RIVALS);
+		ct_parts_free(in_parts);
+		rig_end(&r);
+	}
+	rig_destroy(&r);
+}
+
 /* The answers of all parts at all instants, as one number. anew: by parts that were never tried before. */
 static uint64_t answers(struct rig *r, const struct nvw_workload *in_parts, uint64_t noise, bool anew)
 {
@@ -507,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_part_that_fails_without_reason_is_seen),
 		cmocka_unit_test(the_view_tells_what_recovery_writes),
 		cmocka_unit_test(of_several_entries_that_restore_a_word_the_view_takes_recovery_s),
+		cmocka_unit_test(what_the_log_restores_is_found_by_its_key),
 		cmocka_unit_test(parts_look_at_what_they_ask_for_alone),
 		cmocka_unit_test(parts_do_not_depend_on_what_was_tried_before),
 		cmocka_unit_test(a_sound_structure_is_accounted_for_by_any_number_of_jobs),

@@ -9,17 +9,24 @@
  *			the level with higher keys
  *		(down)	in an inner node: the chain from each child leads to the child after it, of this node or of the
  *			first in the right neighbour, and that one's lowest key is as said
- *		(up)	a search for its high key down to its level ends at it
+ *		(up)	it is the root, or the right neighbour of an allocated node of its level, or a child of one of the level
+ *			above
  *		(keys)	in a leaf: every key has a value that it may have
- *	key k	if it may not be absent, a search for it finds it
+ *	key k	if it may not be absent, an allocated leaf has it
  *
  * By induction over the levels, from the root's down, all parts together say what the walk says. Of the root's level: the
  * root is an allocated node, and by (next) so is every node to the right of it, in ascending order, up to the one with the
  * highest key. If the chain of level l is whole, then that of level l - 1 begins at the first child of its first node
  * (tree), leads from each child to the next (down) and on to the highest key (next), and names all children in order. So
- * the walk reaches every node of the chains, each is allocated, and none is in two chains, since it states its level. A
- * node of the chains is found by a search for its high key, because the keys ascend; so (up) says that no allocated block
- * is outside them, which check.c says by counting.
+ * the walk reaches every node of the chains, each is allocated, and none is in two chains, since it states its level.
+ *
+ * No allocated node is outside the chains, which check.c says by counting. Else take one of the highest such level, and of
+ * these the one with the lowest high key. It is not the root, and no child: its parent would be in a chain, and so would it,
+ * by (down). So by (up) it is the right neighbour of an allocated node of its level, which is then outside as well, and has a
+ * lower high key (next). Thus every allocated leaf is in the chain, and a key that one of them has is found by the walk.
+ *
+ * No part searches from the root, or each would be tried again with every change of the nodes above it. Who names a node, and
+ * who has a key, nvw_pool_holders() says.
  *
  * The tree has no recovery of its own; epochs undo splits, and the pool is read after that.
  */
@@ -29,7 +36,7 @@
 
 #include "owed.h"
 
-enum { STEPS_MAX = 4096, GRAIN = 64 };
+enum { STEPS_MAX = 4096, HOLDERS_MAX = 64, GRAIN = 64 };
 
 /* What a part says of a node: each looks at few of its words, so the node's slots do not multiply. */
 enum aspect { ASPECT_ORDER, ASPECT_NEXT, ASPECT_UP, ASPECT_SLOTS };
@@ -100,7 +107,15 @@ static bool order_is_sound(const struct part *p, uint64_t order)
 	return btree_count(order) <= p->slots && slots == (UINT64_C(1) << p->slots) - 1;
 }
 
-/* An allocated node of this level, as check.c says it. */
+static bool is_node(const struct part *p, nvw_off off, unsigned level)
+{
+	uint64_t bytes = 0;
+
+	return nvw_heap_is_allocated(p->pool, off, &bytes) && bytes == btree_node_bytes(p->slots) &&
+	       info_of(p, off) == btree_info(p->slots, level);
+}
+
+/* An allocated node of this level, as check.c says it. Of its order word its own part speaks. */
 static int check_node_at(const struct part *p, nvw_off off, unsigned level)
 {
 	uint64_t bytes = 0;
@@ -110,68 +125,109 @@ static int check_node_at(const struct part *p, nvw_off off, unsigned level)
 		return BROKEN(
 			p, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
 	}
-	if (info_of(p, off) != btree_info(p->slots, level)) {
-		return BROKEN(p, off,
-			"the node at %" PRIu64 " is not of level %u: its content is not durable", off, level);
-	}
-	return order_is_sound(p, order_of(p, off)) ?
+	return info_of(p, off) == btree_info(p->slots, level) ?
 		       0 :
-		       BROKEN(p, off, "the node at %" PRIu64 " has a broken order word", off);
+		       BROKEN(p, off,
+			       "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
+			       level);
 }
 
-/* ---- Searches ------------------------------------------------------------------------------------- */
-
-static nvw_off root_of(const struct part *p)
+/* The number of keys of a node; 0 of one with a broken order word, of which its own part speaks. */
+static unsigned count_of(const struct part *p, uint64_t order)
 {
-	return nvw_pool_word(p->pool, nvw_pool_root_off(nvw_pool_geometry(p->pool), 0));
+	return order_is_sound(p, order) ? btree_count(order) : 0;
 }
 
-/* The last child whose lowest key is not above key. */
-static nvw_off child_of(const struct part *p, nvw_off node, uint64_t key)
+/* ---- Who refers to it ----------------------------------------------------------------------------- */
+
+/* A word that lies where a node may be. */
+struct place {
+	nvw_off node;
+	bool is_next, is_key, is_value;
+	unsigned slot;
+};
+
+static struct place place_of(const struct part *p, nvw_off off)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(p->pool);
+	const uint64_t bytes = btree_node_bytes(p->slots), number = nvw_heap_place_of(g, bytes, off);
+	struct place at = {0};
+
+	if (number != UINT64_MAX) {
+		at.node = nvw_heap_place(g, bytes, number);
+		const uint64_t in = off - at.node, words = offsetof(struct btree_node, words);
+		const uint64_t i = (in - words) / 8;
+
+		at.is_next = in == offsetof(struct btree_node, next);
+		at.is_key = in >= words && i < p->slots;
+		at.is_value = in >= words && i >= p->slots && i < 2 * p->slots;
+		at.slot = (unsigned)(i % p->slots);
+	}
+	return at;
+}
+
+static bool is_used(const struct part *p, nvw_off node, unsigned slot)
 {
 	const uint64_t order = order_of(p, node);
-	unsigned low = 0, high = btree_count(order);
+	unsigned i = 0;
 
-	while (low < high) {
-		const unsigned middle = (low + high) / 2;
-
-		if (key_at(p, node, order, middle) <= key) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
+	while (i < btree_count(order) && i < p->slots && btree_slot(order, i) != slot) {
+		i++;
 	}
-	return value_at(p, node, order, low > 0 ? low - 1 : 0);
+	return i < btree_count(order) && i < p->slots;
 }
 
-/* The node of this level that covers key; 0 if the search goes wrong. */
-static nvw_off search(const struct part *p, uint64_t key, unsigned level)
+static nvw_off root_word(const struct part *p)
 {
-	nvw_off off = root_of(p);
-	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(p, off) : 0;
-	unsigned at = btree_level(info);
+	return nvw_pool_root_off(nvw_pool_geometry(p->pool), 0);
+}
 
-	if (!btree_info_is_sound(info) || level > at) {
-		return 0;
+/* Does the root word, a left neighbour or a parent name the node? */
+static bool is_named(const struct part *p, nvw_off node, unsigned level)
+{
+	nvw_off off[HOLDERS_MAX];
+	const unsigned holders = nvw_pool_holders(p->pool, node, off, HOLDERS_MAX);
+	bool named = false;
+
+	for (unsigned i = 0; i < holders && i < HOLDERS_MAX && !named; i++) {
+		const struct place at = place_of(p, off[i]);
+
+		named = (off[i] == root_word(p) || (at.is_next && is_node(p, at.node, level)) ||
+				(at.is_value && is_node(p, at.node, level + 1) &&
+					is_used(p, at.node, at.slot))) &&
+			nvw_pool_word(p->pool, off[i]) == node;
 	}
-	for (unsigned steps = 0; off != 0 && off % 8 == 0 && steps < STEPS_MAX; steps++) {
-		if (high_of(p, off) < key) {
-			off = next_of(p, off);
-		} else if (at == level) {
-			return off;
-		} else {
-			off = child_of(p, off, key);
-			at--;
-		}
+	return named;
+}
+
+/* Does an allocated leaf have the key? */
+static bool is_there(const struct part *p, uint64_t key)
+{
+	nvw_off off[HOLDERS_MAX];
+	const unsigned holders = nvw_pool_holders(p->pool, key, off, HOLDERS_MAX);
+	bool there = false;
+
+	for (unsigned i = 0; i < holders && i < HOLDERS_MAX && !there; i++) {
+		const struct place at = place_of(p, off[i]);
+
+		there = at.is_key && is_node(p, at.node, 0) && is_used(p, at.node, at.slot) &&
+			nvw_pool_word(p->pool, off[i]) == key;
 	}
-	return 0;
+	return there;
+}
+
+/* A child, a neighbour and the root are found by their place, a key by itself. */
+static uint64_t key_of(const void *plan, uint64_t word)
+{
+	(void)plan;
+	return word;
 }
 
 /* ---- The tree ------------------------------------------------------------------------------------- */
 
 static int check_tree(const struct part *p)
 {
-	nvw_off off = root_of(p);
+	nvw_off off = nvw_pool_word(p->pool, root_word(p));
 	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(p, off) : 0;
 
 	if (!btree_info_is_sound(info) || btree_slots(info) != p->slots) {
@@ -183,7 +239,7 @@ static int check_tree(const struct part *p)
 		if (check_node_at(p, off, level)) {
 			return NVW_E_INCONSISTENT;
 		}
-		if (btree_count(order) == 0) {
+		if (count_of(p, order) == 0) {
 			return BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off);
 		}
 		if (key_at(p, off, order, 0) != 0) {
@@ -231,7 +287,7 @@ static int check_next(const struct part *p, nvw_off off, unsigned level)
 	}
 	const uint64_t order = order_of(p, next);
 
-	if (btree_count(order) > 0 && key_at(p, next, order, 0) <= high) {
+	if (count_of(p, order) > 0 && key_at(p, next, order, 0) <= high) {
 		return BROKEN(p, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
 			key_at(p, next, order, 0), next);
 	}
@@ -278,7 +334,7 @@ static int check_child(const struct part *p, nvw_off off, uint64_t order, unsign
 	const uint64_t others = next != 0 ? order_of(p, next) : 0;
 
 	/* (next) says whether that is a node with a child. */
-	return btree_count(others) == 0 ?
+	return count_of(p, others) == 0 ?
 		       0 :
 		       check_step(p, off, child, value_at(p, next, others, 0), key_at(p, next, others, 0));
 }
@@ -337,18 +393,10 @@ static int check_value(const struct part *p, nvw_off off, uint64_t order, unsign
 static int check_key(const struct part *p, uint64_t key)
 {
 	const struct btree_owed owed = owed_to(p, key);
-	const nvw_off leaf = btree_may_be(&owed, false, 0) ? 0 : search(p, key, 0);
-	const uint64_t order = leaf != 0 ? order_of(p, leaf) : 0;
 
-	if (leaf == 0 && btree_may_be(&owed, false, 0)) {
-		return 0;
-	}
-	for (unsigned i = 0; i < btree_count(order) && i < p->slots; i++) {
-		if (key_at(p, leaf, order, i) == key) {
-			return 0;
-		}
-	}
-	return BROKEN(p, leaf, "key %" PRIu64 " is lost", key);
+	return btree_may_be(&owed, false, 0) || is_there(p, key) ?
+		       0 :
+		       BROKEN(p, 0, "key %" PRIu64 " is lost", key);
 }
 
 static int check_slot(const struct part *p, nvw_off off, unsigned i, unsigned level)
@@ -364,13 +412,17 @@ static int check_slot(const struct part *p, nvw_off off, unsigned i, unsigned le
 static int check_own(const struct part *p, nvw_off off, unsigned level)
 {
 	const int error = check_node_at(p, off, level);
+	const uint64_t order = order_of(p, off);
 
 	if (error) {
 		return error;
 	}
-	return level > 0 && btree_count(order_of(p, off)) == 0 ?
+	if (!order_is_sound(p, order)) {
+		return BROKEN(p, off, "the node at %" PRIu64 " has a broken order word", off);
+	}
+	return level > 0 && btree_count(order) == 0 ?
 		       BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off) :
-		       check_order(p, off, order_of(p, off));
+		       check_order(p, off, order);
 }
 
 static int check_node(const struct part *p, nvw_off off, unsigned aspect)
@@ -388,7 +440,7 @@ static int check_node(const struct part *p, nvw_off off, unsigned aspect)
 	case ASPECT_NEXT:
 		return check_next(p, off, level);
 	case ASPECT_UP:
-		return search(p, high_of(p, off), level) == off ?
+		return is_named(p, off, level) ?
 			       0 :
 			       BROKEN(p, off,
 				       "the block at %" PRIu64 " is allocated, but the tree does not have it",
@@ -436,8 +488,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 	} else if (part - 1 - p->count < p->loaded_count) {
 		snprintf(ret_name, bytes, "key %" PRIu64, p->loaded[part - 1 - p->count]);
 	} else {
-		static const char *const about[] = {
-			"the order", "the right neighbour", "the search for the high key"};
+		static const char *const about[] = {"the order", "the right neighbour", "who names it"};
 		const uint64_t number = part - 1 - p->count - p->loaded_count;
 		const unsigned aspect = (unsigned)(number % aspects(p));
 
@@ -451,4 +502,4 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 	}
 }
 
-const struct nvw_parts btree_parts = {.count = count, .check = check, .name = name};
+const struct nvw_parts btree_parts = {.count = count, .check = check, .key = key_of, .name = name};
