@@ -128,6 +128,7 @@ one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
 if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
+	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
 if [ "$faults" = --all ]; then

@@ -86,6 +86,7 @@ struct ct_options {
 	const char *save;
 	bool nested;      /* recovery is also crashed before each of its own writes; not in kill mode */
 	bool whole;       /* tests whole states alone, though the check has parts (parts.h) */
+	bool parts_alone; /* for tests: a whole state is tested only where a part of the check fails */
 	bool unexplained; /* findings keep their first text: faster */
 	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
 	unsigned stop_after;

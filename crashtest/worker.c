@@ -519,8 +519,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (r->error) {
 			return r->error;
 		}
-		draws = by_parts ? guards(r, draws) : draws;
-		if (!by_parts && draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
+		draws = r->e->options.parts_alone ? 0 : by_parts ? guards(r, draws) : draws;
+		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
 			r->shared->unread += states_spared(r, draws);
 			r->here->unread += (uint32_t)states_spared(r, draws);
@@ -550,7 +550,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		r->here->exhausted =
 			by_parts || r->here->exhausted ||
 			(!settled && m->instant >= r->first && r->here->undecided == 0 &&
-				ct_plan_exhausts(r->plan, m->instant) && r->shared->symmetric == symmetric);
+				!r->e->options.parts_alone && ct_plan_exhausts(r->plan, m->instant) &&
+				r->shared->symmetric == symmetric);
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;
