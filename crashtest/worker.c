@@ -520,7 +520,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			return r->error;
 		}
 		draws = r->e->options.parts_alone ? 0 : by_parts ? guards(r, draws) : draws;
-		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant && try_tree(r, draws)) {
+		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant &&
+			try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
 			r->shared->unread += states_spared(r, draws);
 			r->here->unread += (uint32_t)states_spared(r, draws);
