@@ -8,8 +8,9 @@
  * Guarantees
  *   (1) The slowest lanes first, so that diverged lanes meet again: the deepest stack goes first, then the
  *       smallest line number (a lane inside a branch or a callee is behind one that waits after it).
- *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next lane in rotation
- *       goes first (a lane may spin on a word that another lane of its wavefront stores).
+ *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next of these in rotation
+ *       goes first (a lane may spin on a word that another lane of its wavefront stores). Not the next of all: where
+ *       most lanes spin on a lock, its holder would have one turn in thousands.
  */
 #include "core/stop.h"
 #include "machine.h"
@@ -97,7 +98,7 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 	if (wf->turns++ < PASSED_OVER_MAX) {
 		leader = laggard(m, wf, posted);
 	} else {
-		leader = next_in_turn(wf, posted);
+		leader = next_in_turn(wf, posted & ~lanes_like(wf, posted, laggard(m, wf, posted)));
 		wf->turns = 0;
 	}
 	m->stats.divergent_ops++;

@@ -115,6 +115,30 @@ static void a_lane_that_spins_does_not_starve_its_wavefront(void **state)
 	rig_end(&rig);
 }
 
+static void take_turns_on_a_lock(const void *args)
+{
+	const struct words *const w = args;
+
+	while (nvw_atomic_compare_exchange(&w->a[0], 0, 1, NVW_ACQUIRE, NVW_SCOPE_AGENT) != 0) {
+	}
+	nvw_store(&w->a[1], nvw_load(&w->a[1]) + 1);
+	nvw_atomic_store(&w->a[0], 0, NVW_RELEASE, NVW_SCOPE_AGENT);
+}
+
+/* 64 holders with three instructions each, all others spin: 64 turns for one of the holder's, not 64 for each lane's. */
+static void lanes_that_spin_on_a_lock_let_its_holder_go_on(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "lock", take_turns_on_a_lock, &w, 64, 64));
+	assert_int_equal(rig_visible(&rig, &w.a[1]), 64);
+	assert_true(emu_statistics(rig.machine)->divergent_ops < 64 * 3 * 2 * 64);
+	rig_end(&rig);
+}
+
 /* ---- Atomics, sizes ------------------------------------------------------------------------ */
 
 struct atomics {
@@ -815,6 +839,7 @@ int main(void)
 		cmocka_unit_test(every_work_item_runs_once_with_its_own_id),
 		cmocka_unit_test(diverged_lanes_compute_what_each_would_alone),
 		cmocka_unit_test(a_lane_that_spins_does_not_starve_its_wavefront),
+		cmocka_unit_test(lanes_that_spin_on_a_lock_let_its_holder_go_on),
 		cmocka_unit_test(atomics_of_agent_and_system_scope_lose_no_update_between_cus),
 		cmocka_unit_test(atomics_of_work_group_scope_lose_no_update_within_a_group),
 		cmocka_unit_test(a_work_group_barrier_separates_what_is_before_and_after),

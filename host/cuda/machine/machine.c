@@ -2,8 +2,8 @@
 /*
  * The emulated machine as CUDA programs load it (seam.h): its life, launches, and what kernels ask for.
  *
- * The machine is made at the first launch, when the size of the NVRAM is known: the program's file mappings so far. One that is
- * mapped later makes a new machine; its caches are cold, and time goes on.
+ * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and NVRAM_MORE. Mappings that find no
+ * room later make a new machine, which is told: its caches are cold, and its time begins anew.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,9 @@
 #include "ranges.h"
 #include "report.h"
 #include "sites.h"
+
+/* Nothing but addresses, until it is used. */
+#define NVRAM_MORE (UINT64_C(256) << 20)
 
 enum { WARP = 32, STACK_LEAST = 128 << 10, FENCE_LINES = 4096, LINE = 64 };
 
@@ -94,13 +97,16 @@ static void destroy_machine(void)
 /* The machine for the ranges of a job. */
 static int prepare(const struct nvw_cuda_job *job)
 {
-	const uint64_t nvram = ranges_nvram_bytes(job);
-
 	if (self.machine && ranges_have_room(job)) {
 		return 0;
 	}
+	if (self.machine) {
+		fprintf(stderr,
+			"nvwave: kernel %s: a file was mapped that the machine's NVRAM has no room for: a new machine, with cold caches\n",
+			job->name);
+	}
 	destroy_machine();
-	return make_machine(nvram);
+	return make_machine(2 * ranges_nvram_bytes(job) + NVRAM_MORE);
 }
 
 /* ---- Launches ----------------------------------------------------------------------------------------------- */

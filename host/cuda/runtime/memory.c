@@ -389,7 +389,7 @@ static bool is_inside(const void *p, size_t n)
 	return inside;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, const void *place)
 {
 	if (nvw_cuda_failed()) {
 		return nvw_cuda_failed();
@@ -404,16 +404,21 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
 	nvw_cuda_open_memory();
-	memmove(to, from, n);
+	nvw_cuda_host_copy(to, from, n, place);
 	nvw_cuda_close_memory();
 	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+{
+	return copy(to, from, n, kind, __builtin_return_address(0));
 }
 
 cudaError_t cudaMemcpyAsync(
 	void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	(void)stream;
-	return cudaMemcpy(to, from, n, kind);
+	return copy(to, from, n, kind, __builtin_return_address(0));
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -426,14 +431,14 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 	}
 	nvw_cuda_open_memory();
 	for (size_t row = 0; row < height && !error; row++) {
-		error = cudaMemcpy(
-			(char *)to + row * to_pitch, (const char *)from + row * from_pitch, width, kind);
+		error = copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width, kind,
+			__builtin_return_address(0));
 	}
 	nvw_cuda_close_memory();
 	return error;
 }
 
-cudaError_t cudaMemset(void *to, int byte, size_t n)
+static cudaError_t fill(void *to, int byte, size_t n, const void *place)
 {
 	if (nvw_cuda_failed()) {
 		return nvw_cuda_failed();
@@ -442,15 +447,20 @@ cudaError_t cudaMemset(void *to, int byte, size_t n)
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
 	nvw_cuda_open_memory();
-	memset(to, byte, n);
+	nvw_cuda_host_fill(to, byte, n, place);
 	nvw_cuda_close_memory();
 	return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *to, int byte, size_t n)
+{
+	return fill(to, byte, n, __builtin_return_address(0));
 }
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t n, cudaStream_t stream)
 {
 	(void)stream;
-	return cudaMemset(to, byte, n);
+	return fill(to, byte, n, __builtin_return_address(0));
 }
 
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../cc/hooks.h"
 #include "runtime.h"
@@ -74,6 +75,27 @@ void nvw_cuda_record_store(void *address, size_t n, const void *place)
 		remember_all(address, n);
 		hooks->store(address, n, (void *)(uintptr_t)place);
 	}
+}
+
+/* The C library's functions would be recorded in the name of this line. */
+void nvw_cuda_host_copy(void *to, const void *from, size_t n, const void *place)
+{
+	if (!nvw_cuda_is_recorded(to)) {
+		memmove(to, from, n);
+		return;
+	}
+	hooks->store(to, n, (void *)(uintptr_t)place);
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+void nvw_cuda_host_fill(void *to, int byte, size_t n, const void *place)
+{
+	if (!nvw_cuda_is_recorded(to)) {
+		memset(to, byte, n);
+		return;
+	}
+	hooks->store(to, n, (void *)(uintptr_t)place);
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
 }
 
 bool nvw_cuda_record_begins(void *address, size_t n, const void *place)

@@ -267,6 +267,9 @@ void nvw_cuda_record_ends(void);
 void nvw_cuda_record_flush(const void *place);
 void nvw_cuda_record_fence(const void *place);
 void nvw_cuda_record_forget(struct item *item);
+/* Copies by the host API, in the name of its caller. */
+void nvw_cuda_host_copy(void *to, const void *from, size_t n, const void *place);
+void nvw_cuda_host_fill(void *to, int byte, size_t n, const void *place);
 /* Host code persists what it has stored there. */
 void nvw_cuda_record_persist(const void *address, size_t n, const void *place);
 

@@ -5,6 +5,8 @@
 //	gpm move BATCHES [BUG]   transactions in two files, accounts and their log; BUG: unlogged, early (the log is cleared before the new
 //	                         values are durable), outside (persists where data direct I/O is on)
 //	gpm read                 a kernel reads a word of a file and one of pinned memory
+//	gpm late                 a file is mapped between two kernels
+//	gpm copy, copied         copies of the host into a file, unordered; their check
 //	gpm check                recovers, and finds every pair of accounts with its sum
 #include <libgpm.cuh>
 #include <libgpmcp.cuh>
@@ -268,6 +270,57 @@ static int read_words(void)
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
 
+__global__ void walk(const int *at, long long *times, int *sum)
+{
+	times[0] = clock64();
+	for (int i = 0; i < 16; i++) {
+		atomicAdd(sum, at[16 * i]);
+	}
+	times[1] = clock64();
+}
+
+// A file that is mapped between two kernels: time goes on, and the second kernel finds what the first brought into the L2.
+static int map_late(void)
+{
+	size_t len = 1 << 20;
+	long long *times, first;
+	int *at, *sum;
+
+	cudaMallocManaged(&times, 2 * sizeof *times);
+	cudaMalloc(&at, 1024);
+	cudaMalloc(&sum, 4);
+	walk<<<1, 1>>>(at, times, sum);
+	first = times[1] - times[0];
+	const long long ended = times[1];
+
+	CHECK(gpm_map_file("late", len, true));
+	walk<<<1, 1>>>(at, times, sum);
+	printf("%s, %s\n", times[0] > ended ? "later" : "earlier", times[1] - times[0] < first ? "warm" : "cold");
+	return 0;
+}
+
+// The host's copies: a value, and behind it, in a line of its own, that it is there.
+static int copy_words(void)
+{
+	size_t len = 4096;
+	long long *const word = (long long *)gpm_map_file("copied", len, true), value = 17;
+
+	if (!word) {
+		return 2;
+	}
+	cudaMemcpy(word, &value, sizeof value, cudaMemcpyHostToDevice);
+	cudaMemset(word + 8, 1, sizeof value);
+	return gpm_unmap(word, len) != cudaSuccess;
+}
+
+static int check_copied(void)
+{
+	size_t len = 0;
+	const long long *const word = (long long *)gpm_map_file("copied", len, false);
+
+	return word && word[8] && word[0] != 17;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "move")) {
@@ -278,6 +331,15 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "read")) {
 		return read_words();
+	}
+	if (argc > 1 && !strcmp(argv[1], "copy")) {
+		return copy_words();
+	}
+	if (argc > 1 && !strcmp(argv[1], "copied")) {
+		return check_copied();
+	}
+	if (argc > 1 && !strcmp(argv[1], "late")) {
+		return map_late();
 	}
 	check_copies();
 	check_log(false);

@@ -5,7 +5,9 @@
 #define LOG_COUNT   "64"  /* the line of examples/log.cu that stores the number of records */
 #define TABLE_KEY   "62"  /* of examples/hash_table.cu: stores a key */
 #define TABLE_COUNT "72"  /* and their number */
-#define GPM_NEW     "185" /* of gpm.cu: stores a new value */
+#define GPM_NEW     "187" /* of gpm.cu: stores a new value */
+#define GPM_COPY    "311" /* copies a word of the host */
+#define GPM_FILL    "312" /* fills one */
 
 /* ---- Shipped programs ------------------------------------------------------------------------------------------------------- */
 
@@ -115,6 +117,18 @@ static void files_of_gpm_s_library_are_one_crash_state(void **state)
 	assert_output_has("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x");
 }
 
+static void copies_of_the_host_have_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	build_gpm();
+	assert_int_equal(
+		run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all --check='env NVWAVE_GPM_POOL={} ./gpm copied'",
+			nvwave),
+		1);
+	assert_output_has("gpm.cu:" GPM_FILL " (copy_words)  store of 8 bytes at 0x1040   durable");
+	assert_output_has("gpm.cu:" GPM_COPY " (copy_words)  store of 8 bytes at 0x1000   lost in flight");
+}
+
 static void persists_while_data_direct_io_is_on_are_none(void **state)
 {
 	NEEDS_CLANG();
@@ -151,6 +165,14 @@ static void links_take_their_time(void **state)
 	assert_true(nearer - near >= 600000);
 }
 
+static void files_mapped_late_keep_the_machine(void **state)
+{
+	NEEDS_MACHINE();
+	build_gpm();
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./gpm late", nvwave), 0);
+	assert_output_has("later, warm");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,7 +183,9 @@ int main(void)
 		cmocka_unit_test(functions_of_gpm_s_library_do_what_they_say),
 		cmocka_unit_test(the_same_on_gpm_s_machine),
 		cmocka_unit_test(files_of_gpm_s_library_are_one_crash_state),
+		cmocka_unit_test(copies_of_the_host_have_their_lines),
 		cmocka_unit_test(persists_while_data_direct_io_is_on_are_none),
+		cmocka_unit_test(files_mapped_late_keep_the_machine),
 		cmocka_unit_test(links_take_their_time),
 	};
 
