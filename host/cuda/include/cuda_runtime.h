@@ -12,6 +12,7 @@
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #endif
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@
 
 #include <nvw_cuda_host_api.h>
 
+#ifdef __CUDA__ /* what follows is for kernels: a .cpp file has the host API only */
 #include <nvw_cuda_atomics.h>
 #include <nvw_cuda_math.h>
 #include <nvw_cuda_refused.h>
@@ -164,5 +166,7 @@ __device__ void abort(void) noexcept __asm__("nvw_cuda_trap") __attribute__((nor
 __device__ void __cxa_pure_virtual(void) __asm__("nvw_cuda_trap");
 }
 #include <new> /* clang's, with the device's operators on malloc() and free() */
+
+#endif /* __CUDA__ */
 
 #endif

@@ -3,11 +3,19 @@
 #ifndef NVW_CUDA_HOST_DEFINES_H
 #define NVW_CUDA_HOST_DEFINES_H
 
+#ifdef __CUDA__
 #define __host__     __attribute__((host))
 #define __device__   __attribute__((device))
 #define __global__   __attribute__((global))
 #define __shared__   __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#else /* a host compiler's file */
+#define __host__
+#define __device__
+#define __global__
+#define __shared__
+#define __constant__
+#endif
 
 #define __launch_bounds__(...) /* every kernel fits */
 #define __forceinline__        __inline__ __attribute__((always_inline))

@@ -10,6 +10,14 @@
 #include <driver_types.h>
 #include <vector_types.h>
 
+/*
+ * In the host half nobody executes device functions, and nvcc does not look into them: a library's may call these where its device
+ * code is left out (#ifdef __CUDA_ARCH__).
+ */
+#if defined __CUDA__ && !defined __CUDA_ARCH__
+#pragma clang force_cuda_host_device begin
+#endif
+
 extern "C" {
 /* ---- Memory: device memory cannot be read or written by host code, other than by these copies. */
 cudaError_t cudaMalloc(void **ret, size_t bytes);
@@ -174,5 +182,9 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(
 	*ret_grid = 16;
 	return cudaSuccess;
 }
+
+#if defined __CUDA__ && !defined __CUDA_ARCH__
+#pragma clang force_cuda_host_device end
+#endif
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The emulated machine as CUDA programs load it (seam.h): its life, launches, and what kernels ask for.
  *
- * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and NVRAM_MORE. Mappings that find no
- * room later make a new machine, which is told: its caches are cold, and its time begins anew.
+ * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and NVRAM_MORE, if there are any. Mappings
+ * that find no room later make a new machine, which is told: its caches are cold, and its time begins anew.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +97,8 @@ static void destroy_machine(void)
 /* The machine for the ranges of a job. */
 static int prepare(const struct nvw_cuda_job *job)
 {
+	const uint64_t nvram = ranges_nvram_bytes(job);
+
 	if (self.machine && ranges_have_room(job)) {
 		return 0;
 	}
@@ -106,7 +108,7 @@ static int prepare(const struct nvw_cuda_job *job)
 			job->name);
 	}
 	destroy_machine();
-	return make_machine(2 * ranges_nvram_bytes(job) + NVRAM_MORE);
+	return make_machine(nvram ? 2 * nvram + NVRAM_MORE : 0);
 }
 
 /* ---- Launches ----------------------------------------------------------------------------------------------- */

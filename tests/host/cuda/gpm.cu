@@ -286,6 +286,7 @@ static int map_late(void)
 	long long *times, first;
 	int *at, *sum;
 
+	CHECK(gpm_map_file("early", len, true));
 	cudaMallocManaged(&times, 2 * sizeof *times);
 	cudaMalloc(&at, 1024);
 	cudaMalloc(&sum, 4);

@@ -6,8 +6,8 @@
 #define TABLE_KEY   "62"  /* of examples/hash_table.cu: stores a key */
 #define TABLE_COUNT "72"  /* and their number */
 #define GPM_NEW     "187" /* of gpm.cu: stores a new value */
-#define GPM_COPY    "311" /* copies a word of the host */
-#define GPM_FILL    "312" /* fills one */
+#define GPM_COPY    "312" /* copies a word of the host */
+#define GPM_FILL    "313" /* fills one */
 
 /* ---- Shipped programs ------------------------------------------------------------------------------------------------------- */
 
@@ -173,6 +173,16 @@ static void files_mapped_late_keep_the_machine(void **state)
 	assert_output_has("later, warm");
 }
 
+/* ---- Published programs ------------------------------------------------------------------------------------------------- */
+
+static void what_published_programs_take_for_granted_is_there(void **state)
+{
+	NEEDS_CLANG();
+	build("-O1", "library", SOURCE("library.cu") " " SOURCE("library_host.cpp"));
+	assert_int_equal(run("./library"), 0);
+	assert_string_equal(output, "1 1 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +196,7 @@ int main(void)
 		cmocka_unit_test(copies_of_the_host_have_their_lines),
 		cmocka_unit_test(persists_while_data_direct_io_is_on_are_none),
 		cmocka_unit_test(files_mapped_late_keep_the_machine),
+		cmocka_unit_test(what_published_programs_take_for_granted_is_there),
 		cmocka_unit_test(links_take_their_time),
 	};
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file of the host compiler that includes CUDA's header.
+#include <cuda_runtime.h>
+
+__host__ __device__ int host_sum(const int *values, int n)
+{
+	int sum = 0, devices = 0;
+
+	cudaGetDeviceCount(&devices);
+	for (int i = 0; i < n * devices; i++) {
+		sum += values[i];
+	}
+	return sum;
+}
