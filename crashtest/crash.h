@@ -62,7 +62,8 @@ enum {
 
 /* Called from time to time in the caller's process, and at the end. */
 struct ct_progress {
-	const char *what;     /* "emulating", "planning", "exploring", "killing", "explaining" */
+	/* "emulating", "planning", "exploring", with parts of a check "exploring instants", "killing", "explaining" */
+	const char *what;
 	uint64_t done, total; /* total 0: unknown */
 	double seconds;       /* since the beginning of this step */
 };

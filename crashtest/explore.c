@@ -360,6 +360,28 @@ static uint64_t tested(const struct exploration *x)
 	return n;
 }
 
+static void tell_progress(const struct exploration *x)
+{
+	uint64_t behind = 0, all = 0;
+	bool by_parts = false;
+
+	for (unsigned i = 0; i < x->jobs; i++) {
+		const struct ct_worker *const w = &x->worker[i];
+		const uint64_t instant = w->shared->instant;
+
+		by_parts = by_parts || w->shared->parts.parts > 0;
+		all += w->last - w->first + 1;
+		behind += w->shared->finished ? w->last - w->first + 1 :
+			  instant > w->first  ? instant - w->first :
+						0;
+	}
+	if (by_parts) {
+		tell(x, "exploring instants", behind, all);
+	} else {
+		tell(x, "exploring", tested(x), x->draws);
+	}
+}
+
 static bool all_held(const struct exploration *x)
 {
 	for (unsigned i = 0; i < x->jobs; i++) {
@@ -402,7 +424,7 @@ static void stop_workers(struct exploration *x)
 }
 
 /* Kills workers whose state exceeds the time limit. The state counts as not tested, and the exploration
- * cannot be resumed from there. */
+ * cannot be resumed from there. What parts were tried is tried again. */
 static void kill_late(struct exploration *x)
 {
 	for (unsigned i = 0; i < x->jobs && 100 * nvw_stop_seconds() > STOP_SECONDS_100; i++) {
@@ -412,8 +434,12 @@ static void kill_late(struct exploration *x)
 			kill(w->pid, SIGKILL);
 			waitpid(w->pid, NULL, 0);
 			w->pid = 0;
-			w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
-			x->torn = true;
+			if (!w->shared->in_part) {
+				w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
+				x->torn = true;
+			}
+			w->shared->in_part = 0;
+			w->shared->phase = CT_PHASE_IDLE;
 		}
 	}
 }
@@ -441,7 +467,7 @@ static int run_workers(struct exploration *x)
 			ct_wall_seconds() - x->written > CHECKPOINT_SECONDS) {
 			error = write_down(x);
 		}
-		tell(x, "exploring", tested(x), x->draws);
+		tell_progress(x);
 	}
 	if (!error && o->resume != NULL && x->torn) {
 		fprintf(stderr, "nvwave: note: %s stays as it was: a state took too long to wait for\n",

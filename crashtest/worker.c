@@ -32,6 +32,7 @@ struct range {
 	struct nvw_findings findings;
 	struct ct_walk walk;
 	struct ct_parts *parts; /* of the check; NULL: none */
+	uint64_t evaluations;   /* of parts, by earlier workers of the range */
 	/* Shapes of what the whole check said at this instant. */
 	uint64_t shape[SHAPES_MAX];
 	unsigned shapes;
@@ -84,6 +85,13 @@ static void note_shape(struct range *r, uint64_t shape)
 {
 	if (!is_said(r, shape) && r->shapes < SHAPES_MAX) {
 		r->shape[r->shapes++] = shape;
+	}
+}
+
+static void note_shapes(struct range *r)
+{
+	for (unsigned i = 0; i < r->findings.kept; i++) {
+		note_shape(r, ct_parts_shape(&r->findings, i));
 	}
 }
 
@@ -363,7 +371,7 @@ static void count_parts(struct range *r)
 	char name[CT_PART_NAME];
 
 	to->parts = n->parts;
-	to->evaluations = n->evaluations;
+	to->evaluations = r->evaluations + n->evaluations;
 	if (n->most_forks > to->most_forks) {
 		to->most_forks = n->most_forks;
 		ct_parts_name(r->parts, n->widest, name);
@@ -442,7 +450,6 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	s->sequence++;
 	if (is_there) {
 		ct_medium_apply(m, r->levels);
-		const uint64_t failing = s->failing;
 		const bool again = !is_new(s, ct_medium_key(m));
 
 		nvw__findings_clear(&r->findings);
@@ -450,9 +457,11 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 
 		s->distinct += !again;
 		r->here->distinct += !again;
-		if (verdict == NVW_E_INCONSISTENT) {
+		if (verdict == NVW_E_INCONSISTENT && !again) {
 			note_findings(r);
-			s->failing = again ? failing : s->failing;
+		} else if (verdict == NVW_E_INCONSISTENT) {
+			note_shapes(
+				r); /* it was counted when it was judged first, perhaps before an interruption */
 		} else if (verdict == 0) {
 			note_denied(r, t, &said);
 		}
@@ -594,6 +603,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	}
 
 	r.tracked = m->image.reads;
+	r.evaluations = shared->parts.evaluations;
 	if (!error && !shared->no_parts) {
 		error = ct_parts_create(e->in_parts, e->plan, m, &r.parts);
 	}

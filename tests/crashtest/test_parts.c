@@ -5,15 +5,19 @@
  * planted opposite shows that a difference would be seen.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "core/stop.h"
+#include "crashtest/group.h"
 #include "parts_rig.h"
 #include "pool/layout.h"
 
@@ -512,6 +516,109 @@ static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **stat
 	}
 }
 
+/* ---- In pieces ----------------------------------------------------------------------------------------------- */
+
+/* What a result says: how many instants are accounted for, and the findings, whose texts may differ in numbers. */
+struct said {
+	uint64_t instants, by_parts, exhausted, findings;
+	char texts[CT_FINDINGS_MAX][CT_TEXT_BYTES];
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void add_said(struct said *to, const struct ct_result *r)
+{
+	to->instants += r->instants;
+	to->by_parts += r->instants_by_parts;
+	to->exhausted += r->instants_exhausted;
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		char shape[CT_TEXT_BYTES] = "";
+		unsigned k = 0;
+
+		ct_shape(r->finding[i].text, shape);
+		while (k < to->findings && strcmp(to->texts[k], shape) != 0) {
+			k++;
+		}
+		if (k == to->findings) {
+			memset(to->texts[k], 0, CT_TEXT_BYTES);
+			strcpy(to->texts[to->findings++], shape);
+		}
+	}
+	qsort(to->texts, to->findings, CT_TEXT_BYTES, by_text);
+}
+
+static bool is_stopped_once;
+
+/* As a signal in the middle. */
+static void stop_in_the_middle(void *context, const struct ct_progress *p)
+{
+	if (!is_stopped_once && strcmp(p->what, "exploring instants") == 0 && p->done > 0) {
+		is_stopped_once = true;
+		nvw_stop_note(SIGINT);
+	}
+}
+
+static bool explore_piece(struct rig *r, struct ct_options options, struct said *said)
+{
+	const struct ct_rules rules = {.model = CT_MODEL_EPOCH};
+	static struct ct_result result;
+
+	options.mode = CT_PERMITTED;
+	options.model = CT_MODEL_EPOCH;
+	options.states = 300;
+	options.seed = 1;
+	options.jobs = options.jobs ? options.jobs : 1;
+	options.unexplained = true;
+	assert_int_equal(ct_options_complete(NULL, &options), 0);
+	if (ct_logged_explore(&r->logged, &rules, &options, &result)) {
+		fail_msg("%s", nvw_error_message());
+	}
+	ct_result_free(&result);
+	if (!result.interrupted) {
+		add_said(said, &result);
+	}
+	return !result.interrupted;
+}
+
+/* A sound run and a broken one: all at once, by three processes, in three shards, and with an interruption. */
+static void pieces_together_say_what_the_whole_says(void **state)
+{
+	static struct said whole, jobs, shards, resumed;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/nvwave-parts-%d", (int)getpid());
+	for (int mutation = -1; mutation < 1; mutation++) {
+		struct rig r;
+
+		memset(&whole, 0, sizeof whole);
+		jobs = shards = resumed = whole;
+		assert_true(rig_create(&r, &runs[4], mutation, 1, NULL));
+		explore_piece(&r, (struct ct_options){.jobs = 1}, &whole);
+		explore_piece(&r, (struct ct_options){.jobs = 3}, &jobs);
+		assert_memory_equal(&whole, &jobs, sizeof whole);
+		for (unsigned i = 1; i <= 3; i++) {
+			explore_piece(&r, (struct ct_options){.shard = i, .shards = 3}, &shards);
+		}
+		assert_memory_equal(&whole, &shards, sizeof whole);
+		is_stopped_once = false;
+		const struct ct_options stopped = {.resume = path, .progress = stop_in_the_middle};
+
+		if (!explore_piece(&r, stopped, &resumed)) {
+			nvw__stop_signal = 0;
+			assert_true(explore_piece(&r, stopped, &resumed));
+		} else {
+			print_message("# the exploration was too quick to be interrupted\n");
+		}
+		assert_memory_equal(&whole, &resumed, sizeof whole);
+		assert_true(mutation < 0 ? whole.findings == 0 && whole.by_parts == whole.instants :
+					   whole.findings > 0);
+		rig_destroy(&r);
+	}
+}
+
 static int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 	struct nvw_findings *findings)
 {
@@ -572,6 +679,7 @@ int main(void)
 		cmocka_unit_test(parts_look_at_what_they_ask_for_alone),
 		cmocka_unit_test(parts_do_not_depend_on_what_was_tried_before),
 		cmocka_unit_test(a_sound_structure_is_accounted_for_by_any_number_of_jobs),
+		cmocka_unit_test(pieces_together_say_what_the_whole_says),
 		cmocka_unit_test(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found),
 		cmocka_unit_test(what_the_check_does_not_confirm_is_no_finding),
 	};
