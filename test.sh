@@ -19,6 +19,7 @@ fi
 . scripts/dependencies.sh
 
 install_dependencies clang libcu++-dev libcub-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
+install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
 passed=0
 failed=0
 skipped=0

@@ -158,7 +158,10 @@ static int run_sweep(struct reproduce_command *c, struct paper_sweep *s, const c
 							    (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
 							    sweep_processors(),
 		.timeout_ms = cli_number(&c->given, CLI_point_timeout),
-		.progress = isatty(STDERR_FILENO)};
+		.progress = isatty(STDERR_FILENO),
+		.engine = (enum sweep_engine)cli_number(&c->given, CLI_engine),
+		.sbatch = cli_text(&c->given, CLI_sbatch),
+		.tasks = (unsigned)cli_number(&c->given, CLI_tasks)};
 	char *path = NULL;
 	int r = asprintf(&path, "%s/%s.journal", folder, s->name) < 0 ?
 			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :
@@ -241,6 +244,10 @@ static int reproduce(struct reproduce_command *c)
 	if (r || cli_given(o, CLI_list_rows)) {
 		return r ? r : list(&c->papers, cli_json(o));
 	}
+	r = cli_number(o, CLI_engine) == SWEEP_SLURM ? sweep_slurm_find() : 0;
+	if (r < 0) {
+		return r;
+	}
 	c->has_gnuplot = plot_find_gnuplot() == 0;
 	r = run_all(c, folder);
 	return r ? r : judge(c, folder);
@@ -266,7 +273,10 @@ int cmd_reproduce(int argc, char **argv)
 	}
 	r = r ? r :
 		cli_options_check_use(
-			&c.given, cli_given(&c.given, CLI_list_rows) ? UINT32_C(1) << CLI_AT_LIST : 0);
+			&c.given, (cli_given(&c.given, CLI_list_rows) ? UINT32_C(1) << CLI_AT_LIST : 0) |
+					  (cli_number(&c.given, CLI_engine) == SWEEP_LOCAL ?
+							  UINT32_C(1) << CLI_AT_LOCAL :
+							  0));
 	c.folder = r ? NULL : papers_folder(&c.given);
 	r = r ? r : reproduce(&c);
 	papers_end(&c.papers);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave sweep: points of a command over axes, as rows of one table. See sweep.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,16 +222,41 @@ static int open_journal(struct sweep_command *c)
 	return r;
 }
 
+/* The folder; what is known but has no report there is not known. */
+static int prepare_reports(struct sweep_command *c, const char *folder)
+{
+	if (mkdir(folder, 0777) && errno != EEXIST) {
+		return nvw_fail_errno("%s", folder);
+	}
+	for (unsigned i = 0; i < c->sweep.count; i++) {
+		struct sweep_point *const p = &c->sweep.point[i];
+		char *const path = sweep_report_path(&c->sweep, p, folder);
+
+		if (p->row && (!path || access(path, R_OK))) {
+			json_decref(p->row);
+			p->row = NULL;
+			p->is_known = false;
+		}
+		free(path);
+	}
+	return 0;
+}
+
 static int run_points(struct sweep_command *c)
 {
 	const struct sweep_manner manner = {.jobs = cli_given(&c->given, CLI_sweep_jobs) ?
 							    (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
 							    sweep_processors(),
 		.timeout_ms = cli_number(&c->given, CLI_point_timeout),
-		.progress = isatty(STDERR_FILENO)};
+		.progress = isatty(STDERR_FILENO),
+		.engine = (enum sweep_engine)cli_number(&c->given, CLI_engine),
+		.reports = cli_text(&c->given, CLI_reports),
+		.sbatch = cli_text(&c->given, CLI_sbatch),
+		.tasks = (unsigned)cli_number(&c->given, CLI_tasks)};
 	const double began = seconds_now();
 	int r = open_journal(c);
 
+	r = r || !manner.reports ? r : prepare_reports(c, manner.reports);
 	r = r ? r : sweep_run(&c->sweep, &manner, &c->journal);
 	c->seconds = seconds_now() - began;
 	return r == NVW_E_STOPPED ?
@@ -255,8 +282,9 @@ static int report(struct sweep_command *c)
 
 static int sweep(struct sweep_command *c)
 {
-	int r = sweep_read(&c->sweep, file_of(&c->given), &c->given);
+	int r = cli_number(&c->given, CLI_engine) == SWEEP_SLURM ? sweep_slurm_find() : 0;
 
+	r = r ? r : sweep_read(&c->sweep, file_of(&c->given), &c->given);
 	r = r ? r : sweep_check(&c->sweep);
 	if (r || cli_given(&c->given, CLI_points)) {
 		return r ? r : list_points(&c->sweep, cli_json(&c->given));
@@ -287,8 +315,14 @@ int cmd_sweep(int argc, char **argv)
 	}
 	r = r ? r :
 		cli_options_check_use(
-			&c.given, cli_given(&c.given, CLI_points) ? UINT32_C(1) << CLI_AT_POINTS : 0);
-	r = r ? r : sweep(&c);
+			&c.given, (cli_given(&c.given, CLI_points) ? UINT32_C(1) << CLI_AT_POINTS : 0) |
+					  (cli_number(&c.given, CLI_engine) == SWEEP_LOCAL ?
+							  UINT32_C(1) << CLI_AT_LOCAL :
+							  0));
+	r = r ? r :
+	    cli_given(&c.given, CLI_task) ?
+		sweep_slurm_task(cli_text(&c.given, CLI_task), cli_number(&c.given, CLI_point_timeout)) :
+		sweep(&c);
 	sweep_journal_close(&c.journal);
 	sweep_end(&c.sweep);
 	json_decref(c.summary);

@@ -8,7 +8,9 @@
  *	sweep_bundle.c  values that stand for several options
  *	sweep_point.c   a point's command line; checked; identified by a hash of all that its result depends on
  *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
+ *	sweep_engine.c  who runs the other points
  *	sweep_run.c     the other points, as processes side by side
+ *	sweep_slurm.c   or as tasks of a job array
  *	sweep_rows.c    CSV and JSON lines: a row per point, in the order of the points
  *	sweep_summary.c medians over seeds, ratios to the baseline, geometric means
  */
@@ -137,16 +139,57 @@ NVW_CHECKED int sweep_journal_open(
 NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
 void sweep_journal_close(struct sweep_journal *journal);
 
+enum sweep_engine { SWEEP_LOCAL, SWEEP_SLURM };
+
 struct sweep_manner {
 	unsigned jobs;
 	uint64_t timeout_ms; /* of a point; 0: none */
 	bool progress;
+	enum sweep_engine engine;
+	const char *reports; /* folder of the points' reports, NULL: none */
+	/* of Slurm */
+	const char *sbatch; /* further options of sbatch, NULL: none */
+	unsigned tasks;     /* of the job array; 0: one per point, 100 at most */
 };
+
+/* How a point's process ended. */
+struct sweep_outcome {
+	int exit_status; /* as of waitpid() */
+	bool timed_out;
+	double seconds;
+	char *out, *err;
+};
+void sweep_outcome_end(struct sweep_outcome *outcome);
+/* Runs one command line to its end. */
+NVW_CHECKED int sweep_run_words(
+	const struct sweep_words *words, uint64_t timeout_ms, struct sweep_outcome *ret_outcome);
+/* Makes the point's row of it, writes its report, and adds it to the journal. */
+NVW_CHECKED int sweep_take(const struct sweep *sweep, const struct sweep_manner *manner,
+	struct sweep_journal *journal, struct sweep_point *point, const struct sweep_outcome *outcome);
+/* "FOLDER/000001.json" of the first point. Freed by the caller; NULL without memory. */
+char *sweep_report_path(const struct sweep *sweep, const struct sweep_point *point, const char *folder);
+/* A line of progress on standard error, if it is wanted and the last one is a moment ago. */
+struct sweep_progress {
+	unsigned ended, failed, to_run;
+	double began, shown;
+};
+void sweep_show(const struct sweep_manner *manner, struct sweep_progress *progress, bool last);
 
 /* Of this process, at most 256. */
 unsigned sweep_processors(void);
 
-/* Runs every point without a row. NVW_E_STOPPED on a signal: rows so far are in the journal. */
+/* The same by job arrays of Slurm. The folder OUTPUT.slurm beside the journal has what was submitted and the outcomes, so
+ * that a front end that was killed goes on, also while its job runs. NVW_E_USAGE if there is no Slurm. */
+NVW_CHECKED int sweep_slurm_find(void);
+NVW_CHECKED int sweep_slurm_run(
+	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
+/* A task of the array: runs its part of the list of points. */
+NVW_CHECKED int sweep_slurm_task(const char *list, uint64_t timeout_ms);
+
+NVW_CHECKED int sweep_local_run(
+	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
+
+/* Runs every point without a row, by the engine. NVW_E_STOPPED on a signal: rows so far are in the journal. */
 NVW_CHECKED int sweep_run(
 	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
 

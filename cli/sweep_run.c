@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/newfile.h"
 #include "core/stop.h"
 #include "sweep.h"
 
@@ -28,7 +29,7 @@ struct child {
 	int out, err;
 	double began;
 	bool timed_out;
-	struct sweep_point *point;
+	struct sweep_point *point; /* NULL: of no sweep */
 };
 
 struct running {
@@ -37,8 +38,7 @@ struct running {
 	struct sweep_journal *journal;
 	struct child *child; /* manner->jobs */
 	unsigned next, active;
-	unsigned ended, failed, to_run;
-	double began, shown;
+	struct sweep_progress progress;
 };
 
 static double seconds_now(void)
@@ -87,22 +87,21 @@ static void release(struct child *c)
 	*c = (struct child){.pid = 0};
 }
 
-static int start(struct child *c, const struct sweep *s, struct sweep_point *p)
+static int start(struct child *c, const struct sweep_words *words)
 {
 	const pid_t parent = getpid();
-	struct sweep_words words;
-	int r = sweep_words(s, p, &words);
+	int r = 0;
 
-	*c = (struct child){.watch = -1, .out = -1, .err = -1, .point = p, .began = seconds_now()};
+	*c = (struct child){.watch = -1, .out = -1, .err = -1, .began = seconds_now()};
 	c->out = memfd_create("nvwave-out", MFD_CLOEXEC);
 	c->err = memfd_create("nvwave-err", MFD_CLOEXEC);
-	if (r == 0 && c->out >= 0 && c->err >= 0) {
+	if (c->out >= 0 && c->err >= 0) {
 		c->pid = fork();
 		if (c->pid == 0) {
-			become(parent, c, &words);
+			become(parent, c, words);
 		}
 	}
-	if (r == 0 && (c->out < 0 || c->err < 0 || c->pid < 0 || (c->watch = pidfd_open(c->pid, 0)) < 0)) {
+	if (c->out < 0 || c->err < 0 || c->pid < 0 || (c->watch = pidfd_open(c->pid, 0)) < 0) {
 		r = nvw_fail_errno("cannot start a point");
 	}
 	if (r < 0 && c->pid > 0) {
@@ -112,6 +111,16 @@ static int start(struct child *c, const struct sweep *s, struct sweep_point *p)
 	if (r < 0) {
 		release(c);
 	}
+	return r;
+}
+
+static int start_point(struct child *c, const struct sweep *s, struct sweep_point *p)
+{
+	struct sweep_words words;
+	int r = sweep_words(s, p, &words);
+
+	r = r ? r : start(c, &words);
+	c->point = p;
 	sweep_words_end(&words);
 	return r;
 }
@@ -134,54 +143,128 @@ static char *content(int fd)
 	return text;
 }
 
+/* Waits for its end, which has come or will come. */
+static int outcome_of(struct child *c, struct sweep_outcome *o)
+{
+	*o = (struct sweep_outcome){.timed_out = c->timed_out};
+	if (waitpid(c->pid, &o->exit_status, 0) < 0) {
+		return nvw_fail_errno("cannot wait for a point");
+	}
+	o->seconds = seconds_now() - c->began;
+	o->out = content(c->out);
+	o->err = content(c->err);
+	release(c);
+	return o->out && o->err ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a result");
+}
+
+void sweep_outcome_end(struct sweep_outcome *o)
+{
+	free(o->out);
+	free(o->err);
+	*o = (struct sweep_outcome){.out = NULL};
+}
+
+static bool is_late(const struct child *c, uint64_t timeout_ms)
+{
+	return timeout_ms && (seconds_now() - c->began) * 1000 >= (double)timeout_ms;
+}
+
+int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct sweep_outcome *o)
+{
+	struct child c;
+	int r = start(&c, words);
+
+	*o = (struct sweep_outcome){.out = NULL};
+	while (r == 0) {
+		struct pollfd fd = {.fd = c.watch, .events = POLLIN};
+		const int n = poll(&fd, 1, POLL_MS);
+
+		c.timed_out = c.timed_out || is_late(&c, timeout_ms);
+		if (c.timed_out || nvw_stopping()) {
+			kill(c.pid, SIGKILL);
+		}
+		if (n > 0 || c.timed_out || nvw_stopping()) {
+			r = outcome_of(&c, o);
+			return r ? r : nvw_stopping() ? nvw_stop_error() : 0;
+		}
+	}
+	return r;
+}
+
 /* ---- Progress ------------------------------------------------------------------------------ */
 
-static void show(struct running *r, bool last)
+void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, bool last)
 {
-	const double now = seconds_now(), spent = now - r->began;
-	const double rate = spent > 0 ? r->ended / spent : 0;
+	const double now = seconds_now();
 
-	if (!r->manner->progress || (!last && now - r->shown < 0.2)) {
+	p->began = p->began > 0 ? p->began : now;
+	if (!manner->progress || (!last && now - p->shown < 0.2)) {
 		return;
 	}
-	r->shown = now;
-	fprintf(stderr, "\r%u of %u points", r->ended, r->to_run);
-	if (r->ended) {
-		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (r->to_run - r->ended) / rate);
+	const double spent = now - p->began, rate = spent > 0 ? p->ended / spent : 0;
+
+	p->shown = now;
+	fprintf(stderr, "\r%u of %u points", p->ended, p->to_run);
+	if (p->ended && rate > 0) {
+		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (p->to_run - p->ended) / rate);
 	}
-	if (r->failed) {
-		fprintf(stderr, ", %u not ok", r->failed);
+	if (p->failed) {
+		fprintf(stderr, ", %u not ok", p->failed);
 	}
 	fputs(last ? "\033[K\r\033[K" : "\033[K", stderr);
 	fflush(stderr);
+}
+
+/* ---- A result ------------------------------------------------------------------------------ */
+
+char *sweep_report_path(const struct sweep *s, const struct sweep_point *p, const char *folder)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%06u.json", folder, (unsigned)(p - s->point) + 1) < 0 ? NULL : path;
+}
+
+static int write_report(
+	const struct sweep *s, const struct sweep_point *p, const char *folder, const char *text)
+{
+	char *const path = sweep_report_path(s, p, folder);
+	struct nvw_new_file f;
+	int r = path ? nvw_new_file_begin(path, false, &f) :
+		       nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+
+	if (r == 0) {
+		fputs(text, f.file);
+		r = nvw_new_file_end(&f, 0);
+	}
+	free(path);
+	return r;
+}
+
+int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal,
+	struct sweep_point *p, const struct sweep_outcome *o)
+{
+	int r = manner->reports ? write_report(s, p, manner->reports, o->out) : 0;
+
+	p->row = sweep_row(o->exit_status, o->timed_out, o->seconds, o->out, o->err);
+	r = r || p->row ? r : nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	return r ? r : sweep_journal_add(journal, p);
 }
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
 static int finish(struct running *r, struct child *c)
 {
-	int status;
+	struct sweep_point *const p = c->point;
+	struct sweep_outcome outcome;
+	int error = outcome_of(c, &outcome);
 
-	if (waitpid(c->pid, &status, 0) < 0) {
-		return nvw_fail_errno("cannot wait for a point");
-	}
-	char *const out = content(c->out), *const err = content(c->err);
-
-	c->point->row =
-		out && err ? sweep_row(status, c->timed_out, seconds_now() - c->began, out, err) : NULL;
-	free(out);
-	free(err);
 	r->active--;
-	r->ended++;
-
-	const struct sweep_point *const p = c->point;
-
-	release(c);
-	if (!p->row) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
-	r->failed += strcmp(json_string_value(json_object_get(p->row, "status")), "ok") != 0;
-	return sweep_journal_add(r->journal, p);
+	r->progress.ended++;
+	error = error ? error : sweep_take(r->sweep, r->manner, r->journal, p, &outcome);
+	r->progress.failed +=
+		error == 0 && strcmp(json_string_value(json_object_get(p->row, "status")), "ok") != 0;
+	sweep_outcome_end(&outcome);
+	return error;
 }
 
 static int start_more(struct running *r)
@@ -194,7 +277,7 @@ static int start_more(struct running *r)
 			r->next++;
 		}
 		if (r->child[i].pid == 0 && r->next < s->count) {
-			error = start(&r->child[i], s, &s->point[r->next++]);
+			error = start_point(&r->child[i], s, &s->point[r->next++]);
 			r->active += error == 0;
 		}
 	}
@@ -212,8 +295,7 @@ static int wait_for_some(struct running *r)
 		struct child *const c = &r->child[i];
 
 		fds[i] = (struct pollfd){.fd = c->pid ? c->watch : -1, .events = POLLIN};
-		if (c->pid && r->manner->timeout_ms &&
-			(seconds_now() - c->began) * 1000 >= (double)r->manner->timeout_ms) {
+		if (c->pid && is_late(c, r->manner->timeout_ms)) {
 			c->timed_out = true;
 			kill(c->pid, SIGKILL);
 		}
@@ -241,13 +323,14 @@ static void kill_all(struct running *r)
 	}
 }
 
-int sweep_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
+int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
 {
-	struct running r = {.sweep = s, .manner = manner, .journal = journal, .began = seconds_now()};
+	struct running r = {
+		.sweep = s, .manner = manner, .journal = journal, .progress.began = seconds_now()};
 	int error = 0;
 
 	for (unsigned i = 0; i < s->count; i++) {
-		r.to_run += s->point[i].row == NULL;
+		r.progress.to_run += s->point[i].row == NULL;
 	}
 	r.child = calloc(manner->jobs, sizeof *r.child);
 	if (!r.child) {
@@ -256,7 +339,7 @@ int sweep_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_j
 	do {
 		error = nvw_stopping() ? nvw_stop_error() : start_more(&r);
 		error = error || !r.active ? error : wait_for_some(&r);
-		show(&r, error || !r.active);
+		sweep_show(manner, &r.progress, error || !r.active);
 	} while (error == 0 && (r.active || r.next < s->count));
 	kill_all(&r);
 	free(r.child);

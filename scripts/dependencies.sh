@@ -22,6 +22,11 @@ install_dependencies() {
 	apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+# install_optional PACKAGES...: what they are for is skipped, and says so, where they cannot be had.
+install_optional() {
+	(install_dependencies "$@") || echo "skipped: cannot be installed: $*"
+}
+
 # build TARGETS...: builds them in the folder build and shows how far it is: on a terminal in one line, else every
 # fiftieth step and the last. Prints what the compiler says; fails if the build does.
 build() {

@@ -141,7 +141,7 @@ def children_die():
 
 
 def failures():
-    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=400ms", "--output=late")
+    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=1s", "--output=late")
     late = [(r["status"], r["reason"]) for r in rows("late.csv")]
     ok(status == 1 and late == [("ok", ""), ("timeout", "it took longer than --timeout")],
        "a_point_that_takes_too_long_is_a_row", out, err, late)
@@ -219,6 +219,15 @@ def summary():
         product *= median(values("kernel", n, "sim_time")) / median(values("workitem", n, "sim_time"))
     ok(not wrong and len(summaries) == 8 and abs(mean[0] - product ** 0.5) < 1e-9,
        "medians_ratios_and_geometric_means_are_those_of_the_rows", wrong, mean, product ** 0.5)
+
+
+def reports():
+    words = kv + ["count=16", "seed=1..3", "--reports=reports", "--output=rep"]
+    sweep(*words)
+    os.unlink("reports/000002.json")
+    status, out, err = sweep(*words)
+    ok(status == 0 and "2 of them unchanged" in out and [str(json.loads(read("reports/%06d.json" % i))["stats"]["sim_time"])
+       for i in (1, 2, 3)] == [r["sim_time"] for r in rows("rep.csv")], "the_report_of_each_point_is_kept", out, err)
 
 
 def other_commands():
@@ -302,7 +311,7 @@ def drawn():
 
 
 figures = [refused_figures, drawn] if shutil.which("gnuplot") else []
-tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, other_commands,
+tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps] + figures
 print("1..%d" % (len(tests) + 4))
 for test in tests:

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_slurm.py NVWAVE: sweeps as job arrays of a real Slurm, on this machine: munged, slurmctld and three slurmd, which this test starts
+and ends. As root; without the daemons it is skipped."""
+import csv
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import common
+from common import ok, read, run
+
+common.nvwave = nvwave = os.path.abspath(sys.argv[1])
+kv = ["workload=kv", "batch=8", "slots=64", "group-size=8"]
+nodes = ("n1", "n2", "n3")
+configuration = """ClusterName=test
+SlurmctldHost=localhost
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={d}/munge/s,cred_expire=5
+SlurmctldPort={port[0]}
+{nodes}
+PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+SlurmdSpoolDir={d}/spool.%n
+SlurmdPidFile={d}/slurmd.%n.pid
+SlurmdLogFile={d}/slurmd.%n.log
+SlurmctldPidFile={d}/slurmctld.pid
+SlurmctldLogFile={d}/slurmctld.log
+StateSaveLocation={d}/state
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=2
+BatchStartTimeout=10
+MaxArraySize=1001
+SchedulerParameters=sched_interval=1
+MpiDefault=none
+"""
+
+
+def wait_for(what, condition, seconds=60):
+    end = time.time() + seconds
+    while time.time() < end:
+        got = condition()
+        if got:
+            return got
+        time.sleep(0.1)
+    raise TimeoutError(what)
+
+
+def alive(pid):
+    try:
+        return read("/proc/%d/stat" % pid).split(")")[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def tool(*words):
+    return subprocess.run(words, capture_output=True, text=True).stdout
+
+
+class Cluster:
+    """Three nodes of one CPU in a folder of their own, with a key and ports of their own."""
+
+    def __init__(self, folder):
+        self.d, self.pids = folder, []
+        os.chmod(folder, 0o755)
+        sockets = [socket.socket() for _ in range(4)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        ports = [s.getsockname()[1] for s in sockets]
+        for s in sockets:
+            s.close()
+        lines = "\n".join("NodeName=%s NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d CPUs=1 State=UNKNOWN" % p
+                          for p in zip(nodes, ports[1:]))
+        os.mkdir(folder + "/state")
+        os.mkdir(folder + "/munge")
+        with open(folder + "/slurm.conf", "w") as f:
+            f.write(configuration.format(d=folder, port=ports, nodes=lines))
+        os.environ["SLURM_CONF"] = folder + "/slurm.conf"
+        self.munge()
+        self.start("slurmctld", "slurmctld.pid", "-f", folder + "/slurm.conf")
+        for node in nodes:
+            self.start("slurmd", "slurmd.%s.pid" % node, "-N", node, "-f", folder + "/slurm.conf")
+        wait_for("three idle nodes", lambda: tool("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * 3)
+
+    def start(self, program, pid_file, *words):
+        path = shutil.which(program) or "/usr/sbin/" + program
+        subprocess.run([path] + list(words), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(pid_file, lambda: os.path.exists(self.d + "/" + pid_file) and read(self.d + "/" + pid_file).strip())
+        self.pids.append(int(read(self.d + "/" + pid_file)))
+
+    def munge(self):
+        d, user = self.d + "/munge", pwd.getpwnam("munge")
+        with open(d + "/key", "wb") as f:
+            f.write(os.urandom(1024))
+        os.chmod(d + "/key", 0o600)
+        for name in (d, d + "/key"):
+            os.chown(name, user.pw_uid, user.pw_gid)
+        os.chmod(d, 0o700)
+        subprocess.run(["runuser", "-u", "munge", "--", shutil.which("munged") or "/usr/sbin/munged", "--force",
+                        "--key-file=" + d + "/key", "--socket=" + d + "/s", "--pid-file=" + d + "/pid",
+                        "--log-file=" + d + "/log", "--seed-file=" + d + "/seed"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.pids.append(int(wait_for("munged", lambda: os.path.exists(d + "/pid") and read(d + "/pid").strip())))
+        os.chmod(d, 0o755)
+
+    def lose(self, node):
+        """The node's tasks end with it, as in a power cut; the controller is told."""
+        jobs = tool("squeue", "-h", "-r", "-w", node, "-t", "R", "-o", "%A").split()
+        daemon = int(read(self.d + "/slurmd.%s.pid" % node))
+        os.kill(daemon, signal.SIGKILL)
+        for line in tool("ps", "-eo", "pid,args").splitlines():
+            pid, args = line.split(None, 1)
+            if any("slurmstepd: [%s." % job in args for job in jobs):
+                children = read("/proc/%s/task/%s/children" % (pid, pid)).split()
+                for victim in [pid] + children:
+                    os.kill(int(victim), signal.SIGKILL)
+        tool("scontrol", "update", "nodename=" + node, "state=down", "reason=test")
+        return jobs
+
+    def end(self):
+        for pid in reversed(self.pids):
+            if alive(pid):
+                os.kill(pid, signal.SIGTERM)
+        for pid in reversed(self.pids):
+            try:
+                wait_for("an end", lambda: not alive(pid), 20)
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+
+
+def rest(name):
+    return sorted(n for n in os.listdir(".") if n.startswith(name))
+
+
+def outcomes(folder):
+    return len([n for n in os.listdir(folder) if re.fullmatch(r"[0-9a-f]{32}\.json", n)]) if os.path.isdir(folder) else 0
+
+
+def equal(one, other):
+    return all(read(one + end) == read(other + end) for end in (".csv", ".summary.csv"))
+
+
+def lost_node(cluster):
+    """A node is lost in the middle, and the front end killed; the tables are those of a local sweep."""
+    words = kv + ["count=64", "preload=3000", "scope=workitem,kernel", "seed=1..12"]
+    local = run("sweep", *words, "--output=local")
+    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--tasks=8", "--output=cluster"],
+                             stdout=subprocess.DEVNULL)
+    wait_for("outcomes", lambda: outcomes("cluster.slurm") >= 2)
+    front.kill()
+    front.wait()
+    cut = read("cluster.journal").count("\n") - 1
+    lost = []
+    for node in nodes:
+        if not lost:
+            lost = cluster.lose(node) and [node]
+    before = tool("squeue", "-h", "-r", "-o", "%i")
+    status, out, err = run("sweep", *words, "--engine=slurm", "--tasks=8", "--output=cluster")
+    ok(local[0] == status == 0 and equal("local", "cluster") and 0 <= cut < 24,
+       "a_sweep_on_a_cluster_that_loses_a_node_and_its_front_end_has_the_tables_of_a_local_one", cut, lost, before, local, out,
+       err)
+    ok(lost and "cluster.slurm" not in os.listdir("."), "what_was_submitted_is_taken_along_and_the_folder_goes",
+       rest("cluster"))
+
+
+def twice():
+    """Two copies of each task, one task whose points are there already, and a list of another sweep."""
+    words = kv + ["count=16", "seed=1..4"]
+    run("sweep", *words, "--output=once")
+    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--tasks=2", "--sbatch=--begin=now+1hour",
+                                                          "--output=twice"], stdout=subprocess.DEVNULL)
+    wait_for("a job", lambda: os.path.exists("twice.slurm/job"))
+    command = [nvwave, "sweep", "--task=twice.slurm/" + read("twice.slurm/job").split()[1]]
+    copies = [subprocess.Popen(command, env=dict(os.environ, SLURM_ARRAY_TASK_ID=str(i))) for i in (1, 2, 1, 2)]
+    ended = [c.wait() for c in copies]
+    status = front.wait(timeout=60)
+    job = tool("squeue", "-h", "-o", "%A").split()
+    for j in set(job):
+        tool("scancel", j)
+    ok(ended == [0] * 4 and status == 0 and equal("once", "twice") and job, "a_task_that_runs_twice_counts_once", ended, status, job)
+
+
+def cancelled():
+    """A job that ends without results is submitted again, three times in all; then its points are rows with the reason."""
+    front = subprocess.Popen([nvwave, "sweep"] + kv + ["count=16", "seed=1,2", "--engine=slurm", "--sbatch=--begin=now+1hour",
+                                                       "--output=lost"], stdout=subprocess.DEVNULL)
+    jobs = set()
+    while front.poll() is None and len(jobs) < 9:
+        for job in set(tool("squeue", "-h", "-o", "%A").split()) - jobs:
+            jobs.add(job)
+            tool("scancel", job)
+        time.sleep(0.2)
+    reasons = [r["status"] + ": " + r["reason"] for r in csv.DictReader(open("lost.csv"))]
+    ok(front.wait() == 1 and len(jobs) == 3 and reasons == ["error: its task ended 3 times without a result"] * 2,
+       "a_job_that_ends_without_results_is_submitted_again_and_then_given_up", jobs, reasons)
+
+
+def refusals():
+    words = kv + ["count=16", "seed=1,2", "--engine=slurm", "--output=none"]
+    status, out, err = run("sweep", *words, "--sbatch=--chdir=/ --wrap=x")
+    ok(status == 2 and "--engine=slurm: " in err and err.count("\n") == 1, "what_sbatch_refuses_is_said", status, out, err)
+    status, out, err = run("sweep", *kv, "count=16", "seed=1,2", "--engine=slurm", "--output=late", "--timeout=1ms")
+    reasons = [r["status"] for r in csv.DictReader(open("late.csv"))] if os.path.exists("late.csv") else []
+    ok(status == 1 and reasons == ["timeout"] * 2, "a_point_that_takes_too_long_is_a_row_there_too", status, out, err, reasons)
+
+
+def shards():
+    """A crash test in shards: the combined report is the local one's, but for times of this computer."""
+    words = ["--command=crash", "workload=kv", "count=12", "batch=4", "slots=32", "states=4000", "mutate=publish-before-value",
+             "shard=1/3,2/3,3/3"]
+    merged = []
+    for engine in ("local", "slurm"):
+        run("sweep", *words, "--engine=" + engine, "--reports=reports-" + engine, "--output=shards-" + engine)
+        paths = ["reports-%s/%06d.json" % (engine, i) for i in (1, 2, 3)]
+        status, out, err = run("crash", "--merge", *paths, "--output-format=json")
+        merged.append(re.sub(r'"(host_seconds|explore_seconds)": [\d.e-]+', "", out))
+    one = json.loads(run("crash", "kv", "--count=12", "--batch=4", "--slots=32", "--states=4000",
+                         "--mutate=publish-before-value", "--output-format=json")[1])
+    ok(status == 1 and merged[0] == merged[1] and read("shards-local.csv") == read("shards-slurm.csv")
+       and json.loads(out)["states_tested"] > 0 and one["states_distinct"] > 0,
+       "the_shards_of_a_crash_test_give_the_report_that_they_give_here", status, err, *merged)
+
+
+def main():
+    missing = [p for p in ("munged", "slurmctld", "slurmd", "sbatch") if not shutil.which(p, path=os.environ["PATH"] + ":/usr/sbin")]
+    users = [u.pw_name for u in pwd.getpwall()]
+    if missing or os.geteuid() != 0 or "munge" not in users:
+        why = "not root" if os.geteuid() else "there is no " + (missing or ["user munge"])[0]
+        print("1..0 # SKIP %s\n# skipped: cluster: %s" % (why, why))
+        return
+    folder = tempfile.mkdtemp(prefix="nvs-", dir="/tmp")
+    os.chmod(folder, 0o755)
+    os.chdir(folder)
+    cluster = None
+    try:
+        cluster = Cluster(tempfile.mkdtemp(prefix="c", dir=folder))
+        lost_node(cluster)
+        twice()
+        shards()
+        cancelled()
+        refusals()
+    finally:
+        if cluster:
+            cluster.end()
+        if "KEEP" not in os.environ:
+            shutil.rmtree(folder, ignore_errors=True)
+    common.plan()
+
+
+main()
