@@ -2,8 +2,13 @@
 /*
  * How fast the emulator runs on this host: work-item memory operations a second, and what one costs in bare
  * fiber switches of the same run, a figure that travels better between hosts.
+ *
+ * The second table has the limit of a design with one switch an access: fibers that do nothing but switch to the next one and look
+ * a line up, on as many stacks as the emulator's wavefronts have, and beside it the emulator's coalesced hits.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <emu.h>
@@ -11,9 +16,11 @@
 
 #include "fiber.h"
 #include "kernels.h"
+#include "machine.h"
 #include "part.h"
 
 enum { WORK_ITEMS = 10240, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
+enum { LIMIT_ACCESSES = 20000000, CU_WAVEFRONTS = 40, LINE_WORDS = EMU_LINE / 8 };
 
 static void *here, *there;
 
@@ -50,6 +57,103 @@ static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, s
 	return r;
 }
 
+/* ---- The limit ----------------------------------------------------------------------------- */
+
+static struct {
+	struct emu_cache cache;
+	void **sp; /* by fiber */
+	unsigned count, at;
+	uint64_t left; /* accesses */
+} limit;
+
+static void look_up(void)
+{
+	for (;;) {
+		const unsigned self = limit.at;
+
+		emu_cache_find(&limit.cache, self % HIT_WORDS / LINE_WORDS);
+		limit.at = self + 1 == limit.count ? 0 : self + 1;
+		emu_fiber_switch(&limit.sp[self], limit.left-- ? limit.sp[limit.at] : here);
+	}
+}
+
+/* Seconds of an access of so many wavefronts; 0 without memory. */
+static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
+{
+	const struct emu_cache_config config = {.size = 16 << 10, .ways = 16};
+	const size_t bytes = (size_t)wavefronts * EMU_LANES * stack;
+	char *const stacks =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	double each = 0;
+
+	limit.count = wavefronts * EMU_LANES;
+	limit.sp = calloc(limit.count, sizeof *limit.sp);
+	if (stacks != MAP_FAILED && limit.sp && emu_cache_init(&limit.cache, &config) == 0) {
+		for (unsigned i = 0; i < HIT_WORDS / LINE_WORDS; i++) {
+			emu_cache_assign(&limit.cache, emu_cache_victim(&limit.cache, i), i);
+		}
+		for (unsigned i = 0; i < limit.count; i++) {
+			char *const bottom = stacks + i * stack;
+
+			/* Staggered like the emulator's. */
+			limit.sp[i] = emu_fiber_prepare(bottom, bottom + stack - 64 * (i * 7 % 32), look_up);
+		}
+		limit.left = limit.count; /* every stack has been touched */
+		limit.at = 0;
+		emu_fiber_switch(&here, limit.sp[0]);
+		limit.left = accesses;
+		each = seconds();
+		emu_fiber_switch(&here, limit.sp[limit.at]);
+		each = (seconds() - each) / (double)accesses;
+		emu_cache_finish(&limit.cache);
+	}
+	free(limit.sp);
+	if (stacks != MAP_FAILED) {
+		munmap(stacks, bytes);
+	}
+	return each;
+}
+
+/* Against a machine with so many wavefronts that do nothing but hit. */
+static int compare_with_limit(struct emu_config config, unsigned wavefronts)
+{
+	const unsigned accesses = part_of(LIMIT_ACCESSES);
+	const double bare = limit_of(wavefronts, config.stack, accesses);
+	struct args hits = {.rounds = 1 + accesses / (wavefronts * EMU_LANES)};
+	struct nvw_machine *m;
+	int r;
+
+	config.cus = (wavefronts + CU_WAVEFRONTS - 1) / CU_WAVEFRONTS;
+	r = emu_create(&config, NULL, NULL, &m);
+	if (r == 0) {
+		struct args touch = hits;
+		double begin;
+
+		touch.rounds = 1;
+		touch.words = hits.words = nvw_alloc(m, 8 * HIT_WORDS);
+		r = nvw_launch(m, "touch", hit, &touch, wavefronts * EMU_LANES, EMU_LANES);
+		nvw_begin_measurement(m);
+		begin = seconds();
+		r = r ? r : nvw_launch(m, "hits", hit, &hits, wavefronts * EMU_LANES, EMU_LANES);
+		begin = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+		printf("%10u %16.1f %34.1f %10.2f\n", wavefronts, 1e9 * begin, 1e9 * bare, begin / bare);
+		emu_destroy(m);
+	}
+	return r;
+}
+
+static int print_limit(const struct emu_config *config)
+{
+	int r = 0;
+
+	printf("\n%10s %16s %34s %10s\n", "wavefronts", "hits, ns/access",
+		"a switch and a look-up, ns/access", "ratio");
+	for (unsigned i = 0; i < 4 && r == 0; i++) {
+		r = compare_with_limit(*config, (const unsigned[]){1, 40, 160, 640}[i]);
+	}
+	return r;
+}
+
 int main(void)
 {
 	struct emu_config config;
@@ -78,5 +182,9 @@ int main(void)
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%-28s %8.2f KiB a resident work-item beyond the data\n", "memory",
 		((double)usage.ru_maxrss - FOOTPRINT / 1024.0) / WORK_ITEMS);
+	if (print_limit(&config) < 0) {
+		fprintf(stderr, "%s\n", nvw_error_message());
+		return 1;
+	}
 	return 0;
 }

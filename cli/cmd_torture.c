@@ -90,7 +90,7 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 static void print_result(const struct torture_command *c, const struct torture_result *result)
 {
 	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol,
-		(unsigned long long)result->programs, (unsigned long long)result->operations,
+		(unsigned long long)result->programs, (unsigned long long)result->work.operations,
 		result->failed ? "FAILED" :
 		c->stopped     ? "UNDECIDED, interrupted; every load so far was right" :
 				 "every load was right");
@@ -103,12 +103,23 @@ static void print_result(const struct torture_command *c, const struct torture_r
 	fflush(stdout);
 }
 
+/* Of loads, by line; null if there was none. */
+static void set_hit_rate(json_t *row, const char *name, uint64_t hits, uint64_t misses)
+{
+	const double all = (double)hits + (double)misses;
+
+	json_object_set_new(row, name, all > 0 ? json_real((double)hits / all) : json_null());
+}
+
 static json_t *describe(const struct torture_command *c, const struct torture_result *result)
 {
 	json_t *const row = json_pack("{s:s, s:I, s:I, s:b, s:b}", "protocol", c->options.protocol,
-		"programs", (json_int_t)result->programs, "operations", (json_int_t)result->operations,
+		"programs", (json_int_t)result->programs, "operations", (json_int_t)result->work.operations,
 		"failed", result->failed, "interrupted", c->stopped);
 
+	json_object_set_new(row, "cpu_seconds", json_real(result->cpu_seconds));
+	set_hit_rate(row, "l1_hit_rate", result->work.l1_hits, result->work.l1_misses);
+	set_hit_rate(row, "l2_hit_rate", result->work.l2_hits, result->work.l2_misses);
 	json_object_set_new(row, "made_by", cli_provenance(NULL, NULL));
 	if (c->options.fault) {
 		json_object_set_new(row, "fault", json_string(c->options.fault));

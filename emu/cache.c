@@ -130,30 +130,48 @@ uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag)
 	return way_of(found);
 }
 
-/* Each lane keeps the first of its smallest stamps; of the four, a smaller stamp goes first, then a smaller way. */
-uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways)
+/* Each lane keeps the first of its smallest stamps, and its way. */
+static inline void keep_less(lanes *least, lanes *oldest, const lanes stamps, const lanes ways)
 {
-	const lanes *const vector = (const void *)stamps;
-	lanes number = {0, 1, 2, 3}, oldest = number, least = {0};
+	const lanes less = (lanes)(stamps < *least);
+
+	*least = (stamps & less) | (*least & ~less);
+	*oldest = (ways & less) | (*oldest & ~less);
+}
+
+/* Of the four lanes, a smaller stamp goes first, then a smaller way. */
+static inline uint32_t first_of(const lanes least, const lanes oldest)
+{
 	uint64_t first = UINT64_MAX;
 
-	if (ways % LANES) {
-		return emu_scan_oldest(stamps, ways);
-	}
-	least = vector[0];
-	for (uint32_t i = 1; i < ways / LANES; i++) {
-		const lanes less = (lanes)(vector[i] < least);
-
-		number += LANES;
-		least = (vector[i] & less) | (least & ~less);
-		oldest = (number & less) | (oldest & ~less);
-	}
 	for (unsigned k = 0; k < LANES; k++) {
 		const uint64_t candidate = (uint64_t)least[k] << 32 | oldest[k];
 
 		first = candidate < first ? candidate : first;
 	}
 	return (uint32_t)first;
+}
+
+uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways)
+{
+	const lanes *const vector = (const void *)stamps;
+	lanes number = {0, 1, 2, 3}, oldest = number, least = {0};
+
+	if (ways % LANES) {
+		return emu_scan_oldest(stamps, ways);
+	}
+	least = vector[0];
+	if (ways == 16) {
+		keep_less(&least, &oldest, vector[1], (lanes){4, 5, 6, 7});
+		keep_less(&least, &oldest, vector[2], (lanes){8, 9, 10, 11});
+		keep_less(&least, &oldest, vector[3], (lanes){12, 13, 14, 15});
+		return first_of(least, oldest);
+	}
+	for (uint32_t i = 1; i < ways / LANES; i++) {
+		number += LANES;
+		keep_less(&least, &oldest, vector[i], number);
+	}
+	return first_of(least, oldest);
 }
 
 static uint32_t find_way(const struct emu_cache *cache, uint32_t start, emu_line_id id)

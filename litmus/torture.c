@@ -19,7 +19,9 @@ enum { HEAP_BYTES = 64 << 10, HANGS_AFTER_SECONDS = 20, SHRINK_TRIALS = 400 };
 
 /* A process's report to its parent, readable also after its death. */
 struct progress {
-	uint64_t programs, operations;
+	uint64_t programs;
+	struct torture_work work;
+	double cpu_seconds;
 	uint64_t seed; /* of the running program */
 	int outcome;   /* result of torture_run_program(), or an error */
 	char text[TORTURE_TEXT];
@@ -55,19 +57,38 @@ static void begin_process(bool quiet)
 	}
 }
 
+static double processor_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void add_up(struct torture_work *to, const struct torture_work *one)
+{
+	to->operations += one->operations;
+	to->l1_hits += one->l1_hits;
+	to->l1_misses += one->l1_misses;
+	to->l2_hits += one->l2_hits;
+	to->l2_misses += one->l2_misses;
+}
+
 /* Runs one program that has been generated. */
 static void run_one(const struct torture_program *program, const char *fault, struct nvw_pool *pool,
 	struct progress *progress)
 {
-	uint64_t operations = 0;
+	struct torture_work work = {0};
+	const double begin = processor_seconds();
 
 	alarm(HANGS_AFTER_SECONDS);
 	progress->outcome =
-		torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &operations);
+		torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &work);
 	if (progress->outcome < 0) {
 		snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
 	}
-	progress->operations += operations;
+	progress->cpu_seconds += processor_seconds() - begin;
+	add_up(&progress->work, &work);
 	progress->programs++;
 }
 
@@ -243,7 +264,8 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 	}
 	r = in_process(o, NULL, o->fault != NULL, progress);
 	result->programs = progress->programs;
-	result->operations = progress->operations;
+	result->work = progress->work;
+	result->cpu_seconds = progress->cpu_seconds;
 	if (r == 0 && progress->outcome) {
 		result->failed = true;
 		result->seed = progress->seed;

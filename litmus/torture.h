@@ -27,8 +27,16 @@ struct torture_options {
 
 enum { TORTURE_TEXT = 512, TORTURE_LISTING = 32768 };
 
+/* What machines have done for programs. */
+struct torture_work {
+	uint64_t operations;
+	uint64_t l1_hits, l1_misses, l2_hits, l2_misses; /* of loads, by line */
+};
+
 struct torture_result {
-	uint64_t programs, operations; /* run so far, up to the failure */
+	uint64_t programs; /* run so far, up to the failure */
+	struct torture_work work;
+	double cpu_seconds; /* processor time of the programs and their machines */
 	bool failed;
 	uint64_t seed;                 /* seed of the failing program */
 	unsigned steps, steps_left;    /* steps of it, before and after shrinking */

@@ -25,6 +25,7 @@
 #ifndef LITMUS_TORTURE_PROGRAM_H
 #define LITMUS_TORTURE_PROGRAM_H
 
+#include "torture.h"
 #include <emu.h>
 
 enum {
@@ -142,10 +143,10 @@ void torture_print(const struct torture_program *program, FILE *to);
 /*
  * Runs the program on a machine of its own with the pool as its NVRAM. Returns 0 if every load, and memory at
  * the end of every kernel, was correct; 1 with a description in text if not; or an error of the set-up.
- * *ret_operations counts memory operations. fault is the action to leave out, NULL for none.
+ * *ret_work is what the machine did. fault is the action to leave out, NULL for none.
  */
 NVW_CHECKED int torture_run_program(const struct torture_program *program, struct nvw_pool *pool,
-	const char *fault, char *text, size_t text_bytes, uint64_t *ret_operations);
+	const char *fault, char *text, size_t text_bytes, struct torture_work *ret_work);
 
 /* Text for messages: "d3" for data, "lock1" ... for synchronization variables. */
 const char *torture_variable_name(const struct torture_program *program, unsigned variable, char buffer[24]);

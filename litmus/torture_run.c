@@ -585,8 +585,23 @@ static bool is_finding(int r)
 	return r == NVW_E_KERNEL || r == NVW_E_DEADLOCK || r == NVW_E_MODEL;
 }
 
+static struct torture_work work_of(const struct run *run)
+{
+	struct torture_work work = {.operations = run->operations};
+
+	if (run->machine) {
+		const struct emu_stats *const s = emu_statistics(run->machine);
+
+		work.l1_hits = s->l1_load_hits;
+		work.l1_misses = s->l1_load_misses;
+		work.l2_hits = s->l2_load_hits;
+		work.l2_misses = s->l2_load_misses;
+	}
+	return work;
+}
+
 int torture_run_program(const struct torture_program *program, struct nvw_pool *pool, const char *fault,
-	char *text, size_t text_bytes, uint64_t *ret_operations)
+	char *text, size_t text_bytes, struct torture_work *ret_work)
 {
 	struct run run = {.p = program,
 		.pool = pool,
@@ -603,7 +618,7 @@ int torture_run_program(const struct torture_program *program, struct nvw_pool *
 	if (is_finding(r)) {
 		report(&run, "kernel %u: %s", run.kernel, nvw_error_message());
 	}
+	*ret_work = work_of(&run);
 	emu_destroy(run.machine);
-	*ret_operations = run.operations;
 	return run.failed ? 1 : r < 0 ? r : 0;
 }

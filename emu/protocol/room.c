@@ -77,6 +77,9 @@ static struct emu_line *make_room(struct nvw_machine *m, struct emu_cache *cache
 {
 	struct emu_line *line = NULL;
 
+	if (!m->protocol->registration || !m->protocol->registration->flushes_loser) {
+		return replace_in_l2(m, cache, id, t);
+	}
 	while (!line && flush_owner(m, emu_cache_victim(cache, id), t)) {
 		line = emu_cache_find(cache, id);
 	}

@@ -44,7 +44,7 @@ static void every_load_is_right_under_every_protocol(void **state)
 				result.text, result.listing);
 		}
 		assert_int_equal(result.programs, PROGRAMS);
-		assert_true(result.operations > 100 * PROGRAMS);
+		assert_true(result.work.operations > 100 * PROGRAMS);
 	}
 }
 
@@ -154,7 +154,7 @@ static void a_program_runs_in_the_process_that_asks(void **state)
 	const struct nvw_pool_params params = {.heap_bytes = 64 << 10, .layout = "torture"};
 	struct torture_program *const program = malloc(sizeof *program);
 	struct nvw_pool *pool = NULL;
-	uint64_t operations = 0;
+	struct torture_work work = {0};
 	char text[TORTURE_TEXT], path[64];
 
 	assert_non_null(program);
@@ -163,8 +163,10 @@ static void a_program_runs_in_the_process_that_asks(void **state)
 	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
 	unlink(path);
 	assert_int_equal(torture_generate(program, "dd", 3, NULL), 0);
-	assert_int_equal(torture_run_program(program, pool, NULL, text, sizeof text, &operations), 0);
-	assert_true(operations > 0);
+	assert_int_equal(torture_run_program(program, pool, NULL, text, sizeof text, &work), 0);
+	assert_true(work.operations > 0);
+	assert_true(work.l1_hits > 0 && work.l1_misses > 0);
+	assert_true(work.l2_hits + work.l2_misses > 0);
 	nvw_pool_close(pool);
 	free(program);
 }
