@@ -45,6 +45,12 @@ struct nvw_cuda_job {
 	size_t range_count;
 };
 
+/* What a program may ask about its device. */
+struct nvw_cuda_description {
+	char name[64];
+	uint64_t compute_units, clock_hz, l2_bytes, dram_bytes;
+};
+
 struct nvw_cuda_machine {
 	/* Runs a kernel. False: it failed, and message() says why; no further one can run. */
 	bool (*run)(const struct nvw_cuda_job *job);
@@ -65,9 +71,10 @@ struct nvw_cuda_machine {
 	void (*abandon)(void);   /* ends the kernel, and does not return; the runtime has said why */
 	uint64_t (*clock)(void); /* cycles */
 	uint64_t (*time_ps)(void);
+	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_1"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_2"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -229,6 +229,40 @@ template <unsigned Size, class Parent = void> struct thread_block_tile : nvw_lan
 	}
 };
 
+/* Any of them: the block, or lanes of a warp. */
+class thread_group
+{
+	unsigned lanes; /* 0: the block */
+
+      public:
+	__device__ thread_group(const thread_block &) : lanes(0)
+	{
+	}
+	__device__ thread_group(const nvw_lanes &other) : lanes(other.lanes)
+	{
+	}
+	__device__ void sync() const
+	{
+		if (lanes) {
+			__syncwarp(lanes);
+		} else {
+			__syncthreads();
+		}
+	}
+	__device__ unsigned long long size() const
+	{
+		return lanes ? (unsigned)__popc(lanes) : thread_block::size();
+	}
+	__device__ unsigned long long num_threads() const
+	{
+		return size();
+	}
+	__device__ unsigned long long thread_rank() const
+	{
+		return lanes ? nvw_lanes{lanes}.thread_rank() : thread_block::thread_rank();
+	}
+};
+
 static __forceinline__ __device__ thread_block this_thread_block()
 {
 	return thread_block();
@@ -245,6 +279,13 @@ template <unsigned Size, class Parent>
 __device__ thread_block_tile<Size, Parent> tiled_partition(const Parent &)
 {
 	return thread_block_tile<Size, Parent>();
+}
+/* Tiles of a size that is known when it runs: a power of two, at most a warp. */
+static __forceinline__ __device__ thread_group tiled_partition(const thread_group &, unsigned size)
+{
+	const unsigned lane = nvw_cuda_lane();
+
+	return nvw_lanes{(size >= 32 ? 0xffffffffu : (1u << size) - 1) << (lane & ~(size - 1))};
 }
 template <class Group> __device__ void sync(const Group &group)
 {

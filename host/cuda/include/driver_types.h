@@ -50,6 +50,8 @@ enum cudaMemcpyKind {
 
 typedef struct nvw_cuda_stream *cudaStream_t;
 typedef struct nvw_cuda_event *cudaEvent_t;
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *data);
+typedef void (*cudaHostFn_t)(void *data);
 
 #define cudaStreamDefault      0u
 #define cudaStreamNonBlocking  1u
@@ -114,17 +116,35 @@ enum cudaComputeMode {
 };
 enum cudaDeviceAttr {
 	cudaDevAttrMaxThreadsPerBlock = 1,
+	cudaDevAttrMaxBlockDimX,
+	cudaDevAttrMaxBlockDimY,
+	cudaDevAttrMaxBlockDimZ,
+	cudaDevAttrMaxGridDimX,
+	cudaDevAttrMaxGridDimY,
+	cudaDevAttrMaxGridDimZ,
 	cudaDevAttrMaxSharedMemoryPerBlock = 8,
+	cudaDevAttrTotalConstantMemory = 9,
 	cudaDevAttrWarpSize = 10,
+	cudaDevAttrMaxRegistersPerBlock = 12,
 	cudaDevAttrClockRate = 13,
 	cudaDevAttrMultiProcessorCount = 16,
-	cudaDevAttrComputeMode = 20,
+	cudaDevAttrIntegrated = 18,
+	cudaDevAttrCanMapHostMemory = 19,
+	cudaDevAttrConcurrentKernels = 31,
+	cudaDevAttrMemoryClockRate = 36,
+	cudaDevAttrGlobalMemoryBusWidth = 37,
+	cudaDevAttrL2CacheSize = 38,
 	cudaDevAttrMaxThreadsPerMultiProcessor = 39,
 	cudaDevAttrUnifiedAddressing = 41,
 	cudaDevAttrComputeCapabilityMajor = 75,
 	cudaDevAttrComputeCapabilityMinor = 76,
+	cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
 	cudaDevAttrManagedMemory = 83,
-	cudaDevAttrCooperativeLaunch = 95
+	cudaDevAttrPageableMemoryAccess = 88,
+	cudaDevAttrConcurrentManagedAccess = 89,
+	cudaDevAttrCooperativeLaunch = 95,
+	cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+	cudaDevAttrMaxBlocksPerMultiprocessor = 106
 };
 
 struct cudaDeviceProp {
@@ -145,6 +165,8 @@ struct cudaDeviceProp {
 	int regsPerMultiprocessor, managedMemory, cooperativeLaunch, concurrentManagedAccess,
 		pageableMemoryAccess;
 	size_t sharedMemPerBlockOptin;
+	int maxBlocksPerMultiProcessor, hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
+	size_t textureAlignment;
 };
 
 struct cudaPointerAttributes {

@@ -80,6 +80,9 @@ cudaError_t cudaDriverGetVersion(int *ret);
 cudaError_t cudaStreamCreate(cudaStream_t *ret);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
+/* In the calling thread, before they return. */
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void *data, unsigned flags);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void *data);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
@@ -182,6 +185,8 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(
 	*ret_grid = 16;
 	return cudaSuccess;
 }
+
+#include <nvw_cuda_host_more.h>
 
 #if defined __CUDA__ && !defined __CUDA_ARCH__
 #pragma clang force_cuda_host_device end

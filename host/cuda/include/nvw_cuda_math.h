@@ -245,6 +245,44 @@ NVW_CUDA_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned b
 {
 	return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
 }
+NVW_CUDA_DEVICE int __dp4a(int a, int b, int sum)
+{
+	for (int i = 0; i < 32; i += 8) {
+		sum += (signed char)(a >> i) * (signed char)(b >> i);
+	}
+	return sum;
+}
+NVW_CUDA_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
+{
+	for (int i = 0; i < 32; i += 8) {
+		sum += (a >> i & 0xff) * (b >> i & 0xff);
+	}
+	return sum;
+}
+NVW_CUDA_DEVICE unsigned __sad(int x, int y, unsigned sum)
+{
+	return sum + (x < y ? (unsigned)y - (unsigned)x : (unsigned)x - (unsigned)y);
+}
+NVW_CUDA_DEVICE unsigned __usad(unsigned x, unsigned y, unsigned sum)
+{
+	return sum + (x < y ? y - x : x - y);
+}
+NVW_CUDA_DEVICE int __hadd(int x, int y)
+{
+	return (int)(((long long)x + y) >> 1);
+}
+NVW_CUDA_DEVICE unsigned __uhadd(unsigned x, unsigned y)
+{
+	return (unsigned)(((unsigned long long)x + y) >> 1);
+}
+NVW_CUDA_DEVICE double normcdf(double x)
+{
+	return 0.5 * erfc(-x * 0.70710678118654752440);
+}
+NVW_CUDA_DEVICE float normcdff(float x)
+{
+	return (float)normcdf((double)x);
+}
 NVW_CUDA_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
 	const unsigned long long all = (unsigned long long)y << 32 | x;

@@ -27,4 +27,31 @@ X(tex2DLayered)
 X(texCubemap)
 #undef X
 
+#define X(what, name) template <class... Arguments> NVW_CUDA_REFUSED(what) enum cudaError name(Arguments...);
+X("graphs", cudaGraphCreate)
+X("graphs", cudaGraphInstantiate)
+X("graphs", cudaGraphLaunch)
+X("graphs", cudaGraphAddKernelNode)
+X("graphs", cudaStreamBeginCapture)
+X("graphs", cudaStreamEndCapture)
+X("graphics", cudaGraphicsMapResources)
+X("graphics", cudaGraphicsUnmapResources)
+X("graphics", cudaGraphicsGLRegisterBuffer)
+X("graphics", cudaGraphicsResourceGetMappedPointer)
+X("graphics", cudaGraphicsUnregisterResource)
+X("textures", cudaCreateTextureObject)
+X("textures", cudaDestroyTextureObject)
+X("textures", cudaBindTexture)
+X("textures", cudaBindTexture2D)
+X("surfaces", cudaCreateSurfaceObject)
+X("arrays for textures", cudaMallocArray)
+X("arrays for textures", cudaMalloc3DArray)
+X("arrays for textures", cudaMemcpyToArray)
+X("memory shared by processes", cudaIpcGetMemHandle)
+X("memory shared by processes", cudaIpcOpenMemHandle)
+#undef X
+typedef struct nvw_cuda_graphics cudaGraphicsResource NVW_CUDA_REFUSED("graphics");
+typedef struct nvw_cuda_ipc cudaIpcMemHandle_t NVW_CUDA_REFUSED("memory shared by processes");
+#define __managed__ NVW_CUDA_REFUSED("__managed__ variables") __attribute__((device))
+
 #endif

@@ -295,6 +295,15 @@ static uint64_t cycles(void)
 	return time_ps() / cycle_ps();
 }
 
+static void describe(struct nvw_cuda_description *ret)
+{
+	*ret = (struct nvw_cuda_description){.compute_units = self.config.cus,
+		.clock_hz = self.config.clock,
+		.l2_bytes = self.config.l2.size,
+		.dram_bytes = self.config.dram.size};
+	snprintf(ret->name, sizeof ret->name, "%s", self.config.name);
+}
+
 /* ---- The library -------------------------------------------------------------------------------------------- */
 
 static const struct nvw_cuda_machine machine = {
@@ -312,11 +321,12 @@ static const struct nvw_cuda_machine machine = {
 	.abandon = abandon,
 	.clock = cycles,
 	.time_ps = time_ps,
+	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_1(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_2(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_1(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_2(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

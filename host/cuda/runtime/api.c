@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rest of the host API: devices, streams, events. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,7 +9,7 @@
 
 /* ---- The device: there is one --------------------------------------------------------------------------------- */
 
-static const struct cudaDeviceProp properties = {
+static struct cudaDeviceProp properties = {
 	.name = "nvwave",
 	.totalGlobalMem = (size_t)16 << 30,
 	.sharedMemPerBlock = 48 << 10,
@@ -36,7 +37,26 @@ static const struct cudaDeviceProp properties = {
 	.maxThreadsPerMultiProcessor = 2048,
 	.managedMemory = 1,
 	.cooperativeLaunch = 1,
+	.maxBlocksPerMultiProcessor = 32,
+	.textureAlignment = 512,
 };
+
+/* Of the machine, if there is one. Several threads may fill in the same. */
+static const struct cudaDeviceProp *of_device(void)
+{
+	struct nvw_cuda_description d;
+
+	if (!nvw_cuda_machine) {
+		return &properties;
+	}
+	nvw_cuda_machine->describe(&d);
+	snprintf(properties.name, sizeof properties.name, "nvwave %s", d.name);
+	properties.multiProcessorCount = (int)d.compute_units;
+	properties.clockRate = (int)(d.clock_hz / 1000);
+	properties.l2CacheSize = (int)d.l2_bytes;
+	properties.totalGlobalMem = d.dram_bytes;
+	return &properties;
+}
 
 cudaError_t cudaGetDeviceCount(int *ret)
 {
@@ -66,54 +86,47 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
 	if (device != 0) {
 		return nvw_cuda_fail(cudaErrorInvalidDevice);
 	}
-	*ret = properties;
+	*ret = *of_device();
 	return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device)
 {
-	const struct cudaDeviceProp *const p = &properties;
+	const struct cudaDeviceProp *const p = of_device();
+	const struct {
+		enum cudaDeviceAttr attribute;
+		long long value;
+	} all[] = {{cudaDevAttrMaxThreadsPerBlock, p->maxThreadsPerBlock},
+		{cudaDevAttrMaxBlockDimX, p->maxThreadsDim[0]},
+		{cudaDevAttrMaxBlockDimY, p->maxThreadsDim[1]},
+		{cudaDevAttrMaxBlockDimZ, p->maxThreadsDim[2]}, {cudaDevAttrMaxGridDimX, p->maxGridSize[0]},
+		{cudaDevAttrMaxGridDimY, p->maxGridSize[1]}, {cudaDevAttrMaxGridDimZ, p->maxGridSize[2]},
+		{cudaDevAttrMaxSharedMemoryPerBlock, (long long)p->sharedMemPerBlock},
+		{cudaDevAttrTotalConstantMemory, (long long)p->totalConstMem},
+		{cudaDevAttrWarpSize, p->warpSize}, {cudaDevAttrMaxRegistersPerBlock, p->regsPerBlock},
+		{cudaDevAttrClockRate, p->clockRate},
+		{cudaDevAttrMultiProcessorCount, p->multiProcessorCount}, {cudaDevAttrIntegrated, 0},
+		{cudaDevAttrCanMapHostMemory, 1}, {cudaDevAttrConcurrentKernels, 1},
+		{cudaDevAttrMemoryClockRate, p->memoryClockRate},
+		{cudaDevAttrGlobalMemoryBusWidth, p->memoryBusWidth},
+		{cudaDevAttrL2CacheSize, p->l2CacheSize},
+		{cudaDevAttrMaxThreadsPerMultiProcessor, p->maxThreadsPerMultiProcessor},
+		{cudaDevAttrUnifiedAddressing, 1}, {cudaDevAttrComputeCapabilityMajor, p->major},
+		{cudaDevAttrComputeCapabilityMinor, p->minor},
+		{cudaDevAttrMaxSharedMemoryPerMultiprocessor, (long long)p->sharedMemPerMultiprocessor},
+		{cudaDevAttrManagedMemory, 1}, {cudaDevAttrPageableMemoryAccess, p->pageableMemoryAccess},
+		{cudaDevAttrConcurrentManagedAccess, p->concurrentManagedAccess},
+		{cudaDevAttrCooperativeLaunch, 1},
+		{cudaDevAttrMaxSharedMemoryPerBlockOptin, (long long)p->sharedMemPerBlockOptin},
+		{cudaDevAttrMaxBlocksPerMultiprocessor, p->maxBlocksPerMultiProcessor}};
 
-	if (device != 0) {
-		return nvw_cuda_fail(cudaErrorInvalidDevice);
+	for (unsigned i = 0; device == 0 && i < sizeof all / sizeof *all; i++) {
+		if (all[i].attribute == attribute) {
+			*ret = (int)all[i].value;
+			return cudaSuccess;
+		}
 	}
-	switch (attribute) {
-	case cudaDevAttrMaxThreadsPerBlock:
-		*ret = p->maxThreadsPerBlock;
-		break;
-	case cudaDevAttrMaxSharedMemoryPerBlock:
-		*ret = (int)p->sharedMemPerBlock;
-		break;
-	case cudaDevAttrWarpSize:
-		*ret = p->warpSize;
-		break;
-	case cudaDevAttrClockRate:
-		*ret = p->clockRate;
-		break;
-	case cudaDevAttrMultiProcessorCount:
-		*ret = p->multiProcessorCount;
-		break;
-	case cudaDevAttrComputeMode:
-		*ret = p->computeMode;
-		break;
-	case cudaDevAttrMaxThreadsPerMultiProcessor:
-		*ret = p->maxThreadsPerMultiProcessor;
-		break;
-	case cudaDevAttrComputeCapabilityMajor:
-		*ret = p->major;
-		break;
-	case cudaDevAttrComputeCapabilityMinor:
-		*ret = p->minor;
-		break;
-	case cudaDevAttrUnifiedAddressing:
-	case cudaDevAttrManagedMemory:
-	case cudaDevAttrCooperativeLaunch:
-		*ret = 1;
-		break;
-	default:
-		return nvw_cuda_fail(cudaErrorInvalidValue);
-	}
-	return cudaSuccess;
+	return nvw_cuda_fail(device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -233,6 +246,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
 cudaError_t cudaStreamCreate(cudaStream_t *ret)
 {
 	return cudaStreamCreateWithFlags(ret, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void *data, unsigned flags)
+{
+	(void)flags;
+	call(stream, nvw_cuda_failed(), data);
+	return nvw_cuda_failed();
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void *data)
+{
+	(void)stream;
+	call(data);
+	return nvw_cuda_failed();
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)

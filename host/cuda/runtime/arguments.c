@@ -51,7 +51,6 @@ char *__cxa_demangle(const char *symbol, char *buffer, size_t *length, int *ret_
 /* ---- Asking ------------------------------------------------------------------------------------------- */
 
 static struct {
-	bool on;
 	unsigned bit, count;
 	struct image image;
 	const char *limit; /* of the stack */
@@ -59,9 +58,11 @@ static struct {
 	enum passed passed[ARGS_MAX];
 } asking;
 
+static __thread bool is_asking; /* other host threads may launch meanwhile, and wait */
+
 bool nvw_cuda_is_asking(void)
 {
-	return asking.on;
+	return is_asking;
 }
 
 static void answer_one(unsigned i, const char *at)
@@ -121,11 +122,11 @@ static void ask_all(const struct kernel_entry *kernel, int count)
 	memset(&asking, 0, sizeof asking);
 	asking.count = count < 0 ? ARGS_MAX : (unsigned)count;
 	asking.limit = (const char *)__builtin_frame_address(0);
-	asking.on = true;
+	is_asking = true;
 	for (unsigned bit = 0; bit < BITS; bit++) {
 		ask(kernel, bit);
 	}
-	asking.on = false;
+	is_asking = false;
 }
 
 /* ---- What the kernel's name says ---------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ static _Noreturn void on_host_fault(const siginfo_t *info, const ucontext_t *con
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-	if (nvw_cuda_now) {
+	if (nvw_cuda_in_kernel && nvw_cuda_now) {
 		on_kernel_fault(info, context);
 	}
 	if (nvw_cuda_is_device_memory(info->si_addr)) {

@@ -4,6 +4,7 @@
 #include "runtime.h"
 
 struct item *nvw_cuda_now;
+__thread bool nvw_cuda_in_kernel;
 struct launch nvw_cuda_launch;
 struct running nvw_cuda_running;
 

@@ -88,7 +88,9 @@ static cudaError_t launch(const void *stub, struct extent grid, struct extent bl
 	nvw_cuda_lock();
 	cudaError_t error = cudaErrorLaunchFailure;
 	if (nvw_cuda_arguments(kernel, args, &image)) {
+		nvw_cuda_in_kernel = true;
 		error = nvw_cuda_run(&l);
+		nvw_cuda_in_kernel = false;
 	}
 	nvw_cuda_unlock();
 	return error ? nvw_cuda_fail(error) : cudaSuccess;
@@ -102,7 +104,7 @@ cudaError_t cudaLaunchKernel(
 		nvw_cuda_answer(args);
 		return cudaSuccess;
 	}
-	if (nvw_cuda_now) {
+	if (nvw_cuda_in_kernel) {
 		nvw_cuda_report(__builtin_return_address(0),
 			"launches a kernel: dynamic parallelism is not supported");
 		nvw_cuda_end_kernel(cudaErrorNotSupported);

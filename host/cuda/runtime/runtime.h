@@ -173,6 +173,8 @@ struct running {
 
 extern struct running nvw_cuda_running;
 extern struct item *nvw_cuda_now;
+extern __thread bool
+	nvw_cuda_in_kernel;           /* this host thread runs one; others may call the host API meanwhile */
 extern struct launch nvw_cuda_launch; /* the running one */
 
 /* Runs a kernel; the caller has the lock. */

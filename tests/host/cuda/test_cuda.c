@@ -143,6 +143,28 @@ static void what_hip_has_and_we_do_not_is_named(void **state)
 	assert_output_has("nvwave-hipcc: -lrocblas: this library of the SDK is not supported");
 }
 
+/* ---- The language ------------------------------------------------------------------------------------------------- */
+
+static void programs_have_the_language_and_the_host_s_functions(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	build("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
+	assert_int_equal(run("./language"), 0);
+	assert_string_equal(output, "nvwave with 16 multiprocessors\nall hold\n");
+}
+
+static void the_device_is_the_machine(void **state)
+{
+	NEEDS_MACHINE();
+	build_once("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
+	assert_int_equal(
+		run("%s exec --machine=gope18 --set gpu.cus=12 --protocol=hlrc --report=report -- ./language",
+			nvwave),
+		0);
+	assert_string_equal(output, "nvwave gope18 with 12 multiprocessors\nall hold\n");
+}
+
 /* ---- The two halves -------------------------------------------------------------------------------------------- */
 
 static void functions_for_both_sides_are_two_functions(void **state)
@@ -197,6 +219,8 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_mistake("mask", "lane 4 is not in its own mask 0xf", "cudaErrorLaunchFailure");
 	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
 		"cudaErrorIllegalAddress");
+	assert_int_equal(run("strip -o stripped bad && ./stripped wild"), 0);
+	assert_output_has("nvwave: kernel behind, block (0,0,0), thread (0,0,0): writes to ");
 	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
 }
 
@@ -214,6 +238,16 @@ static void what_is_not_supported_is_named(void **state)
 	NEEDS_CLANG();
 	assert_int_equal(run(NVCC " -c %s", SOURCE("refused.cu")), 1);
 	assert_output_has("refused.cu:5:40: error:");
+	assert_output_has("nvwave does not support textures");
+	assert_output_has(
+		"refused.cu:7:11: error: 'cudaGraphicsResource' is unavailable: nvwave does not support graphics");
+	assert_output_has("'shared_by_both' is unavailable: nvwave does not support __managed__ variables");
+	assert_output_has(
+		"refused.cu:8:11: error: 'cudaGraph_t' is unavailable: nvwave does not support graphs");
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
+	assert_output_has(
+		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ function: "
+		"nvwave does not support dynamic parallelism\n");
 	assert_int_equal(run(NVCC " -ptx %s", SOURCE("weak.cu")), 2);
 	assert_output_has("nvwave-nvcc: -ptx: not supported");
 	assert_int_equal(run(NVCC " -lcublas %s", SOURCE("weak.cu")), 2);
@@ -431,6 +465,8 @@ int main(void)
 		cmocka_unit_test(other_compilers_do_the_same),
 		cmocka_unit_test(hip_programs_are_compiled_and_right),
 		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
+		cmocka_unit_test(programs_have_the_language_and_the_host_s_functions),
+		cmocka_unit_test(the_device_is_the_machine),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),
 		cmocka_unit_test(a_build_that_merges_them_is_noticed),
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What programs use of the language and of the host API besides semantics.cu. The program checks itself.
+#include <stdio.h>
+#include <string.h>
+
+#include <thread>
+#include <vector>
+
+#include <cooperative_groups.h>
+#include <cooperative_groups/scan.h>
+#include <cuda_profiler_api.h>
+
+namespace cg = cooperative_groups;
+
+static int *managed(size_t count)
+{
+	int *p;
+
+	cudaMallocManaged(&p, count * sizeof(int));
+	memset(p, 0, count * sizeof(int));
+	return p;
+}
+
+static bool is_clean() { return cudaDeviceSynchronize() == cudaSuccess; }
+
+// ---- C++
+
+template <class F> __global__ void apply(F f, int n)
+{
+	const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+	if (i < n) {
+		f(i);
+	}
+}
+
+static bool lambdas()
+{
+	int *const p = managed(64), k = 3;
+	auto for_both = [=] __host__ __device__(int i) { p[i] += 1; };
+
+	apply<<<2, 32>>>([=] __device__(int i) { p[i] = k * i; }, 50);
+	apply<<<2, 32>>>(for_both, 50);
+	const bool done = is_clean();
+	for_both(0);
+	return done && p[0] == 2 && p[10] == 31 && p[50] == 0;
+}
+
+typedef int (*function)(int);
+__device__ int one_more(int x) { return x + 1; }
+__device__ int two_more(int x) { return x + 2; }
+__device__ function functions[2] = {one_more, two_more};
+__device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+constexpr int square(int x) { return x * x; }
+
+__global__ void __launch_bounds__(128, 2) calls(int *__restrict__ p)
+{
+	p[threadIdx.x] = functions[threadIdx.x & 1]((int)threadIdx.x) + 100 * square((int)threadIdx.x);
+	p[32 + threadIdx.x] = fibonacci((int)threadIdx.x % 16);
+}
+
+static bool functions_of_all_kinds()
+{
+	int *const p = managed(64);
+
+	calls<<<1, 32>>>(p);
+	return is_clean() && p[4] == 1605 && p[5] == 2507 && p[32 + 10] == 55;
+}
+
+struct bits {
+	unsigned a : 3, b : 7;
+	int c;
+};
+union number {
+	float f;
+	unsigned u;
+};
+
+__global__ void odd_types(bits *b, number *n, volatile int3 *v)
+{
+	b->a = 5;
+	b->b += 9;
+	n->f = 1.0f;
+	n->u |= 1;
+	v->x = 1;
+	v->y = v->x + 1;
+	v->z = v->y + v->x;
+}
+
+static bool structures()
+{
+	int *const p = managed(64);
+
+	odd_types<<<1, 1>>>((bits *)p, (number *)(p + 16), (int3 *)(p + 32));
+	return is_clean() && ((bits *)p)->a == 5 && ((bits *)p)->b == 9 && p[16] == 0x3f800001 && p[34] == 3;
+}
+
+__global__ void allocates(int **out)
+{
+	int *const p = (int *)malloc(10 * sizeof(int));
+
+	p[3] = (int)threadIdx.x;
+	out[threadIdx.x] = p;
+}
+__global__ void frees(int **in, int *out)
+{
+	out[threadIdx.x] = in[threadIdx.x][3];
+	free(in[threadIdx.x]);
+}
+
+static bool heap()
+{
+	int *const p = managed(128);
+
+	allocates<<<1, 32>>>((int **)p);
+	frees<<<1, 32>>>((int **)p, p + 64);
+	return is_clean() && p[64 + 31] == 31;
+}
+
+// ---- Groups
+
+__device__ int sum_of(cg::thread_group group, int *shared, int value)
+{
+	const unsigned rank = (unsigned)group.thread_rank();
+
+	for (unsigned i = (unsigned)group.size() / 2; i > 0; i /= 2) {
+		shared[rank] = value;
+		group.sync();
+		if (rank < i) {
+			value += shared[rank + i];
+		}
+		group.sync();
+	}
+	return value;
+}
+
+__global__ void groups(int *p)
+{
+	__shared__ int shared[64];
+	const cg::thread_block block = cg::this_thread_block();
+	const int all = sum_of(block, shared, (int)threadIdx.x);
+	const int part = sum_of(cg::tiled_partition(block, 16), shared + threadIdx.x / 16 * 16, (int)threadIdx.x / 16);
+	const auto tile = cg::tiled_partition<8>(block);
+
+	p[2 + threadIdx.x] = cg::inclusive_scan(tile, 1) * 100 + cg::exclusive_scan(tile, (int)tile.thread_rank());
+	if (threadIdx.x == 0) {
+		p[0] = all;
+	}
+	if (threadIdx.x == 48) {
+		p[1] = part;
+	}
+}
+
+static bool groups_of_any_size()
+{
+	int *const p = managed(66);
+
+	groups<<<1, 64>>>(p);
+	return is_clean() && p[0] == 2016 && p[1] == 48 && p[2] == 100 && p[2 + 15] == 821 && p[2 + 63] == 821;
+}
+
+// ---- Intrinsics
+
+__global__ void intrinsics(int *p)
+{
+	p[0] = __dp4a(0x01020304, 0x01ff0101, 5) == 1 - 2 + 3 + 4 + 5 && __sad(3, 7, 1) == 5 && __hadd(-3, -6) == -5;
+	p[1] = __umul24(3, 4) == 12 && __mulhi(1 << 30, 8) == 2 && __funnelshift_l(0x80000000, 1, 1) == 3;
+	p[2] = __float_as_int(1.0f) == 0x3f800000 && __float2int_rd(-1.2f) == -2 && __fmaf_rn(2, 3, 4) == 10;
+	p[3] = __isShared(p) == 0 && normcdff(0) == 0.5f && __saturatef(2) == 1;
+}
+
+static bool intrinsic_functions()
+{
+	int *const p = managed(4);
+
+	intrinsics<<<1, 1>>>(p);
+	return is_clean() && p[0] && p[1] && p[2] && p[3];
+}
+
+// ---- The host API
+
+__global__ void counts(int *p)
+{
+	for (int i = 0; i < 10; i++) {
+		atomicAdd(p, 1);
+	}
+}
+
+static bool host_threads()
+{
+	int *const p = managed(1);
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++) {
+		threads.emplace_back([=] {
+			cudaStream_t stream;
+
+			cudaStreamCreate(&stream);
+			for (int k = 0; k < 5; k++) {
+				counts<<<2, 32, 0, stream>>>(p);
+				cudaStreamSynchronize(stream);
+			}
+			cudaStreamDestroy(stream);
+		});
+	}
+	for (auto &thread : threads) {
+		thread.join();
+	}
+	return is_clean() && p[0] == 4 * 5 * 64 * 10;
+}
+
+static void CUDART_CB called_back(cudaStream_t, cudaError_t, void *p) { *(int *)p = 7; }
+static void CUDART_CB called_then(void *p) { *(int *)p += 1; }
+__device__ int of_device;
+
+static bool host_functions()
+{
+	cudaStream_t stream;
+	int seen = 0, seven = 7, back = 0, value = 0, *device;
+	size_t pitch;
+	char *rows, one[20] = {};
+	cudaDeviceProp properties;
+
+	cudaProfilerStart();
+	cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0);
+	cudaStreamAddCallback(stream, called_back, &seen, 0);
+	cudaLaunchHostFunc(stream, called_then, &seen);
+	cudaMallocAsync(&device, 100, stream);
+	cudaFreeAsync(device, stream);
+	cudaMallocPitch(&rows, &pitch, 5, 4);
+	cudaMemset2D(rows, pitch, 'x', 5, 4);
+	cudaMemcpy2DAsync(one, 5, rows, pitch, 5, 4, cudaMemcpyDeviceToHost, stream);
+	cudaMemcpyToSymbolAsync(of_device, &seven, sizeof seven, 0, cudaMemcpyHostToDevice, stream);
+	cudaMemcpyFromSymbolAsync(&back, of_device, sizeof back, 0, cudaMemcpyDeviceToHost, stream);
+	cudaGetDeviceProperties(&properties, 0);
+	cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0);
+	printf("%s with %d multiprocessors\n", properties.name, value);
+	return is_clean() && seen == 8 && back == 7 && !memcmp(one, "xxxxxxxxxxxxxxxxxxxx", 20) &&
+	       value == properties.multiProcessorCount && cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlockDimZ, 0) == cudaSuccess && value == 64;
+}
+
+int main()
+{
+	const struct {
+		const char *name;
+		bool (*holds)();
+	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"heap", heap},
+		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
+	int failed = 0;
+
+	for (const auto &test : all) {
+		if (!test.holds()) {
+			printf("%s does not hold\n", test.name);
+			failed = 1;
+		}
+	}
+	printf("%s\n", failed ? "failed" : "all hold");
+	return failed;
+}
