@@ -111,6 +111,7 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	COPY(c->early, o, "early");
 	COPY(c->lost_function, o, "lost_function");
 	COPY(c->early_function, o, "early_function");
+	c->guessed = flag_of(o, "guessed");
 	COPY(c->lost_caller, o, "lost_caller");
 	COPY(c->early_caller, o, "early_caller");
 	read_stack(json_object_get(o, "lost_stack"), c->lost_stack);

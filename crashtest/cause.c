@@ -631,10 +631,14 @@ static bool is_one_line(const struct search *s)
 static void say_content(struct search *s)
 {
 	s->cause->kind = CT_CAUSE_CONTENT;
-	say(s->cause,
-		"no order of stores helps: with nothing lost it fails since the store at %s, until that line "
-		"stores again",
+	say(s->cause, "no order of stores helps: with nothing lost it fails since the store at %s, ",
 		place_of(s, s->early).text);
+	if (is_one_line(s)) {
+		say(s->cause, "until that line stores again");
+	} else {
+		say(s->cause, "and the store at %s does not end it in every kernel",
+			place_of(s, s->lost).text);
+	}
 }
 
 static void find_apart(struct search *s)
@@ -654,7 +658,7 @@ static void find_apart(struct search *s)
 		} else {
 			propose_barrier(s, s->lost, s->early, scope_for(s->lost, s->early));
 		}
-	} else if (is_one_line(s)) {
+	} else if (is_one_line(s) || s->need->goes_on) {
 		say_content(s);
 	} else if (s->need->lost.kind == NVW_LOG_STORE && !s->need->fails_reversed) {
 		say_reversed(s);
@@ -753,6 +757,10 @@ int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_op
 	*ret_proposals = (struct ct_proposals){0};
 	if (error || need->form == CT_NEED_UNKNOWN) {
 		return error;
+	}
+	if (need->guessed) {
+		ret_cause->guessed = true;
+		say(ret_cause, "a guess by the closest stores, which no test has shown: ");
 	}
 	find_callers(&s);
 	note_sides(&s);

@@ -145,6 +145,7 @@ const char *ct_cause_name(enum ct_cause_kind kind);
 struct ct_cause {
 	enum ct_cause_kind kind;
 	char text[4 * CT_TEXT_BYTES]; /* in words: the situation, and how to order the two */
+	bool guessed; /* no test of another state has shown it: the closest stores of the two sides, and the text says so */
 	char file[128], function[64]; /* the barrier, or "" */
 	uint32_t line;
 	char scope[16], needed[16]; /* scope of the barrier; scope needed to order them */

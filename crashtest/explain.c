@@ -484,7 +484,7 @@ static void name_operations(struct explanation *x)
 /* Of the stores that are durable, the one that most likely relies on the lost one: made after it, closely related, late. */
 static struct ct_need guess_need(const struct side *durable, const struct side *lost)
 {
-	struct ct_need need = {.form = CT_NEED_UNKNOWN};
+	struct ct_need need = {.form = CT_NEED_UNKNOWN, .guessed = true};
 	uint64_t best = 0;
 
 	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {

@@ -12,9 +12,9 @@
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
 
-enum { POOL_BYTES = 4096, LINES = 6 };
+enum { POOL_BYTES = 4096, LINES = 6, GROUPED = 16 };
 
-/* A store of a work-item at a line, which has its own word; bytes and value as the law wants them. */
+/* A store of a work-item at a line (items from GROUPED on are of one group, the others of their own), which has its own word; bytes and value as the law wants them. */
 struct step {
 	unsigned item, line;
 	nvw_off off;
@@ -41,7 +41,7 @@ static void put_launch(struct nvw_log_writer *w, unsigned kernel, uint64_t *time
 {
 	put(w,
 		&(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			.launch = {.kernel = kernel, .group_size = 1, .work_items = 2, .name = "needs"}},
+			.launch = {.kernel = kernel, .group_size = 1, .work_items = 32, .name = "needs"}},
 		time_ps);
 }
 
@@ -69,7 +69,7 @@ static int make_log(const struct step *step, unsigned count)
 				.store = {.site = step[i].line,
 					.kernel = step[i].kernel,
 					.work_item = step[i].item,
-					.group = step[i].item,
+					.group = step[i].item < GROUPED ? step[i].item : GROUPED,
 					.bytes = step[i].bytes,
 					.off = step[i].off,
 					.value = 1}},
@@ -221,6 +221,54 @@ static void what_changes_how_a_state_fails_is_not_its_cause(void **state)
 	ct_result_free(&r);
 }
 
+/* A work-item makes a failure, and another one of its group ends it; then it happens once more, in another group. */
+static int broken_twice(const uint64_t word[LINES], struct nvw_findings *findings)
+{
+	return (word[1] && !word[2]) || (word[3] && !word[4]) ?
+		       nvw_violation(findings, word_at(1), "it is open") :
+		       0;
+}
+
+/* What another work-item of the group does next is what ends the window, not the end of a later one. */
+static void a_window_ends_with_the_next_store_of_the_group_that_ends_it(void **state)
+{
+	static const struct step step[] = {{GROUPED, 1, 64, 8, 1}, {5, 5, 320, 8, 1},
+		{GROUPED + 1, 2, 128, 8, 1}, {2, 3, 192, 8, 1}, {5, 5, 328, 8, 1}, {5, 5, 336, 8, 1},
+		{5, 5, 344, 8, 1}, {5, 5, 352, 8, 1}, {5, 5, 360, 8, 1}, {3, 4, 256, 8, 1}};
+	static struct ct_result r;
+	bool seen = false;
+
+	explore(broken_twice, step, sizeof step / sizeof *step, &r);
+	for (unsigned i = 0; i < r.finding_count; i++) {
+		const struct ct_cause *const c = &r.finding[i].cause;
+
+		if (strcmp(c->early, "need.c:1") == 0) {
+			seen = true;
+			assert_string_equal(c->lost, "need.c:2");
+		}
+	}
+	assert_true(seen);
+	ct_result_free(&r);
+}
+
+/* In every second kernel line 2 stores where nobody looks: it ends what line 1 began in the others alone. */
+static int in_the_wrong_place(const uint64_t word[LINES], struct nvw_findings *findings)
+{
+	return word[1] && !word[4] ? nvw_violation(findings, word_at(1), "it is not where it should be") : 0;
+}
+
+static void what_goes_on_behind_the_store_that_should_end_it_needs_no_order(void **state)
+{
+	static const struct step step[] = {
+		{0, 1, 64, 8, 1}, {0, 2, 320, 8, 1}, {0, 1, 72, 8, 2}, {0, 2, 256, 8, 2}};
+	static struct ct_result r;
+
+	explore(in_the_wrong_place, step, 4, &r);
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_CONTENT);
+	ct_result_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +276,8 @@ int main(void)
 		cmocka_unit_test(halves_of_a_word_must_be_atomic_whoever_was_overtaken),
 		cmocka_unit_test(a_line_that_stores_too_little_is_not_exchanged_with_itself),
 		cmocka_unit_test(what_changes_how_a_state_fails_is_not_its_cause),
+		cmocka_unit_test(a_window_ends_with_the_next_store_of_the_group_that_ends_it),
+		cmocka_unit_test(what_goes_on_behind_the_store_that_should_end_it_needs_no_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When a state that hangs as one before is cut: a child that loops, and times as the test states them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <crashtest/hang.h>
+
+#include "source/frames.h"
+
+enum { TIMEOUT_MS = 10000 };
+
+static __attribute__((noinline)) void goes_round(void)
+{
+	for (volatile unsigned i = 0;; i++) {
+	}
+}
+
+static pid_t child;
+static struct ct_hangs hangs;
+
+static int begin(void **state)
+{
+	char where[CT_TEXT_BYTES] = "";
+
+	child = fork();
+	if (child == 0) {
+		goes_round();
+	}
+	for (unsigned i = 0; i < 1000 && strstr(where, "goes_round") == NULL; i++) {
+		usleep(1000);
+		nvw__process_place(child, where, sizeof where);
+	}
+	ct_hang_remember(&hangs, where);
+	return child < 0;
+}
+
+static int end(void **state)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+/* At which look it is cut, if it has used so much time at each; 0: it is not cut in ten looks. */
+static unsigned cut_at(double first, double step, double slowest)
+{
+	struct ct_hang_look look = {0};
+
+	for (unsigned i = 0; i < 10; i++) {
+		const struct ct_hang_state s = {
+			.pid = child, .cpu = first + i * step, .slowest = slowest, .timeout_ms = TIMEOUT_MS};
+
+		if (ct_hang_is_alike(&hangs, &s, &look)) {
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* The child may not be looked into: nothing is known of any function. */
+static void need_place(void)
+{
+	if (hangs.count == 0) {
+		skip();
+	}
+}
+
+static void a_state_is_cut_at_the_second_look_in_a_known_function(void **state)
+{
+	need_place();
+	assert_int_equal(cut_at(2, 2, 0.1), 2);
+}
+
+/* 1 s is ten times the slowest one. */
+static void a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended(void **state)
+{
+	need_place();
+	assert_int_equal(cut_at(0.05, 0.1, 0.1), 0);
+	assert_int_equal(cut_at(1.01, 1, 0.1), 2);
+}
+
+static void a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout(void **state)
+{
+	need_place();
+	assert_int_equal(cut_at(0.04, 0.05, 0.0001), 0);
+	assert_int_equal(cut_at(0.51, 1, 0.0001), 2);
+}
+
+static void a_function_in_which_none_has_hung_is_not_cut(void **state)
+{
+	struct ct_hangs others = {0};
+	struct ct_hang_look look = {0};
+	const struct ct_hang_state s = {.pid = child, .cpu = 5, .slowest = 0.1, .timeout_ms = TIMEOUT_MS};
+
+	assert_false(ct_hang_is_alike(&others, &s, &look));
+	ct_hang_remember(&others, "check.c:3 (elsewhere)");
+	assert_false(ct_hang_is_alike(&others, &s, &look));
+	assert_int_equal(look.alike, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_state_is_cut_at_the_second_look_in_a_known_function),
+		cmocka_unit_test(a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended),
+		cmocka_unit_test(a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout),
+		cmocka_unit_test(a_function_in_which_none_has_hung_is_not_cut),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
