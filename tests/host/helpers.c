@@ -2,7 +2,7 @@
 /*
  * Helpers that store, and flush, for several callers: their lines alone do not say who is at fault.
  *
- *	helpers run POOL [OPERATIONS]	four operations that each fill a cell; those listed ("12") are not made durable
+ *	helpers run POOL [OPERATIONS]	four operations that each fill a cell; those listed ("12") are not flushed
  *	helpers dive POOL DEPTH		one store by a function that calls itself so many times
  *	helpers --recover-and-print POOL
  */
@@ -41,6 +41,8 @@ static void ends(const char *forgotten, char operation)
 {
 	if (strchr(forgotten, operation) == NULL) {
 		persist(&cells[operation - '0']);
+	} else {
+		pmem_drain();
 	}
 	nvw_operation_is_durable((unsigned long long)(operation - '0'));
 }

@@ -108,9 +108,13 @@ static void without_stacks_a_site_is_its_place_alone(void **state)
 
 	stack_of(&log, text);
 	assert_string_equal(text, "set");
+	unsigned sets = 0;
+
 	for (unsigned i = 0; i < log.sites; i++) {
 		assert_int_equal(log.site[i].caller, 0);
+		sets += strcmp(log.site[i].function, "set") == 0;
 	}
+	assert_int_equal(sets, 1); /* whoever calls it */
 }
 
 /* The second store of a place is found in the cache of stacks; the callers are of this one. */
