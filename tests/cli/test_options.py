@@ -138,9 +138,7 @@ def clean():
     for name in os.listdir("."):
         if name.startswith(("out", "record", "scratch")):
             if os.path.isdir(name):
-                for inner in os.listdir(name):
-                    os.unlink(os.path.join(name, inner))
-                os.rmdir(name)
+                shutil.rmtree(name)
             else:
                 os.unlink(name)
 
