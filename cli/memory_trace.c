@@ -65,6 +65,27 @@ void cli_memory_trace_free(struct cli_memory_trace *t)
 	}
 }
 
+/* Says which devices there are. */
+static int no_device(const struct cli_memory_trace *t)
+{
+	struct emu_device_stats stats;
+	char *names = NULL;
+	const char *name;
+	size_t bytes;
+	FILE *const to = open_memstream(&names, &bytes);
+
+	for (unsigned i = 0; to && (name = emu_device_statistics(t->machine, i, &stats)); i++) {
+		fprintf(to, "%s%s", i ? ", " : "", name);
+	}
+	const bool good = to && fclose(to) == 0;
+	const int r = nvw_fail(NVW_E_USAGE,
+		"--memory-device=%s: the machine has no memory device of this name: it has %s", t->device,
+		good ? names : "others");
+
+	free(names);
+	return r;
+}
+
 int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine *machine)
 {
 	struct emu_device_stats stats;
@@ -76,9 +97,7 @@ int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine 
 	while ((name = emu_device_statistics(machine, i, &stats)) && strcmp(name, t->device) != 0) {
 		i++;
 	}
-	return name ? 0 :
-		      nvw_fail(NVW_E_USAGE,
-			      "--memory-device=%s: the machine has no memory device of this name", t->device);
+	return name ? 0 : no_device(t);
 }
 
 /* Whether the channel is the device's. */

@@ -451,7 +451,7 @@ int sweep_slurm_run(struct sweep *s, const struct sweep_manner *manner, struct s
 		r = nvw_fail_errno("%s", f.folder);
 	}
 	r = r ? r : follow(&f);
-	if (r == 0 && f.progress.failed == 0) {
+	if ((r == 0 && f.progress.failed == 0) || (r < 0 && f.folder && f.job == 0)) {
 		remove_folder(f.folder);
 	}
 	free(f.folder);

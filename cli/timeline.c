@@ -527,7 +527,11 @@ static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 {
 	struct row **const order = malloc((t->count + 1) * sizeof *order);
-	void *const writer = order ? t->format->begin(t->file.file) : NULL;
+	struct cli_timeline_file *const writer = order ? calloc(1, t->format->writer_bytes) : NULL;
+
+	if (writer) {
+		*writer = (struct cli_timeline_file){t->file.file, t->file.path};
+	}
 	int r = writer ? write_all(t, writer, order) : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 
 	if (writer) {
@@ -535,6 +539,7 @@ int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 
 		r = r ? r : ended;
 	}
+	free(writer);
 	free(order);
 	t->is_open = false;
 	*ret_complete_ps = t->complete_ps;

@@ -55,11 +55,22 @@ struct cli_mark {
 	uint64_t value;              /* of a counter; of another mark: its number */
 };
 
+/* What the writer of every format begins with; the rest of it is zero at first. */
+struct cli_timeline_file {
+	FILE *to;
+	const char *path;
+};
+/* Fails as the last write to the file did. */
+static inline int cli_timeline_failed(const struct cli_timeline_file *file)
+{
+	return nvw_fail_errno("%s", file->path);
+}
+
 struct cli_timeline_format {
-	void *(*begin)(FILE *to); /* NULL without memory */
+	size_t writer_bytes;
 	int (*track)(void *writer, const struct cli_track *track);
 	int (*mark)(void *writer, const struct cli_mark *mark);
-	int (*end)(void *writer); /* frees it */
+	int (*end)(void *writer); /* releases what it points to */
 };
 
 extern const struct cli_timeline_format cli_timeline_perfetto, cli_timeline_chrome;

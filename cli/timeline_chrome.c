@@ -3,50 +3,34 @@
  * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read. Folders are processes, tracks their
  * threads. Times are in us, with all their digits.
  */
-#include <stdlib.h>
-
 #include <jansson.h>
 
 #include "timeline.h"
 
 struct writer {
-	FILE *to;
+	struct cli_timeline_file file;
 	bool begun;
 };
-
-static int failed(void)
-{
-	return nvw_fail_errno("cannot write the timeline");
-}
-
-static void *begin(FILE *to)
-{
-	struct writer *const w = calloc(1, sizeof *w);
-
-	if (w) {
-		w->to = to;
-	}
-	return w;
-}
 
 static int end(void *writer)
 {
 	struct writer *const w = writer;
-	const bool good = fprintf(w->to, "%s]}\n", w->begun ? "\n" : "{\"traceEvents\": [") >= 0;
+	const bool good = fprintf(w->file.to, "%s]}\n", w->begun ? "\n" : "{\"traceEvents\": [") >= 0;
 
-	free(w);
-	return good ? 0 : failed();
+	return good ? 0 : cli_timeline_failed(&w->file);
 }
 
 /* Takes the event. */
 static int write_event(struct writer *w, json_t *event)
 {
-	const bool good = event && fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->to) >= 0 &&
-			  json_dumpf(event, w->to, JSON_COMPACT) == 0;
+	const bool good = event && fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->file.to) >= 0 &&
+			  json_dumpf(event, w->file.to, JSON_COMPACT) == 0;
 
 	w->begun = true;
 	json_decref(event);
-	return good ? 0 : event ? failed() : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	return good  ? 0 :
+	       event ? cli_timeline_failed(&w->file) :
+		       nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 }
 
 static int track(void *writer, const struct cli_track *track)
@@ -91,4 +75,4 @@ static int mark(void *writer, const struct cli_mark *mark)
 }
 
 const struct cli_timeline_format cli_timeline_chrome = {
-	.begin = begin, .track = track, .mark = mark, .end = end};
+	.writer_bytes = sizeof(struct writer), .track = track, .mark = mark, .end = end};

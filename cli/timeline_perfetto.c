@@ -21,22 +21,12 @@ struct interned {
 };
 
 struct writer {
-	FILE *to;
+	struct cli_timeline_file file;
 	uint8_t *buffer;
 	size_t capacity;
 	struct interned names, categories, keys;
 	bool begun;
 };
-
-static void *begin(FILE *to)
-{
-	struct writer *const w = calloc(1, sizeof *w);
-
-	if (w) {
-		w->to = to;
-	}
-	return w;
-}
 
 static int end(void *writer)
 {
@@ -46,7 +36,6 @@ static int end(void *writer)
 	free(w->names.texts);
 	free(w->categories.texts);
 	free(w->keys.texts);
-	free(w);
 	return 0;
 }
 
@@ -67,7 +56,7 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 	}
 	perfetto__trace__pack(&trace, w->buffer);
-	return fwrite(w->buffer, 1, bytes, w->to) == bytes ? 0 : nvw_fail_errno("cannot write the timeline");
+	return fwrite(w->buffer, 1, bytes, w->file.to) == bytes ? 0 : cli_timeline_failed(&w->file);
 }
 
 /* ---- Interning ----------------------------------------------------------------------------- */
@@ -218,4 +207,4 @@ static int mark(void *writer, const struct cli_mark *mark)
 }
 
 const struct cli_timeline_format cli_timeline_perfetto = {
-	.begin = begin, .track = track, .mark = mark, .end = end};
+	.writer_bytes = sizeof(struct writer), .track = track, .mark = mark, .end = end};

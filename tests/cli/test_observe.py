@@ -172,7 +172,7 @@ def refusals():
                            (["--series=x", "--per=cu", "--interval=1us"], "unless --per=interval"),
                            (["--series=x", "--interval=0us"], "--interval="), (["--limit=5"], "--limit="),
                            (["--memory-device=dram"], "has no effect without --memory-trace"),
-                           (["--memory-trace=x", "--memory-device=disk"], "no memory device of this name"),
+                           (["--memory-trace=x", "--memory-device=disk"], "no memory device of this name: it has dram, nvram"),
                            (["--memory-trace=x", "--memory-cycle=0ns"], "--memory-cycle="),
                            (["--limit=4cycles"], "--limit="), (["--series=nowhere/x"], "nowhere/x")):
         status, out, err = run(*kv, *words)
