@@ -2,6 +2,7 @@
 // What published programs take for granted of nvcc: a library's functions for both sides that call the host API where no device code
 // is, constants of the C library and of CUDA without their headers, guards of CUDA's own headers.
 #include <cuda.h>
+#include <curand.h>
 #include <math_constants.h>
 #include <stdio.h>
 
