@@ -130,6 +130,7 @@ enum cudaDeviceAttr {
 	cudaDevAttrMultiProcessorCount = 16,
 	cudaDevAttrIntegrated = 18,
 	cudaDevAttrCanMapHostMemory = 19,
+	cudaDevAttrComputeMode = 20,
 	cudaDevAttrConcurrentKernels = 31,
 	cudaDevAttrMemoryClockRate = 36,
 	cudaDevAttrGlobalMemoryBusWidth = 37,
