@@ -143,6 +143,14 @@ void nvw_cuda_before_copy(void *p, size_t n)
 	before_read(p, n, 1, HERE);
 }
 
+void nvw_cuda_before_store(void *p, size_t n);
+
+/* A store of a size that the sanitizer does not know. */
+void nvw_cuda_before_store(void *p, size_t n)
+{
+	before_write(p, n, 1, HERE);
+}
+
 void __tsan_vptr_read(void *p);
 void __tsan_vptr_update(void *p, void *value);
 void __tsan_init(void);

@@ -95,6 +95,39 @@ static bool structures()
 	return is_clean() && ((bits *)p)->a == 5 && ((bits *)p)->b == 9 && p[16] == 0x3f800001 && p[34] == 3;
 }
 
+// The optimizer stores it by one instruction of 6 bytes.
+struct six_bytes {
+	unsigned char a, b;
+	short c;
+	signed char d;
+	unsigned char e;
+};
+template <class T> __host__ __device__ T filled(unsigned byte)
+{
+	T t;
+
+	memset(&t, (int)byte, sizeof t);
+	return t;
+}
+__global__ void stores_six_bytes(unsigned char byte, int *p)
+{
+	__shared__ six_bytes shared[128];
+
+	for (unsigned i = 0; i < 2; i++) {
+		shared[threadIdx.x * 2 + i] = filled<six_bytes>(byte);
+	}
+	__syncthreads();
+	p[threadIdx.x] = shared[threadIdx.x].e + shared[127 - threadIdx.x].a;
+}
+
+static bool odd_sizes()
+{
+	int *const p = managed(64);
+
+	stores_six_bytes<<<1, 64>>>(0x45, p);
+	return is_clean() && p[0] == 2 * 0x45 && p[63] == 2 * 0x45;
+}
+
 __global__ void allocates(int **out)
 {
 	int *const p = (int *)malloc(10 * sizeof(int));
@@ -244,7 +277,7 @@ int main()
 	const struct {
 		const char *name;
 		bool (*holds)();
-	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"heap", heap},
+	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"heap", heap},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 
