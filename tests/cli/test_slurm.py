@@ -194,7 +194,8 @@ def twice():
     job = tool("squeue", "-h", "-o", "%A").split()
     for j in set(job):
         tool("scancel", j)
-    ok(ended == [0] * 4 and status == 0 and equal("once", "twice") and job, "a_task_that_runs_twice_counts_once", ended, status, job)
+    # A copy that ends after the front end has all results finds no folder.
+    ok(set(ended) <= {0, 2} and status == 0 and equal("once", "twice") and job, "a_task_that_runs_twice_counts_once", ended, status, job)
 
 
 def cancelled():
