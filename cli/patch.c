@@ -58,11 +58,18 @@ static bool source_read(const char *file, struct source *ret)
 	return good;
 }
 
+/* Bytes in front of a comment. */
+static size_t code_bytes(const char *line)
+{
+	const char *const comment = strstr(line, "/*") ? strstr(line, "/*") : strstr(line, "//");
+
+	return comment ? (size_t)(comment - line) : strlen(line);
+}
+
 /* The last character of a line that is no comment; 0: there is none. */
 static char last_of(const char *line)
 {
-	const char *const comment = strstr(line, "/*") ? strstr(line, "/*") : strstr(line, "//");
-	size_t n = comment ? (size_t)(comment - line) : strlen(line);
+	size_t n = code_bytes(line);
 
 	while (n > 0 && isspace((unsigned char)line[n - 1])) {
 		n--;
@@ -89,29 +96,62 @@ static const char *call_of(const struct ct_edit *e)
 					    NULL;
 }
 
-/* What an edit inserts, and where; or why it does not. */
+static bool has_word(const char *line, const char *word)
+{
+	const size_t n = strlen(word), bytes = code_bytes(line);
+	const char *at = line;
+
+	while ((at = strstr(at, word)) != NULL && at < line + bytes) {
+		const bool begins = at == line || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+
+		if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+			return true;
+		}
+		at += n;
+	}
+	return false;
+}
+
+/* True if a line that follows is executed each time that this one was, and before anything else is. */
+static bool goes_on_below(const char *line)
+{
+	static const char *const words[] = {"return", "break", "continue", "goto", "for", "while", "do"};
+	bool goes_on = last_of(line) == ';';
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		goes_on = goes_on && !has_word(line, words[i]);
+	}
+	return goes_on;
+}
+
+/* What an edit inserts, and where; or why it does not. A fence for one caller of a line stands behind the call. */
 static const char *insertion_of(const struct ct_edit *e, struct insertion *ret)
 {
-	const bool before = e->kind == CT_EDIT_BARRIER && e->b.line != 0;
+	const bool before = e->kind == CT_EDIT_BARRIER && e->b.line != 0, called = e->a.caller_line != 0;
 	const struct ct_line *const at = before ? &e->b : &e->a;
+	const char *const file = called ? at->caller_file : at->file;
+	const uint32_t line = called ? at->caller_line : at->line;
 	struct source s;
 	const char *why = NULL;
 
 	if (call_of(e) == NULL) {
 		return "its cure is more than a line to insert";
 	}
-	if (!source_read(at->file, &s)) {
+	if (called && !e->behind_call) {
+		return "its fence is for one caller, and behind the call it may come too late";
+	}
+	if (!source_read(file, &s)) {
 		source_free(&s);
 		return "its source file was not found";
 	}
-	if (at->line < 1 || at->line > s.count) {
+	if (line < 1 || line > s.count) {
 		why = "its source file has changed";
-	} else if (!ends_statement(&s, at->line - 1) || (!before && last_of(s.line[at->line - 1]) != ';')) {
+	} else if (!ends_statement(&s, line - 1) || (!before && !goes_on_below(s.line[line - 1]))) {
 		why = "the statement at its line is not on a line of its own";
 	} else {
-		const char *const text = s.line[at->line - 1];
+		const char *const text = s.line[line - 1];
 
-		*ret = (struct insertion){.file = at->file, .line = before ? at->line : at->line + 1};
+		*ret = (struct insertion){.file = file, .line = before ? line : line + 1};
 		snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text,
 			call_of(e));
 	}

@@ -471,7 +471,7 @@ static int verify(struct proof *p)
 
 	p->states = p->e->options.states;
 
-	const int error = explore(p, p->edit, p->edits, true);
+	int error = explore(p, p->edit, p->edits, true);
 
 	p->states = states;
 	if (error) {
@@ -490,8 +490,11 @@ static int verify(struct proof *p)
 			c->possible_exact = p->trial->states_possible_exact;
 			c->exhaustive = is_exhaustive(p->trial);
 		}
+		for (unsigned k = 0; k < c->count && !error; k++) {
+			error = ct_edit_look_behind_call(p->e->log_fd, &c->edit[k]);
+		}
 	}
-	return 0;
+	return error;
 }
 
 static int cure_all(struct proof *p)

@@ -57,7 +57,7 @@ struct ct_line {
 	char file[128];
 	uint32_t line; /* 0: none */
 	/* Only where one of its callers is at this line, too (nvw/persist_log.h); 0: whoever calls it. */
-	char caller_file[60]; /* its end, from a folder's name on */
+	char caller_file[128]; /* its end, from a folder's name on */
 	uint32_t caller_line;
 };
 void ct_line_called(struct ct_line *line, const char *file, uint32_t number);
@@ -69,6 +69,7 @@ struct ct_edit {
 	enum nvw_group scope; /* of barrier and widen */
 	unsigned more_count;  /* of atomic: lines beside a and b */
 	struct ct_line more[CT_EDIT_MORE_MAX];
+	bool behind_call; /* of a fence for one caller: one behind the call comes as early (ct_edit_look_behind_call()) */
 };
 
 /* In words, to follow "with": "a work-item barrier after list.c:31". Lines are named by the last component of their file. */
@@ -90,5 +91,8 @@ struct ct_edited {
 NVW_CHECKED int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
 	struct ct_edited *ret_edited);
 void ct_edited_free(struct ct_edited *edited);
+
+/* Sets behind_call of a fence for one caller of its line: in the log, what the thread does next it never does within this call. */
+NVW_CHECKED int ct_edit_look_behind_call(int log_fd, struct ct_edit *edit);
 
 #endif

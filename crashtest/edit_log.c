@@ -51,7 +51,9 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 
 static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 {
-	const int error = ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site));
+	const char *const function = keep(log, r->site.function, strlen(r->site.function) + 1);
+	const int error =
+		function ? ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site)) : no_memory();
 
 	if (!error) {
 		struct edit_site *const s = (struct edit_site *)log->site.at + r->site.id - 1;
@@ -59,6 +61,7 @@ static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 		snprintf(s->file, sizeof s->file, "%s", r->site.file);
 		s->line = r->site.line;
 		s->caller = r->site.caller;
+		s->function = function;
 		log->site.count = r->site.id > log->site.count ? r->site.id : log->site.count;
 	}
 	return error;
@@ -258,16 +261,25 @@ static const struct edit_site *site_at(const struct edit_log *log, uint32_t site
 						      NULL;
 }
 
-/* True if one of its callers is the one that the line names. */
-static bool is_called_there(const struct edit_log *log, const struct edit_site *s, const struct ct_line *line)
+const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t site, const struct ct_line *line)
 {
 	struct ct_line caller = {.line = line->caller_line};
+	const struct edit_site *s = site_at(log, site);
 
 	memcpy(caller.file, line->caller_file, sizeof line->caller_file);
 	do {
-		s = site_at(log, s->caller);
+		s = s ? site_at(log, s->caller) : NULL;
 	} while (s != NULL && !ct_line_is(&caller, s->file, s->line));
-	return s != NULL;
+	return s;
+}
+
+bool edit_log_has_returned(
+	const struct edit_log *log, uint32_t site, const struct edit_site *caller, const struct ct_line *line)
+{
+	const struct edit_site *const s = site_at(log, site);
+
+	return s != NULL && edit_log_caller(log, site, line) == NULL &&
+	       (s->caller != 0 || strcmp(s->function, caller->function) == 0);
 }
 
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line)
@@ -275,7 +287,7 @@ bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_l
 	const struct edit_site *const s = site_at(log, site);
 
 	return s != NULL && ct_line_is(line, s->file, s->line) &&
-	       (line->caller_line == 0 || is_called_there(log, s, line));
+	       (line->caller_line == 0 || edit_log_caller(log, site, line) != NULL);
 }
 
 uint32_t edit_site_of(const struct nvw_log_record *r)
@@ -285,6 +297,8 @@ uint32_t edit_site_of(const struct nvw_log_record *r)
 		return r->store.site;
 	case NVW_LOG_ACK:
 		return r->ack.site;
+	case NVW_LOG_BEGIN:
+		return r->begin.site;
 	case NVW_LOG_BARRIER:
 	case NVW_LOG_PERSISTED:
 		return r->barrier.site;

@@ -17,6 +17,7 @@ struct edit_entry {
 struct edit_site {
 	char file[128];
 	uint32_t line, caller; /* another site; 0: none */
+	const char *function;
 };
 
 struct edit_log {
@@ -51,7 +52,13 @@ NVW_CHECKED int edit_log_settle(struct edit_log *log);
 
 /* True if a site of the log is at the line. */
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line);
-/* The site of a store, an acknowledgement, a barrier, a flush or a fence; 0: it has none. */
+/* The site's caller that the line names; NULL: it has no such caller. */
+const struct edit_site *edit_log_caller(
+	const struct edit_log *log, uint32_t site, const struct ct_line *line);
+/* True if the thread is certainly in none of the caller's calls. Sites without callers tell nothing but the function itself. */
+bool edit_log_has_returned(const struct edit_log *log, uint32_t site, const struct edit_site *caller,
+	const struct ct_line *line);
+/* The site of a store, an acknowledgement, a begin, a barrier, a flush or a fence; 0: it has none. */
 uint32_t edit_site_of(const struct nvw_log_record *record);
 /* NVW_E_USAGE: what the line lacks, and lines near it that have records of these kinds. */
 int edit_log_no_line(

@@ -331,3 +331,38 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 	free(s.run.at);
 	return error ? error : edit_log_settle(log);
 }
+
+/* What the thread does next is after the call. */
+static bool ends_with_call(const struct edit_log *log, const struct run *run, const struct ct_line *line)
+{
+	const struct edit_site *const caller =
+		edit_log_caller(log, edit_site_of(&edit_entry_at(log, run->first)->record), line);
+	const uint32_t next =
+		run->next != UINT64_MAX ? edit_site_of(&edit_entry_at(log, run->next)->record) : 0;
+
+	return run->next == UINT64_MAX || edit_log_has_returned(log, next, caller, line);
+}
+
+int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)
+{
+	struct edit_log log;
+	struct runs s = {0};
+	int error;
+
+	e->behind_call = false;
+	if (e->kind != CT_EDIT_FENCE || e->a.caller_line == 0) {
+		return 0;
+	}
+	error = edit_log_read(log_fd, 0, &log);
+	if (error) {
+		return error;
+	}
+	error = find_runs(&log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), &s);
+	e->behind_call = !error;
+	for (uint64_t i = 0; i < s.run.count; i++) {
+		e->behind_call = e->behind_call && ends_with_call(&log, run_at(&s, i), &e->a);
+	}
+	free(s.run.at);
+	edit_log_free(&log);
+	return error;
+}

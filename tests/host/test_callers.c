@@ -211,6 +211,45 @@ static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
 	json_decref(report);
 }
 
+/* ---- Patches -------------------------------------------------------------------------------------------------- */
+
+/* The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no state fails. */
+static void a_patch_for_one_caller_stands_behind_its_call(void **state)
+{
+	char patch[64];
+
+	if (system("command -v patch cc >/dev/null") != 0) {
+		skip_test("patch and a C compiler are needed");
+	}
+	run("rm -f pool cures; %s crash --exec='%s note pool 1' --image=pool --oracle=replay --states=400 --patch=cures "
+	    ">report",
+		nvwave, built);
+	snprintf(patch, sizeof patch, "+\tpmem_drain();");
+	assert_int_equal(run("grep -A1 'for operation 1' cures | tail -1"), 0);
+	assert_string_equal(strtok(output, "\n"), patch);
+	assert_int_equal(run("grep -c '^+.' cures"), 0);
+	assert_int_equal(atoi(output), 2); /* with the name of the file */
+	assert_int_equal(run("cp %s patched.c && patch -s patched.c cures && "
+			     "cc -g -o patched -I$(dirname %s)/../../lib patched.c -lpmem",
+				 HELPERS_SOURCE, HELPERS_SOURCE),
+		0);
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./patched note pool 1' --image=pool --oracle=replay",
+			nvwave),
+		0);
+}
+
+/* The helper goes on with a store that relies on the fence. */
+static void a_fence_that_would_come_too_late_behind_the_call_is_no_patch(void **state)
+{
+	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool --check='%s check' "
+	    "--states=400 --patch=cures 2>notes",
+		nvwave, built, built);
+	assert_non_null(strstr(output, "verified: with a fence after"));
+	assert_int_not_equal(run("test -e cures"), 0);
+	assert_int_equal(run("grep 'no patch for finding 1: its fence is for one caller, and' notes"), 0);
+}
+
 static int begin(void **state)
 {
 	nvwave = getenv("NVWAVE");
@@ -234,6 +273,8 @@ int main(void)
 		cmocka_unit_test(equal_stacks_have_one_site_and_others_have_others),
 		cmocka_unit_test(callers_of_one_line_that_are_at_fault_are_causes_of_their_own),
 		cmocka_unit_test(a_line_that_all_callers_get_wrong_is_one_cause),
+		cmocka_unit_test(a_patch_for_one_caller_stands_behind_its_call),
+		cmocka_unit_test(a_fence_that_would_come_too_late_behind_the_call_is_no_patch),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
