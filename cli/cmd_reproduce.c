@@ -46,7 +46,7 @@ static char *papers_folder(const struct cli_options *o)
 
 static json_t *row_json(const struct paper_row *row, bool is_list)
 {
-	char name[256], number[64];
+	char name[256], number[PAPER_NUMBER_BYTES];
 	json_t *const o = json_object();
 
 	paper_row_name(row, name, sizeof name);
@@ -62,7 +62,7 @@ static json_t *row_json(const struct paper_row *row, bool is_list)
 		json_object_set_new(o, "no_longer_agrees", json_boolean(paper_is_lost(row)));
 	}
 	if (!is_list && row->here.count) {
-		paper_number_text(&row->here, row->measure.form, number, sizeof number);
+		paper_number_text(&row->here, row->measure.form, number);
 		json_object_set_new(o, "here", json_string(number));
 		json_object_set_new(o, "mean", json_real(row->here.mean));
 		json_object_set_new(o, "least", json_real(row->here.least));
@@ -106,11 +106,11 @@ static void print_published(const struct paper_row *row)
 
 static void print_row(const struct paper_row *row)
 {
-	char name[256], number[64], published[64] = "";
+	char name[256], number[PAPER_NUMBER_BYTES], published[64] = "";
 	const bool changed = row->is_kept && row->kept != row->verdict;
 
 	paper_row_name(row, name, sizeof name);
-	paper_number_text(&row->here, row->measure.form, number, sizeof number);
+	paper_number_text(&row->here, row->measure.form, number);
 	if (row->measured) {
 		paper_interval_text(&row->published, published, sizeof published);
 	}

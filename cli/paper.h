@@ -148,7 +148,9 @@ bool paper_is_lost(const struct paper_row *row);
 /* Figures (if draw), FOLDER/index.html and FOLDER/results.md. */
 NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bool draw);
 /* "+14.4 (+13.3, +15.6)" in the form of the measure. */
-void paper_number_text(const struct paper_numbers *numbers, enum paper_form form, char *text, size_t room);
+enum { PAPER_NUMBER_BYTES = 104 };
+void paper_number_text(
+	const struct paper_numbers *numbers, enum paper_form form, char text[PAPER_NUMBER_BYTES]);
 /* "8 to 10", "above 20" */
 void paper_interval_text(const struct paper_interval *interval, char *text, size_t room);
 

@@ -42,8 +42,9 @@ static void one_number(double x, enum paper_form form, char text[32])
 	}
 }
 
-void paper_number_text(const struct paper_numbers *n, enum paper_form form, char *text, size_t room)
+void paper_number_text(const struct paper_numbers *n, enum paper_form form, char text[PAPER_NUMBER_BYTES])
 {
+	enum { room = PAPER_NUMBER_BYTES };
 	char mean[32], least[32], most[32];
 
 	if (n->count == 0) {
@@ -311,7 +312,7 @@ static void remark_text(const struct paper_row *row, char *text, size_t room)
 
 static void show_row(const struct page *p, const struct paper_row *row)
 {
-	char name[TEXT_BYTES], published[64] = "", here[128], judged[TEXT_BYTES], remark[2048];
+	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], judged[TEXT_BYTES], remark[2048];
 	const char *const unit = paper_text(row->keys, "unit");
 	const bool judged_here = row->measured;
 	char with_unit[128];
@@ -325,7 +326,7 @@ static void show_row(const struct page *p, const struct paper_row *row)
 		paper_text(row->keys, "paper") ? paper_text(row->keys, "paper") :
 						 "",
 		unit ? " " : "", unit ? unit : "");
-	paper_number_text(&row->here, row->measure.form, here, sizeof here);
+	paper_number_text(&row->here, row->measure.form, here);
 	judged_text(row, judged, sizeof judged);
 	remark_text(row, remark, sizeof remark);
 
@@ -371,7 +372,7 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 	const struct sweep *const s = &t->measure.of->sweep;
 	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
 	const char *cell[128];
-	char text[128][96];
+	char text[128][PAPER_NUMBER_BYTES];
 	unsigned n = 0;
 
 	cell[n++] = row < 0 ? "mean" : s->axis[t->rows].value[row];
@@ -382,7 +383,7 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 			continue;
 		}
 		paper_measure(&t->measure, row < 0 ? -1 : t->rows, (unsigned)row, t->columns, k, &numbers);
-		paper_number_text(&numbers, t->measure.form, text[n], sizeof text[n]);
+		paper_number_text(&numbers, t->measure.form, text[n]);
 		cell[n] = text[n];
 		n++;
 	}
