@@ -97,9 +97,9 @@ struct ct_medium {
 	uint64_t time_ps; /* of the last applied record */
 	uint64_t instant; /* the current instant */
 	bool at_end;
-	bool changed;                  /* a change since the last instant */
-	bool obliged;                  /* an acknowledgement or host write since then: every state is new */
-	bool obliged_by_ack;           /* at this instant: an acknowledgement among them */
+	bool changed;        /* a change since the last instant */
+	bool obliged;        /* an acknowledgement or host write since then: every state is new */
+	bool obliged_by_ack; /* at this instant: one of an operation that was not acknowledged before */
 	struct nvw_log_record pending; /* read; to be applied after the instant */
 	uint64_t pending_data[512];    /* the data of pending */
 	bool has_pending;

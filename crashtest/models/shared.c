@@ -86,9 +86,12 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 		}
 		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
 		((struct ct_told *)m->told.at)[m->told.count++] = t;
-	} else {
-		m->obliged_by_ack = true;
 	}
+	const uint64_t known = m->acks.count;
+	const int error = nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
+
+	/* What was acknowledged before makes no state new. */
+	m->obliged_by_ack = m->obliged_by_ack || m->acks.count > known;
 	ct_medium_note_acks(m, r->ack.first, r->ack.count);
-	return nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
+	return error;
 }

@@ -804,6 +804,43 @@ static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)
 	assert_same_result(&one, &four);
 }
 
+/* Every second round leaves the words as the one before the last did, and acknowledges what is acknowledged. */
+static int repeating_log(void)
+{
+	struct run run = begin(8);
+	uint64_t write[6];
+
+	for (unsigned round = 0; round < 8; round++) {
+		for (unsigned i = 0; i < 6; i++) {
+			write[i] = issue(&run, 64 * i, round % 2 ? 7 : 1);
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			done(&run, write[i]);
+		}
+		acknowledge(&run, 0);
+	}
+	end(&run);
+	return run.fd;
+}
+
+static int judge_nothing(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	return 0;
+}
+
+static void what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs(void **state)
+{
+	const struct ct_result one = explored(repeating_log(), judge_nothing, 100000, 1);
+
+	assert_true(one.states_equal > 64);
+	for (unsigned jobs = 2; jobs <= 5; jobs++) {
+		const struct ct_result r = explored(repeating_log(), judge_nothing, 100000, jobs);
+
+		assert_same_result(&one, &r);
+	}
+}
+
 static void a_damaged_log_is_an_error_and_not_a_verdict(void **state)
 {
 	static const uint8_t zeroes[POOL_BYTES];
@@ -1030,6 +1067,7 @@ int main(void)
 		cmocka_unit_test(samples_have_every_density_and_leave_out_no_cell),
 		cmocka_unit_test(fewer_states_than_instants_are_spread_over_them),
 		cmocka_unit_test(one_seed_gives_one_result_whatever_the_number_of_jobs),
+		cmocka_unit_test(what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs),
 		cmocka_unit_test(a_damaged_log_is_an_error_and_not_a_verdict),
 		cmocka_unit_test(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well),
 		cmocka_unit_test(stores_of_which_no_order_helps_must_be_atomic),
