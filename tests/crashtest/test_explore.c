@@ -796,9 +796,11 @@ static void assert_same_result(const struct ct_result *a, const struct ct_result
 
 static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)
 {
-	const struct ct_result one = explored(batch_log(10), judge_queue, 2000, 1);
-	const struct ct_result again = explored(batch_log(10), judge_queue, 2000, 1);
-	const struct ct_result four = explored(batch_log(10), judge_queue, 2000, 4);
+	static struct ct_result one, again, four; /* 2 MiB each */
+
+	one = explored(batch_log(10), judge_queue, 2000, 1);
+	again = explored(batch_log(10), judge_queue, 2000, 1);
+	four = explored(batch_log(10), judge_queue, 2000, 4);
 
 	assert_same_result(&one, &again);
 	assert_same_result(&one, &four);
@@ -831,12 +833,12 @@ static int judge_nothing(void *context, struct ct_image *image, const struct nvw
 
 static void what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs(void **state)
 {
-	const struct ct_result one = explored(repeating_log(), judge_nothing, 100000, 1);
+	static struct ct_result one, r;
 
+	one = explored(repeating_log(), judge_nothing, 100000, 1);
 	assert_true(one.states_equal > 64);
 	for (unsigned jobs = 2; jobs <= 5; jobs++) {
-		const struct ct_result r = explored(repeating_log(), judge_nothing, 100000, jobs);
-
+		r = explored(repeating_log(), judge_nothing, 100000, jobs);
 		assert_same_result(&one, &r);
 	}
 }
