@@ -68,6 +68,7 @@ __global__ void insert(table *t, unsigned *taken, bug planted)
 	} else {
 		nvw_persist_barrier_block();
 	}
+	__syncthreads();
 	if (threadIdx.x == 0) {
 		t->count += BATCH;
 	}

@@ -40,7 +40,6 @@ __device__ void persist_records(how way)
 		break;
 	case FENCES:
 		__threadfence_system();
-		__syncthreads();
 		break;
 	case NARROW:
 		__syncthreads();
@@ -49,8 +48,9 @@ __device__ void persist_records(how way)
 		}
 		break;
 	default:
-		__syncthreads();
+		break;
 	}
+	__syncthreads();
 }
 
 __global__ void append(pool *p, how way)

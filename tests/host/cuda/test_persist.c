@@ -2,9 +2,14 @@
 /* Persistence of CUDA kernels: crash tests of shipped programs, the names of GPM's library (gpm.cu), and machines that say what is durable. */
 #include "nvcc.h"
 
-#define LOG_COUNT   "64"  /* the line of examples/log.cu that stores the number of records */
-#define TABLE_KEY   "62"  /* of examples/hash_table.cu: stores a key */
-#define TABLE_COUNT "72"  /* and their number */
+#define LOG_RECORD  "61"  /* the line of examples/log.cu that stores a record's check */
+#define LOG_COUNT   "64"  /* and their number */
+#define TABLE_VALUE "58"  /* of examples/hash_table.cu: stores a value */
+#define TABLE_KEY   "62"  /* its key */
+#define TABLE_COUNT "73"  /* and their number */
+#define QUEUE_ENTRY "38"  /* of examples/queue.cu: stores an entry */
+#define QUEUE_TAIL  "47"  /* the tail */
+#define QUEUE_HEAD  "60"  /* and the head */
 #define GPM_NEW     "187" /* of gpm.cu: stores a new value */
 #define GPM_COPY    "312" /* copies a word of the host */
 #define GPM_FILL    "313" /* fills one */
@@ -29,38 +34,62 @@ static void a_right_log_of_a_kernel_is_consistent(void **state)
 	assert_string_equal(output, "64 records\n");
 }
 
+static int self_test(unsigned states, const char *programs)
+{
+	return run("NVWAVE=%s NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", nvwave, states,
+		programs);
+}
+
 static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
 {
 	NEEDS_CLANG();
-	assert_int_equal(crash("", "unordered"), 1);
-	assert_output_has("is not whole");
-	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
-	assert_output_has("(append)  store of 8 bytes at 0x");
-	assert_output_has("lost in flight");
-	assert_int_equal(crash("", "narrow"), 1);
-	assert_output_has("log.cu:" LOG_COUNT " (append)  store of 8 bytes at 0x0   durable");
+	assert_int_equal(self_test(250, "log"), 0);
+	assert_output_has("log        (none)     clean ");
+	assert_output_has("log        unordered  found ");
+	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD
+			  " lost\nlog        narrow     found ");
+	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD " lost\n");
 }
 
-static int crash_table(const char *bug)
-{
-	build_once("-O1", "hash_table", CUDA_EXAMPLES "/hash_table.cu");
-	return run(
-		"rm -f pool; %s crash --exec='./hash_table insert pool 2 %s' --image=pool --check='./hash_table check' --states=500",
-		nvwave, bug);
-}
-
-static void bugs_of_a_kernel_s_hash_table_are_found_with_their_lines(void **state)
+static void bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines(void **state)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	assert_int_equal(crash_table(""), 0);
-	assert_output_has("CONSISTENT");
-	assert_int_equal(crash_table("unordered"), 1);
-	assert_output_has("does not have its value");
-	assert_output_has("hash_table.cu:" TABLE_KEY " (insert)  store of 8 bytes at 0x");
-	assert_int_equal(crash_table("narrow"), 1);
-	assert_output_has("is not found");
-	assert_output_has("hash_table.cu:" TABLE_COUNT " (insert)  store of 8 bytes at 0x0   durable");
+	assert_int_equal(self_test(250, "hash_table queue"), 0);
+	assert_output_has("hash_table (none)     clean ");
+	assert_output_has("does not have its value: hash_table.cu:" TABLE_KEY
+			  " durable, hash_table.cu:" TABLE_VALUE " lost\nhash_table narrow     found ");
+	assert_output_has("is not found: hash_table.cu:" TABLE_COUNT " durable, hash_table.cu:" TABLE_KEY
+			  " lost\nqueue      (none)     clean ");
+	assert_output_has("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL
+			  " durable, queue.cu:" QUEUE_ENTRY " lost\nqueue      narrow     found ");
+	assert_output_has("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL
+			  " durable, queue.cu:" QUEUE_ENTRY " lost\nqueue      reuse      found ");
+	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:" QUEUE_ENTRY
+			  " durable, queue.cu:" QUEUE_HEAD " lost\n");
+}
+
+static void a_bug_that_is_not_found_is_missed(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(self_test(1, "log"), 1);
+	assert_output_has("log        narrow     MISSED ");
+	assert_int_equal(self_test(1, "lock"), 2);
+	assert_output_has("there is no program \"lock\"");
+}
+
+static void shipped_persistent_programs_have_no_race(void **state)
+{
+	static const char *const programs[] = {"log append", "hash_table insert", "queue pass"};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat report && rm races",
+				nvwave, programs[i]),
+			0);
+		assert_output_has("no races");
+	}
 }
 
 static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
@@ -133,10 +162,10 @@ static void persists_while_data_direct_io_is_on_are_none(void **state)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	assert_int_equal(crash_gpm("outside", "--machine=gpm22 --states=30"), 0);
+	assert_int_equal(crash_gpm("outside", "--machine=gpm22 --states=12"), 0);
 	assert_int_equal(
-		crash_gpm("outside", "--machine=gpm22 --set host.fence_system=switched --states=30"), 1);
-	assert_int_equal(crash_gpm("outside", "--machine=gpm22-eadr --states=30"), 0);
+		crash_gpm("outside", "--machine=gpm22 --set host.fence_system=switched --states=12"), 1);
+	assert_int_equal(crash_gpm("outside", "--machine=gpm22-eadr --states=12"), 0);
 }
 
 /* The same loads of NVRAM and of pinned memory, across PCIe and without it. */
@@ -188,7 +217,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_right_log_of_a_kernel_is_consistent),
 		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
-		cmocka_unit_test(bugs_of_a_kernel_s_hash_table_are_found_with_their_lines),
+		cmocka_unit_test(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines),
+		cmocka_unit_test(a_bug_that_is_not_found_is_missed),
+		cmocka_unit_test(shipped_persistent_programs_have_no_race),
 		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
 		cmocka_unit_test(functions_of_gpm_s_library_do_what_they_say),
 		cmocka_unit_test(the_same_on_gpm_s_machine),
