@@ -57,7 +57,7 @@ struct ct_line {
 	char file[128];
 	uint32_t line; /* 0: none */
 	/* Only where one of its callers is at this line, too (nvw/persist_log.h); 0: whoever calls it. */
-	char caller_file[128]; /* its end, from a folder's name on */
+	char caller_file[60]; /* its end, from a folder's name on */
 	uint32_t caller_line;
 };
 void ct_line_called(struct ct_line *line, const char *file, uint32_t number);

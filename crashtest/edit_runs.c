@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs of a line in an edited log. See edit_runs.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit_runs.h"
+
+static bool has_actor(const struct nvw_log_record *r, struct actor *ret)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		*ret = (struct actor){r->store.kernel, r->store.work_item};
+		return true;
+	case NVW_LOG_ACK:
+		*ret = (struct actor){r->ack.kernel, r->ack.work_item};
+		return true;
+	case NVW_LOG_FLUSH:
+		*ret = (struct actor){0, r->flush.thread};
+		return true;
+	case NVW_LOG_FENCE:
+		*ret = (struct actor){0, r->fence.thread};
+		return true;
+	case NVW_LOG_BEGIN:
+		*ret = (struct actor){0, r->begin.thread};
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int begin_run(struct runs *s, struct actor who, uint64_t place)
+{
+	uint64_t *const last = (uint64_t *)s->last.at + who.number;
+	const int error = ct_array_grow(&s->run, s->run.count + 1, sizeof(struct run));
+
+	if (error) {
+		return error;
+	}
+	if (*last != 0) {
+		run_at(s, *last - 1)->again = place;
+	}
+	*run_at(s, s->run.count++) = (struct run){
+		.actor = who, .first = place, .last = place, .next = UINT64_MAX, .again = UINT64_MAX};
+	*last = s->run.count;
+	return 0;
+}
+
+static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, const struct ct_line *line,
+	uint32_t kinds)
+{
+	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	struct actor who;
+
+	if (r->kind == NVW_LOG_LAUNCH && s->open.at != NULL) {
+		memset(s->open.at, 0, s->open.capacity * sizeof(uint64_t));
+		memset(s->last.at, 0, s->last.capacity * sizeof(uint64_t));
+	}
+	if (!has_actor(r, &who)) {
+		return 0;
+	}
+	int error = ct_array_grow(&s->open, who.number + 1, sizeof(uint64_t));
+
+	error = error ? error : ct_array_grow(&s->last, who.number + 1, sizeof(uint64_t));
+	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + who.number;
+	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, edit_site_of(r), line);
+
+	if (error) {
+		return error;
+	}
+	if (*open != 0 && is_there) {
+		run_at(s, *open - 1)->last = place;
+	} else if (is_there) {
+		error = begin_run(s, who, place);
+		*open = error ? 0 : s->run.count;
+	} else if (*open != 0) {
+		run_at(s, *open - 1)->next = place;
+		*open = 0;
+	}
+	return error;
+}
+
+int edit_runs_find(const struct edit_log *log, const struct ct_line *line, uint32_t kinds, struct runs *ret)
+{
+	struct runs s = {0};
+	int error = 0;
+
+	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
+		error = look_at(&s, log, i, line, kinds);
+	}
+	free(s.open.at);
+	free(s.last.at);
+	s.open = s.last = (struct ct_array){0};
+	*ret = s;
+	return error;
+}
+
+bool edit_run_has(
+	const struct edit_log *log, uint64_t place, const struct run *run, const struct ct_line *line)
+{
+	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	struct actor who;
+
+	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && has_actor(r, &who) &&
+	       who.kernel == run->actor.kernel && who.number == run->actor.number &&
+	       edit_log_is_at(log, edit_site_of(r), line);
+}
