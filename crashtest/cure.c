@@ -288,8 +288,8 @@ static bool is_same_edit(const struct ct_edit *x, const struct ct_edit *y)
 {
 	const bool before = x->kind == CT_EDIT_BARRIER && x->scope == NVW_WORKITEM && x->b.line != 0;
 
-	return x->kind == y->kind && x->scope == y->scope && x->more_count == 0 && y->more_count == 0 &&
-	       x->b.line == y->b.line && strcmp(x->b.file, y->b.file) == 0 &&
+	return x->kind == y->kind && x->scope == y->scope && x->rounds == y->rounds && x->more_count == 0 &&
+	       y->more_count == 0 && x->b.line == y->b.line && strcmp(x->b.file, y->b.file) == 0 &&
 	       (before || (x->a.line == y->a.line && strcmp(x->a.file, y->a.file) == 0));
 }
 
@@ -310,6 +310,29 @@ static void drop_repeated(struct ct_proposals *p)
 	p->count = kept;
 }
 
+static int try_all_sets(struct proof *p, struct ct_finding *f, enum outcome *best)
+{
+	int error = 0;
+
+	for (unsigned size = 1; size <= CT_CURE_MAX && *best == FAILS && !error; size++) {
+		error = try_sets(p, f, size, best);
+	}
+	return error;
+}
+
+/* Where no exchange of pairs helps, whole loops may have to be exchanged. */
+static int try_rounds(struct proof *p, struct ct_finding *f, enum outcome *best)
+{
+	struct ct_edit *const first = &f->proposals.edit[0];
+	int error;
+
+	if (f->proposals.count == 0 || first->kind != CT_EDIT_EXCHANGE) {
+		return 0;
+	}
+	error = ct_edit_look_for_rounds(p->e->log_fd, first);
+	return error || !first->rounds ? error : try_all_sets(p, f, best);
+}
+
 static int cure_finding(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
@@ -320,8 +343,9 @@ static int cure_finding(struct proof *p, unsigned number)
 		ct_propose(&f->cause, &f->proposals);
 	}
 	drop_repeated(&f->proposals);
-	for (unsigned size = 1; size <= CT_CURE_MAX && best == FAILS && !error; size++) {
-		error = try_sets(p, f, size, &best);
+	error = try_all_sets(p, f, &best);
+	if (!error && best == FAILS) {
+		error = try_rounds(p, f, &best);
 	}
 	if (error || best == FAILS) {
 		return error ? error : mask_finding(p, f);

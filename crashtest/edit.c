@@ -69,7 +69,8 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);
 		break;
 	case CT_EDIT_EXCHANGE:
-		snprintf(ret_text, bytes, "%s before %s", b, a);
+		snprintf(ret_text, bytes,
+			e->rounds ? "all of a round at %s before those at %s" : "%s before %s", b, a);
 		break;
 	case CT_EDIT_FLUSH:
 		snprintf(ret_text, bytes, "a flush after %s", a);

@@ -21,7 +21,9 @@
  *	widen	The same, where the arrivals are those at the barrier of line a that have a narrower scope.
  *	exchange	Of each work-item's consecutive stores at line a and the next ones at line b, those at b come first.
  *		Either moves to the other; nobody may have stored to its words in between, or the edit is refused. It
- *		takes the epochs of its new place. a may also be the line of acknowledgements.
+ *		takes the epochs of its new place. a may also be the line of acknowledgements. In rounds: a round begins where a
+ *		work-item stores at a for the first time since it stored at b, and ends before the next one; all of its stores
+ *		at b come before all of its stores at a. So a loop at one of the lines, or at both, moves as a whole.
  *	flush	The thread flushes the lines that it stored to at line a just after its last consecutive store there.
  *	fence	The thread's fence completes just before its next record after line a, which has stores or flushes.
  *	atomic	A work-item's stores at lines a, b and more, from one at a to the next one at a, come at the place of the last
@@ -69,6 +71,7 @@ struct ct_edit {
 	enum nvw_group scope; /* of barrier and widen */
 	unsigned more_count;  /* of atomic: lines beside a and b */
 	struct ct_line more[CT_EDIT_MORE_MAX];
+	bool rounds; /* of exchange */
 	bool behind_call; /* of a fence for one caller: one behind the call comes as early (ct_edit_look_behind_call()) */
 };
 
@@ -91,6 +94,9 @@ struct ct_edited {
 NVW_CHECKED int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
 	struct ct_edited *ret_edited);
 void ct_edited_free(struct ct_edited *edited);
+
+/* Sets rounds of an exchange: some round has one of the lines more than once. */
+NVW_CHECKED int ct_edit_look_for_rounds(int log_fd, struct ct_edit *edit);
 
 /* Sets behind_call of a fence for one caller of its line: in the log, what the thread does next it never does within this call. */
 NVW_CHECKED int ct_edit_look_behind_call(int log_fd, struct ct_edit *edit);

@@ -1,137 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two stores exchanged; a flush or a fence behind a line. See edit.h. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "edit_log.h"
-#include "models/models.h"
-
-/* Who does what the record says, if one work-item or thread alone does: kernel, number. */
-struct actor {
-	uint32_t kernel;
-	uint64_t number;
-};
-
-static bool has_actor(const struct nvw_log_record *r, struct actor *ret)
-{
-	switch (r->kind) {
-	case NVW_LOG_STORE:
-		*ret = (struct actor){r->store.kernel, r->store.work_item};
-		return true;
-	case NVW_LOG_ACK:
-		*ret = (struct actor){r->ack.kernel, r->ack.work_item};
-		return true;
-	case NVW_LOG_FLUSH:
-		*ret = (struct actor){0, r->flush.thread};
-		return true;
-	case NVW_LOG_FENCE:
-		*ret = (struct actor){0, r->fence.thread};
-		return true;
-	case NVW_LOG_BEGIN:
-		*ret = (struct actor){0, r->begin.thread};
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* ---- Runs: consecutive records of one actor at one line --------------------------------------------------------- */
-
-struct run {
-	struct actor actor;
-	uint64_t first, last; /* places */
-	uint64_t next;        /* place of the actor's next record, UINT64_MAX: none */
-	uint64_t again;       /* where the actor's next run of the line begins, likewise */
-};
-
-/* The runs of a line, in the order in which they begin. */
-struct runs {
-	struct ct_array run;
-	struct ct_array open; /* uint64_t by actor's number: its open run + 1; 0: none */
-	struct ct_array last; /* likewise: its last run + 1 */
-};
-
-static struct run *run_at(const struct runs *s, uint64_t i)
-{
-	return (struct run *)s->run.at + i;
-}
-
-static int begin_run(struct runs *s, struct actor who, uint64_t place)
-{
-	uint64_t *const last = (uint64_t *)s->last.at + who.number;
-	const int error = ct_array_grow(&s->run, s->run.count + 1, sizeof(struct run));
-
-	if (error) {
-		return error;
-	}
-	if (*last != 0) {
-		run_at(s, *last - 1)->again = place;
-	}
-	*run_at(s, s->run.count++) = (struct run){
-		.actor = who, .first = place, .last = place, .next = UINT64_MAX, .again = UINT64_MAX};
-	*last = s->run.count;
-	return 0;
-}
-
-static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, const struct ct_line *line,
-	uint32_t kinds)
-{
-	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
-	struct actor who;
-
-	if (r->kind == NVW_LOG_LAUNCH && s->open.at != NULL) {
-		memset(s->open.at, 0, s->open.capacity * sizeof(uint64_t));
-		memset(s->last.at, 0, s->last.capacity * sizeof(uint64_t));
-	}
-	if (!has_actor(r, &who)) {
-		return 0;
-	}
-	int error = ct_array_grow(&s->open, who.number + 1, sizeof(uint64_t));
-
-	error = error ? error : ct_array_grow(&s->last, who.number + 1, sizeof(uint64_t));
-	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + who.number;
-	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, edit_site_of(r), line);
-
-	if (error) {
-		return error;
-	}
-	if (*open != 0 && is_there) {
-		run_at(s, *open - 1)->last = place;
-	} else if (is_there) {
-		error = begin_run(s, who, place);
-		*open = error ? 0 : s->run.count;
-	} else if (*open != 0) {
-		run_at(s, *open - 1)->next = place;
-		*open = 0;
-	}
-	return error;
-}
-
-static int find_runs(const struct edit_log *log, const struct ct_line *line, uint32_t kinds, struct runs *ret)
-{
-	struct runs s = {0};
-	int error = 0;
-
-	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
-		error = look_at(&s, log, i, line, kinds);
-	}
-	free(s.open.at);
-	free(s.last.at);
-	s.open = s.last = (struct ct_array){0};
-	*ret = s;
-	return error;
-}
-
-static bool is_of(
-	const struct edit_log *log, uint64_t place, const struct run *run, const struct ct_line *line)
-{
-	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
-	struct actor who;
-
-	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && has_actor(r, &who) &&
-	       who.kernel == run->actor.kernel && who.number == run->actor.number &&
-	       edit_log_is_at(log, edit_site_of(r), line);
-}
+#include "edit_runs.h"
 
 /* ---- Exchange --------------------------------------------------------------------------------------------------- */
 
@@ -146,12 +17,12 @@ static bool is_crossed(const struct edit_log *log, const struct run *run, const 
 	uint64_t from, uint64_t to)
 {
 	for (uint64_t i = run->first; i <= run->last; i++) {
-		if (!is_of(log, i, run, line)) {
+		if (!edit_run_has(log, i, run, line)) {
 			continue;
 		}
 		for (uint64_t k = from; k <= to; k++) {
 			if (touch(&edit_entry_at(log, i)->record, &edit_entry_at(log, k)->record) &&
-				!is_of(log, k, run, line)) {
+				!edit_run_has(log, k, run, line)) {
 				return true;
 			}
 		}
@@ -180,7 +51,7 @@ static void move_run(
 	struct edit_log *log, const struct run *run, const struct ct_line *line, uint64_t to, bool behind)
 {
 	for (uint64_t i = run->first; i <= run->last; i++) {
-		if (is_of(log, i, run, line)) {
+		if (edit_run_has(log, i, run, line)) {
 			take_epochs(&edit_entry_at(log, i)->record, &edit_entry_at(log, to)->record);
 			edit_log_move(log, i, to, behind);
 		}
@@ -211,6 +82,13 @@ static const struct run *partner(const struct run *a, const struct runs *at_b)
 	return NULL;
 }
 
+static int cannot(const struct ct_edit *e)
+{
+	return nvw_fail(NVW_E_USAGE,
+		"%s:%u and %s:%u cannot be exchanged in the log: between the two, another work-item or thread stored to their words",
+		e->a.file, e->a.line, e->b.file, e->b.line);
+}
+
 static int exchange(struct edit_log *log, const struct ct_edit *e, const struct run *a, const struct run *b)
 {
 	const bool acknowledges = edit_entry_at(log, a->first)->record.kind == NVW_LOG_ACK;
@@ -223,29 +101,146 @@ static int exchange(struct edit_log *log, const struct ct_edit *e, const struct 
 		move_run(log, a, &e->a, b->last, true);
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE,
-		"%s:%u and %s:%u cannot be exchanged in the log: between the two, another work-item or thread stored to their words",
-		e->a.file, e->a.line, e->b.file, e->b.line);
+	return cannot(e);
 }
 
-int edit_exchange(struct edit_log *log, const struct ct_edit *e)
+/* ---- Rounds ----------------------------------------------------------------------------------------------------- */
+
+struct round {
+	struct actor actor;
+	uint64_t first, last;      /* places of the first run at a, and of the last one's end at b */
+	uint64_t count_a, count_b; /* runs */
+	bool a_moves;
+};
+
+struct rounds {
+	struct ct_array round; /* struct round, number i at i - 1 */
+	struct ct_array open;  /* uint64_t by actor's number: its last round; 0: none */
+};
+
+static struct round *round_at(const struct rounds *s, uint64_t number)
 {
-	const uint32_t first_kinds = CT_KIND(STORE) | CT_KIND(ACK), then_kinds = CT_KIND(STORE);
+	return (struct round *)s->round.at + number - 1;
+}
+
+static int add_to_round(struct rounds *s, struct run *run, bool is_a)
+{
+	int error = ct_array_grow(&s->open, run->actor.number + 1, sizeof(uint64_t));
+	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + run->actor.number;
+	struct round *r = open && *open ? round_at(s, *open) : NULL;
+
+	r = r && r->actor.kernel == run->actor.kernel ? r : NULL;
+	if (!error && is_a && (r == NULL || r->count_b > 0)) {
+		error = ct_array_grow(&s->round, s->round.count + 1, sizeof(struct round));
+		if (!error) {
+			*open = ++s->round.count;
+			r = round_at(s, *open);
+			*r = (struct round){.actor = run->actor, .first = run->first};
+		}
+	}
+	if (!error && r != NULL) {
+		run->round = *open;
+		r->last = is_a ? r->last : run->last;
+		r->count_a += is_a;
+		r->count_b += !is_a;
+	}
+	return error;
+}
+
+static int find_rounds(const struct runs *at_a, const struct runs *at_b, struct rounds *ret)
+{
+	struct rounds s = {0};
+	uint64_t k = 0;
+	int error = 0;
+
+	for (uint64_t i = 0; (i < at_a->run.count || k < at_b->run.count) && !error;) {
+		const bool is_a = k == at_b->run.count ||
+				  (i < at_a->run.count && run_at(at_a, i)->first < run_at(at_b, k)->first);
+
+		error = add_to_round(&s, is_a ? run_at(at_a, i) : run_at(at_b, k), is_a);
+		i += is_a;
+		k += !is_a;
+	}
+	free(s.open.at);
+	s.open = (struct ct_array){0};
+	*ret = s;
+	return error;
+}
+
+/* Those at b come first; where somebody else's stores are in the way, those at a come last. */
+static int exchange_rounds(
+	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct runs *at_b)
+{
+	struct rounds s;
+	int error = find_rounds(at_a, at_b, &s);
+
+	for (uint64_t i = 0; i < at_b->run.count && !error; i++) {
+		const struct run *const b = run_at(at_b, i);
+		struct round *const r = b->round ? round_at(&s, b->round) : NULL;
+
+		if (r != NULL) {
+			r->a_moves = r->a_moves || edit_entry_at(log, r->first)->record.kind == NVW_LOG_ACK ||
+				     is_crossed(log, b, &e->b, r->first, b->last);
+		}
+	}
+	for (uint64_t i = 0; i < at_a->run.count && !error; i++) {
+		const struct run *const a = run_at(at_a, i);
+		const struct round *const r = round_at(&s, a->round);
+
+		error = r->a_moves && is_crossed(log, a, &e->a, a->first, r->last) ? cannot(e) : 0;
+		if (r->a_moves && !error) {
+			move_run(log, a, &e->a, r->last, true);
+		}
+	}
+	for (uint64_t i = 0; i < at_b->run.count && !error; i++) {
+		const struct run *const b = run_at(at_b, i);
+
+		if (b->round != 0 && !round_at(&s, b->round)->a_moves) {
+			move_run(log, b, &e->b, round_at(&s, b->round)->first, false);
+		}
+	}
+	free(s.round.at);
+	return error;
+}
+
+int ct_edit_look_for_rounds(int log_fd, struct ct_edit *e)
+{
 	struct runs at_a = {0}, at_b = {0};
-	int error = find_runs(log, &e->a, first_kinds, &at_a);
+	struct rounds s = {0};
+	struct edit_log log;
+	int error = edit_log_read(log_fd, 0, &log);
+
+	e->rounds = false;
+	if (error) {
+		return error;
+	}
+	error = edit_runs_find(&log, &e->a, CT_KIND(STORE) | CT_KIND(ACK), &at_a);
+	error = error ? error : edit_runs_find(&log, &e->b, CT_KIND(STORE), &at_b);
+	error = error ? error : find_rounds(&at_a, &at_b, &s);
+	for (uint64_t i = 1; i <= s.round.count; i++) {
+		const struct round *const r = round_at(&s, i);
+
+		e->rounds = e->rounds || (r->count_b > 0 && r->count_a + r->count_b > 2);
+	}
+	free(s.round.at);
+	free(at_a.run.at);
+	free(at_b.run.at);
+	edit_log_free(&log);
+	return error;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------------------------- */
+
+static int exchange_pairs(
+	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct runs *at_b)
+{
 	uint64_t pairs = 0;
+	int error = 0;
 
-	error = error ? error : find_runs(log, &e->b, then_kinds, &at_b);
-	if (!error && at_a.run.count == 0) {
-		error = edit_log_no_line(log, &e->a, first_kinds, "store");
-	}
-	if (!error && at_b.run.count == 0) {
-		error = edit_log_no_line(log, &e->b, then_kinds, "store");
-	}
-	for (uint64_t i = 0; i < at_a.run.count && !error; i++) {
-		const struct run *const b = partner(run_at(&at_a, i), &at_b);
+	for (uint64_t i = 0; i < at_a->run.count && !error; i++) {
+		const struct run *const b = partner(run_at(at_a, i), at_b);
 
-		error = b ? exchange(log, e, run_at(&at_a, i), b) : 0;
+		error = b ? exchange(log, e, run_at(at_a, i), b) : 0;
 		pairs += b != NULL;
 	}
 	if (!error && pairs == 0) {
@@ -253,6 +248,25 @@ int edit_exchange(struct edit_log *log, const struct ct_edit *e)
 			"%s:%u is not stored to by any work-item or thread that stored at %s:%u before",
 			e->b.file, e->b.line, e->a.file, e->a.line);
 	}
+	return error;
+}
+
+int edit_exchange(struct edit_log *log, const struct ct_edit *e)
+{
+	const uint32_t first_kinds = CT_KIND(STORE) | CT_KIND(ACK), then_kinds = CT_KIND(STORE);
+	struct runs at_a = {0}, at_b = {0};
+	int error = edit_runs_find(log, &e->a, first_kinds, &at_a);
+
+	error = error ? error : edit_runs_find(log, &e->b, then_kinds, &at_b);
+	if (!error && at_a.run.count == 0) {
+		error = edit_log_no_line(log, &e->a, first_kinds, "store");
+	}
+	if (!error && at_b.run.count == 0) {
+		error = edit_log_no_line(log, &e->b, then_kinds, "store");
+	}
+	error = error     ? error :
+		e->rounds ? exchange_rounds(log, e, &at_a, &at_b) :
+			    exchange_pairs(log, e, &at_a, &at_b);
 	free(at_a.run.at);
 	free(at_b.run.at);
 	return error ? error : edit_log_settle(log);
@@ -270,7 +284,7 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
 		const nvw_off at = r->kind == NVW_LOG_STORE ? r->store.off & ~(nvw_off)63 : UINT64_MAX;
 
-		if (is_of(log, i, run, line) && at != last) {
+		if (edit_run_has(log, i, run, line) && at != last) {
 			const struct nvw_log_record flush = {.kind = NVW_LOG_FLUSH,
 				.flush = {.site = r->store.site,
 					.thread = run->actor.number,
@@ -288,7 +302,7 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 static int find_on_host(const struct edit_log *log, const struct ct_line *line, uint32_t kinds,
 	const char *lacks, struct runs *ret)
 {
-	int error = find_runs(log, line, kinds, ret);
+	int error = edit_runs_find(log, line, kinds, ret);
 
 	if (!error && ret->run.count == 0) {
 		error = edit_log_no_line(log, line, kinds, lacks);
@@ -357,7 +371,7 @@ int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)
 	if (error) {
 		return error;
 	}
-	error = find_runs(&log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), &s);
+	error = edit_runs_find(&log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), &s);
 	e->behind_call = !error;
 	for (uint64_t i = 0; i < s.run.count; i++) {
 		e->behind_call = e->behind_call && ends_with_call(&log, run_at(&s, i), &e->a);

@@ -795,12 +795,10 @@ static void an_assumption_leaves_exactly_the_states_that_keep_to_it(void **state
 	assume(CT_EDIT_ORDERED);
 }
 
-/* Two rounds of a store at each of the lines, in words of their own. The edited log's states go to explored. */
-static void explore_rounds(bool host, const unsigned *lines, unsigned count, const struct ct_edit *edits,
-	unsigned n, enum ct_model model)
+/* Two rounds of a store at each of the lines, in words of their own. */
+static int rounds_log(bool host, const unsigned *lines, unsigned count)
 {
 	static struct history h;
-	struct ct_edited edited;
 
 	h = (struct history){.host = host};
 	for (unsigned i = 0; i < 2 * count; i++) {
@@ -817,7 +815,15 @@ static void explore_rounds(bool host, const unsigned *lines, unsigned count, con
 	if (!host) {
 		h.event[h.events++] = (struct event){.kind = NVW_LOG_FINISH};
 	}
-	const int fd = write_log(&h);
+	return write_log(&h);
+}
+
+/* The edited log's states go to explored. */
+static void explore_rounds(bool host, const unsigned *lines, unsigned count, const struct ct_edit *edits,
+	unsigned n, enum ct_model model)
+{
+	const int fd = rounds_log(host, lines, count);
+	struct ct_edited edited;
 
 	if (ct_edit_log(fd, 0, edits, n, &edited)) {
 		fail_msg("%s", nvw_error_message());
@@ -875,6 +881,45 @@ static void exchanged_stores_are_visible_in_the_other_order(void **state)
 	assert_true(between);
 }
 
+/* A loop at one of the lines: with the first pair alone exchanged, the others would stay as they are. */
+static void exchanged_rounds_move_every_store_of_a_loop(void **state)
+{
+	static const unsigned lines[][4] = {
+		{LINE_A, LINE_B, LINE_OTHER, LINE_B}, {LINE_A, LINE_OTHER, LINE_A, LINE_B}};
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
+		const int fd = rounds_log(false, lines[k], 4);
+		bool between = false;
+
+		assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
+		assert_true(exchange.rounds);
+		close(fd);
+		explore_rounds(false, lines[k], 4, &exchange, 1, CT_MODEL_STRICT);
+		for (unsigned i = 0; i < explored->count; i++) {
+			const struct state *const s = &explored->state[i];
+			const unsigned first = round_of(s, 0, 4), middle = round_of(s, k == 0 ? 1 : 2, 4),
+				       last = round_of(s, 3, 4);
+
+			assert_true(first <= last);
+			assert_true(k == 0 ? first <= middle : middle <= last);
+			between = between || first < last;
+		}
+		assert_true(between);
+	}
+}
+
+static void lines_that_come_once_a_round_are_exchanged_in_pairs(void **state)
+{
+	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
+	struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
+	const int fd = rounds_log(false, lines, 3);
+
+	assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
+	assert_false(exchange.rounds);
+	close(fd);
+}
+
 static void a_flush_and_a_fence_make_a_store_durable_before_the_next(void **state)
 {
 	static const unsigned lines[] = {LINE_A, LINE_B};
@@ -925,6 +970,8 @@ int main(void)
 		cmocka_unit_test(an_assumption_leaves_exactly_the_states_that_keep_to_it),
 		cmocka_unit_test(atomic_stores_are_there_together_or_not_at_all),
 		cmocka_unit_test(exchanged_stores_are_visible_in_the_other_order),
+		cmocka_unit_test(exchanged_rounds_move_every_store_of_a_loop),
+		cmocka_unit_test(lines_that_come_once_a_round_are_exchanged_in_pairs),
 		cmocka_unit_test(a_flush_and_a_fence_make_a_store_durable_before_the_next),
 		cmocka_unit_test(an_edit_of_a_line_without_records_names_lines_near_it),
 	};

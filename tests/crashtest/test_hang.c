@@ -10,9 +10,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <crashtest/hang.h>
+#include <crashtest/process.h>
 
 #include "source/frames.h"
 
@@ -107,6 +109,76 @@ static void a_function_in_which_none_has_hung_is_not_cut(void **state)
 	assert_int_equal(look.alike, 0);
 }
 
+/* ---- Commands ------------------------------------------------------------------------------------------------- */
+
+/* A command that goes round, for good or until it has used some time, in ms; then it answers. */
+static pid_t start(unsigned ms, int *ret_fd)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct timespec used = {0};
+
+		close(ends[0]);
+		if (ms == 0) {
+			goes_round();
+		}
+		while (1000 * used.tv_sec + used.tv_nsec / 1000000 < ms) {
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+		}
+		_exit(write(ends[1], "!", 1) != 1);
+	}
+	close(ends[1]);
+	*ret_fd = ends[0];
+	return pid;
+}
+
+/* Whether it answered, and the CPU time that it had used. */
+static bool answers(unsigned ms, unsigned timeout_ms, struct ct_hangs *h, double *ret_cpu)
+{
+	char where[CT_TEXT_BYTES];
+	int fd;
+	const pid_t pid = start(ms, &fd);
+	const bool in_time = ct_hang_wait(fd, pid, timeout_ms, h, where);
+
+	*ret_cpu = ct_cpu_seconds(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	return in_time;
+}
+
+static void a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early(void **state)
+{
+	struct ct_hangs h = {0};
+	double cpu;
+
+	need_place();
+	assert_false(answers(0, 60, &h, &cpu));
+	assert_int_equal(h.count, 1);
+	assert_int_equal(h.alike, 0);
+	assert_false(answers(0, 3000, &h, &cpu));
+	assert_int_equal(h.count, 1);
+	assert_int_equal(h.alike, 1);
+}
+
+/* After 40 ms the slowest one answers: none is cut before 80. */
+static void a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered(void **state)
+{
+	struct ct_hangs h = {0};
+	double cpu;
+
+	need_place();
+	assert_true(answers(40, TIMEOUT_MS, &h, &cpu));
+	ct_hang_remember(&h, hangs.place[0]);
+	assert_false(answers(0, TIMEOUT_MS, &h, &cpu));
+	assert_int_equal(h.alike, 1);
+	assert_true(cpu >= 0.08);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +186,8 @@ int main(void)
 		cmocka_unit_test(a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended),
 		cmocka_unit_test(a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout),
 		cmocka_unit_test(a_function_in_which_none_has_hung_is_not_cut),
+		cmocka_unit_test(a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early),
+		cmocka_unit_test(a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
