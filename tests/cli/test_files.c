@@ -19,7 +19,7 @@
 #include "command.h"
 #include "core/newfile.h"
 
-#define BROKEN "crash kv --count=50 --states=500 --mutate=publish-before-value"
+#define BROKEN "crash kv --count=50 --states=500 --mode=permitted --mutate=publish-before-value"
 
 static void output_that_cannot_be_written_is_no_clean_end(void **state)
 {
