@@ -23,7 +23,11 @@ struct cell {
 
 static struct cell *cells;
 
+#ifdef __clang__
+#define APART __attribute__((noinline, disable_tail_calls))
+#else
 #define APART __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
+#endif
 
 APART static void persist(const void *at)
 {
