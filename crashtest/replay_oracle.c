@@ -418,6 +418,40 @@ static int compare_saved(
 	return differs(nearest, p, findings);
 }
 
+/* The command has failed on a state. What it says is worth less if it fails without a crash as well. */
+static int note_references(
+	struct ct_replay_oracle *o, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	const struct ct_reference *r;
+	uint32_t flying[64];
+	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	unsigned made = 0, failing = 0;
+
+	if (o->only_those || findings->kept == 0) {
+		return 0;
+	}
+	for (uint64_t i = 0; subset(s.count, i, &s.chosen); i++) {
+		const int error = reference_of(o, &s, &r);
+
+		if (error) {
+			return error;
+		}
+		made++;
+		failing += !r->useful;
+	}
+	char *const text = findings->finding[findings->kept - 1].text;
+	const size_t n = strlen(text), room = sizeof findings->finding[0].text - n;
+
+	if (failing == made) {
+		snprintf(text + n, room, "; after the same operations it fails without a crash, too");
+	} else if (failing > 0) {
+		snprintf(text + n, room,
+			"; after the same operations it fails without a crash, too, on %u of %u files",
+			failing, made);
+	}
+	return 0;
+}
+
 static void keep(struct printed *p, const struct ct_answer *a)
 {
 	p->status = WEXITSTATUS(a->status);
@@ -435,14 +469,20 @@ int ct_replay_oracle_judge(void *context, struct ct_image *image, const struct n
 	struct ct_answer a;
 
 	*phase = CT_PHASE_CHECK;
-	const int error = ct_ask(&o->asked, image, acks, &a);
+	int error = ct_ask(&o->asked, image, acks, &a);
 
-	if (error || ct_answer_note(&a, findings)) {
-		return error ? error : NVW_E_INCONSISTENT;
+	if (error) {
+		return error;
 	}
-	keep(&p, &a);
-	if (p.status != 0) {
-		return differs(NULL, &p, findings);
+	bool failed = ct_answer_note(&a, findings) != 0;
+
+	if (!failed) {
+		keep(&p, &a);
+		failed = p.status != 0 && differs(NULL, &p, findings) != 0;
+	}
+	if (failed) {
+		error = note_references(o, acks, findings);
+		return error ? error : NVW_E_INCONSISTENT;
 	}
 	return o->only_those ? compare_saved(o, &p, findings) : compare(o, acks, &p, findings);
 }

@@ -369,6 +369,25 @@ static void an_oracle_without_anything_to_compare_is_refused(void **state)
 	assert_true(printed("fails on the program's final file"));
 }
 
+/* It dies on every file but the final one: what a state says, the run without a crash says, too. */
+static void a_command_that_also_fails_without_a_crash_is_said_to(void **state)
+{
+	char script[512];
+
+	clean();
+	snprintf(script, sizeof script,
+		"out=$(%s --recover-and-print $1); [ \"$out\" = \"$(cat want)\" ] || exit 3; echo \"$out\"",
+		skeleton);
+	write_text("frail", script);
+	assert_int_equal(
+		run("%s run whole 24 >/dev/null && %s --recover-and-print whole >want", skeleton, skeleton),
+		0);
+	assert_int_equal(crash("", "--oracle=replay --recover='sh frail' --states=40"), 1);
+	assert_true(printed("exited with status 3; after the same operations it fails without a crash, too"));
+	assert_int_equal(crash("early", "--oracle=replay"), 1);
+	assert_false(printed("it fails without a crash, too"));
+}
+
 /* A structure whose further use runs in circles: the place is named, and most such states are cut early. */
 static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 {
@@ -468,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_finding_of_what_is_printed_is_replayed),
 		cmocka_unit_test(a_finding_of_a_checker_is_replayed_with_its_operations),
 		cmocka_unit_test(an_oracle_without_anything_to_compare_is_refused),
+		cmocka_unit_test(a_command_that_also_fails_without_a_crash_is_said_to),
 		cmocka_unit_test(hangs_have_their_line_and_do_not_eat_the_budget),
 		cmocka_unit_test(of_operations_in_flight_any_subset_may_have_happened),
 	};
