@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "callers.h"
 #include "cause.h"
+#include "cause_callers.h"
 #include "operations.h"
 
 enum needed { WORK_ITEM, WORK_GROUP, KERNEL, HOST };
@@ -23,8 +23,6 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 
 	return names[kind];
 }
-
-enum { WAITING_MAX = 64 };
 
 /* Flush and fence of a store by a host program. */
 struct flushing {
@@ -45,18 +43,7 @@ struct search {
 		barrier;         /* the widest that the lost store's work-item met between lost and early */
 	uint64_t barrier_number; /* of its record */
 	struct flushing flushing;
-	struct helping {
-		bool lost_flushes,
-			early_flushes; /* what is done at this site is a flush or a fence, for somebody else's stores */
-		bool lost_fences;
-		bool right_elsewhere; /* a store at lost's line, called from elsewhere, is durable before what relies on it */
-		struct waiting {
-			uint64_t thread;
-			nvw_off line;
-			bool stored, flushed;
-		} waiting[WAITING_MAX]; /* such stores that are not durable yet */
-		unsigned next;
-	} helping;
+	struct cause_helping helping;
 	uint32_t lost_caller,
 		early_caller; /* sites: the calls that tell lost and early from others of their line; 0: none is needed */
 };
@@ -99,106 +86,11 @@ static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 	return false;
 }
 
-/* ---- Helpers: one line for several callers -------------------------------------------------------------------- */
-
-static bool is_of_helper(const struct search *s, uint32_t site)
-{
-	return site != s->lost->site && ct_callers_one_place(s->stores, site, s->lost->site) &&
-	       ct_callers_apart(s->stores, s->lost->site, site) != 0;
-}
-
-static void wait_for(struct helping *h, const struct nvw_log_record *r)
-{
-	h->waiting[h->next++ % WAITING_MAX] = (struct waiting){
-		.thread = r->store.work_item, .line = r->store.off & ~(nvw_off)63, .stored = true};
-}
-
-/* A store that has not become durable before its thread came to what relies on it is not right. */
-static void give_up(struct helping *h, uint64_t thread)
-{
-	for (unsigned i = 0; i < WAITING_MAX; i++) {
-		h->waiting[i].stored = h->waiting[i].stored && h->waiting[i].thread != thread;
-	}
-}
-
-static void flush_waiting(struct helping *h, nvw_off off, uint64_t bytes)
-{
-	for (unsigned i = 0; i < WAITING_MAX; i++) {
-		struct waiting *const w = &h->waiting[i];
-
-		w->flushed = w->flushed || (w->stored && off < w->line + 64 && off + bytes > w->line);
-	}
-}
-
-static void fence_waiting(struct helping *h, uint64_t thread)
-{
-	for (unsigned i = 0; i < WAITING_MAX; i++) {
-		const struct waiting *const w = &h->waiting[i];
-
-		h->right_elsewhere = h->right_elsewhere || (w->stored && w->flushed && w->thread == thread);
-	}
-}
-
-/* Of a host program: does somebody else who calls lost's line make its store durable in time? */
-static void look_for_helping(struct search *s, const struct nvw_log_record *r)
-{
-	struct helping *const h = &s->helping;
-
-	switch (r->kind) {
-	case NVW_LOG_STORE:
-		if (ct_callers_one_place(s->stores, r->store.site, s->early->site)) {
-			give_up(h, r->store.work_item);
-		}
-		if (is_of_helper(s, r->store.site)) {
-			wait_for(h, r);
-		}
-		break;
-	case NVW_LOG_ACK:
-		give_up(h, r->ack.work_item);
-		break;
-	case NVW_LOG_FLUSH:
-		h->lost_flushes = h->lost_flushes || r->flush.site == s->lost->site;
-		h->early_flushes = h->early_flushes || r->flush.site == s->early->site;
-		flush_waiting(h, r->flush.off, r->flush.bytes);
-		break;
-	case NVW_LOG_FENCE:
-		h->lost_fences = h->lost_fences || r->fence.site == s->lost->site;
-		h->early_flushes = h->early_flushes || r->fence.site == s->early->site;
-		fence_waiting(h, r->fence.thread);
-		break;
-	default:
-		break;
-	}
-}
-
-/*
- * The line of a store does not say enough if both sides are at it; if it is a fence, which has found what nobody flushed; or if it
- * is right where another caller comes to it: then the fault is the caller's. A line that relies says too little if it is a
- * flush or a fence that several call.
- */
-static void find_callers(struct search *s)
-{
-	const bool is_store = s->need->early.kind == NVW_LOG_STORE;
-
-	if (is_store && s->early->site != s->lost->site &&
-		ct_callers_one_place(s->stores, s->lost->site, s->early->site)) {
-		s->lost_caller = ct_callers_apart(s->stores, s->lost->site, s->early->site);
-		s->early_caller = ct_callers_apart(s->stores, s->early->site, s->lost->site);
-		return;
-	}
-	if (s->helping.lost_fences || s->helping.right_elsewhere) {
-		s->lost_caller = ct_callers_alone(s->stores, s->lost->site);
-	}
-	if (is_store && s->helping.early_flushes) {
-		s->early_caller = ct_callers_alone(s->stores, s->early->site);
-	}
-}
-
 /* ---- The log ------------------------------------------------------------------------------------------------- */
 
 static void look_at(struct search *s, const struct nvw_log_record *r, uint64_t number)
 {
-	look_for_helping(s, r);
+	cause_helping_look(&s->helping, s->stores, s->need, r);
 	if (s->need->form != CT_NEED_ORDER) {
 		return;
 	}
@@ -762,7 +654,7 @@ int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_op
 		ret_cause->guessed = true;
 		say(ret_cause, "a guess by the closest stores, which no test has shown: ");
 	}
-	find_callers(&s);
+	cause_helping_callers(&s.helping, stores, need, &s.lost_caller, &s.early_caller);
 	note_sides(&s);
 	switch (need->form) {
 	case CT_NEED_ORDER:
