@@ -2,6 +2,7 @@
 /* Checkers from elsewhere. See checker.h. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -52,6 +53,7 @@ struct told {
 	struct nvw_check check; /* first: the library has its address */
 	const struct nvw_acks *acks;
 	const struct ct_operations *operations;
+	const struct ct_asking *asking; /* of a part; NULL: the whole image is there */
 };
 
 static const struct told *told_of(const struct nvw_check *check)
@@ -76,34 +78,104 @@ static const char *name_of(const struct nvw_check *check, uint64_t operation)
 	return o ? o->name : "";
 }
 
+static const void *look(const struct nvw_check *check, uint64_t off, size_t n)
+{
+	const struct ct_asking *const asking = told_of(check)->asking;
+
+	if (off > check->bytes || n > check->bytes - off) {
+		return NULL;
+	}
+	if (asking != NULL) {
+		asking->ask(asking->asker, off, n);
+	}
+	return (const uint8_t *)(asking ? asking->bytes : check->image) + off;
+}
+
+static struct told tell(const struct ct_checker *c, const struct nvw_acks *acks, char message[CT_TEXT_BYTES])
+{
+	const struct ct_operations *const o = c->operations;
+
+	return (struct told){
+		.check = {.bytes = c->asked.bytes,
+			.message = message,
+			.message_bytes = CT_TEXT_BYTES,
+			.operations = o && o->count ? o->at[o->count - 1].number + 1 : 0,
+			.is_acknowledged = is_acknowledged,
+			.is_in_flight = is_in_flight,
+			.name = name_of,
+			.look = look},
+		.acks = acks,
+		.operations = o,
+	};
+}
+
+static int violation(char message[CT_TEXT_BYTES], struct nvw_findings *findings)
+{
+	message[CT_TEXT_BYTES - 1] = '\0';
+	message[strcspn(message, "\r\n")] = '\0'; /* a finding is one line */
+	return nvw_violation(findings, 0, "%s",
+		*message ? message : "the checker found an inconsistency but printed no description");
+}
+
 static int judge_by_library(const struct ct_checker *c, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings)
 {
 	char message[CT_TEXT_BYTES] = "";
-	const struct ct_operations *const o = c->operations;
-	struct told told = {
-		.check = {.image = image->ro,
-			.bytes = c->asked.bytes,
-			.write = write_image,
-			.context = image,
-			.message = message,
-			.message_bytes = sizeof message,
-			.operations = o && o->count ? o->at[o->count - 1].number + 1 : 0,
-			.is_acknowledged = is_acknowledged,
-			.is_in_flight = is_in_flight,
-			.name = name_of},
-		.acks = acks,
-		.operations = o,
-	};
+	struct told told = tell(c, acks, message);
 
+	told.check.image = image->ro;
+	told.check.write = write_image;
+	told.check.context = image;
 	silence();
-	if (c->check(&told.check) == 0) {
-		return 0;
+	return c->check(&told.check) == 0 ? 0 : violation(message, findings);
+}
+
+/* ---- Parts of the library's check ---------------------------------------------------------------------------- */
+
+static int write_nothing(void *context, uint64_t off, const void *from, size_t n)
+{
+	return -1;
+}
+
+static uint64_t count_parts(void *context)
+{
+	const struct ct_checker *const c = context;
+	const struct nvw_acks none = {0};
+	char message[CT_TEXT_BYTES] = "";
+	struct told told = tell(c, &none, message);
+
+	told.check.write = write_nothing;
+	told.check.look = NULL;
+	return c->parts(&told.check);
+}
+
+static int check_part(void *context, const struct ct_asking *image, const struct nvw_acks *acks,
+	uint64_t part, struct nvw_findings *findings)
+{
+	const struct ct_checker *const c = context;
+	char message[CT_TEXT_BYTES] = "";
+	struct told told = tell(c, acks, message);
+
+	told.check.write = write_nothing;
+	told.asking = image;
+	silence();
+	return c->part(&told.check, part) == 0 ? 0 : violation(message, findings);
+}
+
+static void name_part(void *context, uint64_t part, char *ret_name, size_t n)
+{
+	const struct ct_checker *const c = context;
+
+	snprintf(ret_name, n, "part %llu", (unsigned long long)part);
+	if (c->part_name != NULL) {
+		c->part_name(part, ret_name, n);
+		ret_name[n - 1] = '\0';
 	}
-	message[sizeof message - 1] = '\0';
-	message[strcspn(message, "\r\n")] = '\0'; /* a finding is one line */
-	return nvw_violation(findings, 0, "%s",
-		*message ? message : "the checker found an inconsistency but printed no description");
+}
+
+const struct ct_plain_parts *ct_checker_parts(const struct ct_checker *c)
+{
+	return c->part ? &c->in_parts : NULL;
 }
 
 /* ---- Command ------------------------------------------------------------------------------------------------ */
@@ -137,6 +209,19 @@ int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_ack
 
 /* ---- Beginning and end ---------------------------------------------------------------------------------------- */
 
+static int find_parts(struct ct_checker *c, const char *path)
+{
+	*(void **)&c->parts = dlsym(c->library, "nvw_check_parts");
+	*(void **)&c->part = dlsym(c->library, "nvw_check_part");
+	*(void **)&c->part_name = dlsym(c->library, "nvw_check_part_name");
+	c->in_parts = (struct ct_plain_parts){count_parts, check_part, name_part, c};
+	return (c->parts == NULL) == (c->part == NULL) ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE,
+			       "%s: expected both nvw_check_parts and nvw_check_part, or neither (nvw/checker.h)",
+			       path);
+}
+
 int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker)
 {
 	struct ct_checker *const c = ret_checker;
@@ -157,7 +242,7 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 		return nvw_fail(
 			NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", is->library);
 	}
-	return 0;
+	return find_parts(c, is->library);
 }
 
 void ct_checker_destroy(struct ct_checker *c)

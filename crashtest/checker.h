@@ -9,11 +9,17 @@
 #include <nvw/checker.h>
 
 #include "ask.h"
+#include "parts.h"
 
 struct ct_checker {
 	struct ct_asked asked; /* for a library only bytes */
 	void *library;         /* of dlopen(); NULL: the command */
 	int (*check)(struct nvw_check *check);
+	/* Of the check in parts, or NULL. */
+	uint64_t (*parts)(const struct nvw_check *check);
+	int (*part)(struct nvw_check *check, uint64_t part);
+	void (*part_name)(uint64_t part, char *name, size_t bytes);
+	struct ct_plain_parts in_parts;
 	const struct ct_operations *operations;
 };
 
@@ -29,6 +35,9 @@ struct ct_checker_is {
  * an error. */
 NVW_CHECKED int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker);
 void ct_checker_destroy(struct ct_checker *checker);
+
+/* The library's parts, as long as the checker; NULL: it has none. */
+const struct ct_plain_parts *ct_checker_parts(const struct ct_checker *checker);
 
 /* A ct_judge; context is a struct ct_checker. */
 int ct_checker_judge(void *checker, struct ct_image *image, const struct nvw_acks *acks,

@@ -348,6 +348,7 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 	struct nvw_findings *findings, volatile uint32_t *phase);
 
 struct ct_hangs;
+struct ct_plain_parts;
 
 struct ct_exploration {
 	struct ct_rules rules;
@@ -360,6 +361,7 @@ struct ct_exploration {
 	/* Its check in parts and its plan (nvw_parts); NULL: whole states alone are tested. */
 	const struct nvw_workload *in_parts;
 	void *plan;
+	const struct ct_plain_parts *plain_parts; /* of a check that is no workload's (parts.h); NULL: none */
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */

@@ -625,7 +625,7 @@ static int remake_part(struct explanation *x)
 	static struct nvw_findings said;
 	const uint64_t which = x->finding->draw - CT_DRAW_PART;
 	struct ct_parts *parts = NULL;
-	int error = ct_parts_create(x->e->in_parts, x->e->plan, &x->medium, &parts);
+	int error = ct_parts_of(x->e, &x->medium, &parts);
 
 	if (!error &&
 		(parts == NULL || !ct_parts_remake(parts, which >> 20, which & 0xfffff, &said, x->levels))) {

@@ -438,6 +438,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.bytes = (bytes + 63) & ~UINT64_C(63),
 		.judge = jury.judge,
 		.context = jury.writes ? (void *)jury.writes : jury.context,
+		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury.checker) : NULL,
 		.options = *o,
 		.head = head,
 		.operations = &jury.operations,

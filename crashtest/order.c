@@ -39,6 +39,7 @@ int ct_order_apply(struct ct_medium *m, const struct nvw_log_record *r)
 	if (r->kind == NVW_LOG_SITE) {
 		meet_site(m, r);
 	} else if (r->kind == NVW_LOG_BEGIN) {
+		ct_medium_note_acks(m, r->begin.number, 1);
 		return nvw__acks_begin(&m->acks, r->begin.number);
 	} else if (ct_members_owe(m, r)) {
 		ct_members_settle(m, r);

@@ -218,9 +218,11 @@ static void asked(void *context, uint64_t op)
 /* What was not asked for: noise, or nothing. */
 static void make_noise(struct ct_part_view *p)
 {
-	for (uint64_t i = NVW__ROOTS_OFF / 8; p->seed != 0 && i < word_count(p); i++) {
+	for (uint64_t i = p->is_plain ? 0 : NVW__ROOTS_OFF / 8; p->seed != 0 && i < word_count(p); i++) {
 		p->before.words[i] = nvw_mix64(p->seed + i);
-		p->after.words[i] = nvw_mix64(p->seed - i);
+		if (!p->is_plain) {
+			p->after.words[i] = nvw_mix64(p->seed - i);
+		}
 	}
 	p->seed += p->seed != 0;
 }
@@ -230,7 +232,9 @@ void ct_part_view_begin(struct ct_part_view *p)
 	p->is_wide = false;
 	if (++p->evaluation == 0) {
 		memset(p->before.made_in, 0, p->bytes / 2);
-		memset(p->after.made_in, 0, p->bytes / 2);
+		if (!p->is_plain) {
+			memset(p->after.made_in, 0, p->bytes / 2);
+		}
 		p->evaluation = 1;
 	}
 	/* The medium's acknowledgements grow in other memory from time to time. */
@@ -284,8 +288,10 @@ static int take_words(struct ct_part_view *p)
 
 	for (uint64_t i = 0; i < p->medium->changed_words.count && !error; i++) {
 		error = ct_watch_wake(&p->watch, word[i] / 8);
-		error = error ? error : ct_holders_changed(&p->holders, word[i], held, p);
-		error = error ? error : ct_restores_changed(&p->restores, word[i], &told, &fell);
+		if (!error && !p->is_plain) {
+			error = ct_holders_changed(&p->holders, word[i], held, p);
+			error = error ? error : ct_restores_changed(&p->restores, word[i], &told, &fell);
+		}
 	}
 	p->medium->changed_words.count = 0;
 	if (error || !fell) {
@@ -401,6 +407,19 @@ int ct_part_view_create(struct ct_medium *m, uint64_t (*key)(const void *plan, u
 
 	p->through = (struct rec_through){p->before.pool, completed, p};
 	return error ? error : ct_restores_create(m, &p->geometry, &p->restores);
+}
+
+int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
+{
+	*p = (struct ct_part_view){
+		.medium = m, .bytes = m->image.bytes, .key_things = 1, .evaluation = 1, .is_plain = true};
+	m->notes_changes = true;
+	m->changed_words.count = m->changed_acks.count = 0;
+	p->before.words = pages(p->bytes);
+	p->before.made_in = pages(p->bytes / 2);
+	return p->before.words && p->before.made_in ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
 }
 
 int ct_part_view_watch(struct ct_part_view *p, uint64_t parts)

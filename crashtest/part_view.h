@@ -39,6 +39,7 @@ struct ct_part_view {
 	uint64_t seed;  /* of noise in what was not asked for; 0: zeroes */
 	bool is_wide;   /* this evaluation reads what cannot be looked through */
 	bool unwatched; /* what is looked at wakes nobody */
+	bool is_plain;  /* there is no recovery: before is all there is, and no pool */
 	int error;
 	const unsigned *levels; /* of the state to look at, instead of the choices; NULL: the choices */
 	struct nvw_acks acks;   /* the medium's, which tell what is asked for */
@@ -47,6 +48,8 @@ struct ct_part_view {
 /* A view of the medium, which notes its changes from now on. key and plan: of struct nvw_parts. */
 NVW_CHECKED int ct_part_view_create(struct ct_medium *medium,
 	uint64_t (*key)(const void *plan, uint64_t word), const void *plan, struct ct_part_view *view);
+/* The same of an image that is no pool. */
+NVW_CHECKED int ct_part_view_create_plain(struct ct_medium *medium, struct ct_part_view *view);
 /* Everything is awake; parts is their number. */
 NVW_CHECKED int ct_part_view_watch(struct ct_part_view *view, uint64_t parts);
 void ct_part_view_free(struct ct_part_view *view);

@@ -15,6 +15,7 @@
 struct ct_parts {
 	const struct nvw_workload *workload;
 	void *plan;
+	const struct ct_plain_parts *plain; /* instead of the workload's */
 	struct ct_part_view view;
 	struct nvw_findings findings;
 	uint64_t of_entries, of_streams, of_chunks, of_blocks,
@@ -73,13 +74,21 @@ static int check_recovery(struct ct_parts *p, uint64_t part)
 	return 0;
 }
 
+static int check_plain(struct ct_parts *p, uint64_t part)
+{
+	const struct ct_asking image = {p->view.before.words, ct_part_view_fetch_before, &p->view};
+
+	return p->plain->check(p->plain->context, &image, &p->view.acks, part, &p->findings);
+}
+
 /* True if the part finds nothing. */
 static bool evaluate(struct ct_parts *p, uint64_t part)
 {
 	ct_part_view_begin(&p->view);
 	nvw__findings_clear(&p->findings);
 	p->count.evaluations++;
-	const int error = part < p->of_recovery ? check_recovery(p, part) :
+	const int error = p->plain != NULL      ? check_plain(p, part) :
+			  part < p->of_recovery ? check_recovery(p, part) :
 						  p->workload->parts->check(p->plan, p->view.after.pool,
 							  &p->view.acks, part - p->of_recovery, &p->findings);
 
@@ -253,7 +262,9 @@ static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_n
 
 void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
 {
-	if (part < p->of_recovery) {
+	if (p->plain != NULL) {
+		p->plain->name(p->plain->context, part, ret_name, CT_PART_NAME);
+	} else if (part < p->of_recovery) {
 		name_of_recovery(p, part, ret_name);
 	} else {
 		p->workload->parts->name(p->plan, part - p->of_recovery, ret_name, CT_PART_NAME);
@@ -319,6 +330,46 @@ int ct_parts_create(
 	}
 	*ret_parts = p;
 	return 0;
+}
+
+/* Of their models, those in which a state is any combination, or a number of stores. */
+static bool can_be_plain(const struct ct_medium *m)
+{
+	return m->rules.limits == NULL && (m->rules.model == CT_MODEL_X86 || m->rules.model == CT_MODEL_EADR);
+}
+
+int ct_parts_create_plain(
+	const struct ct_plain_parts *plain, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	*ret_parts = NULL;
+	if (plain == NULL || !can_be_plain(m)) {
+		return 0;
+	}
+	struct ct_parts *const p = calloc(1, sizeof *p);
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	}
+	*p = (struct ct_parts){.plain = plain};
+	int error = ct_part_view_create_plain(m, &p->view);
+
+	p->count.parts = error ? 0 : plain->count(plain->context);
+	if (!error && p->count.parts > UINT32_MAX / 2) {
+		error = nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
+	}
+	error = error ? error : ct_part_view_watch(&p->view, p->count.parts);
+	if (error) {
+		ct_parts_free(p);
+		return error;
+	}
+	*ret_parts = p;
+	return 0;
+}
+
+int ct_parts_of(const struct ct_exploration *e, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	return e->plain_parts != NULL ? ct_parts_create_plain(e->plain_parts, m, ret_parts) :
+					ct_parts_create(e->in_parts, e->plan, m, ret_parts);
 }
 
 /* ---- For tests ---------------------------------------------------------------------------------------- */

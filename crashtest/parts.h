@@ -25,11 +25,33 @@ enum ct_part_verdict {
 };
 
 struct ct_parts;
+struct ct_asking;
 
 /* Parts for a medium, which notes its changes from now on. *ret_parts is NULL if they cannot be had: no parts, another
  * model than free and strict ones, limits, several pools. */
 NVW_CHECKED int ct_parts_create(const struct nvw_workload *workload, void *plan, struct ct_medium *medium,
 	struct ct_parts **ret_parts);
+
+/* The parts of a host program's check (nvw/checker.h): of the image as it is, since the program recovers inside its check. */
+struct ct_plain_parts {
+	uint64_t (*count)(void *context);
+	/* As of nvw_parts. Of the image only what was asked for is there. */
+	int (*check)(void *context, const struct ct_asking *image, const struct nvw_acks *acks, uint64_t part,
+		struct nvw_findings *findings);
+	void (*name)(void *context, uint64_t part, char *ret_name, size_t bytes);
+	void *context;
+};
+struct ct_asking {
+	const void *bytes;
+	void (*ask)(void *asker, nvw_off off, uint64_t bytes);
+	void *asker;
+};
+/* The same of them. NULL under other models than x86 and eadr. */
+NVW_CHECKED int ct_parts_create_plain(
+	const struct ct_plain_parts *plain, struct ct_medium *medium, struct ct_parts **ret_parts);
+/* Of the exploration's check, if it has parts. */
+NVW_CHECKED int ct_parts_of(
+	const struct ct_exploration *e, struct ct_medium *medium, struct ct_parts **ret_parts);
 void ct_parts_free(struct ct_parts *parts);
 
 /* Counts from the creation on. */

@@ -51,19 +51,27 @@ static uint64_t key_of(uint64_t state)
 	return nvw_mix64(state) | 1;
 }
 
-/* True if the state has not been tested before; records it. */
-static bool is_new(struct ct_shared *s, uint64_t state)
+/* Where its key is, or belongs. */
+static uint64_t *place_of(struct ct_shared *s, uint64_t key)
 {
-	const uint64_t key = key_of(state);
 	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
 
 	while (s->seen[i] != 0 && s->seen[i] != key) {
 		i = (i + 1) & (s->seen_capacity - 1);
 	}
-	if (s->seen[i] == key) {
+	return &s->seen[i];
+}
+
+/* True if the state has not been tested before; records it. */
+static bool is_new(struct ct_shared *s, uint64_t state)
+{
+	const uint64_t key = key_of(state);
+	uint64_t *const place = place_of(s, key);
+
+	if (*place == key) {
 		return false;
 	}
-	s->seen[i] = key;
+	*place = key;
 	if (++s->seen_count > s->seen_capacity / 4 * 3) {
 		memset(s->seen, 0, s->seen_capacity * sizeof s->seen[0]);
 		s->seen_count = 0;
@@ -379,13 +387,13 @@ static void count_parts(struct range *r)
 	}
 }
 
-/* Tries the parts that may answer otherwise now. True if all pass, in every state of this instant. */
+/* Tries the parts that may answer otherwise now; before the range, too, where they tell which states to record. True if all pass, in every state of this instant. */
 static bool try_parts(struct range *r)
 {
 	const struct ct_part_trouble *trouble;
 	struct ct_shared *const s = r->shared;
 
-	if (r->parts == NULL || s->no_parts || r->medium->instant < r->first) {
+	if (r->parts == NULL || s->no_parts) {
 		return false;
 	}
 	s->in_part = 1;
@@ -434,6 +442,14 @@ static void note_denied(struct range *r, const struct ct_part_trouble *t, const 
 	}
 }
 
+/* Whether the state of a part that fails has been tested before; records it, but where other workers, who do not make it,
+ * would know less of later states. */
+static bool is_known(struct range *r, uint64_t state)
+{
+	return ct_plan_cuts_apart(&r->e->rules) ? !is_new(r->shared, state) :
+						  *place_of(r->shared, key_of(state)) != 0;
+}
+
 /* A part fails in a state: so must the whole check, or there is no finding. */
 static void confirm(struct range *r, const struct ct_part_trouble *t)
 {
@@ -450,7 +466,7 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	s->sequence++;
 	if (is_there) {
 		ct_medium_apply(m, r->levels);
-		const bool again = !is_new(s, ct_medium_key(m));
+		const bool again = is_known(r, ct_medium_key(m));
 
 		nvw__findings_clear(&r->findings);
 		const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
@@ -556,12 +572,14 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (is_over(r)) {
 			return r->error;
 		}
-		r->here->by_parts = by_parts;
-		r->here->exhausted =
-			by_parts || r->here->exhausted ||
-			(!settled && m->instant >= r->first && r->here->undecided == 0 &&
-				!r->e->options.parts_alone && ct_plan_exhausts(r->plan, m->instant) &&
-				r->shared->symmetric == symmetric);
+		if (m->instant >= r->first) {
+			r->here->by_parts = by_parts;
+			r->here->exhausted =
+				by_parts || r->here->exhausted ||
+				(!settled && r->here->undecided == 0 && !r->e->options.parts_alone &&
+					ct_plan_exhausts(r->plan, m->instant) &&
+					r->shared->symmetric == symmetric);
+		}
 		draw = 0;
 		if (m->instant >= last) {
 			return 0;
@@ -605,7 +623,9 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	r.tracked = m->image.reads;
 	r.evaluations = shared->parts.evaluations;
 	if (!error && !shared->no_parts) {
-		error = ct_parts_create(e->in_parts, e->plan, m, &r.parts);
+		error = ct_parts_of(e, m, &r.parts);
+		/* Known also if the first of them ends the process. */
+		shared->parts.parts = r.parts != NULL ? ct_parts_count(r.parts)->parts : 0;
 	}
 	if (!error) {
 		error = test_range(&r, w->next_draw, w->last);

@@ -278,8 +278,7 @@ void fake_complete(struct nvw_machine *m)
 
 /* ---- No check in parts: its pools are none ------------------------------------------------------------ */
 
-int ct_parts_create(const struct nvw_workload *workload, void *plan, struct ct_medium *medium,
-	struct ct_parts **ret_parts)
+int ct_parts_of(const struct ct_exploration *e, struct ct_medium *medium, struct ct_parts **ret_parts)
 {
 	*ret_parts = NULL;
 	return 0;
