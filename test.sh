@@ -134,6 +134,7 @@ fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
 if [ "$faults" = --all ]; then
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
+	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi
 wait "$other_builds" || true
 cat build-release/other_builds.log
