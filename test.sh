@@ -4,7 +4,7 @@
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
-# random CUDA kernels, and 60 small runs of each structure with parts, whose states are all tried.
+# random CUDA kernels, 60 small runs of each structure with parts, whose states are all tried, four bugs at once, and a cluster (Slurm).
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -19,7 +19,10 @@ fi
 . scripts/dependencies.sh
 
 install_dependencies clang libcu++-dev libcub-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
-install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+if [ "$faults" = --all ]; then
+	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+	export FOUR_BUGS=1
+fi
 passed=0
 failed=0
 skipped=0
@@ -51,7 +54,8 @@ build_and_test() {
 		return 0
 	}
 	status=0
-	meson test -C "$folder" --no-rebuild --print-errorlogs || status=$?
+	# One more at once than there are cores: many a test waits for what it has started.
+	meson test -C "$folder" --no-rebuild --print-errorlogs --num-processes "$(($(nproc) + 1))" || status=$?
 	count "$folder" "$status"
 }
 

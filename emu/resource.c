@@ -22,10 +22,11 @@
 
 enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 4 };
 
-static void move(struct emu_interval *to, const struct emu_interval *from, uint32_t count)
+/* Of none, there may be no array yet. */
+static void move(struct emu_resource *r, uint32_t to, uint32_t from, uint32_t count)
 {
 	if (count) {
-		memmove(to, from, (size_t)count * sizeof *to);
+		memmove(r->busy + to, r->busy + from, (size_t)count * sizeof *r->busy);
 	}
 }
 
@@ -34,14 +35,14 @@ static bool make_room(struct emu_resource *r, emu_time now)
 {
 	uint32_t over = 0, count;
 
-	move(r->busy + r->gap, r->busy + r->right, r->end - r->right);
+	move(r, r->gap, r->right, r->end - r->right);
 	count = r->end - (r->right - r->gap);
 	while (over < count && r->busy[over].to <= now) {
 		over++;
 	}
 	count -= over;
 	if (over) {
-		move(r->busy, r->busy + over, count);
+		move(r, 0, over, count);
 	}
 	r->end = count;
 	r->gap = r->right = r->gap > over ? r->gap - over : 0;
@@ -76,7 +77,7 @@ static uint32_t first_after(const struct emu_resource *r, uint32_t low, uint32_t
 /* The gap moves over so many intervals behind it, or before it. */
 static void move_gap_on(struct emu_resource *r, uint32_t count)
 {
-	move(r->busy + r->gap, r->busy + r->right, count);
+	move(r, r->gap, r->right, count);
 	r->gap += count;
 	r->right += count;
 }
@@ -85,7 +86,7 @@ static void move_gap_back(struct emu_resource *r, uint32_t count)
 {
 	r->gap -= count;
 	r->right -= count;
-	move(r->busy + r->right, r->busy + r->gap, count);
+	move(r, r->right, r->gap, count);
 }
 
 /* The gap moves to t: before it, what ends by then, and behind it the rest. */
@@ -125,7 +126,7 @@ static void insert(struct emu_resource *r, emu_time from, emu_time to)
 		after->from = from;
 	} else {
 		if (r->gap == r->right) {
-			move(after + GAP, after, r->end - r->right);
+			move(r, r->right + GAP, r->right, r->end - r->right);
 			r->right += GAP;
 			r->end += GAP;
 		}
