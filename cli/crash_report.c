@@ -163,7 +163,8 @@ static void print_parts(const struct ct_result *r, FILE *to)
 	}
 	fprintf(to, "by parts: %s evaluations of %s parts", grouped(p->evaluations, a), grouped(p->parts, b));
 	if (p->most_forks > 0) {
-		fprintf(to, ", the widest with %u uncertain words (%s)", p->most_forks, p->widest);
+		fprintf(to, ", the widest with %u uncertain word%s (%s)", p->most_forks,
+			p->most_forks == 1 ? "" : "s", p->widest);
 	}
 	fprintf(to, "; %s whole states besides\n", grouped(r->states_distinct, a));
 	if (p->wide > 0) {

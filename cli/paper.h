@@ -18,7 +18,7 @@
 
 #include "sweep.h"
 
-enum { PAPER_SEEDS_MAX = 64, PAPER_TERMS = 2, PAPER_REASON_BYTES = 512 };
+enum { PAPER_SEEDS_MAX = 64, PAPER_COLUMNS_MAX = 127, PAPER_TERMS = 2, PAPER_REASON_BYTES = 512 };
 
 /* From the weakest; what a row is called is the strongest that it reaches. */
 enum paper_verdict {
@@ -91,7 +91,7 @@ struct paper_table {
 	json_t *keys;
 	bool wanted;
 	struct paper_measure measure;
-	int rows, columns; /* axes; columns -1: one */
+	int rows, columns; /* axes; columns -1: one. At most PAPER_COLUMNS_MAX values */
 };
 
 struct paper {

@@ -242,10 +242,15 @@ static int set_table(struct papers *p, struct paper_table *t)
 	}
 	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->keys, "rows"));
 	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
-	return t->rows < 0 || (columns && t->columns < 0) ?
-		       nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
-			       t->measure.of->sweep.where) :
-		       0;
+	if (t->rows < 0 || (columns && t->columns < 0)) {
+		return nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
+			t->measure.of->sweep.where);
+	}
+	if (columns && t->measure.of->sweep.axis[t->columns].count > PAPER_COLUMNS_MAX) {
+		return nvw_fail(NVW_E_INPUT, "%s: columns: expected an axis of at most %d values, found %u",
+			where, PAPER_COLUMNS_MAX, t->measure.of->sweep.axis[t->columns].count);
+	}
+	return 0;
 }
 
 /* Leaves the points that are needed. */

@@ -371,12 +371,12 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 {
 	const struct sweep *const s = &t->measure.of->sweep;
 	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
-	const char *cell[128];
-	char text[128][PAPER_NUMBER_BYTES];
+	const char *cell[1 + PAPER_COLUMNS_MAX];
+	char text[1 + PAPER_COLUMNS_MAX][PAPER_NUMBER_BYTES];
 	unsigned n = 0;
 
 	cell[n++] = row < 0 ? "mean" : s->axis[t->rows].value[row];
-	for (unsigned k = 0; k < columns && n < 128; k++) {
+	for (unsigned k = 0; k < columns; k++) {
 		struct paper_numbers numbers;
 
 		if (!has_points(t, t->columns, k)) {
@@ -394,14 +394,14 @@ static void show_table(const struct page *p, const struct paper_table *t)
 {
 	const struct sweep *const s = &t->measure.of->sweep;
 	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
-	const char *cell[128] = {""};
+	const char *cell[1 + PAPER_COLUMNS_MAX] = {""};
 	char title[TEXT_BYTES * 2];
 	unsigned n = 1;
 
 	snprintf(title, sizeof title, "%s: %s", t->name, paper_text(t->keys, "what"));
 	head_line(p, 3, title);
 	table_begin(p);
-	for (unsigned k = 0; k < columns && n < 128; k++) {
+	for (unsigned k = 0; k < columns; k++) {
 		if (has_points(t, t->columns, k)) {
 			cell[n++] = t->columns < 0 ? "" : s->axis[t->columns].value[k];
 		}
