@@ -157,9 +157,12 @@ def refusals():
             (row("X1", 5, value="sim_time +"), "expected a formula"), (row("X1", 5, value="( sim_time"), "expected a formula"),
             (row("X1", 5, form="colour"), "none of its values"), (row("X1", 5, over=None), "needs over"),
             (good.replace("sweep = s", "sweep = t"), "sweeps/t.ini"), ("x\n", "neither [section]"),
-            (good + "[table t]\nwhat = x\nsweep = s\npoints = row=small\nvalue = sim_time\nas = value\nrows = r\n", "are axes of")):
+            (good + "[table t]\nwhat = x\nsweep = s\npoints = row=small\nvalue = sim_time\nas = value\nrows = r\n", "are axes of"),
+            (good + "[table t]\nwhat = x\nsweep = wide\npoints = row=small\nvalue = sim_time\nas = value\nrows = row\ncolumns = batch\n",
+             "at most 127 values, found 128")):
         write("bad/p.ini", text)
         write("bad/sweeps/s.ini", sweep)
+        write("bad/sweeps/wide.ini", sweep.replace("batch = 8", "batch = 1..128"))
         status, out, err = run("reproduce", "--papers=bad", "--output=never")
         if status != 2 or out or message not in err or err.count("\n") != 1:
             wrong.append("%s: %d %s%s" % (text, status, out, err))
