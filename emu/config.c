@@ -416,6 +416,19 @@ static int check_l3(const struct emu_config *c)
 	return r || !l3.size ? r : check_cache("l3", &l3);
 }
 
+static int check_directory(const struct emu_directory_config *c)
+{
+	int r = check_range("directory.lines", c->lines, 0, 1u << 24);
+
+	r = r ? r : check_range("directory.ways", c->ways, 1, 1u << 20);
+	r = r ? r : check_range("directory.mshrs", c->mshrs, 1, 1u << 20);
+	return r == 0 && c->lines % c->ways ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "directory.lines: %" PRIu64 " are not a multiple of directory.ways, %" PRIu64,
+			       c->lines, c->ways) :
+		       r;
+}
+
 /* The paper's buffers and MSHRs are "perfect"; these are the largest and an ample one. */
 enum { STORES_MAX = 4096, LOADS_OF_RMO = 16 };
 
@@ -498,6 +511,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_cache("l1", &c->l1);
 	r = r ? r : check_cache("l2", &c->l2);
 	r = r ? r : check_l3(c);
+	r = r ? r : check_directory(&c->directory);
 	r = r ? r : check_stc(&c->stc);
 	r = r ? r : check_tcs(&c->tcs);
 	r = r ? r : config_devices_check(c);

@@ -82,6 +82,9 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 	const emu_line_id base = m->device[EMU_DRAM].first, first = base + (emu_line_id)(from / EMU_LINE),
 			  end = base + (emu_line_id)(to / EMU_LINE);
 
+	if (coh_has_directory(m)) {
+		evict_lines(m, NULL, &m->directory.cache, first, end);
+	}
 	evict_lines(m, NULL, m->l2.stores, first, end);
 	evict_lines(m, NULL, &m->l2.cache, first, end);
 	for (unsigned i = 0; keeps_l1s(m) && i < m->config.cus; i++) {
@@ -174,11 +177,11 @@ static void peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	if (cached) {
 		emu_copy_masked(to, cached->data, cached->valid);
 		coh_registry_peek(m, id, to);
-		coh_directory_peek(m, id, to);
 	}
 	if (stored && stored != cached) {
 		emu_copy_masked(to, stored->data, stored->dirty);
 	}
+	coh_directory_peek(m, id, to);
 }
 
 int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)

@@ -4,7 +4,7 @@
  *
  * All reads and writes of the L2 pass through it, so it needs no coherence protocol: its content is that of
  * memory. It keeps stores to DRAM until they are replaced, its S-FIFO is full, or a protocol flushes it; with
- * l3.split in a separate write cache. Under a protocol that writes through, it passes them on, like those to
+ * l3.split in a separate write cache. Under a protocol with owners it has no S-FIFO: nothing is released. Under a protocol that writes through, it passes them on, like those to
  * NVRAM.
  *
  * Guarantee: it does not hold back stores to NVRAM. They go on to the device, with their records and tags,
@@ -151,7 +151,7 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 		update_copy(m, id, from->data, from->dirty);
 	}
 	from->dirty = 0;
-	if (!line->in_sfifo) {
+	if (!line->in_sfifo && m->l3.sfifo.capacity) {
 		line->in_sfifo = true;
 		emu_fifo_push(&m->l3.sfifo, id);
 	}

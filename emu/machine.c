@@ -40,6 +40,9 @@ static void settle_l3(struct nvw_machine *m)
 	if (m->config.l3.split == EMU_AUTO) {
 		m->config.l3.split = l3 == COH_L3_APART;
 	}
+	if (m->protocol->directory && m->config.l3.split != 1) {
+		m->config.l3.sfifo = 0; /* dirty lines stay: nothing is released */
+	}
 }
 
 /* The cache for stores, if the level has one apart. */
@@ -105,6 +108,7 @@ static int caches_init(struct nvw_machine *m)
 	r = r ? r : write_cache_init(&m->l2.write, &m->l2.cache, &m->config.l2, &m->l2.stores);
 	m->l2.cache.registered_last = is_registered_last(m, m->config.l2.replacement);
 	r = r ? r : emu_l3_init(m);
+	r = r ? r : coh_directory_init(m);
 	r = r ? r : emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo);
 	return r ? r : emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
 }
@@ -121,6 +125,7 @@ static void caches_finish(struct nvw_machine *m)
 	emu_cache_finish(&m->l2.cache);
 	emu_cache_finish(&m->l2.write);
 	emu_l3_finish(m);
+	coh_directory_finish(m);
 	emu_fifo_finish(&m->l2.sfifo);
 	emu_fifo_finish(&m->l2.nvw_fifo);
 	emu_resources_finish(m->l2.bank, m->l2.banks);

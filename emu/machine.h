@@ -60,7 +60,7 @@ struct emu_line {
 	uint8_t state;       /* in the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint8_t buffered;    /* L1: its words in the store buffer, if that counts words */
-	uint8_t owner; /* L2: the CU whose L1 may write, in the states of a directory that say so, or alone has leases */
+	uint8_t owner; /* L2, directory: the CU whose L1 may write, in the states of a directory that say so, or alone has leases */
 	uint32_t stores; /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag; /* of the persistency model; 0 if clean */
@@ -159,6 +159,16 @@ struct emu_l3 {
 	struct emu_resource *bank;
 	uint32_t banks; /* 0: there is none */
 	bool passes;    /* stores to DRAM go on to it */
+};
+
+/*
+ * A directory of its own (protocol/directory.c). Its entries are lines without data: state, owner and sharers. cache.sets 0: there
+ * is none, and the L2's lines have these.
+ */
+struct emu_directory {
+	struct emu_cache cache;
+	emu_time *mshrs; /* by turns: when the request that has it is answered */
+	uint64_t requests;
 };
 
 /* ---- Network and memory ---------------------------------------------------------------------------- */
@@ -373,6 +383,7 @@ struct nvw_machine {
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_l3 l3;
+	struct emu_directory directory;
 	struct emu_network network;
 	struct emu_nvram nvram;
 	struct emu_exec exec;

@@ -158,6 +158,21 @@ static int draw_options(struct torture_program *p, uint64_t seed)
 	return r ? r : draw_turns(p, &random);
 }
 
+/* Every second machine of a protocol with a directory has one of its own, of a few entries. */
+static int draw_directory(struct torture_program *p, uint64_t seed)
+{
+	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6469726563));
+	const unsigned ways = 1u << nvw_random_below(&random, 3);
+	int r = 0;
+
+	if (emu_protocol_has_owners(p->config.protocol) && nvw_random_below(&random, 2)) {
+		r = set(p, "directory.ways=%u", ways);
+		r = r ? r : set(p, "directory.lines=%u", ways << nvw_random_below(&random, 7));
+		r = r ? r : set(p, "directory.mshrs=%u", 1u << nvw_random_below(&random, 4));
+	}
+	return r;
+}
+
 /* Where caches are apart, write caches of a few lines. */
 static int draw_write_caches(struct torture_program *p, uint64_t seed)
 {
@@ -632,6 +647,7 @@ int torture_generate(
 	r = r ? r : draw_options(p, seed);
 	r = r ? r : draw_write_caches(p, seed);
 	r = r ? r : draw_consistency(p, seed);
+	r = r ? r : draw_directory(p, seed);
 	r = r ? r : apply(p, settings);
 	r = r ? r : emu_config_check(&p->config);
 	r = r ? r : draw_groups(&g);

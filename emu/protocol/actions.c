@@ -50,6 +50,7 @@ static emu_time hit_in_l1(const struct coh_request *r, struct emu_line *line, em
 	struct nvw_machine *const m = r->m;
 
 	m->stats.l1_load_hits++;
+	m->stats.l1_modified_hits += line->dirty != 0;
 	t = coh_l1_event(m, r->cu, line, r->line, COH_L1_LOAD_HIT, COH_BY_ACCESS, wait_for_grant(m, line, t));
 	m->stats.l1_read_only_hits += (line->read_only & r->bytes) == r->bytes;
 	return t;
@@ -153,6 +154,7 @@ static struct emu_line *l1_own(const struct coh_request *r, emu_time *t)
 	struct emu_line *const line = coh_l1_obtain(m, r->cu, &r->cu->l1, r->line, t);
 
 	++*(coh_hits(m, r->cu, line, r->bytes) ? &m->stats.l1_load_hits : &m->stats.l1_load_misses);
+	m->stats.l1_modified_hits += line->dirty && coh_hits(m, r->cu, line, r->bytes);
 	*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, *t);
 	return line;
 }

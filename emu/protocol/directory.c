@@ -1,50 +1,182 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A full-map directory at the L2 that includes the L1s (hechtman14 3.3, 4.2): what an L1 asks of it. The L2's line has its
- * sharers and, in the grid's state for that, its owner. The messages to other L1s are in sharers.c.
+ * A full-map directory that includes the L1s (hechtman14 3.3, 4.2): what an L1 asks of it. An entry has the line's sharers and,
+ * in the grid's state for that, its owner. The messages to other L1s are in sharers.c.
+ *
+ * The entry is one of two things:
+ *	- the line of the L2 (directory.lines 0): the L2 includes the L1s, and recalls the lines that it replaces (hechtman14 3.3);
+ *	- an entry of a directory of its own, in the L2's banks (hechtman14 4.2, Table 4.1). It includes the L1s and the L2, and
+ *	  recalls a line from all of them when it needs room. The L2 replaces its lines for itself. A line that the L2 has not
+ *	  comes from an L1 that has it, else from memory. Such an entry has no data, and the events of the L2's grid.
  *
  * Guarantees
  *	(1) A line has one writer or many readers: an L1 is granted ownership when every other L1 has given the line up.
  *	(2) Dirty bytes never change owners: a line that another L1 is going to write is written back first, with its store
  *	    records. So the NVW-FIFOs of an L1 and of the L2 name all that a CU has stored to NVRAM.
+ *	(3) What an L1 has not stored itself is in the L2, or in memory if the L2 does not have it: an owner's dirty bytes over those
+ *	    of the L2 over those of memory are the line.
  *
  * The directory learns of replacements in L1s in no time, as the inclusive L2 of vi does.
  */
+#include <stdlib.h>
+
 #include "protocol.h"
 
-/* A request to the line's bank, which has looked the directory up when it returns. */
-static void ask(struct coh_event *e, enum emu_message message)
+int coh_directory_init(struct nvw_machine *m)
+{
+	const struct emu_directory_config *const config = &m->config.directory;
+	const struct emu_cache_config cache = {.size = config->lines * EMU_LINE, .ways = config->ways};
+	int r;
+
+	if (!config->lines || !m->protocol->directory) {
+		return 0;
+	}
+	r = emu_cache_init(&m->directory.cache, &cache);
+	m->directory.mshrs = calloc(config->mshrs, sizeof *m->directory.mshrs);
+	return r || m->directory.mshrs ? r : nvw_fail(NVW_E_MEMORY, "no memory for a directory");
+}
+
+void coh_directory_finish(struct nvw_machine *m)
+{
+	emu_cache_finish(&m->directory.cache);
+	free(m->directory.mshrs);
+}
+
+/* ---- Entries of a directory of its own ----------------------------------------------------- */
+
+static bool is_held(const struct nvw_machine *m, const struct emu_line *entry, emu_line_id id)
+{
+	uint64_t sharers = 0;
+
+	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+		sharers |= entry->sharers[word];
+	}
+	return sharers || emu_cache_peek(&m->l2.cache, id);
+}
+
+/* An entry whose line nobody has any more goes first, then the one that was asked least recently. */
+static struct emu_line *victim(struct nvw_machine *m, emu_line_id id)
+{
+	struct emu_cache *const cache = &m->directory.cache;
+	struct emu_line *const oldest = emu_cache_victim(cache, id);
+	const uint32_t first = (uint32_t)(oldest - cache->lines) / cache->ways * cache->ways;
+
+	for (uint32_t i = first; i < first + cache->ways; i++) {
+		const emu_line_id old = emu_cache_tag_at(cache, i);
+
+		if (old == EMU_NO_LINE || !is_held(m, &cache->lines[i], old)) {
+			return &cache->lines[i];
+		}
+	}
+	return oldest;
+}
+
+static struct emu_line *entry_of(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
+	struct emu_cache *const cache = &m->directory.cache;
+	struct emu_line *entry = emu_cache_find(cache, e->id);
+
+	if (!entry) {
+		emu_line_id old;
+
+		entry = victim(m, e->id);
+		old = emu_cache_tag(cache, entry);
+		if (old != EMU_NO_LINE && is_held(m, entry, old)) {
+			m->stats.directory_evictions++;
+			emu_cache_pin(cache, entry);
+			e->t = coh_l2_event(m, entry, old, COH_L2_EVICT, COH_BY_RECALL, e->t);
+		}
+		emu_cache_assign(cache, entry, e->id);
+		e->t = coh_l2_event_by(m, e->cu, entry, e->id, COH_L2_ENTER, COH_BY_ACCESS, e->t);
+	}
+	return entry;
+}
+
+/* An L1 that shares the line answers in the place of the L2, which does not have it. */
+static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
+{
+	struct nvw_machine *const m = e->m;
+	const uint32_t bank = coh_bank_node(m, e->id);
+
+	for (unsigned i = 0; i < m->config.cus && ~e->line->valid; i++) {
+		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, e->id);
+
+		if (&m->cus[i] != e->cu && line && entry->sharers[i / 64] >> i % 64 & 1) {
+			const uint32_t node = emu_network_cu_node(m, i);
+
+			e->t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, e->t);
+			e->t = coh_l1_port(m, &m->cus[i], e->t, m->config.l1.occupancy) + m->config.l1.probe;
+			emu_copy_masked(e->line->data, line->data, line->valid & ~e->line->valid);
+			e->line->valid |= line->valid;
+			e->t = emu_network_send(m, node, bank, EMU_LINE, EMU_MESSAGE_CONTROL, e->t);
+		}
+	}
+}
+
+/* The bytes that are still missing: from the L2, which has them, or another L1; else from memory, by way of the L2. */
+static void bring_data(struct coh_event *e, const struct emu_line *entry)
+{
+	struct nvw_machine *const m = e->m;
+	const struct emu_line *below = emu_cache_peek(&m->l2.cache, e->id);
+
+	if (!below || ~below->valid) {
+		ask_sharer(e, entry);
+	}
+	if (~e->line->valid) {
+		e->t += m->config.l2.latency;
+		below = coh_l2_obtain_by(m, e->cu, e->id, UINT64_MAX, &e->t);
+		emu_copy_masked(e->line->data, below->data, ~e->line->valid);
+		e->line->valid = UINT64_MAX;
+	}
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+/* A request to the line's bank; it has looked the entry up when it returns. */
+static struct emu_line *ask(struct coh_event *e, enum emu_message message)
+{
+	struct nvw_machine *const m = e->m;
+	emu_time *mshr;
 
 	e->t = emu_network_send(
 		m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id), 0, message, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
+	if (!coh_has_directory(m)) {
+		return coh_l2_obtain_by(m, e->cu, e->id, message == EMU_MESSAGE_READ ? UINT64_MAX : 0, &e->t);
+	}
+	mshr = &m->directory.mshrs[m->directory.requests % m->config.directory.mshrs];
+	e->t = emu_later(e->t - m->config.l2.latency, *mshr) + m->config.directory.latency;
+	m->stats.directory_requests++;
+	return entry_of(e);
 }
 
 static void answer(struct coh_event *e, uint32_t bytes, enum emu_message message)
 {
 	struct nvw_machine *const m = e->m;
 
+	if (coh_has_directory(m)) {
+		m->directory.mshrs[m->directory.requests++ % m->config.directory.mshrs] = e->t;
+	}
 	e->t = emu_network_send(
 		m, coh_bank_node(m, e->id), emu_network_cu_node(m, e->cu->id), bytes, message, e->t);
 }
 
-static bool has_other_sharers(const struct emu_line *below, const struct emu_cu *cu)
+static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu *cu)
 {
 	uint64_t others = 0;
 
 	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
-		others |= below->sharers[word] & ~(cu->id / 64 == word ? UINT64_C(1) << cu->id % 64 : 0);
+		others |= entry->sharers[word] & ~(cu->id / 64 == word ? UINT64_C(1) << cu->id % 64 : 0);
 	}
 	return others;
 }
 
-static void grant(struct coh_event *e, struct emu_line *below)
+static void grant(struct coh_event *e, struct emu_line *entry)
 {
-	coh_sharer_add(below, e->cu);
-	below->owner = (uint8_t)e->cu->id;
-	e->t = coh_l2_event_by(e->m, e->cu, below, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
+	coh_sharer_add(entry, e->cu);
+	entry->owner = (uint8_t)e->cu->id;
+	e->t = coh_l2_event_by(e->m, e->cu, entry, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
 }
 
 static void take_data(struct coh_event *e, const struct emu_line *below)
@@ -57,16 +189,19 @@ static void take_data(struct coh_event *e, const struct emu_line *below)
 void coh_line_read_shared(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	struct emu_line *below;
+	struct emu_line *const entry = ask(e, EMU_MESSAGE_READ);
 	bool is_shared;
 
-	ask(e, EMU_MESSAGE_READ);
-	below = coh_l2_obtain_by(m, e->cu, e->id, UINT64_MAX, &e->t);
-	take_data(e, below);
-	is_shared = has_other_sharers(below, e->cu);
-	coh_sharer_add(below, e->cu);
+	if (coh_has_directory(m)) {
+		e->t = coh_l2_event_by(m, e->cu, entry, e->id, COH_L2_READ_HIT, COH_BY_ACCESS, e->t);
+		bring_data(e, entry);
+	} else {
+		take_data(e, entry);
+	}
+	is_shared = has_other_sharers(entry, e->cu);
+	coh_sharer_add(entry, e->cu);
 	if (!is_shared) {
-		grant(e, below);
+		grant(e, entry);
 	}
 	answer(e, EMU_LINE, EMU_MESSAGE_READ);
 	e->t = coh_l1_event(
@@ -77,88 +212,91 @@ void coh_line_read_shared(struct coh_event *e)
 void coh_line_read_own(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	struct emu_line *below;
+	struct emu_line *entry;
 
 	m->stats.l1_owned++;
-	ask(e, EMU_MESSAGE_REGISTER);
-	below = coh_l2_obtain_by(m, e->cu, e->id, 0, &e->t);
-	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
-	below = coh_l2_obtain_by(m, e->cu, e->id, UINT64_MAX, &e->t);
-	take_data(e, below);
-	grant(e, below);
+	entry = ask(e, EMU_MESSAGE_REGISTER);
+	e->t = coh_l2_event_by(m, e->cu, entry, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
+	if (coh_has_directory(m)) {
+		bring_data(e, entry);
+	} else {
+		entry = coh_l2_obtain_by(m, e->cu, e->id, UINT64_MAX, &e->t);
+		take_data(e, entry);
+	}
+	grant(e, entry);
 	answer(e, EMU_LINE, EMU_MESSAGE_REGISTER);
 }
 
-/* An L1's line is about to be written: the L2 executes its grid's actions for that, and answers. */
+/* An L1's line is about to be written: the directory executes the grid's actions for that, and answers. */
 void coh_line_own(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	struct emu_line *below;
+	struct emu_line *entry;
 
 	m->stats.l1_upgraded++;
-	ask(e, EMU_MESSAGE_REGISTER);
-	below = coh_l2_obtain_by(m, e->cu, e->id, 0, &e->t);
-	coh_sharer_add(below, e->cu);
-	e->t = coh_l2_event_by(m, e->cu, below, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
-	grant(e, below);
+	entry = ask(e, EMU_MESSAGE_REGISTER);
+	coh_sharer_add(entry, e->cu);
+	e->t = coh_l2_event_by(m, e->cu, entry, e->id, COH_L2_WANT, COH_BY_ACCESS, e->t);
+	grant(e, entry);
 	answer(e, 0, EMU_MESSAGE_REGISTER);
 }
 
 void coh_line_disown(struct coh_event *e)
 {
-	struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
+	struct emu_line *const entry = coh_entry(e->m, e->id);
 
-	if (below) {
-		e->t = coh_l2_event_by(e->m, e->cu, below, e->id, COH_L2_DISOWN, e->reason, e->t);
+	if (entry) {
+		e->t = coh_l2_event_by(e->m, e->cu, entry, e->id, COH_L2_DISOWN, e->reason, e->t);
 	}
 }
 
 void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	const struct emu_line *const below = m->protocol->inclusive ? emu_cache_peek(&m->l2.cache, id) : NULL;
-	const struct emu_line *const line = below ? emu_cache_peek(&m->cus[below->owner].l1, id) : NULL;
+	const struct emu_line *const entry = m->protocol->directory ? coh_entry(m, id) : NULL;
+	const struct emu_line *const line = entry ? emu_cache_peek(&m->cus[entry->owner].l1, id) : NULL;
 
-	if (m->protocol->directory && line) {
+	if (line) {
 		emu_copy_masked(to, line->data, line->dirty);
 	}
 }
 
 /* ---- Invariants ---------------------------------------------------------------------------- */
 
-static const char *broken_copy(const struct emu_line *below, const struct emu_line *line,
-	const struct emu_cu *cu, const struct emu_line *latest, bool is_owned)
+static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, const struct emu_line *entry,
+	const struct emu_cu *cu, bool is_owned)
 {
-	const bool is_owner = is_owned && below->owner == cu->id;
+	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *owners;
 
-	if (!(below->sharers[cu->id / 64] >> cu->id % 64 & 1)) {
+	if (!line || !line->valid) {
+		return NULL;
+	}
+	if (!entry || !(entry->sharers[cu->id / 64] >> cu->id % 64 & 1)) {
 		return "the directory does not know a line of an L1 (inclusion)";
 	}
-	if (line->dirty && !is_owner) {
+	if (line->dirty && !(is_owned && entry->owner == cu->id)) {
 		return "an L1 has written a line that it does not own";
 	}
-	return latest && memcmp(line->data, latest->data, EMU_LINE) != 0 ? "an L1 has an old copy of a line" :
-									   NULL;
+	owners = is_owned ? emu_cache_peek(&m->cus[entry->owner].l1, id) : NULL;
+	return (owners ? memcmp(line->data, owners->data, EMU_LINE) != 0 : coh_differs_below(m, line, id)) ?
+		       "an L1 has an old copy of a line" :
+		       NULL;
 }
 
 const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, unsigned owned)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-	const bool is_owned = below && below->state == owned;
-	const struct emu_line *latest = below, *line;
+	const struct emu_line *const entry = coh_entry(m, id);
+	const bool is_owned = entry && entry->state == owned;
 	const char *broken = NULL;
 
-	if (is_owned) {
-		latest = emu_cache_peek(&m->cus[below->owner].l1, id);
-		if (!latest) {
-			return "the directory names an owner that does not have the line";
-		}
+	if (is_owned && !emu_cache_peek(&m->cus[entry->owner].l1, id)) {
+		return "the directory names an owner that does not have the line";
+	}
+	if (!entry && emu_cache_peek(&m->l2.cache, id)) {
+		return "the directory does not know a line of the L2 (inclusion)";
 	}
 	for (unsigned i = 0; !broken && i < m->config.cus; i++) {
-		line = emu_cache_peek(&m->cus[i].l1, id);
-		if (line && line->valid) {
-			broken = below ? broken_copy(below, line, &m->cus[i], latest, is_owned) :
-					 "the directory does not know a line of an L1 (inclusion)";
-		}
+		broken = broken_copy(m, id, entry, &m->cus[i], is_owned);
 	}
 	return broken;
 }

@@ -152,7 +152,7 @@ static void write_back_to_l2(struct coh_event *e)
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	persist_merge(m, below, e->id, line, &t);
-	if (m->protocol->inclusive && line->valid) {
+	if (m->protocol->inclusive && line->valid && !coh_has_directory(m)) {
 		coh_sharer_add(below, e->cu);
 	}
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
@@ -227,6 +227,9 @@ static struct emu_cache *cache_of(const struct coh_event *e)
 		return coh_is_apart_l1(e->cu) && emu_cache_has(&e->cu->write, e->line) ? &e->cu->write :
 											 &e->cu->l1;
 	}
+	if (coh_has_directory(e->m) && emu_cache_has(&e->m->directory.cache, e->line)) {
+		return &e->m->directory.cache;
+	}
 	return coh_is_apart_l2(e->m) && emu_cache_has(&e->m->l2.write, e->line) ? &e->m->l2.write :
 										  &e->m->l2.cache;
 }
@@ -234,7 +237,7 @@ static struct emu_cache *cache_of(const struct coh_event *e)
 void coh_line_drop(struct coh_event *e)
 {
 	if (e->cu && e->m->protocol->inclusive && e->reason != COH_BY_RECALL) {
-		struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
+		struct emu_line *const below = coh_entry(e->m, e->id);
 
 		if (below) {
 			coh_sharer_remove(below, e->cu);
@@ -283,6 +286,10 @@ void coh_line_recall(struct coh_event *e)
 	const bool was_recalling = m->recalling;
 	emu_time last = e->t;
 
+	if (coh_has_directory(m) && emu_cache_has(&m->directory.cache, e->line)) {
+		coh_recall_entry(e);
+		return;
+	}
 	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
 	 * ahead would need room again. */
 	m->recalling = was_recalling || m->protocol->registration;

@@ -13,7 +13,7 @@
  *	(3) A store is complete when its L1 owns the line: no L1 can read what it has overwritten (write atomicity). So the order
  *	    in which an L1 serves instructions is the order of memory, and what waits in front of it decides the consistency model
  *	    (gpu.consistency). Acquires and releases add nothing.
- *	(4) The L2 includes the L1s and recalls the lines that it replaces.
+ *	(4) The directory includes the L1s and recalls the lines whose entries it replaces; it is the L2's tags, or one of its own.
  *	(5) Persistence takes no ownership away.
  *
  * Deviations: the paper names no states, and its figure of the machine is lost; MESI is ours, the smallest set that lets private
@@ -51,10 +51,10 @@ static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
 };
 
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT		READ_MISS	WRITE	ATOMIC	FLUSH			EVICT					REGISTER	RETURN	WANT				OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE	DISOWN */
-	[I] = {NEVER,			GO(V, fetch),	NEVER,	NEVER,	NEVER,			GO(I, drop),				NEVER,		NEVER,	GO(I),				NEVER,	NEVER,		NEVER,		NEVER,		NEVER},
-	[V] = {GO(V),			NEVER,		GO(V),	NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(X),	NEVER,		NEVER,		NEVER,		NEVER},
-	[X] = {GO(V, downgrade_owner),	NEVER,		GO(X),	NEVER,	GO(X, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	NEVER,	NEVER,		NEVER,		NEVER,		GO(V)},
+	/*	 READ_HIT		READ_MISS	WRITE	ATOMIC	FLUSH			EVICT					REGISTER	RETURN	WANT				OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE	DISOWN	ENTER */
+	[I] = {NEVER,			GO(V, fetch),	GO(V),	NEVER,	NEVER,			GO(I, drop),				NEVER,		NEVER,	GO(I),				NEVER,	NEVER,		NEVER,		NEVER,		NEVER,	GO(V)},
+	[V] = {GO(V),			GO(V, fetch),	GO(V),	NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(X),	NEVER,		NEVER,		NEVER,		NEVER,	NEVER},
+	[X] = {GO(V, downgrade_owner),	NEVER,		GO(X),	NEVER,	GO(X, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	NEVER,	NEVER,		NEVER,		NEVER,		GO(V),	NEVER},
 };
 
 static const struct coh_row rows[] = {

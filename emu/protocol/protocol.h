@@ -188,7 +188,8 @@ struct coh_row {
 	X(WRITTEN_BESIDE, "written in the write cache")          \
 	X(LEFT_BESIDE, "leaves the write cache")                 \
 	X(READ_BESIDE, "read, bytes missing in the write cache") \
-	X(DISOWN, "its owner gives it up")
+	X(DISOWN, "its owner gives it up")                       \
+	X(ENTER, "the directory takes it down")
 
 #define X(name, text) COH_L1_##name,
 enum coh_l1_event { COH_L1_EVENTS(X) COH_L1_EVENT_COUNT };
@@ -304,8 +305,9 @@ struct coh_protocol {
 	enum emu_scopes scopes;                      /* requirements of tests, and the claimed models */
 	bool inclusive;                              /* guarantee (3) */
 	const struct coh_registration *registration; /* NULL: no registration */
-	/* The L2 is a directory: an L1 owns a line before it writes it, and the L2's line names the owner (directory.c).
-	 * Requires inclusion and one cache at each level. */
+	/* There is a directory: an L1 owns a line before it writes it, and the directory's entry names the owner (directory.c). The
+	 * entry is the L2's line, or that of a directory of its own, whose events the L2's grid has, too. Requires inclusion (in
+	 * the directory) and one cache at each level. */
 	bool directory;
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
@@ -553,6 +555,20 @@ void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 
 /* ---- Services of directory.c ------------------------------------------------------------------------------- */
 
+int coh_directory_init(struct nvw_machine *m);
+void coh_directory_finish(struct nvw_machine *m);
+/* Whether the machine has a directory of its own, and the protocol uses it; then the L2 need not include the L1s. */
+static inline bool coh_has_directory(const struct nvw_machine *m)
+{
+	return m->directory.cache.sets;
+}
+/* Who has the line: its entry in the directory, or the line of the L2 that includes the L1s. NULL: nobody. */
+static inline struct emu_line *coh_entry(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_cache_peek(coh_has_directory(m) ? &m->directory.cache : &m->l2.cache, id);
+}
+/* Every holder gives the line up, and the L2, too: its entry is being replaced. */
+void coh_recall_entry(struct coh_event *e);
 /* Overlays to with what the line's owner has stored, for a host's read. */
 void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* For a protocol with a directory: NULL or the violation. owned: the L2's state of a line that an L1 may write. */

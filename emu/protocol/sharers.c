@@ -2,10 +2,25 @@
 /*
  * Line events to other L1s: the L2 notifies those that may hold a line when another one writes or reads it.
  *
- * The L2's line records its sharers. An L1 that drops the line silently (self-invalidation) remains a sharer
+ * The L2's line, or the directory's entry, records its sharers. An L1 that drops the line silently (self-invalidation) remains a sharer
  * until the next message, so a message may find nothing; it is sent and answered all the same.
  */
 #include "protocol.h"
+
+/* Under a directory of its own an L1 that gives the line up answers with its bytes, if the requester does not have them yet; then
+ * nobody has to ask the L2, which need not have the line. True if it does. */
+static bool supply(const struct coh_event *e, const struct emu_line *line)
+{
+	struct emu_line *const wanted =
+		coh_has_directory(e->m) && e->by ? emu_cache_peek(&e->by->l1, e->id) : NULL;
+
+	if (!wanted || !(line->valid & ~wanted->valid)) {
+		return false;
+	}
+	emu_copy_masked(wanted->data, line->data, line->valid & ~wanted->valid);
+	wanted->valid |= line->valid;
+	return true;
+}
 
 /* A message to one L1, its action, and its answer with so many bytes; returns when the answer is at the L2. */
 static emu_time tell(
@@ -19,6 +34,7 @@ static emu_time tell(
 	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.probe;
 	if (line) {
 		++*count;
+		bytes = event == COH_L1_WRITTEN_ELSEWHERE && supply(e, line) ? EMU_LINE : bytes;
 		t = coh_l1_event(m, cu, line, e->id, event, COH_BY_REVOKE, t);
 	}
 	return emu_network_send(m, node, bank, bytes, EMU_MESSAGE_CONTROL, t);
@@ -29,15 +45,16 @@ static emu_time tell(
 static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
+	struct emu_cache *const cache = coh_has_directory(m) ? &m->directory.cache : &m->l2.cache;
 	emu_time last = e->t;
 
-	emu_cache_pin(&m->l2.cache, e->line);
+	emu_cache_pin(cache, e->line);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
 			last = emu_later(last, tell(e, &m->cus[i], event, 0, count));
 		}
 	}
-	emu_cache_find(&m->l2.cache, e->id); /* no longer pinned */
+	emu_cache_find(cache, e->id); /* no longer pinned */
 	e->t = last;
 }
 
@@ -67,4 +84,17 @@ void coh_line_ask_owner(struct coh_event *e)
 		reader->valid |= line->valid;
 	}
 	e->t = tell(e, owner, COH_L1_READ_ELSEWHERE, EMU_LINE, &m->stats.l1_downgraded);
+}
+
+void coh_recall_entry(struct coh_event *e)
+{
+	struct nvw_machine *const m = e->m;
+	struct emu_line *below;
+
+	tell_sharers(e, COH_L1_WRITTEN_ELSEWHERE, &m->stats.l1_recalls);
+	memset(e->line->sharers, 0, sizeof e->line->sharers);
+	below = emu_cache_peek(&m->l2.cache, e->id);
+	if (below) {
+		e->t = coh_l2_event(m, below, e->id, COH_L2_EVICT, e->reason, e->t);
+	}
 }

@@ -11,7 +11,11 @@
 
 enum { CUS = 4 };
 
-static const char *const protocols[] = {"rfo", "mttop-wb"};
+/* Each with the L2's tags as its directory, and with a directory of its own. */
+static const char *const protocols[] = {"rfo", "mttop-wb", "rfo", "mttop-wb"};
+enum { KINDS = 4 };
+
+enum { LINE = 16 }; /* CU + n * LINE: of line n, not 0 */
 
 struct step {
 	unsigned cu;
@@ -31,16 +35,18 @@ static void play(const void *args)
 	struct script *const s = *(struct script *const *)args;
 
 	for (unsigned i = 0; i < s->count; i++) {
-		if (s->steps[i].cu == nvw_group_id()) {
+		if (s->steps[i].cu % LINE == nvw_group_id()) {
+			uint64_t *const a = &s->a[8 * (s->steps[i].cu / LINE)];
+
 			switch (s->steps[i].what) {
 			case READ:
-				s->last = nvw_load(s->a);
+				s->last = nvw_load(a);
 				break;
 			case WRITE:
-				nvw_store(s->a, 100 + i);
+				nvw_store(a, 100 + i);
 				break;
 			case ADD:
-				nvw_atomic_add(s->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+				nvw_atomic_add(a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 				break;
 			case PERSIST:
 				nvw_p_barrier(NVW_WORKITEM);
@@ -60,24 +66,34 @@ static const struct emu_line *line_of(const struct rig *rig, const uint64_t *x, 
 	return emu_cache_peek(cu < 0 ? &rig->machine->l2.cache : &rig->machine->cus[cu].l1, id);
 }
 
+static const struct emu_line *entry_of(const struct rig *rig, const uint64_t *x)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset));
+	return coh_entry(rig->machine, id);
+}
+
+/* Of the directory: cu is -1. */
 static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
 {
-	const struct emu_line *const line = line_of(rig, x, cu);
+	const struct emu_line *const line = cu < 0 ? entry_of(rig, x) : line_of(rig, x, cu);
 	const struct coh_protocol *const p = rig->machine->protocol;
 
 	return !line ? "I" : cu < 0 ? p->l2_states[line->state] : p->l1_states[line->state];
 }
 
-static void begin(
-	struct rig *rig, const char *protocol, const char *more, bool is_persistent, struct script *s)
+static void begin(struct rig *rig, unsigned kind, const char *more, bool is_persistent, struct script *s)
 {
 	char setting[32];
-	const char *const settings[] = {setting, more, NULL};
+	const char *const settings[] = {
+		setting, kind < 2 ? "directory.lines=0" : "directory.lines=64", more, NULL};
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	snprintf(setting, sizeof setting, "protocol=%s", protocols[kind]);
 	rig_begin(rig, 0, settings);
 	*s = (struct script){
-		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 64)};
+		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 512)};
 }
 
 static void run(struct rig *rig, struct script *s, const struct step *steps, unsigned count)
@@ -106,11 +122,11 @@ static void a_line_has_one_writer_or_many_readers(void **state)
 {
 	static const char *const last[] = {"S O X", "S S V"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, false, &s);
+		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, READ});
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE});
@@ -120,7 +136,7 @@ static void a_line_has_one_writer_or_many_readers(void **state)
 		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
 		RUN(&rig, &s, {0, READ});
 		assert_int_equal(s.last, 100);
-		expect_states(&rig, &s, last[i]);
+		expect_states(&rig, &s, last[i % 2]);
 		RUN(&rig, &s, {0, ADD});
 		expect_states(&rig, &s, "M I X");
 		assert_int_equal(rig_visible(&rig, s.a), 101);
@@ -132,29 +148,29 @@ static void a_line_has_one_writer_or_many_readers(void **state)
 /* rfo's owner keeps what it has stored when others read it; mttop-wb's writes it back. */
 static void an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, false, &s);
+		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, WRITE}, {1, READ}, {2, READ});
 		assert_int_equal(s.last, 100);
-		assert_int_equal(line_of(&rig, s.a, 0)->dirty != 0, i == 0);
-		assert_int_equal(line_of(&rig, s.a, -1)->dirty != 0, i == 1);
-		assert_int_equal(emu_statistics(rig.machine)->l1_flush_revoke, i);
-		assert_int_equal(emu_statistics(rig.machine)->l1_downgraded, i ? 1 : 2);
+		assert_int_equal(line_of(&rig, s.a, 0)->dirty != 0, i % 2 == 0);
+		assert_int_equal(line_of(&rig, s.a, -1)->dirty != 0, i % 2 == 1);
+		assert_int_equal(emu_statistics(rig.machine)->l1_flush_revoke, i % 2);
+		assert_int_equal(emu_statistics(rig.machine)->l1_downgraded, i % 2 ? 1 : 2);
 		rig_end(&rig);
 	}
 }
 
 static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		const uint64_t five = 5;
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, false, &s);
+		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {2, WRITE});
 		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
 		assert_int_equal(rig_visible(&rig, s.a), 100);
@@ -169,12 +185,12 @@ static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
 /* As the processors do whose protocol it is: no read for sharing comes first. */
 static void a_read_modify_write_asks_for_ownership_at_once(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		const struct emu_stats *stats;
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, false, &s);
+		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, ADD}, {1, ADD});
 		assert_int_equal(rig_visible(&rig, s.a), 2);
 		stats = emu_statistics(rig.machine);
@@ -193,11 +209,11 @@ static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
 		{{0, WRITE}, {1, ADD}, {0, PERSIST}},
 	};
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 3 * KINDS; i++) {
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i / 3], NULL, true, &s);
+		begin(&rig, i / 3, NULL, true, &s);
 		run(&rig, &s, scripts[i % 3], 3);
 		assert_int_equal(rig_durable(&rig, s.a), 100);
 		rig_end(&rig);
@@ -206,11 +222,11 @@ static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
 
 static void persistence_takes_no_ownership_away(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, true, &s);
+		begin(&rig, i, NULL, true, &s);
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
@@ -221,7 +237,7 @@ static void persistence_takes_no_ownership_away(void **state)
 	}
 }
 
-/* An L2 of one set of two lines: the third line takes the first from its owner. */
+/* Stores to three lines, and an L2 of one set of two lines. */
 static void three_lines(const void *args)
 {
 	const struct script *const s = *(struct script *const *)args;
@@ -233,26 +249,168 @@ static void three_lines(const void *args)
 	}
 }
 
+static struct emu_stats store_three_lines(
+	struct rig *rig, struct script *s, const char *protocol, const char *directory)
+{
+	const char *const settings[] = {
+		protocol, directory, "directory.ways=2", "l2.size=128B", "l2.ways=2", "l2.banks=1", NULL};
+
+	rig_begin(rig, 0, settings);
+	*s = (struct script){.a = nvw_alloc(rig->machine, 192)};
+	rig_ok(nvw_launch(rig->machine, "three_lines", three_lines, &s, CUS, 1));
+	for (unsigned n = 0; n < 3; n++) {
+		assert_int_equal(rig_visible(rig, &s->a[8 * n]), 7 + n);
+	}
+	assert_string_equal(state_at(rig, &s->a[16], 0), "M");
+	return *emu_statistics(rig->machine);
+}
+
+/* The third line takes the first from its owner: out of the L2's tags, or out of a directory of its own of two entries. */
 static void the_directory_recalls_a_line_for_room(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		struct script s, *const args = &s;
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct emu_stats stats;
+		struct script s;
 		struct rig rig;
 
-		const char *const settings[] = {i ? "protocol=mttop-wb" : "protocol=rfo", "l2.size=128B",
-			"l2.ways=2", "l2.banks=1", NULL};
-
-		rig_begin(&rig, 0, settings);
-		s = (struct script){.a = nvw_alloc(rig.machine, 192)};
-		rig_ok(nvw_launch(rig.machine, "three_lines", three_lines, &args, CUS, 1));
+		stats = store_three_lines(&rig, &s, i % 2 ? "protocol=mttop-wb" : "protocol=rfo",
+			i < 2 ? "directory.lines=0" : "directory.lines=2");
 		assert_null(line_of(&rig, s.a, 0));
-		assert_string_equal(state_at(&rig, &s.a[16], 0), "M");
-		assert_int_equal(emu_statistics(rig.machine)->l1_recalls, 1);
-		for (unsigned n = 0; n < 3; n++) {
-			assert_int_equal(rig_visible(&rig, &s.a[8 * n]), 7 + n);
-		}
+		assert_null(line_of(&rig, s.a, -1));
+		assert_null(entry_of(&rig, s.a));
+		assert_int_equal(stats.l1_recalls, 1);
+		assert_int_equal(stats.directory_evictions, i / 2);
 		rig_end(&rig);
 	}
+}
+
+/* hechtman14 4.2: the directory includes L1s and L2, not the L2 the L1s. */
+static void an_l2_beside_a_directory_replaces_a_line_for_itself(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct emu_stats stats;
+		struct script s;
+		struct rig rig;
+
+		stats = store_three_lines(
+			&rig, &s, i ? "protocol=mttop-wb" : "protocol=rfo", "directory.lines=64");
+		assert_null(line_of(&rig, s.a, -1));
+		assert_string_equal(state_at(&rig, s.a, 0), "M");
+		assert_int_equal(stats.l1_recalls, 0);
+		assert_int_equal(stats.directory_requests, 3);
+		rig_end(&rig);
+	}
+}
+
+/* CU 0 and then CU 1 read line 0, other lines push it out of the L2; then CU 2 wants it, and CU 3 to write it. */
+static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const char *const settings[] = {i ? "protocol=mttop-wb" : "protocol=rfo",
+			"directory.lines=64", "l2.size=128B", "l2.ways=2", "l2.banks=1", NULL};
+		const struct emu_stats *stats;
+		struct script s;
+		struct rig rig;
+
+		rig_begin(&rig, 0, settings);
+		s = (struct script){.a = nvw_alloc(rig.machine, 512)};
+		RUN(&rig, &s, {0, WRITE}, {1, READ}, {LINE, READ}, {2 * LINE, READ}, {3 * LINE, READ});
+		assert_null(line_of(&rig, s.a, -1));
+		stats = emu_statistics(rig.machine);
+		assert_int_equal(stats->l2_load_misses, 4);
+		RUN(&rig, &s, {2, READ});
+		assert_int_equal(s.last, 100);
+		assert_int_equal(stats->l2_load_misses, 4);
+		RUN(&rig, &s, {3, ADD});
+		assert_int_equal(rig_visible(&rig, s.a), 101);
+		assert_int_equal(stats->l2_load_misses, 4);
+		rig_end(&rig);
+	}
+}
+
+static uint64_t time_of_a_store(const char *latency)
+{
+	struct script s;
+	struct rig rig;
+	uint64_t t;
+
+	begin(&rig, 2, latency, false, &s);
+	RUN(&rig, &s, {0, WRITE});
+	t = emu_statistics(rig.machine)->sim_time_ps;
+	rig_end(&rig);
+	return t;
+}
+
+static void a_directory_s_look_up_takes_its_latency(void **state)
+{
+	assert_int_equal(time_of_a_store("directory.latency=104ns"),
+		time_of_a_store("directory.latency=4ns") + 100000);
+}
+
+static void read_a_line_each(const void *args)
+{
+	const struct script *const s = *(struct script *const *)args;
+
+	(void)nvw_load(&s->a[8 * nvw_group_id()]);
+}
+
+static uint64_t time_with_mshrs(const char *mshrs)
+{
+	struct script s, *const args = &s;
+	struct rig rig;
+	uint64_t t;
+
+	begin(&rig, 2, mshrs, false, &s);
+	rig_ok(nvw_launch(rig.machine, "read_a_line_each", read_a_line_each, &args, CUS, 1));
+	t = emu_statistics(rig.machine)->sim_time_ps;
+	rig_end(&rig);
+	return t;
+}
+
+/* Table 4.1: 1024 of them. With one, the second request begins when the first is answered, and so on: four reads of memory. */
+static void a_request_waits_for_an_mshr(void **state)
+{
+	const uint64_t many = time_with_mshrs("directory.mshrs=1024");
+
+	assert_int_equal(time_with_mshrs("directory.mshrs=4"), many);
+	assert_true(time_with_mshrs("directory.mshrs=1") > many + 3 * UINT64_C(25000));
+}
+
+/* hechtman14 figure 4.3. */
+static void hits_in_what_the_l1_has_written_are_counted(void **state)
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		const struct emu_stats *stats;
+		struct script s;
+		struct rig rig;
+
+		begin(&rig, i, NULL, false, &s);
+		RUN(&rig, &s, {0, READ}, {0, READ}, {0, WRITE}, {0, READ}, {0, ADD}, {1, READ}, {1, READ});
+		stats = emu_statistics(rig.machine);
+		assert_int_equal(stats->l1_load_hits, 4);
+		assert_int_equal(stats->l1_modified_hits, 2);
+		rig_end(&rig);
+	}
+}
+
+/* Table 4.1: S-FIFOs are QuickRelease's. */
+static void an_l3_keeps_what_owners_have_stored(void **state)
+{
+	const char *const settings[] = {"protocol=rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2",
+		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1", NULL};
+	const struct emu_stats *stats;
+	struct script s;
+	struct rig rig;
+
+	rig_begin(&rig, 0, settings);
+	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
+	RUN(&rig, &s, {0, WRITE}, {LINE, WRITE}, {2 * LINE, WRITE}, {3 * LINE, WRITE}, {4 * LINE, WRITE},
+		{5 * LINE, WRITE}, {6 * LINE, WRITE});
+	stats = emu_statistics(rig.machine);
+	assert_true(stats->l3_writes > 2);
+	assert_int_equal(stats->l3_writeback_sfifo, 0);
+	assert_int_equal(rig_visible(&rig, s.a), 100);
+	rig_end(&rig);
 }
 
 /* LdAcq and StRel are performed in the L1 (hechtman14 4.5.1): a line that is there needs no message. */
@@ -270,12 +428,12 @@ static void acquire_and_release_here(const void *args)
 
 static void synchronization_stays_in_the_l1(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s, *const args = &s;
 		const struct emu_stats *stats;
 		struct rig rig;
 
-		begin(&rig, protocols[i], NULL, false, &s);
+		begin(&rig, i, NULL, false, &s);
 		rig_ok(nvw_launch(
 			rig.machine, "acquire_and_release", acquire_and_release_here, &args, CUS, 1));
 		stats = emu_statistics(rig.machine);
@@ -315,7 +473,7 @@ static struct emu_stats run_under(const char *consistency)
 	struct rig rig;
 
 	snprintf(setting, sizeof setting, "gpu.consistency=%s", consistency);
-	begin(&rig, "mttop-wb", setting, false, &s);
+	begin(&rig, 1, setting, false, &s);
 	s.a = nvw_alloc(rig.machine, 8 * 64);
 	rig_ok(nvw_launch(rig.machine, "load_then_store", load_then_store, &args, 1, 1));
 	for (unsigned i = 0; i < 4; i++) {
@@ -349,6 +507,12 @@ int main(void)
 		cmocka_unit_test(a_persist_barrier_finds_what_its_cu_has_stored),
 		cmocka_unit_test(persistence_takes_no_ownership_away),
 		cmocka_unit_test(the_directory_recalls_a_line_for_room),
+		cmocka_unit_test(an_l2_beside_a_directory_replaces_a_line_for_itself),
+		cmocka_unit_test(what_the_l2_does_not_have_comes_from_an_l1_that_has_it),
+		cmocka_unit_test(a_directory_s_look_up_takes_its_latency),
+		cmocka_unit_test(a_request_waits_for_an_mshr),
+		cmocka_unit_test(hits_in_what_the_l1_has_written_are_counted),
+		cmocka_unit_test(an_l3_keeps_what_owners_have_stored),
 		cmocka_unit_test(synchronization_stays_in_the_l1),
 		cmocka_unit_test(
 			loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only),
