@@ -141,7 +141,8 @@ struct emu_config {
 	struct emu_cache_config l1, l2, l3; /* l3.size 0: there is none */
 	struct emu_directory_config {
 		uint64_t lines, ways, latency, mshrs;
-	} directory; /* lines 0: the L2's tags */
+	} directory;         /* lines 0: the L2's tags */
+	uint64_t l1_acquire; /* 0: lines are renewed instead of invalidated */
 	uint64_t l2_banks, l3_banks;
 	uint64_t topology, columns, bank_nodes, hop, flit;
 	union {

@@ -45,6 +45,20 @@ static void settle_l3(struct nvw_machine *m)
 	}
 }
 
+/* Only where an L1 has what the L2's side has, besides its own stores, can lines be brought up to date. */
+static int settle_acquires(struct nvw_machine *m)
+{
+	const struct coh_protocol *const p = m->protocol;
+
+	m->renews = !m->config.l1_acquire;
+	return m->renews && (p->registration || p->directory || p->turns || p->leases ||
+				    p->caches != COH_CACHES_TOGETHER) ?
+		       nvw_fail(NVW_E_CONFIG,
+			       "l1.acquire: off needs a protocol whose acquires invalidate L1s and that registers nothing (vi, gd, gh, rsp, wt); found %s",
+			       p->name) :
+		       0;
+}
+
 /* The cache for stores, if the level has one apart. */
 static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
 	const struct emu_cache_config *config, struct emu_cache **ret_stores)
@@ -86,6 +100,10 @@ static int caches_init(struct nvw_machine *m)
 		return r;
 	}
 	settle_l3(m);
+	r = settle_acquires(m);
+	if (r < 0) {
+		return r;
+	}
 	m->l1_spared = spared(&m->config.l1);
 	m->l2_spared = spared(&m->config.l2);
 	m->cus = calloc(m->config.cus, sizeof *m->cus);

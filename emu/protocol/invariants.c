@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation. */
+/* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation; what is below a line. */
 #include "protocol.h"
 
 /* The bytes on the L2's side of a line. */
@@ -13,6 +13,13 @@ static const uint8_t *bytes_below(const struct nvw_machine *m, emu_line_id id, u
 		emu_copy_masked(room, below->data, below->valid);
 	}
 	return room;
+}
+
+void coh_renew(const struct nvw_machine *m, struct emu_line *line, emu_line_id id)
+{
+	uint8_t room[EMU_LINE];
+
+	emu_copy_masked(line->data, bytes_below(m, id, room), line->valid & ~line->dirty);
 }
 
 bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line, emu_line_id id)

@@ -441,6 +441,8 @@ void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, em
 /* ---- Services of invariants.c: for broken_invariant, NULL or the violation
  * ------------------------------------- */
 
+/* The clean bytes of an L1's line become those on the L2's side, in no time. */
+void coh_renew(const struct nvw_machine *m, struct emu_line *line, emu_line_id id);
 /* Whether a valid byte of an L1's line is another than the one on the L2's side. */
 bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line, emu_line_id id);
 /* At both levels the line's dirty bytes are valid and it is in state dirty, the same at both. */

@@ -10,7 +10,11 @@ struct emu_line *coh_l1_find(
 	/* An acquire invalidates the whole cache in no time; each line is updated when it is next
 	 * accessed. */
 	if (line && line->generation != cache->generation) {
-		coh_l1_event(m, cu, line, id, COH_L1_INVALIDATE, COH_BY_ACCESS, 0);
+		if (m->renews) {
+			coh_renew(m, line, id);
+		} else {
+			coh_l1_event(m, cu, line, id, COH_L1_INVALIDATE, COH_BY_ACCESS, 0);
+		}
 		line->generation = cache->generation;
 	}
 	return line;

@@ -438,6 +438,46 @@ static void a_miss_takes_the_latency_of_tags(void **state)
 	assert_int_equal(time_of_loads(all), time - (4 + 16 + 24) * cycle);
 }
 
+/* ---- Acquires that invalidate nothing ------------------------------------------------------ */
+
+static void read_and_add(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	w->got[nvw_group_id()] = nvw_load(w->a);
+	if (nvw_group_id() == 1) {
+		nvw_store(w->a, w->got[1] + 1);
+	}
+}
+
+/* CU 0 reads in each of three kernels what CU 1 has stored in the one before. */
+static uint64_t misses_of_cu_0(const char *protocol, const char *acquire)
+{
+	const char *const settings[] = {"gpu.first_cu=first", acquire, NULL};
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, protocol, settings);
+	for (unsigned i = 0; i < 3; i++) {
+		stats = run(&rig, read_and_add, &w, 2);
+		assert_int_equal(w.got[0], i);
+		assert_int_equal(w.got[1], i);
+	}
+	rig_end(&rig);
+	return stats.l1_load_misses;
+}
+
+static void l1s_without_acquires_hit_what_is_up_to_date(void **state)
+{
+	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "wt"};
+
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(misses_of_cu_0(protocols[i], "l1.acquire=on"), 2);
+		assert_int_equal(misses_of_cu_0(protocols[i], "l1.acquire=off"), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +492,7 @@ int main(void)
 		cmocka_unit_test(an_l3_keeps_stores_to_dram_until_a_marker_comes),
 		cmocka_unit_test(a_full_s_fifo_of_the_l3_writes_its_oldest_line),
 		cmocka_unit_test(a_miss_takes_the_latency_of_tags),
+		cmocka_unit_test(l1s_without_acquires_hit_what_is_up_to_date),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
