@@ -26,6 +26,9 @@ fi
 passed=0
 failed=0
 skipped=0
+# What failed is named once more at the end, where a reader of a long log looks first.
+failures=$(mktemp)
+trap 'rm -f "$failures"' EXIT
 
 # count FOLDER STATUS: adds up the subtests of a build's last test run, which ended with this status.
 count() {
@@ -40,6 +43,9 @@ count() {
 		failed=$((failed + 1))
 	fi
 	grep '^# skipped:' "$log" || true
+	if [ "$status" -ne 0 ]; then
+		scripts/failed_tests.py "${log%.txt}.json" | sed "s|^failed: |failed: $folder: |" >>"$failures"
+	fi
 }
 
 # build_and_test FOLDER MESON-OPTIONS...
@@ -50,6 +56,7 @@ build_and_test() {
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
 	ninja -C "$folder" >"$folder/build.log" 2>&1 || {
 		tail -n 40 "$folder/build.log"
+		echo "failed: $folder: it does not build" >>"$failures"
 		failed=$((failed + 1))
 		return 0
 	}
@@ -81,11 +88,13 @@ build_and_test build-sanitize -Dbuildtype=debug -Doptimization=2 -Db_lto=false -
 
 # one_of NAME COMMAND...: a stage that passes or fails as one.
 one_of() {
-	echo "== $1"
+	stage=$1
+	echo "== $stage"
 	shift
 	if "$@"; then
 		passed=$((passed + 1))
 	else
+		echo "failed: $stage" >>"$failures"
 		failed=$((failed + 1))
 	fi
 }
@@ -148,8 +157,10 @@ if [ -f build-release/other_builds ]; then
 	passed=$((passed + also_passed))
 	failed=$((failed + also_failed))
 else
+	echo "failed: the stages beside the fuzz targets ended before their count" >>"$failures"
 	failed=$((failed + 1))
 fi
 
+cat "$failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
