@@ -145,6 +145,27 @@ static void of_several_bugs_at_once_each_gets_its_cure(void **state)
 	}
 }
 
+/* A finding that only shows behind a cure, and that goes with another finding's, is that one in other words. */
+static void what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own(void **state)
+{
+	static const char met[] = "found after curing", gone[] = "no longer occurs with";
+	const struct command_outcome *o;
+
+#ifdef __SANITIZE_ADDRESS__
+	skip_test("sanitizers take ten times as long");
+#endif
+	o = command_run(
+		"crash btree --mutate=narrow-scope --mode=permitted --model=buffered-epoch --states=1000 "
+		"--count=600 --preload=300 --batch=200 --group-size=64 --seed=1");
+	assert_int_equal(o->status, 1);
+	for (const char *at = o->out; (at = strstr(at, met)) != NULL; at += strlen(met)) {
+		const char *const end = strstr(at, "\n\n"), *const text = strstr(at, gone);
+
+		assert_true(text == NULL || (end != NULL && text > end));
+	}
+	assert_non_null(strstr(o->out, "no tested state fails")); /* cures were looked for */
+}
+
 /* Who follows the report has no state left that fails: the patch is applied, the program built and tested again. */
 static void the_patch_of_two_bugs_leaves_none(void **state)
 {
@@ -193,6 +214,7 @@ int main(void)
 		cmocka_unit_test(the_ledger_without_bugs_is_consistent_in_every_state),
 		cmocka_unit_test(each_bug_of_the_ledger_is_found),
 		cmocka_unit_test(of_several_bugs_at_once_each_gets_its_cure),
+		cmocka_unit_test(what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own),
 		cmocka_unit_test(the_patch_of_two_bugs_leaves_none),
 	};
 
