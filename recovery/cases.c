@@ -11,11 +11,11 @@
 const struct rec_entry_case rec_entry_cases[REC_CASE_COUNT] = {
 	/* sealed   one epoch  relation                      place	verdict */
 	{REC_NO,    REC_ANY,   EVERY,                        REC_ANY,	REC_DAMAGE},
-	{REC_YES,   REC_NO,    EVERY,                        REC_ANY,	REC_TORN},
+	{REC_YES,   REC_NO,    EVERY & ~IS(FUTURE),          REC_ANY,	REC_TORN},
 	{REC_YES,   REC_YES,   IS(UNUSED) | IS(SETTLED),     REC_ANY,	REC_IGNORE},
 	{REC_YES,   REC_YES,   IS(OPEN),                     REC_YES,	REC_RESTORE},
 	{REC_YES,   REC_YES,   IS(OPEN),                     REC_NO,	REC_DAMAGE},
-	{REC_YES,   REC_YES,   IS(FUTURE),                   REC_ANY,	REC_DAMAGE},
+	{REC_YES,   REC_ANY,   IS(FUTURE),                   REC_ANY,	REC_DAMAGE},
 };
 /* clang-format on */
 

@@ -5,7 +5,7 @@
  *
  *	sealed		each of the four words is sealed for its place, or was never written
  *	one_epoch	the four words name the same epoch (0: never written)
- *	relation	that epoch compared with the last settled one of the stream
+ *	relation	that epoch, or the newest of them, compared with the last settled one of the stream
  *	place		the entry restores an offset that an epoch may change
  */
 #ifndef RECOVERY_CASES_H

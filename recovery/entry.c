@@ -22,7 +22,7 @@ static enum rec_relation relation(uint64_t epoch, uint64_t settled)
 struct rec_entry rec_judge(const struct nvw_pool *pool, const uint64_t *words, nvw_off off, uint64_t settled)
 {
 	struct rec_entry_facts facts = {.sealed = true, .one_epoch = true};
-	uint64_t payload[NVW__ENTRY_WORDS];
+	uint64_t payload[NVW__ENTRY_WORDS], newest = 0;
 	struct rec_entry entry = {.verdict = REC_IGNORE};
 
 	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
@@ -30,9 +30,10 @@ struct rec_entry rec_judge(const struct nvw_pool *pool, const uint64_t *words, n
 
 		facts.sealed = nvw_unseal(off + 8 * i, words[i], &payload[i]) && facts.sealed;
 		facts.one_epoch = facts.one_epoch && epoch == nvw__entry_epoch(words[0]);
+		newest = epoch > newest ? epoch : newest;
 		entry.of_open_epoch = entry.of_open_epoch || epoch == settled + 1;
 	}
-	facts.relation = relation(nvw__entry_epoch(words[0]), settled);
+	facts.relation = relation(newest, settled);
 	if (facts.sealed) {
 		entry.undo = nvw__entry_undo(payload);
 		facts.place = may_change(nvw_pool_geometry(pool), entry.undo.off);

@@ -281,6 +281,26 @@ static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
 	}
 }
 
+/* A later epoch cannot have begun, however few words of its entry are there: the mark of this one would leave it open. */
+static void a_torn_entry_of_a_later_epoch_is_damage(void **state)
+{
+	for (unsigned words = 1; words < 16; words++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, 8);
+		put_entry(&im, 0, 0, 9, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 1, 7, data_at(&im, 1), 0x2222222222222222, 15);
+		put_entry(&im, 0, 1, 10, data_at(&im, 1), 0x3333333333333333, words);
+		put(&im, data_at(&im, 0), 10);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		free(im.bytes);
+	}
+}
+
 static void recovering_twice_writes_nothing(void **state)
 {
 	struct image im;
@@ -599,6 +619,7 @@ int main(void)
 		cmocka_unit_test(open_epochs_are_undone_and_complete_ones_kept),
 		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
 		cmocka_unit_test(an_entry_is_torn_however_long_ago_its_slot_was_used),
+		cmocka_unit_test(a_torn_entry_of_a_later_epoch_is_damage),
 		cmocka_unit_test(recovering_twice_writes_nothing),
 		cmocka_unit_test(an_interruption_at_any_write_changes_nothing_about_the_result),
 		cmocka_unit_test(a_sweep_frees_what_nobody_reaches),
