@@ -70,6 +70,21 @@ def alive(pid):
         return False
 
 
+def children(pid):
+    try:
+        return read("/proc/%s/task/%s/children" % (pid, pid)).split()
+    except OSError:
+        return []
+
+
+def tell(pid, what):
+    """A process may end by itself before it is told to."""
+    try:
+        os.kill(pid, what)
+    except ProcessLookupError:
+        pass
+
+
 def tool(*words):
     return subprocess.run(words, capture_output=True, text=True).stdout
 
@@ -124,25 +139,24 @@ class Cluster:
         """The node's tasks end with it, as in a power cut; the controller is told."""
         jobs = tool("squeue", "-h", "-r", "-w", node, "-t", "R", "-o", "%A").split()
         daemon = int(read(self.d + "/slurmd.%s.pid" % node))
-        os.kill(daemon, signal.SIGKILL)
+        tell(daemon, signal.SIGKILL)
+        self.pids.remove(daemon)
         for line in tool("ps", "-eo", "pid,args").splitlines():
             pid, args = line.split(None, 1)
             if any("slurmstepd: [%s." % job in args for job in jobs):
-                children = read("/proc/%s/task/%s/children" % (pid, pid)).split()
-                for victim in [pid] + children:
-                    os.kill(int(victim), signal.SIGKILL)
+                for victim in [pid] + children(pid):
+                    tell(int(victim), signal.SIGKILL)
         tool("scontrol", "update", "nodename=" + node, "state=down", "reason=test")
         return jobs
 
     def end(self):
         for pid in reversed(self.pids):
-            if alive(pid):
-                os.kill(pid, signal.SIGTERM)
+            tell(pid, signal.SIGTERM)
         for pid in reversed(self.pids):
             try:
                 wait_for("an end", lambda: not alive(pid), 20)
             except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
+                tell(pid, signal.SIGKILL)
 
 
 def rest(name):
