@@ -155,7 +155,7 @@ static void parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fai
 		for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
 			const struct sum n = compare_bug(bugs[i], ct_checker_parts(&checker), models[m], 0);
 
-			print_message("%s, '%s': %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
+			print_message("# %s, '%s': %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",
 				ct_model_info(models[m])->name, bugs[i], n.instants - n.left_out, n.left_out,
 				n.states, n.failing);

@@ -219,7 +219,7 @@ static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void
 		for (unsigned m = 0; m < MODELS; m++) {
 			const struct sum *const n = &sum[m];
 
-			print_message("%s, %s: %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
+			print_message("# %s, %s: %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",
 				structures[i].workload->name, ct_model_info(models[m])->name,
 				n->instants - n->left_out, n->left_out, n->states, n->failing);
