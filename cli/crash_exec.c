@@ -14,6 +14,7 @@
 #include <nvw/random.h>
 
 #include "commands.h"
+#include "../host/kernels.h"
 #include "core/stop.h"
 #include "provenance.h"
 #include "crash_command.h"
@@ -246,10 +247,13 @@ int crash_record(struct crash_recording *r)
 	if (error) {
 		return error;
 	}
+	if (r->emulate) {
+		error = host_kernels_emulate(&s, r->machine, NULL);
+	}
 	s.quiet = s.alone = true;
 	s.apart = r->kill_at > 0;
 	s.control->kill_at = r->kill_at;
-	error = host_session_run(&s, r->words);
+	error = error ? error : host_session_run(&s, r->words);
 	if (!error) {
 		const int found = find_file(&s, r->path, &file);
 
@@ -267,6 +271,14 @@ int crash_record(struct crash_recording *r)
 	return error;
 }
 
+/* The model is that of kernels on the machine, and not of a processor. */
+static bool is_of_machine(const struct crash_request *r)
+{
+	const struct ct_model_info *const m = ct_model_info(r->options.model);
+
+	return r->options.mode == CT_PERMITTED && m->of_runs && !m->of_programs;
+}
+
 /* Runs up to the event; 0: to the end. */
 static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 {
@@ -275,6 +287,7 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 		.path = t->copy.path,
 		.log = t->log,
 		.base = t->base,
+		.emulate = is_of_machine(t->request),
 		.stacks = t->request->stacks,
 		.kill_at = kill_at};
 	const int found = crash_record(&r);

@@ -11,6 +11,7 @@ struct crash_recording {
 	const char *path;       /* the file whose log is required */
 	const char *log, *base; /* output: the persist log, and the file's content when it was mapped */
 	uint64_t kill_at;       /* kill the session's processes by SIGKILL before this event; 0: never */
+	bool emulate;           /* a CUDA program's kernels run on the machine */
 	bool stacks;            /* with the callers of its places */
 	bool judged;            /* the caller judges how the program ended: print no note */
 	uint64_t events;        /* output: number of events */

@@ -63,6 +63,8 @@ static void print_interleaving(const struct ct_result *r, FILE *to)
 
 	if (r->threads > 1) {
 		fprintf(to, " of this recorded interleaving of %s threads", grouped(r->threads, a));
+	} else if (r->kernels > 0) {
+		fputs(" of this interleaving of work-items", to);
 	}
 }
 
@@ -206,6 +208,11 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
 			to);
 	}
+	if (r->kernels > 0) {
+		fputs("other interleavings of the kernels' work-items may leave other states: test on another machine, or under another "
+		      "protocol, too\n",
+			to);
+	}
 	if (r->hangs_alike > 0) {
 		fprintf(to,
 			"note: %s checks were cut early, in a function in which another one did not terminate\n",
@@ -285,7 +292,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	} else { /* met behind a cure, and not counted */
 		fputs("    first at ", to);
 	}
-	if (ct_model_has_threads(r->model)) {
+	if (ct_model_has_threads(r->model) || r->kernels) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
 		print_time(to, f->first_time_ps);
@@ -346,8 +353,10 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	char a[32], b[32], c[32];
 
 	if (*h->machine == '\0') {
-		fprintf(to, "%s under %s: %s stores, %s fences", h->workload, ct_model_info(r->model)->name,
-			grouped(r->stores, a), grouped(r->barriers, b));
+		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
+			r->kernels && r->model != CT_MODEL_EADR ? " (kernels) and x86 (host code)" : "",
+			grouped(r->stores, a), grouped(r->barriers, b),
+			r->kernels ? "fences and persist barriers" : "fences");
 		if (r->stores_elsewhere > 0) {
 			fprintf(to, "; %s stores to other files ignored", grouped(r->stores_elsewhere, c));
 		}

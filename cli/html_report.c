@@ -125,8 +125,10 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 {
 	if (r->mode != CT_KILL) {
 		fprintf(f, "<p class=\"soft\">%llu stores, %llu %s", (ull)r->stores, (ull)r->barriers,
-			ct_model_has_threads(r->model) ? "fences" : "barriers");
-		if (!ct_model_has_threads(r->model)) {
+			ct_model_has_threads(r->model) ? "fences" :
+			r->kernels                     ? "fences and persist barriers" :
+							 "barriers");
+		if (!ct_model_has_threads(r->model) && !r->kernels) {
 			fprintf(f, ", %llu acknowledged operations in ", (ull)r->acks);
 			html_time(f, r->sim_time_ps);
 			fputs(" of simulated time", f);

@@ -44,7 +44,7 @@ void html_time(FILE *to, uint64_t ps)
 
 void html_moment(FILE *to, const struct ct_result *r, uint64_t ps)
 {
-	if (ct_model_has_threads(r->model)) {
+	if (ct_model_has_threads(r->model) || r->kernels) {
 		fprintf(to, "operation %llu", (unsigned long long)(ps / 1000));
 	} else {
 		html_time(to, ps);

@@ -334,8 +334,10 @@ static void find_barrier(struct search *s)
 		c->kind = CT_CAUSE_MISSING;
 		say(c,
 			"nothing waits for the store at %s to be durable before %s: this takes a persist "
-			"barrier at the end of its kernel, or nvw_persist() on the host",
-			lost.text, what.text);
+			"barrier at the end of its kernel, or %s",
+			lost.text, what.text,
+			s->early && s->early->kernel == 0 ? "a flush and a fence by host code behind it" :
+							    "nvw_persist() on the host");
 	} else if (!s->found) {
 		c->kind = CT_CAUSE_MISSING;
 		say(c,

@@ -160,7 +160,9 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 			((uint8_t *)after)[i] = data[i];
 		}
 	}
-	if (!ct_keeps_all(m) && memcmp(after, before, m->unit_bytes) == 0) {
+	const bool may_order = ct_model_info(m->rules.model)->levels == CT_GRAPH;
+
+	if (!may_order && memcmp(after, before, m->unit_bytes) == 0) {
 		return 0; /* its durability makes no difference */
 	}
 	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
@@ -216,10 +218,28 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 	}
 }
 
+static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c, uint64_t write)
+{
+	struct ct_last last = {0};
+
+	for (unsigned v = 0; v < c->count && c->write[v] <= write; v++) {
+		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+
+		if (f->kernel != 0) {
+			last.of_kernel = f->write;
+		} else if (f->group > last.instruction) {
+			last.instruction = f->group;
+		}
+	}
+	return last;
+}
+
 void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
 	unsigned n = 0;
+
+	const struct ct_last last = c && m->completed ? last_of(m, c, write) : (struct ct_last){0};
 
 	while (c != NULL && n < c->count && c->write[n] <= write) {
 		n++;
@@ -239,6 +259,9 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
 	c->old_count -= n < c->old_count ? n : c->old_count;
 	if (c->count == 0) {
 		remove_cell(m, c);
+	}
+	if (m->completed) {
+		m->completed(m, off, &last);
 	}
 }
 

@@ -292,6 +292,7 @@ struct ct_result {
 	char undecided[CT_TEXT_BYTES]; /* the reason of the first one */
 	/* The final image of the program fails without any crash (finding[0] tells how) or gets no verdict:
 	 * nothing else was tested. */
+	uint64_t kernels; /* of a program on a machine, in one log with its host code (mixed.h) */
 	bool without_crash;
 	/* For a recorded program: number of threads that may have stored, in this interleaving. 0:
 	 * unknown. */

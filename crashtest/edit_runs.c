@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of a line in an edited log. See edit_runs.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "edit_runs.h"
 
@@ -28,9 +27,23 @@ static bool has_actor(const struct nvw_log_record *r, struct actor *ret)
 	}
 }
 
+/* Threads of the host and work-items have numbers of their own. */
+static uint64_t slot_of(struct actor who)
+{
+	return 2 * who.number + (who.kernel != 0);
+}
+
+/* Work-items end with their kernel, threads go on. */
+static void forget_items(struct ct_array *slots)
+{
+	for (uint64_t i = 1; i < slots->capacity; i += 2) {
+		((uint64_t *)slots->at)[i] = 0;
+	}
+}
+
 static int begin_run(struct runs *s, struct actor who, uint64_t place)
 {
-	uint64_t *const last = (uint64_t *)s->last.at + who.number;
+	uint64_t *const last = (uint64_t *)s->last.at + slot_of(who);
 	const int error = ct_array_grow(&s->run, s->run.count + 1, sizeof(struct run));
 
 	if (error) {
@@ -51,17 +64,17 @@ static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, c
 	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
 	struct actor who;
 
-	if (r->kind == NVW_LOG_LAUNCH && s->open.at != NULL) {
-		memset(s->open.at, 0, s->open.capacity * sizeof(uint64_t));
-		memset(s->last.at, 0, s->last.capacity * sizeof(uint64_t));
+	if (r->kind == NVW_LOG_LAUNCH) {
+		forget_items(&s->open);
+		forget_items(&s->last);
 	}
 	if (!has_actor(r, &who)) {
 		return 0;
 	}
-	int error = ct_array_grow(&s->open, who.number + 1, sizeof(uint64_t));
+	int error = ct_array_grow(&s->open, slot_of(who) + 1, sizeof(uint64_t));
 
-	error = error ? error : ct_array_grow(&s->last, who.number + 1, sizeof(uint64_t));
-	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + who.number;
+	error = error ? error : ct_array_grow(&s->last, slot_of(who) + 1, sizeof(uint64_t));
+	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + slot_of(who);
 	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, edit_site_of(r), line);
 
 	if (error) {

@@ -257,10 +257,10 @@ static void count_units(struct explanation *x)
 			(!whole || is_early(x, c)) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
 			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
 			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
-			const uint64_t now =
-				x->levels[i] ? c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
-				ct_model_info(x->medium.rules.model)->levels == CT_GRAPH ? c->base[k] :
-											   before;
+			const uint64_t now = x->levels[i] ?
+						     c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
+					     ct_keeps_all(&x->medium) ? c->base[k] :
+									before;
 
 			if (c->words == 1 || now != last[k] || is_early(x, c)) {
 				f->unit[f->unit_count++] = (struct ct_unit){

@@ -44,6 +44,15 @@ static bool is_of_blocks(const struct nvw_log_reader *reader)
 	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && strcmp(i->model, "x86") != 0;
 }
 
+/* Of a program whose kernels ran on a machine (mixed.h): the model is the machine's. */
+static bool is_mixed(const struct nvw_log_reader *reader)
+{
+	enum ct_model model;
+
+	return !is_of_blocks(reader) && ct_model_find(nvw_log_info(reader)->model, &model) &&
+	       ct_model_info(model)->of_runs;
+}
+
 bool ct_is_block_log(const char *path)
 {
 	struct nvw_log_reader *reader;
@@ -151,17 +160,22 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	}
 	*ret_pool = nvw_log_info(reader)->pool_bytes;
 	*ret_blocks = is_of_blocks(reader);
+	const bool mixed = is_mixed(reader);
+
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		counts->stores += r.kind == NVW_LOG_STORE;
-		if (r.kind == NVW_LOG_STORE && !*ret_blocks) {
+		if (r.kind == NVW_LOG_STORE && !*ret_blocks && r.store.kernel == 0) {
 			storing += count_thread(&threads, r.store.work_item);
 		} else if (r.kind == NVW_LOG_THREADS) {
-			created = r.threads.count;
+			created = r.threads.count ? r.threads.count : 1;
 		}
 		counts->flushes += r.kind == NVW_LOG_FLUSH;
+		counts->kernels += r.kind == NVW_LOG_LAUNCH;
 		counts->fences += r.kind == NVW_LOG_FENCE ||
-				  (*ret_blocks && (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
-		if (!*ret_blocks && (r.kind == NVW_LOG_LAUNCH || r.kind == NVW_LOG_ISSUE)) {
+				  ((*ret_blocks || mixed) &&
+					  (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
+		if (!*ret_blocks &&
+			((r.kind == NVW_LOG_LAUNCH && !(mixed && created)) || r.kind == NVW_LOG_ISSUE)) {
 			error = nvw_fail(NVW_E_INPUT,
 				"%s: expected the log of a program on the host, found a kernel's: crash its workload",
 				path);
@@ -414,7 +428,7 @@ static void stack_of_command(void *context, const struct ct_image *image, const 
 }
 
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
-	uint64_t bytes, bool blocks, struct ct_result *ret_result)
+	uint64_t bytes, bool blocks, bool mixed, struct ct_result *ret_result)
 {
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
@@ -432,7 +446,8 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.hangs = &hangs,
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
-			.unit_bytes = o->atomicity},
+			.unit_bytes = o->atomicity,
+			.mixed = mixed},
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = (bytes + 63) & ~UINT64_C(63),
@@ -453,7 +468,13 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 }
 
 /* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
-static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks)
+/* Under eadr nothing is uncertain, and nothing to be ordered. */
+static bool is_of_kernels(const struct ct_options *o, const struct ct_store_log *counts)
+{
+	return counts->kernels > 0 && o->model != CT_MODEL_EADR;
+}
+
+static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks, bool mixed)
 {
 	if (blocks && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE,
@@ -465,16 +486,20 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool b
 	}
 	if (!blocks) {
 		o->mode = CT_PERMITTED;
-		o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o->model;
+		o->model = o->model != CT_MODEL_OBSERVED ? o->model : mixed ? CT_MODEL_EPOCH : CT_MODEL_X86;
 	}
 	o->states = o->states ? o->states : f->command || f->recover || blocks ? 20000 : 1 << 20;
 	const int error = ct_options_complete(NULL, o);
 
-	if (!error && !(blocks ? ct_model_info(o->model)->of_runs : ct_model_info(o->model)->of_programs)) {
+	if (!error && !(blocks || mixed ? ct_model_info(o->model)->of_runs :
+					  ct_model_info(o->model)->of_programs)) {
 		return nvw_fail(NVW_E_USAGE,
-			blocks ? "--model: the log of a block device is explored under strict, epoch, "
-				 "buffered-epoch or eadr, not %s" :
-				 "--model: a store log is explored under x86, pmreorder or eadr, not %s",
+			mixed ? "--model: a log of kernels on a machine is explored under strict, epoch, "
+				"buffered-epoch or eadr, not %s" :
+			blocks ?
+				"--model: the log of a block device is explored under strict, epoch, "
+				"buffered-epoch or eadr, not %s" :
+				"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder or eadr, not %s",
 			ct_model_info(o->model)->name);
 	}
 	return error;
@@ -496,14 +521,15 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	if (is_persist_log(f->store_log)) {
 		error = open_persist_log(f->store_log, &counts, &log_fd, &image, &bytes, &blocks);
 	}
-	error = error ? error : choose_model(f, &o, blocks);
+	error = error ? error : choose_model(f, &o, blocks, !blocks && counts.kernels > 0);
 	if (!error && log_fd < 0) {
 		log_fd = ct_log_file();
 		error = log_fd < 0 ? NVW_E_SYSTEM :
 				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
 	}
 	if (!error) {
-		error = explore(f, &o, log_fd, image, bytes, blocks, ret_result);
+		error = explore(f, &o, log_fd, image, bytes, blocks, is_of_kernels(&o, &counts), ret_result);
+		ret_result->kernels = counts.kernels;
 		ret_result->barriers = counts.fences;
 		ret_result->stores = counts.stores;
 		ret_result->stores_elsewhere = counts.elsewhere;

@@ -7,6 +7,7 @@
 #include "core/invariant.h"
 
 #include "medium.h"
+#include "mixed.h"
 
 /* ---- Instants ------------------------------------------------------------------------------------------- */
 
@@ -205,8 +206,10 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 		return error;
 	}
 	m.cell_of = calloc(bytes / m.unit_bytes, sizeof *m.cell_of);
+	m.completed = rules->mixed ? ct_mixed_completed : NULL;
+	m.mixed = rules->mixed ? calloc(1, sizeof *m.mixed) : NULL;
 	*ret_medium = m;
-	if (m.cell_of == NULL) {
+	if (m.cell_of == NULL || (rules->mixed && m.mixed == NULL)) {
 		ct_medium_destroy(ret_medium);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
 	}
@@ -237,5 +240,9 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->flush.at);
 	free(m->element.at);
 	free(m->landed.at);
+	if (m->mixed != NULL) {
+		ct_mixed_free(m->mixed);
+		free(m->mixed);
+	}
 	*m = (struct ct_medium){0};
 }

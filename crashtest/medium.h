@@ -71,6 +71,12 @@ struct ct_element {
 	bool flushed;
 };
 
+/* Of the versions of a cell that have become certain. */
+struct ct_last {
+	uint64_t instruction; /* of host code, the last one; 0: none */
+	uint64_t of_kernel;   /* the last store of a kernel; 0: none */
+};
+
 /* A growing array. */
 struct ct_array {
 	void *at;
@@ -118,6 +124,10 @@ struct ct_medium {
 	uint64_t stores;      /* number of the newest store */
 	uint32_t newest_site; /* its source place */
 	uint64_t old_stores;  /* the same at the previous instant */
+
+	void (*completed)(
+		struct ct_medium *m, nvw_off off, const struct ct_last *last); /* called then; may be NULL */
+	struct ct_mixed *mixed; /* of a log of host code and kernels (mixed.h); NULL: it has one of them */
 
 	/* The running kernel, and for each of its work-items the newest store in flight. */
 	uint32_t kernel, group_size;
@@ -176,7 +186,7 @@ uint64_t ct_medium_key(const struct ct_medium *medium);
  * others. */
 static inline bool ct_keeps_all(const struct ct_medium *m)
 {
-	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
+	return !m->rules.mixed && ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);

@@ -84,6 +84,7 @@ struct ct_limits;
 struct ct_rules {
 	enum ct_model model;
 	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as in the log */
+	bool mixed; /* the log has stores of host code and of kernels (mixed.h); model is that of the kernels */
 	/* Barriers at this source line order as if their scope were narrower by this many steps (kernel,
 	 * work-group, work-item, none). NULL: no barrier is narrowed. Only the last component of the file is
 	 * compared. */

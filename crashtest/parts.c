@@ -303,7 +303,7 @@ static int number_parts(struct ct_parts *p)
 static bool can_be_had(const struct nvw_workload *w, const struct ct_medium *m)
 {
 	return w != NULL && w->parts != NULL && w->further_pools == NULL && m->rules.limits == NULL &&
-	       ct_model_info(m->rules.model)->levels != CT_GRAPH &&
+	       !m->rules.mixed && ct_model_info(m->rules.model)->levels != CT_GRAPH &&
 	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
 	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
 }

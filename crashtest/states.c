@@ -6,11 +6,12 @@
 
 #include "core/invariant.h"
 
+#include "mixed.h"
 #include "states.h"
 
 static enum ct_levels kind_of(const struct ct_medium *m)
 {
-	return ct_model_info(m->rules.model)->levels;
+	return m->rules.mixed ? CT_GRAPH : ct_model_info(m->rules.model)->levels;
 }
 
 /* ---- free -------------------------------------------------------------------------------------------------- */
@@ -137,12 +138,13 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 
 enum { NODES_MAX = 256, GRAPH_COUNT_MAX = 1 << 16, STEPS_MAX = 1 << 21 };
 
-/* The stores in flight, oldest first, and for each the stores that it must precede. */
+/* The stores in flight, oldest first, and for each the stores that it must precede. A node is a store, or those that persist together. */
 struct ct_graph {
 	unsigned nodes;
 	unsigned first_new; /* nodes from here on are new since the previous instant */
 	struct ct_node {
-		uint32_t cell;
+		uint32_t cell[CT_MIXED_UNITS];
+		unsigned count;
 		uint64_t after[NODES_MAX / 64];
 	} node[NODES_MAX];
 	uint64_t lost[NODES_MAX / 64];
@@ -155,8 +157,39 @@ static bool precedes(const struct ct_flight *a, const struct ct_flight *b)
 	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
 }
 
+static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
+{
+	const struct ct_mixed *const x = ct_mixed_of(m);
+	struct ct_graph *const g = x != NULL && x->count <= NODES_MAX ? calloc(1, sizeof *g) : NULL;
+
+	if (g == NULL) {
+		return NULL;
+	}
+	g->nodes = (unsigned)x->count;
+	g->first_new = g->nodes;
+	for (unsigned i = 0; i < g->nodes; i++) {
+		const struct ct_mixed_node *const n = &x->node[i];
+
+		memcpy(g->node[i].cell, n->cell, sizeof n->cell);
+		g->node[i].count = n->count;
+		if (n->write > m->old_stores && g->first_new == g->nodes) {
+			g->first_new = i;
+		}
+		for (unsigned k = i + 1; k < g->nodes; k++) {
+			if (ct_mixed_precedes(m, n, &x->node[k])) {
+				g->node[i].after[k / 64] |= UINT64_C(1) << k % 64;
+			}
+		}
+	}
+	return g;
+}
+
 static struct ct_graph *graph_of(const struct ct_medium *m)
 {
+	if (m->rules.mixed) {
+		return mixed_graph_of(m);
+	}
+
 	const struct ct_flight *const f = m->flight + m->flight_head;
 	const uint64_t n = m->flight_count - m->flight_head;
 	struct ct_graph *g = n <= NODES_MAX ? calloc(1, sizeof *g) : NULL;
@@ -167,7 +200,8 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 	g->nodes = (unsigned)n;
 	g->first_new = g->nodes;
 	for (unsigned i = 0; i < n; i++) {
-		g->node[i].cell = f[i].cell;
+		g->node[i].cell[0] = f[i].cell;
+		g->node[i].count = 1;
 		if (f[i].write > m->old_stores && g->first_new == g->nodes) {
 			g->first_new = i;
 		}
@@ -235,7 +269,9 @@ static void graph_levels(const struct ct_medium *m, const struct ct_graph *g, un
 		levels[i] = m->cell[i].count;
 	}
 	for (unsigned i = 0; i < g->nodes; i++) {
-		levels[g->node[i].cell] -= is_lost(g, i);
+		for (unsigned k = 0; k < g->node[i].count; k++) {
+			levels[g->node[i].cell[k]] -= is_lost(g, i);
+		}
 	}
 }
 
@@ -307,6 +343,10 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 {
 	struct reach r;
 
+	if (m->rules.mixed) {
+		ct_mixed_close_up(m, levels);
+		return;
+	}
 	if (!reach_create(m, UINT32_MAX, &r)) {
 		return;
 	}
@@ -337,6 +377,10 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 {
 	struct reach r;
 
+	if (m->rules.mixed) {
+		ct_mixed_close_down(m, levels);
+		return;
+	}
 	if (!reach_create(m, 0, &r)) {
 		return;
 	}
@@ -353,6 +397,31 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 		}
 	}
 	reach_free(&r);
+}
+
+/* Half of them any combination of levels, without what must persist after a lost store; half with few and recent losses. */
+static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
+{
+	const struct ct_mixed *const x = ct_mixed_of(m);
+
+	if (x == NULL || x->count == 0 || (nvw_random_u64(r) & 1)) {
+		free_sample(m, r, levels);
+		ct_mixed_close_up(m, levels);
+		return;
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		levels[i] = m->cell[i].count;
+	}
+	const unsigned reaches = 64 - (unsigned)__builtin_clzll(x->count);
+	const uint64_t window = UINT64_C(1) << nvw_random_below(r, reaches + 1);
+
+	for (bool more = true; more; more = nvw_random_below(r, 4) != 0) {
+		const uint64_t back = 1 + nvw_random_below(r, window < x->count ? window : x->count);
+		const struct ct_mixed_node *const n = &x->node[x->count - back];
+
+		levels[n->cell[0]] = n->version[0] < levels[n->cell[0]] ? n->version[0] : levels[n->cell[0]];
+	}
+	ct_mixed_close_up(m, levels);
 }
 
 /* Loses some stores, recent ones more often, and with them those that must persist after them. */
@@ -410,6 +479,9 @@ static bool is_closed(const struct ct_medium *m, const unsigned *levels)
 	struct reach r;
 	bool closed = true;
 
+	if (m->rules.mixed) {
+		return ct_mixed_is_closed(m, levels);
+	}
 	if (!reach_create(m, UINT32_MAX, &r)) {
 		return true;
 	}
@@ -538,7 +610,11 @@ void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsi
 		chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
 		break;
 	case CT_GRAPH:
-		graph_sample(m, random, levels);
+		if (m->rules.mixed) {
+			mixed_sample(m, random, levels);
+		} else {
+			graph_sample(m, random, levels);
+		}
 		break;
 	case CT_FREE:
 		free_sample(m, random, levels);

@@ -616,7 +616,8 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	int error = own_image(m);
 
 	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
-	if (!error && e->tells_reads && ct_model_info(e->rules.model)->levels != CT_GRAPH) {
+	if (!error && e->tells_reads && !e->rules.mixed &&
+		ct_model_info(e->rules.model)->levels != CT_GRAPH) {
 		error = ct_image_track(&m->image);
 	}
 

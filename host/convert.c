@@ -18,35 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nvw/persist_log.h>
+#include "convert.h"
 
-#include "exec.h"
-
-#define NO_SITE UINT32_MAX
+#define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
-
-struct converter {
-	const struct host_session *s;
-	unsigned file;
-	struct nvw_log_writer *log;
-	uint8_t *replay; /* the file, replayed up to the current event */
-	int replay_fd;   /* the same file: tells where its holes are */
-	uint64_t bytes;
-	const uint8_t *spool;
-	uint64_t spool_bytes;
-	uint32_t *
-		site; /* number in the session -> number in the log, 0: not seen; NO_SITE: it is only somebody's caller, and has none */
-	uint32_t sites;
-	uint64_t time_ps, instruction;
-	uint64_t found; /* stores found by comparison, in unknown order */
-	struct host_counts counts;
-};
-
-static int append(struct converter *c, struct nvw_log_record *r)
-{
-	r->time_ps = c->time_ps;
-	return c->log ? nvw_log_append(c->log, r) : 0;
-}
 
 /* The site's own callers have their number. What calls main() has no line, and is no caller. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
@@ -68,7 +43,7 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 				.function = p->function,
 				.caller = caller}};
 
-		error = append(c, &r);
+		error = host_convert_append(c, &r);
 		caller = c->sites;
 	}
 	c->site[site] = c->sites;
@@ -98,25 +73,18 @@ static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
 
 /* ---- Changes ------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t event_bytes(const struct host_event *e)
-{
-	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
-			      e->kind == HOST_BEGIN;
-
-	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
-}
-
 /* The next flush of a line, among the events of the spool that come soon; the change's own event if there is none. */
 static const struct host_event *flush_of(const struct converter *c, const struct host_event *e, uint64_t line)
 {
 	/* What read_rest() makes is no event of the spool. */
 	const uintptr_t at = (uintptr_t)e, begin = (uintptr_t)c->spool;
-	uint64_t next = at >= begin && at < begin + c->spool_bytes ? at - begin + event_bytes(e) : UINT64_MAX;
+	uint64_t next =
+		at >= begin && at < begin + c->spool_bytes ? at - begin + host_event_bytes(e) : UINT64_MAX;
 
 	for (unsigned i = 0; i < EVENTS_AHEAD && next < c->spool_bytes; i++) {
 		const struct host_event *const f = (const struct host_event *)(c->spool + next);
 
-		next += event_bytes(f);
+		next += host_event_bytes(f);
 		if ((f->kind == HOST_FLUSH || f->kind == HOST_FLUSH_ORDERED) && f->file == c->file &&
 			f->off < line + HOST_LINE && f->off + f->bytes > line) {
 			return f;
@@ -155,7 +123,7 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 		r.store.group = c->instruction;
 		c->counts.stores++;
 		c->found++;
-		error = append(c, &r);
+		error = host_convert_append(c, &r);
 	}
 	return error;
 }
@@ -174,7 +142,7 @@ static int store(struct converter *c, const struct host_event *e, const uint8_t 
 	memcpy(c->replay + e->off, data, e->bytes);
 	memcpy(&r.store.value, data, e->bytes);
 	c->counts.stores++;
-	return append(c, &r);
+	return host_convert_append(c, &r);
 }
 
 static int written(struct converter *c, const struct host_event *e, const uint8_t *data)
@@ -190,7 +158,7 @@ static int written(struct converter *c, const struct host_event *e, const uint8_
 	}
 	memcpy(c->replay + e->off, data, n);
 	c->counts.written += n;
-	return append(c, &r);
+	return host_convert_append(c, &r);
 }
 
 /* Of every file: an operation may store to several. */
@@ -214,7 +182,7 @@ static int operation(struct converter *c, const struct host_event *e, const uint
 		r.begin.number = e->off;
 		r.begin.name = name;
 	}
-	return error ? error : append(c, &r);
+	return error ? error : host_convert_append(c, &r);
 }
 
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
@@ -227,10 +195,13 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		c->counts.fences++;
 		r.fence.thread = e->thread;
 		error = site_of(c, e->site, &r.fence.site);
-		return error ? error : append(c, &r);
+		return error ? error : host_convert_append(c, &r);
 	}
 	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
 		return operation(c, e, data);
+	}
+	if (e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END) {
+		return host_merge_kernel(c, e, (const struct host_kernel_range *)(const void *)data);
 	}
 	if (e->file != c->file) {
 		return 0;
@@ -242,6 +213,9 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		return store(c, e, data);
 	case HOST_WRITTEN:
 		return written(c, e, data);
+	case HOST_GIVEN:
+		host_merge_given(c, e, data);
+		return 0;
 	default:
 		r.kind = NVW_LOG_FLUSH;
 		r.flush.thread = e->thread;
@@ -252,7 +226,7 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 							       e->bytes;
 		c->counts.flushes++;
 		error = site_of(c, e->site, &r.flush.site);
-		return error || r.flush.bytes == 0 ? error : append(c, &r);
+		return error || r.flush.bytes == 0 ? error : host_convert_append(c, &r);
 	}
 }
 
@@ -265,7 +239,7 @@ static int convert_spool(struct converter *c)
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
 
 		error = convert_event(c, e, c->spool + at + sizeof *e);
-		at += event_bytes(e);
+		at += host_event_bytes(e);
 	}
 	return error;
 }
@@ -285,6 +259,9 @@ static uint64_t next_page(int fd, int other, uint64_t off)
 /* Compares the file with its replay to find stores after the last event. False: the file no longer exists. */
 static bool read_rest(struct converter *c, int *ret_error)
 {
+	if (c->in_kernel) {
+		return true; /* what is there is no instant's content */
+	}
 	const struct host_file *const f = &c->s->control->file[c->file];
 	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
@@ -405,6 +382,7 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 	read_rest(c, &error);
 	*ret_atomicity = c->found > 0 ? 64 : 8;
 	unmap(c);
+	error = error ? error : host_merge_again(c);
 	*c = before;
 	c->replay = NULL;
 	c->replay_fd = -1;
@@ -438,22 +416,32 @@ int host_session_convert(
 		.model = "x86",
 		.operations = s->control->operations,
 		.callers = s->control->stacks};
+	struct host_merge merge = {.log = NULL};
 	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
 	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", f->path) :
 				   map_replay(&c);
 
 	error = error ? error : map_spool(&c);
+	error = error ? error : host_merge_begin(&c, &merge);
 	c.site = calloc(HOST_SITES_MAX + 1, sizeof *c.site);
 	if (!error && c.site == NULL) {
 		error = nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
 	}
 	error = error ? error : find_atomicity(&c, &info.atomicity);
+	if (!error && merge.info) {
+		info.machine = merge.info->machine;
+		info.protocol = merge.info->protocol;
+		info.model = merge.info->model;
+		info.domain = merge.info->domain;
+		info.seed = merge.info->seed;
+		info.atomicity = merge.info->atomicity;
+	}
 	if (error) {
 		close(fd);
 	} else {
 		error = nvw_log_create_fd(fd, name, &info, &c.log);
 	}
-	error = error ? error : append(&c, &threads);
+	error = error ? error : host_convert_append(&c, &threads);
 	error = error ? error : convert_spool(&c);
 	if (!error && !read_rest(&c, &error)) {
 		fprintf(stderr,
@@ -467,6 +455,12 @@ int host_session_convert(
 			error = nvw_log_close(c.log, c.time_ps + 1000);
 		}
 	}
+	if (merge.differing > 0) {
+		fprintf(stderr,
+			"nvwave: note: kernels left %llu words of %s otherwise than by the last of their stores in the log: their work-items race\n",
+			(unsigned long long)merge.differing, f->path);
+	}
+	host_merge_end(&merge);
 	if (ret_counts != NULL) {
 		*ret_counts = c.counts;
 	}

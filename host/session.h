@@ -6,6 +6,7 @@
  *	spool       the record: one struct host_event after another (record mode)
  *	base-N      file N with its content when it was first mapped
  *	shadow-N    file N with all recorded stores
+ *	kernels-N   the persist log of a machine that kernels ran on (record mode)
  *	lines-N     one byte per cache line of file N: has it been stored to since its last flush?
  *
  * All files are mapped shared. So the record is complete however the program ends, and programs that it forks
@@ -25,7 +26,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 5,
+	HOST_VERSION = 6,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -136,7 +137,8 @@ struct host_site {
 	GAP(NOT_ATTACHED, "a program could not map the memory shared with nvwave: it was not recorded") \
 	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
 	GAP(TRUNCATED, "a file became shorter while it was mapped: stores behind its end are not recorded")      \
-	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores were not recorded")
+	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores were not recorded")                        \
+	GAP(KERNEL_FAILED, "a kernel failed on the machine: the record ends with what it had stored")
 /* clang-format on */
 
 enum host_gap {
@@ -169,6 +171,7 @@ struct host_control {
 	int32_t group;    /* their process group, unless they have left it */
 	uint32_t threads, processes,
 		attached;       /* numbers used so far; attached: programs that have begun in the session */
+	uint32_t kernel_logs;   /* logs of machines (cuda/recorded.h) */
 	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
 	bool instrumented;      /* a program was built by nvwave-cc */
 	bool operations;        /* it has announced or acknowledged operations */
@@ -193,6 +196,9 @@ enum host_event_kind {
 	HOST_FLUSH_ORDERED, /* like HOST_FLUSH, but ordered before all later stores (clflush) */
 	HOST_BEGIN,         /* an operation, whose number is in off; its name follows (nvw/ack.h) */
 	HOST_DURABLE,       /* likewise: it is acknowledged */
+	HOST_KERNEL, /* a kernel runs on a machine: off is the number of its log << 32 | its number there; struct host_kernel_range follow */
+	HOST_GIVEN,  /* changed lines that a kernel has left; bytes follow */
+	HOST_KERNEL_END, /* what it has left is in the files */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */
@@ -201,6 +207,12 @@ struct host_event {
 	uint32_t thread, site;
 	uint32_t bytes; /* of the data; of the flush */
 	uint64_t off, call;
+};
+
+/* Where a part of a file was in the NVRAM of a machine. */
+struct host_kernel_range {
+	uint64_t nvram, off, bytes; /* bytes 0: no recorded file */
+	uint32_t file, unused;
 };
 
 /* The clock of a session's delays, read by both sides. */

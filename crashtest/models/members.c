@@ -9,6 +9,7 @@
 
 #include "core/invariant.h"
 
+#include "../mixed.h"
 #include "models.h"
 
 static uint64_t *at64(const struct ct_array *a, uint64_t i)
@@ -76,6 +77,12 @@ static void land_group(struct ct_medium *m, uint64_t group, uint64_t upto)
 /* Axiom: visibility. */
 static void land_covered(struct ct_medium *m)
 {
+	if (m->rules.mixed) {
+		if (ct_has(m, CT_A(VISIBILITY))) {
+			ct_mixed_land_kernels(m, m->covered);
+		}
+		return;
+	}
 	while (ct_has(m, CT_A(VISIBILITY)) && m->flight_head < m->flight_count &&
 		m->flight[m->flight_head].write <= m->covered) {
 		ct_medium_land(m, &m->flight[m->flight_head]);
@@ -335,7 +342,10 @@ static void land_all(struct ct_medium *m)
 int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	(void)r;
-	if (ct_has(m, CT_A(DRAIN))) {
+	if (ct_has(m, CT_A(DRAIN)) && m->rules.mixed) {
+		ct_mixed_land_kernels(m, m->stores);
+		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
+	} else if (ct_has(m, CT_A(DRAIN))) {
 		land_all(m);
 	}
 	return 0;

@@ -33,12 +33,15 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 		.epoch_kr = r->store.epoch_kr,
 		.kernel = r->store.kernel,
 		.site = r->store.site};
-	const bool is_device = !ct_has(m, CT_A(LINE));
+	const bool is_device = m->rules.mixed ? f.kernel != 0 : !ct_has(m, CT_A(LINE));
 	uint8_t data[NVW_LOG_LINE_BYTES];
 	int error = is_device ? ct_members_check(m, f.kernel, f.work_item, f.group) : 0;
 
 	if (error) {
 		return error;
+	}
+	if (m->rules.mixed && m->ordered > 0) {
+		ct_complete_ordered(m);
 	}
 	ct_lower_epochs(m, f.work_item, f.group, &f.epoch_wi, &f.epoch_wg, &f.epoch_kr);
 	memcpy(data + at, &r->store.value, r->store.bytes);
@@ -51,12 +54,12 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 		*at64(&m->newest, f.work_item) = f.write;
 	}
 	m->stores++;
-	return error || !is_device ? error : ct_medium_add_flight(m, &f);
+	return error || !(is_device || m->rules.mixed) ? error : ct_medium_add_flight(m, &f);
 }
 
 int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	if (ct_has(m, CT_A(DRAIN))) {
+	if (ct_has(m, CT_A(DRAIN)) && !m->rules.mixed) {
 		ct_on_drained(m, r);
 	}
 	for (uint32_t i = 0; i < r->host.bytes; i++) {

@@ -38,6 +38,7 @@ struct nvw_cuda_range {
 
 struct nvw_cuda_job {
 	const char *name;
+	const void *place; /* of the launch: a code address, NULL: unknown */
 	uint64_t groups;
 	unsigned group_size;
 	void (*work_item)(uint64_t group, unsigned local);
@@ -74,7 +75,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_2"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_3"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -47,7 +47,8 @@ static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t o
 	}
 	void *const at = REAL(mmap)(addr, length, prot, flags, fd, off);
 
-	if (host_control != NULL && at != MAP_FAILED && !host_self.inside && is_ours(prot, flags, fd)) {
+	if (host_control != NULL && at != MAP_FAILED && !host_self.inside && !host_self.own &&
+		is_ours(prot, flags, fd)) {
 		host_mapped(at, length, fd, (uint64_t)off, is_synchronous(flags));
 		if (!(prot & PROT_WRITE)) {
 			host_protecting(at, length, false);

@@ -98,6 +98,9 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 {
 	struct host_thread *const t = host_thread();
 
+	if (host_self.own) {
+		return;
+	}
 	t->fences++;
 	t->empty_fences += !host_self.flushed;
 	if (host_recording && host_enter()) {

@@ -37,6 +37,7 @@ struct host_self {
 	uint64_t owed;             /* lines collected for the next portion */
 	bool flushed;              /* since its last fence */
 	bool inside;               /* in the recorder, which must not be entered again */
+	bool own; /* runs the emulator (kernels.c): what it does to memory is not the program's */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -153,7 +154,7 @@ static inline struct host_mapping *host_find(const void *address)
 {
 	const uintptr_t at = (uintptr_t)address;
 
-	return at - host_lowest >= host_highest - host_lowest ? NULL : host_find_slowly(at);
+	return at - host_lowest >= host_highest - host_lowest || host_self.own ? NULL : host_find_slowly(at);
 }
 
 /* A file has been mapped there. */
@@ -225,6 +226,10 @@ void host_record_operation(
 void host_record_rest(const struct host_mapping *m);
 /* Records changes of the file made while no process had it mapped. */
 void host_record_written(const struct host_mapping *m, size_t n);
+/* Records all changes since the last event, as of this kind. */
+void host_record_all(enum host_event_kind kind, uint32_t site);
+/* A kernel runs: the content of mappings is nobody's, and is not compared. */
+extern bool host_window;
 /* Records other changes in the lines of a coming store. */
 void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* Pages of the range are no longer hot: they are unmapped or protected. */

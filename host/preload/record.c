@@ -160,12 +160,17 @@ static bool compare_lines(
 	return changed;
 }
 
+bool host_window;
+
 /* The same for any range; fast if nothing changed. */
 static bool compare(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
 	bool changed = false;
 
+	if (host_window) {
+		return false;
+	}
 	while (from < to) {
 		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = page < to ? page : to;
 
@@ -245,7 +250,7 @@ static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
 }
 
 /* Compares all hot pages of a range; idle ones leave the list. */
-static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
+static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kind, uint32_t site)
 {
 	const unsigned patience = my.hot_count > HOT_MANY ? 1 : IDLE_MAX;
 	struct host_page **link = &my.hot;
@@ -260,7 +265,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, uint32_t site)
 		if (m != NULL) {
 			const size_t at = p->address - m->start;
 
-			p->idle = compare(m, at, at + HOST_PAGE, HOST_CHANGE, site) ? 0 : p->idle + 1;
+			p->idle = compare(m, at, at + HOST_PAGE, kind, site) ? 0 : p->idle + 1;
 		}
 		if (m == NULL || p->idle < patience || !cool(p, m)) {
 			link = &p->next;
@@ -302,7 +307,8 @@ static void push_fresh(struct host_page *p, uintptr_t address)
 
 bool host_page_fault(void *address)
 {
-	const struct host_mapping *const m = host_control ? host_find(address) : NULL;
+	/* Also of a thread that runs the emulator. */
+	const struct host_mapping *const m = host_control ? host_find_slowly((uintptr_t)address) : NULL;
 
 	if (m == NULL || m->file < 0 || m->read_only) {
 		return false;
@@ -411,6 +417,12 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	}
 }
 
+void host_record_all(enum host_event_kind kind, uint32_t site)
+{
+	host_settle();
+	compare_hot(0, UINTPTR_MAX, kind, site);
+}
+
 void host_record_fence(const struct host_caller *caller)
 {
 	const uint32_t site = host_site(caller);
@@ -419,8 +431,7 @@ void host_record_fence(const struct host_caller *caller)
 		host_place(site)->fences++;
 		host_place(site)->empty_fences += !host_self.flushed;
 	}
-	host_settle();
-	compare_hot(0, UINTPTR_MAX, site);
+	host_record_all(HOST_CHANGE, site);
 	host_event(HOST_FENCE, 0, 0, 0, site);
 }
 
@@ -430,8 +441,7 @@ void host_record_operation(
 	const uint32_t site = host_site(caller);
 
 	host_control->operations = true;
-	host_settle();
-	compare_hot(0, UINTPTR_MAX, site);
+	host_record_all(HOST_CHANGE, site);
 	const size_t n = strnlen(name, HOST_NAME_MAX), room = (n + 7) & ~(size_t)7;
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
@@ -453,7 +463,7 @@ void host_record_rest(const struct host_mapping *m)
 	host_thread();
 	host_next_call();
 	host_settle();
-	compare_hot(m->start, m->start + m->length, 0);
+	compare_hot(m->start, m->start + m->length, HOST_CHANGE, 0);
 }
 
 void host_record_written(const struct host_mapping *m, size_t n)

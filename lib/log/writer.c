@@ -477,6 +477,11 @@ int nvw_log_create(const char *path, const struct nvw_log_info *info, struct nvw
 	return nvw_log_create_fd(fd, path, info, ret_writer);
 }
 
+int nvw_log_flush(struct nvw_log_writer *w)
+{
+	return w->error ? w->error : flush_block(w);
+}
+
 /* Writes what is buffered and the trailer; closes and frees. */
 static int finish(struct nvw_log_writer *w)
 {

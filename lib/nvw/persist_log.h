@@ -159,6 +159,8 @@ NVW_CHECKED int nvw_log_create_fd(
 /* Appends a record, buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close;
  * nothing is written after it. */
 NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);
+/* Writes what is buffered, so that all records up to here can be read even if the writer's process is killed. */
+NVW_CHECKED int nvw_log_flush(struct nvw_log_writer *writer);
 /* Writes NVW_LOG_END at time_ps and the trailer, closes and frees the writer. NULL is allowed. */
 NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);
 /* Closes without an END record: the log of a failed run, readable up to its last complete block. NULL is

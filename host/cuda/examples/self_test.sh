@@ -3,7 +3,8 @@
 # self_test.sh [PROGRAM...]: builds log, hash_table and queue, or those named, in this folder, and crash-tests each as it should be and with each
 # of its seeded bugs. A row for each; exit status 1 if a bug is missed or a right program has a finding, 2 if something does not run.
 #
-# NVWAVE, NVCC: the commands (nvwave, nvwave-nvcc). STATES: crash states of each row (500).
+# NVWAVE, NVCC: the commands (nvwave, nvwave-nvcc). STATES: crash states of each row (500). OPTIONS: further options of nvwave crash, such as
+# --model=epoch for kernels on the machine.
 set -u
 sources=$(cd "$(dirname "$0")" && pwd)
 nvwave=${NVWAVE:-nvwave}
@@ -21,7 +22,7 @@ row() {
 	awk -v program="$1" -v bug="$2" -v status="$3" '
 		/^(IN)?CONSISTENT/ {
 			for (i = 2; i <= NF; i++) {
-				if ($i == "of") {
+				if ($i == "of" && failing == "") {
 					failing = $(i - 1)
 				}
 				if ($i == "distinct") {
@@ -45,7 +46,7 @@ row() {
 # try PROGRAM VERB BATCHES [BUG]
 try() {
 	rm -f self_test.pool
-	"$nvwave" crash --exec="./$1 $2 self_test.pool $3 ${4:-}" --image=self_test.pool --check="./$1 check" --states="$states" >self_test.report 2>&1
+	"$nvwave" crash --exec="./$1 $2 self_test.pool $3 ${4:-}" --image=self_test.pool --check="./$1 check" --states="$states" ${OPTIONS:-} >self_test.report 2>&1
 	status=$?
 	rm -f self_test.pool
 	if [ "$status" -gt 1 ]; then

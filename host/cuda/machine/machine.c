@@ -15,6 +15,7 @@
 #include "../seam.h"
 #include "core/folder.h"
 #include "emu.h"
+#include "logged.h"
 #include "ranges.h"
 #include "report.h"
 #include "sites.h"
@@ -69,9 +70,12 @@ static bool has_pinned(void)
 
 static int make_machine(uint64_t nvram_bytes)
 {
+	struct nvw_log_writer *log = NULL;
 	int error = make_pool(nvram_bytes);
 
-	error = error ? error : emu_create(&self.config, self.pool, NULL, &self.machine);
+	error = error || !self.pool ? error :
+				      logged_create(&self.config, nvw_pool_geometry(self.pool)->bytes, &log);
+	error = error ? error : emu_create(&self.config, self.pool, log, &self.machine);
 	error = error ? error : look_for_races();
 	if (error) {
 		return error;
@@ -86,8 +90,11 @@ static int make_machine(uint64_t nvram_bytes)
 static void destroy_machine(void)
 {
 	if (self.machine) {
+		const uint64_t ps = nvw_time_ps(self.machine);
+
 		report_machine_ends(self.machine);
 		emu_destroy(self.machine);
+		logged_close(ps);
 		nvw_pool_close(self.pool);
 	}
 	self.machine = NULL;
@@ -120,19 +127,46 @@ static void kernel(const void *args)
 	job->work_item(nvw_group_id(), nvw_local_id());
 }
 
+static int announce(const struct nvw_cuda_job *job)
+{
+	struct nvwave_kernel_range *const ranges = calloc(job->range_count + 1, sizeof *ranges);
+	const size_t count = ranges ? ranges_in_nvram(ranges) : 0;
+
+	if (!ranges) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the record of a kernel");
+	}
+	logged_own(false);
+	logged_kernel_begins(ranges, count, job->place);
+	logged_own(true);
+	free(ranges);
+	return 0;
+}
+
+static int launch(const struct nvw_cuda_job *job)
+{
+	self.job = job;
+	report_kernel_begins(self.machine, job);
+	int error = nvw_launch(
+		self.machine, job->name, kernel, job, job->groups * job->group_size, job->group_size);
+
+	report_kernel_ends(self.machine);
+	error = error ? error : ranges_give_back();
+	logged_own(false);
+	const int flushed = logged_kernel_ends(error != 0);
+
+	return error ? error : flushed;
+}
+
 static bool run(const struct nvw_cuda_job *job)
 {
-	int error = self.failed ? NVW_E_KERNEL : prepare(job);
+	int error = self.failed ? NVW_E_KERNEL : 0;
 
+	logged_own(true);
+	error = error ? error : prepare(job);
 	error = error ? error : ranges_take_over(job);
-	if (!error) {
-		self.job = job;
-		report_kernel_begins(self.machine, job);
-		error = nvw_launch(
-			self.machine, job->name, kernel, job, job->groups * job->group_size, job->group_size);
-		report_kernel_ends(self.machine);
-	}
-	error = error ? error : ranges_give_back();
+	error = error ? error : announce(job);
+	error = error ? error : launch(job);
+	logged_own(false);
 	self.failed |= error != 0;
 	return !error;
 }
@@ -144,7 +178,9 @@ static const char *message(void)
 
 static void end(void)
 {
+	logged_own(true);
 	destroy_machine();
+	logged_own(false);
 	report_write(&self.config);
 }
 
@@ -324,9 +360,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_2(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_3(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_2(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_3(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -226,6 +226,23 @@ int ranges_give_back(void)
 	return error;
 }
 
+size_t ranges_in_nvram(struct nvwave_kernel_range *ret)
+{
+	const char *const base = (const char *)nvw_nvram_base(self.machine);
+	size_t count = 0;
+
+	for (size_t i = 0; i < self.count; i++) {
+		const struct place *const p = &self.places[i];
+
+		if (p->persistent && p->range.bytes) {
+			ret[count++] = (struct nvwave_kernel_range){.start = p->range.start,
+				.bytes = p->range.bytes,
+				.off = (uint64_t)(p->at - base)};
+		}
+	}
+	return count;
+}
+
 /* ---- In kernels ----------------------------------------------------------------------------------------------- */
 
 static bool is_in(const struct place *p, const char *address, size_t n)

@@ -5,6 +5,7 @@
 
 #include <nvw/host.h>
 
+#include "../recorded.h"
 #include "../seam.h"
 
 /* A new machine, with nvram_bytes of NVRAM at nvram. has_pinned: it has a device "pinned", for pinned memory. */
@@ -17,6 +18,9 @@ bool ranges_have_room(const struct nvw_cuda_job *job);
 NVW_CHECKED int ranges_take_over(const struct nvw_cuda_job *job);
 /* After it: reads from the machine the lines that the kernel has touched. */
 NVW_CHECKED int ranges_give_back(void);
+
+/* Those in NVRAM, into an array with room for all of the job's; returns their number. */
+size_t ranges_in_nvram(struct nvwave_kernel_range *ret_ranges);
 
 bool ranges_have(const void *address, size_t n);
 /* The machine's address of an address of the program that it has. The line is touched, also by a load: what it leaves in the window

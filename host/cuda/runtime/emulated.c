@@ -99,6 +99,7 @@ static void forget_groups(void)
 cudaError_t nvw_cuda_emulate(void)
 {
 	struct nvw_cuda_job job = {.name = nvw_cuda_launch.name,
+		.place = nvw_cuda_launch.place,
 		.groups = nvw_cuda_launch.groups,
 		.group_size = nvw_cuda_launch.group_size,
 		.work_item = work_item};

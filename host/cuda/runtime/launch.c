@@ -14,24 +14,27 @@ struct configuration {
 	struct extent grid, block;
 	size_t shared;
 	void *stream;
+	const void *place; /* of the launch */
 };
 /* Calls of kernels as arguments of calls of kernels nest. */
 enum { NESTED = 8 };
 static __thread struct configuration configured[NESTED];
 static __thread unsigned depth;
+static __thread const void *popped; /* the place of the configuration that a stub has just taken */
 
 unsigned __cudaPushCallConfiguration(struct extent grid, struct extent block, size_t shared, void *stream)
 {
 	if (depth == NESTED) {
 		return 1;
 	}
-	configured[depth++] = (struct configuration){grid, block, shared, stream};
+	configured[depth++] =
+		(struct configuration){grid, block, shared, stream, __builtin_return_address(0)};
 	return 0;
 }
 
 unsigned __cudaPopCallConfiguration(struct extent *grid, struct extent *block, size_t *shared, void **stream)
 {
-	struct configuration c = {{1, 1, 1}, {1, 1, 1}, 0, NULL};
+	struct configuration c = {{1, 1, 1}, {1, 1, 1}, 0, NULL, NULL};
 
 	if (!nvw_cuda_is_asking() && depth) {
 		c = configured[--depth];
@@ -40,6 +43,7 @@ unsigned __cudaPopCallConfiguration(struct extent *grid, struct extent *block, s
 	*block = c.block;
 	*shared = c.shared;
 	*stream = c.stream;
+	popped = c.place;
 	return 0;
 }
 
@@ -68,12 +72,16 @@ static bool is_possible(const struct launch *l)
 }
 
 static cudaError_t launch(const void *stub, struct extent grid, struct extent block, void **args,
-	size_t shared, bool cooperative)
+	size_t shared, bool cooperative, const void *place)
 {
 	static struct image image;
 	const struct kernel_entry *const kernel = nvw_cuda_kernel_of(stub);
-	struct launch l = {
-		.image = &image, .grid = grid, .block = block, .dynamic = shared, .cooperative = cooperative};
+	struct launch l = {.image = &image,
+		.grid = grid,
+		.block = block,
+		.dynamic = shared,
+		.cooperative = cooperative,
+		.place = place};
 
 	if (!kernel) {
 		return nvw_cuda_fail(cudaErrorInvalidDeviceFunction);
@@ -99,7 +107,10 @@ static cudaError_t launch(const void *stub, struct extent grid, struct extent bl
 cudaError_t cudaLaunchKernel(
 	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
 {
+	const void *const place = popped ? popped : __builtin_return_address(0);
+
 	(void)stream;
+	popped = NULL;
 	if (nvw_cuda_is_asking()) {
 		nvw_cuda_answer(args);
 		return cudaSuccess;
@@ -109,12 +120,12 @@ cudaError_t cudaLaunchKernel(
 			"launches a kernel: dynamic parallelism is not supported");
 		nvw_cuda_end_kernel(cudaErrorNotSupported);
 	}
-	return launch(stub, grid, block, args, shared, false);
+	return launch(stub, grid, block, args, shared, false, place);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(
 	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
 {
 	(void)stream;
-	return launch(stub, grid, block, args, shared, true);
+	return launch(stub, grid, block, args, shared, true, __builtin_return_address(0));
 }

@@ -151,6 +151,7 @@ struct group {
 
 struct launch {
 	const char *name;
+	const void *place; /* in host code */
 	void (*kernel)(void);
 	struct image *image;
 	struct extent grid, block;

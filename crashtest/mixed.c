@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Host code and kernels in one log. See mixed.h. All orders lead from earlier to later stores, so that one pass closes a set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+
+#include "mixed.h"
+
+void ct_mixed_free(struct ct_mixed *x)
+{
+	free(x->node);
+	free(x->bound);
+	free(x->items.at);
+	free(x->groups.at);
+	*x = (struct ct_mixed){0};
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------ */
+
+static int by_write(const void *a, const void *b)
+{
+	const struct ct_mixed_node *const x = a, *const y = b;
+
+	return (x->write > y->write) - (x->write < y->write);
+}
+
+static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t cell)
+{
+	const struct ct_cell *const c = &m->cell[cell];
+
+	if (!NVW_ROOM(x->node, x->room, x->count + c->count)) {
+		return false;
+	}
+	for (unsigned v = 0; v < c->count; v++) {
+		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+
+		x->node[x->count++] = (struct ct_mixed_node){.write = c->write[v],
+			.instruction = f->kernel ? 0 : f->group,
+			.work_item = f->work_item,
+			.group = f->group,
+			.kernel = f->kernel,
+			.epoch_wi = f->epoch_wi,
+			.epoch_wg = f->epoch_wg,
+			.epoch_kr = f->epoch_kr,
+			.line = (uint32_t)(c->off / NVW_LOG_LINE_BYTES),
+			.count = 1,
+			.cell = {cell},
+			.version = {v}};
+	}
+	return true;
+}
+
+/* The stores of one instruction of host code in a line follow each other. */
+static void join_instructions(struct ct_mixed *x)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < x->count; i++) {
+		const struct ct_mixed_node n = x->node[i];
+		struct ct_mixed_node *const last = kept ? &x->node[kept - 1] : NULL;
+
+		if (last && n.kernel == 0 && last->kernel == 0 && n.instruction == last->instruction &&
+			n.line == last->line && last->count < CT_MIXED_UNITS) {
+			last->cell[last->count] = n.cell[0];
+			last->version[last->count++] = n.version[0];
+			last->write = n.write;
+		} else {
+			x->node[kept++] = n;
+		}
+	}
+	x->count = kept;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Lines get numbers without gaps. */
+static bool number_lines(struct ct_mixed *x)
+{
+	uint32_t *const line = malloc((x->count + 1) * sizeof *line);
+	uint32_t n = 0, kept = 0;
+
+	if (!line || !NVW_ROOM(x->bound, x->bound_room, x->count + 1)) {
+		free(line);
+		return false;
+	}
+	for (uint64_t i = 0; i < x->count; i++) {
+		line[n] = x->node[i].line;
+		n += x->node[i].kernel == 0;
+	}
+	qsort(line, n, sizeof *line, by_number);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == 0 || line[i] != line[i - 1]) {
+			line[kept++] = line[i];
+		}
+	}
+	for (uint64_t i = 0; i < x->count; i++) {
+		struct ct_mixed_node *const node = &x->node[i];
+		const uint32_t *const at =
+			node->kernel ? NULL : bsearch(&node->line, line, kept, sizeof *line, by_number);
+
+		node->line = at ? (uint32_t)(at - line) : 0;
+	}
+	x->lines = kept;
+	free(line);
+	return true;
+}
+
+static bool make(const struct ct_medium *m, struct ct_mixed *x)
+{
+	x->count = 0;
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		if (!add_versions(m, x, i)) {
+			return false;
+		}
+	}
+	qsort(x->node, x->count, sizeof *x->node, by_write);
+	join_instructions(x);
+	return number_lines(x) && ct_array_grow(&x->items, m->work_items + 1, sizeof(uint32_t)) == 0 &&
+	       ct_array_grow(&x->groups, m->work_items + 1, sizeof(uint32_t)) == 0;
+}
+
+const struct ct_mixed *ct_mixed_of(const struct ct_medium *m)
+{
+	struct ct_mixed *const x = m->mixed;
+
+	if (x->record != m->record + 1) {
+		if (!make(m, x)) {
+			return NULL;
+		}
+		x->record = m->record + 1;
+	}
+	return x;
+}
+
+/* ---- Order ------------------------------------------------------------------------------------------------ */
+
+static bool is_chained(const struct ct_medium *m)
+{
+	return ct_model_info(m->rules.model)->axioms & CT_A(VISIBILITY);
+}
+
+static bool has_equations(const struct ct_medium *m)
+{
+	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
+}
+
+static bool share_a_cell(const struct ct_mixed_node *a, const struct ct_mixed_node *b)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		for (unsigned k = 0; k < b->count; k++) {
+			if (a->cell[i] == b->cell[k]) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool ct_mixed_precedes(
+	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
+{
+	if (share_a_cell(a, b)) {
+		return true;
+	}
+	if (a->kernel == 0 || b->kernel == 0) {
+		return a->kernel == b->kernel && a->line == b->line && a->instruction < b->instruction;
+	}
+	return is_chained(m) || (has_equations(m) && a->kernel == b->kernel &&
+					((a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
+						(a->group == b->group && a->epoch_wg < b->epoch_wg) ||
+						a->epoch_kr < b->epoch_kr));
+}
+
+bool ct_mixed_is_durable(const struct ct_mixed_node *n, const unsigned *levels)
+{
+	for (unsigned i = 0; i < n->count; i++) {
+		if (levels[n->cell[i]] <= n->version[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_lost(const struct ct_mixed_node *n, const unsigned *levels)
+{
+	for (unsigned i = 0; i < n->count; i++) {
+		if (levels[n->cell[i]] > n->version[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What a pass has met: of host code by line, of the running kernel the epochs, of all kernels a store. */
+struct pass {
+	uint64_t *line;
+	uint32_t *item, *group, kernel_epoch;
+	uint32_t kernel; /* the one that the epochs are of */
+	bool chained;    /* a store of a kernel */
+};
+
+/* The arrays are the medium's, as the nodes are. */
+static struct pass begin(const struct ct_medium *m, const struct ct_mixed *x, bool upward)
+{
+	struct pass p = {.line = x->bound,
+		.item = x->items.at,
+		.group = x->groups.at,
+		.kernel_epoch = upward ? UINT32_MAX : 0,
+		.kernel = m->kernel};
+
+	memset(p.line, upward ? 0xff : 0, x->lines * sizeof *p.line);
+	memset(p.item, upward ? 0xff : 0, (m->work_items + 1) * sizeof *p.item);
+	memset(p.group, upward ? 0xff : 0, (m->work_items + 1) * sizeof *p.group);
+	return p;
+}
+
+static bool counts_epochs(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
+{
+	return has_equations(m) && n->kernel == p->kernel && n->work_item < m->work_items &&
+	       n->group < m->work_items;
+}
+
+static void note_lost(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
+{
+	if (n->kernel == 0) {
+		p->line[n->line] = n->instruction < p->line[n->line] ? n->instruction : p->line[n->line];
+		return;
+	}
+	p->chained = is_chained(m);
+	if (counts_epochs(m, p, n)) {
+		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
+
+		*item = n->epoch_wi < *item ? n->epoch_wi : *item;
+		*group = n->epoch_wg < *group ? n->epoch_wg : *group;
+		p->kernel_epoch = n->epoch_kr < p->kernel_epoch ? n->epoch_kr : p->kernel_epoch;
+	}
+}
+
+/* Something earlier is lost that must persist before the node. */
+static bool comes_after_lost(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
+{
+	if (n->kernel == 0) {
+		return p->line[n->line] < n->instruction;
+	}
+	return p->chained || (counts_epochs(m, p, n) && (p->item[n->work_item] < n->epoch_wi ||
+								p->group[n->group] < n->epoch_wg ||
+								p->kernel_epoch < n->epoch_kr));
+}
+
+void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
+{
+	const struct ct_mixed *const x = ct_mixed_of(m);
+
+	if (!x) {
+		return;
+	}
+	struct pass p = begin(m, x, true);
+
+	for (uint64_t i = 0; i < x->count; i++) {
+		const struct ct_mixed_node *const n = &x->node[i];
+
+		if (ct_mixed_is_durable(n, levels) && !comes_after_lost(m, &p, n)) {
+			continue;
+		}
+		for (unsigned k = 0; k < n->count; k++) {
+			unsigned *const level = &levels[n->cell[k]];
+
+			*level = n->version[k] < *level ? n->version[k] : *level;
+		}
+		note_lost(m, &p, n);
+	}
+}
+
+bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
+{
+	const struct ct_mixed *const x = ct_mixed_of(m);
+	bool closed = true;
+
+	if (!x) {
+		return true;
+	}
+	struct pass p = begin(m, x, true);
+
+	for (uint64_t i = 0; i < x->count && closed; i++) {
+		const struct ct_mixed_node *const n = &x->node[i];
+
+		if (is_lost(n, levels)) {
+			note_lost(m, &p, n);
+		} else {
+			closed = ct_mixed_is_durable(n, levels) && !comes_after_lost(m, &p, n);
+		}
+	}
+	return closed;
+}
+
+static void note_durable(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
+{
+	if (n->kernel == 0) {
+		p->line[n->line] = n->instruction > p->line[n->line] ? n->instruction : p->line[n->line];
+		return;
+	}
+	p->chained = is_chained(m);
+	if (counts_epochs(m, p, n)) {
+		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
+
+		*item = n->epoch_wi > *item ? n->epoch_wi : *item;
+		*group = n->epoch_wg > *group ? n->epoch_wg : *group;
+		p->kernel_epoch = n->epoch_kr > p->kernel_epoch ? n->epoch_kr : p->kernel_epoch;
+	}
+}
+
+/* Something later is durable that must persist after the node. */
+static bool comes_before_durable(
+	const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
+{
+	if (n->kernel == 0) {
+		return p->line[n->line] > n->instruction;
+	}
+	return p->chained || (counts_epochs(m, p, n) && (p->item[n->work_item] > n->epoch_wi ||
+								p->group[n->group] > n->epoch_wg ||
+								p->kernel_epoch > n->epoch_kr));
+}
+
+void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
+{
+	const struct ct_mixed *const x = ct_mixed_of(m);
+
+	if (!x) {
+		return;
+	}
+	struct pass p = begin(m, x, false);
+
+	for (uint64_t i = x->count; i > 0; i--) {
+		const struct ct_mixed_node *const n = &x->node[i - 1];
+
+		if (is_lost(n, levels) && !comes_before_durable(m, &p, n)) {
+			continue;
+		}
+		for (unsigned k = 0; k < n->count; k++) {
+			unsigned *const level = &levels[n->cell[k]];
+
+			*level = n->version[k] + 1 > *level ? n->version[k] + 1 : *level;
+		}
+		note_durable(m, &p, n);
+	}
+}
+
+/* ---- What becomes certain --------------------------------------------------------------------------------- */
+
+/* The last store of host code to a cell up to an instruction; 0: there is none. */
+static uint64_t write_up_to(const struct ct_medium *m, const struct ct_cell *c, uint64_t instruction)
+{
+	uint64_t write = 0;
+
+	for (unsigned v = 0; v < c->count; v++) {
+		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+
+		write = f->kernel == 0 && f->group <= instruction ? c->write[v] : write;
+	}
+	return write;
+}
+
+static void complete_line(struct ct_medium *m, nvw_off own, uint64_t instruction)
+{
+	const nvw_off line = own & ~(nvw_off)(NVW_LOG_LINE_BYTES - 1);
+
+	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && instruction; at += m->unit_bytes) {
+		const struct ct_cell *const c = line + at != own ? ct_medium_cell_at(m, line + at) : NULL;
+		const uint64_t last = c ? write_up_to(m, c, instruction) : 0;
+
+		if (last) {
+			ct_medium_complete(m, line + at, last);
+		}
+	}
+}
+
+void ct_mixed_completed(struct ct_medium *m, nvw_off off, const struct ct_last *last)
+{
+	complete_line(m, off, last->instruction);
+	if (is_chained(m) && last->of_kernel > 0) {
+		ct_mixed_land_kernels(m, last->of_kernel);
+	}
+}
+
+void ct_mixed_complete_flushed(struct ct_medium *m, nvw_off line, uint64_t write)
+{
+	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
+		ct_medium_complete(m, line + at, write);
+	}
+}
+
+void ct_mixed_settle(struct ct_medium *m)
+{
+	for (uint64_t i = m->flight_head; i < m->flight_count; i++) {
+		struct ct_flight *const f = &m->flight[i];
+		const struct ct_cell *const c = ct_medium_cell_at(
+			m, f->off + (m->unit_bytes == 64 ? 0 : (unsigned)__builtin_ctzll(f->mask) & ~7u));
+		bool uncertain = false;
+
+		for (unsigned v = 0; c && v < c->count; v++) {
+			uncertain = uncertain || c->write[v] == f->write;
+		}
+		f->done = f->done || (f->kernel == 0 && !uncertain);
+	}
+	while (m->flight_head < m->flight_count && m->flight[m->flight_head].done) {
+		m->flight_head++;
+	}
+}
+
+/* What lands may take others with it (ct_mixed_completed()). */
+void ct_mixed_land_kernels(struct ct_medium *m, uint64_t write)
+{
+	struct ct_mixed *const x = m->mixed;
+
+	x->chained = write > x->chained ? write : x->chained;
+	if (x->chaining) {
+		return;
+	}
+	x->chaining = true;
+	for (uint64_t landed = 0; landed < x->chained;) {
+		landed = x->chained;
+		for (uint64_t i = m->flight_head; i < m->flight_count && m->flight[i].write <= landed; i++) {
+			if (m->flight[i].kernel != 0 && !m->flight[i].done) {
+				ct_medium_land(m, &m->flight[i]);
+			}
+		}
+	}
+	x->chaining = false;
+}

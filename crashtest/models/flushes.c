@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flushes and fences of host code: of a host program, and beside kernels (../mixed.h). Axioms: fence, ordered flush. */
+#include "../mixed.h"
+#include "models.h"
+
+/* Lines covered by these flushes are durable; the others remain. */
+static void complete_flushes(struct ct_medium *m,
+	bool (*covers)(const struct ct_flush *f, const struct nvw_log_record *r),
+	const struct nvw_log_record *r)
+{
+	struct ct_flush *const f = m->flush.at;
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < m->flush.count; i++) {
+		if (covers(&f[i], r)) {
+			if (m->rules.mixed) {
+				ct_mixed_complete_flushed(m, f[i].off, f[i].write);
+			} else {
+				ct_medium_complete(m, f[i].off, f[i].write);
+			}
+			m->ordered -= f[i].ordered;
+		} else {
+			f[kept++] = f[i];
+		}
+	}
+	m->flush.count = kept;
+	if (m->rules.mixed) {
+		ct_mixed_settle(m);
+	}
+}
+
+static bool is_ordered(const struct ct_flush *f, const struct nvw_log_record *r)
+{
+	return f->ordered;
+}
+
+static bool is_of_thread(const struct ct_flush *f, const struct nvw_log_record *r)
+{
+	return f->thread == r->fence.thread;
+}
+
+void ct_complete_ordered(struct ct_medium *m)
+{
+	complete_flushes(m, is_ordered, NULL);
+}
+
+int ct_on_flush(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const nvw_off end = r->flush.off + r->flush.bytes;
+
+	for (nvw_off line = r->flush.off & ~(nvw_off)63; line < end; line += NVW_LOG_LINE_BYTES) {
+		const int error = ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush));
+
+		if (error) {
+			return error;
+		}
+		((struct ct_flush *)m->flush.at)[m->flush.count++] =
+			(struct ct_flush){.thread = r->flush.thread,
+				.write = m->stores,
+				.off = line,
+				.ordered = r->flush.ordered};
+		m->ordered += r->flush.ordered;
+	}
+	return 0;
+}
+
+/* Axiom: fence. */
+int ct_on_fence(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	complete_flushes(m, is_of_thread, r);
+	return 0;
+}

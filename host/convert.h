@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session's record on its way to a persist log: what convert.c and merge.c share. */
+#ifndef HOST_CONVERT_H
+#define HOST_CONVERT_H
+
+#include <nvw/persist_log.h>
+
+#include "exec.h"
+
+/* The log of a machine that kernels ran on. */
+struct machine_log {
+	uint32_t number;
+	struct nvw_log_reader *reader;
+	uint32_t *site; /* number in it -> number in the log */
+	uint64_t site_room;
+};
+
+/* The kernels of one file (merge.c). */
+struct host_merge {
+	struct machine_log *log;
+	uint64_t log_count, log_room;
+	const struct nvw_log_info
+		*info;    /* of the first log with kernels that may store to the file; NULL: there are none */
+	uint32_t kernels; /* in the log so far */
+	uint64_t differing; /* words that kernels left otherwise than their stores in the log say */
+};
+
+struct converter {
+	const struct host_session *s;
+	unsigned file;
+	struct nvw_log_writer *log;
+	uint8_t *replay; /* the file, replayed up to the current event */
+	int replay_fd;   /* the same file: tells where its holes are */
+	uint64_t bytes;
+	const uint8_t *spool;
+	uint64_t spool_bytes;
+	uint32_t *site; /* number in the session -> number in the log, 0: not seen */
+	uint32_t sites;
+	uint64_t time_ps, instruction;
+	uint64_t found; /* stores found by comparison, in unknown order */
+	struct host_counts counts;
+	struct host_merge *merge;
+	bool in_kernel; /* the event that it has ended has not come yet */
+};
+
+static inline int host_convert_append(struct converter *c, struct nvw_log_record *r)
+{
+	r->time_ps = c->time_ps;
+	return c->log ? nvw_log_append(c->log, r) : 0;
+}
+
+/* With its data. */
+static inline uint64_t host_event_bytes(const struct host_event *e)
+{
+	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
+			      e->kind == HOST_BEGIN || e->kind == HOST_KERNEL || e->kind == HOST_GIVEN;
+
+	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
+}
+
+/* ---- merge.c ---------------------------------------------------------------------------------------------- */
+
+/* Opens the logs of the machines that had parts of the file in their NVRAM. */
+int host_merge_begin(struct converter *c, struct host_merge *ret_merge);
+void host_merge_end(struct host_merge *merge);
+/* From the first kernel again. */
+int host_merge_again(struct converter *c);
+/* The event that a kernel begins: appends its records. Or that it has ended. */
+int host_merge_kernel(
+	struct converter *c, const struct host_event *e, const struct host_kernel_range *ranges);
+/* What a kernel has left in lines of the file. */
+void host_merge_given(struct converter *c, const struct host_event *e, const uint8_t *data);
+
+#endif

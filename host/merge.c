@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels that ran on a machine (cuda/recorded.h), in the log of a file: the session's spool says where each belongs and which part of
+ * the machine's NVRAM was the file, the machine's own log has its stores and persist barriers. Of that log only those are taken: what is durable follows
+ * from the model that the log is explored under.
+ *
+ * A file that no kernel could store to has the log of a host program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "core/array.h"
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the kernels of a persist log");
+}
+
+/* ---- The machines' logs ----------------------------------------------------------------------------------- */
+
+static const struct host_kernel_range *ranges_of(const struct host_event *e)
+{
+	return (const struct host_kernel_range *)(const void *)(e + 1);
+}
+
+/* Whether the kernel of an event could store to the file. */
+static bool is_of_file(const struct converter *c, const struct host_event *e)
+{
+	const struct host_kernel_range *const r = ranges_of(e);
+
+	for (size_t i = 0; i < e->bytes / sizeof *r; i++) {
+		if (r[i].bytes > 0 && r[i].file == c->file) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct machine_log *find_log(const struct host_merge *m, uint32_t number)
+{
+	for (uint64_t i = 0; i < m->log_count; i++) {
+		if (m->log[i].number == number) {
+			return &m->log[i];
+		}
+	}
+	return NULL;
+}
+
+static int open_log(const struct converter *c, struct host_merge *m, uint32_t number)
+{
+	char path[300];
+
+	if (find_log(m, number)) {
+		return 0;
+	}
+	if (!NVW_ROOM(m->log, m->log_room, m->log_count + 1)) {
+		return no_memory();
+	}
+	struct machine_log *const log = &m->log[m->log_count];
+
+	*log = (struct machine_log){.number = number};
+	snprintf(path, sizeof path, "%s/kernels-%u", c->s->folder.path, number);
+	const int error = nvw_log_open(path, &log->reader);
+
+	m->log_count += !error;
+	return error;
+}
+
+int host_merge_begin(struct converter *c, struct host_merge *m)
+{
+	int error = 0;
+
+	*m = (struct host_merge){.log = NULL};
+	c->merge = m;
+	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes && !error;) {
+		const struct host_event *const e = (const struct host_event *)(const void *)(c->spool + at);
+
+		if (e->kind == HOST_KERNEL && is_of_file(c, e)) {
+			error = open_log(c, m, (uint32_t)(e->off >> 32));
+		}
+		at += host_event_bytes(e);
+	}
+	m->info = !error && m->log_count ? nvw_log_info(m->log[0].reader) : NULL;
+	return error;
+}
+
+int host_merge_again(struct converter *c)
+{
+	struct host_merge *const m = c->merge;
+	int error = 0;
+
+	for (uint64_t i = 0; i < m->log_count && !error; i++) {
+		error = nvw_log_rewind(m->log[i].reader);
+		memset(m->log[i].site, 0, m->log[i].site_room * sizeof *m->log[i].site);
+	}
+	m->kernels = 0;
+	m->differing = 0;
+	return error;
+}
+
+void host_merge_end(struct host_merge *m)
+{
+	for (uint64_t i = 0; i < m->log_count; i++) {
+		nvw_log_reader_close(m->log[i].reader);
+		free(m->log[i].site);
+	}
+	free(m->log);
+	*m = (struct host_merge){.log = NULL};
+}
+
+/* ---- Records ---------------------------------------------------------------------------------------------- */
+
+/* A kernel whose records are being taken. */
+struct taken {
+	struct converter *c;
+	struct machine_log *log;
+	const struct host_kernel_range *range;
+	size_t range_count;
+};
+
+static int take_site(const struct taken *t, const struct nvw_log_record *from)
+{
+	struct nvw_log_record r = *from;
+	const uint64_t room = t->log->site_room;
+
+	if (!NVW_ROOM(t->log->site, t->log->site_room, (uint64_t)r.site.id + 1)) {
+		return no_memory();
+	}
+	memset(t->log->site + room, 0, (t->log->site_room - room) * sizeof *t->log->site);
+	t->log->site[r.site.id] = r.site.id ? ++t->c->sites : 0;
+	r.site.id = t->c->sites;
+	r.site.caller = 0;
+	return host_convert_append(t->c, &r);
+}
+
+static uint32_t site_in_log(const struct taken *t, uint32_t site)
+{
+	return site < t->log->site_room ? t->log->site[site] : 0;
+}
+
+/* The file's offset of an offset in the NVRAM. */
+static bool locate(const struct taken *t, uint64_t nvram, uint64_t *ret_off)
+{
+	for (size_t i = 0; i < t->range_count; i++) {
+		const struct host_kernel_range *const r = &t->range[i];
+
+		if (r->file == t->c->file && nvram - r->nvram < r->bytes) {
+			*ret_off = r->off + (nvram - r->nvram);
+			return *ret_off < t->c->bytes;
+		}
+	}
+	return false;
+}
+
+/* One record for each word of the file: a mapping that was registered from the middle of a word on is in other words of the NVRAM. */
+static int take_store(const struct taken *t, const struct nvw_log_record *from)
+{
+	struct nvw_log_record r = *from;
+	uint64_t value = from->store.value, off;
+	int error = 0;
+
+	r.store.kernel = t->c->merge->kernels;
+	r.store.site = site_in_log(t, from->store.site);
+	for (uint32_t at = 0, n; at < from->store.bytes && !error; at += n) {
+		n = 1;
+		if (!locate(t, from->store.off + at, &off)) {
+			continue;
+		}
+		n = from->store.bytes - at < 8 - off % 8 ? from->store.bytes - at : 8 - (uint32_t)(off % 8);
+		n = n < t->c->bytes - off ? n : (uint32_t)(t->c->bytes - off);
+		r.store.off = off;
+		r.store.bytes = n;
+		r.store.value = value >> 8 * at;
+		r.store.value &= n < 8 ? (UINT64_C(1) << 8 * n) - 1 : UINT64_MAX;
+		memcpy(t->c->replay + off, &r.store.value, n);
+		t->c->counts.stores++;
+		error = host_convert_append(t->c, &r);
+	}
+	return error;
+}
+
+static int take(const struct taken *t, const struct nvw_log_record *from)
+{
+	struct nvw_log_record r = *from;
+
+	switch (from->kind) {
+	case NVW_LOG_STORE:
+		return take_store(t, from);
+	case NVW_LOG_BARRIER:
+	case NVW_LOG_PERSISTED:
+		r.barrier.kernel = t->c->merge->kernels;
+		r.barrier.site = site_in_log(t, r.barrier.site);
+		t->c->counts.flushes += r.kind == NVW_LOG_PERSISTED;
+		break;
+	case NVW_LOG_LAUNCH:
+		r.launch.kernel = t->c->merge->kernels;
+		break;
+	case NVW_LOG_FINISH:
+		r.finish.kernel = t->c->merge->kernels;
+		break;
+	default:
+		return 0;
+	}
+	return host_convert_append(t->c, &r);
+}
+
+/* Those of kernel number; before them may be others' that are not the file's. */
+static int take_kernel(const struct taken *t, uint32_t number)
+{
+	struct nvw_log_record r;
+	bool taking = false;
+	int more;
+
+	while ((more = nvw_log_next(t->log->reader, &r)) == 1) {
+		int error = 0;
+
+		taking = taking || (r.kind == NVW_LOG_LAUNCH && r.launch.kernel == number);
+		r.time_ps = t->c->time_ps;
+		if (r.kind == NVW_LOG_SITE) {
+			error = take_site(t, &r);
+		} else if (taking) {
+			error = take(t, &r);
+		}
+		if (error || (taking && r.kind == NVW_LOG_FINISH)) {
+			return error;
+		}
+	}
+	return more; /* a kernel that failed has no end */
+}
+
+int host_merge_kernel(struct converter *c, const struct host_event *e, const struct host_kernel_range *ranges)
+{
+	const struct taken t = {.c = c,
+		.log = e->kind == HOST_KERNEL && is_of_file(c, e) ?
+			       find_log(c->merge, (uint32_t)(e->off >> 32)) :
+			       NULL,
+		.range = ranges,
+		.range_count = e->bytes / sizeof *ranges};
+
+	c->in_kernel = e->kind == HOST_KERNEL;
+	if (!t.log) {
+		return 0;
+	}
+	c->merge->kernels++;
+	return take_kernel(&t, (uint32_t)e->off);
+}
+
+void host_merge_given(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	for (uint32_t at = 0; at + 8 <= e->bytes && e->off + at + 8 <= c->bytes; at += 8) {
+		c->merge->differing += memcmp(c->replay + e->off + at, data + at, 8) != 0;
+		memcpy(c->replay + e->off + at, data + at, 8);
+	}
+}

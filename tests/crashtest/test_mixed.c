@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Logs of host code and kernels (crashtest/mixed.h), against a second definition: in small random programs every set of stores is made, and kept
+ * if it breaks none of the axioms, which are written out here pair by pair. What is explored must be permitted, and what is permitted must be explored.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <crashtest/image.h>
+#include <crashtest/states.h>
+#include <nvw/random.h>
+
+enum {
+	POOL_BYTES = 4096,
+	WORDS = 6,
+	ITEMS = 4,
+	GROUP = 2,
+	THREADS = 2,
+	STORES_MAX = 9,
+	STEPS = 40,
+	STATES_MAX = 1 << 12,
+	RUNS = 300
+};
+
+/* Three words in each of two lines. */
+static nvw_off place(unsigned word)
+{
+	return 64 * (1 + (nvw_off)word / 3) + 8 * (word % 3);
+}
+
+static unsigned line_of(unsigned word)
+{
+	return word / 3;
+}
+
+/* ---- A program, as this test remembers it ----------------------------------------------------------------------- */
+
+struct store {
+	unsigned word, kernel, item, epoch[3],
+		instruction; /* kernel 0: host code, of which item is the thread */
+	uint64_t value;
+};
+
+struct event {
+	enum nvw_log_kind kind;
+	unsigned stores; /* so many have been made, this one included */
+	unsigned kernel, item, line, thread;
+	enum nvw_group scope;
+};
+
+struct history {
+	unsigned stores, events;
+	struct store store[STORES_MAX];
+	struct event event[4 * STEPS];
+};
+
+struct set {
+	unsigned count;
+	uint64_t word[STATES_MAX][WORDS];
+};
+
+static struct set permitted, explored;
+
+static bool has(const struct set *set, const uint64_t *word)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->word[i], word, sizeof set->word[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add(struct set *set, const uint64_t *word)
+{
+	if (!has(set, word)) {
+		assert_true(set->count < STATES_MAX);
+		memcpy(set->word[set->count++], word, sizeof set->word[0]);
+	}
+}
+
+/* ---- Making programs ------------------------------------------------------------------------------------------- */
+
+struct maker {
+	struct nvw_log_writer *w;
+	struct nvw_random r;
+	struct history *h;
+	uint64_t time_ps, instruction;
+	unsigned kernel, kernels; /* the running one, 0: none */
+	unsigned epoch[ITEMS][3];
+};
+
+static void append(struct maker *m, struct nvw_log_record r)
+{
+	r.time_ps = ++m->time_ps;
+	assert_int_equal(nvw_log_append(m->w, &r), 0);
+}
+
+static struct event *note(struct maker *m, enum nvw_log_kind kind)
+{
+	struct event *const e = &m->h->event[m->h->events++];
+
+	*e = (struct event){.kind = kind, .stores = m->h->stores, .kernel = m->kernel};
+	return e;
+}
+
+static void store(struct maker *m, const struct store *s)
+{
+	m->h->store[m->h->stores] = *s;
+	m->h->store[m->h->stores].value = 100 + m->h->stores;
+	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+			  .store = {.site = 1,
+				  .kernel = s->kernel,
+				  .work_item = s->item,
+				  .group = s->kernel ? s->item / GROUP : s->instruction,
+				  .epoch_wi = s->epoch[0],
+				  .epoch_wg = s->epoch[1],
+				  .epoch_kr = s->epoch[2],
+				  .bytes = 8,
+				  .off = place(s->word),
+				  .value = 100 + m->h->stores}});
+	m->h->stores++;
+	note(m, NVW_LOG_STORE);
+}
+
+/* One word, or two that one instruction stores in unknown order. */
+static void host_stores(struct maker *m)
+{
+	const unsigned word = (unsigned)nvw_random_below(&m->r, WORDS);
+	struct store s = {.word = word,
+		.item = (unsigned)nvw_random_below(&m->r, THREADS),
+		.instruction = (unsigned)++m->instruction};
+
+	store(m, &s);
+	if (word % 3 < 2 && m->h->stores < STORES_MAX && nvw_random_below(&m->r, 2) == 0) {
+		s.word++;
+		store(m, &s);
+	}
+}
+
+static void host_step(struct maker *m)
+{
+	const unsigned thread = (unsigned)nvw_random_below(&m->r, THREADS),
+		       line = (unsigned)nvw_random_below(&m->r, 2);
+
+	switch (nvw_random_below(&m->r, 8)) {
+	case 0:
+	case 1:
+		append(m,
+			(struct nvw_log_record){.kind = NVW_LOG_FLUSH,
+				.flush = {.site = 1, .thread = thread, .off = place(3 * line), .bytes = 1}});
+		note(m, NVW_LOG_FLUSH)->line = line;
+		m->h->event[m->h->events - 1].thread = thread;
+		break;
+	case 2:
+		append(m, (struct nvw_log_record){
+				  .kind = NVW_LOG_FENCE, .fence = {.site = 1, .thread = thread}});
+		note(m, NVW_LOG_FENCE)->thread = thread;
+		break;
+	case 3:
+		m->kernel = ++m->kernels;
+		memset(m->epoch, 0, sizeof m->epoch);
+		append(m, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+				  .launch = {.kernel = m->kernel,
+					  .group_size = GROUP,
+					  .work_items = ITEMS,
+					  .name = "k"}});
+		note(m, NVW_LOG_LAUNCH);
+		break;
+	default:
+		if (m->h->stores < STORES_MAX) {
+			host_stores(m);
+		}
+	}
+}
+
+static bool is_member(const struct event *b, unsigned item)
+{
+	return b->scope == NVW_KERNEL || item == b->item ||
+	       (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
+}
+
+static void barrier(struct maker *m, unsigned item)
+{
+	const enum nvw_group scope = (enum nvw_group)nvw_random_below(&m->r, 3);
+	struct nvw_log_record r = {.kind = NVW_LOG_BARRIER,
+		.barrier = {.site = 1,
+			.kernel = m->kernel,
+			.scope = scope,
+			.work_item = scope == NVW_KERNEL    ? 0 :
+				     scope == NVW_WORKGROUP ? item / GROUP * GROUP :
+							      item,
+			.group = scope == NVW_KERNEL ? 0 : item / GROUP,
+			.lanes = scope == NVW_WORKITEM}};
+
+	append(m, r);
+	r.kind = NVW_LOG_PERSISTED;
+	append(m, r);
+	struct event *const e = note(m, NVW_LOG_PERSISTED);
+
+	e->item = item;
+	e->scope = scope;
+	for (unsigned i = 0; i < ITEMS; i++) {
+		if (is_member(e, i)) {
+			m->epoch[i][0]++;
+			m->epoch[i][1] += scope >= NVW_WORKGROUP;
+			m->epoch[i][2] += scope == NVW_KERNEL;
+		}
+	}
+}
+
+static void kernel_step(struct maker *m)
+{
+	const unsigned item = (unsigned)nvw_random_below(&m->r, ITEMS);
+	struct store s = {
+		.word = (unsigned)nvw_random_below(&m->r, WORDS), .kernel = m->kernel, .item = item};
+
+	switch (nvw_random_below(&m->r, 7)) {
+	case 0:
+	case 1:
+		barrier(m, item);
+		break;
+	case 2:
+		append(m, (struct nvw_log_record){.kind = NVW_LOG_FINISH, .finish = {.kernel = m->kernel}});
+		note(m, NVW_LOG_FINISH);
+		m->kernel = 0;
+		break;
+	default:
+		memcpy(s.epoch, m->epoch[item], sizeof s.epoch);
+		if (m->h->stores < STORES_MAX) {
+			store(m, &s);
+		}
+	}
+}
+
+static int make_program(uint64_t seed, struct history *h)
+{
+	const struct nvw_log_info info = {
+		.workload = "random", .model = "epoch", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct maker m = {.r = {seed}, .h = h};
+
+	*h = (struct history){0};
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
+	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
+			   .site = {.id = 1, .line = 7, .file = "r.cu", .function = "f"}});
+	for (unsigned i = 0; i < STEPS; i++) {
+		if (m.kernel) {
+			kernel_step(&m);
+		} else {
+			host_step(&m);
+		}
+	}
+	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);
+	return fd;
+}
+
+/* ---- The axioms, pair by pair ------------------------------------------------------------------------------------ */
+
+/* a, which is earlier, persists before b. */
+static bool is_ordered(enum ct_model model, const struct store *a, const struct store *b)
+{
+	if (a->word == b->word) {
+		return true;
+	}
+	if (a->kernel == 0 || b->kernel == 0) {
+		return a->kernel == b->kernel && line_of(a->word) == line_of(b->word) &&
+		       a->instruction < b->instruction;
+	}
+	return model == CT_MODEL_STRICT ||
+	       (model == CT_MODEL_BUFFERED && a->kernel == b->kernel &&
+		       ((a->item == b->item && a->epoch[0] < b->epoch[0]) ||
+			       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) ||
+			       a->epoch[2] < b->epoch[2]));
+}
+
+/* One is durable if the other is. */
+static bool are_together(const struct store *a, const struct store *b)
+{
+	return a->kernel == 0 && b->kernel == 0 && a->instruction == b->instruction;
+}
+
+static bool is_allowed(const struct history *h, enum ct_model model, uint32_t set)
+{
+	for (unsigned b = 0; b < h->stores; b++) {
+		for (unsigned a = 0; a < b; a++) {
+			const bool first = set >> a & 1, second = set >> b & 1;
+
+			if ((second && !first && is_ordered(model, &h->store[a], &h->store[b])) ||
+				(first != second && are_together(&h->store[a], &h->store[b]))) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* What is durable for certain before event p, but for what the order adds. */
+static uint32_t certain_at(const struct history *h, enum ct_model model, unsigned p)
+{
+	uint32_t set = 0;
+
+	for (unsigned i = 0; i < p; i++) {
+		const struct event *const e = &h->event[i];
+
+		for (unsigned s = 0; s < e->stores; s++) {
+			const struct store *const at = &h->store[s];
+
+			if (e->kind == NVW_LOG_PERSISTED && model != CT_MODEL_BUFFERED &&
+				at->kernel == e->kernel && is_member(e, at->item)) {
+				set |= 1u << s;
+			}
+			if (e->kind == NVW_LOG_FINISH && model == CT_MODEL_BUFFERED && at->kernel != 0) {
+				set |= 1u << s;
+			}
+		}
+		for (unsigned k = 0; k < i && e->kind == NVW_LOG_FENCE; k++) {
+			const struct event *const f = &h->event[k];
+
+			for (unsigned s = 0; s < f->stores && f->kind == NVW_LOG_FLUSH; s++) {
+				if (f->thread == e->thread && line_of(h->store[s].word) == f->line) {
+					set |= 1u << s;
+				}
+			}
+		}
+	}
+	return set;
+}
+
+static void permit(const struct history *h, enum ct_model model)
+{
+	permitted.count = 0;
+	for (unsigned p = 0; p <= h->events; p++) {
+		const unsigned made = p ? h->event[p - 1].stores : 0;
+		const uint32_t certain = certain_at(h, model, p);
+
+		for (uint32_t set = 0; set < 1u << made; set++) {
+			uint64_t word[WORDS] = {0};
+
+			if ((certain & ~set) != 0 || !is_allowed(h, model, set)) {
+				continue;
+			}
+			for (unsigned s = 0; s < made; s++) {
+				if (set >> s & 1) {
+					word[h->store[s].word] = h->store[s].value;
+				}
+			}
+			add(&permitted, word);
+		}
+	}
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+
+static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+
+static void state_of(struct ct_medium *m, const unsigned *levels, uint64_t word[WORDS])
+{
+	ct_medium_apply(m, levels);
+	for (unsigned w = 0; w < WORDS; w++) {
+		word[w] = ct_image_word(&m->image, place(w));
+	}
+	ct_medium_undo(m);
+}
+
+static void assert_permitted(struct ct_medium *m, const unsigned *levels, uint64_t seed, const char *what)
+{
+	uint64_t word[WORDS];
+
+	state_of(m, levels, word);
+	if (!has(&permitted, word)) {
+		fail_msg("%s, program %llu: a state that is %s is one that the axioms forbid",
+			ct_model_info(m->rules.model)->name, (unsigned long long)seed, what);
+	}
+}
+
+static void sample(struct ct_medium *m, struct nvw_random *r, uint64_t seed)
+{
+	unsigned levels[STORES_MAX] = {0};
+
+	for (unsigned i = 0; i < 10 && m->cell_count > 0; i++) {
+		const unsigned cell = (unsigned)nvw_random_below(r, m->cell_count);
+
+		ct_states_sample(m, r, levels);
+		assert_permitted(m, levels, seed, "sampled");
+		ct_states_raise(m, cell, m->cell[cell].count, levels);
+		assert_permitted(m, levels, seed, "raised");
+		ct_states_lower(m, (cell + 1) % m->cell_count, 0, levels);
+		assert_permitted(m, levels, seed, "lowered");
+	}
+}
+
+static void enumerate(struct ct_medium *m, uint64_t seed)
+{
+	struct ct_walk walk = {.graph = NULL};
+	struct ct_count count;
+	unsigned levels[STORES_MAX] = {0};
+
+	assert_int_equal(ct_states_count(m, &count), 0);
+	assert_true(count.exact);
+	for (uint64_t i = 0; i < ct_states_numbers(m); i++) {
+		uint64_t word[WORDS];
+
+		if (ct_states_by_number(m, &walk, i, levels)) {
+			assert_permitted(m, levels, seed, "explored");
+			state_of(m, levels, word);
+			add(&explored, word);
+		}
+	}
+	ct_walk_end(&walk);
+}
+
+static void compare(uint64_t seed, enum ct_model model)
+{
+	static const uint8_t initial[POOL_BYTES];
+	const struct ct_rules rules = {.model = model, .unit_bytes = 8, .mixed = true};
+	struct nvw_random r = {seed};
+	static struct history h;
+	struct ct_medium m;
+	const int fd = make_program(seed, &h);
+	uint64_t first[WORDS] = {0};
+	int more;
+
+	permit(&h, model);
+	explored.count = 0;
+	add(&explored, first);
+	assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+	while ((more = ct_medium_next(&m)) == 1) {
+		enumerate(&m, seed);
+		sample(&m, &r, seed);
+	}
+	if (more) {
+		fail_msg("%s", nvw_error_message());
+	}
+	ct_medium_destroy(&m);
+	close(fd);
+	for (unsigned i = 0; i < permitted.count; i++) {
+		if (!has(&explored, permitted.word[i])) {
+			fail_msg(
+				"%s, program %llu: a state that the axioms permit is not explored (%u of %u are)",
+				ct_model_info(model)->name, (unsigned long long)seed, explored.count,
+				permitted.count);
+		}
+	}
+}
+
+static void host_code_and_kernels_have_the_states_that_their_axioms_permit(void **state)
+{
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+			compare(seed, models[i]);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(host_code_and_kernels_have_the_states_that_their_axioms_permit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

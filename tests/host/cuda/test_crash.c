@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Crash tests of CUDA programs whose kernels run on the machine, under its persistency models, and their host code under x86. */
+#include "nvcc.h"
+
+#define FILLED    "29" /* the line of both.cu where the kernel stores */
+#define LAUNCHED  "69" /* where it is launched: host code's store before it is found there by comparison */
+#define COMMITTED "79" /* where host code commits */
+
+static int self_test(const char *model, const char *programs)
+{
+	return run("NVWAVE=%s NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES "/self_test.sh %s",
+		nvwave, model, programs);
+}
+
+static void bugs_of_kernels_are_found_under_epoch_persistency(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(self_test("epoch", "log hash_table queue"), 0);
+	assert_output_has("log        (none)     clean ");
+	assert_output_has("is not whole: log.cu:64 durable, log.cu:61 lost\nlog        narrow     found ");
+	assert_output_has("does not have its value: hash_table.cu:62 durable, hash_table.cu:58 lost");
+	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:38 durable, queue.cu:60 lost");
+}
+
+/* Its kernels end when all is durable, and that is what the queue's third bug lacks. */
+static void bugs_of_kernels_are_found_under_buffered_epoch_persistency(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(self_test("buffered-epoch", "log"), 0);
+	assert_output_has("is not whole: log.cu:64 durable, log.cu:61 lost\nlog        narrow     found ");
+}
+
+static void strict_persistency_orders_what_no_barrier_does(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(self_test("strict", "log"), 1);
+	assert_output_has("log        (none)     clean ");
+	assert_output_has("log        unordered  MISSED ");
+}
+
+static int crash(const char *bug, const char *options)
+{
+	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
+	return run(
+		"rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' --states=200 %s",
+		nvwave, bug, options);
+}
+
+static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **state)
+{
+	NEEDS_MACHINE();
+	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool --check='./log check' --states=200 --model=epoch",
+			nvwave),
+		1);
+	assert_output_has("kernel \"append\" work-item ");
+	assert_output_has(
+		"verified: with a work-group barrier between log.cu:61 and log.cu:64 no tested state fails");
+	assert_output_has("of this interleaving of work-items");
+}
+
+static void host_code_and_kernels_are_in_one_log(void **state)
+{
+	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(crash("", models[i]), 0);
+		assert_int_equal(crash("flushed", models[i]), 0);
+	}
+	assert_output_has(
+		"./both run pool flushed under buffered-epoch (kernels) and x86 (host code): 198 stores");
+}
+
+static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **state)
+{
+	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(crash("unflushed", models[i]), 1);
+		assert_output_has("is committed, and 0 has begun");
+		assert_output_has("both.cu:" COMMITTED " (main)  store of 8 bytes at 0x148   durable");
+		assert_output_has("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight");
+	}
+	assert_output_has(
+		"verified: with a flush after both.cu:" LAUNCHED " and a fence after both.cu:" LAUNCHED);
+}
+
+static void what_a_kernel_has_not_persisted_may_be_lost_behind_host_code(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(crash("unordered", "--model=epoch"), 1);
+	assert_output_has("is committed, and number");
+	assert_output_has("both.cu:" FILLED " (fill)  store of 4 bytes");
+	assert_output_has(
+		"a persist barrier at the end of its kernel, or a flush and a fence by host code behind it");
+	assert_output_has(
+		"verified: with a kernel barrier between both.cu:" FILLED " and both.cu:" COMMITTED);
+	assert_int_equal(
+		crash("unordered", "--model=buffered-epoch"), 0); /* its kernels end when all is durable */
+}
+
+static void a_record_of_the_machine_is_a_store_log(void **state)
+{
+	NEEDS_MACHINE();
+	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
+	assert_int_equal(
+		run("rm -f pool; %s exec --protocol=dd --record=both.log -- ./both run pool unordered",
+			nvwave),
+		0);
+	assert_int_equal(
+		run("%s crash --store-log=both.log --image=both.log.image --check='./both check' --states=100",
+			nvwave),
+		1);
+	assert_output_has("both.log under epoch (kernels) and x86 (host code)");
+	assert_int_equal(
+		run("%s crash --store-log=both.log --image=both.log.image --check='./both check' --model=x86",
+			nvwave),
+		2);
+	assert_output_has(
+		"a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not x86");
+}
+
+static void a_kernel_that_fails_ends_the_record_and_that_is_said(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(crash("wild", "--model=epoch"), 0);
+	assert_output_has(
+		"note: the record has a gap: a kernel failed on the machine: the record ends with what it had stored");
+}
+
+static void a_program_without_kernels_has_no_model_of_a_machine(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./both check pool' --image=pool --check=true --model=epoch",
+			nvwave),
+		2);
+	assert_output_has(
+		"the log of a program that ran no kernel on a machine is explored under x86, pmreorder or eadr");
+}
+
+static void the_machine_s_own_memory_is_not_the_program_s(void **state)
+{
+	NEEDS_MACHINE();
+	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
+	assert_int_equal(
+		run("rm -f pool; %s exec --protocol=vi --output-format=json --report=report -- ./both run pool && cat report",
+			nvwave),
+		0);
+	assert_output_has("\"lines_flushed\": 6,"); /* begun and committed, three times */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bugs_of_kernels_are_found_under_epoch_persistency),
+		cmocka_unit_test(bugs_of_kernels_are_found_under_buffered_epoch_persistency),
+		cmocka_unit_test(strict_persistency_orders_what_no_barrier_does),
+		cmocka_unit_test(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes),
+		cmocka_unit_test(host_code_and_kernels_are_in_one_log),
+		cmocka_unit_test(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel),
+		cmocka_unit_test(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code),
+		cmocka_unit_test(a_record_of_the_machine_is_a_store_log),
+		cmocka_unit_test(a_kernel_that_fails_ends_the_record_and_that_is_said),
+		cmocka_unit_test(a_program_without_kernels_has_no_model_of_a_machine),
+		cmocka_unit_test(the_machine_s_own_memory_is_not_the_program_s),
+	};
+
+	return run_all(tests, sizeof tests / sizeof *tests);
+}
