@@ -119,7 +119,9 @@ static bool make(const struct ct_medium *m, struct ct_mixed *x)
 			return false;
 		}
 	}
-	qsort(x->node, x->count, sizeof *x->node, by_write);
+	if (x->count > 0) {
+		qsort(x->node, x->count, sizeof *x->node, by_write);
+	}
 	join_instructions(x);
 	return number_lines(x) && ct_array_grow(&x->items, m->work_items + 1, sizeof(uint32_t)) == 0 &&
 	       ct_array_grow(&x->groups, m->work_items + 1, sizeof(uint32_t)) == 0;

@@ -256,17 +256,17 @@ static uint64_t of_compiler(unsigned operation, unsigned type, void *address, ui
 	((uint##bits##_t)of_compiler( \
 		operation, NVW_CUDA_U##bits, p, v, c, order, __builtin_return_address(0)))
 
-#define READ_MODIFY_WRITE(bits, name, operation)                                           \
-	uint##bits##_t __tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order); \
-	uint##bits##_t __tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order)  \
-	{                                                                                  \
-		return DO(bits, operation, v, 0);                                          \
+#define READ_MODIFY_WRITE(bits, name, operation)                                             \
+	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order); \
+	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order)  \
+	{                                                                                    \
+		return DO(bits, operation, v, 0);                                            \
 	}
 
 #define OF_SIZE(bits)                                                                \
-	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order);               \
-	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order);      \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                   \
+	uint##bits##_t nvw_tsan_atomic##bits##_load(void *p, int order);             \
+	void nvw_tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order);    \
+	uint##bits##_t nvw_tsan_atomic##bits##_compare_exchange_val(                 \
 		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed); \
 	READ_MODIFY_WRITE(bits, fetch_add, NVW_CUDA_ADD)                             \
 	READ_MODIFY_WRITE(bits, fetch_sub, NVW_CUDA_SUB)                             \
@@ -274,15 +274,15 @@ static uint64_t of_compiler(unsigned operation, unsigned type, void *address, ui
 	READ_MODIFY_WRITE(bits, fetch_or, NVW_CUDA_OR)                               \
 	READ_MODIFY_WRITE(bits, fetch_xor, NVW_CUDA_XOR)                             \
 	READ_MODIFY_WRITE(bits, exchange, NVW_CUDA_EXCHANGE)                         \
-	uint##bits##_t __tsan_atomic##bits##_load(void *p, int order)                \
+	uint##bits##_t nvw_tsan_atomic##bits##_load(void *p, int order)              \
 	{                                                                            \
 		return DO(bits, NVW_CUDA_LOAD, 0, 0);                                \
 	}                                                                            \
-	void __tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order)       \
+	void nvw_tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order)     \
 	{                                                                            \
 		(void)DO(bits, NVW_CUDA_STORE, v, 0);                                \
 	}                                                                            \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                   \
+	uint##bits##_t nvw_tsan_atomic##bits##_compare_exchange_val(                 \
 		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed)  \
 	{                                                                            \
 		(void)failed;                                                        \

@@ -88,46 +88,46 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 
 #define HERE __builtin_return_address(0)
 
-#define HOOKS(n)                                          \
-	void __tsan_read##n(void *p);                     \
-	void __tsan_write##n(void *p);                    \
-	void __tsan_unaligned_read##n(void *p);           \
-	void __tsan_unaligned_write##n(void *p);          \
-	void __tsan_volatile_read##n(void *p);            \
-	void __tsan_volatile_write##n(void *p);           \
-	void __tsan_unaligned_volatile_read##n(void *p);  \
-	void __tsan_unaligned_volatile_write##n(void *p); \
-	void __tsan_read##n(void *p)                      \
-	{                                                 \
-		before_read(p, n, 1, HERE);               \
-	}                                                 \
-	void __tsan_write##n(void *p)                     \
-	{                                                 \
-		before_write(p, n, 1, HERE);              \
-	}                                                 \
-	void __tsan_unaligned_read##n(void *p)            \
-	{                                                 \
-		before_read(p, n, 1, HERE);               \
-	}                                                 \
-	void __tsan_unaligned_write##n(void *p)           \
-	{                                                 \
-		before_write(p, n, 1, HERE);              \
-	}                                                 \
-	void __tsan_volatile_read##n(void *p)             \
-	{                                                 \
-		before_read(p, n, VOLATILE_COST, HERE);   \
-	}                                                 \
-	void __tsan_volatile_write##n(void *p)            \
-	{                                                 \
-		before_write(p, n, VOLATILE_COST, HERE);  \
-	}                                                 \
-	void __tsan_unaligned_volatile_read##n(void *p)   \
-	{                                                 \
-		before_read(p, n, VOLATILE_COST, HERE);   \
-	}                                                 \
-	void __tsan_unaligned_volatile_write##n(void *p)  \
-	{                                                 \
-		before_write(p, n, VOLATILE_COST, HERE);  \
+#define HOOKS(n)                                            \
+	void nvw_tsan_read##n(void *p);                     \
+	void nvw_tsan_write##n(void *p);                    \
+	void nvw_tsan_unaligned_read##n(void *p);           \
+	void nvw_tsan_unaligned_write##n(void *p);          \
+	void nvw_tsan_volatile_read##n(void *p);            \
+	void nvw_tsan_volatile_write##n(void *p);           \
+	void nvw_tsan_unaligned_volatile_read##n(void *p);  \
+	void nvw_tsan_unaligned_volatile_write##n(void *p); \
+	void nvw_tsan_read##n(void *p)                      \
+	{                                                   \
+		before_read(p, n, 1, HERE);                 \
+	}                                                   \
+	void nvw_tsan_write##n(void *p)                     \
+	{                                                   \
+		before_write(p, n, 1, HERE);                \
+	}                                                   \
+	void nvw_tsan_unaligned_read##n(void *p)            \
+	{                                                   \
+		before_read(p, n, 1, HERE);                 \
+	}                                                   \
+	void nvw_tsan_unaligned_write##n(void *p)           \
+	{                                                   \
+		before_write(p, n, 1, HERE);                \
+	}                                                   \
+	void nvw_tsan_volatile_read##n(void *p)             \
+	{                                                   \
+		before_read(p, n, VOLATILE_COST, HERE);     \
+	}                                                   \
+	void nvw_tsan_volatile_write##n(void *p)            \
+	{                                                   \
+		before_write(p, n, VOLATILE_COST, HERE);    \
+	}                                                   \
+	void nvw_tsan_unaligned_volatile_read##n(void *p)   \
+	{                                                   \
+		before_read(p, n, VOLATILE_COST, HERE);     \
+	}                                                   \
+	void nvw_tsan_unaligned_volatile_write##n(void *p)  \
+	{                                                   \
+		before_write(p, n, VOLATILE_COST, HERE);    \
 	}
 HOOKS(1)
 HOOKS(2)
@@ -151,33 +151,33 @@ void nvw_cuda_before_store(void *p, size_t n)
 	before_write(p, n, 1, HERE);
 }
 
-void __tsan_vptr_read(void *p);
-void __tsan_vptr_update(void *p, void *value);
-void __tsan_init(void);
-void __tsan_func_entry(void *caller);
-void __tsan_func_exit(void);
+void nvw_tsan_vptr_read(void *p);
+void nvw_tsan_vptr_update(void *p, void *value);
+void nvw_tsan_init(void);
+void nvw_tsan_func_entry(void *caller);
+void nvw_tsan_func_exit(void);
 
-void __tsan_vptr_read(void *p)
+void nvw_tsan_vptr_read(void *p)
 {
 	before_read(p, sizeof(void *), 1, HERE);
 }
 
-void __tsan_vptr_update(void *p, void *value)
+void nvw_tsan_vptr_update(void *p, void *value)
 {
 	(void)value;
 	before_write(p, sizeof(void *), 1, HERE);
 }
 
-void __tsan_init(void)
+void nvw_tsan_init(void)
 {
 }
 
-void __tsan_func_entry(void *caller)
+void nvw_tsan_func_entry(void *caller)
 {
 	(void)caller;
 }
 
-void __tsan_func_exit(void)
+void nvw_tsan_func_exit(void)
 {
 	nvw_cuda_settle();
 }
@@ -187,9 +187,9 @@ void __tsan_func_exit(void)
 void *nvw_cuda_memmove(void *to, const void *from, size_t n);
 void *nvw_cuda_memcpy(void *to, const void *from, size_t n);
 void *nvw_cuda_memset(void *to, int byte, size_t n);
-void *__tsan_memcpy(void *to, const void *from, size_t n);
-void *__tsan_memmove(void *to, const void *from, size_t n);
-void *__tsan_memset(void *to, int byte, size_t n);
+void *nvw_tsan_memcpy(void *to, const void *from, size_t n);
+void *nvw_tsan_memmove(void *to, const void *from, size_t n);
+void *nvw_tsan_memset(void *to, int byte, size_t n);
 
 /* Where the bytes of an address are now: those in the machine are brought into the window. */
 static void *fetched(void *from, size_t n, const void *place)
@@ -265,17 +265,17 @@ void *nvw_cuda_memset(void *to, int byte, size_t n)
 	return fill(to, byte, n, HERE);
 }
 
-void *__tsan_memcpy(void *to, const void *from, size_t n)
+void *nvw_tsan_memcpy(void *to, const void *from, size_t n)
 {
 	return move(to, from, n, HERE);
 }
 
-void *__tsan_memmove(void *to, const void *from, size_t n)
+void *nvw_tsan_memmove(void *to, const void *from, size_t n)
 {
 	return move(to, from, n, HERE);
 }
 
-void *__tsan_memset(void *to, int byte, size_t n)
+void *nvw_tsan_memset(void *to, int byte, size_t n)
 {
 	return fill(to, byte, n, HERE);
 }

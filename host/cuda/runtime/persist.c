@@ -47,8 +47,8 @@ void nvw_cuda_fence(int scope);
 void nvw_cuda_persist_barrier(int scope);
 void nvw_cuda_grid_barrier(void);
 int nvw_cuda_barrier(int kind, int predicate);
-void __tsan_atomic_thread_fence(int order);
-void __tsan_atomic_signal_fence(int order);
+void nvw_tsan_atomic_thread_fence(int order);
+void nvw_tsan_atomic_signal_fence(int order);
 
 static void fence_on_machine(struct item *me, unsigned scope, const void *place)
 {
@@ -82,13 +82,13 @@ void nvw_cuda_fence(int scope)
 	nvw_cuda_fence_at((unsigned)scope, __builtin_return_address(0));
 }
 
-void __tsan_atomic_thread_fence(int order)
+void nvw_tsan_atomic_thread_fence(int order)
 {
 	(void)order;
 	nvw_cuda_fence_at(NVW_CUDA_SYSTEM, __builtin_return_address(0));
 }
 
-void __tsan_atomic_signal_fence(int order)
+void nvw_tsan_atomic_signal_fence(int order)
 {
 	(void)order;
 }

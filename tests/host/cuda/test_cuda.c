@@ -179,8 +179,9 @@ static void functions_for_both_sides_are_two_functions(void **state)
 static void a_build_that_merges_them_is_noticed(void **state)
 {
 	NEEDS_CLANG();
-	assert_int_equal(run("mkdir -p planted && cp -rL " NVCC " $(dirname " NVCC
-			     ")/[dsbl]*.[saw]* $(dirname " NVCC ")/include planted"),
+	assert_int_equal(run("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
+			     ")/[dsbl]*.[saw]* $(dirname " NVCC ")/include planted && cp $(dirname " NVCC
+			     ")/../cc/as $(dirname " NVCC ")/../cc/libnvwave-cc.a cc"),
 		0);
 	assert_int_equal(
 		run("sed -i 's/: \"\\.dev\")/: \"\")/' planted/symbols.awk && grep -q ': \"\")' planted/symbols.awk"),
