@@ -68,14 +68,14 @@ struct nvw_cuda_machine {
 	void (*fence)(unsigned scope, const void *place);
 	void (*barrier)(bool grid, const void *place);
 	void (*persist)(unsigned scope, const void *place); /* 0 work-item, 1 block, 2 kernel */
-	void (*pass)(const void *place);                    /* lets other lanes run */
+	void (*pass)(uint64_t ps, const void *place); /* lets others run for so long, at least a cycle */
 	void (*abandon)(void);   /* ends the kernel, and does not return; the runtime has said why */
 	uint64_t (*clock)(void); /* cycles */
 	uint64_t (*time_ps)(void);
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_3"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_4"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -311,9 +311,11 @@ static uint64_t cycle_ps(void)
 }
 
 /* Takes a cycle, so that nobody waits for others without an end. */
-static void pass(const void *place)
+static void pass(uint64_t ps, const void *place)
 {
-	nvw__op(site(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + cycle_ps(), 0);
+	const uint64_t most = ps > cycle_ps() ? ps : cycle_ps();
+
+	nvw__op(site(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + most, 0);
 }
 
 static _Noreturn void abandon(void)
@@ -360,9 +362,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_3(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_4(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_3(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_4(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -199,11 +199,28 @@ static void give_way(void)
 	}
 }
 
+static void note(const struct request *r, uint64_t old)
+{
+	const unsigned bits = 8 * bytes_of[r->type];
+	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+
+	if (r->operation == NVW_CUDA_LOAD ||
+		(r->operation != NVW_CUDA_STORE &&
+			((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask) == 0)) {
+		nvw_cuda_wait_on(r->place);
+	} else {
+		nvw_cuda_works();
+	}
+}
+
 static uint64_t execute(struct request *r)
 {
 	nvw_cuda_settle();
 	if (nvw_cuda_machine_has(r->address, bytes_of[r->type])) {
-		return on_machine(r);
+		const uint64_t before = on_machine(r);
+
+		note(r, before);
+		return before;
 	}
 	give_way();
 	const bool recorded = r->operation != NVW_CUDA_LOAD &&
@@ -214,6 +231,7 @@ static uint64_t execute(struct request *r)
 	if (recorded) {
 		nvw_cuda_record_ends();
 	}
+	note(r, old);
 	return old;
 }
 

@@ -38,6 +38,11 @@ static void note_volatile(void *address, size_t n, int cost)
 static inline void before_read(void *address, size_t n, int cost, const void *from)
 {
 	nvw_cuda_settle();
+	if (cost == VOLATILE_COST) {
+		nvw_cuda_wait_on(from);
+	} else {
+		nvw_cuda_works();
+	}
 	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
 		if (nvw_cuda_machine_has(address, n)) {
 			nvw_cuda_machine_load(address, n, cost == VOLATILE_COST, from);
@@ -57,6 +62,7 @@ static inline void before_read(void *address, size_t n, int cost, const void *fr
 static inline void before_write(void *address, size_t n, int cost, const void *from)
 {
 	nvw_cuda_settle();
+	nvw_cuda_works();
 	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
 		if (nvw_cuda_machine_has(address, n)) {
 			nvw_cuda_announce_to_machine(address, n, cost == VOLATILE_COST, from);

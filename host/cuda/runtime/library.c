@@ -60,8 +60,12 @@ unsigned long long nvw_cuda_nanoseconds(void)
 
 void nvw_cuda_sleep(unsigned ns)
 {
-	(void)ns;
-	nvw_cuda_yield();
+	if (nvw_cuda_machine && nvw_cuda_now) {
+		nvw_cuda_settle();
+		nvw_cuda_machine_sleep(ns, __builtin_return_address(0));
+	} else {
+		nvw_cuda_yield();
+	}
 }
 
 _Noreturn void nvw_cuda_trap_at(const void *place)

@@ -114,6 +114,14 @@ void nvw_cuda_machine_pass(const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
-	nvw_cuda_machine->pass(place);
+	nvw_cuda_machine->pass(0, place);
+	nvw_cuda_now = me;
+}
+
+void nvw_cuda_machine_sleep(unsigned ns, const void *place)
+{
+	struct item *const me = nvw_cuda_now;
+
+	nvw_cuda_machine->pass(1000 * (uint64_t)ns, place);
 	nvw_cuda_now = me;
 }

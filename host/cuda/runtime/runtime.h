@@ -14,6 +14,7 @@
  *	shared.c                                shared variables, a place per work-group
  *	record.c                                stores to files, for crash tests
  *	fibers.c                                whose work-item runs next
+ *	waits.c                                 kernels that wait for what does not come
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
  *	machine.c                               the emulated machine, as it is loaded (seam.h)
  *
@@ -234,12 +235,25 @@ void nvw_cuda_machine_fence(unsigned scope, const void *place);
 void nvw_cuda_machine_barrier(bool grid, const void *place);
 void nvw_cuda_machine_persist(unsigned scope, const void *place);
 void nvw_cuda_machine_pass(const void *place);
+void nvw_cuda_machine_sleep(unsigned ns, const void *place);
 /* A work-item comes to its block's barrier on the machine; returns the votes (barriers.c). */
 uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
 /* Runs nvw_cuda_launch on it (emulated.c). */
 cudaError_t nvw_cuda_emulate(void);
 /* Fills in a work-item that has not begun. */
 void nvw_cuda_set_item(struct group *group, unsigned i);
+
+/* ---- Kernels that wait (waits.c) */
+
+void nvw_cuda_begin_waits(void);
+/* A volatile or atomic access that changes nothing. */
+void nvw_cuda_wait_on(const void *place);
+/* What is no waiting. */
+extern uint64_t nvw_cuda_looks;
+static inline void nvw_cuda_works(void)
+{
+	nvw_cuda_looks = 0;
+}
 
 /* ---- What kernels call, with the place that calls */
 

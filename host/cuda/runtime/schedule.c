@@ -259,6 +259,7 @@ cudaError_t nvw_cuda_run(const struct launch *launch)
 		return cudaErrorCooperativeLaunchTooLarge;
 	}
 	memset(&nvw_cuda_running, 0, sizeof nvw_cuda_running);
+	nvw_cuda_begin_waits();
 	nvw_cuda_launch = *launch;
 	nvw_cuda_open_memory();
 	if (nvw_cuda_machine) {

@@ -454,6 +454,55 @@ static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **stat
 	assert_output_has("cudaErrorMemoryAllocation\n");
 }
 
+/* ---- Kernels that wait -------------------------------------------------------------------------------------------- */
+
+/* Runs it until it says that it waits, or for a minute. */
+static void run_until_told(const char *command)
+{
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	(void)run(
+		"rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+		"kill $p; wait $p; cat said",
+		command);
+}
+
+static void a_kernel_that_waits_for_a_later_store_of_the_host_is_told(void **state)
+{
+	NEEDS_CLANG();
+	run_until_told("exec ./waits late");
+	assert_output_has("waits.cu:9 (wait)");
+	assert_output_has("kernel wait, block (0,0,0), thread (");
+	assert_output_has("a store that it makes there comes too late");
+	assert_int_equal(run("./waits thread"), 0);
+	assert_string_equal(output, "0\n");
+}
+
+static void likewise_on_the_machine(void **state)
+{
+	char command[512];
+
+	NEEDS_MACHINE();
+	snprintf(command, sizeof command, "exec %s exec --protocol=vi -- ./waits late", nvwave);
+	run_until_told(command);
+	assert_output_has("waits.cu:9 (wait)");
+	assert_output_has("on the machine no store of the host comes before that");
+}
+
+static void sleeping_takes_simulated_time(void **state)
+{
+	const char *at;
+
+	NEEDS_MACHINE();
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./waits sleep && cat report",
+			nvwave),
+		0);
+	at = strstr(output, "\"sim_time_ps\"");
+	assert_non_null(at);
+	assert_in_range(atoll(at + 15), 5000000, 6000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +519,9 @@ int main(void)
 		cmocka_unit_test(the_device_is_the_machine),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),
 		cmocka_unit_test(a_build_that_merges_them_is_noticed),
+		cmocka_unit_test(a_kernel_that_waits_for_a_later_store_of_the_host_is_told),
+		cmocka_unit_test(likewise_on_the_machine),
+		cmocka_unit_test(sleeping_takes_simulated_time),
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels that wait for what does not come. A kernel waits while its work-items do nothing but volatile and atomic accesses that change
+ * nothing. If that takes a second of this thread's time it is told, once: a launch ends before the launching thread goes on, so that a store
+ * behind it never comes. Another host thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting.
+ */
+#include <time.h>
+
+#include "runtime.h"
+
+enum { LOOKS = 1 << 14 }; /* between two looks at the clock */
+
+uint64_t nvw_cuda_looks;
+static bool told;
+static double began;
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void nvw_cuda_begin_waits(void)
+{
+	nvw_cuda_looks = 0;
+	told = false;
+}
+
+void nvw_cuda_wait_on(const void *place)
+{
+	if (told || !nvw_cuda_now || ++nvw_cuda_looks % LOOKS) {
+		return;
+	}
+	if (nvw_cuda_looks == LOOKS) {
+		began = seconds();
+	} else if (seconds() - began > 1) {
+		told = true;
+		nvw_cuda_report(place,
+			"waits: for a second no work-item of the kernel has changed anything, and this one reads here. Host code goes on behind a launch "
+			"when its kernel has ended: %s",
+			nvw_cuda_machine ?
+				"on the machine no store of the host comes before that" :
+				"a store that it makes there comes too late; one of another host thread may come");
+	}
+}
