@@ -124,6 +124,12 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 {
 	const bool only_issued = is_only_issued(wf, lanes);
 	const emu_time start = emu_reserve(&emu_cu_of(wf)->issue_free, t, m->config.issue);
+
+	if (only_issued && emu_late_issue(m, wf, lanes, start)) {
+		wf->runnable |= lanes;
+		persist_wake(m, wf, start + m->config.issue);
+		return;
+	}
 	const emu_time done = emu_later(emu_access(m, wf, lanes, start), start + m->config.issue);
 
 	wf->runnable |= lanes;
@@ -159,7 +165,13 @@ static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	emu_time ready = t;
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		ready = emu_later(ready, wf->requests[__builtin_ctzll(rest)].value);
+		struct nvw__request *const r = &wf->requests[__builtin_ctzll(rest)];
+		const struct emu_late_result result = r->value == EMU_LATE ?
+							      m->late.results[r->compare] :
+							      (struct emu_late_result){r->compare, r->value};
+
+		ready = emu_later(ready, result.ready);
+		r->value = result.value;
 	}
 	m->stats.use_ps += ready - t;
 	wf->runnable |= lanes;
@@ -273,6 +285,9 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		emu_watch_issue(m, wf, lanes, t);
 	}
 	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
+	if (m->late.first) {
+		emu_late_complete(m, wf, lanes);
+	}
 	if (m->store_buffers && needs_empty_buffer(m, kind) && emu_store_buffer_holds(m, wf, lanes, t)) {
 		return;
 	}

@@ -98,6 +98,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 	coh_waits_forget(m);
 	coh_turns_forget(m);
 	emu_store_buffers_forget(m);
+	emu_late_forget(m);
 	emu_events_forget(m);
 }
 
@@ -127,6 +128,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	x->groups = (work_items + group_size - 1) / group_size;
 	x->groups_started = x->groups_done = 0;
 	x->epoch_kr = 0;
+	emu_late_forget(m);
 	memset(x->arrived, 0, sizeof x->arrived);
 	r = make_slots(m);
 	if (r < 0) {

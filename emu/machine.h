@@ -396,6 +396,11 @@ struct nvw_machine {
 	bool recalling;      /* an L1 empties itself for a recall */
 	bool loads_complete; /* an issued load is done before the next instruction (gpu.consistency) */
 	emu_time *loads;     /* loads.c: completion times of those in flight; NULL: not counted */
+	struct {
+		struct emu_late *first; /* the oldest that waits */
+		struct emu_late_result *results;
+		uint64_t count, capacity;       /* of results */
+	} late;                                 /* late_loads.c */
 	struct emu_store_buffer *store_buffers; /* store_buffer.h: by wavefront; NULL: there are none */
 	struct coh_wait *waits;                 /* protocol/wait.c: delayed requests, the youngest first */
 	struct emu_waited_table waited;
@@ -801,6 +806,22 @@ emu_time emu_loads_room(const struct nvw_machine *m, const struct emu_wavefront 
 emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
 /* They have issued one that is done then. */
 void emu_loads_add(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time done);
+
+/* ---- late_loads.c: loads that wait in front of the L1 (RMO, where a scheduler chooses) ------------------------- */
+
+/* In the place of its completion time: the load's value is a ticket, an index of m->late.results. */
+#define EMU_LATE UINT64_MAX
+struct emu_late_result {
+	uint64_t value;
+	emu_time ready;
+};
+struct emu_late;
+/* The lanes' issued loads wait from t on, and their requests have tickets; false: they do not. */
+bool emu_late_issue(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
+/* The lanes come to their next instruction: performs the loads that have to be before it. */
+void emu_late_complete(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
+/* Forgets all tickets, and loads whose events are dropped. */
+void emu_late_forget(struct nvw_machine *m);
 
 /* ---- deadlock.c -------------------------------------------------------------------------------------------- */
 

@@ -215,6 +215,24 @@ bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uin
 	return true;
 }
 
+bool emu_store_buffer_has_lines_of(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	const struct emu_stored *e = m->store_buffers ? buffer_of(m, wf)->oldest : NULL;
+
+	for (; e; e = e->younger) {
+		for (uint64_t rest = lanes & e->lanes; rest; rest &= rest - 1) {
+			const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+			if (wf->requests[lane].address / EMU_LINE ==
+				e->lane[lane].request.address / EMU_LINE) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 /* The store takes a place that has been counted already. */

@@ -62,6 +62,9 @@ void emu_store_buffers_finish(struct nvw_machine *m);
 void emu_store_buffers_forget(struct nvw_machine *m);
 /* A request to the protocol, like coh_execute(). *late: the lanes delayed by COH_NOT_YET. */
 emu_time emu_store_buffer_access(const struct coh_request *request, emu_time t, uint64_t *late);
+/* Whether one of the lanes has a store in it to the line of its present request. */
+bool emu_store_buffer_has_lines_of(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
 /* Lanes reach an instruction that needs an empty buffer: true if it is not empty. They are posted again, and
  * the wavefront gets its turn when it is. */
 bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);

@@ -118,7 +118,8 @@ unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group fro
  *
  *	nvw_store(z, nvw_load_use(a, uint64_t) + nvw_load_use(b, uint64_t));
  *
- * The value is the one that nvw_load() would have returned at the issue; type is the type of the object. A
+ * The value is the one that nvw_load() would have returned at the issue, or, under gpu.consistency=rmo, at some instant
+ * before the use and before what the work-item does to the same line, or to synchronize; type is the type of the object. A
  * value may be used any number of times, including none. The machine key gpu.loads bounds the loads in flight of a work-item; atomics
  * that are not relaxed and barriers then wait for them, too. By default there is no bound.
  */
@@ -132,16 +133,16 @@ struct nvw_issued {
 		nvw__issued(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p)); \
 	})
 
-#define nvw_load_use(issued, type)                                                  \
-	({                                                                          \
-		NVW__SITE(nvw__site);                                               \
-		const struct nvw_issued nvw__i = (issued);                          \
-		union {                                                             \
-			type nvw__v;                                                \
-			uint64_t nvw__raw;                                          \
-		} nvw__u = {.nvw__raw = nvw__i.nvw__raw};                           \
-		(void)nvw__op(&nvw__site, NVW__OP_USE, NULL, nvw__i.nvw__ready, 0); \
-		nvw__u.nvw__v;                                                      \
+#define nvw_load_use(issued, type)                                                                       \
+	({                                                                                               \
+		NVW__SITE(nvw__site);                                                                    \
+		const struct nvw_issued nvw__i = (issued);                                               \
+		union {                                                                                  \
+			type nvw__v;                                                                     \
+			uint64_t nvw__raw;                                                               \
+		} nvw__u = {.nvw__raw = nvw__op(                                                         \
+				    &nvw__site, NVW__OP_USE, NULL, nvw__i.nvw__ready, nvw__i.nvw__raw)}; \
+		nvw__u.nvw__v;                                                                           \
 	})
 
 #define nvw_store(p, v)                                                                        \
