@@ -6,16 +6,16 @@
 #include "watch.h"
 
 struct ct_look {
-	uint32_t part, tried; /* tried: how often the part was, this time included */
-	uint32_t next;        /* of the thing, + 1; 0: none */
+	uint32_t thing, part;
+	uint32_t next, last; /* of the thing, + 1; 0: none */
+	uint32_t sister;     /* of the part, likewise: the one after it */
 };
 
 struct ct_thing {
-	uint32_t first;       /* look + 1, 0: none */
-	uint32_t count, room; /* of looks; with room of them the old ones are taken out */
-	uint32_t seen;        /* the try in which it was last looked at */
+	uint32_t first; /* look + 1, 0: none */
+	uint32_t seen;  /* the try in which it was last looked at */
+	uint32_t woken; /* the round in which it last woke its parts */
 };
-enum { ROOM_LEAST = 8 };
 
 static struct ct_thing *thing_at(const struct ct_watch *w, uint64_t thing)
 {
@@ -45,12 +45,12 @@ static int grow(struct ct_watch *w, uint64_t things)
 
 int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 {
-	struct ct_watch w = {.parts = parts};
+	struct ct_watch w = {.parts = parts, .rounds = 1};
 	int error = grow(&w, things + 1);
 
-	w.tried = calloc(parts + 1, sizeof *w.tried);
+	w.first = calloc(parts + 1, sizeof *w.first);
 	w.is_awake = calloc(parts + 1, sizeof *w.is_awake);
-	error = error || !w.tried || !w.is_awake ?
+	error = error || !w.first || !w.is_awake ?
 			nvw_fail(NVW_E_MEMORY, "no memory for the parts of a check") :
 			0;
 	for (uint64_t i = 0; i < parts && !error; i++) {
@@ -68,52 +68,65 @@ void ct_watch_free(struct ct_watch *w)
 	free(w->thing.at);
 	free(w->look.at);
 	free(w->awake.at);
-	free(w->tried);
+	free(w->first);
 	free(w->is_awake);
 	*w = (struct ct_watch){0};
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------- */
 
-void ct_watch_try(struct ct_watch *w, uint32_t part)
+/* Where the number of the part's next look stands. */
+static uint32_t *place(struct ct_watch *w)
 {
-	w->trying = part;
-	w->tried[part]++;
-	if (++w->tries == 0) {
-		for (uint64_t i = 0; i < w->thing.capacity; i++) {
-			thing_at(w, i)->seen = 0;
-		}
-		w->tries = 1;
+	return w->newest != 0 ? &look_at(w, w->newest)->sister : &w->first[w->trying];
+}
+
+/* Takes out the part's next look, which is of an earlier try. */
+static void take_out(struct ct_watch *w)
+{
+	uint32_t *const at = place(w), number = *at;
+	struct ct_look *const gone = look_at(w, number);
+
+	*at = gone->sister;
+	if (gone->last != 0) {
+		look_at(w, gone->last)->next = gone->next;
+	} else {
+		thing_at(w, gone->thing)->first = gone->next;
 	}
-}
-
-static bool is_old(const struct ct_watch *w, const struct ct_look *l)
-{
-	return l->tried != w->tried[l->part];
-}
-
-static void drop(struct ct_watch *w, uint32_t number)
-{
-	look_at(w, number)->next = w->spare;
+	if (gone->next != 0) {
+		look_at(w, gone->next)->last = gone->last;
+	}
+	gone->next = w->spare;
 	w->spare = number;
 }
 
-static void take_out_old(struct ct_watch *w, struct ct_thing *t)
+/* What the part did not look at again counts no longer. */
+static void end_try(struct ct_watch *w)
 {
-	uint32_t *from = &t->first;
-
-	while (*from != 0) {
-		const uint32_t number = *from;
-
-		if (is_old(w, look_at(w, number))) {
-			*from = look_at(w, number)->next;
-			drop(w, number);
-			t->count--;
-		} else {
-			from = &look_at(w, number)->next;
-		}
+	while (w->is_trying && *place(w) != 0) {
+		take_out(w);
 	}
-	t->room = 2 * t->count + ROOM_LEAST;
+	w->is_trying = false;
+}
+
+/* They begin again. No part is being tried, or it has looked at nothing yet. */
+static void forget_numbers(struct ct_watch *w)
+{
+	for (uint64_t i = 0; i < w->thing.capacity; i++) {
+		thing_at(w, i)->seen = thing_at(w, i)->woken = 0;
+	}
+}
+
+void ct_watch_try(struct ct_watch *w, uint32_t part)
+{
+	end_try(w);
+	w->trying = part;
+	w->newest = 0;
+	w->is_trying = true;
+	if (++w->tries == 0) {
+		forget_numbers(w);
+		w->tries = 1;
+	}
 }
 
 static int new_look(struct ct_watch *w, uint32_t *ret_number)
@@ -132,25 +145,51 @@ static int new_look(struct ct_watch *w, uint32_t *ret_number)
 	return error;
 }
 
+static int add_look(struct ct_watch *w, uint32_t thing)
+{
+	struct ct_thing *const t = thing_at(w, thing);
+	uint32_t number;
+	const int error = new_look(w, &number);
+
+	if (!error) {
+		uint32_t *const at = place(w);
+
+		*look_at(w, number) = (struct ct_look){thing, w->trying, t->first, 0, *at};
+		*at = number;
+		if (t->first != 0) {
+			look_at(w, t->first)->last = number;
+		}
+		t->first = number;
+		w->newest = number;
+	}
+	return error;
+}
+
+static bool is_next(struct ct_watch *w, uint32_t thing, uint32_t number)
+{
+	return number != 0 && look_at(w, number)->thing == thing;
+}
+
 int ct_watch_look(struct ct_watch *w, uint64_t thing)
 {
-	uint32_t number;
-	int error = grow(w, thing + 1);
+	int error = thing < UINT32_MAX ? grow(w, thing + 1) :
+					 nvw_fail(NVW_E_MEMORY, "a check in parts of too many words");
 
 	if (error || thing_at(w, thing)->seen == w->tries) {
 		return error;
 	}
-	struct ct_thing *const t = thing_at(w, thing);
+	const uint32_t next = *place(w);
 
-	t->seen = w->tries;
-	if (t->count >= t->room) {
-		take_out_old(w, t);
+	thing_at(w, thing)->seen = w->tries;
+	/* A part that looks at something else than before often goes on as before. */
+	if (next != 0 && !is_next(w, (uint32_t)thing, next) &&
+		is_next(w, (uint32_t)thing, look_at(w, next)->sister)) {
+		take_out(w);
 	}
-	error = new_look(w, &number);
-	if (!error) {
-		*look_at(w, number) = (struct ct_look){w->trying, w->tried[w->trying], t->first};
-		t->first = number;
-		t->count++;
+	if (is_next(w, (uint32_t)thing, *place(w))) {
+		w->newest = *place(w);
+	} else {
+		error = add_look(w, (uint32_t)thing);
 	}
 	return error;
 }
@@ -175,20 +214,14 @@ int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 {
 	int error = 0;
 
-	if (thing >= w->thing.capacity) {
+	end_try(w);
+	if (thing >= w->thing.capacity || thing_at(w, thing)->woken == w->rounds) {
 		return 0;
 	}
-	struct ct_thing *const t = thing_at(w, thing);
-
-	while (t->first != 0 && !error) {
-		const uint32_t number = t->first;
-		const struct ct_look *const l = look_at(w, number);
-
-		error = is_old(w, l) ? 0 : ct_watch_wake_part(w, l->part);
-		t->first = l->next;
-		drop(w, number);
+	thing_at(w, thing)->woken = w->rounds;
+	for (uint32_t i = thing_at(w, thing)->first; i != 0 && !error; i = look_at(w, i)->next) {
+		error = ct_watch_wake_part(w, look_at(w, i)->part);
 	}
-	t->count = 0;
 	return error;
 }
 
@@ -211,6 +244,10 @@ uint64_t ct_watch_take(struct ct_watch *w, const uint32_t **ret_parts)
 		w->is_awake[parts[i]] = false;
 	}
 	w->awake.count = 0;
+	if (++w->rounds == 0) {
+		forget_numbers(w);
+		w->rounds = 1;
+	}
 	*ret_parts = parts;
 	return count;
 }

@@ -3,8 +3,9 @@
  * Who looked at what: for every thing (a number) the parts that looked at it when they were last tried. A thing that
  * changes wakes them; each part is woken once, however many of its things change.
  *
- * A thing has a list of looks, each with the try of its part. A part that is tried again does not take its old looks out: they
- * are known by their try, and a list that has grown to twice its length loses them. So a try costs what it looks at now.
+ * A thing has a list of looks, and a part has its looks in the order in which they were made. A part that is tried again mostly
+ * looks at the same things in the same order: then its looks stay as they are, and nothing is touched but the part's own
+ * memory. What it looks at no longer is taken out. So a try costs what it looks at, in few cache misses.
  */
 #ifndef CRASHTEST_WATCH_H
 #define CRASHTEST_WATCH_H
@@ -15,11 +16,14 @@ struct ct_watch {
 	struct ct_array thing; /* struct ct_thing */
 	struct ct_array look;  /* struct ct_look */
 	uint32_t spare;        /* the first unused look + 1 */
-	uint32_t *tried;       /* by part: how often it was tried */
+	uint32_t *first;       /* by part: its first look + 1; 0: none */
 	bool *is_awake;        /* by part */
 	uint64_t parts;
-	uint32_t tries;        /* of all parts, modulo 2^32 */
-	uint32_t trying;       /* the part that is being tried */
+	uint32_t tries;  /* of all parts, modulo 2^32 */
+	uint32_t rounds; /* of waking, likewise */
+	uint32_t trying; /* the part that is being tried */
+	uint32_t newest; /* its newest look + 1; 0: none yet. Those after it are of an earlier try */
+	bool is_trying;
 	struct ct_array awake; /* uint32_t: the parts that are awake */
 };
 

@@ -4,15 +4,21 @@
  *
  *	shape		the root words name the ring and the ledgers of the plan
  *	slot s		its state is one that some operation writes there; the message that it names is whole, or has its
- *			effect
- *	message t	if it does not have its effect: the slot does not name a later message, and neither its production nor
- *			its effect is acknowledged, unless it is in the slot
- *	record (c, i)	is of a message that can exist and matches it; no record before it is of the same message; the slot
- *			of the message shows that it is consumed
+ *			effect; the message that was in the slot before it has its effect
+ *	message t	if it does not have its effect: neither its production nor its effect is acknowledged, unless it is in
+ *			the slot
+ *	record (c, i)	is of a message that can exist and matches it; no record before it is of the same message; the
+ *			message that was in the slot before has its effect; so has the next one, or the slot shows that this
+ *			message is consumed
  *
- * Together these are check.c's guarantees, without any induction: check.c goes through slots, through the messages of each,
- * and through records. What it keeps in a table, whether a message has its effect, is asked here of the records that
- * name the message (nvw_pool_holders()): a record that never names it in any version does not matter.
+ * Together these are check.c's guarantees, by induction over the messages of a slot. A slot that names a message names none
+ * without whose predecessors' effects it may be: the last of them has its effect (slot), and each that has it has the
+ * one before it (record). And a record is of a message that the slot has had: either it is the last one with an
+ * effect and the slot says so, or the same holds of the next. A message does not ask its slot about later ones, nor a record
+ * its slot once there is a later effect: else each change of a slot would try all messages of the run again.
+ *
+ * What check.c keeps in a table, whether a message has its effect, is asked here of the records that name the message
+ * (nvw_pool_holders()): a record that never names it in any version does not matter.
  *
  * Recovery (view.c) changes states only: to DONE if the message has its effect, else from CLAIMED to FULL.
  */
@@ -112,6 +118,17 @@ static bool is_whole(const struct part *p, nvw_off slot, uint64_t ticket)
 	return words[p->v.payload] == digest && p->plan->digests[ticket] == digest;
 }
 
+/* Of a later message in its slot, or with an effect. */
+static int check_last(const struct part *p, nvw_off off, uint64_t ticket)
+{
+	return ticket < p->v.capacity || is_done(p, ticket - p->v.capacity) ?
+		       0 :
+		       nvw_violation(p->findings, off,
+			       "message %" PRIu64 " is lost: message %" PRIu64
+			       " is in its slot, and no ledger has its effect",
+			       ticket - p->v.capacity, ticket);
+}
+
 static int check_slot(const struct part *p, uint64_t i)
 {
 	const nvw_off slot = queue_slot(p->v.ring, p->v.payload, i);
@@ -132,31 +149,26 @@ static int check_slot(const struct part *p, uint64_t i)
 		return nvw_violation(p->findings, slot,
 			"message %u is in the queue, but its payload is torn or not durable", s.ticket);
 	}
-	return 0;
+	return s.phase == QUEUE_VIRGIN ? 0 : check_last(p, slot, s.ticket);
 }
 
-/* Once its effect is certain, nothing else matters to a message: it is not tried again. */
+/* Once its effect is certain, nothing else matters to a message, and before an acknowledgement only its effect. */
 static int check_message(const struct part *p, uint64_t t)
 {
 	const nvw_off slot = queue_slot(p->v.ring, p->v.payload, t % p->v.capacity);
 	struct queue_state s;
 
-	if (is_done(p, t) || !read_state(p, t % p->v.capacity, &s)) {
+	if (is_done(p, t)) {
 		return 0;
 	}
-	if (s.phase != QUEUE_VIRGIN && t < s.ticket) {
+	if (nvw_acked(p->acks, p->v.records + t)) {
 		return nvw_violation(p->findings, slot,
-			"message %" PRIu64
-			" is lost: message %u is in its slot, and no ledger has its effect",
-			t, s.ticket);
+			"the effect of message %" PRIu64 " is lost: it was acknowledged", t);
 	}
-	if (nvw_acked(p->acks, t) && ((s.phase != QUEUE_FULL && s.phase != QUEUE_CLAIMED) || s.ticket != t)) {
-		return nvw_violation(
-			p->findings, slot, "message %" PRIu64 " is lost: its production was acknowledged", t);
-	}
-	return nvw_acked(p->acks, p->v.records + t) ?
+	return nvw_acked(p->acks, t) && read_state(p, t % p->v.capacity, &s) &&
+			       ((s.phase != QUEUE_FULL && s.phase != QUEUE_CLAIMED) || s.ticket != t) ?
 		       nvw_violation(p->findings, slot,
-			       "the effect of message %" PRIu64 " is lost: it was acknowledged", t) :
+			       "message %" PRIu64 " is lost: its production was acknowledged", t) :
 		       0;
 }
 
@@ -177,6 +189,10 @@ static int check_effect(const struct part *p, nvw_off off, uint64_t consumer, ui
 		error = nvw_violation(p->findings, off,
 			"message %" PRIu64 " was consumed twice, the second time by consumer %" PRIu64, t,
 			consumer);
+	}
+	error = check_last(p, off, t) ? NVW_E_INCONSISTENT : error;
+	if (is_done(p, t + p->v.capacity)) {
+		return error; /* whose record says what the slot shows */
 	}
 	(void)read_state(p, t % p->v.capacity, &s);
 	if (s.phase == QUEUE_VIRGIN || s.ticket < t || (s.ticket == t && s.phase == QUEUE_WRITING) ||
